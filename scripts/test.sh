@@ -51,7 +51,7 @@ numbers() {
 # dependencies with fewer features.
 alone() {
     if [[ $nextest == yes ]]; then
-        # After the summary:   FAIL [   0.010s] (1/9) plinth-media::it failure::a_full_disk_is_named
+        # After the summary:   FAIL [   0.010s] (1/9) plinth-media::it failure::the_error_names_a_full_disk
         plain | awk '
             $1 == "Summary" { ended = 1; next }
             ended && $1 ~ /^(FAIL|TIMEOUT|SIG[A-Z]+|ABORT|XFAIL|EXECFAIL)$/ {
@@ -60,7 +60,7 @@ alone() {
                 print "cargo test --workspace " where " -- --exact " $NF
             }' | sort -u
     else
-        # test failure::a_full_disk_is_named ... FAILED, and after its binary: to rerun pass `-p plinth-media --test it`
+        # test failure::the_error_names_a_full_disk ... FAILED, and after its binary: to rerun pass `-p plinth-media --test it`
         plain | awk '
             /^test .* \.\.\. FAILED$/ { sub(/^test /, ""); sub(/ - should panic \.\.\. FAILED$| \.\.\. FAILED$/, ""); name[n++] = $0 }
             /to rerun pass `/ {

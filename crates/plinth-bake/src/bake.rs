@@ -1,4 +1,4 @@
-//! The entry point of the crate: computes the light on all meshes.
+//! Computes the light on all meshes. This file contains the entry point of the crate.
 
 use glam::Vec3;
 use plinth_scene::EnvironmentMap;
@@ -16,9 +16,9 @@ use crate::samples::{NO_SAMPLE, SamplePoint, SamplePoints, VertexSamples};
 use crate::sampling::RayDirections;
 use crate::types::{BakeLight, BakeMesh, BakeOptions, Baked, BakedMesh, GatheredLight, LightGrid};
 
-/// Computes the light on every mesh that receives it. Sampling is refined where a camera at one of `camera_positions`
-/// sees the light change.
-/// Shape: each list of the result has one entry per mesh, which is empty for meshes that do not receive light.
+/// Computes the light on every mesh that receives light. Cameras are at `camera_positions`: where a camera sees the
+/// light change, more points are sampled.
+/// Shape: the lists of the result have one entry per mesh. The entry of a mesh that does not receive light is empty.
 pub fn bake(
     meshes: &[BakeMesh],
     environment: &EnvironmentMap,
@@ -29,7 +29,7 @@ pub fn bake(
     let scene = Scene::new(meshes, environment, lights);
     let samples = SamplePoints::of_vertices(meshes);
     let rays_per_vertex = (options.ray_budget / samples.len().max(1)).clamp(options.min_samples, options.max_samples);
-    // Fraction of the ray budget that the vertices use.
+    // The fraction of the ray budget that is used for sample points at vertices.
     let vertex_ray_share = ((samples.len() * rays_per_vertex) as f32 / options.ray_budget as f32).min(1.0);
     let coarse = CoarseSamples::new(samples, options, vertex_ray_share);
     let sub_triangles = initial_sub_triangles(&coarse);
@@ -70,7 +70,7 @@ pub fn bake(
     Baked { meshes: baked_meshes(&scene, &samples, &lit, grids), surfaces }
 }
 
-/// Collects the light of the sample points for each mesh.
+/// Returns the light of the sample points, sorted into the meshes to which they belong.
 fn baked_meshes(
     scene: &Scene<'_>,
     samples: &SamplePoints<'_>,
@@ -94,8 +94,8 @@ fn baked_meshes(
     samples.meshes.iter().zip(&samples.vertex_samples).zip(grids).map(of_mesh).collect()
 }
 
-/// Returns, for each sample point, whether a camera sees it. Tests only the corners of `sub_triangles`; all other
-/// entries are false because nothing reads them.
+/// Returns for each sample point whether a camera sees it. Only points that are a corner of one of `sub_triangles` are
+/// tested. The entries of all other points are false, and nothing uses them.
 fn find_seen(
     scene: &Scene<'_>,
     coarse: &CoarseSamples<'_>,
@@ -115,10 +115,10 @@ fn find_seen(
         .collect()
 }
 
-/// Fraction of the probe budget that is dropped when the vertices use the whole ray budget.
+/// Fraction of the probe budget that is not used if the vertices use the whole ray budget.
 const PROBES_SAVED_BY_VERTICES: f32 = 0.85;
 
-/// Casts the rays of all coarse sample points; each vertex casts `rays_per_vertex`.
+/// Casts the rays of all coarse sample points. A sample point at a vertex casts `rays_per_vertex` rays.
 fn gather(
     scene: &Scene<'_>,
     coarse: &CoarseSamples<'_>,
@@ -137,10 +137,11 @@ fn gather(
     coarse.samples.list.par_iter().enumerate().map(|(i, sample)| scene.gather(sample, directions(i))).collect()
 }
 
-/// Rays per vertex of a shadow catcher. It is one smooth surface, on which noise would show.
+/// Number of rays per vertex of a shadow catcher. A shadow catcher is one smooth surface, on which noise would be
+/// visible.
 const SHADOW_CATCHER_RAYS: usize = 128;
 
-/// Computes the direct light at the vertices of a shadow catcher.
+/// Computes the light that arrives at the vertices of a shadow catcher without being reflected.
 fn light_on_shadow_catcher(scene: &Scene<'_>, mesh: &BakeMesh) -> Vec<GatheredLight> {
     let directions = RayDirections::fixed_per_normal(SHADOW_CATCHER_RAYS);
     let direct = |(position, normal): (&Vec3, &Vec3)| {

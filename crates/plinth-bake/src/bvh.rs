@@ -1,30 +1,31 @@
 //! A bounding volume hierarchy over triangles. Each node has four children, so one SIMD instruction tests four boxes or
-//! four triangles (Wald, Benthin and Boulos 2008, "Getting Rid of Packets"). It is first built as a binary tree that is
-//! split with a binned surface area heuristic (Wald 2007, "On fast Construction of SAH-based Bounding Volume
-//! Hierarchies").
+//! four triangles (Wald, Benthin and Boulos 2008, "Getting Rid of Packets"). The hierarchy is first built as a binary
+//! tree. Its nodes are split with a binned surface area heuristic (Wald 2007, "On fast Construction of SAH-based
+//! Bounding Volume Hierarchies").
 
 use arrayvec::ArrayVec;
 use glam::{Vec3, Vec4};
 
-/// Children per node and triangles per block. A leaf has more triangles only when their centers coincide.
+/// Number of children per node, and number of triangles per block. A leaf has more triangles only if the centres of all
+/// of them coincide.
 const WIDTH: usize = 4;
 /// Number of bins of the surface area heuristic.
 const BINS: usize = 16;
 /// Subtrees with at most this many triangles are built on one thread.
 const MAX_SERIAL_TRIANGLES: usize = 8192;
-/// Capacity of the traversal stack. Each level leaves at most three siblings on it, and no tree of 2^24 triangles needs
-/// more.
+/// Capacity of the traversal stack. Each level of the tree adds at most three nodes to the stack. No tree of 2^24
+/// triangles exceeds this capacity.
 const MAX_STACK: usize = 128;
 
-/// Index of a mesh and of a triangle in it.
+/// Index of a mesh, and index of a triangle in this mesh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TriangleId {
     pub(crate) mesh: u32,
     pub(crate) triangle: u32,
 }
 
-/// Intersection of a ray with a triangle (a, b, c): the point is `(1 − u − v)·a + u·b + v·c`, at distance `t` along the
-/// ray.
+/// Intersection of a ray with a triangle (a, b, c). The point is `(1 − u − v)·a + u·b + v·c`. Its distance along the
+/// ray is `t`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hit {
     pub(crate) t: f32,
@@ -33,7 +34,7 @@ pub(crate) struct Hit {
     pub(crate) id: TriangleId,
 }
 
-/// Four 3D vectors in structure-of-arrays layout.
+/// Four 3D vectors as a structure of arrays.
 #[derive(Clone, Copy, Default)]
 struct Vec3x4 {
     x: Vec4,
@@ -65,7 +66,7 @@ impl Vec3x4 {
     }
 }
 
-/// Four triangles prepared for intersection: corner `a` and the edges from it. Unused lanes are degenerate triangles,
+/// Four triangles, each as its corner `a` and the two edges from this corner. Unused lanes are degenerate triangles,
 /// which no ray hits.
 #[derive(Clone, Copy, Default)]
 struct TriangleBlock {
@@ -87,7 +88,7 @@ struct Node {
 enum Child {
     /// An inner node, by index.
     Node(u32),
-    /// A leaf: the range of blocks from the first index to before the second.
+    /// A leaf: the index of its first block, and the index after its last block.
     Leaf(u32, u32),
 }
 
@@ -105,7 +106,7 @@ struct Ray {
 }
 
 impl Bvh {
-    /// Builds a hierarchy over triangles. Degenerate and non-finite triangles are dropped.
+    /// Builds a hierarchy over triangles. Degenerate triangles and triangles with non-finite corners are ignored.
     pub(crate) fn new(corners: impl Iterator<Item = ([Vec3; 3], TriangleId)>) -> Self {
         let mut items: Vec<BuildItem> = corners
             .filter(|(c, _)| c.iter().all(|p| p.is_finite()) && (c[1] - c[0]).cross(c[2] - c[0]) != Vec3::ZERO)
@@ -122,9 +123,10 @@ impl Bvh {
         out
     }
 
-    /// Adds the subtree of the binary node `root` as four-wide nodes and returns the index of its first node.
+    /// Converts the binary subtree with the root `root` to nodes with four children. Returns the index of the first new
+    /// node.
     fn add_node(&mut self, binary: &[BinaryNode], root: usize, items: &[BuildItem]) -> u32 {
-        // Replace the child with the largest box by its own two children until there are four.
+        // The child with the largest box is replaced by its own two children until there are four children.
         let mut children = vec![root];
         while children.len() < WIDTH {
             let largest = (0..children.len()).filter(|i| binary[children[*i]].count == 0).max_by(|i, j| {
@@ -158,7 +160,7 @@ impl Bvh {
         index as u32
     }
 
-    /// Returns the nearest hit with a distance between `t_min` and `t_max`.
+    /// Returns the hit with the smallest distance between `t_min` and `t_max`.
     pub(crate) fn intersect(&self, origin: Vec3, direction: Vec3, t_min: f32, mut t_max: f32) -> Option<Hit> {
         if self.nodes.is_empty() {
             return None;
@@ -192,7 +194,7 @@ impl Bvh {
                     while mask != 0 && !stack.is_full() {
                         let lane = mask.trailing_zeros() as usize;
                         mask &= mask - 1;
-                        // Keep the new entries sorted so that the nearest child is visited first.
+                        // The new entries are sorted, so that the nearest child is visited first.
                         stack.push((node.children[lane], entries[lane]));
                         let mut position = stack.len() - 1;
                         while position > base && stack[position - 1].1 < stack[position].1 {
@@ -208,8 +210,8 @@ impl Bvh {
 }
 
 impl Node {
-    /// Returns the distance at which the ray enters each box, and a bit mask of the boxes that it enters before
-    /// `t_max`.
+    /// Returns the distance at which the ray enters each box. Also returns a bit mask of the boxes that the ray enters
+    /// before `t_max`.
     fn entries(&self, ray: &Ray, t_max: f32) -> ([f32; WIDTH], u32) {
         let distance = |plane: Vec4, origin: Vec4, inverse: Vec4| (plane - origin) * inverse;
         let (x0, x1) =
@@ -279,11 +281,11 @@ impl BuildItem {
 #[derive(Clone, Copy)]
 struct BinaryNode {
     min: Vec3,
-    /// Index of the first item for a leaf; index of the second child for an inner node (the first child follows its
-    /// parent).
+    /// For a leaf, the index of its first item. For an inner node, the index of its second child; the first child
+    /// directly follows its parent.
     link: u32,
     max: Vec3,
-    /// Number of items of a leaf; 0 for an inner node.
+    /// For a leaf, its number of items; for an inner node, 0.
     count: u32,
 }
 
@@ -292,8 +294,8 @@ fn half_area(min: Vec3, max: Vec3) -> f32 {
     d.x * d.y + d.y * d.z + d.z * d.x
 }
 
-/// Sorts `items` into leaf order and returns the nodes of their subtree. `first` is the index of `items[0]` in the list
-/// of all items.
+/// Sorts `items` into the order of the leaves, and returns the nodes of the subtree over them. `first` is the index of
+/// `items[0]` in the list of all items.
 fn build(items: &mut [BuildItem], first: usize) -> Vec<BinaryNode> {
     let (mut min, mut max) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
     for item in items.iter() {
@@ -328,7 +330,7 @@ fn build(items: &mut [BuildItem], first: usize) -> Vec<BinaryNode> {
     nodes
 }
 
-/// Partitions `items` at the bin boundary with the lowest cost and returns the number of items to its left.
+/// Partitions `items` at the bin boundary with the lowest cost. Returns the number of items before the boundary.
 fn split(items: &mut [BuildItem]) -> usize {
     let (mut low, mut high) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
     for item in items.iter() {

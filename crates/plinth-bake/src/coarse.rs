@@ -1,4 +1,5 @@
-//! The sample points for which the radiosity is solved: vertices, and evenly spaced lattice points on large triangles.
+//! The sample points for which the radiosity is solved. They are the vertices, and evenly spaced lattice points on
+//! large triangles.
 
 use rustc_hash::FxHashMap;
 
@@ -6,26 +7,26 @@ use crate::lattice::{Lattice, LatticePoint};
 use crate::samples::{MAX_LEVEL, SamplePoints, TriangleSide};
 use crate::types::BakeOptions;
 
-/// Maximum level of the initial lattices.
+/// Maximum level of the lattices before refinement.
 const MAX_INITIAL_LEVEL: u32 = 6;
-/// Fraction of the lattice points that is dropped when the vertices use the whole ray budget.
+/// Fraction of the lattice points that is omitted if the vertices use the whole ray budget.
 const DROPPED_FRACTION: f32 = 0.6;
-/// Factor by which the spacing grows while there are too many sample points.
+/// Factor by which the spacing is increased until there are not too many lattice points.
 const SPACING_GROWTH: f32 = 1.25;
 
-/// Sample points of all vertices and of lattices on large triangles.
+/// The sample points of all vertices, and of lattices on large triangles.
 pub(crate) struct CoarseSamples<'a> {
     pub(crate) samples: SamplePoints<'a>,
-    /// Number of sample points at vertices; they come first, and lattice points follow.
+    /// Number of sample points at vertices. In the list of sample points, they precede the lattice points.
     pub(crate) vertex_count: usize,
     lattices: FxHashMap<TriangleSide, (Lattice, Vec<u32>)>,
-    /// The triangle sides that have a lattice, sorted.
+    /// The sides of triangles that have a lattice, sorted.
     pub(crate) sides: Vec<TriangleSide>,
 }
 
 impl<'a> CoarseSamples<'a> {
-    /// Creates the lattices. `vertex_ray_share` is the fraction of the ray budget that the vertices use; the larger it
-    /// is, the fewer lattice points there are.
+    /// Creates the lattices. `vertex_ray_share` is the fraction of the ray budget that the vertices use. The larger
+    /// this fraction is, the fewer lattice points are created.
     pub(crate) fn new(mut samples: SamplePoints<'a>, options: &BakeOptions, vertex_ray_share: f32) -> Self {
         let vertex_count = samples.len();
         let min_spacing = options.spacing * (1.0 + vertex_ray_share * vertex_ray_share);
@@ -50,7 +51,7 @@ impl<'a> CoarseSamples<'a> {
         Self { samples, vertex_count, lattices, sides }
     }
 
-    /// Returns each lattice with the indices of its sample points.
+    /// Returns each lattice, together with the indices of its sample points.
     pub(crate) fn lattices(&self) -> impl Iterator<Item = (Lattice, &[u32])> {
         self.sides
             .iter()
@@ -58,13 +59,14 @@ impl<'a> CoarseSamples<'a> {
             .map(|(lattice, samples)| (*lattice, samples.as_slice()))
     }
 
-    /// Returns the lattice of a triangle side; level 0 (only the corners) if the triangle is small.
+    /// Returns the lattice of a triangle side. For small triangles, this is a lattice of level 0, which consists of the
+    /// corners.
     pub(crate) fn lattice(&self, side: TriangleSide) -> Lattice {
         self.lattices.get(&side).map_or(Lattice { level: 0 }, |(lattice, _)| *lattice)
     }
 
-    /// Returns the sub-triangles of a triangle side. Each corner is a sample index and its barycentric weights in the
-    /// whole triangle.
+    /// Returns the sub-triangles between the lattice points of a triangle side. Each corner is the index of a sample
+    /// point, with the point's barycentric weights in the whole triangle.
     pub(crate) fn sub_triangles(&self, side: TriangleSide) -> Vec<[(u32, [f32; 3]); 3]> {
         let Some((lattice, samples)) = self.lattices.get(&side) else {
             let [a, b, c] = self.samples.corners(side);
@@ -73,7 +75,8 @@ impl<'a> CoarseSamples<'a> {
         lattice.triangles().map(|corners| corners.map(|p| (samples[lattice.index(p)], lattice.weights(p)))).collect()
     }
 
-    /// Returns the three sample points around the barycentric position (u, v), with their interpolation weights.
+    /// Returns the three sample points around the barycentric position (u, v), with the weights for interpolating
+    /// between them.
     pub(crate) fn interpolation_weights(&self, side: TriangleSide, u: f32, v: f32) -> [(u32, f32); 3] {
         if let Some((lattice, samples)) = self.lattices.get(&side) {
             lattice.interpolation_weights(u, v).map(|(p, weight)| (samples[lattice.index(p)], weight))
@@ -84,17 +87,18 @@ impl<'a> CoarseSamples<'a> {
     }
 }
 
-/// Converts a point of a lattice at `level` to coordinates of the finest lattice.
+/// Converts the coordinates of a point in a lattice of this level to coordinates in the finest lattice.
 pub(crate) const fn to_finest((i, j): LatticePoint, level: u32) -> LatticePoint {
     (i << (MAX_LEVEL - level), j << (MAX_LEVEL - level))
 }
 
-/// Returns how often an edge of length `longest` has to be halved to come close to `spacing`.
+/// Returns how many times an edge of length `longest` must be halved to be about as long as `spacing`.
 pub(crate) fn level(longest: f32, spacing: f32) -> u32 {
     (longest / spacing).max(1.0).log2().round().min(MAX_INITIAL_LEVEL as f32) as u32
 }
 
-/// Returns mesh index, triangle index and longest edge of each triangle with an edge longer than `spacing`.
+/// Returns each triangle with an edge longer than `spacing`, as mesh index, triangle index and length of the longest
+/// edge.
 fn large_triangles(samples: &SamplePoints<'_>, spacing: f32) -> Vec<(u32, u32, f32)> {
     let mut out = Vec::new();
     for (m, mesh) in samples.meshes.iter().enumerate() {
@@ -112,7 +116,7 @@ fn large_triangles(samples: &SamplePoints<'_>, spacing: f32) -> Vec<(u32, u32, f
     out
 }
 
-/// Returns the smallest spacing, from `min_spacing` upwards, that gives at most `max_points` lattice points.
+/// Returns the smallest spacing that gives at most `max_points` lattice points, but at least `min_spacing`.
 fn spacing(large: &[(u32, u32, f32)], min_spacing: f32, max_points: usize) -> f32 {
     let mut spacing = min_spacing;
     let count = |spacing: f32| -> usize {

@@ -1,4 +1,4 @@
-//! Casts rays from one sample point and gathers the light that they find.
+//! Casts rays from a sample point, and sums up the light that arrives along them.
 
 use std::f32::consts::PI;
 
@@ -12,17 +12,19 @@ use crate::sampling::{LightDistribution, RayDirections};
 use crate::sky::Sky;
 use crate::types::{BakeLight, BakeMesh};
 
-/// Distance of ray origins from their surface, in world units (the model's size is 2 units).
+/// Distance between a surface and the origins of rays that start on it, in world units. For comparison, the model's
+/// size is 2 units.
 const ORIGIN_OFFSET: f32 = 1e-3;
-/// Maximum number of transparent surfaces that a ray passes.
+/// Maximum number of transparent surfaces that one ray passes through.
 const MAX_TRANSPARENT_HITS: usize = 16;
-/// Surfaces with at least this transparency do not hide the surfaces behind them from a camera.
+/// A camera sees through surfaces whose transparency is at least this.
 const MIN_SEE_THROUGH: f32 = 0.05;
 
-/// A sample point lies inside a body if at least this fraction of its rays, by weight, hits a back face first.
+/// Minimum fraction of a sample point's rays that hit a back face first if the point is inside a body. Rays are counted
+/// by their weight.
 const MIN_INSIDE_SHARE: f32 = 0.95;
 
-/// The surface that blocks most of a ray's light.
+/// The surface that blocks more of a ray's light than any other surface.
 #[derive(Clone, Copy)]
 pub(crate) struct Occluder {
     pub(crate) direction: Vec3,
@@ -31,45 +33,48 @@ pub(crate) struct Occluder {
     pub(crate) v: f32,
     /// Whether the ray hit the back face.
     pub(crate) back: bool,
-    /// Fraction of the light that the surface blocks, times the weight of the ray.
+    /// Fraction of the ray's light that the surface blocks, multiplied by the weight of the ray.
     pub(crate) share: f32,
 }
 
-/// The light and the occluders that the rays of one sample point found.
+/// The light and the occluders that the rays of a sample point encountered.
 pub(crate) struct GatherResult {
     /// Irradiance from the environment, shadowed by geometry.
     pub(crate) direct: Vec3,
-    /// Irradiance from the environment as if there were no geometry.
+    /// Irradiance from the environment if there were no geometry.
     pub(crate) unoccluded: Vec3,
-    /// Visibility of the environment as a function of direction: spherical harmonics up to degree 1.
+    /// Fraction of the environment's light that arrives from a direction, as spherical harmonics up to degree 1.
     pub(crate) visibility: Vec4,
-    /// Inverse normal matrix of the least-squares fit. It maps the weighted sum of value × `basis(direction)` to the
-    /// coefficients of `value` in the form of `visibility`.
+    /// Inverse of the normal matrix of the least-squares fit. The matrix maps the weighted sum of value ×
+    /// `basis(direction)` to the coefficients of a function that approximates the values. The coefficients have the
+    /// same form as `visibility`.
     pub(crate) harmonics_solver: Mat4,
     pub(crate) occluders: Vec<Occluder>,
     blocked_share: f32,
-    /// Shadowed irradiance from each of `Scene::lights`.
+    /// Irradiance from each of `Scene::lights`, shadowed by geometry.
     pub(crate) light_irradiance: Vec<Vec3>,
-    /// Fraction of the rays, by weight, whose first hit is the back face of a single-sided opaque surface.
+    /// Fraction of the rays that first hit the back face of a single-sided opaque surface. Rays are counted by their
+    /// weight.
     back_hit_share: f32,
-    /// Mean inverse distance to the occluders.
+    /// Mean of the inverse distances to the occluders.
     pub(crate) mean_inverse_distance: f32,
-    /// Largest irradiance that a single ray brought from the environment.
+    /// Largest irradiance from the environment that arrived along a single ray.
     pub(crate) max_ray_irradiance: f32,
 }
 
 impl GatherResult {
-    /// Cosine-weighted fraction of the directions that are blocked, at least 0.02 so that callers can divide by it.
+    /// Returns the cosine-weighted fraction of the directions that are blocked. The result is at least 0.02, so that
+    /// callers can divide by it.
     pub(crate) fn blocked_share(&self) -> f32 {
         self.blocked_share.max(0.02)
     }
 
-    /// Whether the sample point lies inside another body.
+    /// Returns whether the sample point is inside another body.
     pub(crate) fn is_inside_body(&self) -> bool {
         self.back_hit_share >= MIN_INSIDE_SHARE
     }
 
-    /// Returns the fraction of the environment's irradiance that arrives, per colour channel.
+    /// Returns for each colour channel the fraction of the environment's irradiance that arrives.
     pub(crate) fn direct_share(&self) -> Vec3 {
         ratio(self.direct, self.unoccluded)
     }
@@ -91,7 +96,7 @@ impl<'a> Scene<'a> {
         Self { bvh: Bvh::new(triangles(meshes)), meshes, sky, distribution, lights }
     }
 
-    /// Casts all rays of a sample point.
+    /// Casts all rays of a sample point, and returns their combined result.
     pub(crate) fn gather(&self, sample: &SamplePoint, directions: &RayDirections) -> GatherResult {
         let origin = ray_origin(sample);
         let mut out = GatherResult {
@@ -123,7 +128,7 @@ impl<'a> Scene<'a> {
             visibility_fit.add(direction, cast.transmitted, weight);
             weights += weight;
         }
-        // Normalise: the weights should add up to 1, and their difference from it is sampling noise.
+        // The weights should add up to 1. The difference is sampling noise, which the division by their sum removes.
         let scale = 1.0 / weights.max(1e-6);
         out.direct *= scale * PI;
         out.unoccluded *= scale * PI;
@@ -139,7 +144,7 @@ impl<'a> Scene<'a> {
         out
     }
 
-    /// Returns the same value as [`GatherResult::direct_share`], without gathering the rest.
+    /// Returns the same value as [`GatherResult::direct_share`], without computing the rest of the result.
     pub(crate) fn direct_share_at(&self, sample: &SamplePoint, directions: &RayDirections) -> Vec3 {
         let origin = ray_origin(sample);
         let (mut direct, mut unoccluded) = (Vec3::ZERO, Vec3::ZERO);
@@ -151,7 +156,7 @@ impl<'a> Scene<'a> {
         ratio(direct, unoccluded)
     }
 
-    /// Whether one of the cameras sees a sample point, directly or through transparent surfaces.
+    /// Returns whether a camera sees a sample point, directly or through transparent surfaces.
     pub(crate) fn is_seen(&self, sample: &SamplePoint, camera_positions: &[Vec3]) -> bool {
         let origin = ray_origin(sample);
         camera_positions
@@ -172,7 +177,7 @@ impl<'a> Scene<'a> {
         false
     }
 
-    /// Follows a ray through transparent surfaces until it is blocked or leaves the model.
+    /// Follows a ray through transparent surfaces, until the ray is blocked or leaves the model.
     fn cast(&self, mut origin: Vec3, direction: Vec3) -> RayResult {
         let mut out = RayResult { transmitted: 1.0, occluder: None, hit_back_first: false, mean_inverse_distance: 0.0 };
         let mut travelled = 0.0;
@@ -218,7 +223,7 @@ impl<'a> Scene<'a> {
         (1.0 - (1.0 - vertex_transparency) * coverage).clamp(0.0, 1.0)
     }
 
-    /// Whether a ray hits the side opposite to the normals.
+    /// Returns whether a ray hits the side of a surface that faces away from its normals.
     fn is_back(&self, hit: &Hit, direction: Vec3) -> bool {
         let mesh = &self.meshes[hit.id.mesh as usize];
         let [a, b, c] = mesh.corners(hit.id.triangle as usize).map(|i| mesh.normals[i]);
@@ -238,7 +243,7 @@ impl<'a> Scene<'a> {
 }
 
 impl BakeLight {
-    /// Returns the unit vector from `point` to the light, and the irradiance on a surface that faces it.
+    /// Returns the unit vector from `point` to the light, and the irradiance of a surface that faces the light.
     pub(crate) fn irradiance_at(&self, point: Vec3) -> (Vec3, Vec3) {
         match *self {
             Self::Directional { to_light, irradiance } => (to_light, irradiance),
@@ -253,13 +258,13 @@ impl BakeLight {
 
 /// The result of one ray.
 struct RayResult {
-    /// Transmitted fraction of the light.
+    /// Fraction of the light that passes through all surfaces.
     transmitted: f32,
-    /// The surface that blocks most of the light.
+    /// The surface that blocks more of the ray's light than any other surface.
     occluder: Option<Occluder>,
-    /// Whether the first hit is the back face of a single-sided opaque surface.
+    /// Whether the first surface was hit on its back face, and is single-sided and opaque.
     hit_back_first: bool,
-    /// Sum over the hits of inverse distance × blocked fraction.
+    /// Sum over all hits of the inverse distance times the fraction of light that the surface blocks.
     mean_inverse_distance: f32,
 }
 
@@ -269,7 +274,8 @@ fn triangles(meshes: &[BakeMesh]) -> impl Iterator<Item = ([Vec3; 3], TriangleId
     })
 }
 
-/// Returns the texel at a hit as RGBA, and the texture's alpha cutoff if there is one.
+/// Returns the RGBA texel at a hit, and the alpha cutoff of the texture if it has one. Returns `None` if the mesh has
+/// no texture.
 pub(crate) fn texel(mesh: &BakeMesh, id: TriangleId, u: f32, v: f32) -> Option<([f32; 4], Option<f32>)> {
     let texture = mesh.texture.as_ref()?;
     let [a, b, c] = mesh.corners(id.triangle as usize).map(|i| texture.uvs.get(i).copied().unwrap_or(Vec2::ZERO));
@@ -284,12 +290,12 @@ fn ratio(direct: Vec3, unoccluded: Vec3) -> Vec3 {
     Vec3::from_array(std::array::from_fn(|c| if unoccluded[c] > 1e-6 { direct[c] / unoccluded[c] } else { 1.0 }))
 }
 
-/// Basis functions of the least-squares fit, evaluated for a direction.
+/// Returns the values of the basis functions of the least-squares fit for a direction.
 pub(crate) fn basis(d: Vec3) -> Vec4 {
     Vec4::new(1.0, d.x, d.y, d.z)
 }
 
-/// Weighted least-squares fit of a function of direction: `value(d) ≈ c0 + c·d`.
+/// A weighted least-squares fit of a function of direction: `value(d) ≈ c0 + c·d`.
 #[derive(Default)]
 struct LeastSquares {
     normal_matrix: [Vec4; 4],
@@ -307,7 +313,7 @@ impl LeastSquares {
 
     /// Returns the inverse of the normal matrix. `scale` is the reciprocal of the sum of the weights.
     fn solver(&self, scale: f32) -> Mat4 {
-        // Ridge regression: keeps the linear coefficients small when there are few rays.
+        // Ridge regression keeps the linear coefficients small if there are few rays.
         let ridge = 0.02;
         let mut columns = self.normal_matrix.map(|c| c * scale);
         columns[1].y += ridge;

@@ -1,4 +1,4 @@
-//! Collects the light of single sample points into one light grid per triangle.
+//! Collects the light of the sample points on each triangle into one light grid per triangle.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::light::{LightValue, LitPoint};
 use crate::samples::{MAX_LEVEL, NO_SAMPLE, SamplePoints, TriangleSide};
 use crate::types::{GatheredLight, LightGrid};
 
-/// Maximum number of values in all grids together.
+/// Maximum number of light values in the grids of all meshes.
 pub const MAX_GRID_VALUES: usize = 1 << 20;
 
 /// Returns the light grids of each mesh. A triangle without an edge longer than `min_edge` has no grid.
@@ -26,8 +26,8 @@ pub(crate) fn grids(
         (0..samples.meshes.len()).map(|mesh| triangles_with_grid(&levels, samples, mesh, min_edge)).collect();
     let values_of = |level: u32| 2 * Lattice { level }.point_count();
     let mut max_level = MAX_LEVEL;
-    // If there are too many values, lower the maximum level for all triangles alike, so that grids still match along
-    // shared edges.
+    // If there are too many values, the maximum level is lowered for all triangles. Therefore the grids of two
+    // triangles still match along their common edge.
     while triangle_levels.iter().flatten().map(|(_, level)| values_of(*level)).sum::<usize>() > MAX_GRID_VALUES
         && max_level > 0
     {
@@ -54,7 +54,8 @@ pub(crate) fn grids(
         .collect()
 }
 
-/// Returns the triangles of a mesh that need a grid, with the level of its lattice.
+/// Returns the triangles of a mesh that need a grid. Each entry is the index of a triangle and the level of its
+/// lattice.
 fn triangles_with_grid(levels: &Levels, samples: &SamplePoints<'_>, m: usize, min_edge: f32) -> Vec<(u32, u32)> {
     if samples.sides(m).next().is_none() || levels.edges.is_empty() {
         return Vec::new();
@@ -74,7 +75,7 @@ fn triangles_with_grid(levels: &Levels, samples: &SamplePoints<'_>, m: usize, mi
         .collect()
 }
 
-/// The finest lattice level that has a sample point, inside each triangle and along each edge.
+/// The finest lattice level that has a sample point, for the inside of each triangle and for each edge.
 struct Levels {
     inside: FxHashMap<TriangleSide, u32>,
     edges: BTreeMap<(u32, u32), u32>,
@@ -112,13 +113,13 @@ impl Levels {
     }
 }
 
-/// Returns the coarsest level whose lattice contains a point of the finest lattice.
+/// Returns the coarsest lattice level that contains this point of the finest lattice.
 fn level_of((i, j): LatticePoint) -> u32 {
     MAX_LEVEL - (i | j).trailing_zeros().min(MAX_LEVEL)
 }
 
-/// Returns the light at every point of a triangle side's lattice. A point without a sample gets the mean of its two
-/// parents.
+/// Returns the light at every point of the lattice of a triangle side. The light at a point without a sample is the
+/// mean of the light at the two parents of the point.
 fn lattice_light(
     samples: &SamplePoints<'_>,
     lit: &[LitPoint],
@@ -145,7 +146,8 @@ fn lattice_light(
             } else {
                 let [a, b] = Lattice::parents(point, step).map(|p| values[lattice.index(p)]);
                 match (a, b) {
-                    // A parent inside another body says nothing about the surface beside that body.
+                    // The light of a parent inside another body is ignored, because it says nothing about the visible
+                    // surface.
                     (Some((a, true)), Some((b, true))) => Some(((a + b) * 0.5, true)),
                     (Some((a, true)), _) | (_, Some((a, true))) => Some((a, true)),
                     (either, _) => either,
@@ -156,8 +158,8 @@ fn lattice_light(
     fill_unreliable(lattice, values).into_iter().map(GatheredLight::from).collect()
 }
 
-/// Replaces the light of points inside other bodies by the mean of their reliable neighbours, repeatedly, until all are
-/// replaced or none can be.
+/// Replaces the light of points that are inside other bodies by the mean of their reliable neighbours. This is repeated
+/// until every point is reliable, or no further point has a reliable neighbour.
 fn fill_unreliable(lattice: Lattice, values: Vec<Option<(LightValue, bool)>>) -> Vec<LightValue> {
     let mut values: Vec<(LightValue, bool)> = values.into_iter().flatten().collect();
     debug_assert_eq!(values.len(), lattice.point_count());

@@ -1,4 +1,4 @@
-//! Interpolates the light of a mesh between two of its poses.
+//! Interpolates the light of a mesh between two poses of the mesh.
 
 use rayon::prelude::*;
 
@@ -17,7 +17,7 @@ impl GatheredLight {
     }
 }
 
-/// The light of one mesh in two poses, stored for the same sample points.
+/// The light of a mesh in two poses, stored at the same points for both.
 #[derive(Clone, Debug, Default)]
 pub struct LightInterpolator {
     from: BakedMesh,
@@ -25,13 +25,14 @@ pub struct LightInterpolator {
 }
 
 impl LightInterpolator {
-    /// Resamples both poses to common lattices: a triangle that has a lattice in either pose gets one in both, with the
-    /// finer of the two levels. `indices` are the vertex indices of the mesh, three per triangle.
+    /// Resamples the light of both poses to the same lattices. If a triangle has a lattice in one pose, it gets a
+    /// lattice of the same level in the other. If it has lattices in both poses, both get the finer level. `indices`
+    /// are the vertex indices of the mesh, three per triangle.
     pub fn new(from: &BakedMesh, to: &BakedMesh, indices: &[u32]) -> Self {
         let mut levels: Vec<(u32, u32)> =
             from.grids.iter().chain(&to.grids).map(|grid| (grid.triangle, grid.lattice.level)).collect();
         levels.sort_unstable();
-        // Keep only the finest level of each triangle, which is sorted last.
+        // Only the finest level of each triangle is kept. It is sorted last.
         levels.reverse();
         levels.dedup_by_key(|(triangle, _)| *triangle);
         levels.reverse();
@@ -46,7 +47,7 @@ impl LightInterpolator {
         Self { from: resampled(from), to: resampled(to) }
     }
 
-    /// Interpolates linearly: `fraction` 0 gives the first pose and 1 the second.
+    /// Interpolates linearly between the poses: 0 gives the first pose and 1 the second.
     pub fn at(&self, fraction: f32) -> BakedMesh {
         let mix = |from: &[GatheredLight], to: &[GatheredLight]| -> Vec<GatheredLight> {
             let pairs = from.par_iter().zip(to).with_min_len(1024);
@@ -65,8 +66,8 @@ impl LightInterpolator {
     }
 }
 
-/// Resamples the light of a triangle to a lattice that is at least as fine as the stored one. Returns `None` when the
-/// mesh has no such triangle.
+/// Resamples the light of a triangle to a lattice that is at least as fine as its stored lattice. Returns `None` if the
+/// mesh does not have the triangle.
 fn resampled_grid(mesh: &BakedMesh, indices: &[u32], triangle: u32, level: u32) -> Option<LightGrid> {
     let lattice = Lattice { level };
     let stored = mesh.grids.binary_search_by_key(&triangle, |grid| grid.triangle).ok().map(|at| &mesh.grids[at]);
@@ -104,11 +105,11 @@ mod tests {
         GatheredLight { direct: Vec3::splat(x), indirect: Vec3::ZERO, visibility: [x; 4], blocked: [0.0; 4] }
     }
 
-    /// Light as a function of the barycentric weights.
+    /// Light as a function of the barycentric weights of a point.
     type LightOverTriangle<'a> = &'a dyn Fn([f32; 3]) -> f32;
 
-    /// Builds two triangles over four vertices. `value` is the light at the vertices; `grids` lists triangle, level and
-    /// light of the triangles that have lattices.
+    /// Builds two triangles with four vertices. `value` is the light at each vertex. `grids` lists the lattices: the
+    /// index of the triangle, the level, and the light as a function.
     fn mesh(value: [f32; 4], grids: &[(u32, u32, LightOverTriangle<'_>)]) -> BakedMesh {
         let grid = |&(triangle, level, at): &(u32, u32, LightOverTriangle<'_>)| {
             let lattice = Lattice { level };
@@ -138,7 +139,7 @@ mod tests {
             assert!((start.grids[0].front[fine.index(point)].direct.x - linear(w)).abs() < 1e-5);
             assert!((end.grids[0].front[fine.index(point)].direct.x - quadratic(w)).abs() < 1e-5);
         }
-        // Triangle 1 has the vertices 2, 1 and 3, and lattice point 2 is its second corner.
+        // Triangle 1 has the vertices 2, 1 and 3. Its lattice point 2 is at its second corner, which is vertex 1.
         assert_eq!(start.grids[1].front[2], light(2.0));
         assert_eq!(end.grids[1], to.grids[1]);
     }

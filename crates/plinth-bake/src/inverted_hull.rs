@@ -1,19 +1,21 @@
 //! Detects inverted hulls: single-sided meshes whose front faces point inwards.
 //!
-//! They have two uses: outlines of stylised models (the far side of the hull shows around the body), and rooms whose
-//! walls are invisible from outside. Seen from outside they are invisible, and light passes through them as well.
+//! Such meshes have two uses. The first is outlines of stylised models: the far side of the hull is visible around the
+//! model. The second is rooms whose walls are invisible from outside. As seen from outside, the meshes are invisible,
+//! so light passes through them, too.
 
 use glam::Vec3;
 
 use crate::types::BakeMesh;
 
-/// A mesh counts as closed if the sum of its area vectors is shorter than this fraction of its area. In a closed mesh,
-/// the area vectors cancel out.
+/// A mesh counts as closed if the length of the sum of its area vectors is less than this fraction of its area. The
+/// area vectors of a closed mesh add up to zero.
 const MAX_OPENNESS: f32 = 0.25;
-/// Minimum of |volume| / area^1.5; below it the mesh counts as flat. A sphere has 0.094.
+/// Minimum of |volume| / area^1.5. A mesh with a smaller value counts as flat. For comparison, the value of a sphere is
+/// 0.094.
 const MIN_VOLUME_RATIO: f32 = 0.002;
 
-/// Whether the front faces of a single-sided mesh point into the volume that it encloses.
+/// Returns whether the front faces of a single-sided mesh point into the volume that the mesh encloses.
 pub(crate) fn is_inside_out(mesh: &BakeMesh) -> bool {
     if mesh.double_sided || mesh.indices.is_empty() {
         return false;
@@ -35,7 +37,7 @@ pub(crate) fn is_inside_out(mesh: &BakeMesh) -> bool {
 mod tests {
     use super::*;
 
-    /// Builds a box with only the given sides, facing outwards.
+    /// Builds a box that has only the given sides. Their front faces point outwards.
     fn box_with_sides(sides: &[usize]) -> BakeMesh {
         let positions: Vec<Vec3> =
             (0..8_u8).map(|i| Vec3::new(f32::from(i & 1), f32::from(i >> 1 & 1), f32::from(i >> 2 & 1))).collect();

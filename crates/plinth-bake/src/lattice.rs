@@ -1,14 +1,14 @@
-//! The points of a triangle at which light is stored: a regular lattice, or only its corners (Yuksel, Keyser and House
-//! 2010, "Mesh Colors"). A lattice needs no texture coordinates, and neighbouring triangles share the points on their
-//! common edge.
+//! Regular lattices of points on triangles, at which light is stored (Yuksel, Keyser and House 2010, "Mesh Colors"). A
+//! lattice of level 0 consists of the corners. Lattices need no texture coordinates, and neighbouring triangles share
+//! the points on their common edge.
 
-/// A regular lattice over a triangle whose edges are divided into 2^level segments.
+/// A regular lattice on a triangle, each edge of which is divided into 2^level segments.
 ///
-/// The point (i, j) has the barycentric weights `(1 − (i + j) / n, i / n, j / n)` with `n = 2^level` and `i + j ≤ n`.
-/// Points are stored in rows of equal j. `lib/gathered_light.wgsl` reads them in the same order.
+/// The point (i, j) has the barycentric weights `(1 − (i + j) / n, i / n, j / n)`, with `n = 2^level` and `i + j ≤ n`.
+/// The points are stored in rows of equal j. The shader `lib/gathered_light.wgsl` reads them in the same order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Lattice {
-    /// Number of times that the edges are halved.
+    /// Number of times that each edge is halved.
     pub level: u32,
 }
 
@@ -16,27 +16,27 @@ pub struct Lattice {
 pub(crate) type LatticePoint = (u32, u32);
 
 impl Lattice {
-    /// Maximum level.
+    /// Maximum level of a lattice.
     pub const MAX_LEVEL: u32 = 8;
 
-    /// Number of segments per edge.
+    /// Returns the number of segments per edge.
     pub(crate) const fn segments(self) -> u32 {
         1 << self.level
     }
 
-    /// Number of points of the lattice.
+    /// Returns the number of points of the lattice.
     pub const fn point_count(self) -> usize {
         let n = self.segments() as usize;
         (n + 1) * (n + 2) / 2
     }
 
-    /// Storage index of a point.
+    /// Returns the index at which a point is stored.
     pub(crate) const fn index(self, (i, j): LatticePoint) -> usize {
         let (n, i, j) = (self.segments() as usize, i as usize, j as usize);
         j * (2 * n + 3 - j) / 2 + i
     }
 
-    /// Returns all points in storage order.
+    /// Returns all points, in the order in which they are stored.
     pub(crate) fn points(self) -> impl Iterator<Item = LatticePoint> {
         let n = self.segments();
         (0..=n).flat_map(move |j| (0..=n - j).map(move |i| (i, j)))
@@ -58,7 +58,8 @@ impl Lattice {
         [n - i - j, i, j].map(|k| k as f32 / n as f32)
     }
 
-    /// Returns the three points around the barycentric position (u, v), with their linear interpolation weights.
+    /// Returns the three lattice points around the barycentric position (u, v), with the weights for interpolating
+    /// linearly between them.
     pub(crate) fn interpolation_weights(self, u: f32, v: f32) -> [(LatticePoint, f32); 3] {
         let n = self.segments();
         let max = n as f32;
@@ -74,8 +75,8 @@ impl Lattice {
         }
     }
 
-    /// Returns the two points, `step` away, whose midpoint is a given point that is missing in the next coarser
-    /// lattice.
+    /// Returns the parents of a point: two points at the distance `step` from it, whose midpoint it is. The parents are
+    /// part of the next coarser lattice; the point is not.
     pub(crate) const fn parents((i, j): LatticePoint, step: u32) -> [LatticePoint; 2] {
         match (i / step % 2, j / step % 2) {
             (0, _) => [(i, j - step), (i, j + step)],
@@ -84,7 +85,7 @@ impl Lattice {
         }
     }
 
-    /// Returns the up to six neighbours of a point.
+    /// Returns the neighbours of a point. There are at most six.
     pub(crate) fn neighbours(self, (i, j): LatticePoint) -> impl Iterator<Item = LatticePoint> {
         let n = i64::from(self.segments());
         [(1, 0), (-1, 0), (0, 1), (0, -1), (1, -1), (-1, 1)].into_iter().filter_map(move |(di, dj)| {

@@ -1,7 +1,7 @@
 //! Precomputes the lighting of a model's surfaces ("baking") by casting rays on the CPU.
 //!
-//! The camera of a turntable moves and the model does not, so shadowing and interreflection within the model are
-//! computed once and cost nothing per frame. The result does not depend on the number of threads.
+//! In a turntable video, the camera moves and the model does not. Therefore shadows and light that is reflected between
+//! surfaces of the model are computed only once. The result does not depend on the number of threads.
 
 #![expect(
     clippy::cast_possible_truncation,

@@ -1,4 +1,4 @@
-//! Intermediate light values of the bake at one sample point.
+//! Light values at a sample point, as used during the bake.
 
 use std::ops::{Add, Mul};
 
@@ -7,7 +7,8 @@ use glam::{Vec3, Vec4};
 use crate::gather::GatherResult;
 use crate::types::GatheredLight;
 
-/// Light values that can be added and scaled, to compute means. The fields are those of [`GatheredLight`].
+/// The light at a sample point, in a form that can be added and scaled, for example to compute means. The fields are
+/// those of [`GatheredLight`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LightValue {
     pub(crate) direct: Vec3,
@@ -23,7 +24,7 @@ impl LightValue {
 }
 
 impl LightValue {
-    /// Sets negative components to zero; they can result from subtracting light values.
+    /// Sets negative components to zero. They can result from subtracting light values.
     pub(crate) fn non_negative(self) -> Self {
         Self { direct: self.direct.max(Vec3::ZERO), indirect: self.indirect.max(Vec3::ZERO), ..self }
     }
@@ -66,18 +67,19 @@ impl From<LightValue> for GatheredLight {
     }
 }
 
-/// The light at a sample point, with the properties that decide whether its surroundings are sampled more densely.
+/// The light at a sample point. Further fields decide whether more points are sampled around it.
 #[derive(Clone, Copy)]
 pub(crate) struct LitPoint {
     pub(crate) light: LightValue,
-    /// Light found by the probe rays, which are the same at all sample points of equal normal. `None` before the point
-    /// is probed.
+    /// Light that the probe rays found; `None` if the point has not been probed. The probe rays are the same at all
+    /// sample points with the same normal.
     pub(crate) probe: Option<LightValue>,
-    /// Irradiance from everything except the `BakeLight`s, whose shadows the renderer draws itself.
+    /// Irradiance from everything except the `BakeLight`s. The renderer draws the shadows of the `BakeLight`s itself.
     pub(crate) irradiance: Vec3,
-    /// Mean inverse distance to the occluders.
+    /// Mean of the inverse distances to the occluders.
     pub(crate) mean_inverse_distance: f32,
-    /// Whether the sample point lies inside a body, so that its light is not what the visible surface shows.
+    /// Whether the sample point is inside a body. The light inside a body differs from the light on the visible
+    /// surface.
     pub(crate) inside_body: bool,
     /// Whether a camera sees the sample point.
     pub(crate) seen: bool,
@@ -96,7 +98,8 @@ impl LitPoint {
         }
     }
 
-    /// Returns the expected light at the midpoint: the mean of the irradiances, and all other fields from `self`.
+    /// Returns the light that interpolation gives at the midpoint: the mean of both irradiances. All other fields are
+    /// those of `self`.
     pub(crate) fn midpoint(&self, other: &Self) -> Self {
         Self { irradiance: self.irradiance.midpoint(other.irradiance), ..*self }
     }

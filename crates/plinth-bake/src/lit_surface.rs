@@ -1,4 +1,5 @@
-//! Computes the radiance that leaves surfaces, for the reflections of other surfaces.
+//! Computes the radiance that leaves the surfaces of the model. The renderer uses it for the reflections that other
+//! surfaces show.
 
 use glam::{Vec2, Vec3};
 use rustc_hash::FxHashMap;
@@ -10,33 +11,35 @@ use crate::light::LitPoint;
 use crate::samples::TriangleSide;
 use crate::types::BakeMesh;
 
-/// Meshes with a mean transparency above this do not appear in reflections.
+/// Meshes whose mean transparency is above this do not appear in reflections.
 const MAX_TRANSPARENCY: f32 = 0.5;
-/// Fraction of `f0` that is treated as additional diffuse albedo, because reflections between glossy surfaces are not
-/// traced. It does not apply to light from the `BakeLight`s, whose mirror images are visible from few directions only.
+/// Fraction of `f0` that is added to the diffuse albedo. It approximates reflections between glossy surfaces, which are
+/// not traced. It does not apply to light from the `BakeLight`s, because their mirror images are visible from only few
+/// directions.
 const DIFFUSE_SHARE_OF_F0: f32 = 0.9;
 
-/// The triangles of a mesh with the radiance that leaves them, as if they were diffuse.
+/// The triangles of a mesh, with the radiance that leaves them. The radiance is the same in all directions, as if the
+/// surface were diffuse.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LitSurface {
     /// World positions of the vertices.
     pub positions: Vec<Vec3>,
-    /// Linear radiance, one value per position.
+    /// Linear radiance of each vertex.
     pub radiance: Vec<Vec3>,
-    /// Three indices per triangle, counter-clockwise seen from the lit side. A double-sided surface has triangles for
-    /// both sides.
+    /// Three vertex indices per triangle, counter-clockwise as seen from the lit side. A double-sided surface has
+    /// separate triangles for both sides.
     pub indices: Vec<u32>,
 }
 
 impl LitSurface {
-    /// Returns the world positions of a triangle's corners, given by their indices.
+    /// Returns the world positions of a triangle's corners. `triangle` contains the vertex indices of the corners.
     pub fn corners(&self, triangle: &[u32; 3]) -> [Vec3; 3] {
         triangle.map(|i| self.positions[i as usize])
     }
 }
 
-/// Returns the lit surface of each mesh. It is empty for meshes that block no light, are transparent or are inverted
-/// hulls.
+/// Returns the lit surface of each mesh. The surface is empty if the mesh blocks no light, is transparent, or is an
+/// inverted hull.
 pub(crate) fn lit_surfaces(
     scene: &Scene<'_>,
     coarse: &CoarseSamples<'_>,
@@ -79,8 +82,8 @@ fn is_see_through(mesh: &BakeMesh) -> bool {
     has_holes || mesh.transparency.iter().sum::<f32>() > MAX_TRANSPARENCY * mesh.transparency.len().max(1) as f32
 }
 
-/// Returns the radiance that leaves a point of a triangle, given by its barycentric weights. The second irradiance is
-/// that from the `BakeLight`s, the first is all other irradiance.
+/// Returns the radiance that leaves a point of a triangle. The point is given by its barycentric weights.
+/// `light_irradiance` is the irradiance from the `BakeLight`s; `irradiance` is all other irradiance.
 fn radiance(mesh: &BakeMesh, triangle: usize, weights: [f32; 3], [irradiance, light_irradiance]: [Vec3; 2]) -> Vec3 {
     let corners = mesh.corners(triangle);
     let interpolate = |values: &[Vec3]| -> Vec3 {

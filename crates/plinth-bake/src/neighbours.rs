@@ -1,4 +1,5 @@
-//! Finds neighbouring sample points on a surface, and averages over them to remove noise and to replace wrong values.
+//! Finds neighbouring sample points on a surface, and averages their light. This removes noise and replaces wrong
+//! values.
 
 use std::ops::Add;
 
@@ -12,28 +13,30 @@ use crate::samples::{NO_SAMPLE, SamplePoints};
 
 /// Number of smoothing passes over the vertices.
 const SMOOTHING_PASSES: usize = 2;
-/// Number of passes that carry light into sample points without a reliable value.
+/// Number of passes that replace unreliable values. Each pass extends the reliable values by one neighbour.
 const FILLING_PASSES: usize = 4;
-/// Standard length of the smoothing kernel over vertices, in world units.
+/// Length scale of the smoothing kernel for vertices, in world units.
 const SMOOTHING_LENGTH: f32 = 0.08;
 
-/// The fit at a lattice point uses the points that are at most this many steps away.
+/// Maximum number of steps along the lattice between a lattice point and the points to which the linear function is
+/// fitted.
 const MAX_FIT_STEPS: usize = 3;
-/// Distance over which indirect light is assumed to be linear, as a fraction of the harmonic mean distance to the
-/// occluders (Ward, Rubinstein and Clear 1988, "A Ray Tracing Solution for Diffuse Interreflection", eq. 4).
+/// Distance within which indirect light is assumed to be linear. It is a fraction of the harmonic mean of the distances
+/// to the occluders (Ward, Rubinstein and Clear 1988, "A Ray Tracing Solution for Diffuse Interreflection", eq. 4).
 const INDIRECT_FIT_RADIUS: f32 = 0.3;
-/// Like `INDIRECT_FIT_RADIUS`, for light from the environment. It is smaller because small lamps cast narrow shadows.
+/// Distance within which light from the environment is assumed to be linear, in the same unit. It is smaller because
+/// small lamps cast narrow shadows.
 const DIRECT_FIT_RADIUS: f32 = 0.1;
 
-/// Adjacency lists of the sample points, stored as ranges of one list.
+/// The neighbours of each sample point. The lists of all points are stored one after the other in one list.
 pub(crate) struct Neighbours {
     starts: Vec<u32>,
     list: Vec<u32>,
 }
 
 impl Neighbours {
-    /// Connects vertices that share an edge. `vertex_count` is the number of sample points at vertices, which come
-    /// first.
+    /// Makes vertices neighbours if they share an edge. `vertex_count` is the number of sample points at vertices,
+    /// which precede all other sample points.
     pub(crate) fn of_vertices(samples: &SamplePoints<'_>, vertex_count: usize) -> Self {
         let mut pairs: Vec<(u32, u32)> = Vec::new();
         for (mesh, vertex_samples) in samples.meshes.iter().zip(&samples.vertex_samples) {
@@ -51,7 +54,7 @@ impl Neighbours {
         Self::new(pairs, vertex_count)
     }
 
-    /// Connects neighbouring points of the lattices on large triangles.
+    /// Makes adjacent points of the lattices on large triangles neighbours.
     pub(crate) fn on_lattices(coarse: &CoarseSamples<'_>) -> Self {
         let mut pairs: Vec<(u32, u32)> = Vec::new();
         for (lattice, samples) in coarse.lattices() {
@@ -84,8 +87,8 @@ impl Neighbours {
         self.starts.len() - 1
     }
 
-    /// Replaces unreliable values by the mean of their reliable neighbours. A point that is too far from any reliable
-    /// one keeps its value.
+    /// Replaces each unreliable value by the mean of the reliable neighbours. A point that is too far away from any
+    /// reliable point keeps its value.
     pub(crate) fn fill(&self, light: &mut [LightValue], reliable: &[bool]) {
         let mut reliable = reliable.to_vec();
         for _ in 0..FILLING_PASSES {
@@ -119,7 +122,7 @@ impl Neighbours {
                     for n in self.of(i).iter().map(|n| *n as usize) {
                         let other = &samples.list[n];
                         let facing = point.normal.dot(other.normal).max(0.0);
-                        // A large difference of light is an edge and not noise, so it gets a small weight.
+                        // A large difference in light is probably an edge rather than noise, so it gets a small weight.
                         let step = (light[n].direct - light[i].direct).abs().max_element();
                         let distance = point.position.distance(other.position) / SMOOTHING_LENGTH;
                         let weight = facing.powi(8) * (-step * step * 12.0 - distance * distance).exp() * 0.6;
@@ -133,9 +136,9 @@ impl Neighbours {
         }
     }
 
-    /// Removes noise at lattice points: fits a linear function to the light around each point (Cleveland 1979, "Robust
-    /// Locally Weighted Regression"). The fit is wider where other surfaces are farther away. Gradients are preserved,
-    /// also at the borders of a surface.
+    /// Removes noise at lattice points by fitting a linear function to the light around each point (Cleveland 1979,
+    /// "Robust Locally Weighted Regression"). If other surfaces are farther away, the fit includes more distant points.
+    /// Gradients are preserved, even at the borders of a surface.
     pub(crate) fn fit(&self, light: &mut [LightValue], gathered: &[GatherResult], samples: &SamplePoints<'_>) {
         let fitted: Vec<Option<LightValue>> = (0..self.len())
             .into_par_iter()
@@ -161,7 +164,7 @@ impl Neighbours {
         }
     }
 
-    /// Returns a sample point and all points at most `max_steps` steps from it.
+    /// Returns a sample point, and all points that can be reached from it in at most `max_steps` steps.
     fn within_steps(&self, center: usize, max_steps: usize) -> Vec<usize> {
         let mut found = vec![center];
         let mut first = 0;
@@ -180,8 +183,8 @@ impl Neighbours {
     }
 }
 
-/// Fits a linear function over the surface to the values at `nearby` and returns the weight of each value in the fitted
-/// value at `center`.
+/// Fits a linear function to the values at the points `nearby`. The fitted value at `center` is a weighted sum of these
+/// values; the function returns the weights.
 fn fit_weights(
     center: usize,
     nearby: &[usize],
@@ -209,7 +212,7 @@ fn fit_weights(
     for (weight, p) in &points {
         matrix += Mat3::from_cols(*p * p.x, *p * p.y, *p * p.z) * *weight;
     }
-    // Ridge regression: makes the slope zero in a direction in which the points have no extent.
+    // Ridge regression makes the slope zero in a direction in which the points have no extent.
     let squared_extent = points.iter().map(|(w, p)| w * (p.y * p.y + p.z * p.z)).sum::<f32>();
     matrix.y_axis.y += 0.01 * squared_extent + 1e-12;
     matrix.z_axis.z += 0.01 * squared_extent + 1e-12;

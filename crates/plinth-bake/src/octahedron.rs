@@ -1,9 +1,9 @@
-//! The octahedral map from directions to a square (Cigolle et al. 2014, "A Survey of Efficient Representations for
-//! Independent Unit Vectors"). It needs no inverse trigonometric functions.
+//! The octahedral map, which maps directions to points of a square (Cigolle et al. 2014, "A Survey of Efficient
+//! Representations for Independent Unit Vectors"). It needs no inverse trigonometric functions.
 
 use glam::Vec3;
 
-/// Returns the row-major index of the texel that contains a unit direction. The map has `side` × `side` texels.
+/// Returns the row-major index of the texel to which a unit direction is mapped. The map has `side` × `side` texels.
 pub(crate) fn texel(d: Vec3, side: usize) -> usize {
     let projected = d / (d.x.abs() + d.y.abs() + d.z.abs());
     let (x, z) = if projected.y < 0.0 {
@@ -15,8 +15,8 @@ pub(crate) fn texel(d: Vec3, side: usize) -> usize {
     cell(z) * side + cell(x)
 }
 
-/// Returns the unit direction at a point of the map. `u` and `v` are in 0..=1; +Y is at the centre and −Y at the
-/// corners.
+/// Returns the unit direction that is mapped to a point. `u` and `v` are in 0..=1. +Y is mapped to the centre and −Y to
+/// the corners.
 pub fn direction(u: f32, v: f32) -> Vec3 {
     let (x, z) = (2.0 * u - 1.0, 2.0 * v - 1.0);
     let y = 1.0 - x.abs() - z.abs();
@@ -24,9 +24,9 @@ pub fn direction(u: f32, v: f32) -> Vec3 {
     Vec3::new(x - fold.copysign(x), y, z - fold.copysign(z)).normalize()
 }
 
-/// Returns the density of the map: its area, in units of the whole map, per unit of solid angle around a unit
-/// direction. Derivation: a face of the octahedron lies in a plane at distance 1/√3, and its area is √3 times the area
-/// of its projection onto the square of side 2.
+/// Returns the area of the map per unit of solid angle around a unit direction. The area of the whole map is 1.
+/// Derivation: each face of the octahedron is in a plane at the distance 1/√3 from the centre, and its area is √3 times
+/// the area of its projection onto the square of side length 2.
 pub(crate) fn density(d: Vec3) -> f32 {
     let distance = 1.0 / (d.x.abs() + d.y.abs() + d.z.abs());
     distance.powi(3) / 4.0
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn texel_inverts_direction() {
+    fn texel_is_the_inverse_of_direction() {
         for i in 0..64 * 64 {
             let d = direction(((i % 64) as f32 + 0.5) / 64.0, ((i / 64) as f32 + 0.5) / 64.0);
             assert_eq!(texel(d, 64), i);

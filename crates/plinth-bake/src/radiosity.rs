@@ -1,6 +1,6 @@
-//! Solves the light that surfaces reflect onto each other (Goral et al. 1984, "Modeling the Interaction of Light
-//! between Diffuse Surfaces"). The equations are solved at the points of `CoarseSamples`, with the rays that were
-//! already cast there; for other points, the result is looked up at their ray hits.
+//! Computes the light that surfaces reflect onto each other (Goral et al. 1984, "Modeling the Interaction of Light
+//! between Diffuse Surfaces"). The equations are solved for the points of `CoarseSamples`, with the rays that these
+//! points have already cast. At other points, the reflected light is computed from this solution.
 
 use std::f32::consts::PI;
 
@@ -11,16 +11,19 @@ use crate::coarse::CoarseSamples;
 use crate::gather::{GatherResult, Occluder, Scene, basis, texel};
 use crate::samples::TriangleSide;
 
-/// Minimum roughness for the mirror images of lights: sample points are too far apart for smaller highlights.
+/// Minimum roughness with which the mirror images of lights are computed. Sample points are too far apart for smaller
+/// highlights.
 const MIN_HIGHLIGHT_ROUGHNESS: f32 = 0.4;
-/// Weights of the luminance of linear RGB (Rec. ITU-R BT.709, item 3.2).
+/// Weights of linear R, G and B in the luminance (Rec. ITU-R BT.709, item 3.2).
 pub const LUMINANCE: Vec3 = Vec3::new(0.2126, 0.7152, 0.0722);
 
-/// The light that leaves a ray hit towards the ray's origin. All fields include `Occluder::share`.
+/// The light that leaves the point at which a ray hit a surface, in the direction of the ray's origin. All fields are
+/// multiplied by `Occluder::share`.
 struct ReflectingHit {
-    /// Radiance that does not change between bounces: emitted, or mirrored from the environment and the lights.
+    /// Radiance that does not change between bounces: light that the surface emits, and mirror images of the
+    /// environment and the lights.
     fixed: Vec3,
-    /// Sample points around the hit, with their interpolation weights.
+    /// Sample points around the hit, with the weights for interpolating between them.
     nearby: [(u32, f32); 3],
     /// Radiance per unit of total irradiance.
     diffuse: Vec3,
@@ -28,23 +31,23 @@ struct ReflectingHit {
     specular: Vec3,
 }
 
-/// The solution for all points of `CoarseSamples`.
+/// The solution of the equations for all points of `CoarseSamples`.
 pub(crate) struct Radiosity<'a> {
     scene: &'a Scene<'a>,
     coarse: &'a CoarseSamples<'a>,
-    /// Whether each sample point lies inside a body.
+    /// For each sample point, whether it is inside a body.
     inside_body: Vec<bool>,
     gathered: &'a [GatherResult],
     /// The ray hits of each sample point.
     hits: Vec<Vec<ReflectingHit>>,
-    /// Direct irradiance at each sample point, from the environment and the lights.
+    /// Irradiance of each sample point directly from the environment and the lights.
     direct: Vec<Vec3>,
-    /// Irradiance at each sample point after one or more bounces.
+    /// Irradiance of each sample point from light that was reflected at least once.
     pub(crate) indirect: Vec<Vec3>,
 }
 
 impl<'a> Radiosity<'a> {
-    /// Solves for the gathered sample points. Light is reflected `bounces` times.
+    /// Solves the equations for the gathered sample points. Light is reflected `bounces` times.
     pub(crate) fn solve(
         scene: &'a Scene<'a>,
         coarse: &'a CoarseSamples<'a>,
@@ -66,15 +69,15 @@ impl<'a> Radiosity<'a> {
         out
     }
 
-    /// Drops the sample points that lie inside other bodies, because they are darker than the visible surface, and
-    /// renormalises the weights.
+    /// Removes sample points that are inside other bodies, because they are darker than the visible surface. The
+    /// remaining weights are scaled so that they add up to 1.
     fn without_inside_points(&self, around: [(u32, f32); 3]) -> [(u32, f32); 3] {
         let weights = around.map(|(p, weight)| (p, if self.inside_body[p as usize] { 0.0 } else { weight }));
         let sum: f32 = weights.iter().map(|(_, weight)| weight).sum();
         if sum > 0.01 { weights.map(|(p, weight)| (p, weight / sum)) } else { around }
     }
 
-    /// Returns the radiance times `Occluder::share`.
+    /// Returns the radiance of a hit, multiplied by `Occluder::share`.
     fn radiance(&self, hit: &ReflectingHit) -> Vec3 {
         let (mut direct, mut indirect) = (Vec3::ZERO, Vec3::ZERO);
         for (sample, weight) in hit.nearby {
@@ -84,7 +87,7 @@ impl<'a> Radiosity<'a> {
         hit.fixed + hit.diffuse * (direct + indirect) + hit.specular * indirect
     }
 
-    /// Returns the luminance of the occluders as a function of direction, for each point of `CoarseSamples`.
+    /// Returns for each point of `CoarseSamples` the luminance of its occluders as a function of direction.
     pub(crate) fn occluder_luminance(&self) -> Vec<Vec4> {
         let fit = |(g, hits): (&GatherResult, &Vec<ReflectingHit>)| {
             let luminance = |hit: &ReflectingHit| self.radiance(hit).dot(LUMINANCE);
@@ -95,8 +98,8 @@ impl<'a> Radiosity<'a> {
         self.gathered.par_iter().zip(&self.hits).map(fit).collect()
     }
 
-    /// Returns, for any sample point: the indirect irradiance, the luminance of the occluders as a function of
-    /// direction, and the largest irradiance that a single ray brings.
+    /// Returns the light that is reflected onto any sample point: its indirect irradiance, the luminance of its
+    /// occluders as a function of direction, and the largest irradiance along a single ray.
     pub(crate) fn reflected_onto(&self, gathered: &GatherResult) -> (Vec3, Vec4, f32) {
         let (mut indirect, mut occluder_luminance, mut max_ray_irradiance) = (Vec3::ZERO, Vec4::ZERO, 0.0_f32);
         for occluder in &gathered.occluders {
@@ -122,7 +125,7 @@ impl ReflectingHit {
             interpolate(&mesh.emission) * occluder.share
         };
         let mut out = Self { fixed, nearby: [(0, 0.0); 3], diffuse: Vec3::ZERO, specular: Vec3::ZERO };
-        // The back of a single-sided surface belongs to the inside of a body, which has no light.
+        // The back face of a single-sided surface is inside a body, where there is no light.
         if !mesh.receives_light || !is_visible_side {
             return out;
         }
@@ -141,7 +144,7 @@ impl ReflectingHit {
         out
     }
 
-    /// Adds the specular reflection, and scales the diffuse part down by it.
+    /// Adds the specular reflection, and reduces the diffuse part by the same fraction of light.
     fn add_specular(&mut self, light: &Radiosity<'_>, occluder: &Occluder, surface: &SpecularHit) {
         let SpecularHit { normal, position, f0, roughness } = *surface;
         let mirror_direction = occluder.direction.reflect(normal);
@@ -164,31 +167,31 @@ impl ReflectingHit {
     }
 }
 
-/// A ray hit on a specular surface.
+/// A point at which a ray hit a specular surface.
 struct SpecularHit {
-    /// Unit normal on the ray's side.
+    /// Unit normal on the side from which the ray came.
     normal: Vec3,
     position: Vec3,
     f0: Vec3,
     roughness: f32,
 }
 
-/// Returns the fraction of light that a rough surface reflects specularly (Karis 2014, "Physically Based Shading on
+/// Returns the fraction of the light that a rough surface reflects specularly (Karis 2014, "Physically Based Shading on
 /// Mobile").
 fn reflectance(f0: Vec3, roughness: f32, cosine: f32) -> Vec3 {
     let r = Vec4::new(-1.0, -0.0275, -0.572, 0.022) * roughness + Vec4::new(1.0, 0.0425, 1.04, -0.04);
     let a = (r.x * r.x).min((-9.28 * cosine).exp2()) * r.x + r.y;
     let (scale, bias) = (-1.04 * a + r.z, 1.04 * a + r.w);
     let single = f0 * scale + Vec3::splat(bias);
-    // Light that is reflected more than once between microfacets (Turquin 2019, "Practical multiple scattering
-    // compensation for microfacet models").
+    // This adds the light that is reflected more than once between microfacets (Turquin 2019, "Practical multiple
+    // scattering compensation for microfacet models").
     let multiple = Vec3::ONE + f0 * (1.0 / (scale + bias).max(0.1) - 1.0);
     (single * multiple).clamp(Vec3::ZERO, Vec3::ONE)
 }
 
-/// Returns the radiance that a perfectly reflective surface of this roughness sends towards `v`, per unit of a light's
-/// irradiance: the GGX distribution (Walter et al. 2007, eq. 33) with its height-correlated visibility (Heitz 2014, eq.
-/// 99).
+/// Returns the radiance that a perfectly reflective surface of this roughness reflects in the direction `v`, divided by
+/// the irradiance of the light. It is the GGX distribution (Walter et al. 2007, eq. 33) times its height-correlated
+/// visibility (Heitz 2014, eq. 99).
 fn highlight(n: Vec3, l: Vec3, v: Vec3, roughness: f32) -> f32 {
     let a2 = roughness.max(MIN_HIGHLIGHT_ROUGHNESS).powi(4);
     let n_dot_h = n.dot((l + v).normalize_or(n)).clamp(0.0, 1.0);

@@ -1,5 +1,5 @@
-//! Refines the sampling where interpolated light is wrong. The light at the edge midpoints of a sub-triangle is
-//! computed; where it differs from the mean of the edge's ends, the sub-triangle is split into four.
+//! Adds sample points where interpolating the light would be wrong. The light is computed at the midpoints of the edges
+//! of a sub-triangle. If it differs from the mean of the edge's ends, the sub-triangle is split into four.
 
 use glam::Vec3;
 use rayon::prelude::*;
@@ -13,16 +13,17 @@ use crate::samples::{MAX_LEVEL, SamplePoint, SamplePoints, TriangleSide};
 use crate::sampling::RayDirections;
 use crate::types::BakeOptions;
 
-/// Distance to the occluders, in edge lengths of a sub-triangle, beyond which light varies smoothly over it.
+/// If the occluders are farther away than this many edge lengths of a sub-triangle, the light on the sub-triangle is
+/// assumed to be smooth.
 const MAX_OCCLUDER_DISTANCE: f32 = 8.0;
-/// If the corners differ by less than this multiple of `BakeOptions::max_error` and no occluder is near, light is
-/// assumed to be linear between them.
+/// If the light at the corners differs by less than this multiple of `BakeOptions::max_error`, and no occluder is near,
+/// the light between the corners is assumed to be linear.
 const MAX_CORNER_DIFFERENCE: f32 = 4.0;
 
-/// Triangles whose longest edge is at most this long are not refined, in world units.
+/// Triangles are not refined if their longest edge is at most this long, in world units.
 const MAX_UNREFINED_EDGE: f32 = 0.05;
 
-/// A part of a triangle whose corners are three neighbouring points of a lattice.
+/// A part of a triangle. Its corners are three adjacent points of a lattice.
 #[derive(Clone, Copy)]
 pub(crate) struct SubTriangle {
     side: TriangleSide,
@@ -33,7 +34,7 @@ pub(crate) struct SubTriangle {
 }
 
 impl SubTriangle {
-    /// Returns the edge midpoints, in coordinates of the finest lattice.
+    /// Returns the midpoints of the edges, in coordinates of the finest lattice.
     fn midpoints(&self) -> [LatticePoint; 3] {
         let [a, b, c] = self.points;
         [(a, b), (b, c), (c, a)].map(|(p, q)| (p.0.midpoint(q.0), p.1.midpoint(q.1)))
@@ -46,7 +47,7 @@ impl SubTriangle {
         [sub_triangle([a, ab, ca]), sub_triangle([ab, b, bc]), sub_triangle([ca, bc, c]), sub_triangle([ab, bc, ca])]
     }
 
-    /// Returns the sample indices of the corners, or `None` if one has no sample point.
+    /// Returns the indices of the sample points at the corners. Returns `None` if a corner has no sample point.
     pub(crate) fn corners(&self, samples: &SamplePoints<'_>) -> Option<[u32; 3]> {
         let corners = samples.corners(self.side);
         let [a, b, c] = self.points.map(|p| samples.find(self.side, corners, p));
@@ -58,19 +59,19 @@ impl SubTriangle {
     }
 }
 
-/// Computes the light at new sample points.
+/// Adds sample points and computes their light.
 pub(crate) struct Refiner<'a> {
     pub(crate) scene: &'a Scene<'a>,
     pub(crate) radiosity: &'a Radiosity<'a>,
     pub(crate) directions: &'a RayDirections,
-    /// Maximum number of probed sample points.
+    /// Maximum number of sample points that are probed.
     pub(crate) max_probes: usize,
     pub(crate) camera_positions: &'a [Vec3],
     pub(crate) options: &'a BakeOptions,
 }
 
 impl Refiner<'_> {
-    /// Adds sample points inside the given sub-triangles to `samples`, and their light to `lit`.
+    /// Adds sample points inside the sub-triangles. The points are added to `samples`, and their light to `lit`.
     pub(crate) fn refine(
         &self,
         mut sub_triangles: Vec<SubTriangle>,
@@ -79,7 +80,7 @@ impl Refiner<'_> {
     ) {
         let mut remaining = self.max_probes;
         while !sub_triangles.is_empty() && remaining > 0 {
-            // Start with the largest sub-triangles: they matter most if the budget does not suffice for all.
+            // The largest sub-triangles come first, because they matter most if the budget does not suffice for all.
             sub_triangles.sort_by(|a, b| {
                 b.edge_length().total_cmp(&a.edge_length()).then(a.side.cmp(&b.side)).then(a.points.cmp(&b.points))
             });
@@ -124,8 +125,8 @@ impl Refiner<'_> {
         }
     }
 
-    /// Casts the probe rays, which are the same at all sample points of equal normal. Also returns the largest
-    /// irradiance of a single ray.
+    /// Casts the probe rays, which are the same at all sample points with the same normal. Also returns the largest
+    /// irradiance along a single ray.
     fn probe(&self, sample: &SamplePoint) -> (LightValue, GatherResult, f32) {
         let gathered = self.scene.gather(sample, self.directions);
         let (indirect, occluder_luminance, max_ray_irradiance) = self.radiosity.reflected_onto(&gathered);
@@ -133,7 +134,8 @@ impl Refiner<'_> {
         (LightValue::new(&gathered, indirect, occluder_luminance), gathered, max_ray_irradiance)
     }
 
-    /// Probes those of the given sample points that were not probed before, and returns their number.
+    /// Probes the given sample points unless they have been probed before. Returns the number of points that were
+    /// probed.
     fn probe_all(&self, indices: impl Iterator<Item = u32>, samples: &SamplePoints<'_>, lit: &mut [LitPoint]) -> usize {
         let mut unprobed: Vec<u32> = indices.filter(|i| lit[*i as usize].probe.is_none()).collect();
         unprobed.sort_unstable();
@@ -145,8 +147,9 @@ impl Refiner<'_> {
         found.len()
     }
 
-    /// Computes the light at a midpoint: the mean of both ends, plus the difference between the probe here and the mean
-    /// of their probes. All three probes have the same sampling noise, so it cancels out.
+    /// Computes the light at the midpoint of an edge. It is the mean of the light at both ends, plus the difference
+    /// between the probe at the midpoint and the mean of the probes at the ends. All three probes have the same
+    /// sampling noise, so the noise cancels out.
     fn light_between(&self, sample: &SamplePoint, ends: [&LitPoint; 2]) -> LitPoint {
         let (probe, gathered, max_ray_irradiance) = self.probe(sample);
         let ends: Vec<(LightValue, LightValue)> =
@@ -159,7 +162,7 @@ impl Refiner<'_> {
             };
             let change = probe + mean(|end| end.1) * -1.0;
             let magnitude = (gathered.unoccluded * change.direct + change.indirect).abs().max_element();
-            // Scale down small differences: a single ray that is blocked only here is noise.
+            // Small differences are reduced: if a single ray is blocked only here, the difference is noise.
             (mean(|end| end.0) + change * (1.0 - max_ray_irradiance / magnitude.max(max_ray_irradiance))).non_negative()
         };
         LitPoint {
@@ -168,7 +171,7 @@ impl Refiner<'_> {
         }
     }
 
-    /// Whether a camera sees the sub-triangle and its light may differ from that interpolated between its corners.
+    /// Returns whether a camera sees the sub-triangle and the light on it may not be linear between its corners.
     fn needs_probing(&self, sub_triangle: &SubTriangle, samples: &SamplePoints<'_>, lit: &[LitPoint]) -> bool {
         let Some(corners) = sub_triangle.corners(samples) else { return false };
         if sub_triangle.edge_length() <= 2.0 * self.options.min_spacing {
@@ -188,7 +191,7 @@ impl Refiner<'_> {
             || max_difference > MAX_CORNER_DIFFERENCE * self.options.max_error
     }
 
-    /// Whether the light at an edge midpoint differs too much from the mean of the edge's ends.
+    /// Returns whether the light at the midpoint of any edge differs too much from the mean of the edge's ends.
     fn needs_split(
         &self,
         sub_triangle: &SubTriangle,
@@ -203,7 +206,8 @@ impl Refiner<'_> {
             let middle = &lit[midpoints[k] as usize];
             let inside = [a, b, middle].map(|l| l.inside_body);
             if inside.contains(&true) {
-                // A sub-triangle that is partly inside another body contains the border of that body.
+                // If only a part of the sub-triangle is inside another body, the sub-triangle contains the border of
+                // this body and must be split.
                 return inside.contains(&false);
             }
             difference(albedo, &a.midpoint(b), middle) > self.options.max_error
@@ -213,13 +217,13 @@ impl Refiner<'_> {
     fn albedo(&self, sub_triangle: &SubTriangle) -> Vec3 {
         let mesh = &self.scene.meshes[sub_triangle.side.mesh as usize];
         let corners = mesh.corners(sub_triangle.side.triangle as usize);
-        // A texture may be white anywhere, so its surface needs a higher minimum.
+        // Any texel of a texture may be white, so a surface with a texture needs a higher minimum albedo.
         let min_albedo = if mesh.texture.is_some() { 0.5 } else { 0.1 };
         (corners.map(|i| mesh.albedo[i]).iter().sum::<Vec3>() / 3.0).max(Vec3::splat(min_albedo))
     }
 }
 
-/// Returns the sub-triangles of the initial lattices, and whole triangles that are not small.
+/// Returns the sub-triangles of the lattices before refinement, and all other triangles that are not small.
 pub(crate) fn initial_sub_triangles(coarse: &CoarseSamples<'_>) -> Vec<SubTriangle> {
     let mut sub_triangles = Vec::new();
     for (m, mesh) in coarse.samples.meshes.iter().enumerate() {
@@ -249,8 +253,8 @@ fn lattice_sub_triangles(lattice: Lattice) -> impl Iterator<Item = [LatticePoint
     lattice.triangles().map(move |points| points.map(|p| to_finest(p, lattice.level)))
 }
 
-/// Returns the largest channel difference between the colours of a surface under two lights, in display encoding (0 to
-/// 1).
+/// Returns the largest difference of a channel between the colours that a surface has in two lights. The colours are in
+/// display encoding (0 to 1).
 fn difference(albedo: Vec3, a: &LitPoint, b: &LitPoint) -> f32 {
     let displayed =
         |lit: &LitPoint| (albedo * lit.irradiance / std::f32::consts::PI).clamp(Vec3::ZERO, Vec3::ONE).powf(1.0 / 2.2);

@@ -1,8 +1,8 @@
-//! The sample points at which light is computed: vertices, and lattice points on large triangles.
+//! The points at which light is computed: vertices, and lattice points on large triangles.
 //!
-//! Vertices with equal position and normal share one sample point, and so do coinciding points on a shared edge. Light
-//! is therefore continuous across seams and between triangles of different density. The two sides of a surface have
-//! separate sample points.
+//! Vertices with the same position and normal share a sample point. Lattice points of neighbouring triangles that
+//! coincide on the common edge also share one. Therefore light is continuous across seams, and between triangles of
+//! different density. The two sides of a surface have separate sample points.
 
 use glam::Vec3;
 use rustc_hash::FxHashMap;
@@ -10,27 +10,28 @@ use rustc_hash::FxHashMap;
 use crate::lattice::{Lattice, LatticePoint};
 use crate::types::BakeMesh;
 
-/// Level of the finest lattice. Points of coarser lattices are also identified by their coordinates in it.
+/// Level of the finest lattice. Points of coarser lattices are also identified by their coordinates in the finest
+/// lattice.
 pub(crate) const MAX_LEVEL: u32 = Lattice::MAX_LEVEL;
-/// Index of vertices that have no sample point.
+/// Value that is stored instead of an index for vertices without a sample point.
 pub(crate) const NO_SAMPLE: u32 = u32::MAX;
-/// Ray origins at vertices are moved towards the triangle centres by this fraction of the distance.
+/// Ray origins at vertices are moved towards the centres of the adjacent triangles by this fraction of the distance.
 const INSET: f32 = 0.1;
-/// Maximum length of this offset, in world units.
+/// Maximum distance by which a ray origin is moved, in world units.
 const MAX_INSET: f32 = 0.005;
 
-/// A point at which light is computed, on one side of a surface.
+/// A point on one side of a surface at which light is computed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SamplePoint {
     pub(crate) position: Vec3,
-    /// Unit normal, pointing to the lit side.
+    /// Unit normal on the lit side.
     pub(crate) normal: Vec3,
-    /// Small offset of the ray origin into the surrounding triangles, so that a floor vertex at the foot of a wall is
-    /// not sampled inside the wall.
+    /// Small offset of the ray origin into the adjacent triangles. Without it, a floor vertex at the foot of a wall
+    /// would be sampled inside the wall.
     pub(crate) inset: Vec3,
 }
 
-/// The front or the back of a triangle.
+/// The front or back side of a triangle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct TriangleSide {
     pub(crate) mesh: u32,
@@ -38,24 +39,25 @@ pub(crate) struct TriangleSide {
     pub(crate) back: bool,
 }
 
-/// The key under which a lattice point is stored.
+/// The key by which a lattice point is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum PointKey {
-    /// A point on an edge: the lower and the higher sample index of its ends, and its distance from the lower one in
-    /// steps of the finest lattice.
+    /// A point on an edge. The first two numbers are the sample indices of the edge's ends, the lower index first. The
+    /// third number is the distance from the first end, in steps of the finest lattice.
     Edge(u32, u32, u32),
     /// A point inside a triangle.
     Inside(TriangleSide, LatticePoint),
 }
 
-/// The sample index of each vertex of a mesh, for both sides. A list is empty where no light is computed.
+/// For each vertex of a mesh, the index of its sample point, separately for the two sides. The list of a side is empty
+/// if its light is not computed.
 #[derive(Clone, Default)]
 pub(crate) struct VertexSamples {
     pub(crate) front: Vec<u32>,
     pub(crate) back: Vec<u32>,
 }
 
-/// All sample points, and the meshes on which they lie.
+/// All sample points, and the meshes to which they belong.
 #[derive(Clone)]
 pub(crate) struct SamplePoints<'a> {
     pub(crate) meshes: &'a [BakeMesh],
@@ -81,7 +83,7 @@ impl<'a> SamplePoints<'a> {
                 if !mesh.receives_light || mesh.is_shadow_catcher() {
                     return VertexSamples::default();
                 }
-                // Vertices that no triangle uses need no light.
+                // Light is not computed for vertices that no triangle uses.
                 let mut used = vec![false; mesh.positions.len()];
                 for i in &mesh.indices {
                     used[*i as usize] = true;
@@ -119,26 +121,27 @@ impl<'a> SamplePoints<'a> {
         }
     }
 
-    /// Number of sample points.
+    /// Returns the number of sample points.
     pub(crate) fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Returns the sides of a mesh that receive light; true means the back.
+    /// Returns the sides of a mesh that receive light. `true` is the back side.
     pub(crate) fn sides(&self, mesh: usize) -> impl Iterator<Item = bool> + use<> {
         let vertex_samples = &self.vertex_samples[mesh];
         let (front, back) = (!vertex_samples.front.is_empty(), !vertex_samples.back.is_empty());
         [false, true].into_iter().filter(move |is_back| if *is_back { back } else { front })
     }
 
-    /// Returns the sample indices of a triangle's corners.
+    /// Returns the indices of the sample points at the corners of a triangle.
     pub(crate) fn corners(&self, side: TriangleSide) -> [u32; 3] {
         let vertex_samples = &self.vertex_samples[side.mesh as usize];
         let sample_of_vertex = if side.back { &vertex_samples.back } else { &vertex_samples.front };
         self.meshes[side.mesh as usize].corners(side.triangle as usize).map(|i| sample_of_vertex[i])
     }
 
-    /// Returns the sample index of a point of the finest lattice, if it exists.
+    /// Returns the index of the sample point at a point of the finest lattice. Returns `None` if there is no sample
+    /// point.
     pub(crate) fn find(&self, side: TriangleSide, corners: [u32; 3], point: LatticePoint) -> Option<u32> {
         match locate(side, corners, point) {
             PointLocation::Corner(k) => Some(corners[k]),
@@ -146,7 +149,7 @@ impl<'a> SamplePoints<'a> {
         }
     }
 
-    /// Returns the sample index of a point of the finest lattice; adds the sample point if it does not exist.
+    /// Returns the index of the sample point at a point of the finest lattice. Adds the sample point if there is none.
     pub(crate) fn find_or_add(&mut self, side: TriangleSide, corners: [u32; 3], point: LatticePoint) -> u32 {
         match locate(side, corners, point) {
             PointLocation::Corner(k) => corners[k],
@@ -163,7 +166,7 @@ impl<'a> SamplePoints<'a> {
         }
     }
 
-    /// Calls `visit` for each sample point inside a triangle, in arbitrary order.
+    /// Calls `visit` for each sample point inside a triangle. The order is arbitrary.
     pub(crate) fn for_each_inside(&self, mut visit: impl FnMut(TriangleSide, LatticePoint)) {
         self.index_by_key.keys().for_each(|key| {
             if let PointKey::Inside(side, point) = key {
@@ -172,7 +175,7 @@ impl<'a> SamplePoints<'a> {
         });
     }
 
-    /// Calls `visit(from, to, steps_from_first)` for each sample point on an edge, in arbitrary order.
+    /// Calls `visit(from, to, steps_from_first)` for each sample point on an edge. The order is arbitrary.
     pub(crate) fn for_each_on_edge(&self, mut visit: impl FnMut(u32, u32, u32)) {
         self.index_by_key.keys().for_each(|key| {
             if let PointKey::Edge(from, to, steps) = key {
@@ -188,11 +191,11 @@ impl<'a> SamplePoints<'a> {
         let interpolate = |values: &[Vec3]| (0..3).map(|k| values[corners[k]] * weights[k]).sum::<Vec3>();
         let normal = interpolate(&mesh.normals).normalize_or(Vec3::Y) * if side.back { -1.0 } else { 1.0 };
         let [a, b, c] = mesh.triangle(side.triangle as usize);
-        // Points from the edge into the triangle, perpendicular to the edge.
+        // The offset of a point on an edge is perpendicular to the edge and points into the triangle.
         let inset = weights.iter().position(|w| *w == 0.0).map_or(Vec3::ZERO, |k| {
             let (from, to, opposite) = [(b, c, a), (c, a, b), (a, b, c)][k];
-            // Keep the offset in the triangle's plane. Perpendicular to a smoothed normal, it could end below a concave
-            // surface.
+            // The offset is in the plane of the triangle. If it were perpendicular to a smoothed normal, the ray origin
+            // could be below a concave surface.
             let offset = (opposite - from).reject_from(to - from) * INSET;
             if offset.is_finite() { offset.clamp_length_max(MAX_INSET) } else { Vec3::ZERO }
         });
@@ -227,7 +230,7 @@ fn locate(side: TriangleSide, corners: [u32; 3], (i, j): LatticePoint) -> PointL
 }
 
 fn position_bits(position: Vec3) -> [u32; 3] {
-    // Adding zero turns −0 into +0, so both have the same bits.
+    // Adding zero turns −0 into +0, so that equal positions have the same bits.
     (position + Vec3::ZERO).to_array().map(f32::to_bits)
 }
 
@@ -241,7 +244,7 @@ mod tests {
 
     #[test]
     fn the_ray_origin_at_a_concave_edge_lies_on_its_triangle() {
-        // A valley along z with smooth normals: at the bottom they point straight up.
+        // The mesh is a valley along z with smooth normals. At the bottom, the normals point straight up.
         let mesh = BakeMesh {
             positions: vec![Vec3::ZERO, Vec3::Z, Vec3::new(1.0, 0.5, 0.0), Vec3::new(-1.0, 0.5, 0.0)],
             normals: vec![Vec3::Y; 4],
@@ -283,8 +286,8 @@ mod tests {
             let corners = samples.corners(side);
             samples.find_or_add(side, corners, point)
         };
-        // The diagonal runs from corner 2 to corner 0 of the first triangle, and from corner 0 to corner 2 of the
-        // second.
+        // In the first triangle, the diagonal runs from corner 2 to corner 0. In the second triangle, it runs from
+        // corner 0 to corner 2.
         assert_eq!(index_at(side(0, false), (0, 64)), index_at(side(1, false), (0, 192)));
         assert_ne!(index_at(side(0, false), (0, 64)), index_at(side(0, true), (0, 64)));
         assert_ne!(index_at(side(0, false), (64, 64)), index_at(side(1, false), (64, 64)));

@@ -1,7 +1,7 @@
-//! Generates the ray directions. Half of them are distributed by the cosine to the normal and half by the environment's
-//! light, combined by multiple importance sampling (Veach and Guibas 1995, "Optimally Combining Sampling Techniques",
-//! balance heuristic). The second half finds small bright lamps; the first half finds occluders of the remaining, dim
-//! sky.
+//! Generates the directions of rays. Half of the directions are distributed by their cosine to the normal, the other
+//! half by the light of the environment. Both halves are combined by multiple importance sampling with the balance
+//! heuristic (Veach and Guibas 1995, "Optimally Combining Sampling Techniques"). The second half finds small bright
+//! lamps. The first half finds occluders in front of the rest of the sky, which is dim.
 
 use std::f32::consts::PI;
 
@@ -10,21 +10,22 @@ use glam::{Vec2, Vec3};
 use crate::octahedron;
 use crate::sky::Sky;
 
-/// Azimuth step between successive directions: the golden angle, in radians.
+/// Azimuth between one direction and the next: the golden angle, in radians.
 const GOLDEN_ANGLE: f32 = 2.399_963_2;
-/// Number of cells along a side of the octahedral map that stores the light distribution.
+/// Number of cells along each side of the octahedral map that stores the distribution of light.
 const CELLS_PER_SIDE: usize = 32;
-/// Number of normals along a side of their octahedral map. Each has its own light distribution.
+/// Number of normals along each side of the octahedral map of normals. Each normal has its own distribution of light.
 const NORMALS_PER_SIDE: usize = 16;
-/// Added to the cosine between a normal and a cell, because normals and cells are represented by their centres.
+/// Value that is added to the cosine between a normal and a cell. Both are represented by the centre of a texel, so the
+/// true cosine may be larger.
 const COSINE_MARGIN: f32 = 0.1;
-/// Steps of a two-dimensional low-discrepancy sequence (Roberts 2018, "The Unreasonable Effectiveness of Quasirandom
-/// Sequences").
+/// Increments of a two-dimensional low-discrepancy sequence (Roberts 2018, "The Unreasonable Effectiveness of
+/// Quasirandom Sequences").
 const R2_STEPS: Vec2 = Vec2::new(0.754_877_7, 0.569_840_3);
 
-/// Distribution of the environment's light over directions, for each surface orientation.
+/// The distribution of the environment's light over directions, separately for each orientation of a surface.
 pub(crate) struct LightDistribution {
-    /// The cumulative distribution over all cells, for each normal.
+    /// For each normal, the cumulative distribution over all cells.
     cumulative: Vec<[f32; CELLS_PER_SIDE * CELLS_PER_SIDE]>,
 }
 
@@ -72,9 +73,9 @@ fn probability(cumulative: &[f32], cell: usize) -> f32 {
     cumulative[cell] - if cell == 0 { 0.0 } else { cumulative[cell - 1] }
 }
 
-/// A set of ray directions over the hemisphere of a surface.
+/// A set of ray directions over the hemisphere above a surface.
 pub(crate) struct RayDirections {
-    /// Cosine and sine of the azimuths of the cosine-distributed half.
+    /// Cosines and sines of the azimuths of the first half, which is distributed by the cosine to the normal.
     azimuths: Vec<Vec2>,
     light_count: usize,
     /// Whether all points with the same normal use the same directions.
@@ -82,29 +83,29 @@ pub(crate) struct RayDirections {
 }
 
 impl RayDirections {
-    /// Creates directions that differ between points. Their sampling error is noise, which averages out.
+    /// Creates directions that differ from point to point. Their sampling errors are noise, which averaging removes.
     pub(crate) fn jittered(count: usize) -> Self {
         let light_count = count / 2;
         let azimuths = (0..count - light_count).map(|i| Vec2::from_angle(i as f32 * GOLDEN_ANGLE)).collect();
         Self { azimuths, light_count, fixed_per_normal: false }
     }
 
-    /// Creates directions that are the same for equal normals. Points of a flat surface then have the same sampling
-    /// error, so differences between them are real.
+    /// Creates directions that are the same for all points with the same normal. Points on a flat surface then have the
+    /// same sampling error, so differences between them are real.
     pub(crate) fn fixed_per_normal(count: usize) -> Self {
         Self { fixed_per_normal: true, ..Self::jittered(count) }
     }
 
-    /// Number of directions.
+    /// Returns the number of directions.
     pub(crate) fn len(&self) -> usize {
         self.azimuths.len() + self.light_count
     }
 
-    /// Returns unit directions above a surface point, with weights. The weighted sum of radiances is the irradiance
-    /// divided by π.
+    /// Returns unit directions over the hemisphere of a surface point, with their weights. The weighted sum of the
+    /// radiances from these directions is the irradiance divided by π.
     ///
-    /// The first half lies on Vogel's spiral (1979, "A better way to construct the sunflower head"), projected to the
-    /// hemisphere (Malley's method). The second half samples the light distribution in equal steps.
+    /// The first half is Vogel's spiral (1979, "A better way to construct the sunflower head"), projected onto the
+    /// hemisphere (Malley's method). The second half samples the distribution of light in equal steps.
     pub(crate) fn over_hemisphere(&self, light: &LightDistribution, position: Vec3, normal: Vec3) -> Vec<(Vec3, f32)> {
         let (azimuth_shift, radial_shift) = if self.fixed_per_normal { (0.0, 0.5) } else { hash_position(position) };
         let cumulative = light.for_normal(normal);
@@ -140,7 +141,7 @@ impl RayDirections {
     }
 }
 
-/// Hashes a position to two numbers in 0..1, independent of the mesh.
+/// Hashes a position to two numbers in 0..1. The result does not depend on the mesh.
 fn hash_position(position: Vec3) -> (f32, f32) {
     let mut state = 0x9E37_79B9_u32;
     for bits in position.to_array().map(|c| (c * 4096.0).round() as i32 as u32) {
@@ -167,7 +168,7 @@ mod tests {
         Sky::new(&map)
     }
 
-    /// Computes the irradiance by numerical integration over the sphere.
+    /// Returns the irradiance, computed by numerical integration over the sphere.
     fn integrated_irradiance(sky: &Sky, normal: Vec3) -> f32 {
         let side = 512;
         (0..side * side)
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn irradiance_of_a_uniform_sky_and_of_a_lamp_is_right() {
+    fn irradiance_of_a_uniform_sky_and_of_a_lamp_matches_the_integral() {
         for lamp in [1.0, 300.0] {
             let sky = sky(lamp);
             let lights = LightDistribution::new(&sky);

@@ -1,4 +1,5 @@
-//! The environment as rays read it: a low-resolution octahedral map, which suffices for light from wide angles.
+//! The environment as an octahedral map of low resolution, from which rays read the radiance. The resolution suffices
+//! for light that arrives from wide angles.
 
 use std::f32::consts::{PI, TAU};
 
@@ -8,20 +9,20 @@ use rayon::prelude::*;
 
 use crate::octahedron::{direction, texel};
 
-/// Texels along a side of the map; each spans about three degrees.
+/// Number of texels along each side of the map. Each texel spans about three degrees.
 const SIDE: usize = 64;
-/// Minimum number of panorama columns to sum, so that no texel of the map stays empty.
+/// Minimum number of panorama columns that are averaged. With fewer columns, texels of the map could be empty.
 const MIN_COLUMNS: u32 = 8 * SIDE as u32;
 
-/// Texels along a side of the maps for glossy reflections.
+/// Number of texels along each side of the maps for glossy reflections.
 const GLOSSY_SIDE: usize = 32;
-/// Number of roughness levels from 0 to 1.
+/// Number of roughness levels, which are evenly spaced from 0 to 1.
 const GLOSSY_LEVELS: usize = 5;
 
-/// Radiance of the environment by direction.
+/// The radiance of the environment in each direction.
 pub(crate) struct Sky {
     texels: Vec<Vec3>,
-    /// For each roughness level, the radiance averaged over the GGX lobe around a direction.
+    /// For each roughness level, the radiance around each direction, averaged over the GGX lobe.
     glossy: Vec<Vec<Vec3>>,
 }
 
@@ -69,7 +70,7 @@ impl Sky {
         Self { texels, glossy }
     }
 
-    /// Returns the radiance around a unit direction, averaged over the lobe of a perceptual roughness.
+    /// Returns the radiance around a unit direction, averaged over the GGX lobe of a perceptual roughness.
     pub(crate) fn reflected(&self, d: Vec3, roughness: f32) -> Vec3 {
         let level = roughness.clamp(0.0, 1.0) * (GLOSSY_LEVELS - 1) as f32;
         let low = (level as usize).min(GLOSSY_LEVELS - 2);
@@ -77,14 +78,14 @@ impl Sky {
         self.glossy[low][index].lerp(self.glossy[low + 1][index], level - low as f32)
     }
 
-    /// Returns the radiance from a unit direction.
+    /// Returns the radiance in a unit direction.
     pub(crate) fn radiance(&self, d: Vec3) -> Vec3 {
         self.texels[texel(d, SIDE)]
     }
 }
 
-/// Returns the mean radiance in each texel of the octahedral map, weighted by solid angle. It sums all pixels because
-/// lamps may be smaller than a texel.
+/// Returns the mean radiance of each texel of the octahedral map, weighted by solid angle. All pixels of the panorama
+/// are averaged, because a lamp may be smaller than a texel.
 fn averaged_texels(map: &EnvironmentMap) -> Vec<Vec3> {
     let scale = MIN_COLUMNS.div_ceil(map.width);
     let (columns, rows) = (map.width * scale, map.height * scale);

@@ -1,30 +1,31 @@
-//! Extracts the sun of a panorama as a directional light, because only a directional light casts sharp shadows.
+//! Extracts the sun from a panorama as a directional light, because only directional lights cast sharp shadows.
 
 use std::f32::consts::PI;
 
 use glam::Vec3;
 use plinth_scene::EnvironmentMap;
 
-/// A small bright light that was removed from a panorama.
+/// A small bright light that has been removed from a panorama.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sun {
-    /// Unit vector to the sun.
+    /// Unit vector towards the sun.
     pub to_light: Vec3,
-    /// Irradiance on a surface that faces the sun.
+    /// Irradiance of a surface that faces the sun.
     pub irradiance: Vec3,
-    /// Angular radius in radians.
+    /// Angular radius of the sun in radians.
     pub angular_radius: f32,
 }
 
 /// Maximum angular radius of a sun, in radians.
 const MAX_ANGULAR_RADIUS: f32 = 0.05;
-/// A sun must give at least this fraction of the panorama's total light.
+/// Minimum fraction of the panorama's total light that a sun must have.
 const MIN_SHARE: f32 = 0.1;
-/// Texels at least this bright, relative to the brightest texel, belong to the sun.
+/// Minimum brightness of the texels that belong to the sun, relative to the brightest texel.
 const BRIGHTNESS_THRESHOLD: f32 = 0.05;
 
-/// Removes the sun from a panorama and fills the hole with the mean of the surrounding texels. The total light is
-/// preserved: the sun's irradiance is the excess of its texels over the surrounding mean.
+/// Removes the sun from a panorama, and replaces its texels by the mean of the surrounding texels. The total light does
+/// not change: the irradiance of the sun is the light that was removed from its texels. Returns `None` instead of a sun
+/// if the panorama has no sun.
 pub fn extract_sun(map: &EnvironmentMap) -> (EnvironmentMap, Option<Sun>) {
     let brightness = |p: &[f32; 3]| p[0] + p[1] + p[2];
     let brightest =
@@ -52,7 +53,8 @@ pub fn extract_sun(map: &EnvironmentMap) -> (EnvironmentMap, Option<Sun>) {
             ring_count += 1.0;
         }
     }
-    // If other bright texels lie farther away, the peak is one of several lamps or part of a large lamp, not a sun.
+    // If there are other bright texels farther away, the brightest texel belongs to one of several lamps or to a large
+    // lamp, not to a sun.
     if sun_texels.iter().any(|(_, angle)| *angle > MAX_ANGULAR_RADIUS) || ring_count == 0.0 {
         return (map.clone(), None);
     }

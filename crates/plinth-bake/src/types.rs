@@ -1,4 +1,4 @@
-//! The inputs and outputs of the bake.
+//! The input and output types of the bake.
 
 use std::sync::Arc;
 
@@ -8,38 +8,39 @@ use glam::{Vec2, Vec3};
 use crate::lattice::Lattice;
 use crate::lit_surface::LitSurface;
 
-/// A piece of world-space geometry that blocks, reflects and receives light.
+/// A mesh in world space that blocks, reflects and receives light.
 #[derive(Clone, Debug, Default)]
 pub struct BakeMesh {
-    /// World positions.
+    /// World positions of the vertices.
     pub positions: Vec<Vec3>,
-    /// Unit world normals, one per vertex.
+    /// Unit normals in world space, one per vertex.
     pub normals: Vec<Vec3>,
-    /// Three indices per triangle, counter-clockwise seen from the front.
+    /// Three vertex indices per triangle, counter-clockwise as seen from the front.
     pub indices: Vec<u32>,
-    /// Linear diffuse albedo, one value per vertex; `texture` multiplies it.
+    /// Linear diffuse albedo of each vertex. It is multiplied by `texture`.
     pub albedo: Vec<Vec3>,
-    /// Linear reflectance at normal incidence, one value per vertex. If empty, there is no specular reflection.
+    /// Linear reflectance of each vertex at normal incidence. If the list is empty, the mesh has no specular
+    /// reflection.
     pub f0: Vec<Vec3>,
-    /// Perceptual roughness, one value per vertex; empty if `f0` is empty.
+    /// Perceptual roughness of each vertex. The list is empty if `f0` is empty.
     pub roughness: Vec<f32>,
-    /// Linear emitted radiance, one value per vertex. If empty, nothing is emitted.
+    /// Linear emitted radiance of each vertex. If the list is empty, the mesh emits no light.
     pub emission: Vec<Vec3>,
-    /// Fraction of light that passes straight through, one value per vertex: 1 − alpha, or transmission × luminance of
-    /// its colour. If empty, the mesh is opaque.
+    /// For each vertex, the fraction of the light that passes straight through the surface: 1 − alpha, or the
+    /// transmission times the luminance of its colour. If the list is empty, the mesh is opaque.
     pub transparency: Vec<f32>,
-    /// Texture for colour and holes.
+    /// Texture with the colour and the holes of the surface.
     pub texture: Option<BakeTexture>,
-    /// Whether both sides are visible and receive light.
+    /// Whether both sides of the triangles are visible and receive light.
     pub double_sided: bool,
-    /// Whether rays can hit the mesh. A shadow catcher only receives light.
+    /// Whether rays can hit the mesh. It is false for a shadow catcher, which only receives light.
     pub occludes: bool,
-    /// Whether the mesh receives light, so that the light on it is computed.
+    /// Whether the mesh receives light. If it does, the light on it is computed.
     pub receives_light: bool,
 }
 
 impl BakeMesh {
-    /// Whether the mesh is a shadow catcher: it shows shadows but is invisible itself.
+    /// Returns whether the mesh is a shadow catcher: it shows shadows but is otherwise invisible.
     pub(crate) const fn is_shadow_catcher(&self) -> bool {
         self.receives_light && !self.occludes
     }
@@ -55,14 +56,14 @@ impl BakeMesh {
     }
 }
 
-/// A texture on a mesh.
+/// A texture of a mesh.
 #[derive(Clone, Debug)]
 pub struct BakeTexture {
-    /// Texture coordinates, one per vertex. (0, 0) is the outer corner of the first texel; the image repeats.
+    /// Texture coordinates of each vertex. (0, 0) is the outer corner of the first texel. The image repeats.
     pub uvs: Vec<Vec2>,
     /// The texels.
     pub image: Arc<BakeImage>,
-    /// Alpha cutoff: texels with a lower alpha are holes. `None` means that alpha is partial coverage.
+    /// Alpha cutoff. Texels with a lower alpha are holes. If it is `None`, alpha is the opacity of the surface.
     pub cutoff: Option<f32>,
 }
 
@@ -73,7 +74,7 @@ pub struct BakeImage {
     pub width: usize,
     /// Number of rows.
     pub height: usize,
-    /// Linear RGB and straight alpha.
+    /// Texels as linear R, G, B and straight alpha.
     pub texels: Vec<[f32; 4]>,
 }
 
@@ -85,26 +86,28 @@ impl BakeImage {
     }
 }
 
-/// Light that arrives at one point of a surface.
+/// The light that arrives at one point of a surface.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct GatheredLight {
-    /// Fraction of the environment's irradiance that arrives directly, per colour channel: irradiance with shadowing by
-    /// geometry divided by irradiance without. 0..=1 up to noise.
+    /// Fraction of the environment's irradiance that arrives directly, for each colour channel. It is the irradiance
+    /// with shadows divided by the irradiance without shadows, so it is in 0..=1 except for noise.
     pub direct: Vec3,
-    /// Irradiance after one or more bounces, and from emissive surfaces, in the unit of the environment's irradiance.
+    /// Irradiance from light that was reflected at least once, and from emissive surfaces. It has the same unit as the
+    /// irradiance of the environment.
     pub indirect: Vec3,
-    /// Visibility of the environment as a function of direction, as spherical harmonics up to degree 1 in world space:
-    /// `V(d) ≈ c0 + cx·d.x + cy·d.y + cz·d.z`. The function is fitted over the upper hemisphere, where c0 is its mean.
+    /// Fraction of the environment's light that arrives from a direction, as spherical harmonics up to degree 1 in
+    /// world space: `V(d) ≈ c0 + cx·d.x + cy·d.y + cz·d.z`. The function is fitted over the hemisphere above the
+    /// surface, where c0 is its mean.
     pub visibility: [f32; 4],
-    /// Luminance of the occluders as a function of direction, in the form of `visibility`; it is 0 where nothing blocks
-    /// the environment. The colour of the occluders is that of `indirect`.
+    /// Luminance of the occluders as a function of direction, in the same form as `visibility`. It is 0 where nothing
+    /// blocks the environment. The occluders have the colour of `indirect`.
     pub blocked: [f32; 4],
 }
 
 impl GatheredLight {
-    /// Exaggerates occlusion: multiplies all light by `a^(strength − 1)`, where `a` is the fraction of light that
-    /// arrives. Unoccluded points do not change; a strength of 1 changes nothing.
+    /// Exaggerates occlusion: multiplies all light by `a^(strength − 1)`, where `a` is the fraction of the light that
+    /// arrives. Points without occlusion do not change. A strength of 1 changes nothing.
     pub fn occluded(self, strength: f32) -> Self {
         let arriving = (self.direct.element_sum() / 3.0).clamp(0.0, 1.0);
         let factor = arriving.powf(strength - 1.0).min(4.0);
@@ -118,7 +121,7 @@ impl GatheredLight {
 }
 
 impl Default for GatheredLight {
-    /// Returns the light at an unoccluded point.
+    /// Returns the light at a point without occlusion.
     fn default() -> Self {
         Self { direct: Vec3::ONE, indirect: Vec3::ZERO, visibility: [1.0, 0.0, 0.0, 0.0], blocked: [0.0; 4] }
     }
@@ -127,20 +130,20 @@ impl Default for GatheredLight {
 /// The result of a bake.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Baked {
-    /// Incoming light, for each mesh.
+    /// The light that arrives at each mesh.
     pub meshes: Vec<BakedMesh>,
-    /// Outgoing light, for each mesh; empty unless `BakeOptions::surfaces` is set.
+    /// The light that leaves each mesh. The list is empty unless `BakeOptions::surfaces` is true.
     pub surfaces: Vec<LitSurface>,
 }
 
-/// The incoming light of a mesh.
+/// The light that arrives at one mesh.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BakedMesh {
-    /// Light at each vertex, on the side of the normal; empty if it was not computed.
+    /// Light at each vertex on the front side. The list is empty if the light was not computed.
     pub front: Vec<GatheredLight>,
-    /// Light at each vertex, on the other side; empty unless the mesh is double-sided.
+    /// Light at each vertex on the back side. The list is empty unless the mesh is double-sided.
     pub back: Vec<GatheredLight>,
-    /// Lattices for triangles on which light is not linear between the corners, sorted by triangle index.
+    /// Light grids of the triangles on which the light is not linear between the corners, sorted by triangle index.
     pub grids: Vec<LightGrid>,
 }
 
@@ -152,75 +155,76 @@ impl BakedMesh {
     }
 }
 
-/// The light of one triangle on a lattice.
+/// The light on one triangle, stored at the points of a lattice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LightGrid {
-    /// Index of the triangle in its mesh.
+    /// Index of the triangle in the mesh.
     pub triangle: u32,
-    /// The lattice of the values.
+    /// The lattice at whose points the light is stored.
     pub lattice: Lattice,
-    /// Light on the side of the normal, in the order of the lattice's points.
+    /// Light on the front side, in the order of the lattice's points.
     pub front: Vec<GatheredLight>,
-    /// Light on the other side; empty unless the mesh is double-sided.
+    /// Light on the back side. The list is empty unless the mesh is double-sided.
     pub back: Vec<GatheredLight>,
 }
 
-/// A light source other than the environment. Its reflected light is computed as well.
+/// A light source that is not part of the environment. The light that surfaces reflect from it is computed, too.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BakeLight {
-    /// Parallel light.
+    /// A light source that is infinitely far away.
     Directional {
-        /// Unit vector to the light.
+        /// Unit vector towards the light.
         to_light: Vec3,
-        /// Irradiance on a surface that faces the light.
+        /// Irradiance of a surface that faces the light.
         irradiance: Vec3,
     },
-    /// Light from a point.
+    /// A light source at a point.
     Point {
-        /// World position.
+        /// World position of the light.
         position: Vec3,
-        /// Irradiance times squared distance.
+        /// Irradiance times the squared distance.
         intensity: Vec3,
     },
 }
 
-/// Limits of the amount of work and of the error of a bake.
+/// Limits of the work and of the error of a bake.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BakeOptions {
-    /// Approximate total number of rays of all vertices.
+    /// Approximate number of rays that all vertices together cast.
     pub ray_budget: usize,
     /// Minimum number of rays per vertex.
     pub min_samples: usize,
     /// Maximum number of rays per vertex.
     pub max_samples: usize,
-    /// Number of times that light is reflected.
+    /// Maximum number of times that light is reflected.
     pub bounces: usize,
-    /// Initial spacing of lattice points on large triangles, in world units. It is up to twice as large if the vertices
-    /// use the ray budget.
+    /// Spacing of the lattice points on large triangles before refinement, in world units. The spacing is up to twice
+    /// as large if the vertices use the whole ray budget.
     pub spacing: f32,
-    /// Maximum number of initial lattice points; the spacing is increased to keep to it.
+    /// Maximum number of lattice points before refinement. The spacing is increased if there would be more.
     pub max_lattice_points: usize,
-    /// Minimum spacing of lattice points after refinement, in world units.
+    /// Minimum spacing of the lattice points after refinement, in world units.
     pub min_spacing: f32,
-    /// Sampling is refined only where interpolation changes a surface's colour by more than this, in display encoding
-    /// (0 to 1).
+    /// Sample points are added only where interpolation would change the colour of a surface by more than this. The
+    /// colour is in display encoding (0 to 1).
     pub max_error: f32,
-    /// Number of rays per initial lattice point that a camera sees.
+    /// Number of rays per lattice point that a camera sees, before refinement.
     pub seen_samples: usize,
-    /// Number of rays per initial lattice point that no camera sees, and that only lights others.
+    /// Number of rays per lattice point that no camera sees, before refinement. Such a point only affects the light
+    /// that other points receive.
     pub unseen_samples: usize,
-    /// Number of rays per probe. Probes compare the light of neighbouring points.
+    /// Number of rays per probe. Probes are used to compare the light of neighbouring points.
     pub probe_samples: usize,
-    /// Maximum number of rays of all probes. It is lower if vertices are so dense that they store the light in
-    /// sufficient detail.
+    /// Maximum number of rays of all probes together. It is reduced if the vertices are so dense that they already
+    /// store the light in detail.
     pub probe_budget: usize,
-    /// Whether to compute the light that leaves surfaces.
+    /// Whether the light that leaves surfaces is computed.
     pub surfaces: bool,
 }
 
 impl BakeOptions {
-    /// Returns options with about a third of the rays, for drafts and for animated models. Each pose of an animated
-    /// model is baked separately, so its residual noise changes over time.
+    /// Returns options with about a third of the rays, for drafts and for animated models. The poses of an animated
+    /// model are baked separately, so the remaining noise changes over time.
     #[must_use]
     pub fn coarser(self) -> Self {
         Self {
@@ -237,7 +241,8 @@ impl BakeOptions {
         }
     }
 
-    /// Returns options with three times the rays, for detailed shading of crevices and contacts and for large images.
+    /// Returns options with about three times the rays, for detailed shading of crevices and contacts, and for large
+    /// images.
     #[must_use]
     pub fn finer(self) -> Self {
         Self {

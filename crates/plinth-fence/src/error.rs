@@ -1,15 +1,15 @@
 //! Errors of the sandbox.
 
-/// Error while a process enters its sandbox.
+/// An error that occurred while a process entered its sandbox.
 #[derive(Debug, thiserror::Error)]
 pub enum FenceError {
     /// The kernel does not support a required part of the sandbox.
     #[error("the fence is incomplete, because {}; use a newer kernel, or --fence auto", .0.join(" and "))]
     Incomplete(Vec<String>),
-    /// The kernel refused a step.
+    /// The kernel rejected a step.
     #[error("{step} failed: {source}")]
     Refused {
-        /// Step for the message, such as «dropping capabilities».
+        /// Name of the step, such as "dropping capabilities".
         step: &'static str,
         /// The error that the kernel returned.
         source: Box<dyn std::error::Error + Send + Sync>,
@@ -19,13 +19,13 @@ pub enum FenceError {
     User {
         /// Configured user name.
         name: String,
-        /// Problem with the user.
+        /// Description of the problem.
         problem: String,
     },
 }
 
 impl FenceError {
-    /// Returns a function that wraps the kernel's error of a step.
+    /// Returns a function that converts a kernel error to an error of this step.
     #[cfg(target_os = "linux")]
     pub(crate) fn refused(step: &'static str) -> impl FnOnce(Box<dyn std::error::Error + Send + Sync>) -> Self {
         move |source| Self::Refused { step, source }

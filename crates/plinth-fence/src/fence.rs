@@ -8,16 +8,17 @@ use crate::error::FenceError;
 use crate::options::FenceMode;
 use crate::user::JobUser;
 
-/// Sandbox of one process. The server configures it, and the child process enters it.
+/// Sandbox of one process. The server configures the sandbox, and the child process enters it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fence {
-    /// Strictness.
+    /// Whether the sandbox is required, optional or off.
     pub mode: FenceMode,
     /// Folders with write access.
     pub writable: Vec<PathBuf>,
     /// Files and folders with read access.
     pub readable: Vec<PathBuf>,
-    /// Programs, libraries and drivers outside the system's folders, or folders of such files.
+    /// Executable programs outside the system's folders, with their libraries and drivers. Folders include all files in
+    /// them.
     pub programs: Vec<PathBuf>,
     /// User to switch to; `None` keeps the current user.
     pub user: Option<JobUser>,
@@ -25,26 +26,28 @@ pub struct Fence {
 
 impl Fence {
     /// Serializes the sandbox as JSON for a command-line argument.
-    /// Errors: a path is not UTF-8.
+    /// Errors: if a path is not UTF-8.
     pub fn to_argument(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self)
     }
 
     /// Parses the output of [`to_argument`](Self::to_argument).
-    /// Errors: the text is not valid.
+    /// Errors: if the text is not valid.
     pub fn from_argument(text: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text)
     }
 
-    /// Puts this process and all processes that it will start into the sandbox permanently. Call it while the process has only
-    /// one thread, because it does not apply to other threads.
-    /// Errors: switching the user fails, or the mode is `Required` and the kernel does not support the whole sandbox.
+    /// Restricts this process and all processes that it will start. The restrictions cannot be removed. They do not
+    /// apply to other threads of this process, so call this method while the process has only one thread.
+    /// Errors: if switching the user fails, or if the mode is `Required` and the kernel does not support the whole
+    /// sandbox.
     #[cfg(target_os = "linux")]
     pub fn enter(&self) -> Result<(), FenceError> {
-        // Paths are opened before the user is switched, because the other user may lack access to a parent folder.
+        // The paths are opened before the user is switched, because the other user may lack access to their parent
+        // folders.
         let rules = crate::files::Rules::open(&self.writable, &self.readable, &self.programs);
         crate::privileges::drop_all(self.user.as_ref())?;
-        // A failed step counts as unsupported.
+        // If Landlock cannot be used, its ABI version is 0.
         let landlock_abi = rules.and_then(crate::files::Rules::enforce).unwrap_or_default();
         let seccomp = crate::syscalls::forbid().unwrap_or_default();
         let lacks = crate::Support { landlock_abi, seccomp }.lacks(self.user.is_some());
@@ -54,8 +57,8 @@ impl Fence {
         Ok(())
     }
 
-    /// Does nothing: only Linux has a sandbox.
-    /// Errors: the mode is `Required`.
+    /// Does nothing, because only Linux has a sandbox.
+    /// Errors: if the mode is `Required`.
     #[cfg(not(target_os = "linux"))]
     pub fn enter(&self) -> Result<(), FenceError> {
         match self.mode {
@@ -65,7 +68,8 @@ impl Fence {
     }
 }
 
-/// Closes all inherited file descriptors except the standard streams. Call it before this process opens files.
+/// Closes all inherited file descriptors except the standard streams. It must be called before this process opens
+/// files.
 pub fn close_inherited_files() {
     #[cfg(target_os = "linux")]
     {
@@ -76,19 +80,19 @@ pub fn close_inherited_files() {
             .filter(|fd| *fd > 2)
             .collect();
         for number in numbers {
-            // The descriptor of the directory listing is closed already, so its error is ignored.
+            // The list contains the descriptor that read it, which is closed already; closing it again fails.
             let _closed = nix::unistd::close(number);
         }
     }
 }
 
-/// Hides the environment and memory of this process from other processes of the same user.
+/// Prevents other processes of the same user from reading the environment and memory of this process.
 pub fn hide_from_others() {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
-        // Supported by every kernel since 2.4.
+        // Every kernel since 2.4 supports this call, so its result is ignored.
         let _done = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     }
 }

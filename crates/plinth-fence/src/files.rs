@@ -1,5 +1,5 @@
-//! Landlock: restricts file access to a list of paths, and denies TCP and signals to other processes as far as the kernel's
-//! Landlock version supports it.
+//! Landlock rules. They restrict file access to a list of paths and, if the kernel's Landlock version supports it, deny
+//! TCP and signals to other processes.
 
 use std::path::{Path, PathBuf};
 
@@ -11,22 +11,22 @@ use landlock::{
 use crate::error::FenceError;
 use crate::system_paths::{DEVICES, NVIDIA, READABLE};
 
-/// Newest Landlock ABI that the access rights below were tested with.
+/// The newest Landlock ABI for which the access rights below were tested.
 const ABI_TRIED: ABI = ABI::V7;
 
-/// Landlock rules with opened paths, not yet enforced.
+/// Landlock rules with opened paths, before they are enforced.
 pub(crate) struct Rules(RulesetCreated);
 
 impl Rules {
-    /// Opens the paths. Missing paths are skipped.
+    /// Opens the paths of the rules. Missing paths are skipped.
     pub(crate) fn open(writable: &[PathBuf], readable: &[PathBuf], programs: &[PathBuf]) -> Result<Self, FenceError> {
         let this = std::env::current_exe().ok();
         let programs: Vec<&Path> = programs.iter().chain(&this).map(PathBuf::as_path).collect();
         rules(writable, readable, &programs).map(Self).map_err(refused)
     }
 
-    /// Enforces the rules on this thread and everything that it starts. Returns the kernel's Landlock ABI version, or `None` if
-    /// the kernel has no Landlock.
+    /// Enforces the rules on this thread, and on all threads and processes that it starts. Returns the kernel's
+    /// Landlock ABI version, or `None` if the kernel has no Landlock.
     pub(crate) fn enforce(self) -> Result<Option<i32>, FenceError> {
         let status = self.0.restrict_self().map_err(refused)?;
         Ok(match status.landlock {
@@ -37,14 +37,14 @@ impl Rules {
 }
 
 fn refused(error: RulesetError) -> FenceError {
-    FenceError::refused("restricting files")(error.into())
+    FenceError::refused("enforcing the Landlock rules")(error.into())
 }
 
 fn rules(writable: &[PathBuf], readable: &[PathBuf], programs: &[&Path]) -> Result<RulesetCreated, RulesetError> {
     let run = AccessFs::from_read(ABI_TRIED);
     let read: BitFlags<AccessFs> = AccessFs::ReadFile | AccessFs::ReadDir;
-    // A job must not execute files that it wrote. It may create only files and folders: a symbolic link could make the worker
-    // read another file, and a pipe could block the worker for ever.
+    // A job must not execute files that it wrote. It may create only regular files and folders: a symbolic link could
+    // make the worker read another file, and a named pipe could block the worker forever.
     let special =
         AccessFs::MakeSym | AccessFs::MakeFifo | AccessFs::MakeSock | AccessFs::MakeBlock | AccessFs::MakeChar;
     let write = AccessFs::from_all(ABI_TRIED) & !(special | AccessFs::Execute | AccessFs::IoctlDev);

@@ -1,8 +1,10 @@
-//! Sandbox for processes that read untrusted files. Inside it a process can access only its own files, the system's libraries
-//! and the graphics devices. A process enters the sandbox before it reads untrusted input; its children inherit the sandbox.
+//! Sandbox for processes that read untrusted files. Inside the sandbox, a process can access only its own files, the
+//! system's libraries and the graphics devices. A process enters the sandbox before it reads untrusted input; its
+//! children inherit the sandbox.
 //!
-//! Landlock restricts files, TCP and signals, seccomp restricts system calls. Capabilities are dropped, and the process may
-//! switch to another user. On systems other than Linux the sandbox does nothing, and [`Support`] reports that.
+//! Landlock restricts access to files, TCP and signals. seccomp restricts system calls. All capabilities are dropped,
+//! and the process may switch to another user. On systems other than Linux the sandbox does nothing, and [`Support`]
+//! reports that it is unsupported.
 
 mod error;
 mod fence;

@@ -10,7 +10,7 @@ use crate::fence::Fence;
 use crate::support::Support;
 use crate::user::JobUser;
 
-/// Strictness of the sandbox.
+/// Whether the sandbox is required, optional or off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FenceMode {
@@ -19,7 +19,7 @@ pub enum FenceMode {
     Auto,
     /// Requires the whole sandbox; the server does not start if the kernel does not support it.
     Required,
-    /// No sandbox.
+    /// Uses no sandbox.
     Off,
 }
 
@@ -46,22 +46,22 @@ impl FromStr for FenceMode {
 /// Sandbox configuration of a server for its child processes.
 #[derive(Clone, Debug, Default)]
 pub struct FenceOptions {
-    /// Strictness.
+    /// Whether the sandbox is required, optional or off.
     pub mode: FenceMode,
-    /// User of the child processes; `None` is the server's user.
+    /// User that the child processes run as; `None` is the server's user.
     pub user: Option<JobUser>,
-    /// Readable files and folders in addition to the system's libraries, drivers and fonts.
+    /// Files and folders that child processes may read, in addition to the system's libraries, drivers and fonts.
     pub readable: Vec<PathBuf>,
 }
 
 impl FenceOptions {
-    /// Returns options without a sandbox.
+    /// Returns options that disable the sandbox.
     pub fn off() -> Self {
         Self { mode: FenceMode::Off, ..Self::default() }
     }
 
-    /// Returns the sandbox of a process that may write to `writable`, read `readable`, and execute `programs`; `None` if the
-    /// sandbox is off.
+    /// Returns the sandbox of a process that may write to `writable`, read `readable`, and execute `programs`. Returns
+    /// `None` if the sandbox is off.
     pub fn fence(&self, writable: Vec<PathBuf>, readable: Vec<PathBuf>, programs: Vec<PathBuf>) -> Option<Fence> {
         let programs = programs.into_iter().chain(self.readable.iter().cloned()).collect();
         let (mode, user) = (self.mode, self.user.clone());
@@ -69,7 +69,7 @@ impl FenceOptions {
     }
 
     /// Changes the owner of files to the job user, if one is configured.
-    /// Errors: those of `lchown`.
+    /// Errors: if `lchown` fails.
     pub fn give(&self, paths: &[&Path]) -> std::io::Result<()> {
         match &self.user {
             Some(user) if self.mode != FenceMode::Off => paths.iter().try_for_each(|path| user.own(path)),
@@ -78,7 +78,8 @@ impl FenceOptions {
     }
 
     /// Checks the options against the kernel's support. Returns one warning per missing part of the sandbox.
-    /// Errors: [`FenceError::Incomplete`] if the mode is `Required` and a part is missing; [`FenceError::User`].
+    /// Errors: [`FenceError::Incomplete`] if the mode is `Required` and a part is missing; [`FenceError::User`] if this
+    /// process cannot switch to the user.
     pub fn check(&self, support: &Support) -> Result<Vec<String>, FenceError> {
         if self.mode == FenceMode::Off {
             return Ok(Vec::new());

@@ -1,11 +1,11 @@
-//! Kernel support for the sandbox.
+//! Detects which parts of the sandbox the kernel supports.
 
 /// First Landlock ABI that restricts truncation (Linux 6.2).
 const TRUNCATE_ABI: i32 = 3;
 /// First Landlock ABI that restricts signals (Linux 6.12).
 const SIGNAL_ABI: i32 = 6;
 
-/// Kernel support for the sandbox.
+/// The parts of the sandbox that the kernel supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Support {
     /// Landlock ABI version; `None` without Landlock.
@@ -27,14 +27,15 @@ impl Support {
         tried.join().unwrap_or(Self { landlock_abi: None, seccomp: false })
     }
 
-    /// Returns no support: only Linux has a sandbox.
+    /// Reports that nothing is supported, because only Linux has a sandbox.
     #[cfg(not(target_os = "linux"))]
     pub const fn here() -> Self {
         Self { landlock_abi: None, seccomp: false }
     }
 
-    /// Describes each missing part of the sandbox in a clause. With a job user, file permissions make up for most of what older
-    /// Landlock versions allow.
+    /// Returns a clause for each part of the sandbox that the kernel does not support. If jobs run as a user of their
+    /// own (`has_own_user`), file permissions prevent most of what older Landlock versions allow, and these clauses are
+    /// omitted.
     pub fn lacks(&self, has_own_user: bool) -> Vec<String> {
         let mut lacks = Vec::new();
         match self.landlock_abi {

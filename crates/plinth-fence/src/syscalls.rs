@@ -11,28 +11,29 @@ use seccompiler::{
 
 use crate::error::FenceError;
 
-/// Denied system calls.
+/// System calls that fail with EPERM.
 #[rustfmt::skip]
 const FORBIDDEN: &[c_long] = &[
-    // All sockets.
+    // Network and Unix sockets.
     libc::SYS_socket, libc::SYS_bind, libc::SYS_listen, libc::SYS_accept, libc::SYS_accept4, libc::SYS_connect,
-    // Other processes.
+    // Access to other processes.
     libc::SYS_ptrace, libc::SYS_process_vm_readv, libc::SYS_process_vm_writev, libc::SYS_process_madvise,
     libc::SYS_pidfd_getfd, libc::SYS_kcmp,
-    // Shared memory and queues that are visible to other jobs of the same user.
+    // Shared memory and message queues, which other jobs of the same user could access.
     libc::SYS_shmget, libc::SYS_semget, libc::SYS_msgget, libc::SYS_mq_open,
-    // Leaving the session, by which the worker finds all processes of a job.
+    // Leaving the POSIX session: the worker finds all processes of a job by their session.
     libc::SYS_setsid,
     // Namespaces and mounts.
     libc::SYS_unshare, libc::SYS_setns, libc::SYS_mount, libc::SYS_umount2, libc::SYS_pivot_root, libc::SYS_chroot,
     libc::SYS_move_mount, libc::SYS_open_tree, libc::SYS_fsopen, libc::SYS_fsconfig, libc::SYS_fsmount,
     libc::SYS_fspick, libc::SYS_mount_setattr,
-    // Permissions and owners by path, which Landlock does not restrict.
+    // Changing permissions and owners by path, which Landlock does not restrict.
     libc::SYS_fchmodat, libc::SYS_fchmodat2, libc::SYS_fchownat, libc::SYS_setxattr, libc::SYS_lsetxattr,
     libc::SYS_removexattr, libc::SYS_lremovexattr,
-    // Also denied by Landlock: the worker would follow a symbolic link when it reads the job's files.
+    // Creating symbolic links and special files. Landlock also denies this; the worker would follow a link when it
+    // reads the job's files.
     libc::SYS_symlinkat, libc::SYS_mknodat,
-    // Opening files by inode instead of path.
+    // Opening a file by its inode number instead of its path.
     libc::SYS_open_by_handle_at,
     // Complex parts of the kernel with a history of vulnerabilities.
     libc::SYS_bpf, libc::SYS_perf_event_open, libc::SYS_userfaultfd, libc::SYS_keyctl, libc::SYS_add_key,
@@ -55,12 +56,13 @@ const FORBIDDEN_HERE: &[c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const FORBIDDEN_HERE: &[c_long] = &[];
 
-/// System calls that fail with ENOSYS, so that callers use their fallback.
+/// System calls that fail with ENOSYS, so that programs use another system call instead.
 #[rustfmt::skip]
 const ABSENT: &[c_long] = &[
-    // Its flags are in memory, which a filter cannot read. The C library falls back to `clone`.
+    // The flags of `clone3` are in memory, which a seccomp filter cannot read. If `clone3` is missing, the C library
+    // calls `clone`.
     libc::SYS_clone3,
-    // Its operations would bypass the filter.
+    // Operations of io_uring would bypass the filter.
     libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register,
 ];
 
@@ -71,21 +73,21 @@ const NAMESPACES: &[i32] = &[
     libc::CLONE_NEWUTS, libc::CLONE_NEWCGROUP,
 ];
 
-/// Applies the filters to this thread and everything that it starts. Returns false if the kernel or architecture does not
-/// support them.
-/// Errors: the kernel rejects a filter.
+/// Applies the filters to this thread, and to all threads and processes that it starts. Returns false if the kernel or
+/// the architecture does not support seccomp filters.
+/// Errors: if the kernel rejects a filter.
 pub(crate) fn forbid() -> Result<bool, FenceError> {
     if secure_computing_mode().is_err() {
         return Ok(false);
     }
-    let filters = filters().map_err(Into::into).map_err(FenceError::refused("describing forbidden system calls"))?;
+    let filters = filters().map_err(Into::into).map_err(FenceError::refused("compiling the seccomp filters"))?;
     for filter in filters.iter().flatten() {
-        apply_filter(filter).map_err(Into::into).map_err(FenceError::refused("forbidding system calls"))?;
+        apply_filter(filter).map_err(Into::into).map_err(FenceError::refused("applying the seccomp filters"))?;
     }
     Ok(filters.is_some())
 }
 
-/// Compiles the filters; `None` if seccompiler does not support the architecture.
+/// Compiles the filters. Returns `None` if seccompiler does not support the architecture.
 fn filters() -> Result<Option<[BpfProgram; 2]>, BackendError> {
     let Ok(architecture) = std::env::consts::ARCH.try_into() else { return Ok(None) };
     let program = |rules: BTreeMap<i64, Vec<SeccompRule>>, errno: i32| {
@@ -93,7 +95,7 @@ fn filters() -> Result<Option<[BpfProgram; 2]>, BackendError> {
         SeccompFilter::new(rules, SeccompAction::Allow, action, architecture)?.try_into()
     };
     let absent = ABSENT.iter().map(|call| (*call, Vec::new())).collect();
-    // For a call in both filters, the kernel uses the result of the filter that was applied last.
+    // If both filters match a system call, the kernel uses the result of the filter that was applied last.
     Ok(Some([program(forbidden()?, libc::EPERM)?, program(absent, libc::ENOSYS)?]))
 }
 
@@ -106,9 +108,9 @@ fn forbidden() -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
         rule(0, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(flag), flag)
     });
     rules.insert(libc::SYS_clone, namespaces.collect::<Result<_, _>>()?);
-    // Injecting input into the terminal of the server.
+    // TIOCSTI injects input into the server's terminal.
     rules.insert(libc::SYS_ioctl, vec![rule(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, libc::TIOCSTI)?]);
-    // Setting times by path. Calls for an open file pass a null path.
+    // Denies changing the times of a file by path. Calls for an open file pass a null path and are allowed.
     rules.insert(libc::SYS_utimensat, vec![rule(1, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?]);
     Ok(rules)
 }
@@ -117,7 +119,7 @@ fn rule(argument: u8, size: SeccompCmpArgLen, is: SeccompCmpOp, value: u64) -> R
     SeccompRule::new(vec![SeccompCondition::new(argument, size, is, value)?])
 }
 
-/// Adds the numbers of the same calls in the x32 ABI, and the calls that only x32 has.
+/// Denies the same system calls in the x32 ABI, and the system calls that only x32 has.
 #[cfg(target_arch = "x86_64")]
 fn forbid_x32(rules: &mut BTreeMap<i64, Vec<SeccompRule>>) {
     const BIT: i64 = 0x4000_0000;

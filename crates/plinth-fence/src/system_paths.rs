@@ -1,8 +1,9 @@
 //! System paths that drivers, encoders and the C library need.
 
-/// Read-only paths: libraries, drivers and their configuration, fonts, hardware information.
+/// Paths that jobs may read: libraries, drivers and their configuration, fonts, and hardware information.
 ///
-/// Only parts of /etc and /proc, because configuration files and command lines of other processes may contain secrets.
+/// The list contains only parts of /etc and /proc, because configuration files and the command lines of other processes
+/// may contain secrets.
 pub(crate) const READABLE: &[&str] = &[
     "/usr",
     "/bin",
@@ -44,7 +45,7 @@ pub(crate) const READABLE: &[&str] = &[
     "/var/cache/fontconfig",
 ];
 
-/// Devices with read, write and ioctl access.
+/// Devices that jobs may read, write and control with ioctl.
 pub(crate) const DEVICES: &[&str] = &[
     "/dev/dri",
     "/dev/dxg",

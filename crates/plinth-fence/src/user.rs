@@ -1,4 +1,4 @@
-//! User that jobs run as.
+//! The user that jobs run as.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::FenceError;
 
-/// User that jobs run as.
+/// The user that jobs run as.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobUser {
     /// User name, as configured.
@@ -20,8 +20,8 @@ pub struct JobUser {
 }
 
 impl JobUser {
-    /// Looks up a user of this system by name.
-    /// Errors: the user does not exist, or is root.
+    /// Looks up a user of the operating system by name.
+    /// Errors: if the user does not exist, or is root.
     #[cfg(target_os = "linux")]
     pub fn find(name: &str) -> Result<Self, FenceError> {
         use nix::unistd::{User, getgrouplist};
@@ -39,14 +39,14 @@ impl JobUser {
         Ok(Self { name: name.to_owned(), uid: user.uid.as_raw(), gid: user.gid.as_raw(), groups })
     }
 
-    /// Errors: always; only Linux can switch the user of a job.
+    /// Errors: always, because only Linux can switch the user of a job.
     #[cfg(not(target_os = "linux"))]
     pub fn find(name: &str) -> Result<Self, FenceError> {
         Err(FenceError::User { name: name.to_owned(), problem: "only Linux supports job users".to_owned() })
     }
 
-    /// Checks that this process may switch to the user.
-    /// Errors: the process does not run as root.
+    /// Checks that this process can switch to the user.
+    /// Errors: if the process does not run as root.
     pub(crate) fn check(&self) -> Result<(), FenceError> {
         if crate::runs_as_root() {
             return Ok(());
@@ -55,7 +55,7 @@ impl JobUser {
         Err(FenceError::User { name: self.name.clone(), problem })
     }
 
-    /// Changes the owner of a file or folder to the user.
+    /// Makes the user the owner of a file or folder.
     pub(crate) fn own(&self, path: &Path) -> std::io::Result<()> {
         std::os::unix::fs::lchown(path, Some(self.uid), Some(self.gid))
     }

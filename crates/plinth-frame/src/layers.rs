@@ -1,22 +1,24 @@
-//! Aligned layers of one dataset view.
+//! The images of one dataset view: colour, depth and normals.
 
-/// The layers of one view: `width × height` values each, row 0 at the top, sampled at pixel centres.
+/// The images of one dataset view, each with `width × height` values that are sampled at pixel centres. Row 0 is at the
+/// top.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layers {
-    /// Index in the dataset, from 0.
+    /// Index of the view in the dataset, from 0.
     pub index: u32,
     pub width: u32,
     pub height: u32,
-    /// sRGB-encoded colour with straight alpha (antialiased coverage), R, G, B, A.
+    /// sRGB-encoded colour with straight, antialiased alpha, in the order R, G, B, A.
     pub color: Vec<[u8; 4]>,
-    /// Perpendicular distance of the first surface from the camera plane, in scene units; 0 where there is no surface.
+    /// Distance of the nearest surface from the plane through the camera that is perpendicular to the view direction,
+    /// in scene units. 0 where no surface is visible.
     pub depth: Vec<f32>,
-    /// Unit world-space normal of the first surface, facing the camera; zero where there is no surface.
+    /// Unit normal of the nearest surface in world space, facing the camera. Zero where no surface is visible.
     pub normal: Vec<[f32; 3]>,
 }
 
 impl Layers {
-    /// Creates an empty view.
+    /// Creates a view in which no surface is visible.
     pub fn nothing(width: u32, height: u32) -> Self {
         let count = width as usize * height as usize;
         Self {

@@ -1,7 +1,7 @@
-//! Frames with their pixel format and backdrop, layers of dataset views, and the traits of their receivers;
-//! resampling of images.
+//! Types of rendered frames and dataset views, the traits of their receivers, and image scaling.
 //!
-//! This crate connects rendering and encoding, which do not depend on each other. Row 0 is the top row everywhere.
+//! The renderer produces these types and the encoders consume them, so neither depends on the other. Row 0 is always
+//! the top row.
 
 mod frame;
 mod layers;

@@ -1,23 +1,23 @@
-//! Traits of the receivers of frames and views.
+//! Traits of the receivers of frames and dataset views.
 
 use crate::{Frame, Layers};
 
-/// Error of a receiver, which accepts no more frames.
+/// Error of a receiver that accepts no more frames.
 #[derive(Debug, thiserror::Error)]
 #[error("the receiver of frames stopped")]
 pub struct SinkError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
-/// Receives the views of a dataset in order, each once.
+/// Receives each view of a dataset once, in order.
 pub trait LayersSink {
     /// Accepts the next view. Blocks while the receiver is busy, which bounds the memory of queued views.
     fn layers(&mut self, layers: Layers) -> Result<(), SinkError>;
 
-    /// Returns the buffers of a processed view, if any, to be reused for the next view.
+    /// Returns the buffers of a view that has been processed, for reuse by the next view; `None` if there are none.
     fn spare(&mut self) -> Option<Layers>;
 }
 
-/// Receives the frames of a video in order, each once. A frame equal to an earlier one is sent again with its own
-/// index.
+/// Receives each frame of a video once, in order. A frame whose pixels equal those of an earlier frame is sent again
+/// with its own index.
 pub trait FrameSink {
     /// Accepts the next frame. Blocks while the receiver is busy, which bounds the memory of queued frames.
     fn frame(&mut self, frame: &Frame) -> Result<(), SinkError>;

@@ -1,15 +1,16 @@
-//! Full image, composed from the region that a frame contains.
+//! The full image of a frame, composed from the pixels of its region and its backdrop.
 
 use plinth_frame::{Backdrop, Frame, PixelFormat, Region, RgbaImage};
 
 use crate::watermark::Watermark;
 
-/// Opaque image with bytes R, G, B, 255 per pixel, row 0 at the top.
+/// Opaque image with the bytes R, G, B, 255 for each pixel; row 0 is at the top.
 pub(crate) struct Canvas {
     pub(crate) width: u32,
     pub(crate) height: u32,
     pub(crate) pixels: Vec<u8>,
-    /// Region and backdrop of the previous frame. If the next frame has the same, only its region changes.
+    /// Region and backdrop of the previous frame. If they equal those of the next frame, only the pixels of the region
+    /// are drawn again.
     around: Option<(Region, Backdrop)>,
 }
 
@@ -19,18 +20,19 @@ impl Canvas {
         Self::from_pixels(width, height, vec![0; width as usize * height as usize * 4])
     }
 
-    /// Creates an image from its pixels.
+    /// Creates an image from bytes R, G, B, 255 for each pixel.
     pub(crate) fn from_pixels(width: u32, height: u32, pixels: Vec<u8>) -> Self {
         Self { width, height, pixels, around: None }
     }
 
-    /// Borrows the image.
+    /// Returns a reference to the image for scaling.
     pub(crate) fn image(&self) -> RgbaImage<'_> {
         RgbaImage { width: self.width, height: self.height, pixels: &self.pixels }
     }
 
-    /// Draws a frame's region and its backdrop around it. Straight alpha is composed over `background` in display space.
-    /// `mark` is drawn over everything, and must be the same for all frames.
+    /// Draws the frame's region and, around the region, its backdrop. Pixels with straight alpha are composited over
+    /// `background` in display space (without decoding sRGB). `mark` is drawn over the whole image, and must be the
+    /// same for all frames.
     pub(crate) fn put(&mut self, frame: &Frame, background: &Backdrop, mark: Option<&Watermark>) {
         let region = frame.region;
         let backdrop = match &frame.backdrop {
@@ -83,7 +85,7 @@ impl Canvas {
     }
 }
 
-/// Returns the colour of a backdrop at a pixel; black without a backdrop.
+/// Returns the colour of a backdrop at a pixel; black for [`Backdrop::Transparent`].
 fn color_at(backdrop: &Backdrop, pixel: usize) -> [u8; 3] {
     match backdrop {
         Backdrop::Solid(color) => *color,
@@ -92,7 +94,7 @@ fn color_at(backdrop: &Backdrop, pixel: usize) -> [u8; 3] {
     }
 }
 
-/// Composes a colour with 16-bit straight alpha over an opaque colour.
+/// Composites a colour with 16-bit straight alpha over an opaque colour.
 fn compose(to: &mut [u8], from: [u32; 4], background: [u8; 3]) {
     let alpha = u64::from(from[3]);
     for c in 0..3 {

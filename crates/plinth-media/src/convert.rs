@@ -1,4 +1,4 @@
-//! Conversion of RGB to the encoders' pixel formats: BT.709, limited range (ITU-R BT.709-6, sections 3.2 to 3.4).
+//! Converts RGB to the pixel formats of the encoders: BT.709 in limited range (ITU-R BT.709-6, sections 3.2 to 3.4).
 
 use plinth_frame::{Frame, PixelFormat, Region};
 use rayon::prelude::*;
@@ -8,7 +8,7 @@ use crate::MediaError;
 use crate::canvas::Canvas;
 use crate::watermark::Watermark;
 
-/// Converts an image to planar 4:2:0 with 8 bits: the Y plane, then U, then V.
+/// Converts an image to 8-bit planar 4:2:0: first the Y plane, then U, then V.
 pub(crate) fn yuv420p(canvas: &Canvas, out: &mut Vec<u8>) -> Result<(), MediaError> {
     let luma = canvas.width as usize * canvas.height as usize;
     out.resize(luma + luma / 2, 0);
@@ -35,7 +35,8 @@ pub(crate) fn yuv420p(canvas: &Canvas, out: &mut Vec<u8>) -> Result<(), MediaErr
     .map_err(|e| MediaError::Frames { problem: format!("a frame cannot be converted: {e}") })
 }
 
-/// Image in planar 4:4:4 with alpha, 10 bits in little-endian 16-bit words. Plane order Y, U, V, A; alpha is full range and straight.
+/// Image in planar 4:4:4 with alpha. Each value has 10 bits in a little-endian 16-bit word. The planes are Y, U, V, A.
+/// Alpha is straight and uses the full range.
 pub(crate) struct Yuva444p10 {
     width: usize,
     height: usize,
@@ -50,8 +51,8 @@ impl Yuva444p10 {
         Self { width, height, bytes: vec![0; width * height * 8], around: None }
     }
 
-    /// Draws a frame's region, with transparent black around it. `mark` is drawn over everything, and must be the same for all
-    /// frames.
+    /// Draws the frame's region, and transparent black around the region. `mark` is drawn over the whole image, and
+    /// must be the same for all frames.
     pub(crate) fn put(&mut self, frame: &Frame, mark: Option<&Watermark>) {
         let region = frame.region;
         let marked = |x, y, pixel| mark.map_or(pixel, |mark| mark.marked(x, y, pixel));
@@ -65,7 +66,7 @@ impl Yuva444p10 {
         });
     }
 
-    /// Sets the pixels of a region. `pixel` receives column and row.
+    /// Sets the pixels of a region. `pixel` returns the colour for a column and a row.
     fn fill(&mut self, region: Region, pixel: impl Fn(usize, usize) -> [f32; 4] + Sync) {
         let stride = self.width * 2;
         let [first, top, width, height] = [region.x, region.y, region.width, region.height].map(|side| side as usize);
@@ -81,13 +82,13 @@ impl Yuva444p10 {
         }
     }
 
-    /// Returns all planes.
+    /// Returns the bytes of all planes.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-/// Converts a pixel to components in 0..=1.
+/// Converts a pixel to floating-point R, G, B, A in 0..=1.
 fn rgba(format: PixelFormat, from: &[u8]) -> [f32; 4] {
     match format {
         PixelFormat::Rgba8 => std::array::from_fn(|i| f32::from(from[i]) / 255.0),
@@ -97,7 +98,7 @@ fn rgba(format: PixelFormat, from: &[u8]) -> [f32; 4] {
     }
 }
 
-/// Returns component 0..=3 of Y, U, V, A as a 10-bit value.
+/// Converts a colour to Y, U, V or A (`index` 0 to 3) as a 10-bit value.
 fn component(index: usize, [r, g, b, a]: [f32; 4]) -> u16 {
     const KR: f32 = 0.2126;
     const KB: f32 = 0.0722;

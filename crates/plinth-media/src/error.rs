@@ -1,10 +1,10 @@
-//! Errors of encoding and writing.
+//! Errors of encoding videos and writing files.
 
 use std::path::PathBuf;
 
 use crate::ffmpeg::H264Encoder;
 
-/// Error of encoding or writing files.
+/// Error of encoding a video or writing a file.
 #[derive(Debug, thiserror::Error)]
 pub enum MediaError {
     /// ffmpeg could not be started.
@@ -12,9 +12,9 @@ pub enum MediaError {
         "'{program}' cannot be started; install ffmpeg (Debian and Ubuntu: `apt-get install ffmpeg`) or set its path with --ffmpeg"
     )]
     FfmpegMissing {
-        /// Program path or name.
+        /// Path or name of the program.
         program: String,
-        /// Cause.
+        /// Error of the operating system.
         #[source]
         source: std::io::Error,
     },
@@ -26,36 +26,36 @@ pub enum MediaError {
         /// Last lines of ffmpeg's error output.
         message: String,
     },
-    /// A hardware encoder failed. libx264 may still be able to encode the file.
+    /// A hardware encoder failed. Encoding the same file with libx264 may succeed.
     #[error("{encoder} failed: {source}")]
     Hardware {
-        /// Encoder.
+        /// The encoder that failed.
         encoder: H264Encoder,
-        /// Cause.
+        /// Error of the encoder.
         source: Box<Self>,
     },
     /// The requested hardware encoder does not work on this machine.
     #[error("{encoder} cannot be used on this machine: {problem}; choose another encoder, or auto")]
     EncoderUnusable {
-        /// Encoder.
+        /// The encoder that was requested.
         encoder: H264Encoder,
-        /// Result of the trial.
+        /// Result of testing the encoder.
         problem: String,
     },
-    /// An encoder exited without an error, but its file is not complete or not as requested.
+    /// The encoder reported no error, but its output file is incomplete or lacks a required property.
     #[error("{} is not complete: {problem}; is the disk full?", file.display())]
     Incomplete {
         /// Path of the file.
         file: PathBuf,
-        /// Problem, as a clause.
+        /// Description of the problem, as a clause.
         problem: String,
     },
-    /// A video could not be packaged.
+    /// A video could not be packaged as HLS.
     #[error("{} cannot be packaged: {problem}", file.display())]
     Source {
         /// Path of the file.
         file: PathBuf,
-        /// Problem, as a clause.
+        /// Description of the problem, as a clause.
         problem: String,
     },
     /// A file could not be written.
@@ -63,7 +63,7 @@ pub enum MediaError {
     File {
         /// Path of the file.
         file: PathBuf,
-        /// Cause.
+        /// Error of the file system.
         source: std::io::Error,
     },
     /// A PNG could not be written.
@@ -71,16 +71,16 @@ pub enum MediaError {
     Png {
         /// Path of the file.
         file: PathBuf,
-        /// Cause.
+        /// Error of the PNG encoder.
         source: ::png::EncodingError,
     },
-    /// Two outputs have the same path.
+    /// Two output files have the same path.
     #[error("{} is the name of two outputs; give each its own name", file.display())]
     SameFile {
         /// Path of the file.
         file: PathBuf,
     },
-    /// The folder for a dataset is not empty.
+    /// The folder in which the dataset should be written is not empty.
     #[error("the folder {} is not empty; choose a new one, or empty it", folder.display())]
     FolderNotEmpty {
         /// Path of the folder.
@@ -95,10 +95,10 @@ pub enum MediaError {
     /// The work was cancelled.
     #[error("cancelled")]
     Stopped,
-    /// Frames are missing, or do not match the plan.
+    /// Frames are missing or do not match the plan.
     #[error("{problem}")]
     Frames {
-        /// Problem, as a clause.
+        /// Description of the problem, as a clause.
         problem: String,
     },
 }

@@ -1,13 +1,13 @@
 //! Encodes frames to files (MP4, MOV, PNG and datasets) and packages finished videos as HLS.
 //!
-//! [`MediaWriter`] receives frames in order and writes all outputs from them. Each video has its own ffmpeg process behind a
-//! bounded queue, so memory does not grow with the length of a video, and encoding runs in parallel to rendering.
-//! [`DatasetWriter`] receives the layers of views in the same way. Files appear under their names only when all of them are
-//! complete.
+//! [`MediaWriter`] receives frames in order, and writes all output files of a video. Each video has its own ffmpeg
+//! process with a bounded queue. Therefore memory does not grow with the length of a video, and encoding runs in
+//! parallel to rendering. [`DatasetWriter`] receives dataset views in the same way. The files get their final names
+//! when all of them are complete.
 //!
-//! [`choose_encoder`] tests, once per process, which H.264 encoder works on this machine.
+//! [`choose_encoder`] tests which H.264 encoder works on this machine. A process should call it only once.
 //!
-//! [`hls::package`] packages a finished video as HLS. [`Watermark`] marks free previews.
+//! [`hls::package`] packages a finished video as HLS. [`Watermark`] draws the watermark of free previews.
 
 #![expect(
     clippy::cast_possible_truncation,

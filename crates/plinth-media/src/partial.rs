@@ -1,4 +1,4 @@
-//! Temporary files that are renamed when they are complete.
+//! Temporary files that get their final names when they are complete.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -10,9 +10,9 @@ use crate::MediaError;
 const PREFIX: &str = ".plinth-";
 const SUFFIX: &str = ".partial";
 
-/// File under a temporary name in the folder of its target. Dropping it removes the file.
+/// A file with a temporary name, in the same folder as its target. Dropping it deletes the file.
 ///
-/// This process keeps the file locked, so that later runs can recognize the files of killed processes.
+/// The process locks the file while it writes. A later process can therefore recognize files whose process was killed.
 pub(crate) struct Partial {
     file: NamedTempFile,
     target: PathBuf,
@@ -20,18 +20,18 @@ pub(crate) struct Partial {
 
 impl Partial {
     /// Creates the temporary file.
-    /// Errors: the folder is missing or not writable, or the target is a folder.
+    /// Errors: if the folder does not exist or is not writable, or the target is a folder.
     pub(crate) fn create(target: &Path) -> Result<Self, MediaError> {
         let fault = |source| MediaError::File { file: target.to_owned(), source };
         if target.is_dir() {
             return Err(fault(std::io::ErrorKind::IsADirectory.into()));
         }
         loop {
-            // Keeps only the kind of the error, because its message contains the temporary name.
+            // The error keeps only the kind of its cause, because the message of the cause contains the temporary name.
             let file = new_file(folder(target)).map_err(|error| fault(error.kind().into()))?;
-            // If the file system has no locks, `sweep` does not remove anything either.
+            // If the file system does not support locks, this fails, but then `sweep` does not delete anything either.
             drop(file.as_file().lock());
-            // Another process may have removed the file before it was locked.
+            // Another process may have deleted the file before it was locked; then another one is created.
             if file.path().exists() {
                 return Ok(Self { file, target: target.to_owned() });
             }
@@ -48,7 +48,7 @@ impl Partial {
         &self.target
     }
 
-    /// Renames the file to its target, replacing an existing file. Returns the path and the size in bytes.
+    /// Renames the file to its target, and replaces an existing file. Returns the target path and the size in bytes.
     pub(crate) fn keep(self) -> Result<(PathBuf, u64), MediaError> {
         let fault = |source| MediaError::File { file: self.target.clone(), source };
         let size = self.file.as_file().metadata().map_err(fault)?.len();
@@ -57,7 +57,7 @@ impl Partial {
     }
 }
 
-/// Removes temporary files beside `target` whose process is dead.
+/// Deletes temporary files in the folder of `target` whose processes have ended.
 pub(crate) fn sweep(target: &Path) {
     let Ok(entries) = std::fs::read_dir(folder(target)) else { return };
     for entry in entries.flatten() {
@@ -68,13 +68,13 @@ pub(crate) fn sweep(target: &Path) {
         }
         let Ok(file) = File::open(entry.path()) else { continue };
         if file.try_lock().is_ok() {
-            // Without permission, the file remains for its owner to remove.
+            // If this process lacks the permission, the file remains until its owner deletes it.
             drop(std::fs::remove_file(entry.path()));
         }
     }
 }
 
-/// Returns the folder of a file.
+/// Returns the folder that contains a file.
 pub(crate) fn folder(target: &Path) -> &Path {
     target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -82,7 +82,7 @@ pub(crate) fn folder(target: &Path) -> &Path {
 fn new_file(folder: &Path) -> std::io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(PREFIX).suffix(SUFFIX).rand_bytes(10);
-    // Permissions of an ordinary new file instead of the restrictive ones of a temporary file.
+    // The file gets the permissions of an ordinary new file. By default, temporary files have more restrictive ones.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     builder.tempfile_in(folder)

@@ -1,4 +1,4 @@
-//! PNG encoding of stills and dataset layers.
+//! Encodes still images and dataset layers as PNG.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -9,7 +9,7 @@ use ::png::{BitDepth, ColorType};
 use crate::MediaError;
 use crate::canvas::Canvas;
 
-/// Writes an opaque image to `path` as 8-bit RGB PNG. Error messages use `target`, its final path.
+/// Writes an opaque image to `path` as 8-bit RGB PNG. Error messages name `target`, the final path of the file.
 pub(crate) fn write(path: &Path, target: &Path, canvas: &Canvas) -> Result<(), MediaError> {
     let file = File::create(path).map_err(|source| MediaError::File { file: target.to_owned(), source })?;
     let rgb: Vec<u8> = canvas.pixels.as_chunks::<4>().0.iter().flat_map(|[r, g, b, _]| [*r, *g, *b]).collect();
@@ -18,22 +18,22 @@ pub(crate) fn write(path: &Path, target: &Path, canvas: &Canvas) -> Result<(), M
         .map_err(|source| MediaError::Png { file: target.to_owned(), source })
 }
 
-/// Encodes an 8-bit sRGB image with bytes R, G, B per pixel.
+/// Encodes an 8-bit sRGB image with three bytes R, G, B per pixel.
 pub(crate) fn rgb_8(width: u32, height: u32, pixels: &[u8]) -> Result<Vec<u8>, ::png::EncodingError> {
     encoded(width, height, (ColorType::Rgb, BitDepth::Eight), true, pixels)
 }
 
-/// Encodes an 8-bit image with three channels of non-colour data.
+/// Encodes an 8-bit image whose three channels are not colours, such as normals.
 pub(crate) fn vectors_8(width: u32, height: u32, pixels: &[u8]) -> Result<Vec<u8>, ::png::EncodingError> {
     encoded(width, height, (ColorType::Rgb, BitDepth::Eight), false, pixels)
 }
 
-/// Encodes an 8-bit image with one channel of non-colour data.
+/// Encodes an 8-bit image whose only channel is not a colour, such as depth.
 pub(crate) fn grey_8(width: u32, height: u32, pixels: &[u8]) -> Result<Vec<u8>, ::png::EncodingError> {
     encoded(width, height, (ColorType::Grayscale, BitDepth::Eight), false, pixels)
 }
 
-/// Encodes a 16-bit image with one channel of non-colour data in big-endian words.
+/// Encodes a 16-bit image whose only channel is not a colour, such as depth. `pixels` are big-endian 16-bit values.
 pub(crate) fn grey_16(width: u32, height: u32, pixels: &[u8]) -> Result<Vec<u8>, ::png::EncodingError> {
     encoded(width, height, (ColorType::Grayscale, BitDepth::Sixteen), false, pixels)
 }
@@ -62,7 +62,7 @@ fn encode(
     encoder.set_color(color);
     encoder.set_depth(depth);
     encoder.set_compression(::png::Compression::Fast);
-    // The adaptive filter gives the same size and takes three times as long.
+    // The adaptive filter gives files of the same size, but takes three times as long.
     encoder.set_filter(::png::Filter::Paeth);
     if is_srgb {
         encoder.set_source_srgb(::png::SrgbRenderingIntent::Perceptual);

@@ -1,15 +1,15 @@
-//! Properties of all H.264 videos, independent of the encoder.
+//! Checks the properties that all H.264 videos must have, whichever encoder produced them.
 
 use std::path::Path;
 
 use crate::container::{avc_config, movie, order};
 
-/// `profile_idc` of High (ITU-T H.264, annex A).
+/// The `profile_idc` of the High profile (ITU-T H.264, annex A).
 const HIGH: u8 = 100;
 
-/// Checks that a complete MP4 has H.264 High profile, a constant frame rate, its index (`moov`) before the media data, no
-/// reordered frames, and key frames exactly at the start of each second.
-/// Errors: a description of the violated property.
+/// Checks that a complete MP4 has H.264 High profile, a constant frame rate, its index (`moov`) before the media data,
+/// no reordered frames, and key frames exactly at the start of each second.
+/// Errors: if a property is violated. The error is a clause that describes the property.
 pub(crate) fn check(file: &Path, fps: u32) -> Result<(), String> {
     let read = |error: std::io::Error| error.to_string();
     let movie = movie(file).map_err(read)?.ok_or("it is not H.264 with a constant frame rate")?;

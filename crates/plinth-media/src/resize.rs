@@ -1,11 +1,11 @@
-//! Downscaling of images.
+//! Downscales images.
 
 use plinth_frame::Resampler;
 
 use crate::MediaError;
 use crate::canvas::Canvas;
 
-/// Downscales images of one size to another by area averaging.
+/// Downscales images from one size to another by area averaging.
 pub(crate) struct Reducer {
     resampler: Resampler,
     width: u32,
@@ -17,7 +17,6 @@ impl Reducer {
         Self { resampler: Resampler::default(), width, height }
     }
 
-    /// Returns the downscaled image.
     pub(crate) fn reduce(&mut self, canvas: &Canvas) -> Result<Canvas, MediaError> {
         let pixels = self
             .resampler
@@ -27,7 +26,7 @@ impl Reducer {
     }
 }
 
-/// Returns the size with the longer side at most `limit` and both sides even.
+/// Scales a size down so that its longer side is at most `limit`. Both sides of the result are even.
 pub(crate) fn within(width: u32, height: u32, limit: u32) -> (u32, u32) {
     let long = width.max(height);
     if long <= limit {
@@ -37,7 +36,7 @@ pub(crate) fn within(width: u32, height: u32, limit: u32) -> (u32, u32) {
     (scaled(width), scaled(height))
 }
 
-/// Returns a quarter of each side, rounded to even.
+/// Divides both sides by 4 and rounds them to even numbers.
 pub(crate) fn quarter(width: u32, height: u32) -> (u32, u32) {
     (even(u64::from(width.div_ceil(4))), even(u64::from(height.div_ceil(4))))
 }

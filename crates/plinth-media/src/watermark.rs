@@ -1,23 +1,24 @@
-//! Watermark of free previews: the product's name, tiled diagonally over the whole image.
+//! The watermark of free previews: the product's name, repeated in diagonal lines over the whole image.
 //!
-//! Letters are white with a dark edge, so that they are visible on any background. They consist of line segments, drawn by the
-//! distance of each pixel. This needs no font, and an image size always gives the same watermark.
+//! The letters are white with a dark outline, so that they are visible on any background. Each letter consists of line
+//! segments, and each pixel is drawn by its distance to them. This needs no font, and the watermark depends only on the
+//! size of the image.
 
 use rayon::prelude::*;
 
-/// Opacity of letters and edge, from 0 to 255.
+/// Opacity of the letters and their outline, from 0 to 255.
 const OPACITY: f32 = 0.28 * 255.0;
-/// Height of letters relative to the shorter side of the image.
+/// Height of the letters, relative to the shorter side of the image.
 const LETTER_HEIGHT: f32 = 1.0 / 16.0;
-/// Half the width of a stroke, in letter heights, like all lengths below.
+/// Half the width of a stroke. The unit of this and all following lengths is the height of a letter.
 const STROKE: f32 = 0.085;
-/// Width of the edge.
+/// Width of the dark outline.
 const EDGE: f32 = 0.08;
-/// Space between the words of a line.
+/// Space between two words of a line.
 const WORD_GAP: f32 = 1.9;
-/// Distance between base lines.
+/// Distance between the base lines of two lines.
 const LINE_HEIGHT: f32 = 3.0;
-/// Cosine and sine of the slant angle, 30°.
+/// Cosine and sine of the angle between the lines of text and the horizontal, 30°.
 const SLANT: [f32; 2] = [0.866_025_4, 0.5];
 /// Width of the word.
 const WORD_WIDTH: f32 = 5.06;
@@ -52,11 +53,11 @@ const STROKES: [[f32; 4]; 20] = [
     [4.41, 0.5, 5.06, 0.5],
 ];
 
-/// Watermark for images of one size, computed once.
+/// Watermark for images of one size. It is computed once and drawn on many images.
 #[derive(Clone, Debug)]
 pub struct Watermark {
     width: usize,
-    /// Grey level and opacity of each pixel, 0..=255; row 0 at the top.
+    /// Grey level and opacity of each pixel, from 0 to 255. Row 0 is at the top.
     pixels: Vec<[u8; 2]>,
 }
 
@@ -81,7 +82,8 @@ impl Watermark {
         }
     }
 
-    /// Draws the watermark over an image of the same size with straight alpha. It is also visible on transparent pixels.
+    /// Draws the watermark over an image of the same size with straight alpha. It is also visible on transparent
+    /// pixels.
     pub fn mark_rgba(&self, pixels: &mut [[u8; 4]]) {
         for (to, mark) in pixels.iter_mut().zip(&self.pixels) {
             let marked = over_straight(*mark, to.map(|c| f32::from(c) / 255.0));
@@ -89,10 +91,10 @@ impl Watermark {
         }
     }
 
-    /// Draws the watermark over consecutive pixels of an opaque image, starting at column `x` and row `y`.
+    /// Draws the watermark over consecutive pixels of an opaque image. The first pixel is at column `x` of row `y`.
     pub(crate) fn mark_run(&self, x: usize, y: usize, run: &mut [[u8; 4]]) {
         let at = y * self.width + x;
-        // Most pixels are between the words.
+        // Only pixels on a letter or its outline have opacity.
         for ([r, g, b, _], mark) in run.iter_mut().zip(&self.pixels[at..]).filter(|(_, mark)| mark[1] > 0) {
             for c in [r, g, b] {
                 *c = over(*mark, *c);
@@ -100,20 +102,20 @@ impl Watermark {
         }
     }
 
-    /// Returns a pixel with the watermark over it. Components are straight alpha in 0..=1.
+    /// Returns a pixel after the watermark was drawn over it. Components are in 0..=1; alpha is straight.
     pub(crate) fn marked(&self, x: usize, y: usize, below: [f32; 4]) -> [f32; 4] {
         over_straight(self.pixels[y * self.width + x], below)
     }
 }
 
-/// Composes the watermark over an opaque component.
+/// Composites the watermark over one component of an opaque pixel.
 fn over([level, opacity]: [u8; 2], below: u8) -> u8 {
     let [level, opacity, below] = [level, opacity, below].map(u16::from);
-    // The sum is at most 255 × 255 + 127, which fits.
+    // The sum is at most 255 × 255 + 127, so it does not overflow.
     ((level * opacity + below * (255 - opacity) + 127) / 255) as u8
 }
 
-/// Composes the watermark over a pixel with straight alpha (Porter and Duff 1984, "over").
+/// Composites the watermark over a pixel with straight alpha (Porter and Duff 1984, the operator "over").
 fn over_straight([level, opacity]: [u8; 2], [r, g, b, alpha]: [f32; 4]) -> [f32; 4] {
     if opacity == 0 {
         return [r, g, b, alpha];
@@ -125,17 +127,17 @@ fn over_straight([level, opacity]: [u8; 2], [r, g, b, alpha]: [f32; 4]) -> [f32;
     [r, g, b, sum]
 }
 
-/// Returns grey level and opacity at a point, in pixels from the top left.
+/// Returns the grey level and the opacity at a point. The point is in pixels from the top left.
 fn mark([x, y]: [f32; 2], letter: f32) -> [u8; 2] {
     let [cos, sin] = SLANT;
-    // Coordinates along the slanted base line and perpendicular to it.
+    // Coordinates along the base line of the slanted text, and perpendicular to it.
     let (along, up) = ((x * cos - y * sin) / letter, (-x * sin - y * cos) / letter);
     let line = (up / LINE_HEIGHT).floor();
     let up = up - line * LINE_HEIGHT - (LINE_HEIGHT - 1.0) / 2.0;
     let pitch = WORD_WIDTH + WORD_GAP;
-    // Each line is offset from its neighbours.
+    // Neighbouring lines are shifted against each other.
     let along = (along + 0.5 * pitch * line).rem_euclid(pitch) - WORD_GAP / 2.0;
-    // Half a pixel more for antialiasing.
+    // Half a pixel is added for antialiasing.
     let reach = STROKE + EDGE + 0.5 / letter;
     if up < -reach || up > 1.0 + reach || along < -reach || along > WORD_WIDTH + reach {
         return [0; 2];
@@ -149,7 +151,7 @@ fn mark([x, y]: [f32; 2], letter: f32) -> [u8; 2] {
     [(255.0 * inner / whole).round() as u8, (OPACITY * whole).round() as u8]
 }
 
-/// Returns the distance of a point to a line segment.
+/// Returns the distance between a point and a line segment.
 fn distance([x, y]: [f32; 2], [from_x, from_y, to_x, to_y]: [f32; 4]) -> f32 {
     let (dx, dy) = (to_x - from_x, to_y - from_y);
     let (px, py) = (x - from_x, y - from_y);
@@ -162,7 +164,8 @@ fn distance([x, y]: [f32; 2], [from_x, from_y, to_x, to_y]: [f32; 4]) -> f32 {
 mod tests {
     use super::*;
 
-    /// Largest difference that the watermark makes in each of 8 × 8 parts of an image of one grey level.
+    /// Divides an image of one grey level into 8 × 8 parts, and returns the largest difference that the watermark makes
+    /// in each part.
     fn contrast(level: u8, width: u32, height: u32) -> Vec<u8> {
         let mut pixels = vec![[level; 3]; (width * height) as usize];
         Watermark::new(width, height).mark_rgb(&mut pixels);
@@ -179,11 +182,11 @@ mod tests {
     fn the_watermark_is_visible_on_any_background() {
         for (width, height) in [(960, 540), (540, 540), (540, 960), (240, 136)] {
             for (level, least) in [(0, 50), (255, 50), (128, 25)] {
-                // In small images the edges are thinner than a pixel.
+                // In small images, the outline is thinner than a pixel.
                 let least = if height < 200 { least / 2 } else { least };
                 let parts = contrast(level, width, height);
                 let seen = parts.iter().filter(|most| **most >= least).count();
-                // A word and its gap are not much longer than a part is wide.
+                // Together, a word and the gap after it are not much longer than the width of a part.
                 assert!(seen >= 56, "{width}×{height} on {level}: visible in {seen} of 64 parts");
             }
         }
@@ -219,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn over_a_half_transparent_pixel_both_are_weighted() {
+    fn watermark_and_pixel_are_weighted_by_their_alpha() {
         let [r, _, _, a] = over_straight([255, 51], [0.5, 0.5, 0.5, 0.5]);
         assert!((a - 0.6).abs() < 1e-6);
         assert!((r - (0.2 + 0.5 * 0.4) / 0.6).abs() < 1e-6);

@@ -1,4 +1,4 @@
-//! Writes all outputs of a video in one pass over its frames.
+//! Writes all output files of a video while it receives the frames once.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -18,22 +18,22 @@ use crate::properties;
 use crate::resize::{Reducer, quarter, within};
 use crate::watermark::Watermark;
 
-/// Quality of the main video as x264 constant rate factor (CRF).
+/// Quality of the main video, as a constant rate factor (CRF) of x264.
 const MAIN_CRF: u8 = 17;
-/// Quality of the web and thumbnail videos as CRF.
+/// Quality of the web video and the thumbnail video, as a constant rate factor (CRF) of x264.
 const SMALL_CRF: u8 = 22;
 
-/// Outputs to write, and their format.
+/// The output files of a video, and their properties.
 #[derive(Clone, Debug)]
 pub struct MediaPlan {
     /// Path or name of ffmpeg.
     pub ffmpeg: PathBuf,
-    /// H.264 encoder of all videos except the thumbnail. libx264 encodes the thumbnail in almost no time, and hardware encoders
-    /// have a minimum size and a limited number of streams.
+    /// H.264 encoder of all videos except the thumbnail video. libx264 always encodes the thumbnail video: it takes
+    /// almost no time, and hardware encoders have a minimum frame size and a limited number of streams.
     pub encoder: H264Encoder,
-    /// Width of the frames, even.
+    /// Width of the frames in pixels; must be even.
     pub width: u32,
-    /// Height of the frames, even.
+    /// Height of the frames in pixels; must be even.
     pub height: u32,
     /// Frames per second.
     pub fps: u32,
@@ -41,21 +41,22 @@ pub struct MediaPlan {
     pub frames: u32,
     /// Codec of the main video.
     pub codec: Codec,
-    /// Output files; must not contain a dataset. If the main video already meets the requirements of the web video, the web video
-    /// is a copy of it.
+    /// Output files with their paths; must not contain a dataset. If the main video meets the requirements of the web
+    /// video, the web video is a copy of the main video.
     pub files: OutputPaths,
-    /// Index of the poster frame.
+    /// Index of the frame that the poster shows.
     pub poster_frame: u32,
-    /// Whether posters appear as soon as they are drawn, before everything else is complete. They remain if the rest fails.
+    /// Whether each poster gets its final name as soon as it is drawn, before the other files are complete. Such a
+    /// poster remains even if the render fails later.
     pub posters_early: bool,
-    /// Opaque background of transparent frames in all outputs except ProRes videos.
+    /// Opaque background of transparent frames, for all outputs except ProRes videos, which have alpha.
     pub background: Backdrop,
-    /// Whether all outputs have the preview watermark.
+    /// Whether the preview watermark is drawn on all outputs.
     pub watermark: bool,
 }
 
 impl MediaPlan {
-    /// Returns width and height of an output in pixels.
+    /// Returns the width and the height of an output in pixels.
     fn size(&self, size: Size) -> (u32, u32) {
         match size {
             Size::Full => (self.width, self.height),
@@ -65,12 +66,12 @@ impl MediaPlan {
     }
 }
 
-/// Finished output file.
+/// An output file that is complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenFile {
-    /// Output file.
+    /// Kind of the output file.
     pub file: OutputFile,
-    /// Path.
+    /// Path of the file.
     pub path: PathBuf,
     /// Size in bytes.
     pub bytes: u64,
@@ -80,14 +81,14 @@ pub struct WrittenFile {
     pub height: u32,
 }
 
-/// Result of writing all outputs.
+/// Result of writing all output files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MediaReport {
-    /// All files.
+    /// All files that were written.
     pub files: Vec<WrittenFile>,
 }
 
-/// State of one video.
+/// Encoder and state of one H.264 video.
 struct Track {
     file: OutputFile,
     codec: H264Encoder,
@@ -98,7 +99,7 @@ struct Track {
     height: u32,
 }
 
-/// Poster, written when its frame arrives.
+/// A poster, which is written when the writer receives its frame.
 struct Poster {
     file: OutputFile,
     partial: Partial,
@@ -106,16 +107,16 @@ struct Poster {
     height: u32,
 }
 
-/// State of the video with alpha.
+/// Encoder and state of the ProRes video, which has alpha.
 struct AlphaTrack {
     encoder: Encoder,
     partial: Partial,
     planes: Yuva444p10,
 }
 
-/// Receives frames and writes all planned outputs. If a hardware encoder fails, the error is [`MediaError::Hardware`]: the caller
-/// may then start again with the first frame and [`H264Encoder::Libx264`]. Dropping the writer before [`Self::finish`] removes
-/// all files except early posters.
+/// Receives frames, and writes all planned output files. If a hardware encoder fails, the error is
+/// [`MediaError::Hardware`]; the caller may then start again at the first frame with [`H264Encoder::Libx264`]. If the
+/// writer is dropped before [`Self::finish`], it deletes all files except posters that already have their final names.
 pub struct MediaWriter<'a> {
     plan: MediaPlan,
     stop: &'a AtomicBool,
@@ -124,16 +125,16 @@ pub struct MediaWriter<'a> {
     alpha: Option<AlphaTrack>,
     tracks: Vec<Track>,
     posters: Vec<Poster>,
-    /// Posters that were already renamed to their final paths.
+    /// Posters that already have their final names.
     kept: Vec<WrittenFile>,
-    /// Files that are copies of the main video.
+    /// Output files that are copies of the main video.
     copies: Vec<(OutputFile, Partial)>,
     next: u32,
 }
 
 impl<'a> MediaWriter<'a> {
-    /// Starts the encoders. Setting `stop` ends every wait for them with [`MediaError::Stopped`].
-    /// Errors: ffmpeg is missing, a path is not writable, or the plan is not valid.
+    /// Starts the encoders. If `stop` becomes true, waiting for an encoder ends with [`MediaError::Stopped`].
+    /// Errors: if ffmpeg is missing, a path is not writable, or the plan is not valid.
     pub fn start(plan: MediaPlan, stop: &'a AtomicBool) -> Result<Self, MediaError> {
         check(&plan)?;
         plan.files.values().for_each(|path| sweep(path));
@@ -216,8 +217,9 @@ impl<'a> MediaWriter<'a> {
         Ok(())
     }
 
-    /// Waits for the encoders and renames all files to their final paths.
-    /// Errors: frames are missing, or an encoder or the disk failed. None of the files exists then.
+    /// Waits for the encoders, and renames all files to their final names.
+    /// Errors: if frames are missing, an encoder failed, or a file cannot be written. In this case no output file
+    /// remains, except early posters.
     pub fn finish(self) -> Result<MediaReport, MediaError> {
         if self.next != self.plan.frames {
             let problem = format!("received only {} of {} frames", self.next, self.plan.frames);
@@ -234,7 +236,8 @@ impl<'a> MediaWriter<'a> {
             let finish = || {
                 encoder.finish(self.stop)?;
                 verify(&partial, self.plan.frames)?;
-                // Tests cover libx264; hardware drivers differ too much to rely on.
+                // The properties of libx264's files are covered by tests. Hardware drivers differ too much to rely on,
+                // so their files are checked.
                 if codec.is_hardware() { verify_properties(&partial, self.plan.fps) } else { Ok(()) }
             };
             finish().map_err(|error| error.of_encoder(codec))?;
@@ -263,7 +266,7 @@ impl FrameSink for MediaWriter<'_> {
     }
 }
 
-/// Checks that the plan is valid.
+/// Checks that the plan is consistent.
 fn check(plan: &MediaPlan) -> Result<(), MediaError> {
     let MediaPlan { width, height, frames, poster_frame, .. } = *plan;
     if width == 0 || height == 0 || width % 2 == 1 || height % 2 == 1 || frames == 0 || poster_frame >= frames {
@@ -281,7 +284,7 @@ fn check(plan: &MediaPlan) -> Result<(), MediaError> {
     }
 }
 
-/// Checks that the index of a video contains all frames.
+/// Checks that the index of a video lists all frames.
 fn verify(partial: &Partial, frames: u32) -> Result<(), MediaError> {
     let incomplete = |problem| MediaError::Incomplete { file: partial.target().to_owned(), problem };
     match container::pictures(partial.path()) {
@@ -298,7 +301,7 @@ fn verify_properties(partial: &Partial, fps: u32) -> Result<(), MediaError> {
         .map_err(|message| MediaError::Encoder { file: partial.target().to_owned(), message })
 }
 
-/// Renames a complete file to its final path.
+/// Renames a complete file to its final name.
 fn keep(file: OutputFile, partial: Partial, (width, height): (u32, u32)) -> Result<WrittenFile, MediaError> {
     let (path, bytes) = partial.keep()?;
     Ok(WrittenFile { file, path, bytes, width, height })

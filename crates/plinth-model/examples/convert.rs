@@ -1,4 +1,4 @@
-//! Converts a ZIP archive with an OBJ to a GLB: `convert SCAN.zip OUT.glb`.
+//! Converts a ZIP archive that contains an OBJ file to a GLB file: `convert SCAN.zip OUT.glb`.
 #![expect(clippy::unwrap_used, reason = "a tool for developers")]
 
 fn main() {

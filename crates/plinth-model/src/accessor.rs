@@ -1,11 +1,12 @@
-//! Reads glTF accessors of every component type: normalised or not, interleaved, sparse.
+//! Reads the values of glTF accessors. All component types are supported, as well as normalised, interleaved and sparse
+//! values.
 
 use crate::error::{ModelError, Result};
 use crate::json::Accessor;
 use crate::limits::check;
 use crate::source::Source;
 
-/// Component types (glTF 2.0, section 5.1.3).
+/// The types of accessor components (glTF 2.0, section 5.1.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Component {
     I8,
@@ -60,7 +61,7 @@ impl Component {
     }
 }
 
-/// Reads the values of one accessor, whose type and range were checked against its data.
+/// Reads the values of one accessor. Its type and its range were checked when the reader was created.
 pub(crate) struct Reader<'a> {
     source: &'a Source<'a>,
     location: String,
@@ -68,10 +69,10 @@ pub(crate) struct Reader<'a> {
     pub(crate) component: Component,
     pub(crate) components: usize,
     normalized: bool,
-    /// Bytes from the first element on, and the distance between elements in bytes. `None` means that all values are
-    /// zero.
+    /// The accessor's bytes from its first element on, and the distance between elements in bytes. `None` means that
+    /// all values are zero.
     data: Option<(&'a [u8], usize)>,
-    /// Sparse values: the indices of the replaced elements, and the bytes of their new values.
+    /// Sparse values: the indices of the elements that they replace, and the bytes of the new values.
     sparse: Option<(Vec<u32>, &'a [u8])>,
 }
 
@@ -91,7 +92,7 @@ fn components_of(location: &str, kind: &str) -> Result<usize> {
 }
 
 impl<'a> Reader<'a> {
-    /// Opens an accessor and checks it completely: type, range, stride and sparse values.
+    /// Opens an accessor, and checks its type, range, stride and sparse values.
     pub(crate) fn open(source: &'a Source<'_>, index: usize) -> Result<Self> {
         let location = format!("accessors[{index}]");
         let accessor: &Accessor = source
@@ -106,7 +107,8 @@ impl<'a> Reader<'a> {
             .map_err(|_wide| ModelError::invalid(location.as_str(), "count is too large"))?;
         let data = match accessor.buffer_view {
             None => {
-                // Zeros take no bytes in the file, so the file size does not limit their number.
+                // Elements of an accessor without data are zeros and take no bytes in the file, so the file size does
+                // not limit their number.
                 check("zero-filled values", accessor.count, source.limits.vertices)?;
                 None
             }
@@ -127,13 +129,13 @@ impl<'a> Reader<'a> {
         Ok(Self { source, location, count, component, components, normalized: accessor.normalized, data, sparse })
     }
 
-    /// Returns the bytes of an element.
+    /// Returns the bytes of the element with index `i`.
     fn element(&self, i: usize) -> &'a [u8] {
         let size = self.component.size() * self.components;
         self.data.and_then(|(bytes, stride)| bytes.get(i * stride..i * stride + size)).unwrap_or(&[])
     }
 
-    /// Reads all components into a list that was initialised with zeros.
+    /// Reads all components into `out`, whose values must be zero before.
     fn fill<T>(&self, out: &mut [T], read: impl Fn(Component, &[u8]) -> T) {
         let size = self.component.size();
         if self.data.is_some() {
@@ -167,14 +169,15 @@ impl<'a> Reader<'a> {
         self.fill(out, |component, bytes| component.read_f32(bytes, self.normalized));
     }
 
-    /// Returns all values as floats, normalised if the accessor is.
+    /// Returns all values as floats. If the accessor is normalised, integers become 0..=1 or −1..=1.
     pub(crate) fn floats(&self) -> Result<Vec<f32>> {
         let mut values = self.zeros(self.components)?;
         self.fill_floats(&mut values)?;
         Ok(values)
     }
 
-    /// Allocates a list for `width` values per element, after counting its size against the budget.
+    /// Allocates a list of zeros with `width` values per element. The size of the list is first counted against the
+    /// budget.
     fn zeros<T: Clone + Default>(&self, width: usize) -> Result<Vec<T>> {
         let count = self.count.saturating_mul(width);
         self.source.budget.take::<T>(count)?;
@@ -193,7 +196,8 @@ impl<'a> Reader<'a> {
         Ok(values)
     }
 
-    /// Like [`Self::vectors`], but replaces non-finite components by 0. Also returns whether there were any.
+    /// Like [`Self::vectors`], but replaces components that are not finite by 0. Also returns whether any component was
+    /// replaced.
     pub(crate) fn finite_vectors<const N: usize>(&self) -> Result<(Vec<[f32; N]>, bool)> {
         let mut values = self.zero_vectors::<N>()?;
         self.fill_unchecked(values.as_flattened_mut());
@@ -231,7 +235,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns the part of a buffer view that `count` elements occupy, and their stride in bytes.
+/// Returns the bytes of a buffer view that `count` elements occupy, and the distance between elements in bytes.
 fn range<'a>(
     location: &str,
     bytes: &'a [u8],
@@ -284,9 +288,10 @@ fn sparse_indices(source: &Source<'_>, location: &str, sparse: &crate::json::Spa
     let (bytes, stride) = range(location, bytes, sparse.indices.byte_offset, sparse_count, component.size(), None)?;
     let indices: Vec<u32> = bytes.chunks_exact(stride).map(|b| component.read_u32(b)).collect();
     match indices.iter().find(|i| **i as usize >= count) {
-        Some(out_of_range) => {
-            Err(ModelError::invalid(location, format!("sparse index {out_of_range} is beyond its {count} elements")))
-        }
+        Some(out_of_range) => Err(ModelError::invalid(
+            location,
+            format!("sparse index {out_of_range} is out of range: there are {count} elements"),
+        )),
         None => Ok(indices),
     }
 }

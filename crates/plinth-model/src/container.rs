@@ -6,7 +6,7 @@ const MAGIC: u32 = 0x4654_6C67;
 const JSON_CHUNK: u32 = 0x4E4F_534A;
 const BIN_CHUNK: u32 = 0x004E_4942;
 
-/// The chunks of a GLB file.
+/// The JSON chunk and the binary chunk of a GLB file.
 pub(crate) struct Container<'a> {
     pub(crate) json: &'a [u8],
     pub(crate) bin: Option<&'a [u8]>,

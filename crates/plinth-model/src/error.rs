@@ -1,18 +1,18 @@
 //! Errors for rejected model files.
 
-/// The reason why a model file is rejected, and the location of the problem.
+/// The reason why a model file is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// The GLB container is invalid.
+    /// The file is not a valid GLB container.
     #[error("not a readable GLB file: {problem}")]
     Container {
-        /// The problem.
+        /// Description of the problem.
         problem: String,
     },
-    /// The JSON chunk is not glTF.
+    /// The JSON chunk is not a glTF document.
     #[error("the glTF JSON is broken: {problem}")]
     Json {
-        /// The problem.
+        /// Description of the problem.
         problem: String,
     },
     /// An object of the document violates the glTF specification.
@@ -20,10 +20,10 @@ pub enum ModelError {
     Invalid {
         /// The location in the document, such as `meshes[2].primitives[0]`.
         location: String,
-        /// The problem.
+        /// Description of the problem.
         problem: String,
     },
-    /// A required extension is unknown.
+    /// The file requires an extension that is unknown.
     #[error("the model requires the extension {name}, which is not supported")]
     UnsupportedExtension {
         /// The name of the extension.
@@ -40,11 +40,11 @@ pub enum ModelError {
     /// One of [`crate::Limits`] is exceeded.
     #[error("the model has {count} {what}, more than the {limit} that are accepted")]
     Limit {
-        /// The counted items, in the plural.
+        /// Name of the counted items, in the plural.
         what: &'static str,
-        /// The number of items in the model.
+        /// Number of these items in the model.
         count: u64,
-        /// The maximum number.
+        /// Maximum number of these items.
         limit: u64,
     },
 }

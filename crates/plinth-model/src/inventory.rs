@@ -15,13 +15,13 @@ use crate::warnings::Warnings;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Inventory {
-    /// The tool that wrote the file, if the file says so.
+    /// The program that wrote the file, as stated in the file.
     pub generator: Option<String>,
     /// The animation clips.
     pub animations: Vec<AnimationSummary>,
-    /// Render-time mesh names, which `hiddenMeshNames` is matched against.
+    /// Render-time names of the nodes with meshes. The setting `hiddenMeshNames` refers to these names.
     pub mesh_names: Vec<String>,
-    /// Render-time material names, which `materialEdits` is matched against.
+    /// Render-time names of the materials. The setting `materialEdits` refers to these names.
     pub material_names: Vec<String>,
     /// Number of drawn triangles, including instances.
     pub triangles: u64,
@@ -31,13 +31,13 @@ pub struct Inventory {
     pub points: u64,
     /// Number of drawn vertices, including instances.
     pub vertices: u64,
-    /// The images that can be read.
+    /// The images that can be read, including unused ones.
     pub textures: Vec<TextureSummary>,
     /// `extensionsUsed` of the file.
     pub extensions_used: Vec<String>,
     /// `extensionsRequired` of the file.
     pub extensions_required: Vec<String>,
-    /// Messages about data that was ignored or repaired.
+    /// Messages about data in the file that was ignored or repaired.
     pub warnings: Vec<String>,
 }
 
@@ -65,13 +65,13 @@ pub struct TextureSummary {
     pub height: u32,
 }
 
-/// Maximum side of decoded images during an inspection, in pixels.
+/// Maximum side length of decoded images during an inspection, in pixels.
 const INSPECTED_TEXTURE_SIDE: u32 = 64;
 
-/// Reads a GLB file and summarises its contents. The file is checked as thoroughly as for rendering.
-/// Errors: as [`crate::load_glb`].
+/// Reads a GLB file and returns a summary of its contents. The file is checked as thoroughly as for rendering.
+/// Errors: the same as those of [`crate::load_glb`].
 pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
-    // Decode all images to check them, but in a small size to save memory.
+    // All images are decoded, because that checks them. They are downscaled to save memory.
     let source = Source::open(bytes, options.limits)?;
     let model = load(&source, INSPECTED_TEXTURE_SIDE)?;
     let mut seen = BTreeMap::new();
@@ -88,7 +88,7 @@ pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
     let mut unreadable = Warnings::default();
     let mut textures = Vec::new();
     for (i, image) in source.root.images.iter().enumerate() {
-        // An unreadable image is not used by any material; otherwise `load` would have failed.
+        // An image that cannot be read is not used by any material; otherwise `load` would have returned an error.
         match image_header(&source, i) {
             Ok((format, (width, height))) => {
                 let (name, format) = (image.name.clone(), format.to_owned());
@@ -127,7 +127,8 @@ fn image_header(source: &Source<'_>, index: usize) -> Result<(&'static str, (u32
     Ok((image::kind(&bytes).map_or("", image::Kind::name), image::size(&bytes, index)?))
 }
 
-/// Returns the name unchanged: materials keep their spaces, and materials with the same name share one key.
+/// Returns the name unchanged. Unlike node names, material names keep their spaces, and several materials may have the
+/// same name.
 fn material_name(seen: &mut BTreeMap<String, usize>, name: &str) -> String {
     let _numbered = unique_name(seen, name);
     name.to_owned()

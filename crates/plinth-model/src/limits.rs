@@ -1,4 +1,4 @@
-//! Limits on the contents of a model, checked before memory is allocated.
+//! Limits on the contents of a model, which are checked before memory is allocated.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,30 +7,30 @@ use crate::error::{ModelError, Result};
 /// Limits on the contents of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Size of the file in bytes.
+    /// Maximum size of the file in bytes.
     pub bytes: u64,
-    /// Number of nodes.
+    /// Maximum number of nodes.
     pub nodes: u64,
     /// Maximum depth of the node tree.
     pub depth: u64,
-    /// Vertices of all primitives together, including instances.
+    /// Maximum number of vertices of all primitives. Each instance of a primitive counts.
     pub vertices: u64,
-    /// Indices of all primitives together, including instances.
+    /// Maximum number of indices of all primitives. Each instance of a primitive counts.
     pub indices: u64,
-    /// Number of objects in the JSON document.
+    /// Maximum number of objects in the JSON document.
     pub json_objects: u64,
-    /// Number of values in all lists and objects of the JSON document.
+    /// Maximum number of values in all lists and objects of the JSON document.
     pub json_values: u64,
-    /// Bytes of all data that is unpacked, decoded or generated during one load, except images. Also the maximum
-    /// decoded size of a single image in bytes.
+    /// Maximum number of bytes that are unpacked, decoded or generated while one model is loaded, not counting images.
+    /// This value also limits the decoded size of each single image.
     pub decoded_bytes: u64,
     /// Maximum width and height of an image in pixels.
     pub image_side: u64,
-    /// Pixels of all images together.
+    /// Maximum number of pixels of all images together.
     pub image_pixels: u64,
-    /// Values of all animation channels together.
+    /// Maximum number of values of all animation channels together.
     pub animation_values: u64,
-    /// Morph target values (targets times vertices) of all primitives together.
+    /// Maximum number of morph target values (targets times vertices) of all primitives together.
     pub morph_values: u64,
 }
 
@@ -53,13 +53,13 @@ impl Default for Limits {
     }
 }
 
-/// Returns an error if `count` exceeds `limit`. `what` names the counted items in the plural.
+/// Returns an error if `count` exceeds `limit`. `what` is the plural name of the counted items.
 pub(crate) fn check(what: &'static str, count: u64, limit: u64) -> Result<()> {
     if count > limit { Err(ModelError::Limit { what, count, limit }) } else { Ok(()) }
 }
 
-/// Counts the bytes that one load has unpacked, decoded and generated so far. Freed memory is not subtracted, so the
-/// budget bounds time as well as memory.
+/// Counts the bytes that were unpacked, decoded and generated since loading began. Freed memory is not subtracted, so
+/// the budget also bounds the loading time.
 #[derive(Debug)]
 pub(crate) struct Budget {
     used: AtomicU64,
@@ -71,19 +71,19 @@ impl Budget {
         Self { used: AtomicU64::new(0), limit }
     }
 
-    /// Counts `count` values of type `T`, before they are allocated.
+    /// Counts `count` values of type `T`. Must be called before they are allocated.
     pub(crate) fn take<T>(&self, count: usize) -> Result<()> {
         self.take_bytes((count as u64).saturating_mul(size_of::<T>() as u64))
     }
 
-    /// Counts bytes, before they are allocated.
+    /// Counts `bytes` bytes. Must be called before they are allocated.
     pub(crate) fn take_bytes(&self, bytes: u64) -> Result<()> {
         let used = self.used.load(Ordering::Relaxed).saturating_add(bytes);
         self.used.store(used, Ordering::Relaxed);
         check("bytes of decoded data", used, self.limit)
     }
 
-    /// Number of bytes that may still be allocated.
+    /// Returns the number of bytes that may still be allocated.
     pub(crate) fn remaining_bytes(&self) -> u64 {
         self.limit.saturating_sub(self.used.load(Ordering::Relaxed))
     }

@@ -17,7 +17,7 @@ use crate::warnings::Warnings;
 pub struct LoadOptions {
     /// Limits on the contents of the model.
     pub limits: Limits,
-    /// Maximum side of an image in pixels; larger images are halved until they fit.
+    /// Maximum side length of an image in pixels. The sides of larger images are halved until neither exceeds it.
     pub max_texture_side: u32,
 }
 
@@ -27,9 +27,9 @@ impl Default for LoadOptions {
     }
 }
 
-/// Reads a GLB file completely.
-/// Errors: returned if the file violates the glTF specification, refers to data outside the file, requires an unknown
-/// extension or exceeds the limits. The message says what is wrong and where.
+/// Reads and decodes a GLB file.
+/// Errors: if the file violates the glTF specification, refers to data outside the file, requires an unknown extension
+/// or exceeds the limits. The message names the problem and its location in the file.
 pub fn load_glb(bytes: &[u8], options: &LoadOptions) -> Result<Model> {
     load(&Source::open(bytes, options.limits)?, options.max_texture_side)
 }
@@ -72,7 +72,7 @@ pub(crate) fn load(source: &Source<'_>, max_texture_side: u32) -> Result<Model> 
     })
 }
 
-/// Returns the number of morph targets of a mesh, which is that of its first primitive.
+/// Returns the number of morph targets of a mesh, which is the number of its first primitive.
 fn morph_targets(source: &Source<'_>, mesh: usize) -> usize {
     source.root.meshes.get(mesh).and_then(|m| m.primitives.first()).map_or(0, |p| p.targets.len())
 }
@@ -88,8 +88,8 @@ fn mesh_uses(source: &Source<'_>, nodes: &[Node]) -> Vec<u64> {
     uses
 }
 
-/// Converts the joints of skins to node indices of the model. A skin that is not drawn may have joints outside the
-/// model; it becomes empty.
+/// Converts the joints of skins from node indices of the document to node indices of the model. A skin that is not
+/// drawn may have joints that are not part of the model; such a skin becomes empty.
 fn model_skins(skins: Vec<Skin>, model_index: &[Option<usize>]) -> Vec<Skin> {
     let convert = |skin: Skin| {
         let joints: Option<Vec<usize>> = skin.joints.iter().map(|joint| model_index[*joint]).collect();
@@ -107,7 +107,7 @@ fn check_joints(nodes: &[Node], meshes: &[Mesh], skins: &[Skin]) -> Result<()> {
                 let location = format!("meshes[{mesh}].primitives[{p}]");
                 return Err(ModelError::invalid(
                     location,
-                    format!("joint {joint} is beyond its skin's {count} joints"),
+                    format!("joint {joint} is out of range: the skin has {count} joints"),
                 ));
             }
         }
@@ -115,8 +115,8 @@ fn check_joints(nodes: &[Node], meshes: &[Mesh], skins: &[Skin]) -> Result<()> {
     Ok(())
 }
 
-/// Decomposes the matrices of animated nodes. An animated node must have translation, rotation and scale, not a matrix
-/// (glTF 2.0, section 3.11); files that violate this are accepted with a warning.
+/// Converts the matrices of animated nodes to translation, rotation and scale. glTF forbids matrices of animated nodes
+/// (glTF 2.0, section 3.11), so such files are accepted with a warning.
 fn decompose_animated_matrices(source: &Source<'_>, nodes: &mut [Node], animations: &[Animation]) {
     for channel in animations.iter().flat_map(|a| &a.channels).filter(|c| c.property != Property::Weights) {
         let node = &mut nodes[channel.node];
@@ -129,7 +129,7 @@ fn decompose_animated_matrices(source: &Source<'_>, nodes: &mut [Node], animatio
     }
 }
 
-/// Fills in morph weights that are inherited from meshes, and assigns the render-time names.
+/// Sets the morph weights of nodes that inherit them from their mesh, and the render-time names of all nodes.
 fn fill_in_defaults(source: &Source<'_>, nodes: &mut [Node]) -> Result<()> {
     for node in nodes.iter_mut() {
         if node.weights.is_empty()
@@ -155,7 +155,7 @@ fn fill_in_defaults(source: &Source<'_>, nodes: &mut [Node]) -> Result<()> {
     Ok(())
 }
 
-/// Replaces spaces by `_` and appends `_1`, `_2` and so on to repeated names.
+/// Replaces spaces in a name by `_`. If the name was used before, appends `_1`, `_2` and so on.
 pub(crate) fn unique_name(seen: &mut BTreeMap<String, usize>, name: &str) -> String {
     let base: String = name.chars().map(|c| if c.is_whitespace() { '_' } else { c }).collect();
     let mut candidate = base.clone();
@@ -210,7 +210,7 @@ pub(crate) fn texture_references_mut(m: &mut Material) -> Vec<&mut TextureRef> {
     all.into_iter().flatten().collect()
 }
 
-/// Marks the images that drawn materials use. The others are not decoded.
+/// Returns for each image whether drawn materials use it. Other images are not decoded.
 fn used_images(source: &Source<'_>, materials: &[Material], used: &[bool], textures: &[Option<Texture>]) -> Vec<bool> {
     let mut is_used = vec![false; source.root.images.len()];
     for (material, _) in materials.iter().zip(used).filter(|(_, used)| **used) {
@@ -223,7 +223,7 @@ fn used_images(source: &Source<'_>, materials: &[Material], used: &[bool], textu
     is_used
 }
 
-/// Replaces missing images by a white texel.
+/// Returns all textures. A texture without an image gets an image of one white texel.
 fn resolved_textures(textures: Vec<Option<Texture>>, images: &mut Vec<Image>) -> Vec<Texture> {
     let missing = textures.iter().any(Option::is_none) || images.iter().any(|i| i.pixels.is_empty());
     let white = images.len();
@@ -251,7 +251,7 @@ fn warnings(source: &Source<'_>, meshes: &[Mesh]) -> Warnings {
         let count = mesh.primitives.iter().filter(is_empty).count();
         if count > 0 && !draws_nothing {
             let name = shortened(&mesh.name);
-            warnings.add(&format!("{name}: {count} primitives draw nothing: they have too few vertices"));
+            warnings.add(&format!("{name}: {count} primitives are not drawn, because they have too few vertices"));
         }
     }
     let ktx2_undeclared = source.root.textures.iter().any(|t| {
@@ -264,7 +264,8 @@ fn warnings(source: &Source<'_>, meshes: &[Mesh]) -> Warnings {
     warnings
 }
 
-/// Returns the number of triangles, line segments or points of a primitive; 0 if it has another topology.
+/// Returns the number of triangles, line segments or points (`topology`) of a primitive; 0 if the primitive has another
+/// topology.
 pub(crate) fn element_count(topology: Topology, primitive: &Primitive) -> u64 {
     let corners = match topology {
         Topology::Triangles => 3,

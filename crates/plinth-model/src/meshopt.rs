@@ -1,4 +1,4 @@
-//! Decompresses buffer views with EXT_meshopt_compression or KHR_meshopt_compression.
+//! Decompresses buffer views that are compressed with EXT_meshopt_compression or KHR_meshopt_compression.
 #![expect(unsafe_code, reason = "the safe functions of the crate need the stride at compile time, but files choose it")]
 
 use crate::error::{ModelError, Result};
@@ -20,14 +20,15 @@ pub(crate) fn unpack(location: &str, view: &MeshoptView, data: &[u8]) -> Result<
         return Err(invalid("count or stride does not fit the mode"));
     }
     let size = count.checked_mul(stride).ok_or_else(|| invalid("count times stride overflows"))?;
-    // The codecs need at least about one byte per 256 elements, so this check rejects tiny inputs that claim gigabytes.
+    // Even the best compression needs about one byte per 256 elements. This check rejects tiny inputs that claim to
+    // contain gigabytes.
     if size / 16_384 > data.len() {
         return Err(invalid("more elements than the data can hold"));
     }
     let mut out = vec![0_u8; size];
     let target = out.as_mut_ptr().cast();
-    // SAFETY: `out` holds `count * stride` bytes and `data` is a valid slice; the decoders check all of their input
-    // and write `count` elements of `stride` bytes, having validated mode, count and stride above.
+    // SAFETY: `out` holds `count * stride` bytes, and `data` is a valid slice. The mode, the count and the stride were
+    // validated above. The decoders check all of their input, and write exactly `count` elements of `stride` bytes.
     let code = unsafe {
         match view.mode.as_str() {
             "ATTRIBUTES" => meshopt::ffi::meshopt_decodeVertexBuffer(target, count, stride, data.as_ptr(), data.len()),
@@ -61,7 +62,7 @@ fn filter(
         return Err(invalid("the filter does not fit the stride"));
     }
     let target = out.as_mut_ptr().cast();
-    // SAFETY: `out` holds `count * stride` bytes and the stride is one that the filter accepts.
+    // SAFETY: `out` holds `count * stride` bytes, and the stride was checked to be one that the filter accepts.
     unsafe {
         match name {
             "OCTAHEDRAL" => meshopt::ffi::meshopt_decodeFilterOct(target, count, stride),

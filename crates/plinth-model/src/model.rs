@@ -1,60 +1,61 @@
-//! The decoded model: the data that a renderer needs, independent of the file's encoding.
+//! The decoded model: the data that a renderer needs, in a form that does not depend on the encoding of the file.
 //!
-//! Conventions are those of glTF 2.0: +Y up, right-handed, metres, counter-clockwise front faces, linear factors,
-//! texture coordinates with v pointing down. Every index is checked against the list that it refers to.
+//! The conventions are those of glTF 2.0: +Y is up, coordinates are right-handed and in metres, front faces are
+//! counter-clockwise, colour factors are linear, and v points down in texture coordinates. All indices have been
+//! checked against the lists that they refer to.
 
 use glam::{Mat4, Quat, Vec3};
 
 /// A decoded model.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
-    /// The nodes of the default scene only, parents before children.
+    /// The nodes of the default scene. Parents precede their children.
     pub nodes: Vec<Node>,
-    /// Meshes, referred to by nodes.
+    /// Meshes, which nodes refer to.
     pub meshes: Vec<Mesh>,
-    /// Materials. The last one is always glTF's default material; primitives without one refer to it.
+    /// Materials. The last one is always glTF's default material, which is used by primitives without a material.
     pub materials: Vec<Material>,
-    /// Textures: an image with a sampler.
+    /// Textures, which materials refer to. A texture is an image with a sampler.
     pub textures: Vec<Texture>,
-    /// Decoded images.
+    /// Decoded images, which textures refer to.
     pub images: Vec<Image>,
-    /// Skins, referred to by nodes.
+    /// Skins, which nodes refer to.
     pub skins: Vec<Skin>,
     /// Animation clips.
     pub animations: Vec<Animation>,
-    /// KHR_lights_punctual lights, referred to by nodes.
+    /// Lights of KHR_lights_punctual, which nodes refer to.
     pub lights: Vec<Light>,
-    /// Messages for the user about data that was ignored or repaired.
+    /// Messages for the user about data in the file that was ignored or repaired.
     pub warnings: Vec<String>,
 }
 
 /// One node of the scene graph.
 #[derive(Clone, Debug, Default)]
 pub struct Node {
-    /// The render-time name: spaces are replaced by `_`, and repeated names get `_1`, `_2`. `hiddenMeshNames` is
-    /// matched against it.
+    /// The render-time name: spaces are replaced by `_`, and repeated names get `_1`, `_2` and so on. The setting
+    /// `hiddenMeshNames` refers to this name.
     pub name: String,
-    /// Index of the parent; it is always smaller than this node's index.
+    /// Index of the parent node, which is always smaller than the index of this node.
     pub parent: Option<usize>,
     /// Transform relative to the parent, in the rest pose.
     pub local: Transform,
-    /// Index into [`Model::meshes`].
+    /// Index of the mesh in [`Model::meshes`]; `None` if the node has no mesh.
     pub mesh: Option<usize>,
-    /// Index into [`Model::skins`].
+    /// Index of the skin in [`Model::skins`]; `None` if the mesh is not skinned.
     pub skin: Option<usize>,
-    /// Index into [`Model::lights`].
+    /// Index of the light in [`Model::lights`]; `None` if the node has no light.
     pub light: Option<usize>,
-    /// Morph weights in the rest pose: the node's own, or else those of its mesh.
+    /// Morph weights in the rest pose. If the node has none of its own, these are the weights of its mesh.
     pub weights: Vec<f32>,
-    /// EXT_mesh_gpu_instancing: the mesh is drawn once per entry, with the transform `world * instance`. If empty, the
-    /// mesh is drawn once.
+    /// Transforms from EXT_mesh_gpu_instancing. The mesh is drawn once per entry, with the transform `world *
+    /// instance`. If the list is empty, the mesh is drawn once.
     pub instances: Vec<Transform>,
 }
 
-/// A local transform.
+/// The transform of a node relative to its parent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Transform {
-    /// A matrix (parent from local), which is not animated.
+    /// A matrix that maps local coordinates to the parent's coordinates. Only nodes that are not animated have one.
     Matrix(Mat4),
     /// Scale, rotation and translation, applied in this order.
     Trs(Trs),
@@ -84,7 +85,7 @@ impl Default for Transform {
 }
 
 impl Transform {
-    /// Returns the matrix (parent from local).
+    /// Returns the matrix that maps local coordinates to the parent's coordinates.
     pub fn matrix(&self) -> Mat4 {
         match self {
             Self::Matrix(m) => *m,
@@ -102,75 +103,76 @@ pub struct Mesh {
     pub primitives: Vec<Primitive>,
 }
 
-/// The kind of elements that a primitive's indices describe.
+/// The kind of elements that a primitive draws.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Topology {
-    /// Triangles: three indices each. Strips and fans are converted to this form.
+    /// Triangles with three indices each. Triangle strips and fans are converted to this form.
     #[default]
     Triangles,
-    /// Line segments: two indices each.
+    /// Line segments with two indices each.
     Lines,
-    /// Points: one index each.
+    /// Points with one index each.
     Points,
 }
 
-/// A piece of geometry with one material. All vertex lists that are present
-/// have `positions.len()` entries.
+/// Geometry with one material. Each vertex list is either empty or has as many entries as `positions`.
 #[derive(Clone, Debug, Default)]
 pub struct Primitive {
-    /// The kind of elements.
+    /// The kind of elements that the indices describe.
     pub topology: Topology,
     /// Indices into the vertex lists.
     pub indices: Vec<u32>,
     /// Object-space positions; all values are finite.
     pub positions: Vec<[f32; 3]>,
-    /// Unit object-space normals. Triangles always have them: where the file has none, flat normals are generated and
-    /// the vertices are split, as glTF requires. Lines and points may have none; the list is then empty.
+    /// Unit object-space normals. Primitives of triangles always have normals: if the file has none, flat normals are
+    /// generated, and shared vertices are duplicated, as glTF requires. For lines and points, the list is empty if the
+    /// file has no normals.
     pub normals: Vec<[f32; 3]>,
-    /// Whether the normals are face normals, and triangles share no vertices. In another pose the normals have to be
-    /// recomputed from the posed triangles.
+    /// Whether the normals are face normals and no two triangles share a vertex. In an animated pose, such normals must
+    /// be computed again from the posed triangles.
     pub is_flat: bool,
-    /// Unit tangents with the handedness in w; w is 0 where the texture does not vary over the surface. They exist
-    /// whenever the material needs them (normal map, clearcoat normal map, anisotropy) and the required texture
-    /// coordinates exist; otherwise the list is empty. Vertices at seams of a mirrored texture are duplicated.
+    /// Unit tangents with the handedness in w. The handedness is 0 where the texture coordinates do not vary. The list
+    /// is not empty if the material needs tangents (for a normal map, a clearcoat normal map, or anisotropy) and the
+    /// primitive has the required texture coordinates. Vertices at the seams of mirrored textures are duplicated.
     pub tangents: Vec<[f32; 4]>,
-    /// Texture coordinate sets by index. A set that is missing in the file is empty.
+    /// Texture coordinate sets by index. A set that is missing in the file is an empty list.
     pub uvs: Vec<Vec<[f32; 2]>>,
-    /// Linear vertex colours with alpha; empty if there are none.
+    /// Linear vertex colours with alpha; empty if the file has none.
     pub colors: Vec<[f32; 4]>,
-    /// Indices into the skin's joints: the four strongest influences. Empty if the primitive is not skinned.
+    /// Indices into the skin's joints, for the four influences with the largest weights. Empty if the primitive has no
+    /// joints.
     pub joints: Vec<[u16; 4]>,
-    /// Weights of `joints`, which add up to 1; as long as `joints`.
+    /// Weights of `joints`, which add up to 1 for each vertex. Has the same length as `joints`.
     pub weights: Vec<[f32; 4]>,
-    /// Morph targets, whose displacements are scaled by the morph weights.
+    /// Morph targets. Their displacements are multiplied by the morph weights.
     pub morph_targets: Vec<MorphTarget>,
     /// Index into [`Model::materials`].
     pub material: usize,
 }
 
-/// The displacements of one morph target. Each list is empty or as long as the primitive's positions.
+/// The displacements of one morph target. Each list is either empty or as long as the primitive's positions.
 #[derive(Clone, Debug, Default)]
 pub struct MorphTarget {
-    /// Added to positions.
+    /// Displacements that are added to the positions.
     pub positions: Vec<[f32; 3]>,
-    /// Added to normals.
+    /// Displacements that are added to the normals.
     pub normals: Vec<[f32; 3]>,
-    /// Added to tangents (xyz).
+    /// Displacements that are added to x, y, z of the tangents.
     pub tangents: Vec<[f32; 3]>,
 }
 
-/// How alpha is used.
+/// How the alpha of a material is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum AlphaMode {
-    /// Alpha is ignored.
+    /// Alpha is ignored, and the surface is opaque.
     #[default]
     Opaque,
-    /// Opaque where alpha is at least `cutoff`, invisible elsewhere.
+    /// The surface is opaque where alpha is at least `cutoff`, and invisible elsewhere.
     Mask {
         /// The alpha threshold.
         cutoff: f32,
     },
-    /// Alpha is coverage.
+    /// Alpha is the opacity of the surface.
     Blend,
 }
 
@@ -181,73 +183,74 @@ pub struct TextureRef {
     pub texture: usize,
     /// Index into [`Primitive::uvs`]. A primitive without this set uses (0, 0).
     pub uv_set: usize,
-    /// KHR_texture_transform as the first two rows of a 3×3 matrix: `u' = a·u + b·v + c`, `v' = d·u + e·v + f`.
+    /// Transform of KHR_texture_transform, as the first two rows of a 3×3 matrix. With it, `u' = a·u + b·v + c` and
+    /// `v' = d·u + e·v + f`.
     pub transform: Option<[f32; 6]>,
 }
 
 /// A material in the metallic-roughness model, with all supported extensions. Textures are multiplied by their factors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Material {
-    /// The render-time name.
+    /// The render-time name, which the setting `materialEdits` refers to.
     pub name: String,
-    /// Linear colour and alpha.
+    /// Base colour and alpha, both linear.
     pub base_color: [f32; 4],
-    /// sRGB colour, linear alpha.
+    /// Texture with the sRGB-encoded base colour and linear alpha.
     pub base_color_texture: Option<TextureRef>,
     /// Metalness: 0 for dielectrics, 1 for metals.
     pub metallic: f32,
     /// Roughness as authored; the GGX alpha is its square.
     pub perceptual_roughness: f32,
-    /// Linear: roughness in green, metallic in blue.
+    /// Linear texture with the roughness in the green channel and the metalness in the blue channel.
     pub metallic_roughness_texture: Option<TextureRef>,
-    /// Linear tangent-space normals.
+    /// Linear texture with tangent-space normals.
     pub normal_texture: Option<TextureRef>,
-    /// Scale of the normal map's x and y.
+    /// Factor for the x and y components of the normal map.
     pub normal_scale: f32,
-    /// Linear: ambient occlusion in red.
+    /// Linear texture with the ambient occlusion in the red channel.
     pub occlusion_texture: Option<TextureRef>,
     /// Strength of the occlusion map.
     pub occlusion_strength: f32,
-    /// Linear emitted colour, with KHR_materials_emissive_strength multiplied in.
+    /// Linear emitted colour, already multiplied by the factor of KHR_materials_emissive_strength.
     pub emissive: [f32; 3],
-    /// Emitted colour, sRGB.
+    /// Texture with the sRGB-encoded emitted colour.
     pub emissive_texture: Option<TextureRef>,
-    /// How alpha is used.
+    /// How the alpha of the base colour is used.
     pub alpha_mode: AlphaMode,
-    /// Whether back faces are drawn, with flipped normals.
+    /// Whether back faces are drawn. Their normals are flipped.
     pub double_sided: bool,
-    /// KHR_materials_unlit.
+    /// KHR_materials_unlit: whether the surface shows its base colour without any shading.
     pub unlit: bool,
-    /// KHR_materials_ior: index of refraction. The default is 1.5; 0 means infinite.
+    /// Index of refraction from KHR_materials_ior. The default is 1.5; the value 0 means infinite.
     pub ior: f32,
-    /// KHR_materials_specular: strength.
+    /// Strength of the specular reflection from KHR_materials_specular.
     pub specular: f32,
-    /// Linear: strength in alpha.
+    /// Linear texture with the strength of the specular reflection in the alpha channel.
     pub specular_texture: Option<TextureRef>,
-    /// Linear colour of the dielectric reflection at normal incidence.
+    /// Linear colour of the specular reflection of dielectrics at normal incidence.
     pub specular_color: [f32; 3],
-    /// Colour of the dielectric reflection, sRGB.
+    /// Texture with the sRGB-encoded colour of the specular reflection of dielectrics.
     pub specular_color_texture: Option<TextureRef>,
-    /// KHR_materials_clearcoat.
+    /// Parameters of KHR_materials_clearcoat; `None` without this extension.
     pub clearcoat: Option<Clearcoat>,
-    /// KHR_materials_sheen.
+    /// Parameters of KHR_materials_sheen; `None` without this extension.
     pub sheen: Option<Sheen>,
-    /// KHR_materials_transmission.
+    /// Parameters of KHR_materials_transmission; `None` without this extension.
     pub transmission: Option<Transmission>,
-    /// KHR_materials_volume.
+    /// Parameters of KHR_materials_volume; `None` without this extension.
     pub volume: Option<Volume>,
-    /// KHR_materials_dispersion: 20 / Abbe number; 0 disables dispersion.
+    /// KHR_materials_dispersion: 20 / Abbe number. The value 0 disables dispersion.
     pub dispersion: f32,
-    /// KHR_materials_iridescence.
+    /// Parameters of KHR_materials_iridescence; `None` without this extension.
     pub iridescence: Option<Iridescence>,
-    /// KHR_materials_anisotropy.
+    /// Parameters of KHR_materials_anisotropy; `None` without this extension.
     pub anisotropy: Option<Anisotropy>,
-    /// KHR_materials_diffuse_transmission.
+    /// Parameters of KHR_materials_diffuse_transmission; `None` without this extension.
     pub diffuse_transmission: Option<DiffuseTransmission>,
-    /// Factor for light from the environment. Always 1 after loading; the renderer changes it.
+    /// Factor for the light from the environment. It is always 1 after loading; settings can change it later.
     pub environment_strength: f32,
-    /// Whether the surface is a decal on another one: it casts no shadow and writes no depth. Always false after
-    /// loading.
+    /// Whether the surface lies on another surface like a sticker. Such a surface casts no shadow and writes no depth.
+    /// It is always false after loading.
     pub overlay: bool,
 }
 
@@ -288,96 +291,97 @@ impl Default for Material {
     }
 }
 
-/// KHR_materials_clearcoat.
+/// KHR_materials_clearcoat: a transparent coat over the surface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clearcoat {
-    /// Strength.
+    /// Strength of the coat.
     pub factor: f32,
-    /// Linear: strength in red.
+    /// Linear texture with the strength in the red channel.
     pub texture: Option<TextureRef>,
     /// Perceptual roughness of the coat.
     pub roughness: f32,
-    /// Linear: roughness in green.
+    /// Linear texture with the roughness in the green channel.
     pub roughness_texture: Option<TextureRef>,
-    /// Normal map of the coat. Without one, the coat uses the geometric normals.
+    /// Normal map of the coat. Without a normal map, the coat uses the geometric normals.
     pub normal_texture: Option<TextureRef>,
-    /// Scale of the x and y components of the coat's normal map.
+    /// Factor for the x and y components of the coat's normal map.
     pub normal_scale: f32,
 }
 
-/// KHR_materials_sheen.
+/// KHR_materials_sheen: the reflection of fabric fibres.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sheen {
-    /// Linear colour.
+    /// Linear colour of the sheen.
     pub color: [f32; 3],
-    /// Sheen colour, sRGB.
+    /// Texture with the sRGB-encoded colour of the sheen.
     pub color_texture: Option<TextureRef>,
-    /// Perceptual roughness.
+    /// Perceptual roughness of the sheen.
     pub roughness: f32,
-    /// Linear: roughness in alpha.
+    /// Linear texture with the roughness in the alpha channel.
     pub roughness_texture: Option<TextureRef>,
 }
 
-/// KHR_materials_transmission.
+/// KHR_materials_transmission: the surface transmits light like glass.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transmission {
-    /// Fraction of light that is transmitted.
+    /// Fraction of the light that is transmitted.
     pub factor: f32,
-    /// Linear: transmitted fraction in red.
+    /// Linear texture with the transmitted fraction in the red channel.
     pub texture: Option<TextureRef>,
 }
 
-/// KHR_materials_volume.
+/// KHR_materials_volume: the medium below the surface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Volume {
-    /// Thickness in object space; 0 means thin-walled.
+    /// Thickness of the volume in object space. The value 0 means that the surface has no volume.
     pub thickness: f32,
-    /// Linear: thickness in green.
+    /// Linear texture with the thickness in the green channel.
     pub thickness_texture: Option<TextureRef>,
-    /// Distance in world space after which white light has the attenuation colour; infinite if there is no attenuation.
+    /// Distance in world space after which white light has the colour `attenuation_color`. It is infinite if light is
+    /// not attenuated.
     pub attenuation_distance: f32,
-    /// Linear colour.
+    /// Linear colour of white light after `attenuation_distance`.
     pub attenuation_color: [f32; 3],
 }
 
-/// KHR_materials_iridescence.
+/// KHR_materials_iridescence: a thin film over the surface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Iridescence {
-    /// Strength.
+    /// Strength of the iridescence.
     pub factor: f32,
-    /// Linear: strength in red.
+    /// Linear texture with the strength in the red channel.
     pub texture: Option<TextureRef>,
     /// Index of refraction of the film.
     pub ior: f32,
-    /// Film thickness in nanometres where the map is 0.
+    /// Film thickness in nanometres where the texture is 0.
     pub thickness_min: f32,
-    /// Film thickness in nanometres where the map is 1, or if there is no map.
+    /// Film thickness in nanometres where the texture is 1, or everywhere if there is no texture.
     pub thickness_max: f32,
-    /// Linear: thickness in green.
+    /// Linear texture with the film thickness in the green channel.
     pub thickness_texture: Option<TextureRef>,
 }
 
-/// KHR_materials_anisotropy.
+/// KHR_materials_anisotropy: the reflection is stretched in one direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Anisotropy {
-    /// Strength, 0..=1.
+    /// Strength of the anisotropy, from 0 to 1.
     pub strength: f32,
-    /// Rotation in radians, counter-clockwise from the tangent.
+    /// Rotation of the stretched direction in radians, counter-clockwise from the tangent.
     pub rotation: f32,
-    /// Linear: direction in red and green, strength in blue.
+    /// Linear texture with the direction in the red and green channels and the strength in the blue channel.
     pub texture: Option<TextureRef>,
 }
 
-/// KHR_materials_diffuse_transmission.
+/// KHR_materials_diffuse_transmission: light passes through the surface and is scattered, as in leaves or paper.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DiffuseTransmission {
     /// Fraction of the diffuse light that is transmitted.
     pub factor: f32,
-    /// Linear: transmitted fraction in alpha.
+    /// Linear texture with the transmitted fraction in the alpha channel.
     pub texture: Option<TextureRef>,
     /// Linear colour of the transmitted light.
     pub color: [f32; 3],
-    /// Colour of the transmitted light, sRGB.
+    /// Texture with the sRGB-encoded colour of the transmitted light.
     pub color_texture: Option<TextureRef>,
 }
 
@@ -397,13 +401,13 @@ pub struct Sampler {
     pub wrap_u: Wrap,
     /// Wrapping of v outside 0..1.
     pub wrap_v: Wrap,
-    /// Whether magnification uses the nearest texel.
+    /// Whether magnified textures use the nearest texel instead of linear filtering.
     pub mag_nearest: bool,
-    /// Whether minification uses the nearest texel within a mip level.
+    /// Whether minified textures use the nearest texel of a mip level instead of linear filtering.
     pub min_nearest: bool,
 }
 
-/// Wrapping of texture coordinates outside 0..1.
+/// How texture coordinates outside 0..1 are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Wrap {
     /// Repeats the texture.
@@ -411,22 +415,22 @@ pub enum Wrap {
     Repeat,
     /// Repeats the texture, mirrored every second time.
     Mirror,
-    /// Extends the edge texels.
+    /// Uses the texels at the edge of the texture.
     Clamp,
 }
 
-/// A decoded image: R, G, B, A bytes as stored in the file (no transfer function applied), row 0 at the top.
+/// A decoded image: R, G, B, A bytes as stored in the file, without applying a transfer function. Row 0 is at the top.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Image {
     /// Width in pixels.
     pub width: u32,
     /// Height in pixels.
     pub height: u32,
-    /// `width × height × 4` bytes.
+    /// The bytes R, G, B, A of all pixels.
     pub pixels: Vec<u8>,
-    /// Width in the file in pixels, before downscaling.
+    /// Width of the image in the file in pixels, before downscaling.
     pub source_width: u32,
-    /// Height in the file in pixels, before downscaling.
+    /// Height of the image in the file in pixels, before downscaling.
     pub source_height: u32,
 }
 
@@ -436,12 +440,12 @@ impl std::fmt::Debug for Image {
     }
 }
 
-/// A skin.
+/// A skin: the joints that deform a mesh.
 #[derive(Clone, Debug, Default)]
 pub struct Skin {
     /// Node index of each joint.
     pub joints: Vec<usize>,
-    /// Inverse bind matrices (joint from mesh); as long as `joints`.
+    /// Inverse bind matrices, which map mesh coordinates to joint coordinates. Has the same length as `joints`.
     pub inverse_bind: Vec<Mat4>,
 }
 
@@ -450,25 +454,26 @@ pub struct Skin {
 pub struct Animation {
     /// The name in the file, or a generated one.
     pub name: String,
-    /// Time of the last key in seconds, over all channels.
+    /// Duration in seconds: the time of the last key over all channels.
     pub duration: f32,
     /// The animated properties.
     pub channels: Vec<Channel>,
 }
 
-/// One animated property of one node. Key times are finite and never decrease.
+/// One animated property of one node. The key times are finite and never decrease.
 #[derive(Clone, Debug)]
 pub struct Channel {
     /// Index into [`Model::nodes`].
     pub node: usize,
     /// The animated property.
     pub property: Property,
-    /// Interpolation between keys.
+    /// How values between keys are computed.
     pub interpolation: Interpolation,
     /// Key times in seconds.
     pub times: Vec<f32>,
-    /// Values: three per key for translation and scale, four (xyzw) for rotation, one per morph target for weights. For
-    /// [`Interpolation::CubicSpline`] each key has an in-tangent, a value and an out-tangent, in this order.
+    /// Values of the keys. A key has three values for a translation or scale, four (x, y, z, w) for a rotation, and one
+    /// per morph target for morph weights. For [`Interpolation::CubicSpline`], each key has an in-tangent, a value and
+    /// an out-tangent, in this order.
     pub values: Vec<f32>,
 }
 
@@ -485,42 +490,42 @@ pub enum Property {
     Weights,
 }
 
-/// Interpolation between keys (glTF 2.0, appendix C).
+/// How values between keys are computed (glTF 2.0, appendix C).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Interpolation {
-    /// The value of the preceding key.
+    /// The value is that of the preceding key.
     Step,
-    /// Linear interpolation; spherical for rotations.
+    /// Linear interpolation; for rotations, spherical linear interpolation.
     Linear,
-    /// Cubic Hermite spline.
+    /// Interpolation by a cubic Hermite spline.
     CubicSpline,
 }
 
-/// A KHR_lights_punctual light. It shines along its node's −Z axis.
+/// A light of KHR_lights_punctual. It shines along the −Z axis of its node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Light {
     /// The kind of light.
     pub kind: LightKind,
-    /// Linear attenuation colour.
+    /// Linear colour of the light.
     pub color: [f32; 3],
-    /// Candela (point, spot) or lux (directional).
+    /// Intensity in candela for point lights and spotlights, in lux for directional lights.
     pub intensity: f32,
-    /// Distance in metres beyond which the light may be ignored.
+    /// Distance in metres beyond which the light may be ignored; `None` means no limit.
     pub range: Option<f32>,
 }
 
-/// Kinds of punctual lights.
+/// The kinds of lights of KHR_lights_punctual.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LightKind {
     /// A directional light with parallel rays.
     Directional,
     /// A point light that shines in all directions.
     Point,
-    /// A point light that shines into a cone.
+    /// A spotlight, which shines into a cone.
     Spot {
-        /// Angle from the axis in radians at which the fall-off begins.
+        /// Angle between the axis of the cone and the direction at which the intensity begins to decrease, in radians.
         inner_cone_angle: f32,
-        /// Angle from the axis in radians at which the fall-off ends.
+        /// Angle between the axis of the cone and the direction at which the intensity reaches 0, in radians.
         outer_cone_angle: f32,
     },
 }

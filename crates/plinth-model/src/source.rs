@@ -1,4 +1,4 @@
-//! A parsed glTF document with its buffers. All decoders read from it.
+//! A parsed glTF document with its buffers. All decoders read their data from it.
 
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +11,7 @@ use crate::limits::{Budget, Limits, check};
 use crate::warnings::Warnings;
 use crate::{container, meshopt};
 
-/// Supported extensions, and those that can be ignored without harm.
+/// Names of the supported extensions, and of unsupported extensions that can be ignored without harm.
 const KNOWN_EXTENSIONS: &[&str] = &[
     "EXT_mesh_gpu_instancing",
     "EXT_meshopt_compression",
@@ -45,18 +45,18 @@ pub(crate) struct Source<'a> {
     pub(crate) budget: Budget,
     warnings: Mutex<Warnings>,
     buffers: Vec<Option<Cow<'a, [u8]>>>,
-    /// Decompressed data of the buffer views that are compressed; `None` for the others.
+    /// Decompressed bytes of the compressed buffer views; `None` for all other buffer views.
     unpacked: Vec<Option<Vec<u8>>>,
 }
 
 impl<'a> Source<'a> {
-    /// Parses a GLB file and resolves its buffers.
+    /// Parses a GLB file, and locates the data of its buffers.
     pub(crate) fn open(bytes: &'a [u8], limits: Limits) -> Result<Self> {
         check("bytes", bytes.len() as u64, limits.bytes)?;
         let container = container::read(bytes)?;
         let text = std::str::from_utf8(container.json)
             .map_err(|e| ModelError::Json { problem: format!("not UTF-8 at byte {}", e.valid_up_to()) })?;
-        // A byte order mark does not belong to the JSON.
+        // A byte order mark is not part of the JSON text.
         let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
         let budget = Budget::new(limits.decoded_bytes);
         check_size(text, limits, &budget)?;
@@ -99,12 +99,12 @@ impl<'a> Source<'a> {
         self.warnings.lock().unwrap_or_else(PoisonError::into_inner).add(warning);
     }
 
-    /// Removes and returns the warnings so far.
+    /// Removes and returns all warnings that were added so far.
     pub(crate) fn take_warnings(&self) -> Warnings {
         std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns a range of a buffer.
+    /// Returns `length` bytes of a buffer, starting at `offset`.
     fn slice(&self, location: &str, buffer: usize, offset: u64, length: u64) -> Result<&[u8]> {
         let bytes = self
             .buffers
@@ -123,7 +123,7 @@ impl<'a> Source<'a> {
             })
     }
 
-    /// Returns the bytes of a buffer view, decompressed if necessary, and its stride.
+    /// Returns the bytes of a buffer view, decompressed if necessary, and the stride of its elements.
     pub(crate) fn view(&self, location: &str, index: usize) -> Result<(&[u8], Option<u64>)> {
         let view: &BufferView = self
             .root
@@ -169,7 +169,7 @@ fn check_asset(root: &Root) -> Result<()> {
     Ok(())
 }
 
-/// Truncates a text from the file to 80 characters, for messages.
+/// Truncates a text from the file to 80 characters, for use in a message.
 pub(crate) fn shortened(text: &str) -> String {
     if text.chars().count() <= 80 { text.to_owned() } else { text.chars().take(79).chain(['…']).collect() }
 }
@@ -203,7 +203,7 @@ fn resolve_buffer<'a>(
     Ok(Some(bytes))
 }
 
-/// Decodes a `data:` URI; rejects any other URI.
+/// Decodes a `data:` URI. All other URIs are errors.
 pub(crate) fn data_uri(location: &str, uri: &str) -> Result<Vec<u8>> {
     let Some(rest) = uri.strip_prefix("data:") else {
         return Err(ModelError::External { location: location.to_owned(), uri: shortened(uri) });

@@ -1,9 +1,9 @@
-//! Collects warning messages without duplicates, up to a maximum number.
+//! Collects warnings without duplicates, up to a maximum number.
 
-/// Maximum number of stored messages.
+/// Maximum number of warnings that are stored.
 const MAX_WARNINGS: usize = 50;
 
-/// The warnings of one load.
+/// Warnings about a model that is being loaded.
 #[derive(Debug, Default)]
 pub(crate) struct Warnings {
     list: Vec<String>,
@@ -11,7 +11,7 @@ pub(crate) struct Warnings {
 }
 
 impl Warnings {
-    /// Adds a message, unless it is a duplicate. Beyond the maximum, messages are only counted.
+    /// Adds a warning unless it is a duplicate. After the maximum number, warnings are only counted.
     pub(crate) fn add(&mut self, warning: &str) {
         let warning: String = warning.chars().take(300).collect();
         if self.list.contains(&warning) {
@@ -24,7 +24,7 @@ impl Warnings {
         }
     }
 
-    /// Returns the messages, and at the end the number of omitted ones.
+    /// Returns the warnings. If some were omitted, the last entry says how many.
     pub(crate) fn into_list(self) -> Vec<String> {
         let omitted = (self.omitted > 0).then(|| format!("and {} more warnings", self.omitted));
         self.list.into_iter().chain(omitted).collect()

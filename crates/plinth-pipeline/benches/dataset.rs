@@ -1,4 +1,5 @@
-//! Measures the time of rendering a dataset, of encoding and writing it, and of both together. See bench/dataset.sh.
+//! Measures how long it takes to render a dataset, to encode and write it, and to do both at the same time.
+//! `bench/dataset.sh` runs it.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
 
 use std::collections::BTreeMap;
@@ -16,13 +17,13 @@ use plinth_scene::{DatasetViews, SceneAssets, ViewSet, build_dataset};
 use plinth_spec::settings::ParseOptions;
 use plinth_spec::{OutputFile, RenderSettings};
 
-/// One of this many views is kept in memory to be encoded.
+/// Every tenth view is kept in memory, and later encoded ten times.
 const KEPT: u32 = 10;
 /// Clock ticks per second in /proc/self/stat.
 const TICKS: f64 = 100.0;
 
 fn main() {
-    // Cargo adds flags.
+    // Cargo adds flags to the arguments.
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
     let [model, quality] = arguments.as_slice() else {
         println!("usage: dataset MODEL DATASET_QUALITY");
@@ -53,7 +54,8 @@ fn timed<T>(name: &str, work: impl FnOnce() -> T) -> (T, f64, f64) {
     (made, wall, cpu)
 }
 
-/// CPU time of this process so far (proc(5): fields 14 and 15, in ticks).
+/// Returns the CPU time of this process so far, in seconds (fields 14 and 15 of /proc/self/stat, in ticks; see
+/// proc(5)).
 fn cpu_secs() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
     let after_name = stat.rsplit(')').next().unwrap();
@@ -80,7 +82,7 @@ fn rendered(model: &[u8], settings: &RenderSettings) -> (Vec<Layers>, ViewSet) {
     (sink.kept, set)
 }
 
-/// Keeps some views and drops the others.
+/// A sink that keeps some views and drops the others.
 #[derive(Default)]
 struct Keep {
     kept: Vec<Layers>,
@@ -102,7 +104,7 @@ impl LayersSink for Keep {
     }
 }
 
-/// Encodes a dataset with as many views as there are cameras, using copies of the kept ones.
+/// Encodes a dataset with one view per camera; each kept view is used for several cameras.
 fn encoded(kept: &[Layers], set: ViewSet, target: PathBuf) {
     let (width, height) = (set.intrinsics.width, set.intrinsics.height);
     let views = u32::try_from(set.world_from_camera.len()).unwrap();

@@ -1,17 +1,17 @@
-//! Custom cameras from a `transforms.json`.
+//! Reads cameras from a `transforms.json`.
 
 use glam::{DMat3, DMat4, DVec4};
 use plinth_scene::{DatasetViews, Intrinsics};
 use plinth_spec::limits::DATASET_VIEWS;
 use serde_json::{Map, Value};
 
-/// Tolerance for axes that must be orthogonal and of unit length.
+/// Tolerance of the check that the axes of a camera are orthogonal and have unit length.
 const RIGID: f64 = 1e-3;
-/// Camera models without distortion, or whose distortion may be zero.
+/// Supported camera models. They have no distortion, or coefficients that may be zero.
 const MODELS: [&str; 4] = ["OPENCV", "PINHOLE", "SIMPLE_PINHOLE", "PERSPECTIVE"];
-/// Distortion coefficients; only zero is supported.
+/// Names of distortion coefficients, which must be zero.
 const DISTORTION: [&str; 8] = ["k1", "k2", "k3", "k4", "k5", "k6", "p1", "p2"];
-/// Fields of the intrinsics, which all views must share.
+/// Names of the fields with focal length and image size, which must be the same for all views.
 const LENS: [&str; 10] = ["w", "h", "fl_x", "fl_y", "cx", "cy", "camera_angle_x", "camera_angle_y", "x_fov", "y_fov"];
 
 /// Error in a `transforms.json`.
@@ -19,10 +19,11 @@ const LENS: [&str; 10] = ["w", "h", "fl_x", "fl_y", "cx", "cy", "camera_angle_x"
 #[error("{0}")]
 pub struct CamerasError(String);
 
-/// Parses cameras in the format of nerfstudio, instant-ngp and the NeRF-synthetic scenes: a focal length in pixels or a field of
-/// view, and one camera-to-world matrix per frame. The camera looks along −Z with +Y up; the world is that of datasets. Views
-/// are squares of `side` pixels if the file has no size.
-/// Errors: a field is missing or malformed, the camera is distorted, or a matrix is not a rigid transform.
+/// Parses cameras in the format of nerfstudio, instant-ngp and the NeRF-synthetic scenes. The file has one
+/// camera-to-world matrix per frame, and a focal length in pixels or a field of view. The camera looks along −Z with +Y
+/// up. World space is the same as in written datasets. If the file has no image size, the images are squares of `side`
+/// pixels.
+/// Errors: if a field is missing or malformed, the camera has distortion, or a matrix is not a rigid transform.
 pub fn read_cameras(text: &str, side: u32) -> Result<DatasetViews, CamerasError> {
     let wrong = |message: String| Err(CamerasError(message));
     let file: Value = match serde_json::from_str(text) {
@@ -34,10 +35,10 @@ pub fn read_cameras(text: &str, side: u32) -> Result<DatasetViews, CamerasError>
         return wrong("it has no frames".to_owned());
     };
     if frames.len() > DATASET_VIEWS {
-        return wrong(format!("it has {} frames; at most {DATASET_VIEWS} are rendered", frames.len()));
+        return wrong(format!("it has {} frames, but at most {DATASET_VIEWS} are allowed", frames.len()));
     }
     if let Some(model) = members.get("camera_model").filter(|m| !MODELS.iter().any(|known| *m == known)) {
-        return wrong(format!("camera_model {model} is not rendered; use one of {}", MODELS.join(", ")));
+        return wrong(format!("camera_model {model} is not supported; use one of {}", MODELS.join(", ")));
     }
     let intrinsics = intrinsics(members, side)?;
     let mut world_from_camera = Vec::with_capacity(frames.len());
@@ -45,11 +46,11 @@ pub fn read_cameras(text: &str, side: u32) -> Result<DatasetViews, CamerasError>
         let Some(frame) = frame.as_object() else { return wrong(format!("frame {i} is not an object")) };
         let own = |key: &&str| frame.get(*key).is_some_and(|value| Some(value) != members.get(*key));
         if let Some(key) = LENS.iter().chain(&DISTORTION).find(|key| own(key)) {
-            return wrong(format!("frame {i} has a {key} of its own; all views of a set share one lens"));
+            return wrong(format!("frame {i} has a {key} of its own, but all frames must have the same one"));
         }
         match frame.get("transform_matrix").and_then(matrix) {
             Some(pose) if is_rigid(&pose) => world_from_camera.push(pose),
-            Some(_) => return wrong(format!("frame {i}: transform_matrix stretches, mirrors or is not finite")),
+            Some(_) => return wrong(format!("frame {i}: transform_matrix scales or mirrors, or is not finite")),
             None => return wrong(format!("frame {i}: transform_matrix is not a list of four rows of four numbers")),
         }
     }
@@ -59,14 +60,16 @@ pub fn read_cameras(text: &str, side: u32) -> Result<DatasetViews, CamerasError>
 fn intrinsics(members: &Map<String, Value>, side: u32) -> Result<Intrinsics, CamerasError> {
     let number = |key: &str| members.get(key).and_then(Value::as_f64);
     if let Some(key) = DISTORTION.into_iter().find(|key| members.get(*key).is_some_and(|v| v.as_f64() != Some(0.0))) {
-        return Err(CamerasError(format!("{key} is not 0: pictures are not distorted; undistort the cameras first")));
+        return Err(CamerasError(format!(
+            "{key} is not 0, but lens distortion is not supported; undistort the cameras first"
+        )));
     }
     let length = |key: &str| match members.get(key) {
         None => Ok(side),
-        // Some programs write integers as 800.0.
+        // Some programs write integers with a decimal point, such as 800.0.
         Some(value) => (1..=u32::from(u16::MAX))
             .find(|pixels| value.as_f64() == Some(f64::from(*pixels)))
-            .ok_or_else(|| CamerasError(format!("{key} is {value}, not a number of pixels"))),
+            .ok_or_else(|| CamerasError(format!("{key} is {value}, which is not a number of pixels"))),
     };
     let (width, height) = (length("w")?, length("h")?);
     let focal = |pixels: &str, degrees: &str, radians: &str, length: u32| {
@@ -87,7 +90,7 @@ fn intrinsics(members: &Map<String, Value>, side: u32) -> Result<Intrinsics, Cam
     Ok(Intrinsics { width, height, fl_x, fl_y, cx, cy })
 }
 
-/// Parses three or four rows of four numbers. The fourth row must be 0, 0, 0, 1.
+/// Parses a matrix of three or four rows with four numbers each. The fourth row must be 0, 0, 0, 1.
 fn matrix(value: &Value) -> Option<DMat4> {
     let rows = value.as_array()?.iter().map(row).collect::<Option<Vec<_>>>()?;
     match rows.as_slice() {
@@ -142,7 +145,8 @@ mod tests {
 
     #[test]
     fn poses_are_parsed_exactly() {
-        // The JSON parser may be off by one unit in the last place, far below the precision of dataset loaders.
+        // The JSON parser may round the last bit of a number differently, which is far below the precision of dataset
+        // loaders.
         let (mut worst, mut count) = (0.0_f64, 0);
         for i in 0..2000 {
             let (s, c) = (f64::from(i) * 0.618_033_988_749_895).sin_cos();

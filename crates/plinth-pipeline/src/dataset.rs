@@ -1,4 +1,4 @@
-//! Dataset jobs.
+//! Jobs that render datasets.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ use crate::manifest::{Manifest, Moments};
 use crate::progress::{Clock, Progress, Stage};
 use crate::sink::Cancelled;
 
-/// Runs a dataset job.
+/// Runs a job whose output is a dataset.
 pub(crate) fn run(
     job: &Job,
     target: &Path,
@@ -70,7 +70,7 @@ pub(crate) fn run(
     Ok(Manifest::of(job, (&gpu, &renderer), scene, vec![written], &moments))
 }
 
-/// Returns the views requested by the settings.
+/// Returns the camera positions that the settings request.
 fn views_of(settings: &RenderSettings) -> DatasetViews {
     let dataset = settings.dataset();
     let quality = dataset.quality;
@@ -91,7 +91,7 @@ fn coverage(views: &DatasetViews) -> &'static str {
     }
 }
 
-/// Converts the views of a scene to the cameras of the dataset's files.
+/// Converts the views of a scene to the cameras that the dataset's files describe.
 pub fn dataset_cameras(set: ViewSet) -> DatasetCameras {
     let lens = set.intrinsics;
     DatasetCameras {
@@ -107,7 +107,8 @@ pub fn dataset_cameras(set: ViewSet) -> DatasetCameras {
     }
 }
 
-/// Hash of all inputs that affect the pixels of the views. An interrupted dataset is resumed only with the same key.
+/// Returns a hash of all inputs that affect the pixels of the views. An interrupted dataset is resumed only if this
+/// hash is the same.
 fn key(job: &Job, about: &DatasetAbout, views: &DatasetViews) -> String {
     let mut hash = Sha256::new();
     hash.update([u8::from(job.watermark), u8::from(job.draft)]);
@@ -124,7 +125,7 @@ fn key(job: &Job, about: &DatasetAbout, views: &DatasetViews) -> String {
     hex::encode(hash.finalize())
 }
 
-/// Passes views to the writer and reports progress.
+/// A sink that passes views to the dataset writer and reports progress.
 struct WatchedLayers<'a> {
     writer: DatasetWriter<'a>,
     clock: Clock,
@@ -132,7 +133,7 @@ struct WatchedLayers<'a> {
     cancel: &'a AtomicBool,
     report: &'a mut dyn FnMut(Progress),
     first_view: Option<Instant>,
-    /// Time spent waiting for the writer.
+    /// Total time that the sink waited for the writer.
     writing: Duration,
 }
 

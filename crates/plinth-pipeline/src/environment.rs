@@ -1,29 +1,29 @@
-//! Environment files.
+//! Files of environments (panoramas that light a scene).
 
 use std::path::{Path, PathBuf};
 
 use plinth_scene::{EnvironmentMap, SceneError, gain_map, radiance_hdr};
 use serde::{Deserialize, Serialize};
 
-/// Files of an environment.
+/// Files of an environment: a panorama that lights the scene.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum EnvironmentFiles {
-    /// Equirectangular panorama in Radiance HDR format.
+    /// Equirectangular panorama in the Radiance HDR format (`.hdr`).
     Radiance(PathBuf),
-    /// SDR image with a gain map.
+    /// Panorama as a standard-dynamic-range image with a gain map, from which HDR values are computed.
     #[serde(rename_all = "camelCase")]
     GainMap {
-        /// SDR image, WebP.
+        /// Standard-dynamic-range image in WebP format.
         sdr: PathBuf,
-        /// Gain map, WebP.
+        /// Gain map in WebP format.
         gain_map: PathBuf,
-        /// Gain map metadata, JSON.
+        /// Gain map metadata in JSON format.
         metadata: PathBuf,
     },
 }
 
-/// Error while reading an environment.
+/// Error of reading an environment.
 #[derive(Debug, thiserror::Error)]
 pub enum EnvironmentError {
     /// A file cannot be read.
@@ -31,15 +31,15 @@ pub enum EnvironmentError {
     File {
         /// Path of the file.
         file: PathBuf,
-        /// Cause.
+        /// Error of the file system.
         source: std::io::Error,
     },
-    /// The content of the files is not valid.
+    /// The files do not contain a valid environment.
     #[error("{files}")]
     Content {
-        /// File names.
+        /// Names of the files.
         files: String,
-        /// Cause.
+        /// Error of the decoder.
         source: SceneError,
     },
 }

@@ -36,7 +36,7 @@ pub enum JobError {
 }
 
 impl JobError {
-    /// Returns whether an image named in the settings caused the error, not the model.
+    /// Returns whether an image that the settings refer to caused the error. Otherwise the model may have caused it.
     pub const fn names_an_asset(&self) -> bool {
         matches!(self, Self::Scene(SceneError::Asset { .. } | SceneError::NoSuchAsset { .. }))
     }
@@ -75,7 +75,7 @@ pub fn failure_message(error: &(dyn Error + 'static)) -> String {
     while let Some(one) = cause {
         let message = one.to_string();
         is_full |= message.contains(NO_SPACE) || is_full_disk(one);
-        // The messages of many errors contain their cause already.
+        // The messages of many errors already contain the message of their cause.
         if !parts.iter().any(|known| known.contains(&message)) {
             parts.push(message);
         }
@@ -85,7 +85,7 @@ pub fn failure_message(error: &(dyn Error + 'static)) -> String {
     if is_full { format!("the disk of the render node is full: {message}") } else { message }
 }
 
-/// Message of ffmpeg for a full disk.
+/// Message of ffmpeg if the disk is full.
 const NO_SPACE: &str = "No space left on device";
 
 fn is_full_disk(error: &(dyn Error + 'static)) -> bool {
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_is_named_whichever_component_found_it() {
+    fn messages_name_a_full_disk_for_errors_of_every_component() {
         let file = PathBuf::from("out/video.mp4");
         let ours = MediaError::File { file: file.clone(), source: ErrorKind::StorageFull.into() };
         let ffmpegs = MediaError::Encoder { file, message: "av_write: No space left on device".to_owned() };

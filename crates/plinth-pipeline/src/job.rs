@@ -1,4 +1,4 @@
-//! Job: all inputs of a render, and its execution.
+//! A render job: its inputs, and a function that runs it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -24,9 +24,9 @@ use crate::sink::{Cancelled, WatchedSink};
 /// Options of a dataset.
 #[derive(Clone, Debug, Default)]
 pub struct DatasetOptions {
-    /// Views; `None` uses the settings `datasetQuality` and `coverage`.
+    /// Camera positions; `None` uses the settings `datasetQuality` and `coverage`.
     pub views: Option<DatasetViews>,
-    /// Whether to also write the split files of the NeRF-synthetic layout.
+    /// Whether to write the train, validation and test files of the NeRF-synthetic format, too.
     pub splits: bool,
 }
 
@@ -35,39 +35,43 @@ pub struct DatasetOptions {
 pub struct Job {
     /// Content of the GLB file.
     pub model: Vec<u8>,
-    /// Render settings.
+    /// Render settings of the job.
     pub settings: RenderSettings,
-    /// Environment; `None` is the built-in studio.
+    /// Environment of the scene; `None` is the built-in studio.
     pub environment: Option<EnvironmentMap>,
-    /// Content of the images named in the settings, by asset ID.
+    /// Contents of the images that the settings use, by asset ID.
     pub assets: BTreeMap<String, Vec<u8>>,
-    /// Output files and their paths. A dataset is always the only output, and goes to a `.zip` file or to a new or empty folder.
+    /// Output files with their paths. If one of the files is a dataset, it must be the only one; its path is a `.zip`
+    /// file, or a folder that is empty or does not exist.
     pub outputs: OutputPaths,
-    /// Options for a dataset; unused for videos.
+    /// Options of datasets; videos ignore them.
     pub dataset: DatasetOptions,
-    /// Whether all outputs have the preview watermark.
+    /// Whether the preview watermark is drawn on all outputs.
     pub watermark: bool,
     /// Whether indirect light is baked at draft quality, so that the first frame is ready sooner.
     pub draft: bool,
-    /// Part of the graphics adapter's name, or `cpu`. `None` selects the fastest adapter.
+    /// Selects the fastest adapter whose name contains this text, or a software driver for `cpu`. `None` selects the
+    /// fastest of all adapters.
     pub adapter: Option<String>,
     /// Path or name of ffmpeg.
     pub ffmpeg: PathBuf,
     /// Cache of baked light; `None` disables caching.
     pub cache: Option<Cache>,
-    /// H.264 encoder. If a hardware encoder fails, all frames are drawn again and encoded with libx264.
+    /// H.264 encoder to use. If a hardware encoder fails, all frames are drawn again and encoded with libx264.
     pub encoder: H264Encoder,
-    /// Whether posters appear as soon as they are drawn. All other files appear when everything is complete.
+    /// Whether each poster gets its final file name as soon as it is drawn. All other files get their final names when
+    /// every file is complete.
     pub posters_early: bool,
-    /// Whether to put a hash of all frames into the manifest.
+    /// Whether the manifest contains a hash of all frames.
     pub hash_frames: bool,
-    /// Whether to measure the time of each render pass for the manifest. Frames do not overlap then.
+    /// Whether the manifest contains the time of each render pass. While times are measured, the GPU draws only one
+    /// frame at a time, which is slower.
     pub time_passes: bool,
 }
 
 impl Job {
-    /// Creates a job with the built-in environment, no images and no watermark, on the fastest adapter, with the `ffmpeg` found
-    /// in `PATH`.
+    /// Creates a job with default options: the built-in environment, no images, no watermark, the fastest adapter, and
+    /// the first `ffmpeg` in `PATH`.
     pub fn new(model: Vec<u8>, settings: RenderSettings, outputs: OutputPaths) -> Self {
         Self {
             model,
@@ -88,18 +92,19 @@ impl Job {
         }
     }
 
-    /// Returns whether all outputs are stills, so that only one frame needs to be drawn.
+    /// Returns whether all outputs are still images, so that only one frame needs to be drawn.
     fn is_still(&self) -> bool {
         self.outputs.keys().all(|file| file.is_still())
     }
 
-    /// Returns the assets that the settings refer to.
+    /// Returns the images that the settings use.
     pub(crate) fn scene_assets(&self) -> SceneAssets<'_> {
         SceneAssets { environment: self.environment.clone(), images: &self.assets }
     }
 }
 
-/// Runs a job. `report` receives its progress; setting `cancel` cancels it. Files appear only when all are complete.
+/// Runs a job. `report` receives its progress. The job stops soon after `cancel` becomes true. The files get their
+/// final names when all of them are complete.
 /// Errors: [`JobError`].
 pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> Result<Manifest, JobError> {
     if let Some(target) = job.outputs.get(&OutputFile::Dataset) {
@@ -109,7 +114,7 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     let stage = |stage| Progress { stage, frame: 0, frames: 0, left: None };
     report(stage(Stage::Loading));
     if !job.is_still() {
-        // Fails early, before the frames are drawn.
+        // A missing ffmpeg is reported before any frame is drawn.
         plinth_media::ffmpeg_version(&job.ffmpeg)?;
     }
     let (width, height) = job.settings.video().quality.size(job.settings.video().aspect);
@@ -130,7 +135,7 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     let prepared = Instant::now();
     let plan = plan(job, &scene, (width, height), poster_frame);
     let (drawn, hardware_failure) = match draw(job, &mut renderer, &scene, plan.clone(), report, cancel) {
-        // A failed hardware encoder does not fail the render, but its partial video is lost.
+        // If a hardware encoder fails, the partial video is discarded, and all frames are drawn again for libx264.
         Err(JobError::Media(failed @ MediaError::Hardware { .. })) => {
             let software = MediaPlan { encoder: H264Encoder::Libx264, ..plan };
             let drawn = draw(job, &mut renderer, &scene, software, report, cancel)?;
@@ -146,7 +151,7 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     Ok(Manifest { frame_hash, encoder, hardware_failure, ..manifest })
 }
 
-/// Returns whether any output except the thumbnail video is H.264, so that the choice of the encoder matters.
+/// Returns whether a hardware encoder may be used: whether any output other than the thumbnail video is H.264.
 pub fn may_use_hardware(outputs: &OutputPaths, quality: Quality) -> bool {
     outputs.keys().any(|file| file.may_use_hardware(quality.codec()))
 }
@@ -156,13 +161,13 @@ struct Drawn {
     written: MediaReport,
     frame_hash: Option<String>,
     first_frame: Option<Instant>,
-    /// Time spent in the writer until the last frame was drawn.
+    /// Time that the sink spent in the media writer until the last frame was drawn.
     writing: Duration,
     /// Time at which the last frame was drawn.
     rendered: Instant,
 }
 
-/// Draws all frames and writes all files.
+/// Draws all frames once, and writes all files.
 fn draw(
     job: &Job,
     renderer: &mut Renderer<'_>,
@@ -192,13 +197,13 @@ fn draw(
     Ok(Drawn { written, frame_hash: hash.map(|hash| hex::encode(hash.finalize())), first_frame, writing, rendered })
 }
 
-/// Returns the names of the adapter and its driver.
+/// Returns a text with the names of the adapter and its driver.
 pub(crate) fn adapter_name(gpu: &Gpu) -> String {
     format!("{} ({})", gpu.report().name, gpu.report().driver)
 }
 
-/// Returns the index of the poster frame: the first, or the last of a reveal. If only stills are written, all other frames are
-/// dropped.
+/// Returns the index of the frame that the poster shows. This is the last frame for the effect `reveal`, and the first
+/// frame for all others. If only stills are written, all other frames are removed from the scene.
 fn poster_frame(scene: &mut Scene, job: &Job) -> u32 {
     let last = scene.shots.len() - 1;
     let index = if job.settings.camera().effect == Effect::Reveal { last } else { 0 };
@@ -228,7 +233,7 @@ fn plan(job: &Job, scene: &Scene, (width, height): (u32, u32), poster_frame: u32
     }
 }
 
-/// Converts an error of the renderer, and unwraps the error of its sink.
+/// Converts an error of the renderer. If a frame sink caused the error, the error of the sink is returned.
 pub(crate) fn from_render(error: RenderError) -> JobError {
     let RenderError::Sink { source } = error else { return JobError::Render(error) };
     if source.0.is::<Cancelled>() {

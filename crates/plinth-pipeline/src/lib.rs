@@ -1,4 +1,4 @@
-//! Jobs: render a model with settings and assets to files and a manifest.
+//! Runs render jobs: a model, settings and images become output files and a manifest.
 
 #![expect(clippy::cast_possible_truncation, reason = "frame counts come from lengths of minutes")]
 

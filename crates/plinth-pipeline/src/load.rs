@@ -1,4 +1,4 @@
-//! First stage of every job: loads the model while the graphics device opens.
+//! First stage of every job: loads the model, and opens the graphics device at the same time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,9 +10,9 @@ use plinth_scene::SceneError;
 use crate::failure::JobError;
 use crate::job::Job;
 
-/// Loads the model, builds its scene with `build`, and opens the graphics device. `longest` is the longer side of the frames in
-/// pixels.
-/// Errors: those of the model, the scene and the device; cancellation.
+/// Loads the model of a job, builds its scene with `build`, and opens the graphics device. `longest` is the longer side
+/// of the frames in pixels.
+/// Errors: if the model or the scene is not valid, no device is available, or the job is cancelled.
 pub(crate) fn load<S>(
     job: &Job,
     longest: u32,
@@ -22,7 +22,8 @@ pub(crate) fn load<S>(
     load_model(&job.model, job.adapter.clone(), longest, build, cancel)
 }
 
-/// The same for the bytes of a model and the name of an adapter.
+/// Loads a model from `bytes`, builds its scene with `build`, and opens the graphics device. Parameters and errors are
+/// those of [`load`].
 pub(crate) fn load_model<S, E: Into<JobError>>(
     bytes: &[u8],
     adapter: Option<String>,
@@ -37,7 +38,8 @@ pub(crate) fn load_model<S, E: Into<JobError>>(
         stop_if(cancel)?;
         build(Arc::new(model)).map_err(Into::into)
     });
-    // Some drivers crash if the process exits while they start, so this waits even if the model is not valid.
+    // This waits for the device even if the model is not valid, because some drivers crash if the process exits while
+    // they start.
     let gpu = opening.join().map_err(|_panic| JobError::Crashed)?;
     let scene = scene?;
     let gpu = gpu?;
@@ -50,7 +52,8 @@ pub(crate) fn stop_if(cancel: &AtomicBool) -> Result<(), JobError> {
     if cancel.load(Ordering::Relaxed) { Err(JobError::Cancelled) } else { Ok(()) }
 }
 
-/// Returns the size in texels to which textures are reduced: more is not visible in the frames.
+/// Returns the maximum side length of textures in texels. Larger textures would not look sharper in frames whose longer
+/// side is `longest`.
 fn texture_side(longest: u32) -> u32 {
     longest.next_power_of_two().clamp(512, 8192)
 }

@@ -1,4 +1,4 @@
-//! Manifest of a finished job.
+//! The manifest of a finished job: a machine-readable description of its results.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -10,35 +10,37 @@ use serde::{Deserialize, Serialize};
 
 use crate::job::{Job, adapter_name};
 
-/// Machine-readable result of a job.
+/// Machine-readable description of the results of a job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest {
     /// Version of the program.
     pub version: String,
-    /// Graphics adapter and driver.
+    /// Names of the graphics adapter and its driver.
     pub adapter: String,
-    /// Settings with aliases resolved.
+    /// Render settings, in which aliases are replaced by the names of the settings.
     pub render_settings: serde_json::Value,
-    /// Number of frames of the video or views of the dataset.
+    /// Number of frames of the video, or of views of the dataset.
     pub frames: u32,
-    /// SHA-256 over all frames in order, in hex; only if requested.
+    /// SHA-256 hash of all frames in order, in hexadecimal. Present only if the job requested it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame_hash: Option<String>,
-    /// Milliseconds per frame of each render pass; only if requested and if the adapter supports timestamps.
+    /// Milliseconds per frame that each render pass takes. Present only if the job requested the times and the adapter
+    /// supports timestamps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pass_millis: Option<BTreeMap<String, f64>>,
-    /// Encoder of H.264 videos except the thumbnail video; missing without such videos.
+    /// Encoder of all H.264 videos except the thumbnail video. Missing if there is no such video.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encoder: Option<H264Encoder>,
-    /// Error of the hardware encoder after which libx264 encoded the videos; missing if there was none.
+    /// Error of the hardware encoder, after which libx264 encoded the videos. Missing if libx264 did not replace a
+    /// hardware encoder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hardware_failure: Option<String>,
-    /// Written files.
+    /// Files that the job wrote.
     pub files: Vec<ManifestFile>,
-    /// Warnings: settings without effect, and repairs of the model.
+    /// Warnings about settings without effect, and about parts of the model that were repaired.
     pub warnings: Vec<String>,
-    /// Time spent by stage.
+    /// Duration of each stage.
     pub timings: Timings,
 }
 
@@ -71,18 +73,18 @@ impl Manifest {
     }
 }
 
-/// Written file.
+/// A file that the job wrote.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ManifestFile {
-    /// Kind of the file: [`plinth_spec::output_file::Declaration::local_name`].
+    /// Kind of the file: the [`plinth_spec::output_file::Declaration::local_name`] of its declaration.
     pub kind: String,
-    /// Path.
+    /// Path of the file.
     pub path: String,
     /// Size in bytes.
     pub bytes: u64,
-    /// Width in pixels; of a view for datasets.
+    /// Width in pixels; for a dataset, the width of a view.
     pub width: u32,
-    /// Height in pixels; of a view for datasets.
+    /// Height in pixels; for a dataset, the height of a view.
     pub height: u32,
 }
 
@@ -98,23 +100,23 @@ impl From<WrittenFile> for ManifestFile {
     }
 }
 
-/// Time spent by stage, in seconds.
+/// Duration of each stage, in seconds.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Timings {
-    /// From the start until the model is loaded and the device is open.
+    /// Time from the start until the model is loaded and the graphics device is open.
     pub load_secs: f64,
-    /// Preparation of light, textures, geometry and pipelines.
+    /// Time of preparing light, textures, geometry and pipelines.
     pub prepare_secs: f64,
-    /// From the start to the first frame.
+    /// Time from the start until the first frame is drawn.
     pub first_frame_secs: f64,
-    /// From the first to the last frame.
+    /// Time from the first to the last frame.
     pub render_secs: f64,
-    /// Part of `render_secs` spent in the writer: conversion of frames, and waiting for the encoders.
+    /// Part of `render_secs` during which the media writer converted frames or waited for encoders.
     pub write_secs: f64,
-    /// From the last frame until all files are complete.
+    /// Time from the last frame until all files are complete.
     pub finish_secs: f64,
-    /// Total.
+    /// Total duration of the job.
     pub total_secs: f64,
 }
 
@@ -124,15 +126,15 @@ pub(crate) struct Moments {
     pub(crate) begin: Instant,
     pub(crate) loaded: Instant,
     pub(crate) prepared: Instant,
-    /// `None` if no frame had to be drawn.
+    /// Time of the first frame; `None` if no frame had to be drawn.
     pub(crate) first_frame: Option<Instant>,
     pub(crate) rendered: Instant,
-    /// Time spent in the writer until `rendered`.
+    /// Time spent in the media writer until the moment `rendered`.
     pub(crate) writing: Duration,
 }
 
 impl Moments {
-    /// Returns the time of each stage; the last stage ends now.
+    /// Returns the duration of each stage. The last stage ends when this method is called.
     fn timings(&self) -> Timings {
         let first = self.first_frame.unwrap_or(self.rendered);
         Timings {

@@ -1,6 +1,7 @@
-//! Warm previews: one model stays loaded on an open device, and single frames of it are drawn with changing settings.
+//! Interactive previews: a model stays loaded on an open graphics device, and single frames of it are drawn with
+//! different settings.
 //!
-//! A frame is drawn by the same code as a still of a job, so it has the same pixels at the same size.
+//! Previews and the stills of jobs are drawn by the same code, so both have the same pixels if they have the same size.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,35 +21,36 @@ use crate::failure::JobError;
 use crate::job::from_render;
 use crate::load::{load_model, stop_if};
 
-/// A model on an open device.
+/// A model that stays loaded on an open graphics device.
 pub(crate) struct PreviewStage {
     model: Arc<Model>,
     gpu: Gpu,
-    /// Path or name of ffmpeg, which is not started for stills.
+    /// Path or name of ffmpeg. Previews are stills, for which ffmpeg is not started.
     ffmpeg: PathBuf,
     cache: Option<Cache>,
 }
 
-/// A frame to draw.
+/// Request to draw one frame.
 #[derive(Debug)]
 pub(crate) struct PreviewFrame<'a> {
     /// Render settings of a video.
     pub(crate) settings: &'a RenderSettings,
-    /// Environment; `None` is the built-in studio.
+    /// Environment of the scene; `None` is the built-in studio.
     pub(crate) environment: Option<EnvironmentMap>,
-    /// Content of the images named in the settings, by asset ID.
+    /// Contents of the images that the settings use, by asset ID.
     pub(crate) images: &'a BTreeMap<String, Vec<u8>>,
     /// Longer side of the picture, in pixels.
     pub(crate) longest: u32,
-    /// Time of the frame as a share of the video; `None` is the frame of the poster.
+    /// Position of the frame in the video, from 0 to 1; `None` is the frame that the poster shows.
     pub(crate) position: Option<f64>,
-    /// Path of the PNG file.
+    /// Path of the PNG file to write.
     pub(crate) target: &'a Path,
 }
 
 impl PreviewStage {
-    /// Loads a model and opens the device. `longest` is the longer side of the largest picture.
-    /// Errors: those of the model and the device; cancellation.
+    /// Loads a model and opens the graphics device. `longest` is the maximum length of the longer side of a picture, in
+    /// pixels.
+    /// Errors: if the model is not valid, no device is available, or the job is cancelled.
     pub(crate) fn open(
         bytes: &[u8],
         (adapter, ffmpeg): (Option<String>, PathBuf),
@@ -60,7 +62,7 @@ impl PreviewStage {
         Ok(Self { model, gpu, ffmpeg, cache })
     }
 
-    /// Draws a frame. Returns the warnings of the scene.
+    /// Draws a frame and writes it to its file. Returns the warnings of the scene.
     /// Errors: [`JobError`].
     pub(crate) fn draw(&self, wanted: PreviewFrame<'_>, cancel: &AtomicBool) -> Result<Vec<String>, JobError> {
         let PreviewFrame { settings, environment, images, longest, position, target } = wanted;
@@ -97,7 +99,7 @@ impl PreviewStage {
     }
 }
 
-/// Returns a size with the same shape whose longer side is `longest`, or the size itself if it is smaller.
+/// Scales a size down so that its longer side is `longest`. Returns smaller sizes unchanged.
 fn fitted((width, height): (u32, u32), longest: u32) -> (u32, u32) {
     let side = width.max(height);
     if side <= longest {
@@ -112,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pictures_keep_their_shape() {
+    fn fitted_sizes_keep_their_aspect_ratio() {
         assert_eq!(fitted((1920, 1080), 640), (640, 360));
         assert_eq!(fitted((1080, 1920), 1280), (720, 1280));
         assert_eq!(fitted((540, 540), 1280), (540, 540));

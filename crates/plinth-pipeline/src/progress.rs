@@ -8,13 +8,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Stage {
-    /// Loads the model and opens the graphics device.
+    /// The model is loaded, and the graphics device is opened.
     Loading,
-    /// Prepares light, textures and geometry.
+    /// Light, textures and geometry are prepared.
     Preparing,
-    /// Draws and encodes frames. Reported before the first file is created; cancellation is checked after the report.
+    /// Frames are drawn and encoded. This stage is reported before the first file is created, and a job that was
+    /// cancelled before this report creates no file.
     Rendering,
-    /// Waits for the encoders.
+    /// All frames are drawn, and the encoders finish their files.
     Finishing,
 }
 
@@ -27,25 +28,25 @@ pub struct Progress {
     pub frame: u32,
     /// Total number of frames.
     pub frames: u32,
-    /// Estimated time until all frames are drawn; `None` until two frames are finished.
+    /// Estimated time until all frames are drawn; `None` until this job has finished two frames.
     pub left: Option<Duration>,
 }
 
-/// Measures the time between frames.
+/// Estimates the remaining time from the time between frames.
 pub(crate) struct Clock {
     first: Option<Instant>,
     frames: u32,
-    /// Number of frames that were finished before this run.
+    /// Number of frames that an interrupted job had finished before this run.
     before: u32,
 }
 
 impl Clock {
-    /// Creates a clock for `frames`, of which `before` are finished already.
+    /// Creates a clock for a job of `frames` frames, of which an earlier run finished `before`.
     pub(crate) fn new(frames: u32, before: u32) -> Self {
         Self { first: None, frames, before }
     }
 
-    /// Records that `done` frames are finished, and returns the progress.
+    /// Returns the progress after `done` frames.
     pub(crate) fn tick(&mut self, done: u32) -> Progress {
         let first = *self.first.get_or_insert_with(Instant::now);
         let steps = done.saturating_sub(self.before + 1);

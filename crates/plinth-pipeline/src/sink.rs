@@ -1,4 +1,5 @@
-//! Frame sink between renderer and media writer, with progress, hashes and cancellation.
+//! A frame sink between the renderer and the media writer. It reports progress, hashes frames and checks for
+//! cancellation.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -9,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::progress::{Clock, Progress};
 
-/// Error of a cancelled job.
+/// Error that the sink returns when the job was cancelled.
 #[derive(Debug, thiserror::Error)]
 #[error("cancelled")]
 pub(crate) struct Cancelled;
@@ -22,7 +23,7 @@ pub(crate) struct WatchedSink<'a> {
     pub(crate) cancel: &'a AtomicBool,
     pub(crate) report: &'a mut dyn FnMut(Progress),
     pub(crate) first_frame: Option<Instant>,
-    /// Time spent in the writer.
+    /// Total time spent in the media writer.
     pub(crate) writing: Duration,
 }
 

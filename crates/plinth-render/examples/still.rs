@@ -1,4 +1,4 @@
-//! Renders frames of a model to PNG files: `still MODEL OUT.png [SETTINGS [ENV.hdr]]`, and prints timings.
+//! Renders frames of a model to PNG files, and prints timings. Usage: `still MODEL OUT.png [SETTINGS [ENV.hdr]]`.
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a tool for developers")]
 
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl FrameSink for Sink {
     }
 }
 
-/// CPU time of this process in seconds.
+/// Returns the CPU time of this process in seconds.
 fn cpu() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();

@@ -1,6 +1,6 @@
-//! Entries of bind group layouts and bind groups.
+//! Builds the entries of bind group layouts and bind groups.
 
-/// The vertex and the fragment stage.
+/// The shader stages that can access most bindings: vertex and fragment.
 const STAGES: wgpu::ShaderStages = wgpu::ShaderStages::VERTEX_FRAGMENT;
 
 pub(crate) const FILTERED: wgpu::TextureSampleType = wgpu::TextureSampleType::Float { filterable: true };
@@ -10,12 +10,12 @@ const fn entry(binding: u32, ty: wgpu::BindingType) -> wgpu::BindGroupLayoutEntr
     wgpu::BindGroupLayoutEntry { binding, visibility: STAGES, ty, count: None }
 }
 
-/// A 2D texture.
+/// Returns the layout entry of a 2D texture.
 pub(crate) const fn texture(binding: u32, sample_type: wgpu::TextureSampleType) -> wgpu::BindGroupLayoutEntry {
     multisampled(binding, sample_type, 1)
 }
 
-/// A multisampled 2D texture.
+/// Returns the layout entry of a multisampled 2D texture.
 pub(crate) const fn multisampled(
     binding: u32,
     sample_type: wgpu::TextureSampleType,
@@ -25,28 +25,28 @@ pub(crate) const fn multisampled(
     entry(binding, wgpu::BindingType::Texture { sample_type, view_dimension, multisampled: samples > 1 })
 }
 
-/// A filterable 3D texture.
+/// Returns the layout entry of a 3D texture that can be filtered.
 pub(crate) const fn volume(binding: u32) -> wgpu::BindGroupLayoutEntry {
     let view_dimension = wgpu::TextureViewDimension::D3;
     entry(binding, wgpu::BindingType::Texture { sample_type: FILTERED, view_dimension, multisampled: false })
 }
 
-/// A sampler.
+/// Returns the layout entry of a sampler.
 pub(crate) const fn sampler(binding: u32, kind: wgpu::SamplerBindingType) -> wgpu::BindGroupLayoutEntry {
     entry(binding, wgpu::BindingType::Sampler(kind))
 }
 
-/// A uniform buffer.
+/// Returns the layout entry of a uniform buffer.
 pub(crate) const fn uniform(binding: u32) -> wgpu::BindGroupLayoutEntry {
     buffer(binding, wgpu::BufferBindingType::Uniform)
 }
 
-/// A read-only storage buffer that vertex stages can use, too.
+/// Returns the layout entry of a read-only storage buffer. Vertex shaders can use it, too.
 pub(crate) const fn vertex_storage(binding: u32) -> wgpu::BindGroupLayoutEntry {
     buffer(binding, wgpu::BufferBindingType::Storage { read_only: true })
 }
 
-/// A read-only storage buffer.
+/// Returns the layout entry of a read-only storage buffer.
 pub(crate) const fn storage(binding: u32) -> wgpu::BindGroupLayoutEntry {
     wgpu::BindGroupLayoutEntry {
         visibility: wgpu::ShaderStages::FRAGMENT,
@@ -54,7 +54,7 @@ pub(crate) const fn storage(binding: u32) -> wgpu::BindGroupLayoutEntry {
     }
 }
 
-/// Returns the layout entry of a storage buffer that fragment shaders write.
+/// Returns the layout entry of a storage buffer to which fragment shaders write.
 pub(crate) const fn written_storage(binding: u32) -> wgpu::BindGroupLayoutEntry {
     wgpu::BindGroupLayoutEntry {
         visibility: wgpu::ShaderStages::FRAGMENT,
@@ -66,7 +66,7 @@ const fn buffer(binding: u32, ty: wgpu::BufferBindingType) -> wgpu::BindGroupLay
     entry(binding, wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None })
 }
 
-/// Creates a layout from entries.
+/// Creates a bind group layout from its entries.
 pub(crate) fn layout(
     device: &wgpu::Device,
     label: &str,
@@ -75,7 +75,7 @@ pub(crate) fn layout(
     device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some(label), entries })
 }
 
-/// Creates a bind group whose k-th resource has binding k.
+/// Creates a bind group. The index of each resource is its binding number.
 pub(crate) fn group(
     device: &wgpu::Device,
     label: &str,
@@ -85,7 +85,7 @@ pub(crate) fn group(
     group_from(device, label, layout, 0, resources)
 }
 
-/// Creates a bind group whose k-th resource has binding `first` + k.
+/// Creates a bind group. The binding number of each resource is its index plus `first`.
 pub(crate) fn group_from(
     device: &wgpu::Device,
     label: &str,
@@ -98,7 +98,7 @@ pub(crate) fn group_from(
     device.create_bind_group(&wgpu::BindGroupDescriptor { label: Some(label), layout, entries: &entries })
 }
 
-/// A texture view as a binding resource.
+/// Returns a texture view as the resource of a bind group.
 pub(crate) const fn view(view: &wgpu::TextureView) -> wgpu::BindingResource<'_> {
     wgpu::BindingResource::TextureView(view)
 }

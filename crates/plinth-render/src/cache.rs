@@ -1,7 +1,8 @@
-//! A folder that caches results of long computations, so that a model that was rendered before starts at once.
+//! A folder that caches the results of long computations. A model that was rendered before is therefore drawn sooner.
 //!
-//! A file is named by a hash of all inputs of the computation, contains a checksum, and appears only when it is
-//! complete. Any file may be missing, damaged or deleted at any time, and several processes may share a folder.
+//! The name of a file is a hash of all inputs of the computation. A file contains a checksum, and gets its name only
+//! when it is complete. Any file may be missing, damaged or deleted at any time, and several processes may share the
+//! folder.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Write as _};
@@ -11,12 +12,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use bytemuck::NoUninit;
 use twox_hash::XxHash3_128;
 
-/// First bytes of each file.
+/// The first bytes of each file, which identify its format.
 const MAGIC: &[u8; 8] = b"plinth-1";
-/// Size of the header: magic bytes and checksum.
+/// Size of the header in bytes. The header consists of the magic bytes and the checksum.
 const HEAD: usize = MAGIC.len() + size_of::<u128>();
 
-/// A folder that caches results of long computations.
+/// A folder that caches the results of long computations.
 #[derive(Clone, Debug)]
 pub struct Cache {
     folder: PathBuf,
@@ -25,9 +26,9 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Opens a cache of at most `most_bytes` in a folder, which is created when it is first needed. Files written by
-    /// another build of the program are not used.
-    /// Errors: the program cannot read its own executable.
+    /// Opens a cache in a folder, which is created before the first file is stored. All files together have at most
+    /// `most_bytes` bytes. Files of another build of this program are ignored.
+    /// Errors: if the program cannot read its own executable.
     pub fn open(folder: PathBuf, most_bytes: u64) -> io::Result<Self> {
         let program = std::fs::metadata(std::env::current_exe()?)?;
         let changed = program.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -39,31 +40,32 @@ impl Cache {
         &self.folder
     }
 
-    /// Creates a key that contains only the identity of the program.
+    /// Creates a key that so far contains only the identity of the program and the kind of the computation.
     pub(crate) fn key(&self, kind: &'static str) -> Key {
         let mut key = Key { kind, hash: XxHash3_128::new() };
         key.list(&self.program);
         key
     }
 
-    /// Returns the content stored under a name, if the file exists and is intact.
+    /// Returns the content that is stored under a name. Returns `None` if the file does not exist or is damaged.
     pub(crate) fn load(&self, name: &str) -> Option<Vec<u8>> {
         let path = self.folder.join(name);
         let mut bytes = std::fs::read(&path).ok()?;
         let is_whole = bytes.split_at_checked(HEAD).is_some_and(|(before, content)| before == head(content));
         if !is_whole {
-            // Another process may have removed it already.
+            // This may fail because another process has already deleted the file.
             drop(std::fs::remove_file(&path));
             return None;
         }
-        // If the time cannot be updated, the file is only removed earlier.
+        // The time records the last use. If it cannot be updated, the file is merely deleted sooner.
         drop(File::options().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now())));
         bytes.drain(..HEAD);
         Some(bytes)
     }
 
-    /// Stores content, and removes the least recently used files until the cache is within its limit.
-    /// Errors: the folder cannot be created or written.
+    /// Stores content under a name. If the cache exceeds its size limit, deletes the files that have not been used for
+    /// the longest time.
+    /// Errors: if the folder cannot be created, or the file cannot be written.
     pub(crate) fn store(&self, name: &str, content: &[u8]) -> io::Result<()> {
         if (content.len() + HEAD) as u64 > self.most_bytes {
             return Ok(());
@@ -79,7 +81,7 @@ impl Cache {
     fn trim(&self) -> io::Result<()> {
         let about = |entry: io::Result<std::fs::DirEntry>| -> Option<(SystemTime, PathBuf, Metadata)> {
             let entry = entry.ok()?;
-            // Another process may remove files at the same time.
+            // Another process may delete files at the same time.
             let metadata = entry.metadata().ok().filter(Metadata::is_file)?;
             Some((metadata.modified().ok()?, entry.path(), metadata))
         };
@@ -114,18 +116,19 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// Adds a list and its length.
+    /// Adds the length and the elements of a list.
     pub(crate) fn list<T: NoUninit>(&mut self, list: &[T]) {
         self.hash.write(&(list.len() as u64).to_le_bytes());
         self.hash.write(bytemuck::cast_slice(list));
     }
 
-    /// Adds the `Debug` form of a value, which must show everything that affects the result.
+    /// Adds the `Debug` output of a value. The output must contain everything that affects the result of the
+    /// computation.
     pub(crate) fn debug(&mut self, value: &impl std::fmt::Debug) {
         self.list(format!("{value:?}").as_bytes());
     }
 
-    /// Returns the name of the file.
+    /// Returns the name under which the result is stored.
     pub(crate) fn name(self) -> String {
         format!("{}-{:032x}", self.kind, self.hash.finish_128())
     }
@@ -140,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_stored_is_read_again_and_what_is_damaged_is_not() {
+    fn intact_files_are_loaded_and_damaged_files_are_not() {
         let folder = tempfile::tempdir().unwrap();
         let cache = cache(&folder, 1 << 20);
         assert_eq!(cache.load("a"), None);
@@ -163,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_used_for_longest_goes_first() {
+    fn the_least_recently_used_files_are_deleted_first() {
         let folder = tempfile::tempdir().unwrap();
         let cache = cache(&folder, 3 * (HEAD as u64 + 10));
         let names = ["a", "b", "c"];
@@ -181,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_tell_lists_apart() {
+    fn keys_of_different_lists_differ() {
         let folder = tempfile::tempdir().unwrap();
         let name = |lists: [&[u8]; 2]| {
             let mut key = cache(&folder, 1).key("k");

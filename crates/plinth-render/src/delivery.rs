@@ -1,11 +1,11 @@
-//! Delivers finished pictures as frames, in order.
+//! Delivers finished pictures as frames in order.
 
 use plinth_frame::FrameSink;
 use plinth_scene::Shot;
 
 use crate::RenderError;
 
-/// For each shot the first shot of a run of equal pictures, and how often that picture is still needed.
+/// For each shot, the first shot of its run of equal pictures, and the number of frames that still need this picture.
 pub(crate) struct Repeats {
     pub(crate) source: Vec<usize>,
     last_use: Vec<usize>,
@@ -15,7 +15,8 @@ impl Repeats {
     pub(crate) fn of(shots: &[Shot]) -> Self {
         let mut source: Vec<usize> = Vec::with_capacity(shots.len());
         for (i, shot) in shots.iter().enumerate() {
-            // Only consecutive frames are shared: keeping frames for later would make memory grow with the length.
+            // Only consecutive frames share a picture. Keeping pictures for later frames would make memory grow with
+            // the length of the video.
             let before = i.checked_sub(1).filter(|k| shots[*k].same_picture(shot)).map(|k| source[k]);
             source.push(before.unwrap_or(i));
         }
@@ -27,7 +28,7 @@ impl Repeats {
     }
 }
 
-/// Delivers frames in order and repeats those that are shown several times.
+/// Delivers frames in order. A picture that several frames share is delivered several times.
 pub(crate) struct Delivery<'a> {
     next: usize,
     plan: &'a Repeats,
@@ -38,7 +39,7 @@ impl<'a> Delivery<'a> {
         Self { next: 0, plan }
     }
 
-    /// Delivers a frame as often as it is shown; returns its buffer for reuse.
+    /// Delivers a picture once for each frame that shows it. Returns its buffer for reuse.
     pub(crate) fn deliver(
         &mut self,
         mut frame: plinth_frame::Frame,
@@ -54,7 +55,7 @@ impl<'a> Delivery<'a> {
     }
 }
 
-/// Converts premultiplied to straight alpha, in bytes.
+/// Converts RGBA bytes from premultiplied to straight alpha.
 pub(crate) fn straight_bytes(mut pixels: Vec<u8>) -> Vec<u8> {
     for pixel in pixels.as_chunks_mut().0 {
         *pixel = straight(*pixel);
@@ -62,7 +63,7 @@ pub(crate) fn straight_bytes(mut pixels: Vec<u8>) -> Vec<u8> {
     pixels
 }
 
-/// Converts one pixel.
+/// Converts one pixel from premultiplied to straight alpha.
 pub(crate) fn straight([r, g, b, a]: [u8; 4]) -> [u8; 4] {
     if a == 0 || a == 255 {
         return [r, g, b, a];
@@ -72,7 +73,8 @@ pub(crate) fn straight([r, g, b, a]: [u8; 4]) -> [u8; 4] {
     [r, g, b, a]
 }
 
-/// Converts premultiplied half floats to 16-bit integers, with straight alpha if requested.
+/// Converts half-precision floats with premultiplied alpha to 16-bit integers. If `straight` is true, the result has
+/// straight alpha.
 pub(crate) fn words_from_halves(pixels: &[u8], straight: bool) -> Vec<u8> {
     use rayon::prelude::*;
     let mut out = vec![0; pixels.len()];

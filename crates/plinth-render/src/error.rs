@@ -1,31 +1,31 @@
-//! Errors of drawing.
+//! Errors of drawing a scene.
 
 /// The reason why a scene could not be drawn.
 #[derive(Debug, thiserror::Error)]
 pub enum RenderError {
-    /// The driver dropped the device.
+    /// The graphics device was lost, for example because its driver was reset.
     #[error("the graphics device was lost; run again, and if it happens again try `--adapter cpu`: {words}")]
     DeviceLost {
         /// Message of the driver.
         words: String,
     },
-    /// The device does not respond.
-    #[error("the graphics device did not answer in time; try `--adapter cpu`")]
+    /// The graphics device does not respond.
+    #[error("the graphics device did not respond in time; try `--adapter cpu`")]
     DeviceHung {
-        /// Error of the wait.
+        /// Error of waiting for the device.
         #[source]
         source: wgpu::PollError,
     },
-    /// Not enough device memory.
+    /// There is not enough device memory.
     #[error("the graphics device is out of memory; choose a smaller quality or `--adapter cpu`: {words}")]
     OutOfMemory {
         /// Message of the driver.
         words: String,
     },
-    /// The device rejected a command, which is a bug in this program or the driver.
-    #[error("the graphics device refused a command: {words}")]
+    /// The device rejected a command. This is a bug in this program or in the driver.
+    #[error("the graphics device rejected a command: {words}")]
     Rejected {
-        /// The validation message.
+        /// Message of the validation.
         words: String,
     },
     /// The picture is larger than the adapter supports.
@@ -37,36 +37,36 @@ pub enum RenderError {
         width: u32,
         /// Requested height in pixels.
         height: u32,
-        /// Longest side that the adapter supports.
+        /// Maximum side length that the adapter supports.
         limit: u32,
     },
     /// The geometry does not fit into a buffer of the adapter.
     #[error("the model's geometry takes {bytes} bytes, more than this adapter allows in one buffer ({limit})")]
     GeometryTooLarge {
-        /// Required size.
+        /// Size of the geometry in bytes.
         bytes: u64,
-        /// Maximum size.
+        /// Maximum size of a buffer in bytes.
         limit: u64,
     },
     /// The model has more parts than the visibility buffer can number.
     #[error("the model has too many parts to draw: {materials} materials with {triangles} triangles")]
     TooManyParts {
-        /// Number of materials in use.
+        /// Number of materials that are used.
         materials: usize,
         /// Number of triangles.
         triangles: usize,
     },
-    /// Layers were requested with an opaque background.
-    #[error("depth and normals are drawn with a transparent background and eight bits a channel")]
+    /// Depth and normals were requested for a scene whose background is not transparent, or for another pixel format.
+    #[error("depth and normals require a transparent background and eight bits per channel")]
     LayersNeedTransparency,
     /// The receiver of frames stopped.
-    #[error("the frames could not be handed over")]
+    #[error("the receiver of the frames failed")]
     Sink {
-        /// Cause.
+        /// Error of the receiver.
         #[source]
         source: plinth_frame::SinkError,
     },
-    /// A shader did not compile, which is a bug in this program.
+    /// A shader could not be compiled. This is a bug in this program.
     #[error("the shader '{name}' does not compile: {words}")]
     Shader {
         /// Name of the shader.

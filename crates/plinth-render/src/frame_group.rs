@@ -1,11 +1,11 @@
-//! Bind group 0, shared by all draws of a frame: its uniform and the light maps.
+//! Bind group 0, which all draws of a frame share. It contains the frame's uniform and the light maps.
 
 use crate::bindings;
 use crate::gpu::Gpu;
 use crate::prepare::Prepared;
 use crate::upload::light_maps::{upload_distances, upload_octahedral, upload_radiance};
 
-/// Light maps on the device, computed before the first frame.
+/// Textures with the light of the environment, which are computed before the first frame.
 pub(crate) struct LightMaps {
     specular: wgpu::TextureView,
     irradiance: wgpu::TextureView,
@@ -24,7 +24,7 @@ impl LightMaps {
     }
 }
 
-/// Creates the layout of group 0.
+/// Creates the layout of bind group 0.
 pub(crate) fn frame_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
     bindings::layout(
         &gpu.device,
@@ -43,7 +43,7 @@ pub(crate) fn frame_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
     )
 }
 
-/// Creates group 0 from a frame's uniform and the shadow maps of the key light and the sun.
+/// Creates bind group 0 from the uniform of a frame and the shadow maps of the key light and the sun.
 pub(crate) fn frame_group(
     gpu: &Gpu,
     layout: &wgpu::BindGroupLayout,

@@ -1,10 +1,13 @@
-//! The passes of one frame in order, readable as a list.
+//! The list of passes that draw a frame, in order.
 //!
-//! Once per pose: shadow maps, shadow on the floor. Every frame (and before it the reflection in the floor, in the same
-//! way): visibility → surfaces of each pixel → backdrop, floor → shading → (depth of field) → filter, vignette, grain.
-//! With transparency, bloom or a reflecting floor: … → surfaces of each pixel → shading → (scene colour pyramid for
-//! glass) → transmissive and blended surfaces from back to front → resolve → backdrop, floor, model → (depth of field,
-//! bloom) → filter, ….
+//! Before the first frame, and after each change of the pose, the shadow maps and the shadow on the floor are drawn.
+//! Each frame consists of these passes: visibility → surfaces of each pixel → backdrop and floor → shading → (depth of
+//! field) → filter, vignette, grain. If there is a reflecting floor, the reflection is drawn before them with the same
+//! passes.
+//!
+//! With transparency, bloom or a reflecting floor, the passes are: visibility → surfaces of each pixel → shading →
+//! (scene colour pyramid, if there is glass) → transmissive and blended surfaces from back to front → resolve →
+//! backdrop, floor, model → (depth of field, bloom) → filter, vignette, grain.
 
 use plinth_frame::Region;
 
@@ -24,19 +27,19 @@ use crate::upload::geometry::Batch;
 use crate::upload::material::MaterialOnGpu;
 use crate::view::View;
 
-/// The parts of a frame besides the model as its camera sees it.
+/// The camera's view of the model, and all other parts of a frame.
 #[derive(Clone, Copy)]
 pub(crate) struct Parts<'a> {
     pub(crate) view: &'a View,
     pub(crate) composite: &'a Composite,
     pub(crate) scenery: &'a Scenery,
-    /// `None` if the camera is below the floor, which would then hide the model.
+    /// `None` if the camera is below the floor, because the floor would hide the model.
     pub(crate) floor: Option<&'a Floor>,
     pub(crate) reflection: Option<&'a Reflection>,
     pub(crate) post: Option<&'a Post>,
 }
 
-/// Records the passes that draw the model.
+/// Records the passes that draw a frame.
 pub(crate) struct FramePlan<'a, 'r> {
     pub(crate) stage: &'a Stage,
     pub(crate) recorder: &'a mut Recorder<'r>,
@@ -46,7 +49,7 @@ impl FramePlan<'_, '_> {
     /// Draws the shadow maps and the shadow on the floor.
     pub(crate) fn shadows(&mut self, view: &View, floor: Option<&Floor>) {
         let stage = self.stage;
-        // A shadow map cannot be bound while it is written, so these passes bind the frame without the maps.
+        // A shadow map cannot be bound while it is drawn. Therefore these passes use a bind group without the maps.
         let frame = &view.frame_group_without_maps;
         for (map, pipelines) in
             [(&stage.key_map, &stage.pipelines.key_shadow), (&stage.sun_map, &stage.pipelines.sun_shadow)]
@@ -72,7 +75,7 @@ impl FramePlan<'_, '_> {
         }
     }
 
-    /// Draws a frame up to the finished picture.
+    /// Records all passes of a frame, up to the finished picture.
     pub(crate) fn frame(&mut self, parts: &Parts<'_>) {
         let Parts { view, floor, reflection, post, .. } = *parts;
         if let Some(reflection) = reflection {
@@ -95,8 +98,8 @@ impl FramePlan<'_, '_> {
         post.run(self.recorder, &view.frame_group, &view.targets);
     }
 
-    /// Draws the model in a view: opaque surfaces, then transmissive and blended ones. Returns the regions that they
-    /// cover.
+    /// Draws the opaque surfaces of the model, then its transmissive and blended surfaces. Returns the regions that
+    /// these surfaces cover.
     fn surfaces(&mut self, view: &View) -> ModelParts {
         let solid = self.visibility(view);
         if let Some([first, second]) = &view.targets.colors {
@@ -109,7 +112,7 @@ impl FramePlan<'_, '_> {
         ModelParts { solid, layered }
     }
 
-    /// Determines the visible surfaces. Returns the region of the canvas that contains them.
+    /// Determines which surfaces are visible. Returns the region of the canvas that contains them.
     fn visibility(&mut self, view: &View) -> Option<Region> {
         let stage = self.stage;
         let targets = &view.targets;
@@ -123,7 +126,7 @@ impl FramePlan<'_, '_> {
         part
     }
 
-    /// Shades both surfaces of each pixel, each into its own target.
+    /// Shades both surfaces of each pixel. Each surface has its own render target.
     fn shade(&mut self, view: &View, colors: [wgpu::RenderPassColorAttachment<'_>; SURFACES]) {
         let solid: Vec<usize> = self.stage.solid().collect();
         self.shade_batches(view, ("shade", &view.classify), &solid, colors);
@@ -156,10 +159,10 @@ impl FramePlan<'_, '_> {
         }
     }
 
-    /// Draws transmissive and blended geometry in the region `part` over the opaque surfaces in the region `solid`.
+    /// Draws transmissive and blended geometry in the region `part`. The region `solid` contains the opaque surfaces.
     fn layered(&mut self, view: &View, solid: Option<Region>, part: Region) {
         let stage = self.stage;
-        // Region of the previous group.
+        // The region in which the previous group was drawn.
         let mut drawn = None;
         for (k, group) in stage.layered_groups(view).into_iter().enumerate() {
             if let (Some(behind), Some(target)) = (&view.behind, &view.targets.behind) {
@@ -226,7 +229,7 @@ impl FramePlan<'_, '_> {
         }
     }
 
-    /// Draws normal and distance of the first surface at the centre of each pixel.
+    /// Draws the normal and the distance of the nearest surface at the centre of each pixel.
     pub(crate) fn geometry(&mut self, view: &View, targets: &GeometryTargets) {
         let depth = depth_target(&targets.depth, Some(1.0), false);
         let mut pass = self.recorder.pass("geometry", &view.frame_group, &[cleared(&targets.view)], Some(depth));
@@ -245,16 +248,17 @@ impl FramePlan<'_, '_> {
     }
 }
 
-/// The vertices of a batch that a pass draws.
+/// Which vertices of a batch a pass draws.
 #[derive(Clone, Copy)]
 enum Corners {
-    /// Vertices shared by triangles.
+    /// Vertices that triangles share.
     Shared,
-    /// Those of [`NumberedTriangles`](crate::upload::numbered::NumberedTriangles); the first triangle gets this number.
+    /// The vertices of [`NumberedTriangles`](crate::upload::numbered::NumberedTriangles). `first` is the number of the
+    /// first triangle.
     Numbered { first: u32 },
 }
 
-/// Draws the numbers of the triangles of batches.
+/// Writes the triangle numbers of some batches.
 fn draw_visible(pass: &mut wgpu::RenderPass<'_>, stage: &Stage, batches: &[usize]) {
     for i in batches.iter().copied() {
         let batch = &stage.batches[i];
@@ -263,7 +267,7 @@ fn draw_visible(pass: &mut wgpu::RenderPass<'_>, stage: &Stage, batches: &[usize
     }
 }
 
-/// Draws the depth of a batch, if the pass has a pipeline for it.
+/// Draws a batch if the pass has a pipeline for it. The pass needs only the positions and the inputs of the alpha test.
 fn draw_depth(
     pass: &mut wgpu::RenderPass<'_>,
     pipelines: &PerBatch,
@@ -292,7 +296,7 @@ fn draw_depth(
     pass.draw_indexed(0..batch.index_count, 0, instance..instance + 1);
 }
 
-/// Draws a batch with all inputs of shading.
+/// Draws a batch with all vertex attributes and bind groups that shading needs.
 fn draw_surface(pass: &mut wgpu::RenderPass<'_>, batch: &Batch, material: &MaterialOnGpu) {
     pass.set_bind_group(2, &material.group, &[]);
     pass.set_bind_group(3, &batch.light.group, &[]);

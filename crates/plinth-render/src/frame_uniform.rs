@@ -1,4 +1,4 @@
-//! Fills the uniform that all draws of a frame share.
+//! Computes the uniform that all draws of a frame share.
 
 use std::f32::consts::PI;
 
@@ -12,28 +12,28 @@ use crate::prepare::Prepared;
 use crate::region::{clip_from_view, crop};
 use crate::upload::texture::linear_from_srgb;
 
-/// Values that are the same in all frames of a render.
+/// Values that do not change during a render.
 #[derive(Clone, Copy)]
 pub(crate) struct FrameBase<'a> {
     pub(crate) scene: &'a Scene,
     pub(crate) light: &'a Prepared,
     pub(crate) key_map: &'a ShadowMap,
     pub(crate) sun_map: &'a ShadowMap,
-    /// The region of the picture that is drawn, and the part of it that the model covers.
+    /// The drawn region of the picture, and the part of this region that the model covers.
     pub(crate) region: Region,
     pub(crate) model_region: Region,
-    /// The first pixel of that part on the canvas of its surfaces.
+    /// Position of the first pixel of the model's region on the canvas.
     pub(crate) origin: [u32; 2],
     pub(crate) width: u32,
     pub(crate) height: u32,
 }
 
-/// Returns the size of a world unit at distance 1 in pixels.
+/// Returns the size in pixels of a world unit at distance 1.
 pub(crate) fn pixels_per_unit(camera: &Camera, height: u32) -> f32 {
     height as f32 / (2.0 * (0.5 * camera.fov_y).tan())
 }
 
-/// Returns the uniform of one frame.
+/// Returns the uniform for one frame.
 pub(crate) fn frame_uniform(base: &FrameBase<'_>, shot: &Shot) -> Frame {
     let scene = base.scene;
     let aspect = base.width as f32 / base.height as f32;
@@ -95,12 +95,12 @@ pub(crate) fn frame_uniform(base: &FrameBase<'_>, shot: &Shot) -> Frame {
     out
 }
 
-/// Converts a boolean to the representation in shaders.
+/// Converts a boolean to 0 or 1, as shaders expect.
 fn switch(on: bool) -> f32 {
     f32::from(u8::from(on))
 }
 
-/// Returns the mean linear colour behind the model, and whether clear glass shows it.
+/// Returns the mean linear colour of the backdrop, and whether clear glass shows the backdrop.
 fn backdrop(scene: &Scene) -> (Vec3, bool) {
     let linear = |rgb: [u8; 3]| Vec3::from(rgb.map(|c| linear_from_srgb(f32::from(c) / 255.0)));
     let mean = match &scene.background {
@@ -113,15 +113,16 @@ fn backdrop(scene: &Scene) -> (Vec3, bool) {
         }
         Background::Transparent => Vec3::ONE,
     };
-    // Glass is part of the mask of a dataset view, which marks the model.
+    // In a dataset, the mask marks the model, and glass is part of the model. Therefore glass does not show the
+    // backdrop.
     let is_shown = scene.surroundings.is_none() && !scene.is_dataset;
     (mean, is_shown)
 }
 
-/// Number of backdrop pixels that are averaged.
+/// Maximum number of backdrop pixels that are averaged.
 const PICTURE_SAMPLES: usize = 4096;
 
-/// Returns point and spot lights up to the limit; directional lights are part of the environment.
+/// Returns the point lights and spotlights up to the maximum number. Directional lights are part of the environment.
 pub(crate) fn punctual_lights(scene: &Scene) -> impl Iterator<Item = PunctualLight> {
     let with_place = scene.lights.iter().filter_map(|light| match *light {
         PointLikeLight::Directional { .. } => None,

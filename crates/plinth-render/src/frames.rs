@@ -11,8 +11,9 @@ use crate::recorder::Recorder;
 use crate::renderer::Renderer;
 
 impl Renderer<'_> {
-    /// Draws all shots of the scene in order. Equal consecutive frames are drawn once and delivered several times.
-    /// Errors: the device fails, or the sink accepts no more frames.
+    /// Draws all shots of the scene in order. If consecutive frames are equal, their picture is drawn once and
+    /// delivered several times.
+    /// Errors: if the device fails, or the sink accepts no more frames.
     pub fn render(&mut self, scene: &Scene, sink: &mut dyn FrameSink) -> Result<(), RenderError> {
         let plan = Repeats::of(&scene.shots);
         let drawn = scene.shots.iter().enumerate().filter(|(i, _)| plan.source[*i] == *i);
@@ -46,7 +47,7 @@ impl Renderer<'_> {
     }
 }
 
-/// Draws finished frames.
+/// The kind of picture that is drawn: finished frames.
 struct Frames;
 
 impl Drawing for Frames {

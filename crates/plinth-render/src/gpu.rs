@@ -1,4 +1,4 @@
-//! Graphics adapters and the device: opening, limits, errors and loss.
+//! Opens graphics adapters, and handles their limits, errors and loss.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -6,44 +6,45 @@ use std::time::Duration;
 
 use crate::RenderError;
 
-/// Graphics APIs that are used, as far as they are built for the system: Vulkan; Metal on macOS; Direct3D 12 and Vulkan on Windows.
+/// The graphics APIs that are used: Vulkan, or Metal on macOS, or Direct3D 12 and Vulkan on Windows.
 const BACKENDS: wgpu::Backends = wgpu::Backends::PRIMARY;
 
-/// A device that does not respond within this time is considered hung.
+/// If the device does not respond within this time, it is considered hung.
 const DEVICE_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Whether an adapter is a graphics card or a software driver.
+/// Kind of an adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AdapterKind {
     /// A graphics card.
     Hardware,
-    /// A driver that draws on the CPU, such as Mesa's lavapipe.
+    /// A software driver that draws on the CPU, such as Mesa's lavapipe.
     Software,
 }
 
 /// Properties of an adapter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdapterReport {
-    /// Name of the device.
+    /// Name of the graphics card or the software driver.
     pub name: String,
     /// Driver name and version.
     pub driver: String,
-    /// Graphics card or software driver.
+    /// Whether the adapter is a graphics card or a software driver.
     pub kind: AdapterKind,
     /// Graphics API, such as `vulkan`.
     pub backend: String,
-    /// Longest side of a texture in pixels.
+    /// Maximum width and height of a texture in pixels.
     pub max_texture_side: u32,
-    /// Largest buffer in bytes.
+    /// Maximum size of a buffer in bytes.
     pub max_buffer_bytes: u64,
-    /// Maximum samples per pixel of the colour format of frames.
+    /// Maximum number of samples per pixel in the colour format of frames.
     pub max_samples: u32,
 }
 
-/// Options for choosing an adapter.
+/// Options that choose an adapter.
 #[derive(Clone, Debug, Default)]
 pub struct GpuOptions {
-    /// Part of an adapter's name (case-insensitive), or `cpu` for a software adapter. `None`: the best available.
+    /// Selects the best adapter whose name contains this text (case-insensitive), or a software driver for `cpu`.
+    /// `None` selects the best of all adapters.
     pub adapter: Option<String>,
 }
 
@@ -64,7 +65,7 @@ pub enum GpuError {
         /// Names of the available adapters.
         available: String,
     },
-    /// The driver could not open the device.
+    /// The driver of the adapter could not open it.
     #[error("the adapter '{name}' could not be opened; check its driver with `plinth doctor`")]
     Device {
         /// Name of the adapter.
@@ -75,7 +76,7 @@ pub enum GpuError {
     },
 }
 
-/// An opened device.
+/// An opened graphics device.
 pub struct Gpu {
     pub(crate) device: wgpu::Device,
     pub(crate) queue: wgpu::Queue,
@@ -84,7 +85,7 @@ pub struct Gpu {
     written: AtomicU64,
 }
 
-/// An error reported by the device since the last check.
+/// An error that the device has reported since the last check.
 #[derive(Clone, Debug)]
 enum Fault {
     Lost(String),
@@ -92,7 +93,7 @@ enum Fault {
     Rejected(String),
 }
 
-/// Returns all adapters of this machine, best first.
+/// Returns all adapters of this machine. The best adapter comes first.
 pub fn adapters() -> Vec<AdapterReport> {
     let instance = instance();
     let mut found = pollster::block_on(instance.enumerate_adapters(BACKENDS));
@@ -101,7 +102,8 @@ pub fn adapters() -> Vec<AdapterReport> {
 }
 
 impl Gpu {
-    /// Opens the requested adapter, or the best available: a discrete card, an integrated one, or a software driver.
+    /// Opens the requested adapter. If none is requested, opens the best one: discrete graphics cards come before
+    /// integrated ones, and software drivers are last.
     pub fn open(options: &GpuOptions) -> Result<Self, GpuError> {
         let instance = instance();
         let mut found = pollster::block_on(instance.enumerate_adapters(BACKENDS));
@@ -158,7 +160,7 @@ impl Gpu {
     }
 
     /// Waits until a submission has completed.
-    /// Errors: [`RenderError::DeviceLost`] and others if the device failed or does not respond.
+    /// Errors: [`RenderError::DeviceLost`] or another error if the device failed or does not respond.
     pub(crate) fn wait_for(&self, submission: wgpu::SubmissionIndex) -> Result<(), RenderError> {
         let waited = self
             .device
@@ -170,7 +172,7 @@ impl Gpu {
         }
     }
 
-    /// Returns the error that the device has reported since the last check, if any.
+    /// Returns an error if the device has reported one since the last check.
     pub(crate) fn check(&self) -> Result<(), RenderError> {
         let taken = self.fault.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
         match taken {
@@ -181,17 +183,17 @@ impl Gpu {
         }
     }
 
-    /// Largest buffer that shaders can read, in bytes.
+    /// Returns the maximum size in bytes of a buffer that shaders can read.
     pub(crate) fn max_storage_bytes(&self) -> u64 {
         self.device.limits().max_storage_buffer_binding_size
     }
 
-    /// Returns the bytes allocated on the device, if the driver reports them.
+    /// Returns the number of bytes that are allocated on the device. Returns `None` if the driver does not report it.
     pub(crate) fn allocated_bytes(&self) -> Option<u64> {
         self.device.generate_allocator_report().map(|report| report.total_allocated_bytes)
     }
 
-    /// Whether frames are drawn on the CPU.
+    /// Returns whether a software driver draws the frames on the CPU.
     pub(crate) fn is_software(&self) -> bool {
         self.report.kind == AdapterKind::Software
     }
@@ -204,7 +206,7 @@ fn instance() -> wgpu::Instance {
     wgpu::Instance::new(descriptor)
 }
 
-/// Sort key: graphics cards before software drivers.
+/// Returns the sort key of an adapter. Graphics cards come before software drivers.
 fn preference(adapter: &wgpu::Adapter) -> u8 {
     match adapter.get_info().device_type {
         wgpu::DeviceType::DiscreteGpu => 0,
@@ -249,7 +251,7 @@ fn choose(found: Vec<wgpu::Adapter>, options: &GpuOptions) -> Result<wgpu::Adapt
         .ok_or_else(|| GpuError::NoSuchAdapter { wanted: wanted.to_owned(), available: names.join(", ") })
 }
 
-/// Records errors and device loss. The default handler of wgpu panics.
+/// Records errors and the loss of the device. By default, wgpu would panic.
 fn watch(device: &wgpu::Device, fault: &Arc<Mutex<Option<Fault>>>) {
     let record = |slot: &Mutex<Option<Fault>>, new: Fault| {
         let mut held = slot.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -273,5 +275,5 @@ fn watch(device: &wgpu::Device, fault: &Arc<Mutex<Option<Fault>>>) {
     });
 }
 
-/// Message with which wgpu drops the device if an allocation failed in a call that cannot return an error.
+/// Message of wgpu if an allocation failed in a call that cannot return an error. wgpu then drops the device.
 const OUT_OF_MEMORY: &str = "Out of memory";

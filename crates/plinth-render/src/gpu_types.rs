@@ -1,14 +1,14 @@
-//! `#[repr(C)]` counterparts of the structs in `shaders/types`.
+//! The Rust counterparts of the structs in `shaders/types`. They are `#[repr(C)]`.
 
 use bytemuck::{Pod, Zeroable};
 use glam::{Vec2, Vec3};
 
-/// Maximum number of point and spot lights.
+/// Maximum number of point lights and spotlights.
 pub(crate) const MAX_PUNCTUAL_LIGHTS: usize = 16;
 /// Number of texture slots of a material.
 pub(crate) const SLOT_COUNT: usize = crate::shader::material_source::Slot::ALL.len();
 
-/// Counterpart of `PunctualLight`.
+/// Counterpart of the WGSL struct `PunctualLight`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct PunctualLight {
@@ -22,7 +22,7 @@ pub(crate) struct PunctualLight {
     pub(crate) unused: [u32; 3],
 }
 
-/// Counterpart of `Frame`.
+/// Counterpart of the WGSL struct `Frame`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct Frame {
@@ -67,7 +67,7 @@ pub(crate) struct Frame {
     pub(crate) lights: [PunctualLight; MAX_PUNCTUAL_LIGHTS],
 }
 
-/// Counterpart of `Material`.
+/// Counterpart of the WGSL struct `Material`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(crate) struct Material {
@@ -103,7 +103,7 @@ pub(crate) struct Material {
     pub(crate) uv_rows: [[f32; 4]; 2 * SLOT_COUNT],
 }
 
-/// Counterpart of `Floor`.
+/// Counterpart of the WGSL struct `Floor`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct Floor {
@@ -116,7 +116,7 @@ pub(crate) struct Floor {
     pub(crate) unused: [u32; 3],
 }
 
-/// Counterpart of `Lens`.
+/// Counterpart of the WGSL struct `Lens`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct Lens {
@@ -128,7 +128,7 @@ pub(crate) struct Lens {
     pub(crate) part_size: [f32; 2],
 }
 
-/// Counterpart of `Reflection`.
+/// Counterpart of the WGSL struct `Reflection`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct Reflection {
@@ -142,7 +142,7 @@ pub(crate) struct Reflection {
     pub(crate) unused: [u32; 2],
 }
 
-/// Counterpart of `Surroundings`.
+/// Counterpart of the WGSL struct `Surroundings`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct Surroundings {
@@ -162,20 +162,20 @@ pub(crate) struct Surroundings {
     pub(crate) unused_too: [u32; 2],
 }
 
-/// Appearance of points and lines: their members of `Batch`.
+/// The members of `Batch` that describe how points and lines look.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct SpriteLook {
-    /// 1 if the vertices have normals.
+    /// 1 if the vertices have normals, otherwise 0.
     pub(crate) has_normals: f32,
-    /// Radius in world units (for lines only in shadows).
+    /// Radius in world units. For lines, it is only used in shadows.
     pub(crate) radius: f32,
-    /// Minimum and maximum radius in pixels.
+    /// Minimum radius in pixels, followed by the maximum radius.
     pub(crate) least_pixels: f32,
     pub(crate) most_pixels: f32,
 }
 
-/// Counterpart of `Batch`.
+/// Counterpart of the WGSL struct `Batch`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct Batch {
@@ -185,23 +185,23 @@ pub(crate) struct Batch {
     pub(crate) sprites: SpriteLook,
 }
 
-/// Vertex stream 0: attributes that change with the pose.
+/// The vertex attributes that change with the pose (vertex stream 0).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct PoseVertex {
     pub(crate) position: [f32; 3],
-    /// Signed normalised.
+    /// Normal as signed normalised integers.
     pub(crate) normal: [i16; 4],
-    /// Signed normalised; w is the handedness.
+    /// Tangent as signed normalised integers; w is the handedness.
     pub(crate) tangent: [i16; 4],
 }
 
-/// Vertex stream 1: attributes that do not change.
+/// The vertex attributes that do not change (vertex stream 1).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct SurfaceVertex {
     pub(crate) uv0: [f32; 2],
     pub(crate) uv1: [f32; 2],
-    /// Unsigned normalised, linear.
+    /// Linear colour as unsigned normalised integers.
     pub(crate) color: [u16; 4],
 }

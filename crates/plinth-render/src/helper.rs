@@ -1,4 +1,4 @@
-//! A second device that helps a software driver to draw long videos and datasets (see `lanes.rs`).
+//! A second device, which helps a software driver to draw long videos and datasets (see `lanes.rs`).
 
 use std::sync::Arc;
 
@@ -10,14 +10,16 @@ use crate::prepare::Prepared;
 use crate::renderer::{Picture, Renderer, wanted_images, with_setting};
 use crate::upload::texture::Textures;
 
-/// With fewer pictures, drawing ends before a second device is ready.
+/// Minimum number of pictures for which a second device is opened. Fewer pictures are drawn before the second device is
+/// ready.
 const LEAST_PICTURES: usize = 20;
-/// Larger pictures use one device: two sets of render targets take too much memory, and triangles take little of the time.
+/// Maximum number of pixels of a picture for which a second device is opened. With larger pictures, two sets of render
+/// targets take too much memory, and little of the time is spent on triangles.
 const MOST_PIXELS: u64 = 1920 * 1080;
-/// If the first device has allocated more bytes, no second one is opened.
+/// If the first device has allocated more than this, no second device is opened.
 const MOST_BYTES: u64 = 512 << 20;
 
-/// The data needed to draw a still scene on a second device.
+/// The data that is needed to draw a scene on a second device.
 pub(crate) struct Helper {
     adapter: String,
     picture: Picture,
@@ -25,13 +27,13 @@ pub(crate) struct Helper {
 }
 
 impl Helper {
-    /// Opens a second device of the same adapter.
+    /// Opens a second device of the same adapter. Returns `None` if this fails.
     pub(crate) fn open(&self) -> Option<Gpu> {
         Gpu::open(&GpuOptions { adapter: Some(self.adapter.clone()) }).ok()
     }
 
-    /// Creates the renderer on the second device.
-    /// Errors: the device fails.
+    /// Creates the renderer for the second device.
+    /// Errors: if the device fails.
     pub(crate) fn renderer<'g>(self, gpu: &'g Gpu, scene: &Scene) -> Result<Renderer<'g>, RenderError> {
         with_setting(gpu, scene, self.picture, |setting| {
             let textures = Textures::upload(gpu, &scene.model, wanted_images(scene, setting.posed));
@@ -41,8 +43,9 @@ impl Helper {
 }
 
 impl Renderer<'_> {
-    /// Returns what is needed to draw the scene on a second device too, if that shortens the time for `pictures`
-    /// pictures: a software driver processes the triangles of a device on one core.
+    /// Returns the data for drawing the scene on a second device, too. Returns `None` if a second device would not
+    /// shorten the time for this number of pictures. It helps software drivers, because they process the triangles of a
+    /// device on only one core.
     pub(crate) fn helper(&self, pictures: usize) -> Option<Helper> {
         let size = u64::from(self.picture.width) * u64::from(self.picture.height);
         let helps = self.gpu.is_software()

@@ -1,8 +1,8 @@
-//! Draws the pictures of a scene with one renderer or with two at the same time, and delivers them in order.
+//! Draws the pictures of a scene with one or two renderers, and delivers them in order.
 //!
-//! A software driver processes the triangles of a device on one core, even if there are more. Two devices keep two cores
-//! busy. The second device is opened when the first picture is finished, so that it does not delay that picture. A picture
-//! does not depend on the device that draws it.
+//! A software driver processes the triangles of a device on one core, even if the machine has more cores. Two devices
+//! use two cores. The second device is opened after the first picture is finished, so that it does not delay this
+//! picture. Both devices draw the same pixels.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -21,19 +21,19 @@ use crate::renderer::Renderer;
 pub(crate) trait Drawing: Sync {
     /// The data that is delivered for each picture.
     type Picture: Send;
-    /// Additional render targets of one renderer.
+    /// Additional render targets that each renderer needs.
     type Targets;
 
     /// Creates the additional render targets of a renderer.
     fn targets(&self, renderer: &Renderer<'_>) -> Result<Self::Targets, RenderError>;
 
-    /// Returns the textures that hold a finished picture, with the region and the bytes per pixel of each.
+    /// Returns the textures that make up a finished picture, with the region and the number of bytes per pixel of each.
     fn planes(&self, renderer: &Renderer<'_>, targets: &Self::Targets) -> Vec<(wgpu::Texture, Region, u32)>;
 
-    /// Records passes after those of the frame plan.
+    /// Records the passes that follow those of the frame plan.
     fn record(&self, renderer: &Renderer<'_>, targets: &Self::Targets, recorder: &mut Recorder<'_>);
 
-    /// Creates the picture of a shot from its planes, reusing the memory of `spare`.
+    /// Creates the picture of a shot from its textures. The memory of `spare` is reused.
     fn read(
         &self,
         renderer: &Renderer<'_>,
@@ -43,8 +43,9 @@ pub(crate) trait Drawing: Sync {
     ) -> Self::Picture;
 }
 
-/// Draws shots and passes their pictures in order to `deliver`, which may return a picture whose memory can be reused.
-/// Errors: of a renderer or of `deliver`; then no further picture is delivered.
+/// Draws shots, and passes their pictures to `deliver` in order. `deliver` may return a picture whose memory can be
+/// reused.
+/// Errors: the error of a renderer or of `deliver`. After an error, no more pictures are delivered.
 pub(crate) fn draw<D: Drawing>(
     renderer: &mut Renderer<'_>,
     scene: &Scene,
@@ -72,7 +73,8 @@ pub(crate) fn draw<D: Drawing>(
     })
 }
 
-/// Draws on a second device after the first picture is delivered. If no second device can be opened, does nothing.
+/// Draws pictures on a second device, after the first picture has been delivered. Does nothing if the second device
+/// cannot be opened.
 fn help<D: Drawing>(helper: Helper, work: Work<'_, D>, sender: &Sender<Sent<D>>) {
     if !work.order.wait_for_first() {
         return;
@@ -82,12 +84,12 @@ fn help<D: Drawing>(helper: Helper, work: Work<'_, D>, sender: &Sender<Sent<D>>)
     report(sender, work.lane(&mut renderer, sender));
 }
 
-/// A picture with its position in the order, or the error of its renderer.
+/// A picture with its position in the order, or the error of a renderer.
 type Sent<D> = Result<(usize, <D as Drawing>::Picture), RenderError>;
 
 fn report<D: Send>(sender: &Sender<Result<D, RenderError>>, result: Result<(), RenderError>) {
     if let Err(error) = result {
-        // Sending fails only if drawing has already ended.
+        // Sending only fails if drawing has already ended.
         let _sent = sender.send(Err(error));
     }
 }
@@ -130,7 +132,7 @@ impl<D: Drawing> Clone for Work<'_, D> {
 impl<D: Drawing> Copy for Work<'_, D> {}
 
 impl<D: Drawing> Work<'_, D> {
-    /// Draws shots with one renderer until none is left to claim.
+    /// Draws shots with one renderer, until no shot is left.
     fn lane(&self, renderer: &mut Renderer<'_>, sender: &Sender<Sent<D>>) -> Result<(), RenderError> {
         let targets = self.drawing.targets(renderer)?;
         let planes = self.drawing.planes(renderer, &targets);
@@ -166,7 +168,7 @@ impl<D: Drawing> Work<'_, D> {
         }
     }
 
-    /// Sends the oldest picture that is being drawn. Returns whether there was one.
+    /// Sends the oldest picture that is still in progress. Returns false if there was none.
     fn hand_over(
         &self,
         renderer: &Renderer<'_>,
@@ -178,7 +180,7 @@ impl<D: Drawing> Work<'_, D> {
             (place as usize, self.drawing.read(renderer, self.shots[place as usize], planes, spare))
         };
         let Some(picture) = ring.take(renderer.gpu, read)? else { return Ok(false) };
-        // Sending fails only if drawing has already ended.
+        // Sending only fails if drawing has already ended.
         let _sent = sender.send(Ok(picture));
         Ok(true)
     }
@@ -188,7 +190,8 @@ impl<D: Drawing> Work<'_, D> {
     }
 }
 
-/// Assigns shots to renderers in order, at most `window` ahead of the delivered pictures, which bounds memory.
+/// Assigns the shots to the renderers in order. A shot is assigned only if fewer than `window` pictures precede it that
+/// have not been delivered, which bounds memory.
 struct Order {
     state: Mutex<State>,
     changed: Condvar,
@@ -203,14 +206,14 @@ struct State {
     stopped: bool,
 }
 
-/// The next action of a renderer.
+/// What a renderer should do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Claim {
     /// Draw the shot at this position.
     Shot(usize),
-    /// Send finished pictures first: no shot can be claimed until more pictures are delivered.
+    /// Send finished pictures first, because no shot can be claimed until more pictures have been delivered.
     Later,
-    /// Stop: all shots are claimed, or drawing was stopped.
+    /// Stop, because all shots have been claimed or drawing was stopped.
     Done,
 }
 
@@ -227,7 +230,7 @@ impl Order {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Claims the next shot; if `may_wait`, blocks until one can be claimed.
+    /// Claims the next shot. If `may_wait` is true, waits until a shot can be claimed.
     fn claim(&self, may_wait: bool) -> Claim {
         let mut state = self.state();
         loop {
@@ -245,7 +248,7 @@ impl Order {
         }
     }
 
-    /// Waits until the first picture is delivered. Returns false if drawing was stopped before.
+    /// Waits until the first picture has been delivered. Returns false if drawing was stopped before.
     fn wait_for_first(&self) -> bool {
         let mut state = self.state();
         while state.delivered == 0 && !state.stopped {
@@ -259,7 +262,7 @@ impl Order {
         self.changed.notify_all();
     }
 
-    /// Prevents further claims and wakes all waiting renderers.
+    /// Stops the assignment of shots, and wakes all renderers that wait.
     fn stop(&self) {
         self.state().stopped = true;
         self.changed.notify_all();
@@ -284,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_learns_that_the_work_has_ended() {
+    fn stopping_wakes_all_waiting_renderers() {
         let order = Order::new(9, 1);
         assert_eq!(order.claim(true), Claim::Shot(0));
         std::thread::scope(|scope| {

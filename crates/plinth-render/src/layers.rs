@@ -1,4 +1,4 @@
-//! Draws aligned layers of dataset views: colour, depth and normals.
+//! Draws the views of a dataset: aligned images of colour, depth and normals.
 
 use plinth_frame::{Layers, LayersSink, PixelFormat, Region};
 use plinth_scene::{Background, Scene, Shot};
@@ -13,13 +13,13 @@ use crate::readback::PlaneView;
 use crate::recorder::Recorder;
 use crate::renderer::Renderer;
 
-/// Bytes of a pixel of normals and distance.
+/// Number of bytes per pixel of the texture with normals and distances.
 const SURFACE_BYTES: u32 = 16;
 
 impl Renderer<'_> {
-    /// Draws the `wanted` shots of the scene, given by index, in that order, with depth and normals. The layers of a
-    /// shot do not depend on which others are wanted. The background must be transparent and the format `Rgba8`.
-    /// Errors: the background is not transparent, the device fails, or the sink stops.
+    /// Draws the shots with the indices `wanted`, in this order, with depth and normals. The result of a shot does not
+    /// depend on the other shots. The background must be transparent, and the format must be `Rgba8`.
+    /// Errors: if the background is not transparent, the device fails, or the sink stops.
     pub fn render_layers(
         &mut self,
         scene: &Scene,
@@ -36,8 +36,7 @@ impl Renderer<'_> {
         })
     }
 
-    /// Returns the layers of a view, reusing the buffers of `spare`. Pixels outside of the drawn region are empty in
-    /// all layers.
+    /// Returns the images of a view. The buffers of `spare` are reused. Outside the drawn region, all images are empty.
     fn layers(&self, index: u32, planes: &[PlaneView<'_>], spare: Option<Layers>) -> Layers {
         let (width, height) = (self.picture.width, self.picture.height);
         let mut layers = spare.unwrap_or_else(|| Layers::nothing(width, height));
@@ -62,7 +61,7 @@ impl Renderer<'_> {
     }
 }
 
-/// Draws views of a dataset: colour, depth and normals.
+/// The kind of picture that is drawn: a dataset view with colour, depth and normals.
 struct Views;
 
 impl Drawing for Views {
@@ -91,7 +90,7 @@ impl Drawing for Views {
     }
 }
 
-/// Returns the rows of a region of a picture.
+/// Returns mutable slices of the rows of a region. `whole` is a picture with this width.
 fn rows_of<T>(whole: &mut [T], width: u32, part: Region) -> impl Iterator<Item = &mut [T]> {
     let (left, right) = (part.x as usize, (part.x + part.width) as usize);
     whole

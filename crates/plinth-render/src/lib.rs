@@ -1,7 +1,7 @@
 //! Draws the frames of a scene on a GPU or with a software Vulkan driver.
 //!
-//! [`Gpu`] is an opened device, [`Renderer`] holds everything that does not change during a video, and each frame is a
-//! short list of passes (`frame_plan.rs`). No other crate uses wgpu.
+//! [`Gpu`] is an opened device. [`Renderer`] holds everything that does not change during a video. Each frame is drawn
+//! by a short list of passes (`frame_plan.rs`). No other crate uses wgpu.
 
 #![expect(
     clippy::cast_possible_truncation,

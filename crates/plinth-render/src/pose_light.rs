@@ -1,5 +1,5 @@
-//! Baked light of an animated model: computed for closely spaced poses when they are first needed, and interpolated
-//! between them.
+//! The baked light of an animated model. Light is baked for poses at equal steps of time, each when it is first needed.
+//! In between, the light of two poses is interpolated.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use crate::cache::Cache;
 use crate::pass::floor::FloorArea;
 use crate::prepare::{Prepared, Setting, Sky, SurfaceLight, light_of_pose};
 
-/// Minimum time between baked poses, in seconds of the clip.
+/// Minimum time between two baked poses, in seconds of the clip.
 const SHORTEST_STEP: f32 = 0.1;
 /// Maximum number of baked poses.
 const MOST_POSES: f32 = 16.0;
 
-/// Clip times at which light is baked: that of the first shot, and others at equal steps from it.
+/// The clip times at which light is baked: the time of the first shot, and other times at equal steps from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PoseTimes {
     first: f32,
     step: f32,
-    /// The earliest and the latest clip time that is shown.
+    /// The earliest and the latest clip time of all frames.
     seen: (f32, f32),
 }
 
@@ -45,9 +45,10 @@ impl PoseTimes {
         (self.first + number as f32 * self.step).clamp(self.seen.0, self.seen.1)
     }
 
-    /// Returns the indices of the poses before and after a time, and the fraction of the way between them.
+    /// Returns the indices of the baked poses before and after a time. Also returns the position of the time between
+    /// them, from 0 to 1.
     fn around(&self, time: f32) -> (i32, i32, f32) {
-        /// Below this fraction of a step the other pose would not be visible.
+        /// If the position is closer to a pose than this, the other pose would have no visible effect.
         const NOTHING: f32 = 1e-3;
         let place = (time - self.first) / self.step;
         let before = (place + NOTHING).floor();
@@ -56,26 +57,26 @@ impl PoseTimes {
     }
 }
 
-/// Baked light of one pose.
+/// The baked light of one pose.
 struct PoseKey {
     light: SurfaceLight,
-    /// Whether a mirroring node reverses the winding of each primitive.
+    /// For each primitive, whether a mirroring node reverses the winding of its triangles.
     mirrored: Vec<bool>,
 }
 
-/// Baked light of two poses at the same points.
+/// The baked light of two poses, resampled to the same points.
 struct Between {
     numbers: (i32, i32),
     meshes: Vec<LightInterpolator>,
 }
 
-/// Baked light of a model over its clip.
+/// The baked light of a model for all frames.
 pub(crate) struct PoseLight {
     times: PoseTimes,
     moving: Vec<bool>,
     floor: Option<FloorArea>,
     smallest: Option<f32>,
-    /// The indices with which each primitive is drawn.
+    /// For each primitive, the indices with which it is drawn.
     indices: Vec<Vec<u32>>,
     cache: Option<Cache>,
     sky: Option<Sky>,
@@ -84,7 +85,8 @@ pub(crate) struct PoseLight {
 }
 
 impl PoseLight {
-    /// Takes over the light that was baked for the first pose. Returns `None` if all frames show the same pose.
+    /// Creates the light of an animated model from the light that was baked for the first pose. Returns `None` if all
+    /// frames show the same pose.
     pub(crate) fn new(setting: &Setting<'_>, prepared: &mut Prepared, cache: Option<&Cache>) -> Option<Self> {
         let Setting { posed, moving, floor, smallest, .. } = *setting;
         let times = PoseTimes::of_setting(setting)?;
@@ -96,7 +98,7 @@ impl PoseLight {
         Some(Self { times, moving, floor, smallest, indices, cache, sky: None, keys, between: None })
     }
 
-    /// Returns the light at a clip time.
+    /// Returns the light at a clip time. Bakes the light of the poses that are needed, unless it is already known.
     pub(crate) fn at(&mut self, scene: &Scene, time: f32) -> SurfaceLight {
         let (before, after, share) = self.times.around(time);
         let (from, to) = (self.key(scene, before), self.key(scene, after));
@@ -130,7 +132,8 @@ impl PoseLight {
         let mesh = |m: usize| {
             let (before, after): (&BakedMesh, &BakedMesh) = (&from.light.baked[m], &to.light.baked[m]);
             let mirrored = from.mirrored[m];
-            // If the clip reverses the winding, the lattices of the two poses do not match.
+            // If the clip reverses the winding between the two poses, their lattices do not match, so the light is not
+            // interpolated.
             let after = if to.mirrored[m] == mirrored { after } else { before };
             let mut indices = self.indices[m].clone();
             if mirrored {
@@ -158,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_lies_between_two_poses_or_is_one() {
+    fn a_time_is_between_two_poses_or_at_a_pose() {
         let times = PoseTimes { first: 2.0, step: 0.5, seen: (0.0, 4.0) };
         assert_eq!(times.around(2.0), (0, 0, 0.0));
         assert_eq!(times.around(2.25), (0, 1, 0.5));

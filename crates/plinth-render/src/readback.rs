@@ -1,4 +1,4 @@
-//! A ring of buffers for reading finished pictures back from the device.
+//! A ring of buffers with which finished pictures are copied from the device to memory.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, channel};
@@ -8,14 +8,14 @@ use plinth_frame::Region;
 use crate::RenderError;
 use crate::gpu::Gpu;
 
-/// Pictures being read back, each with one or more planes.
+/// The pictures that are being copied. A picture consists of one or more textures ("planes").
 pub(crate) struct Readback {
     free: Vec<wgpu::Buffer>,
     pending: VecDeque<Pending>,
     planes: Vec<Plane>,
 }
 
-/// A texture of a picture, and its offset in the buffer.
+/// A texture of a picture, and the offset of its copy in the buffer.
 struct Plane {
     region: Region,
     row_bytes: u32,
@@ -38,7 +38,7 @@ impl Plane {
     }
 }
 
-/// A plane of a picture that was read back, valid while its buffer is mapped.
+/// The copied pixels of a texture. They are valid while the buffer is mapped.
 pub(crate) struct PlaneView<'a> {
     padded: &'a [u8],
     row_bytes: usize,
@@ -51,7 +51,7 @@ impl PlaneView<'_> {
         self.padded.chunks_exact(self.padded_row_bytes).map(|row| &row[..self.row_bytes])
     }
 
-    /// Returns all rows without padding, reusing the memory of `spare`.
+    /// Returns all rows without padding. The memory of `spare` is reused.
     pub(crate) fn packed(&self, spare: Vec<u8>) -> Vec<u8> {
         let mut pixels = spare;
         pixels.clear();
@@ -69,7 +69,7 @@ struct Pending {
 }
 
 impl Readback {
-    /// Creates a ring of `depth` buffers for planes of these sizes and bytes per pixel.
+    /// Creates a ring of `depth` buffers. `planes` are the regions and the numbers of bytes per pixel of the textures.
     pub(crate) fn new(gpu: &Gpu, planes: &[(Region, u32)], depth: usize) -> Self {
         let mut size = 0;
         let planes = planes
@@ -95,18 +95,18 @@ impl Readback {
         Self { free, pending: VecDeque::new(), planes }
     }
 
-    /// Whether the oldest picture must be taken before another one can be copied.
+    /// Returns whether the oldest picture must be taken before another picture can be copied.
     pub(crate) fn is_full(&self) -> bool {
         self.free.is_empty()
     }
 
-    /// Whether no picture is being read back.
+    /// Returns whether no picture is being copied.
     pub(crate) fn is_empty(&self) -> bool {
         self.pending.is_empty()
     }
 
-    /// Adds a copy of the textures, one per plane, to a free buffer at the end of `encoder`, and submits it. Does
-    /// nothing if no buffer is free.
+    /// Adds commands to `encoder` that copy the textures to a free buffer, and submits them. Does nothing if no buffer
+    /// is free.
     pub(crate) fn submit(
         &mut self,
         gpu: &Gpu,
@@ -133,14 +133,15 @@ impl Readback {
         let submission = gpu.queue.submit([encoder.finish()]);
         let (sender, mapped) = channel();
         buffer.slice(..).map_async(wgpu::MapMode::Read, move |result| {
-            // The receiver is gone only if the whole render was abandoned.
+            // The receiver is dropped only if the whole render was abandoned.
             let _sent = sender.send(result);
         });
         self.pending.push_back(Pending { buffer, mapped, index, submission: submission.clone() });
         Some(submission)
     }
 
-    /// Waits for the oldest picture and calls `read` with its index and planes. Returns `None` if there is none.
+    /// Waits for the oldest picture, and calls `read` with its index and its planes. Returns `None` if no picture is
+    /// being copied.
     pub(crate) fn take<T>(
         &mut self,
         gpu: &Gpu,

@@ -1,4 +1,4 @@
-//! Records the commands of one frame, and optionally measures the time of each pass.
+//! Records the commands of a frame, and optionally measures the time of each pass.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 use crate::RenderError;
 use crate::gpu::Gpu;
 
-/// Maximum number of passes of a frame that can be timed.
+/// Maximum number of passes of a frame whose time can be measured.
 const MAX_PASSES: u32 = 256;
 
-/// Time spent per pass, summed over frames.
+/// The time that each pass took, summed over all frames.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PassTimes {
-    /// Number of frames.
+    /// Number of measured frames.
     pub frames: u32,
-    /// Milliseconds by pass, summed over all frames.
+    /// Milliseconds by the name of the pass, summed over all frames.
     pub millis: BTreeMap<&'static str, f64>,
 }
 
@@ -30,7 +30,7 @@ impl<'a> Recorder<'a> {
         Self { encoder: gpu.device.create_command_encoder(&descriptor), profile }
     }
 
-    /// Starts a pass. `frame` is group 0.
+    /// Starts a render pass, and sets `frame` as bind group 0.
     pub(crate) fn pass(
         &mut self,
         label: &'static str,
@@ -50,7 +50,7 @@ impl<'a> Recorder<'a> {
         pass
     }
 
-    /// Returns all commands; the last ones read the timestamps.
+    /// Returns all recorded commands. If times are measured, the last commands copy the timestamps to a buffer.
     pub(crate) fn finish(mut self) -> wgpu::CommandEncoder {
         if let Some(profile) = self.profile {
             profile.fetch(&mut self.encoder);
@@ -59,7 +59,7 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// Timestamps around passes. While this is used, frames are drawn one at a time.
+/// Measures the time of passes with timestamps. While it is used, the device draws only one frame at a time.
 pub(crate) struct Profile {
     queries: wgpu::QuerySet,
     resolved: wgpu::Buffer,
@@ -114,7 +114,7 @@ impl Profile {
         encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.readable, 0, u64::from(count) * 8);
     }
 
-    /// Reads the times of the last submitted frame, after it has completed.
+    /// Waits for the last submitted frame, and adds the times of its passes.
     pub(crate) fn read(&self, gpu: &Gpu, submission: wgpu::SubmissionIndex) -> Result<(), RenderError> {
         let labels = std::mem::take(&mut *self.labels.borrow_mut());
         self.readable.slice(..).map_async(wgpu::MapMode::Read, |_| {});

@@ -1,12 +1,13 @@
-//! The region of the picture that can differ from its backdrop in any frame of a video.
+//! The region of the picture that can differ from the backdrop in any frame of a video.
 //!
-//! Everything outside equals the backdrop, so it is not drawn, resolved or read back.
+//! Everything outside this region equals the backdrop. It is not drawn, resolved or copied from the device.
 
 use glam::{Mat4, Vec3, Vec4};
 use plinth_frame::Region;
 use plinth_scene::Camera;
 
-/// Clip-from-view projection of the camera (conventions of WebGPU: y up, depth 0..1).
+/// Returns the projection from view space to clip space, with the conventions of WebGPU: y points up, and depth is in
+/// 0..1.
 pub(crate) fn clip_from_view(camera: &Camera, aspect: f32) -> Mat4 {
     let f = 1.0 / (0.5 * camera.fov_y).tan();
     let depth = camera.far / (camera.near - camera.far);
@@ -18,7 +19,7 @@ pub(crate) fn clip_from_view(camera: &Camera, aspect: f32) -> Mat4 {
     )
 }
 
-/// Maps the region's part of clip space to all of clip space.
+/// Returns a transform that maps the region's part of clip space to the whole clip space.
 pub(crate) fn crop(region: Region, width: u32, height: u32) -> Mat4 {
     let (w, h) = (width as f32, height as f32);
     let (rw, rh) = (region.width as f32, region.height as f32);
@@ -33,7 +34,7 @@ pub(crate) fn crop(region: Region, width: u32, height: u32) -> Mat4 {
     )
 }
 
-/// Returns the smallest region with even corners that contains the projections of `boxes` for all cameras.
+/// Returns the smallest region with even corners that contains the projections of all boxes for all cameras.
 pub(crate) fn union(cameras: &[Camera], boxes: &[(Vec3, Vec3)], width: u32, height: u32) -> Region {
     let aspect = width as f32 / height as f32;
     let (mut low, mut high) = (glam::Vec2::splat(f32::MAX), glam::Vec2::splat(f32::MIN));
@@ -57,7 +58,7 @@ pub(crate) fn union(cameras: &[Camera], boxes: &[(Vec3, Vec3)], width: u32, heig
         return Region { x: 0, y: 0, width: 2, height: 2 };
     }
     let (w, h) = (width as f32, height as f32);
-    // Four pixels of margin for antialiased edges; even corners suit chroma subsampling.
+    // The margin of four pixels is for antialiased edges. Even corners are suitable for chroma subsampling.
     let even_down = |v: f32, limit: u32| (((v - 4.0).max(0.0) as u32) & !1).min(limit.saturating_sub(2));
     let even_up = |v: f32, limit: u32| (((v + 4.0).max(2.0) as u32 + 1) & !1).min(limit);
     let x0 = even_down((low.x * 0.5 + 0.5) * w, width);
@@ -67,7 +68,7 @@ pub(crate) fn union(cameras: &[Camera], boxes: &[(Vec3, Vec3)], width: u32, heig
     Region { x: x0, y: y0, width: x1.max(x0 + 2) - x0, height: y1.max(y0 + 2) - y0 }
 }
 
-/// Enlarges a region by `room` pixels on all sides, within the picture.
+/// Enlarges a region by `room` pixels on all sides, but not beyond the picture.
 pub(crate) fn widened(part: Region, room: u32, width: u32, height: u32) -> Region {
     let room = room.next_multiple_of(2);
     let (x, y) = (part.x.saturating_sub(room), part.y.saturating_sub(room));
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_union_holds_a_centred_box_with_room() {
+    fn the_union_contains_a_centred_box_with_a_margin() {
         let unit = (Vec3::splat(-0.5), Vec3::splat(0.5));
         let region = union(&[camera()], &[unit], 320, 180);
         let middle = region.x * 2 + region.width;
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_box_behind_the_camera_takes_the_whole_picture() {
+    fn a_box_behind_the_camera_needs_the_whole_picture() {
         let around = (Vec3::splat(-9.0), Vec3::splat(9.0));
         assert_eq!(union(&[camera()], &[around], 320, 180), Region::whole(320, 180));
     }

@@ -1,4 +1,4 @@
-//! The entry point: draws the frames of a scene.
+//! The entry point of the renderer, which draws the frames of a scene.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ use crate::upload::sprites::{SpriteSetting, sprites_layout};
 use crate::upload::texture::Textures;
 use crate::view::View;
 
-/// Samples per pixel.
+/// Number of samples per pixel.
 const SAMPLES: u32 = 4;
 
 /// Size and format of the frames.
@@ -54,7 +54,7 @@ pub struct Picture {
     pub format: PixelFormat,
 }
 
-/// Bind group layouts that pipelines share.
+/// The bind group layouts that pipelines share.
 pub(crate) struct Layouts {
     pub(crate) frame: wgpu::BindGroupLayout,
     pub(crate) scene: wgpu::BindGroupLayout,
@@ -65,7 +65,7 @@ pub(crate) struct Layouts {
     pub(crate) sprites: wgpu::BindGroupLayout,
 }
 
-/// A scene on a device, ready to draw its frames.
+/// A scene on a device, with everything that is needed to draw its frames.
 pub struct Renderer<'g> {
     pub(crate) gpu: &'g Gpu,
     pub(crate) picture: Picture,
@@ -85,9 +85,9 @@ pub struct Renderer<'g> {
 }
 
 impl<'g> Renderer<'g> {
-    /// Prepares everything that all frames share: light, geometry, textures, pipelines and targets. Loads results from
-    /// the cache if possible, and stores the others there.
-    /// Errors: the picture or model exceeds the limits of the adapter, or the device fails.
+    /// Prepares everything that the frames share: light, geometry, textures, pipelines and render targets. Results of
+    /// earlier renders are loaded from the cache if possible; new results are stored in it.
+    /// Errors: if the picture or the model exceeds the limits of the adapter, or the device fails.
     pub fn new(gpu: &'g Gpu, scene: &Scene, picture: Picture, cache: Option<&Cache>) -> Result<Self, RenderError> {
         let limit = gpu.report().max_texture_side;
         if picture.width > limit || picture.height > limit {
@@ -103,7 +103,7 @@ impl<'g> Renderer<'g> {
         })
     }
 
-    #[expect(clippy::too_many_lines, reason = "the parts in the order in which they need each other")]
+    #[expect(clippy::too_many_lines, reason = "each part needs the previous ones")]
     pub(crate) fn assemble(
         gpu: &'g Gpu,
         picture: Picture,
@@ -136,7 +136,7 @@ impl<'g> Renderer<'g> {
             geometry::build(gpu, &layouts.light, scene, &posed, &light.model.light.baked, &uses, &sprites)?;
         let sprite_reach = sprites::reach(scene, picture.height, &batches);
         let model_region = with_reach(region_of(scene, picture, None, false), sprite_reach, picture);
-        // A visible environment, and effects on the whole picture, need the whole picture.
+        // The whole picture must be drawn if the environment is visible, or an effect can change any pixel.
         let region = if scene.post.reaches_everywhere() || scene.surroundings.is_some() {
             Region::whole(picture.width, picture.height)
         } else {
@@ -186,7 +186,7 @@ impl<'g> Renderer<'g> {
         gpu.check()?;
         let pipelines = Pipelines::new(&base, &batches, &materials)?;
         let stage = Stage::new((materials, batches), pipelines, (key_map, sun_map), sprite_reach, triangles);
-        // A model that moves is drawn by one renderer only, so its light is not shared.
+        // If the model moves, only one renderer draws it. Therefore its light is not shared and can be changed.
         let pose_light = Arc::get_mut(&mut light).and_then(|light| PoseLight::new(setting, light, cache));
         Ok(Self {
             gpu,
@@ -207,7 +207,8 @@ impl<'g> Renderer<'g> {
         })
     }
 
-    /// Draws what `record` records, and starts to read the textures back as picture `index`.
+    /// Submits the commands that `record` records, and starts to copy the textures from the device as the picture
+    /// `index`.
     pub(crate) fn submit(
         &mut self,
         ring: &mut Readback,
@@ -227,23 +228,23 @@ impl<'g> Renderer<'g> {
         Ok(())
     }
 
-    /// Returns the number of bytes of a finished pixel.
+    /// Returns the number of bytes per pixel of a finished picture.
     pub(crate) fn color_bytes(&self) -> u32 {
         self.view.look.finished_format.block_copy_size(None).unwrap_or(4)
     }
 
-    /// Returns how many frames may be drawn or read back at the same time.
+    /// Returns the maximum number of frames that are drawn or copied at the same time.
     pub(crate) fn frames_in_flight(&self) -> usize {
         if self.gpu.is_software() { 2 } else { 3 }
     }
 
-    /// Starts to measure the time of each pass; frames then do not overlap. No effect if the adapter does not support
-    /// timestamps.
+    /// Starts to measure the time of each pass. From now on, the device draws only one frame at a time. Has no effect
+    /// if the adapter does not support timestamps.
     pub fn time_passes(&mut self) {
         self.profile = Profile::new(self.gpu);
     }
 
-    /// Returns the times measured so far.
+    /// Returns the times that have been measured so far. Returns `None` if no times are measured.
     pub fn pass_times(&self) -> Option<PassTimes> {
         self.profile.as_ref().map(Profile::times)
     }
@@ -253,8 +254,8 @@ impl<'g> Renderer<'g> {
         self.view.look.region
     }
 
-    /// Poses and lights the model at a time of its clip. The pose of the first shot is set initially.
-    /// Errors: the light exceeds the limits of the adapter.
+    /// Sets the pose and the light of the model to a time of its clip. A new renderer has the pose of the first shot.
+    /// Errors: if the light exceeds the limits of the adapter.
     pub(crate) fn pose(&mut self, scene: &Scene, clip_time: Option<f32>) -> Result<(), RenderError> {
         if !self.stage.moves() {
             return Ok(());
@@ -270,7 +271,7 @@ impl<'g> Renderer<'g> {
         Ok(())
     }
 
-    /// Records all passes of one frame. The first frame, and each in which the model has changed, starts with the
+    /// Records all passes of a frame. The first frame, and each frame after a change of the model, begins with the
     /// shadow maps.
     pub(crate) fn encode(
         &mut self,
@@ -301,7 +302,7 @@ impl<'g> Renderer<'g> {
         });
     }
 
-    /// Updates the values of the next frame; returns those of its camera.
+    /// Updates the values for the next frame. Returns the uniform of its camera.
     fn update(&mut self, scene: &Scene, shot: &Shot) -> gpu_types::Frame {
         let base = FrameBase {
             scene,
@@ -326,13 +327,13 @@ impl<'g> Renderer<'g> {
         uniform
     }
 
-    /// Returns the state that pipelines share.
+    /// Returns the values that all pipelines share.
     pub(crate) fn pipeline_base(&self) -> PipelineBase<'_> {
         pipeline_base(self.gpu, &self.layouts, self.view.look, self.switches)
     }
 }
 
-/// Calls `work` with the inputs for the light and the triangles of a scene in its first pose.
+/// Calls `work` with the inputs of the computations for a scene in its first pose.
 pub(crate) fn with_setting<T>(gpu: &Gpu, scene: &Scene, picture: Picture, work: impl FnOnce(&Setting<'_>) -> T) -> T {
     let posed = scene.pose(scene.shots.first().and_then(|shot| shot.clip_time));
     let floor = scene.shadow.filter(|_| !scene.is_dataset).map(|_| FloorArea::of(scene));
@@ -345,7 +346,7 @@ fn scene_grows(scene: &Scene) -> bool {
     scene.shots.iter().any(|shot| (shot.grow - 1.0).abs() > 1e-6)
 }
 
-/// Returns the images that materials in use read, with their encodings.
+/// Returns the images that the used materials read, with their encodings.
 pub(crate) fn wanted_images(
     scene: &Scene,
     posed: &[PosedPrimitive],
@@ -407,18 +408,18 @@ fn region_of(scene: &Scene, picture: Picture, area: Option<FloorArea>, reflector
     crate::region::union(&cameras, &boxes, picture.width, picture.height)
 }
 
-/// Enlarges a region for points and lines at its edge.
+/// Enlarges a region for the points and lines at its edge.
 fn with_reach(part: Region, reach: u32, picture: Picture) -> Region {
     if reach == 0 { part } else { widened(part, reach, picture.width, picture.height) }
 }
 
-/// Returns the region of the reflection camera's picture that the model covers in any frame.
+/// Returns the region that the model covers in any frame, in the picture of the reflection camera.
 fn reflection_region(scene: &Scene, picture: Picture) -> Region {
     let cameras: Vec<_> = scene.shots.iter().map(|shot| mirrored_camera(&shot.camera, scene.floor_height)).collect();
     crate::region::union(&cameras, &[scene.bounds], picture.width, picture.height)
 }
 
-/// Returns the targets of the reflection: only the model's region, with a margin.
+/// Returns the description of the render targets of the reflection. They contain only the model's region with a margin.
 fn mirror_look(look: TargetLook, region: Region) -> TargetLook {
     let format = PICTURE_FORMAT;
     TargetLook { region, model_region: region, picture_format: format, finished_format: format, ..look }
@@ -433,8 +434,8 @@ fn target_look(
     batches: &[Batch],
 ) -> TargetLook {
     let classes: BTreeSet<DrawClass> = batches.iter().map(|b| materials[b.material].key.class).collect();
-    // Refraction needs the radiance of the scene, and bloom that of bright surfaces. Otherwise coverage is blended in
-    // display space, as viewers do, which saves the pass with the tone curve.
+    // Refraction needs the radiance of the scene, and bloom needs the radiance of bright surfaces. In all other cases,
+    // alpha is blended in display space, as other viewers do. This saves the pass that applies the tone curve.
     let transmissive = classes.contains(&DrawClass::Transmissive);
     let has_unlit = batches.iter().any(|batch| materials[batch.material].key.defines.contains("UNLIT"));
     let radiance = transmissive || scene.post.bloom > 0.0;
@@ -444,9 +445,9 @@ fn target_look(
         PixelFormat::Rgba16 => wgpu::TextureFormat::Rgba16Float,
     };
     let layered = classes.iter().any(|class| class.is_layered());
-    // The view of a reflecting floor shares these pipelines and composites its picture from surfaces.
+    // The view of the reflection camera uses the same pipelines, and composites its picture from surfaces.
     let direct = !layered && !radiance && scene.reflector.is_none();
-    // Colour filters would make the steps of 8-bit colours visible.
+    // With 8-bit colours, a colour filter would make the steps between colours visible.
     let picture_format = if scene.post.changes_colors() { PICTURE_FORMAT } else { finished_format };
     let color_format = if radiance {
         wgpu::TextureFormat::Rgba16Float
@@ -471,13 +472,13 @@ fn target_look(
     }
 }
 
-/// Creates the target of the model's radiance for bloom.
+/// Creates the render target for the radiance of the model, which bloom needs.
 fn radiance_target(gpu: &Gpu, region: Region) -> wgpu::TextureView {
     let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;
     texture(gpu, region, 1, PICTURE_FORMAT, usage, 1).create_view(&wgpu::TextureViewDescriptor::default())
 }
 
-/// Converts a background to the backdrop of frames.
+/// Converts the background of a scene to the backdrop of its frames.
 pub fn backdrop(background: &Background) -> Backdrop {
     match background {
         Background::Transparent => Backdrop::Transparent,
@@ -486,7 +487,7 @@ pub fn backdrop(background: &Background) -> Backdrop {
     }
 }
 
-/// Returns the clear colour of the target.
+/// Returns the colour with which the render target is cleared.
 fn clear_color(background: &Background) -> wgpu::Color {
     match background {
         Background::Transparent => wgpu::Color::TRANSPARENT,
@@ -513,7 +514,7 @@ fn shadow_maps(gpu: &Gpu, scene: &Scene, light: &Prepared) -> (ShadowMap, Shadow
     (key, sun)
 }
 
-/// Creates the state that the pipelines of one renderer share.
+/// Creates the values that all pipelines of a renderer share.
 fn pipeline_base<'a>(gpu: &'a Gpu, layouts: &'a Layouts, look: TargetLook, lights: LightSwitches) -> PipelineBase<'a> {
     PipelineBase {
         gpu,

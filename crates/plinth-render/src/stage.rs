@@ -1,4 +1,5 @@
-//! The model on the device, which all views of a render share, and its changes from frame to frame.
+//! Everything on the device that all views of a render share: the model and its shadow maps. It changes from frame to
+//! frame if the model moves.
 
 use glam::Vec3;
 use plinth_bake::BakedMesh;
@@ -15,7 +16,7 @@ use crate::upload::geometry::Batch;
 use crate::upload::material::{DrawClass, MaterialOnGpu};
 use crate::view::View;
 
-/// Limit of the scene colour pyramids per frame.
+/// Maximum number of scene colour pyramids per frame.
 const MAX_LOOKS_BEHIND: usize = 8;
 
 /// The model on the device, with its shadow maps.
@@ -25,13 +26,13 @@ pub(crate) struct Stage {
     pub(crate) pipelines: Pipelines,
     pub(crate) key_map: ShadowMap,
     pub(crate) sun_map: ShadowMap,
-    /// How far points and lines extend beyond their vertices, in pixels.
+    /// Maximum distance in pixels between the vertices of points and lines and their outline.
     pub(crate) sprite_reach: u32,
-    /// Triangle words for the visibility buffer, updated for batches that move.
+    /// One word per triangle for the visibility buffer. The words of batches that move are updated.
     pub(crate) triangles: wgpu::Buffer,
-    /// Order in which batches are drawn.
+    /// The order in which the batches are drawn, by index.
     order: Vec<usize>,
-    /// Scale of the model in the current frame: origin and factor.
+    /// Scale of the model in the current frame: the point that does not move, and the factor.
     grow: (Vec3, f32),
 }
 
@@ -48,12 +49,12 @@ impl Stage {
         Self { materials, batches, pipelines, key_map, sun_map, sprite_reach, triangles, order, grow }
     }
 
-    /// Whether any batch moves.
+    /// Returns whether any batch moves.
     pub(crate) fn moves(&self) -> bool {
         self.batches.iter().any(|batch| batch.moving)
     }
 
-    /// Poses moving batches at a time of the clip.
+    /// Sets the pose of all batches that move to a time of the clip.
     pub(crate) fn pose(&mut self, gpu: &Gpu, scene: &Scene, clip_time: Option<f32>) {
         let posed = scene.pose(clip_time);
         for (i, batch) in self.batches.iter_mut().enumerate().filter(|(_, batch)| batch.moving) {
@@ -61,8 +62,8 @@ impl Stage {
         }
     }
 
-    /// Replaces the baked light by that of another pose, which has one entry per posed primitive.
-    /// Errors: it exceeds the limits of the adapter.
+    /// Replaces the baked light by the light of another pose. `baked` has one entry per posed primitive.
+    /// Errors: if the light exceeds the limits of the adapter.
     pub(crate) fn relight(
         &mut self,
         gpu: &Gpu,
@@ -72,14 +73,14 @@ impl Stage {
         self.batches.iter_mut().try_for_each(|batch| batch.relight(gpu, layout, baked))
     }
 
-    /// Sets the scale and sorts the batches for a shot.
+    /// Prepares the model for a shot: sets its scale, and sorts the batches.
     pub(crate) fn arrange(&mut self, gpu: &Gpu, shot: &Shot) {
         self.grow = (shot.grow_origin, shot.grow);
         self.order_batches(gpu, shot);
     }
 
-    /// Sorts opaque batches by material, and transmissive and blended ones from back to front, including their
-    /// triangles. Decals on each other keep their order, because they have the same depth.
+    /// Sorts opaque batches by material. Transmissive and blended batches are sorted from back to front, and so are
+    /// their triangles. Decals that lie on each other keep their order, because they have the same depth.
     fn order_batches(&mut self, gpu: &Gpu, shot: &Shot) {
         let forward = -shot.camera.view_from_world.row(2).truncate();
         let mut layered: Vec<(f32, usize)> = Vec::new();
@@ -114,7 +115,7 @@ impl Stage {
         self.order = order;
     }
 
-    /// Scales a box of the model like the current frame.
+    /// Applies the scale of the current frame to a box.
     fn grown(&self, (min, max): (Vec3, Vec3)) -> (Vec3, Vec3) {
         let (origin, factor) = self.grow;
         (origin + (min - origin) * factor, origin + (max - origin) * factor)
@@ -124,12 +125,12 @@ impl Stage {
         &self.materials[self.batches[batch].material]
     }
 
-    /// Returns opaque batches in drawing order.
+    /// Returns the indices of the opaque batches, in the order in which they are drawn.
     pub(crate) fn solid(&self) -> impl Iterator<Item = usize> {
         self.order.iter().copied().filter(|i| !self.material(*i).key.class.is_layered())
     }
 
-    /// Returns the region of a view's canvas in which a batch is visible.
+    /// Returns the region of a view's canvas in which a batch can be visible.
     pub(crate) fn part_of(&self, view: &View, batch: usize) -> Option<Region> {
         let (width, height) = (view.look.model_region.width, view.look.model_region.height);
         let batch = &self.batches[batch];
@@ -141,7 +142,7 @@ impl Stage {
         Some(Region { x: part.x + x, y: part.y + y, ..part })
     }
 
-    /// Returns the region of a view's picture of the model that transmissive and blended batches cover.
+    /// Returns the part of a view's model region that transmissive and blended batches can cover.
     pub(crate) fn layered_part(&self, view: &View) -> Option<Region> {
         let size = view.look.model_region;
         let layered = |batch: &&Batch| self.materials[batch.material].key.class.is_layered();
@@ -152,8 +153,9 @@ impl Stage {
             .reduce(joined)
     }
 
-    /// Divides transmissive and blended batches into groups that share a scene colour pyramid: a glass body that
-    /// refracts needs a pyramid that contains the glass behind it. Bodies that do not overlap in the picture share one.
+    /// Divides transmissive and blended batches into groups. All batches of a group use the same scene colour pyramid.
+    /// If glass bodies overlap in the picture, the pyramid of the nearer one must contain the farther one, so they need
+    /// different groups.
     pub(crate) fn layered_groups(&self, view: &View) -> Vec<Vec<usize>> {
         let mut groups: Vec<Vec<usize>> = vec![Vec::new()];
         let class = |i: usize| self.material(i).key.class;
@@ -167,7 +169,7 @@ impl Stage {
                     (Some(own), Some(other)) => overlap(own, other),
                     _ => false,
                 };
-                // If there are too many, the farthest ones share one pyramid.
+                // If there would be too many groups, the farthest bodies share one pyramid.
                 if glass - seen < MAX_LOOKS_BEHIND && groups.last().is_some_and(|group| group.iter().any(overlaps)) {
                     groups.push(Vec::new());
                 }

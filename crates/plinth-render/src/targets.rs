@@ -1,4 +1,4 @@
-//! The render targets of frames.
+//! The render targets of a view.
 
 use plinth_frame::Region;
 
@@ -6,60 +6,63 @@ use crate::gpu::Gpu;
 use crate::pass::visibility::{SURFACES, SurfaceMaps};
 use crate::pipelines::{BATCH_FORMAT, DEPTH_FORMAT, SURFACE_FORMAT, SurfaceOutput, TRIANGLE_FORMAT};
 
-/// The textures of a frame. All but the finished picture cover only the region that the model can cover.
+/// The render targets of a view. All of them except the finished picture cover only the region that the model can
+/// cover.
 pub(crate) struct Targets {
-    /// Number of the visible triangle in each sample.
+    /// The number of the visible triangle in each sample.
     pub(crate) triangles: wgpu::TextureView,
-    /// Depth of the same samples.
+    /// The depth of each sample.
     pub(crate) depth: wgpu::TextureView,
-    /// The surfaces of each pixel.
+    /// The first and the second surface of each pixel.
     pub(crate) surfaces: [wgpu::TextureView; SURFACES],
-    /// The batches of these surfaces, as depth.
+    /// For each surface of a pixel, the number of the batch to which it belongs, stored as depth.
     pub(crate) batches: [wgpu::TextureView; SURFACES],
-    /// Colours of the surfaces, unless they are shaded directly into the picture.
+    /// The colours of the surfaces. `None` if they are shaded directly into the picture.
     pub(crate) colors: Option<[wgpu::TextureView; SURFACES]>,
-    /// Surfaces and colours of glass that is drawn through a visibility buffer, if there is any.
+    /// Surfaces and colours of glass that is drawn through a visibility buffer. `None` if there is no such glass.
     pub(crate) glass: Option<GlassTargets>,
-    /// The samples on which transmissive and blended surfaces are drawn, if there are any.
+    /// The multisampled target to which transmissive and blended surfaces are drawn. `None` if there are no such
+    /// surfaces.
     pub(crate) layered: Option<wgpu::TextureView>,
     /// The finished picture with one sample per pixel.
     pub(crate) finished: wgpu::Texture,
     pub(crate) finished_view: wgpu::TextureView,
-    /// The scene colour pyramid, if there are transmissive surfaces.
+    /// The scene colour pyramid. `None` if there are no transmissive surfaces.
     pub(crate) behind: Option<Behind>,
 }
 
 /// Format of the scene colour pyramid.
 pub(crate) const BEHIND_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
-/// Format of distance times coverage, and of coverage.
+/// Format of two values: the distance times the coverage, and the coverage.
 pub(crate) const DISTANCE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rg16Float;
 /// Format of unit vectors.
 pub(crate) const NORMAL_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
 
-/// The scene colour pyramid that refracted rays sample.
+/// The render targets of the scene colour pyramid, from which refracted rays read.
 pub(crate) struct Behind {
-    /// The picture so far.
+    /// The picture drawn so far.
     pub(crate) color: wgpu::Texture,
-    /// Distance of its opaque part along the camera's axis times its coverage, and that coverage.
+    /// For the opaque part of the picture, the distance along the camera's axis times the coverage, and the coverage.
     pub(crate) distance: wgpu::Texture,
-    /// Normal and distance of the back faces of the body that is drawn next, and the depth buffer for drawing them.
+    /// The normal and the distance of the back faces of the glass body that will be drawn next. The other target is the
+    /// depth buffer for drawing them.
     pub(crate) far_side: wgpu::TextureView,
     pub(crate) far_depth: wgpu::TextureView,
 }
 
-/// The properties that determine the targets.
+/// The properties from which the render targets are created.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TargetLook {
     pub(crate) region: Region,
     pub(crate) model_region: Region,
     pub(crate) samples: u32,
     pub(crate) color_format: wgpu::TextureFormat,
-    /// Format in which model, floor and backdrop are composited.
+    /// Format of the picture to which the model, the floor and the backdrop are composited.
     pub(crate) picture_format: wgpu::TextureFormat,
     pub(crate) finished_format: wgpu::TextureFormat,
     pub(crate) output: SurfaceOutput,
     pub(crate) layered: bool,
-    /// Whether some surfaces are shown without the tone curve.
+    /// Whether some surfaces are displayed without applying the tone curve.
     pub(crate) has_unlit: bool,
     pub(crate) transmissive: bool,
     /// Whether some glass is drawn through a visibility buffer.
@@ -75,12 +78,12 @@ pub(crate) struct GlassTargets {
 }
 
 impl TargetLook {
-    /// Returns the region of the whole picture on which the model's surfaces are stored and shaded.
+    /// Returns the region of the picture that the render targets of the model's surfaces cover (the canvas).
     pub(crate) const fn canvas(&self) -> Region {
         if self.direct { self.region } else { self.model_region }
     }
 
-    /// Returns the first pixel of the model's region on that canvas.
+    /// Returns the position of the first pixel of the model's region on the canvas.
     pub(crate) const fn origin(&self) -> [u32; 2] {
         let (canvas, model) = (self.canvas(), self.model_region);
         [model.x - canvas.x, model.y - canvas.y]

@@ -1,4 +1,4 @@
-//! A camera's view: the targets of its picture, and the passes bound to them.
+//! The view of a camera: the render targets of its picture, and the passes that use them.
 
 use glam::Mat4;
 
@@ -13,7 +13,7 @@ use crate::renderer::Layouts;
 use crate::targets::{TargetLook, Targets};
 use crate::upload::geometry::Batch;
 
-/// The picture of the model from one camera.
+/// The picture of the model as seen by one camera, with the passes that draw it.
 pub(crate) struct View {
     pub(crate) look: TargetLook,
     pub(crate) targets: Targets,
@@ -22,16 +22,16 @@ pub(crate) struct View {
     pub(crate) behind: Option<Behind>,
     /// Passes for glass that is drawn through a visibility buffer.
     pub(crate) glass: Option<Glass>,
-    /// Transform of the current frame's camera.
+    /// Transform from world space to clip space for the camera of the current frame.
     pub(crate) clip_from_world: Mat4,
-    /// Group 0, and a second one for passes that write the shadow maps.
+    /// Bind group 0, and another bind group 0 for passes that draw the shadow maps.
     pub(crate) frame_group: wgpu::BindGroup,
     pub(crate) frame_group_without_maps: wgpu::BindGroup,
     frame_buffer: wgpu::Buffer,
 }
 
 impl View {
-    /// `frame_groups` creates group 0 from a buffer, with and without shadow maps.
+    /// Creates the view. `frame_groups` creates bind group 0 from a uniform buffer, with and without the shadow maps.
     pub(crate) fn new(
         gpu: &Gpu,
         layouts: &Layouts,
@@ -83,7 +83,7 @@ impl View {
         })
     }
 
-    /// Updates the values of the next frame.
+    /// Updates the values for the next frame.
     pub(crate) fn update(&mut self, gpu: &Gpu, frame: &gpu_types::Frame) {
         self.clip_from_world = Mat4::from_cols_array_2d(&frame.clip_from_world);
         gpu.write(&self.frame_buffer, 0, bytemuck::bytes_of(frame));

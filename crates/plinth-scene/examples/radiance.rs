@@ -1,11 +1,11 @@
-//! Compares a gain map with the panorama that it was made from: `radiance FILE.hdr SDR.webp GAINMAP.webp
-//! METADATA.json`. Prints the mean relative error per channel, weighted by solid angle, and the relative error of the
-//! total light of each channel.
+//! Compares a gain map with the panorama from which it was made: `radiance FILE.hdr SDR.webp GAINMAP.webp
+//! METADATA.json`. Prints the relative error per channel, averaged over the sphere, and the relative error of the total
+//! light of each channel.
 #![expect(clippy::print_stdout, reason = "a tool for developers")]
 
 use plinth_scene::EnvironmentMap;
 
-/// Radiance below this looks black, so relative errors are computed against at least this value.
+/// Lower limit of the radiance by which errors are divided. Radiance below this value looks black.
 const LEAST: f64 = 0.01;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Relative solid angle of the texels in a row.
+/// Returns the relative solid angle of a texel.
 fn weight(map: &EnvironmentMap, texel: usize) -> f64 {
     let row = texel / map.width as usize;
     ((row as f64 + 0.5) / f64::from(map.height) * std::f64::consts::PI).sin()
@@ -42,7 +42,7 @@ fn mean_error(source: &EnvironmentMap, decoded: &EnvironmentMap) -> f64 {
     sum / weights
 }
 
-/// Total light from all directions, per channel.
+/// Returns the total light from all directions for each channel.
 fn light(map: &EnvironmentMap) -> [f64; 3] {
     let mut out = [0.0; 3];
     for (i, texel) in map.pixels.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The environment and the images that settings refer to by id.
+//! The environment and the images that render settings refer to.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ static NO_IMAGES: BTreeMap<String, Vec<u8>> = BTreeMap::new();
 pub struct SceneAssets<'a> {
     /// The environment map, or `None` for the built-in studio.
     pub environment: Option<EnvironmentMap>,
-    /// Image files (PNG, JPEG, WebP) by asset id.
+    /// Image files (PNG, JPEG or WebP) by asset ID.
     pub images: &'a BTreeMap<String, Vec<u8>>,
 }
 
@@ -25,8 +25,8 @@ impl From<Option<EnvironmentMap>> for SceneAssets<'_> {
 }
 
 impl SceneAssets<'_> {
-    /// Decodes an image and scales it down so that no side is longer than `max_side`.
-    /// Errors: the asset is missing or cannot be decoded.
+    /// Decodes an image, and scales it down so that no side is longer than `max_side` pixels.
+    /// Errors: if the asset is missing or cannot be decoded.
     pub(crate) fn image(&self, id: &str, max_side: u32) -> Result<Image, SceneError> {
         let bytes = self.images.get(id).ok_or_else(|| SceneError::NoSuchAsset { id: id.to_owned() })?;
         read_picture(bytes, &Limits::default(), max_side)

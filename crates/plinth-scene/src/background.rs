@@ -14,16 +14,16 @@ use crate::environment::linear_from_srgb;
 use crate::error::SceneError;
 use crate::scene::Background;
 
-/// Aspect ratio of the box that a background image is scaled to cover.
+/// Aspect ratio of a box with the same height as the frame. A background image is scaled until it covers this box.
 const BOX_ASPECT: f64 = 16.0 / 9.0;
-/// Largest amplitude of the dither noise in a gradient, in 8-bit steps. One step is not enough, because video encoders
-/// quantise more coarsely and smooth away about half of it.
+/// Largest amplitude of the dither noise in a gradient, in 8-bit steps. Video encoders quantise more coarsely than 8
+/// bits and remove about half of the noise, so one step is not enough.
 const NOISE: f32 = 2.0;
-/// Background images are scaled down to this longest side.
+/// Maximum length of the longer side of a background image in pixels. Larger images are scaled down.
 const MAX_SIDE: u32 = 8192;
 
-/// Builds the background of a render. A video with alpha does not show it, but its poster does.
-/// Errors: the background image is missing or cannot be read.
+/// Builds the background of a render. If the video has alpha, only its poster shows the background.
+/// Errors: if the background image is missing or cannot be read.
 pub(crate) fn background(settings: &RenderSettings, assets: &SceneAssets<'_>) -> Result<Background, SceneError> {
     let look = settings.background();
     let (width, height) = settings.video().quality.size(settings.video().aspect);
@@ -47,8 +47,8 @@ fn opaque(width: u32, height: u32, pixels: Vec<u8>) -> Image {
     Image { width, height, pixels, source_width: width, source_height: height }
 }
 
-/// Scales an image to cover a 16:9 box as high as the frame and crops it to the frame. `align` chooses which part of
-/// the width is kept; an image that is taller than the box is cropped to its middle.
+/// Scales an image so that it covers a 16:9 box with the height of the frame, and crops it to the frame. `align`
+/// chooses which part of the width is kept. If the image is taller than the box, its middle is kept.
 fn cover_and_crop(image: &Image, align: Alignment, width: u32, height: u32) -> Result<Image, String> {
     let (from_width, from_height) = (f64::from(image.width), f64::from(image.height));
     let (to_width, to_height) = (f64::from(width), f64::from(height));
@@ -68,8 +68,8 @@ fn cover_and_crop(image: &Image, align: Alignment, width: u32, height: u32) -> R
     Ok(opaque(width, height, pixels))
 }
 
-/// Composites an image with transparent texels over white. The background colour of the settings is not used together
-/// with an image.
+/// Composites an image with transparent texels over white. The background colour of the settings is only used without
+/// an image.
 fn composite_over_white(picture: &mut Image) {
     for pixel in picture.pixels.as_chunks_mut::<4>().0 {
         let alpha = u32::from(pixel[3]);
@@ -78,8 +78,8 @@ fn composite_over_white(picture: &mut Image) {
     }
 }
 
-/// Draws a linear gradient. Unlike in CSS, the stops lie on pixel centres, so that the outermost pixels have exactly
-/// the end colours.
+/// Draws a linear gradient. The first and the last stop are at pixel centres, so the outermost pixels have exactly
+/// their colours. In CSS, they are at the edges of the box.
 fn draw_gradient(gradient: &Gradient, width: u32, height: u32) -> Image {
     let (sine, cosine) = gradient.angle_deg.to_radians().sin_cos();
     let along = DVec2::new(sine, -cosine);
@@ -108,8 +108,8 @@ fn between(stops: &[Vec3], share: f32) -> Vec3 {
     stops[below].lerp(stops[below + 1], place - below as f32)
 }
 
-/// Rounds a colour to bytes after adding triangular noise, so that there are no visible bands. The noise fades out near
-/// the colours of the stops, which stay exact.
+/// Converts a colour to bytes after adding noise with a triangular distribution, so that the gradient has no visible
+/// bands. There is no noise near the colours of the stops, so that they stay exact.
 fn dithered(color: Vec3, x: u32, y: u32, stops: &[[u8; 3]]) -> [u8; 3] {
     let steps = color * 255.0;
     let away = |stop: &[u8; 3]| (steps - Vec3::from(stop.map(f32::from))).abs().max_element();
@@ -121,15 +121,15 @@ fn dithered(color: Vec3, x: u32, y: u32, stops: &[[u8; 3]]) -> [u8; 3] {
     })
 }
 
-/// Uniform noise in 0..1 whose neighbouring values differ: interleaved gradient noise (Jimenez 2014, "Next Generation
-/// Post Processing in Call of Duty: Advanced Warfare").
+/// Returns noise in 0..1 with a uniform distribution. Neighbouring pixels get different values: this is interleaved
+/// gradient noise (Jimenez 2014, "Next Generation Post Processing in Call of Duty: Advanced Warfare").
 fn noise(x: u32, y: u32) -> f32 {
     let inner = (0.067_110_56 * f64::from(x) + 0.005_837_15 * f64::from(y)).fract();
     (52.982_918_9 * inner).fract() as f32
 }
 
-/// Oklab from sRGB bytes (Björn Ottosson 2020, "A perceptual color space for image processing"). Straight lines in
-/// Oklab keep their colourfulness.
+/// Converts sRGB bytes to Oklab (Björn Ottosson 2020, "A perceptual color space for image processing"). Colours that
+/// are interpolated in Oklab stay colourful.
 fn oklab(color: [u8; 3]) -> Vec3 {
     let [r, g, b] = color.map(|c| linear_from_srgb(f32::from(c) / 255.0));
     let l = (0.412_221_46 * r + 0.536_332_55 * g + 0.051_445_995 * b).cbrt();
@@ -142,7 +142,7 @@ fn oklab(color: [u8; 3]) -> Vec3 {
     )
 }
 
-/// sRGB-encoded colour, 0..=1, from Oklab.
+/// Converts an Oklab colour to sRGB-encoded components in 0..=1.
 fn srgb(lab: Vec3) -> Vec3 {
     let l = (lab.x + 0.396_337_78 * lab.y + 0.215_803_76 * lab.z).powi(3);
     let m = (lab.x - 0.105_561_346 * lab.y - 0.063_854_17 * lab.z).powi(3);
@@ -198,12 +198,13 @@ mod tests {
     fn blue_to_yellow_does_not_darken_in_the_middle() {
         let image = draw_gradient(&gradient(&[[0, 0, 255], [255, 255, 0]], 90.0), 201, 2);
         let lightness: Vec<f32> = (0..201).map(|x| oklab(at(&image, x, 0)).x).collect();
-        assert!(lightness.windows(2).all(|w| w[1] > w[0] - 0.01), "lightness rises monotonically");
+        assert!(lightness.windows(2).all(|w| w[1] > w[0] - 0.01), "lightness does not rise monotonically");
     }
 
     #[test]
     fn a_shallow_gradient_has_no_bands() {
-        // Four 8-bit steps over 400 columns: without noise each would be a flat band of 100 columns.
+        // The gradient has four 8-bit steps over 400 columns. Without noise, each step would be a flat band of 100
+        // columns.
         let image = draw_gradient(&gradient(&[[100, 100, 100], [104, 104, 104]], 90.0), 400, 64);
         let mean = |x: u32| (0..64).map(|y| f64::from(at(&image, x, y)[1])).sum::<f64>() / 64.0;
         let wide = |x: u32| (x..x + 8).map(mean).sum::<f64>() / 8.0;
@@ -213,7 +214,7 @@ mod tests {
         }
     }
 
-    /// An image whose left third is red, middle third green and right third blue.
+    /// Returns an image whose left third is red, whose middle third is green and whose right third is blue.
     fn thirds(width: u32, height: u32) -> Image {
         let pixel = |i: u32| match i % width * 3 / width {
             0 => [255, 0, 0, 255],
@@ -225,7 +226,7 @@ mod tests {
 
     #[test]
     fn alignment_chooses_which_part_of_a_wide_image_is_kept() {
-        // A square frame shows nine sixteenths of the box's width.
+        // A square frame shows nine sixteenths of the width of the 16:9 box.
         for (align, left, right) in [(Alignment::Left, 0, 1), (Alignment::Center, 0, 2), (Alignment::Right, 1, 2)] {
             let image = cover_and_crop(&thirds(480, 270), align, 90, 90).unwrap();
             let strongest = |x| (0..3).max_by_key(|c| at(&image, x, 45)[*c]).unwrap();
@@ -238,7 +239,7 @@ mod tests {
         let mut wide = thirds(900, 90);
         wide.pixels[..900 * 4].fill(255);
         let image = cover_and_crop(&wide, Alignment::Left, 160, 90).unwrap();
-        assert_eq!(at(&image, 80, 0), [255; 3], "the first row is visible");
+        assert_eq!(at(&image, 80, 0), [255; 3], "the first row is not visible");
         assert_eq!(at(&image, 159, 45), [255, 0, 0], "160 of 900 columns");
     }
 

@@ -1,17 +1,17 @@
-//! Fills transparent texels with the colour of their neighbours. Without this, texture filtering mixes in whatever
-//! colour the file stores under zero alpha, which shows as a fringe.
+//! Gives transparent texels the colour of their neighbours. Otherwise texture filtering would mix in the colour that
+//! the file stores under zero alpha, and the mixed colour would be visible as a fringe.
 
 use plinth_model::Image;
 
-/// One level of an image pyramid: sums of colours and their weights.
+/// One level of an image pyramid. Each entry is a sum of weighted colours and a sum of weights.
 struct Level {
     width: usize,
     height: usize,
     texels: Vec<[f32; 4]>,
 }
 
-/// Fills transparent texels with the colour of the nearest visible ones (pull-push: Gortler et al. 1996, "The
-/// Lumigraph", section 3.3).
+/// Gives each transparent texel the colour of the nearest visible texels (pull-push algorithm: Gortler et al. 1996,
+/// "The Lumigraph", section 3.3).
 pub(crate) fn filled(mut image: Image) -> Image {
     let clear = |texel: &[u8; 4]| texel[3] == 0;
     let texels = image.pixels.as_chunks::<4>().0;

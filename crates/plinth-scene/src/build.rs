@@ -20,8 +20,8 @@ use crate::shots::shots;
 use crate::surroundings::{gain, surroundings};
 use crate::{clip, lights, material};
 
-/// Builds the scene of one video or still.
-/// Errors: the model has nothing to draw, or an image is missing or cannot be read.
+/// Builds the scene of a video or a still.
+/// Errors: if the model has nothing to draw, or an image is missing or cannot be read.
 pub fn build_scene<'a>(
     model: Arc<Model>,
     settings: &RenderSettings,
@@ -33,7 +33,7 @@ pub fn build_scene<'a>(
     placed.into_scene(settings, assets, shots)
 }
 
-/// A model placed in world space, with the clip times that the frames show.
+/// A model placed in world space, and the clip time of each frame.
 pub(crate) struct PlacedModel {
     model: Arc<Model>,
     hidden_nodes: Vec<bool>,
@@ -44,8 +44,8 @@ pub(crate) struct PlacedModel {
 }
 
 impl PlacedModel {
-    /// Places a model as the settings ask. `times` returns the time of the chosen clip in each frame.
-    /// Errors: the model has nothing to draw.
+    /// Places a model according to the settings. `times` returns the time of the chosen clip in each frame.
+    /// Errors: if the model has nothing to draw.
     pub(crate) fn new(
         model: Arc<Model>,
         settings: &RenderSettings,
@@ -64,7 +64,7 @@ impl PlacedModel {
         if none_is_seen {
             warnings.push("hiddenMeshNames: every mesh is hidden, so the picture is the background".to_owned());
         }
-        // If every mesh is hidden, cameras and surroundings are placed as if none were.
+        // If every mesh is hidden, the cameras and the surroundings are placed as if no mesh were hidden.
         let nothing_hidden = vec![false; hidden_nodes.len()];
         let placed = if none_is_seen { &nothing_hidden } else { &hidden_nodes };
         let placement = Placement::new(&model, placed, settings.model(), playing, &seen)?;
@@ -72,7 +72,7 @@ impl PlacedModel {
     }
 
     /// Builds the scene around the placed model.
-    /// Errors: an image is missing or cannot be read.
+    /// Errors: if an image is missing or cannot be read.
     pub(crate) fn into_scene(
         self,
         settings: &RenderSettings,
@@ -82,11 +82,11 @@ impl PlacedModel {
         let Self { model, hidden_nodes, mut warnings, clip, placement, .. } = self;
         let target = Target { placement: &placement, hidden: &hidden_nodes, shots: &shots, clip };
         let model = with_decals(model, settings, &target, &assets, &mut warnings)?;
-        // Recomputed, because decals add nodes below those that they lie on.
+        // The list is computed again, because each decal adds a node below the node on which it lies.
         let hidden_nodes = hidden(&model, settings.model(), &mut Vec::new());
         let bounds = placement.bounds();
         let light = settings.light();
-        // A model that is raised leaves the floor where it is; one that is lowered takes the floor along.
+        // If the model is raised, the floor stays in place. If the model is lowered, the floor is lowered, too.
         let floor_height = bounds.0.y.min(placement.centered_bounds.0.y);
         let environment = assets.environment.take().unwrap_or_else(studio);
         let opaque_background = background(settings, &assets)?;
@@ -97,7 +97,7 @@ impl PlacedModel {
             exact_world_from_model: placement.world_from_model,
             world_from_model_scale: placement.scale,
             clip,
-            // Frames of a dataset show only the model.
+            // The frames of a dataset do not show surroundings, only the model.
             surroundings: (settings.video().output == Output::Video)
                 .then(|| surroundings(look, &environment, middle, floor_height))
                 .flatten(),
@@ -132,7 +132,7 @@ impl PlacedModel {
     }
 }
 
-/// Returns the model with the settings' decals added.
+/// Returns the model with the decals of the settings.
 fn with_decals(
     model: Arc<Model>,
     settings: &RenderSettings,
@@ -157,8 +157,8 @@ fn hidden(model: &Model, pose: &ModelPose, warnings: &mut Vec<String>) -> Vec<bo
     model.nodes.iter().map(|n| pose.hidden_mesh_names.contains(&n.name)).collect()
 }
 
-/// Index of the clip that plays. If the model has no such clip, the model stays in its rest pose and a warning is
-/// added.
+/// Returns the index of the clip that is played. If the model does not have the requested clip, returns `None` and adds
+/// a warning; the model then stays in its rest pose.
 fn chosen_clip(model: &Model, pose: &ModelPose, warnings: &mut Vec<String>) -> Option<usize> {
     let clip = match pose.clip.as_ref()? {
         ClipChoice::First => (!model.animations.is_empty()).then_some(0),
@@ -183,7 +183,7 @@ fn missing_clip(model: &Model, wanted: Option<&ClipChoice>) -> String {
     }
 }
 
-/// The clip time of each frame.
+/// Returns the clip time of each frame.
 fn clip_times(settings: &RenderSettings, clip: Option<&Animation>) -> Vec<Option<f32>> {
     (0..frame_count(settings.video().length_secs))
         .map(|index| {

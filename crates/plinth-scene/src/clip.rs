@@ -1,15 +1,15 @@
-//! Samples animation clips (glTF 2.0, Appendix C).
+//! Samples animation clips (glTF 2.0, appendix C).
 
 use glam::{Quat, Vec3, Vec4};
 use plinth_model::{Animation, Channel, Interpolation, Model, Property, Transform, Trs};
 
-/// Local transforms and morph weights of all nodes at one time.
+/// The local transforms and the morph weights of all nodes at one time.
 pub(crate) struct Sampled {
     pub(crate) locals: Vec<Transform>,
     pub(crate) weights: Vec<Vec<f32>>,
 }
 
-/// Samples a clip at a time, or returns the rest pose.
+/// Samples a clip at a time. Without a clip, returns the rest pose.
 pub(crate) fn sample(model: &Model, clip: Option<(&Animation, f32)>) -> Sampled {
     let mut out = Sampled {
         locals: model.nodes.iter().map(|n| n.local).collect(),
@@ -23,7 +23,7 @@ pub(crate) fn sample(model: &Model, clip: Option<(&Animation, f32)>) -> Sampled 
     out
 }
 
-/// Time within a looping clip; a negative speed plays it backwards from its end.
+/// Returns the time within a clip that repeats. A negative speed plays the clip backwards from its end.
 pub(crate) fn looped(time_secs: f64, speed: f64, duration: f32) -> f32 {
     let duration = f64::from(duration);
     if duration <= 0.0 || !duration.is_finite() {
@@ -39,7 +39,7 @@ fn apply(channel: &Channel, time: f32, out: &mut Sampled) {
         out.weights[channel.node] = (0..width).map(|i| value_at(channel, time, width, i)).collect();
         return;
     }
-    // glTF does not allow animating a node that has a matrix.
+    // A node with a matrix cannot be animated according to glTF, so the channel is ignored.
     let Transform::Trs(trs) = &mut out.locals[channel.node] else { return };
     let v = |i| value_at(channel, time, width(channel), i);
     match channel.property {
@@ -50,13 +50,14 @@ fn apply(channel: &Channel, time: f32, out: &mut Sampled) {
     }
 }
 
-/// Number of values per key, without tangents.
+/// Returns the number of values per key, not counting tangents.
 fn width(channel: &Channel) -> usize {
     let parts = if channel.interpolation == Interpolation::CubicSpline { 3 } else { 1 };
     channel.values.len() / channel.times.len().max(1) / parts
 }
 
-/// The two keys around a time, the position between them (0..=1) and the seconds between them.
+/// Returns the indices of the two keys around a time, the position between them (0..=1), and the number of seconds
+/// between them.
 fn span(times: &[f32], time: f32) -> (usize, usize, f32, f32) {
     let after = times.partition_point(|t| *t <= time);
     if after == 0 {
@@ -130,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_cubic_spline_uses_its_tangents() {
-        // In-tangent, value, out-tangent per key; slope 1 at the start, 0 at the end.
+        // Each key has an in-tangent, a value and an out-tangent. The slope is 1 at the start and 0 at the end.
         let spline = channel(
             Interpolation::CubicSpline,
             vec![0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0],

@@ -1,14 +1,14 @@
-//! Clips a triangle by a box (Sutherland and Hodgman 1974, "Reentrant Polygon Clipping").
+//! Clips a triangle to a box (Sutherland and Hodgman 1974, "Reentrant Polygon Clipping").
 
 use glam::Vec3;
 
-/// The part of a triangle inside a box centred at the origin, as barycentric coordinates of its corners; empty if they
-/// do not intersect.
+/// Returns the part of a triangle that is inside a box centred at the origin. The result is a polygon, whose corners
+/// are barycentric coordinates of the triangle. It is empty if triangle and box do not intersect.
 pub(crate) fn inside_box(corners: [Vec3; 3], half: Vec3) -> Vec<[f32; 3]> {
     let mut polygon = vec![[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     for axis in 0..3 {
         for sign in [1.0, -1.0] {
-            // Zero or positive inside the box.
+            // The value is zero or positive inside the box.
             let corner_depth = corners.map(|p| half[axis] - sign * p[axis]);
             let depth = |w: &[f32; 3]| -> f32 { w.iter().zip(corner_depth).map(|(w, d)| w * d).sum() };
             polygon = cut(&polygon, depth);

@@ -1,4 +1,4 @@
-//! Builds the scene of a dataset: many cameras around one model that does not move.
+//! Builds the scene of a dataset: many cameras around a model that does not move.
 
 use std::sync::Arc;
 
@@ -18,59 +18,62 @@ use crate::scene::{Background, Scene};
 use crate::shot::{Camera, Shot};
 use crate::shots::MARGIN;
 
-/// Angle of view in radians: a 50 mm lens on a 36 mm wide sensor, as in the NeRF-synthetic scenes.
+/// Field of view in radians: that of a 50 mm lens on a 36 mm wide sensor, as in the NeRF-synthetic scenes.
 const ANGLE: f64 = 0.691_111_207_008_361_8;
-/// Distance in world units by which the depth range extends beyond the model, so that rounding never clips it.
+/// Distance in world units by which the depth range extends beyond the model. Without it, rounding errors could clip
+/// the model.
 const DEPTH_ROOM: f64 = 1e-4;
-/// Smallest near distance, as a fraction of the far distance.
+/// Minimum near distance, as a fraction of the far distance.
 const LEAST_NEAR: f64 = 1e-3;
 
-/// Converts the scene's world (+Y up) to the dataset's world (+Z up): (x, y, z) becomes (x, −z, y).
+/// Converts the scene's world space (+Y up) to the dataset's world space (+Z up): (x, y, z) becomes (x, −z, y).
 const Z_UP_FROM_WORLD: DMat4 =
     DMat4::from_cols(DVec4::X, DVec4::new(0.0, 0.0, 1.0, 0.0), DVec4::new(0.0, -1.0, 0.0, 0.0), DVec4::W);
 
-/// The views of a dataset.
+/// The camera positions of a dataset.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DatasetViews {
-    /// Views spread evenly around the model, each showing all of it.
+    /// Cameras that are spread evenly around the model. Each camera shows the whole model.
     Spread {
         /// Number of views.
         count: u32,
-        /// Width and height in pixels.
+        /// Width and height of a view in pixels.
         side: u32,
-        /// The part of the sphere on which the cameras stand.
+        /// The part of the sphere on which the cameras are.
         coverage: Coverage,
     },
-    /// Views with camera poses given by the caller.
+    /// Cameras whose poses are given by the caller.
     Given {
-        /// Intrinsics shared by all views.
+        /// Intrinsics that all views share.
         intrinsics: Intrinsics,
-        /// Camera-to-world transforms, rigid, in the dataset's world; a camera looks along its −Z and +Y is up.
+        /// Camera-to-world transforms, which must be rigid. World space is that of the dataset. A camera looks along
+        /// its −Z axis, and its +Y axis points up.
         world_from_camera: Vec<DMat4>,
     },
 }
 
-/// The cameras of a dataset and the values that hold for all views. Coordinates are those of the dataset's world: +Z
-/// up, right-handed, in normalised units.
+/// The cameras of a dataset, and values that apply to all views. The dataset's world space is right-handed with +Z up,
+/// in normalised units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ViewSet {
-    /// Intrinsics shared by all views.
+    /// Intrinsics that all views share.
     pub intrinsics: Intrinsics,
-    /// Camera-to-world transform of each view: the camera looks along its −Z, +Y is up.
+    /// Camera-to-world transform of each view. The camera looks along its −Z axis, and its +Y axis points up.
     pub world_from_camera: Vec<DMat4>,
-    /// Lower limit of the depth (distance along the camera's axis) of every surface in every view.
+    /// A depth that is smaller than the depth of every surface in every view. Depth is the distance along the axis of
+    /// the camera.
     pub depth_near: f64,
-    /// Upper limit of the depth of every surface in every view.
+    /// A depth that is larger than the depth of every surface in every view.
     pub depth_far: f64,
-    /// Transform from the model file's coordinates to the dataset's world.
+    /// Transform from the model file's coordinates to the dataset's world space.
     pub world_from_model: DMat4,
-    /// Bounding box of the model: (min, max).
+    /// Bounding box of the model in the dataset's world space: its minimum and maximum corners.
     pub bounds: (DVec3, DVec3),
 }
 
-/// Builds the scene of a dataset, with one shot per view. An animated model is shown in the first pose of its clip.
-/// There is no floor, and the background is transparent.
-/// Errors: the model has nothing to draw, or no camera faces the model.
+/// Builds the scene of a dataset with one shot per view. An animated model has the pose at the start of its clip. There
+/// is no floor, and the background is transparent.
+/// Errors: if the model has nothing to draw, or no camera faces the model.
 pub fn build_dataset<'a>(
     model: Arc<Model>,
     settings: &RenderSettings,
@@ -126,21 +129,22 @@ pub fn build_dataset<'a>(
     Ok((scene, ViewSet { intrinsics, world_from_camera, depth_near, depth_far, world_from_model, bounds }))
 }
 
-/// The smallest distance from which every view shows the whole model.
+/// Returns the smallest camera distance at which every view shows the whole model.
 fn framing_distance(placement: &Placement, toward: &[DVec3]) -> f64 {
     let tan = (ANGLE as f32 * 0.5).tan() * (1.0 - MARGIN);
     let needed = toward.iter().map(|d| distance(|v| placement.reach_in_world(v), d.as_vec3(), (tan, tan)));
     f64::from(needed.fold(0.1, f32::max) * placement.room())
 }
 
-/// Camera-to-world transform (+Y up) of a camera on a sphere around the origin that looks at the origin.
+/// Returns the camera-to-world transform (+Y up) of a camera that looks at the origin. The camera is in the direction
+/// `toward`, at the distance `radius`.
 fn looking_at_origin(toward: DVec3, radius: f64) -> DMat4 {
     let right = DVec3::Y.cross(toward).normalize_or(DVec3::X);
     let up = toward.cross(right);
     DMat4::from_cols(right.extend(0.0), up.extend(0.0), toward.extend(0.0), (toward * radius).extend(1.0))
 }
 
-/// Smallest and largest distance of the model along a camera's axis.
+/// Returns the smallest and the largest distance of the model along the axis of a camera.
 fn depth_range(placement: &Placement, pose: &DMat4) -> (f64, f64) {
     let world_from_camera = Z_UP_FROM_WORLD.transpose() * *pose;
     let back = world_from_camera.z_axis.truncate();
@@ -151,7 +155,8 @@ fn depth_range(placement: &Placement, pose: &DMat4) -> (f64, f64) {
     (away - reach(back) - DEPTH_ROOM, away + reach(-back) + DEPTH_ROOM)
 }
 
-/// Raises the near distance to `LEAST_NEAR` of the far distance, which matters for cameras inside the model.
+/// Returns the near distance, but at least the fraction `LEAST_NEAR` of the far distance. The limit matters for cameras
+/// inside the model.
 fn nearest_drawn(near: f64, far: f64) -> f64 {
     near.max(far * LEAST_NEAR)
 }
@@ -160,7 +165,7 @@ fn camera(intrinsics: &Intrinsics, pose: &DMat4, (near, far): (f64, f64)) -> Cam
     let Intrinsics { width, height, fl_x, fl_y, cx, cy } = *intrinsics;
     let (width, height) = (f64::from(width), f64::from(height));
     let world_from_camera = Z_UP_FROM_WORLD.transpose() * *pose;
-    // A camera that looks away from the model draws nothing, so any valid range will do.
+    // A camera that faces away from the model draws nothing, so any valid range is correct.
     let (near, far) = if far > 0.0 { (nearest_drawn(near, far), far) } else { (0.5, 1.0) };
     Camera {
         view_from_world: world_from_camera.inverse().as_mat4(),

@@ -1,9 +1,9 @@
-//! Decals: images projected onto the model. Each becomes new geometry just above the surface, which moves with that
-//! surface.
+//! Decals are images that are projected onto the model. Each decal becomes new geometry just above a surface of the
+//! model, and moves with this surface.
 //!
-//! The projection is that of three.js' `DecalGeometry`: triangles are clipped by a box in the decal's space, whose x
-//! and y become texture coordinates. The new geometry keeps the material, normals, skin and morph targets of the
-//! surface below.
+//! The projection is the same as in three.js' `DecalGeometry`: triangles are clipped to a box in the decal's space, and
+//! their x and y become texture coordinates. The new geometry keeps the material, the normals, the skin and the morph
+//! targets of the surface on which it lies.
 
 use std::collections::BTreeMap;
 
@@ -24,48 +24,51 @@ use crate::shot::{PosedPrimitive, Shot};
 use crate::texture_maps::keep_first_set;
 use crate::{bleed, clip_polygon};
 
-/// Distance of a decal from its surface, in pixels: more than simplification may displace the surface.
+/// Distance between a decal and its surface, in pixels. It exceeds the distance by which simplification may displace
+/// the surface.
 const LIFT_PIXELS: f32 = SURFACE_ERROR_PIXELS + 0.2;
-/// Smallest distance from the surface in world units.
+/// Minimum distance between a decal and its surface in world units.
 const MIN_LIFT: f32 = 5e-4;
-/// Largest distance from the surface in world units.
+/// Maximum distance between a decal and its surface in world units.
 const MAX_LIFT: f32 = 0.02;
-/// Each further decal lies higher by this fraction of the distance, so that overlapping decals do not flicker.
+/// Each decal lies higher than the previous one by this fraction of the distance. Otherwise overlapping decals would
+/// flicker.
 const STEP: f32 = 0.1;
 
-/// What decals are projected onto: the placed model and the shots that show it.
+/// The placed model onto which decals are projected, and the shots that show it.
 pub(crate) struct Target<'a> {
     pub(crate) placement: &'a Placement,
     pub(crate) hidden: &'a [bool],
     pub(crate) shots: &'a [Shot],
-    /// Index of the clip that plays.
+    /// Index of the clip that is played.
     pub(crate) clip: Option<usize>,
 }
 
 impl Target<'_> {
-    /// Distance of decals from the surface in world units.
+    /// Returns the distance between a decal and its surface in world units.
     fn lift(&self, height: u32) -> f32 {
         (smallest_pixel(self.placement.bounds(), self.shots, height) * LIFT_PIXELS).clamp(MIN_LIFT, MAX_LIFT)
     }
 }
 
-/// A decal whose projection is computed and whose texture is loaded.
+/// A decal with its projection and its texture.
 struct Stamp<'a> {
     decal: &'a Decal,
-    /// Decal space has x to the right of the image, y up and z away from the surface.
+    /// Transform from world space to decal space, in which x points to the right of the image, y up, and z away from
+    /// the surface.
     decal_from_world: DMat4,
-    /// Half width, height and depth.
+    /// Half the width, height and depth of the decal's box.
     half: Vec3,
-    /// Direction of the surface's normal in decal space; zero if the settings do not give one.
+    /// Direction of the surface's normal in decal space. It is zero if the settings contain no normal.
     normal: Vec3,
-    /// Distance from the surface in world units.
+    /// Distance between the decal and its surface in world units.
     lift: f32,
     texture: usize,
     opaque: bool,
 }
 
 /// Adds the nodes, meshes, materials and textures of all decals to the model.
-/// Errors: an image is missing or cannot be read.
+/// Errors: if an image is missing or cannot be read.
 pub(crate) fn add_decals(
     model: &mut Model,
     settings: &RenderSettings,
@@ -90,7 +93,8 @@ pub(crate) fn add_decals(
         (stamp.texture, stamp.lift) = (*texture, lift * (1.0 + STEP * i as f32));
         let mut patches = patches(model, &posed, &stamp, true);
         if patches.is_empty() {
-            // Try again with back faces, for surfaces with the wrong winding order.
+            // No front face was found. Some models have a wrong winding order, so the decal is projected onto back
+            // faces, too.
             patches = self::patches(model, &posed, &stamp, false);
         }
         if patches.is_empty() {
@@ -111,8 +115,8 @@ fn add_texture(model: &mut Model, image: Image) -> usize {
 }
 
 fn stamp<'a>(decal: &'a Decal, placement: &Placement, scale: DVec3, image: &Image) -> Stamp<'a> {
-    // A decal with a placement scale is projected onto the model at that scale and then stretched with the model to the
-    // final one.
+    // If a decal has a placement scale, it is projected onto the model at that scale. Afterwards it is stretched with
+    // the model to the model's final scale.
     let scale = decal.placement_scale.map_or(scale, DVec3::from);
     let upright_from_world = placement.upright_from_model(scale) * placement.world_from_model.inverse();
     let [x, y, z] = decal.euler;
@@ -132,7 +136,7 @@ fn stamp<'a>(decal: &'a Decal, placement: &Placement, scale: DVec3, image: &Imag
     }
 }
 
-/// The geometry of the decal on each posed primitive that its box intersects.
+/// Returns the geometry of a decal on each posed primitive that intersects the decal's box.
 fn patches(model: &Model, posed: &[PosedPrimitive], stamp: &Stamp<'_>, facing_only: bool) -> Vec<(usize, Primitive)> {
     use rayon::prelude::*;
     posed
@@ -150,16 +154,16 @@ fn patches(model: &Model, posed: &[PosedPrimitive], stamp: &Stamp<'_>, facing_on
         .collect()
 }
 
-/// The geometry of a decal on one primitive, under construction.
+/// The geometry of a decal on one primitive, to which triangles are added.
 struct Patch<'a> {
     under: &'a Primitive,
     posed: &'a PosedPrimitive,
     stamp: &'a Stamp<'a>,
-    /// Positions of the primitive's vertices in decal space.
+    /// Positions of all vertices of the primitive in decal space.
     places: Vec<Vec3>,
     /// Whether front faces are clockwise in decal space.
     mirrored: bool,
-    /// Index in the patch of each vertex that was copied unchanged.
+    /// For vertices that were copied unchanged, their indices in the new geometry.
     kept: BTreeMap<u32, u32>,
     out: Primitive,
 }
@@ -186,7 +190,7 @@ impl<'a> Patch<'a> {
         }
     }
 
-    /// Clips all triangles by the decal's box.
+    /// Clips all triangles of the primitive to the decal's box.
     fn cut(mut self, facing_only: bool) -> Primitive {
         let half = self.stamp.half;
         for triangle in self.under.indices.as_chunks::<3>().0 {
@@ -209,7 +213,7 @@ impl<'a> Patch<'a> {
         self.out
     }
 
-    /// Adds a vertex at a point inside a triangle and returns its index.
+    /// Adds a vertex at a point inside a triangle, and returns the index of the vertex.
     fn vertex(&mut self, triangle: &[u32; 3], weights: [f32; 3], corners: [Vec3; 3]) -> u32 {
         let whole = weights.iter().position(|w| *w >= 1.0).map(|k| triangle[k]);
         if let Some(known) = whole.and_then(|v| self.kept.get(&v)) {
@@ -245,7 +249,7 @@ impl<'a> Patch<'a> {
         id
     }
 
-    /// Units of the primitive per world unit, measured at a triangle.
+    /// Returns how many units of the primitive's space correspond to one world unit, measured at a triangle.
     fn object_from_world(&self, triangle: &[u32; 3]) -> f32 {
         let [a, b, c] = triangle.map(|v| v as usize);
         let around = |p: &dyn Fn(usize) -> Vec3| p(a).distance(p(b)) + p(b).distance(p(c)) + p(c).distance(p(a));
@@ -254,14 +258,14 @@ impl<'a> Patch<'a> {
     }
 }
 
-/// A point inside a triangle, as barycentric weights of its corners.
+/// A point inside a triangle, given by the barycentric weights of the triangle's corners.
 struct Mixed<'a> {
     triangle: &'a [u32; 3],
     weights: [f32; 3],
 }
 
 impl Mixed<'_> {
-    /// Interpolates a vertex attribute; `None` if the primitive does not have it.
+    /// Interpolates a vertex attribute at the point. Returns `None` if the primitive does not have the attribute.
     fn vec3_of<T>(&self, list: &[T], value: impl Fn(&T) -> Vec3) -> Option<Vec3> {
         let corner = |(v, weight): (&u32, f32)| list.get(*v as usize).map(|entry| value(entry) * weight);
         self.triangle.iter().zip(self.weights).map(corner).sum()
@@ -275,7 +279,7 @@ impl Mixed<'_> {
         self.vec3_of(list, |v| Vec2::from(*v).extend(0.0)).map(Vec3::truncate)
     }
 
-    /// The four strongest joint weights of all corners together.
+    /// Returns the joints and weights of the point: the four largest weights after interpolation.
     fn influences(&self, under: &Primitive) -> ([u16; 4], [f32; 4]) {
         let mut sums: BTreeMap<u16, f32> = BTreeMap::new();
         for (v, weight) in self.triangle.iter().zip(self.weights) {
@@ -296,7 +300,8 @@ impl Mixed<'_> {
     }
 }
 
-/// Adds a patch as a child of the node that carries the surface, so that it moves and is hidden with it.
+/// Adds the geometry of a decal as a child of the node to which the surface belongs, so that the decal moves with the
+/// surface and is hidden with it.
 fn add(model: &mut Model, under: &PosedPrimitive, mut primitive: Primitive, stamp: &Stamp<'_>) {
     let carrier = model.nodes[under.node].clone();
     let mut material = model.materials[primitive.material].clone();

@@ -1,13 +1,13 @@
-//! Easing functions: map the elapsed fraction of time to the covered fraction of a motion.
+//! Easing functions. They map the elapsed fraction of the time to the covered fraction of a motion.
 
 use plinth_spec::settings::KeyEasing;
 
-/// Smoothstep: 3u² − 2u³.
+/// Returns the smoothstep function 3u² − 2u³.
 pub(crate) fn smooth(u: f64) -> f64 {
     u * u * (3.0 - 2.0 * u)
 }
 
-/// Constant speed that falls to zero over the last `ratio` of the time.
+/// Moves with constant speed, which falls to zero during the last fraction `ratio` of the time.
 pub(crate) fn coast(u: f64, ratio: f64) -> f64 {
     let even = 1.0 - ratio;
     let speed = 1.0 / (even + 0.5 * ratio);
@@ -19,7 +19,8 @@ pub(crate) fn coast(u: f64, ratio: f64) -> f64 {
     }
 }
 
-/// Speed rises over the first `rise` of the time, stays constant, and falls over the last `fall`.
+/// Moves with a speed that rises during the first fraction `rise` of the time, then is constant, and falls during the
+/// last fraction `fall`.
 pub(crate) fn trapezoid(u: f64, rise: f64, fall: f64) -> f64 {
     let (mut rise, mut fall) = (rise.max(0.0), fall.max(0.0));
     let sum = rise + fall;
@@ -38,12 +39,12 @@ pub(crate) fn trapezoid(u: f64, rise: f64, fall: f64) -> f64 {
     }
 }
 
-/// Easing between two keyframes. `rests` says whether the camera dwells at the first and at the second of them.
+/// Eases a motion between two keyframes. `rests` contains for each of them whether the camera dwells there.
 pub(crate) fn key(u: f64, easing: Option<KeyEasing>, rests: (bool, bool)) -> f64 {
     match easing {
         None => match rests {
             (true, true) => smooth(u),
-            // At rest at one end and at constant speed at the other.
+            // The speed is zero at one keyframe, and constant at the other.
             (true, false) => u * u * (2.0 - u),
             (false, true) => 1.0 - (1.0 - u) * (1.0 - u) * (1.0 + u),
             (false, false) => u,
@@ -84,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_coast_ends_at_rest() {
+    fn the_speed_of_a_coast_ends_at_zero() {
         assert!(coast(1.0, 0.6) - coast(0.99, 0.6) < 0.001);
         assert!(coast(0.01, 0.6) - coast(0.0, 0.6) > 0.01);
     }

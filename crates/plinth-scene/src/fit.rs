@@ -1,4 +1,4 @@
-//! Measures how far the model extends while it moves, and fits the camera to that.
+//! Measures the space that a moving model occupies, and computes the camera distance at which all of it is visible.
 
 use glam::Vec3;
 use plinth_model::{Animation, Model};
@@ -6,19 +6,19 @@ use rayon::prelude::*;
 
 use crate::pose::{Draw, Placed, moving_nodes};
 
-/// Points per bounding box.
+/// Number of points per bounding box.
 const BLOCK: usize = 64;
-/// Limit of the moving points that are measured, over all times together.
+/// Maximum number of points of moving parts that are measured, summed over all times.
 const MAX_MOVING_POINTS: usize = 4_000_000;
-/// Evenly spaced times at which a clip is measured, besides its keys.
+/// Number of evenly spaced times at which a clip is measured, in addition to its keys.
 const EVEN_TIMES: usize = 32;
-/// Limit of the keys at which a clip is measured.
+/// Maximum number of keys at which a clip is measured.
 const MAX_KEY_TIMES: usize = 64;
-/// Margin, as a fraction, for motion between the measured times.
+/// Fraction by which the extent is enlarged if not all times are measured, to cover the motion in between.
 const SLACK: f32 = 0.03;
 
-/// A point cloud with bounding boxes over blocks of points, which finds the extent in a direction without testing every
-/// point.
+/// A point cloud that is divided into blocks, each with a bounding box. The boxes make it possible to find the extent
+/// in a direction without testing every point.
 pub(crate) struct Cloud {
     points: Vec<Vec3>,
     boxes: Vec<(Vec3, Vec3)>,
@@ -36,12 +36,12 @@ impl Cloud {
         Self { points, boxes }
     }
 
-    /// The larger of `known` and the extent of the cloud in a direction.
+    /// Returns the extent of the cloud in a direction, or `known` if that is larger.
     fn reach(&self, direction: Vec3, known: f32) -> f32 {
         let (positive, negative) = (direction.max(Vec3::ZERO), direction.min(Vec3::ZERO));
         let blocks = self.points.chunks(BLOCK).zip(&self.boxes);
         blocks.fold(known, |farthest, (block, (min, max))| {
-            // This comparison is false for boxes with NaN, whose points are then tested.
+            // If a box contains NaN, this comparison is false, and the points of the block are tested one by one.
             if max.dot(positive) + min.dot(negative) <= farthest {
                 return farthest;
             }
@@ -50,17 +50,18 @@ impl Cloud {
     }
 }
 
-/// The space that the model occupies over all times that are shown.
+/// The space that a model occupies over all measured times.
 pub(crate) struct Motion {
-    /// First the vertices that do not move, then the moving ones: over the whole clip, then at the times of the frames.
+    /// The first cloud contains the vertices that do not move. Then follow the clouds of the moving vertices: first
+    /// those of the times of the whole clip, then those of the times of the frames.
     clouds: Vec<Cloud>,
-    /// Number of clouds that belong to the whole clip, whatever part of it the frames show.
+    /// Number of clouds that belong to the whole clip. They do not depend on which part of the clip the frames show.
     of_clip: usize,
     slack: f32,
 }
 
 impl Motion {
-    /// Measures the whole clip and the times of the frames, or the rest pose if there is no clip.
+    /// Measures the model over the whole clip and at the times of the frames. Without a clip, measures the rest pose.
     pub(crate) fn of(placed: &Placed<'_>, clip: Option<&Animation>, frame_times: &[f32]) -> Self {
         let used = used_vertices(placed.model);
         let moving = moving_nodes(placed.model, clip);
@@ -83,13 +84,14 @@ impl Motion {
             clouds.extend(of_clip.into_iter().chain(of_frames).map(cloud));
         }
         if clouds.iter().all(|cloud| cloud.points.is_empty()) && !placed.draws().is_empty() {
-            // A model without triangles counts as a box with side 1.
+            // A model without triangles is treated as a box with side length 1.
             clouds[0] = Cloud::new(vec![Vec3::splat(-0.5), Vec3::splat(0.5)]);
         }
         Self { clouds, ..out }
     }
 
-    /// Bounding box over the whole clip, or over all measured times; `None` if it is empty or not finite.
+    /// Returns the bounding box over the whole clip or, if `whole_clip_only` is false, over all measured times. Returns
+    /// `None` if the box is empty or not finite.
     pub(crate) fn bounds(&self, whole_clip_only: bool) -> Option<(Vec3, Vec3)> {
         let count = if whole_clip_only { self.of_clip } else { self.clouds.len() };
         let start = (Vec3::INFINITY, Vec3::NEG_INFINITY);
@@ -99,18 +101,18 @@ impl Motion {
         (min.is_finite() && max.is_finite()).then_some((min - room, max + room))
     }
 
-    /// Largest extent in a direction, at any time.
+    /// Returns the largest extent in a direction over all measured times.
     pub(crate) fn reach(&self, direction: Vec3) -> f32 {
         self.clouds.iter().fold(f32::NEG_INFINITY, |farthest, cloud| cloud.reach(direction, farthest))
     }
 
-    /// Factor by which to enlarge the extent, to cover motion between the measured times.
+    /// Returns the factor by which the extent must be multiplied to cover the motion between the measured times.
     pub(crate) fn room(&self) -> f32 {
         1.0 + self.slack
     }
 }
 
-/// The vertices that the indices of each primitive of each mesh use, in ascending order.
+/// Returns for each primitive of each mesh the vertices that its indices refer to, in ascending order.
 fn used_vertices(model: &Model) -> Vec<Vec<Vec<u32>>> {
     let of_primitive = |primitive: &plinth_model::Primitive| {
         let mut used = vec![false; primitive.positions.len()];
@@ -124,7 +126,7 @@ fn used_vertices(model: &Model) -> Vec<Vec<Vec<u32>>> {
     model.meshes.iter().map(|mesh| mesh.primitives.par_iter().map(of_primitive).collect()).collect()
 }
 
-/// The times at which a clip is measured: its keys and evenly spaced steps.
+/// Returns the times at which a clip is measured: its keys and evenly spaced times.
 fn clip_times(clip: &Animation) -> Vec<f32> {
     let keys = clip.channels.iter().flat_map(|c| &c.times).copied().filter(|t| (0.0..=clip.duration).contains(t));
     let mut times = evenly(&distinct(keys.collect()), MAX_KEY_TIMES);
@@ -139,7 +141,7 @@ fn distinct(mut times: Vec<f32>) -> Vec<f32> {
     times
 }
 
-/// At most `count` evenly spaced elements of a list, including the first and the last.
+/// Returns at most `count` evenly spaced elements of a list, including the first and the last.
 fn evenly(times: &[f32], count: usize) -> Vec<f32> {
     if times.len() <= count {
         return times.to_vec();
@@ -148,13 +150,13 @@ fn evenly(times: &[f32], count: usize) -> Vec<f32> {
     (0..count).map(|i| times[i * last / (count - 1).max(1)]).collect()
 }
 
-/// The smallest distance from the origin along `toward` (unit vector from the origin to the camera) from which
-/// everything is inside the frame. `reach` returns the model's extent in a direction; `tan_half` is the usable part of
-/// the tangents of the half angles of view: (horizontal, vertical).
+/// Returns the smallest distance between camera and origin at which everything is inside the frame. `reach` returns the
+/// extent of the model in a direction. `toward` is the unit vector from the origin to the camera. `tan_half` are the
+/// tangents of half the field of view, horizontally and vertically, reduced by the margin.
 pub(crate) fn distance(reach: impl Fn(Vec3) -> f32, toward: Vec3, tan_half: (f32, f32)) -> f32 {
     let right = Vec3::Y.cross(toward).normalize_or(Vec3::X);
     let up = toward.cross(right);
-    // A point is inside the frame if |sideways| / tan ≤ distance − its depth toward the camera.
+    // A point is inside the frame if |sideways| / tan ≤ distance − (its depth toward the camera).
     let (x, y) = (right / tan_half.0, up / tan_half.1);
     [x, -x, y, -y].into_iter().map(|sideways| reach(toward + sideways)).fold(0.0, f32::max)
 }
@@ -201,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn thinning_a_list_keeps_its_ends() {
+    fn selecting_evenly_spaced_elements_keeps_the_first_and_the_last() {
         let times: Vec<f32> = (0..100_u8).map(f32::from).collect();
         let few = evenly(&times, 5);
         assert_eq!(few, [0.0, 24.0, 49.0, 74.0, 99.0]);

@@ -1,4 +1,4 @@
-//! The floor below the model, which shows its shadow and its reflection.
+//! The floor below the model, which shows the model's shadow and reflection.
 
 use plinth_spec::settings::{Shadow, ShadowMode};
 
@@ -7,14 +7,14 @@ use plinth_spec::settings::{Shadow, ShadowMode};
 pub struct ReflectorLook {
     /// `reflectorMix`: reflectivity where the model touches the floor.
     pub mix: f32,
-    /// `reflectorFade`: height above the floor, in world units, at which the reflection has faded to 1/e.
+    /// `reflectorFade`: height above the floor at which the reflection has faded to 1/e, in world units.
     pub fade: f32,
-    /// `reflectorDepthBlur`: how strongly the reflection blurs with the height of the reflected point.
+    /// `reflectorDepthBlur`: how much the blur of the reflection increases with the height of the reflected point.
     pub depth_blur: f32,
 }
 
 impl ReflectorLook {
-    /// The reflector of the settings; `None` if it is off.
+    /// Returns the reflector of the settings, or `None` if it is off.
     pub(crate) fn of(settings: &Shadow) -> Option<Self> {
         settings.has_reflector.then_some(Self {
             mix: settings.reflector_mix as f32,
@@ -24,19 +24,19 @@ impl ReflectorLook {
     }
 }
 
-/// Settings of the key light's shadow.
+/// Settings of the shadow that the key light casts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShadowLook {
-    /// `shadowMode`.
+    /// `shadowMode`: how the shadow is drawn.
     pub mode: ShadowMode,
-    /// `shadowDarkness`: 0 hides the shadow, 1 is physically correct, more is darker.
+    /// `shadowDarkness`: at 0 there is no shadow, at 1 it is physically correct, and higher values are darker.
     pub darkness: f32,
-    /// `shadowSoftness`, 0..=1: 0 hard, 1 very soft.
+    /// `shadowSoftness`: from 0 (hard) to 1 (very soft).
     pub softness: f32,
 }
 
 impl ShadowLook {
-    /// The shadow of the settings; `None` if shadows are off.
+    /// Returns the shadow of the settings, or `None` if shadows are off.
     pub(crate) fn of(settings: &Shadow) -> Option<Self> {
         settings.enabled.then_some(Self {
             mode: settings.mode,

@@ -1,4 +1,4 @@
-//! The built-in lights and the lights of the model file.
+//! The built-in lights, and the lights of the model file.
 
 use glam::{DMat4, DVec3, Vec3};
 use plinth_model::{LightKind, Model};
@@ -10,38 +10,39 @@ use crate::place::Placement;
 use crate::pose::node_matrices;
 use crate::scene::{KeyLight, PointLikeLight};
 
-/// Direction from the model to the key light: above, left and in front.
+/// Direction from the model to the key light, which is above, on the left and in front.
 const KEY_DIRECTION: Vec3 = Vec3::new(-0.55, 1.0, 0.62);
 /// Distance of the key light in world units.
 const KEY_DISTANCE: f32 = 9.0;
 /// Irradiance of the key light at intensity 1.
 const KEY_IRRADIANCE: f32 = 1.8;
-/// Minimum distance of the key light as a multiple of the model's radius, for models that are stretched or moved far.
+/// Minimum distance of the key light, in multiples of the model's radius. It matters for models that are stretched or
+/// moved far.
 const KEY_DISTANCE_RADII: f32 = 3.0;
-/// Half width of the key light's cone at the model, as a multiple of the model's radius: wider than the model, so that
-/// the floor around its shadow is lit too.
+/// Half the width of the key light's cone at the model, in multiples of the model's radius. The cone is wider than the
+/// model, so that it also lights the floor around the shadow.
 const KEY_CONE_RADII: f32 = 2.5;
-/// Largest half angle of the key light's cone in radians.
+/// Maximum half angle of the key light's cone in radians.
 const KEY_WIDEST: f32 = 1.2;
-/// Fraction of the cone over which it fades out.
+/// Fraction of the cone in which the light decreases to zero.
 const KEY_PENUMBRA: f32 = 0.4;
-/// Radius assumed for a model that is a single point.
+/// Minimum radius of a model in world units, for models that are a single point.
 const LEAST_RADIUS: f32 = 1e-3;
-/// Fill and rim light: direction to the light and irradiance at intensity 1.
+/// The fill light and the rim light: the direction to each light, and its irradiance at intensity 1.
 const OTHERS: [(Vec3, f32); 2] = [(Vec3::new(1.0, 0.35, 0.8), 0.25), (Vec3::new(0.5, 0.7, -1.0), 0.45)];
 /// Radiance of the ambient light at intensity 1.
 const AMBIENT: f32 = 0.03;
 
-/// Limit of the total irradiance of the file's lights. Authors choose their strength for cameras that adapt the
-/// exposure.
+/// Maximum total irradiance of the lights in the model file. Their authors often assume cameras that adapt the
+/// exposure, so the lights can be very bright.
 const FILE_IRRADIANCE: f32 = 1.0;
 
-/// Linear colour from sRGB bytes.
+/// Converts sRGB bytes to a linear colour.
 pub(crate) fn linear(color: [u8; 3]) -> Vec3 {
     Vec3::from(color.map(|c| linear_from_srgb(f32::from(c) / 255.0)))
 }
 
-/// The key spotlight for a model with these bounds; `None` if it is off.
+/// Returns the key light for a model with these bounds. Returns `None` if the light is off.
 pub(crate) fn key_light(settings: &Light, bounds: (Vec3, Vec3)) -> Option<KeyLight> {
     let target = (bounds.0 + bounds.1) * 0.5;
     let radius = ((bounds.1 - bounds.0) * 0.5).length().max(LEAST_RADIUS);
@@ -55,12 +56,12 @@ pub(crate) fn key_light(settings: &Light, bounds: (Vec3, Vec3)) -> Option<KeyLig
     })
 }
 
-/// Uniform ambient radiance.
+/// Returns the radiance of the ambient light, which is the same in all directions.
 pub(crate) fn ambient(settings: &Light) -> Vec3 {
     Vec3::splat(AMBIENT * settings.ambient as f32)
 }
 
-/// Fill light, rim light and the lights of the file; `lightsIntensity` scales all of them.
+/// Returns the fill light, the rim light and the lights of the model file. All of them are scaled by `lightsIntensity`.
 pub(crate) fn other_lights(settings: &Light, model: &Model, placement: &Placement) -> Vec<PointLikeLight> {
     let strength = settings.lights as f32;
     if strength <= 0.0 {
@@ -100,8 +101,8 @@ fn file_lights(model: &Model, placement: &Placement) -> Vec<PointLikeLight> {
         .collect()
 }
 
-/// Converts a light of the file. Its photometric strength is taken as radiometric, as web viewers do; the irradiance at
-/// a surface does not depend on the scale of the model.
+/// Converts a light of the model file. Its photometric intensity is used as a radiometric intensity, as in web viewers.
+/// The irradiance of a surface does not depend on the scale of the model.
 fn file_light(light: &plinth_model::Light, world: DMat4, scale: f32) -> PointLikeLight {
     let axis = world.transform_vector3(DVec3::NEG_Z).normalize_or(DVec3::NEG_Z).as_vec3();
     let color = Vec3::from(light.color) * light.intensity;
@@ -120,7 +121,8 @@ fn file_light(light: &plinth_model::Light, world: DMat4, scale: f32) -> PointLik
     }
 }
 
-/// Irradiance of one of the file's lights at the model, in its brightest channel, as if it shone in all directions.
+/// Returns the irradiance that a light of the model file causes at the model, in its brightest channel. The cone of a
+/// spotlight is ignored.
 fn irradiance_at(light: &PointLikeLight, bounds: (Vec3, Vec3)) -> f32 {
     match light {
         PointLikeLight::Directional { irradiance, .. } => irradiance.max_element(),

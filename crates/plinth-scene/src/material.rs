@@ -12,9 +12,10 @@ use crate::assets::SceneAssets;
 use crate::lights::linear;
 use crate::{texture_maps, wireframe};
 
-/// Default of the alpha cutoff (glTF 2.0, section 5.19).
+/// Default value of the alpha cutoff (glTF 2.0, section 5.19).
 const CUTOFF: f32 = 0.5;
-/// Thin film used if the model has none (KHR_materials_iridescence): index of refraction, thicknesses in nanometres.
+/// Thin film for models that have none (KHR_materials_iridescence): its index of refraction and its thickness in
+/// nanometres.
 const FILM: Iridescence = Iridescence {
     factor: 0.0,
     texture: None,
@@ -23,10 +24,11 @@ const FILM: Iridescence = Iridescence {
     thickness_max: 400.0,
     thickness_texture: None,
 };
-/// Limit of the triangle corners of a flat-shaded material, each of which becomes a vertex.
+/// Maximum number of triangle corners of a flat-shaded material. Each corner becomes a vertex.
 const MAX_FLAT_CORNERS: usize = 30_000_000;
 
-/// Returns the model with the material edits of the settings. Edits that have no effect are reported in `warnings`.
+/// Returns the model after applying the material edits of the settings. Adds a warning for each edit that has no
+/// effect.
 pub(crate) fn edited(
     model: Arc<Model>,
     settings: &RenderSettings,
@@ -57,13 +59,13 @@ pub(crate) fn edited(
     Arc::new(model)
 }
 
-/// Longest side to which textures are scaled down: more texels would not be visible in the frame.
+/// Returns the maximum length of the longer side of textures. Larger textures would not look sharper in the frames.
 pub(crate) fn max_side(settings: &RenderSettings) -> u32 {
     let (width, height) = settings.video().quality.size(settings.video().aspect);
     width.max(height).next_power_of_two()
 }
 
-/// A material while its edit is applied.
+/// A material to which an edit is applied.
 struct MaterialEditor<'a> {
     model: &'a mut Model,
     index: usize,
@@ -84,7 +86,7 @@ fn set_color(to: &mut [f32; 3], from: Option<[u8; 3]>) {
 }
 
 impl MaterialEditor<'_> {
-    /// Applies numbers, colours and modes.
+    /// Applies the numbers, colours and modes of the edit.
     fn factors(&mut self) {
         let edit = self.edit;
         let m = &mut self.model.materials[self.index];
@@ -116,7 +118,7 @@ impl MaterialEditor<'_> {
         }
     }
 
-    /// Replaces the base colour map and removes the maps that the edit switches off.
+    /// Replaces the base colour map, and removes the maps that the edit turns off.
     fn maps(&mut self, base_color: Option<&Image>) {
         if let Some(image) = base_color {
             self.replace_base_map(image.clone());
@@ -147,7 +149,7 @@ impl MaterialEditor<'_> {
             Some(old.map_or(unchanged, |r| TextureRef { texture, ..r }));
     }
 
-    /// Applies the edits of geometry: visible sides, flat shading, wireframe.
+    /// Applies the parts of the edit that change geometry: visible sides, flat shading and wireframe.
     fn shape(&mut self) {
         match self.edit.faces {
             Some(Faces::Front) => self.model.materials[self.index].double_sided = false,
@@ -174,7 +176,7 @@ impl MaterialEditor<'_> {
         }
     }
 
-    /// The primitives that use the material.
+    /// Returns the primitives that use the material.
     fn primitives(&mut self) -> impl Iterator<Item = &mut plinth_model::Primitive> {
         let index = self.index;
         let all = self.model.meshes.iter_mut().flat_map(|m| &mut m.primitives);
@@ -190,7 +192,7 @@ fn alpha(m: &mut Material, edit: &MaterialEdit) {
         Some(AlphaChoice::Mask) if !matches!(m.alpha_mode, AlphaMode::Mask { .. }) => {
             m.alpha_mode = AlphaMode::Mask { cutoff: CUTOFF };
         }
-        // An opaque material whose opacity is lowered becomes blended.
+        // If the opacity of an opaque material is lowered, the material becomes blended.
         None if m.alpha_mode == AlphaMode::Opaque && edit.opacity.is_some_and(|o| o < 1.0) => {
             m.alpha_mode = AlphaMode::Blend;
         }
@@ -198,7 +200,8 @@ fn alpha(m: &mut Material, edit: &MaterialEdit) {
     }
 }
 
-/// Sets emission to colour times intensity. The model's own intensity is the part of its emission above 1.
+/// Sets the emitted colour to the edited colour times the edited intensity. If the model's emission exceeds 1, its
+/// largest component is the model's own intensity.
 fn emission(m: &mut Material, edit: &MaterialEdit) {
     let strength = m.emissive.into_iter().fold(1.0, f32::max);
     let mut color = m.emissive.map(|c| c / strength);
@@ -224,7 +227,8 @@ fn coat(m: &mut Material, edit: &MaterialEdit) {
     set(&mut coat.roughness, edit.clearcoat_roughness);
 }
 
-/// glTF has one sheen colour, three.js a colour and a strength.
+/// Sets the sheen. glTF only has a sheen colour; the settings, like three.js, also have a strength, by which the colour
+/// is multiplied.
 fn sheen(m: &mut Material, edit: &MaterialEdit) {
     if edit.sheen.is_none() && edit.sheen_color.is_none() && (edit.sheen_roughness.is_none() || m.sheen.is_none()) {
         return;
@@ -267,22 +271,22 @@ fn volume(m: &mut Material, edit: &MaterialEdit, tell: &mut dyn FnMut(&str)) {
     volume.thickness = thickness;
     if let Some(color) = edit.attenuation_color {
         volume.attenuation_color = linear(color).to_array();
-        // The settings have no attenuation distance. If the model has none either, light takes on the colour over the
-        // whole thickness.
+        // The settings have no attenuation distance. If the model has none either, light gets the attenuation colour
+        // after passing through the whole thickness.
         if !volume.attenuation_distance.is_finite() {
             volume.attenuation_distance = thickness;
         }
     }
 }
 
-/// Swaps front and back faces: normals and tangents are negated, as they are when a back face is shaded.
+/// Swaps front and back faces. Normals and tangents are negated, in the same way as when a back face is shaded.
 fn turn_inside_out(primitive: &mut plinth_model::Primitive) {
     for triangle in primitive.indices.as_chunks_mut::<3>().0 {
         triangle.swap(1, 2);
     }
     let negate = |n: &mut [f32; 3]| *n = n.map(|c| -c);
     primitive.normals.iter_mut().for_each(negate);
-    // The handedness changes too, because the cross product of two negated vectors is unchanged.
+    // The handedness is negated, too, because the cross product of two negated vectors does not change.
     primitive.tangents.iter_mut().for_each(|t| *t = t.map(|c| -c));
     for target in &mut primitive.morph_targets {
         target.normals.iter_mut().chain(&mut target.tangents).for_each(negate);

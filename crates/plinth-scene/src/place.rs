@@ -1,4 +1,5 @@
-//! Places the model in normalised units: centred, 2 units long, then rotated, stretched and moved as the settings ask.
+//! Places the model in world space: it is centred and scaled to 2 units, then rotated, stretched and moved according to
+//! the settings.
 
 use glam::{DMat3, DMat4, DQuat, DVec3, EulerRot, Vec3};
 use plinth_model::{Animation, Model};
@@ -10,28 +11,28 @@ use crate::pose::Placed;
 
 /// Length of the largest side of the model in world units.
 const SPAN: f64 = 2.0;
-/// A model smaller than this, in its own units, is treated as a point.
+/// A model that is smaller than this in its own units is treated as a point.
 const SMALLEST: f64 = 1e-30;
 
-/// The placement of a model in the world, and its extent there.
+/// The placement of a model in world space, and the space that the model occupies.
 pub(crate) struct Placement {
     pub(crate) world_from_model: DMat4,
-    /// Uniform scale of `world_from_model`.
+    /// Uniform part of the scale of `world_from_model`.
     pub(crate) scale: f32,
-    /// Bounding box before the settings' translation, over all times that are shown.
+    /// Bounding box over all frames and the whole clip, before the translation of the settings is applied.
     pub(crate) centered_bounds: (Vec3, Vec3),
     pub(crate) translation: Vec3,
     measured_from_model: DMat4,
     /// Bounding box in the coordinates in which the motion was measured.
     measured_bounds: (DVec3, DVec3),
     motion: Motion,
-    /// Transform from the measured coordinates to the world before the translation.
+    /// Transform from the measured coordinates to world space without the translation of the settings.
     centered_from_measured: DMat4,
 }
 
 impl Placement {
     /// Places a model. `frame_times` are the clip times of the frames.
-    /// Errors: the model has nothing to draw, or its size is not finite.
+    /// Errors: if the model has nothing to draw, or its size is not finite.
     pub(crate) fn new(
         model: &Model,
         hidden: &[bool],
@@ -39,7 +40,8 @@ impl Placement {
         clip: Option<&Animation>,
         frame_times: &[f32],
     ) -> Result<Self, SceneError> {
-        // A model far from the origin is first moved near it, because measuring it in place would lose precision.
+        // The model is first moved to the origin and scaled. Measuring a model that is far from the origin would lose
+        // precision.
         let measured_from_model = near_origin(model, hidden)?;
         let placed = Placed { model, hidden, world_from_model: measured_from_model };
         let motion = Motion::of(&placed, clip, frame_times);
@@ -67,12 +69,14 @@ impl Placement {
         Ok(out)
     }
 
-    /// Stretches, centres and scales the model to 2 units, before rotation and translation.
+    /// Returns a transform that stretches the model, centres it and scales it to 2 units. It contains neither the
+    /// rotation nor the translation of the settings.
     pub(crate) fn upright_from_model(&self, stretch: DVec3) -> DMat4 {
         upright_from_measured(self.measured_bounds, stretch) * self.measured_from_model
     }
 
-    /// Extent of the model in a direction before its translation, over all times.
+    /// Returns the extent of the model in a direction over all times, before the translation of the settings is
+    /// applied.
     pub(crate) fn reach(&self, direction: Vec3) -> f32 {
         let linear = DMat3::from_mat4(self.centered_from_measured);
         let d = direction.as_dvec3();
@@ -80,17 +84,17 @@ impl Placement {
         self.motion.reach((linear.transpose() * d).as_vec3()) + shift as f32
     }
 
-    /// Extent of the model in a direction after its translation, over all times.
+    /// Returns the extent of the model in a direction over all times, after the translation of the settings is applied.
     pub(crate) fn reach_in_world(&self, direction: Vec3) -> f32 {
         self.reach(direction) + direction.dot(self.translation)
     }
 
-    /// Factor by which to enlarge the extent, to cover motion between the measured times.
+    /// Returns the factor by which the extent must be multiplied to cover the motion between the measured times.
     pub(crate) fn room(&self) -> f32 {
         self.motion.room()
     }
 
-    /// Bounding box of the model in the world.
+    /// Returns the bounding box of the model in world space.
     pub(crate) fn bounds(&self) -> (Vec3, Vec3) {
         (self.centered_bounds.0 + self.translation, self.centered_bounds.1 + self.translation)
     }
@@ -104,15 +108,15 @@ impl Placement {
     }
 }
 
-/// Centres a stretched box and scales it to 2 units. Only a stretch changes the result: a uniform scale cancels out,
-/// because the camera fits the model anyway.
+/// Returns a transform that stretches a box, centres it and scales it to 2 units. Only an uneven stretch has an effect:
+/// a uniform scale is cancelled by the scaling to 2 units.
 fn upright_from_measured((min, max): (DVec3, DVec3), stretch: DVec3) -> DMat4 {
     let largest = ((max - min) * stretch.abs()).max_element();
     let fit = if largest > 0.0 { SPAN / largest } else { 1.0 };
     DMat4::from_scale(stretch * fit) * DMat4::from_translation(-(min + max) * 0.5)
 }
 
-/// Moves the model in its rest pose to the origin and scales it to about 1 unit.
+/// Returns a transform that moves the model to the origin and scales it to about 1 unit, based on its rest pose.
 fn near_origin(model: &Model, hidden: &[bool]) -> Result<DMat4, SceneError> {
     let as_it_is = Placed { model, hidden, world_from_model: DMat4::IDENTITY };
     let (min, max) = Motion::of(&as_it_is, None, &[]).bounds(true).ok_or(SceneError::NothingVisible)?;
@@ -122,7 +126,8 @@ fn near_origin(model: &Model, hidden: &[bool]) -> Result<DMat4, SceneError> {
     Ok(DMat4::from_scale(DVec3::splat(scale)) * DMat4::from_translation(-(min + max) * 0.5))
 }
 
-/// Yaw, then pitch about the yawed x axis, then roll about the resulting z axis.
+/// Returns the rotation of the settings: first yaw, then pitch about the rotated x axis, then roll about the resulting
+/// z axis.
 fn turn(pose: &ModelPose) -> DQuat {
     DQuat::from_euler(EulerRot::YXZ, pose.yaw_deg.to_radians(), pose.pitch_deg.to_radians(), pose.roll_deg.to_radians())
 }

@@ -1,4 +1,4 @@
-//! Computes the model's vertices in world space: node animation, skins, morph targets, instances.
+//! Computes the vertices of the model in world space, including node animation, skins, morph targets and instances.
 
 use glam::{DMat3, DMat4, Mat3, Mat4, Vec3};
 use plinth_model::{Animation, Model, Primitive, Property, Skin, Transform};
@@ -8,17 +8,17 @@ use crate::clip::{Sampled, sample};
 use crate::scene::Scene;
 use crate::shot::PosedPrimitive;
 
-/// Smallest number of vertices for which a separate task pays off.
+/// Minimum number of vertices of a parallel task. Smaller tasks would take longer to start than to run.
 const VERTICES_PER_TASK: usize = 4096;
 
 impl Scene {
-    /// World-space vertices of everything that is not hidden, at a clip time or in the rest pose. The order of
-    /// primitives is the same at every time.
+    /// Returns the world-space vertices of all primitives that are not hidden. `clip_time` is the time in the animation
+    /// clip; `None` is the rest pose. The order of the primitives does not depend on the time.
     pub fn pose(&self, clip_time: Option<f32>) -> Vec<PosedPrimitive> {
         self.placed().pose(self.playing().zip(clip_time))
     }
 
-    /// Whether the clip moves each posed primitive.
+    /// Returns for each posed primitive whether the clip moves it.
     pub fn moving(&self, posed: &[PosedPrimitive]) -> Vec<bool> {
         let moving = moving_nodes(&self.model, self.playing());
         posed.iter().map(|one| moving[one.node]).collect()
@@ -33,7 +33,7 @@ impl Scene {
     }
 }
 
-/// Whether a clip moves the mesh of each node: through the node, an ancestor, its skin or its morph weights.
+/// Returns for each node whether a clip moves its mesh: through the node, an ancestor, its skin or its morph weights.
 pub(crate) fn moving_nodes(model: &Model, clip: Option<&Animation>) -> Vec<bool> {
     let mut moved = vec![false; model.nodes.len()];
     let Some(clip) = clip else { return moved };
@@ -41,7 +41,7 @@ pub(crate) fn moving_nodes(model: &Model, clip: Option<&Animation>) -> Vec<bool>
         moved[channel.node] = true;
     }
     for i in 0..model.nodes.len() {
-        // Nodes are sorted so that parents precede their children.
+        // Parents precede their children, so `moved` is already known for the parent.
         moved[i] |= model.nodes[i].parent.is_some_and(|p| moved[p]);
     }
     let skin_moves = |skin: &Skin| skin.joints.iter().any(|j| moved[*j]);
@@ -56,8 +56,8 @@ pub(crate) fn moving_nodes(model: &Model, clip: Option<&Animation>) -> Vec<bool>
     moved
 }
 
-/// Node-to-model transform of every node, in double precision, so that large offsets cancel exactly when the model is
-/// centred.
+/// Returns the node-to-model transform of each node. Double precision is used because large offsets are subtracted
+/// later, when the model is centred.
 pub(crate) fn node_matrices(model: &Model, sampled: &Sampled) -> Vec<DMat4> {
     let mut out: Vec<DMat4> = Vec::with_capacity(model.nodes.len());
     for (node, local) in model.nodes.iter().zip(&sampled.locals) {
@@ -76,7 +76,7 @@ fn matrix(transform: &Transform) -> DMat4 {
     }
 }
 
-/// A model and the world space that its vertices are posed in.
+/// A model, and the transform to the world space in which its vertices are computed.
 #[derive(Clone, Copy)]
 pub(crate) struct Placed<'a> {
     pub(crate) model: &'a Model,
@@ -84,7 +84,7 @@ pub(crate) struct Placed<'a> {
     pub(crate) world_from_model: DMat4,
 }
 
-/// One primitive to draw: the same primitive is drawn once per node and instance.
+/// One primitive to draw. The same primitive is drawn once for each node and instance that uses it.
 #[derive(Clone, Copy)]
 pub(crate) struct Draw<'a> {
     pub(crate) node: usize,
@@ -95,7 +95,7 @@ pub(crate) struct Draw<'a> {
 }
 
 impl<'a> Placed<'a> {
-    /// Everything that is drawn, in a fixed order.
+    /// Returns all primitives to draw, in a fixed order.
     pub(crate) fn draws(&self) -> Vec<Draw<'a>> {
         let mut draws = Vec::new();
         for (n, node) in self.model.nodes.iter().enumerate().filter(|(n, _)| !self.hidden[*n]) {
@@ -108,7 +108,7 @@ impl<'a> Placed<'a> {
         draws
     }
 
-    /// Poses everything that is drawn.
+    /// Computes the vertices of all primitives to draw.
     pub(crate) fn pose(&self, clip: Option<(&Animation, f32)>) -> Vec<PosedPrimitive> {
         let sampled = sample(self.model, clip);
         let matrices = node_matrices(self.model, &sampled);
@@ -129,8 +129,8 @@ impl<'a> Placed<'a> {
             .collect()
     }
 
-    /// World positions of some vertices of some draws. `vertices` gives for a mesh and a primitive the vertices to
-    /// pose.
+    /// Returns the world-space positions of some vertices. `wanted` selects primitives, and `vertices` returns the
+    /// vertices of a primitive whose positions are needed.
     pub(crate) fn positions(
         &self,
         clip: Option<(&Animation, f32)>,
@@ -162,7 +162,7 @@ impl<'a> Placed<'a> {
     }
 }
 
-/// The transform from a primitive's vertices to world space.
+/// The transform from the vertices of a primitive to world space.
 enum Carrier {
     Rigid(DMat4),
     Skin(Vec<Mat4>),
@@ -181,7 +181,7 @@ fn place(world: DMat4, position: Vec3) -> Vec3 {
     world.transform_point3(position.as_dvec3()).as_vec3()
 }
 
-/// The blended joint matrix of a skinned vertex.
+/// Returns the joint matrix of a skinned vertex: the weighted sum of its joints' matrices.
 fn blended(primitive: &Primitive, joints: &[Mat4], v: usize) -> Mat4 {
     let influences = primitive.joints[v].iter().zip(primitive.weights[v]).filter(|(_, weight)| *weight > 0.0);
     influences.fold(Mat4::ZERO, |sum, (joint, weight)| {
@@ -189,14 +189,14 @@ fn blended(primitive: &Primitive, joints: &[Mat4], v: usize) -> Mat4 {
     })
 }
 
-/// Cofactor matrix. It transforms normals correctly even if the matrix shears, mirrors or flattens.
+/// Returns the cofactor matrix. It transforms normals correctly even if the matrix shears, mirrors or flattens.
 fn cofactors(m: Mat3) -> Mat3 {
     let out = Mat3::from_cols(m.y_axis.cross(m.z_axis), m.z_axis.cross(m.x_axis), m.x_axis.cross(m.y_axis));
     if m.determinant() < 0.0 { -out } else { out }
 }
 
-/// Linear part of a transform, scaled so that its largest entry is 1. Without this the cofactors of very small or very
-/// large models would overflow single precision.
+/// Returns the linear part of a transform, divided by its largest entry. Without the division, the cofactors of very
+/// small or very large models would exceed the range of single precision.
 fn shape(world: DMat4) -> Mat3 {
     let linear = DMat3::from_mat4(world);
     let largest = linear.to_cols_array().into_iter().fold(0.0, |m: f64, x| m.max(x.abs()));
@@ -204,7 +204,7 @@ fn shape(world: DMat4) -> Mat3 {
 }
 
 fn unit(v: Vec3) -> Vec3 {
-    // Scaled first, so that the squared length of tiny vectors does not underflow.
+    // The vector is scaled first, because the squared length of a tiny vector would underflow.
     let largest = v.abs().max_element();
     if largest > 0.0 && largest.is_finite() { (v / largest).normalize() } else { Vec3::Y }
 }
@@ -245,11 +245,11 @@ fn skinned(morphed: &Morphed<'_>, joints: &[Mat4]) -> PosedPrimitive {
 fn flatten(primitive: &Primitive, posed: &mut PosedPrimitive) {
     for triangle in primitive.indices.as_chunks::<3>().0 {
         let [a, b, c] = triangle.map(|v| posed.positions[v as usize]);
-        // Scaled first, so that the cross product of tiny edges does not underflow.
+        // The edges are scaled first, because the cross product of tiny edges would underflow.
         let (u, v) = (b - a, c - a);
         let scale = u.abs().max_element().max(v.abs().max_element()).max(f32::MIN_POSITIVE);
         let outward = (u / scale).cross(v / scale) * if posed.mirrored { -1.0 } else { 1.0 };
-        // A degenerate triangle keeps the normals of its vertices.
+        // A degenerate triangle has no normal, so its vertices keep their normals.
         if let Some(normal) = outward.try_normalize() {
             for v in triangle {
                 posed.normals[*v as usize] = normal;
@@ -258,14 +258,14 @@ fn flatten(primitive: &Primitive, posed: &mut PosedPrimitive) {
     }
 }
 
-/// A primitive with its morph weights.
+/// A primitive with the morph weights at one time.
 struct Morphed<'a> {
     primitive: &'a Primitive,
     weights: &'a [f32],
 }
 
 impl Morphed<'_> {
-    /// Whether any morph target has a weight other than 0.
+    /// Returns whether any morph target has a weight other than 0.
     fn moves(&self) -> bool {
         self.primitive.morph_targets.iter().zip(self.weights).any(|(t, w)| *w != 0.0 && !t.positions.is_empty())
     }

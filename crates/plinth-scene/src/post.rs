@@ -1,25 +1,25 @@
-//! Post-processing settings of a scene.
+//! Settings of the post-processing effects of a scene.
 
 use plinth_spec::settings::{Filter, RenderSettings};
 
-/// Post-processing effects of a frame. The default has none.
+/// Settings of the post-processing effects. By default, there are no effects.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PostLook {
     /// `filter`: the colour filter.
     pub filter: Filter,
     /// `vignette`: fraction by which the corners are darkened.
     pub vignette: f32,
-    /// `bloomStrength`: fraction of the light of bright surfaces that is spread around them; 0 is off.
+    /// `bloomStrength`: fraction of the light of bright surfaces that is spread around them; 0 means no bloom.
     pub bloom: f32,
     /// Diameter of the lens aperture in world units; 0 means that everything is in focus.
     pub aperture: f32,
 }
 
-/// Diameter of the aperture at `dofStrength` 1, in world units (the model spans 2).
+/// Diameter of the lens aperture at `dofStrength` 1, in world units. For comparison, the model spans 2 units.
 const WIDEST_APERTURE: f64 = 0.5;
 
 impl PostLook {
-    /// The effects that the settings ask for.
+    /// Returns the post-processing effects of the settings.
     pub(crate) fn of(settings: &RenderSettings) -> Self {
         let post = settings.post();
         Self {
@@ -30,22 +30,23 @@ impl PostLook {
         }
     }
 
-    /// Whether there are no effects at all.
+    /// Returns whether there are no effects.
     pub fn is_plain(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether the colour of any pixel can change.
+    /// Returns whether the effects can change the colour of any pixel.
     pub fn changes_colors(&self) -> bool {
         self.filter != Filter::None || self.vignette > 0.0
     }
 
-    /// Whether pixels far from the model can change.
+    /// Returns whether the effects can change pixels that are far from the model.
     pub fn reaches_everywhere(&self) -> bool {
         self.changes_colors() || self.bloom > 0.0
     }
 
-    /// Only those effects that map each colour to another, alike in every view and at every pixel.
+    /// Returns only the effects that map each colour to another colour, independently of the camera and the position of
+    /// the pixel.
     #[must_use]
     pub fn of_colors_only(self) -> Self {
         let filter = match self.filter {
@@ -55,7 +56,7 @@ impl PostLook {
         Self { filter, ..Self::default() }
     }
 
-    /// Whether the effects need the depth of surfaces.
+    /// Returns whether the effects need the depth of surfaces.
     pub fn needs_surfaces(&self) -> bool {
         self.aperture > 0.0 || self.filter == Filter::Toon
     }

@@ -1,9 +1,9 @@
-//! A scene: a model placed in normalised units, its lights, its background and one shot per frame.
+//! A scene: a model in world space, its lights, its background, and one shot per frame.
 //!
-//! World space is the specification's normalised space: the model, before rotation, is centred at the origin and the
-//! largest side of its bounds is 2 units long; +Y is up, +Z points to the camera at angle 0. The model's yaw, pitch,
-//! roll, scale and translation are applied in it. During a render only the camera, the model's animation and, in
-//! `reveal`, the overall scale change.
+//! World space is in normalised units: before rotation, the model is centred at the origin, and the largest side of its
+//! bounding box is 2 units long. +Y is up, and +Z points to the camera at angle 0. The rotation, scale and translation
+//! of the settings are applied in this space. During a render, only the camera, the animation of the model and, for the
+//! effect `reveal`, the overall scale of the model change.
 
 use std::sync::Arc;
 
@@ -12,93 +12,94 @@ use plinth_model::{Image, Model};
 
 use crate::{EnvironmentMap, PostLook, ReflectorLook, ShadowLook, Shot, Surroundings};
 
-/// Sampling quality of baked light.
+/// Number of rays with which light on surfaces is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LightDetail {
-    /// A third of the usual rays, so that the first frame comes sooner.
+    /// A third of the usual number of rays, so that the first frame is ready sooner.
     Draft,
-    /// The default.
+    /// The default number of rays.
     Usual,
-    /// Up to three times the usual rays, for large frames and for ambient occlusion.
+    /// Up to three times the usual number of rays, for large frames and for ambient occlusion.
     Fine,
 }
 
-/// Everything needed to draw the frames of one render.
+/// Everything that is needed to draw the frames of a render.
 #[derive(Clone, Debug)]
 pub struct Scene {
     pub model: Arc<Model>,
-    /// World from model: normalisation, then the settings' scale, rotation and translation.
+    /// Transform from the model file's coordinates to world space: normalisation, then the scale, rotation and
+    /// translation of the settings.
     pub world_from_model: Mat4,
     /// `world_from_model` in double precision.
     pub(crate) exact_world_from_model: DMat4,
-    /// Uniform scale of `world_from_model`.
+    /// Uniform part of the scale of `world_from_model`.
     pub world_from_model_scale: f32,
-    /// Index of the animation clip that plays.
+    /// Index of the animation clip that is played; `None` if there is none.
     pub clip: Option<usize>,
-    /// Messages about settings that have no effect.
+    /// Warnings about settings that have no effect.
     pub warnings: Vec<String>,
-    /// Whether `hiddenMeshNames` hides each node; as long as `model.nodes`.
+    /// Whether the setting `hiddenMeshNames` hides each node. Has the same length as `model.nodes`.
     pub hidden_nodes: Vec<bool>,
-    /// The environment light, already rotated, tinted and multiplied by its exposure.
+    /// The environment as a light source. The rotation, tint and exposure of the settings are already applied.
     pub environment: EnvironmentMap,
-    /// Factor on the environment's specular reflections (`glossIntensity`).
+    /// `glossIntensity`: factor for the specular reflections of the environment.
     pub gloss: f32,
-    /// Uniform ambient radiance, linear.
+    /// Linear radiance of the ambient light, which is the same in all directions.
     pub ambient: Vec3,
-    /// The spotlight that casts the shadow; `None` at intensity 0.
+    /// The spotlight that casts the shadow; `None` if its intensity is 0.
     pub key_light: Option<KeyLight>,
-    /// Fill light, rim light and the file's own lights; none of them casts a shadow.
+    /// The fill light, the rim light and the lights of the model file. They cast no shadows.
     pub lights: Vec<PointLikeLight>,
-    /// Strength of ambient occlusion (`n8aoIntensity`): the exponent applied to it; 1 is physically correct.
+    /// `n8aoIntensity`: exponent that is applied to the ambient occlusion. The value 1 is physically correct.
     pub occlusion: f32,
-    /// Sampling quality of baked light.
+    /// Number of rays with which light on surfaces is computed.
     pub light_detail: LightDetail,
-    /// The shadow; `None` if it is off.
+    /// Settings of the shadow; `None` if there is no shadow.
     pub shadow: Option<ShadowLook>,
-    /// The reflecting floor; `None` if it is off.
+    /// Settings of the reflecting floor; `None` if the floor does not reflect.
     pub reflector: Option<ReflectorLook>,
     /// Height of the floor that receives shadows, in world units.
     pub floor_height: f32,
-    /// Whether the frames are views of a dataset: they show only the model, without a floor and without simplification
-    /// of its triangles.
+    /// Whether the frames are views of a dataset. Such frames show only the model, without a floor, and the triangles
+    /// of the model are not simplified.
     pub is_dataset: bool,
-    /// Background of the video; transparent if the video has alpha.
+    /// Background of the video. It is transparent if the video has alpha.
     pub background: Background,
-    /// Background of files without alpha; never transparent.
+    /// Background of the files without alpha, which is never transparent.
     pub opaque_background: Background,
-    /// Post-processing effects.
+    /// Settings of the post-processing effects.
     pub post: PostLook,
-    /// The environment drawn in front of the background; `None` if it only gives light.
+    /// The environment as it is visible behind the model; `None` if the environment is only a light source.
     pub surroundings: Option<Surroundings>,
-    /// World-space bounds of the model over the whole video, transforms included: (min, max).
+    /// Bounding box of the model in world space over the whole video: its minimum and maximum corners.
     pub bounds: (Vec3, Vec3),
     /// One shot per frame, in order.
     pub shots: Vec<Shot>,
 }
 
-/// What is drawn behind the model.
+/// The content of a frame behind the model.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Background {
     /// One sRGB colour.
     Solid([u8; 3]),
-    /// An opaque sRGB picture of the size of the frames.
+    /// An opaque sRGB picture with the same size as the frames.
     Picture(Arc<Image>),
-    /// Nothing; the frame carries alpha.
+    /// No background: the frame has alpha.
     Transparent,
 }
 
-/// The key light, a spotlight that casts the shadow.
+/// The key light: a spotlight that casts the shadow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KeyLight {
     /// Position in world space.
     pub position: Vec3,
-    /// Point in world space that it aims at.
+    /// Point in world space at which the light is aimed.
     pub target: Vec3,
-    /// Linear colour times intensity: the irradiance at the target of a surface that faces the light.
+    /// Linear colour times intensity. It is the irradiance of a surface at `target` that faces the light.
     pub irradiance: Vec3,
-    /// Half angle of the cone in radians.
+    /// Half the angle of the cone in radians.
     pub cone_half_angle: f32,
-    /// Fraction of the cone over which it fades out, 0..=1.
+    /// Fraction of the cone in which the light decreases to zero, from 0 to 1.
     pub penumbra: f32,
 }
 
@@ -112,15 +113,16 @@ pub enum PointLikeLight {
         /// Linear irradiance of a surface that faces the light.
         irradiance: Vec3,
     },
-    /// A point or spot light that falls off with the square of the distance.
+    /// A point light or spotlight, whose irradiance decreases with the square of the distance.
     Point {
         /// Position in world space.
         position: Vec3,
-        /// Linear radiant intensity, in world units (irradiance = intensity / distance²).
+        /// Linear radiant intensity in world units: irradiance = intensity / distance².
         intensity: Vec3,
-        /// Distance at which the light has faded to zero.
+        /// Distance at which the light has decreased to zero; `None` if it has no limit.
         range: Option<f32>,
-        /// Cone of a spot light: unit direction in which it shines, cosines of the inner and the outer half angle.
+        /// Cone of a spotlight: the unit vector of its direction, and the cosines of half the inner angle and half the
+        /// outer angle. `None` for a point light.
         cone: Option<(Vec3, f32, f32)>,
     },
 }

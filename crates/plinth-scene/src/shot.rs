@@ -1,4 +1,4 @@
-//! The camera and the pose of one frame.
+//! The camera and the animation time of one frame.
 
 use glam::{Mat4, Vec2, Vec3};
 
@@ -8,20 +8,20 @@ pub struct Shot {
     /// Index of the frame in the video, from 0.
     pub index: u32,
     pub camera: Camera,
-    /// Overall scale of the model about `Shot::grow_origin` (`reveal`); 1 otherwise.
+    /// Overall scale of the model about the point `grow_origin`. It differs from 1 only for the effect `reveal`.
     pub grow: f32,
-    /// World point that does not move while the model grows.
+    /// Point in world space that does not move when `grow` changes.
     pub grow_origin: Vec3,
-    /// Time in the animation clip in seconds; `None` for the rest pose.
+    /// Time in the animation clip in seconds; `None` is the rest pose.
     pub clip_time: Option<f32>,
-    /// Focus distance of the depth-of-field effect along the camera's axis: the front of the model.
+    /// Distance along the camera's axis at which the depth-of-field effect is sharp. It is near the front of the model.
     pub focus: f32,
-    /// Seed of the film grain: different in each frame if there is grain, else 0.
+    /// Seed of the film grain. It differs between frames if there is grain; otherwise it is 0.
     pub grain: u32,
 }
 
 impl Shot {
-    /// Whether both shots show the same picture: everything but the index is equal.
+    /// Returns whether both shots show the same picture, which is the case if they differ only in their index.
     #[expect(clippy::float_cmp, reason = "only what is exactly equal gives the same bytes")]
     pub fn same_picture(&self, other: &Self) -> bool {
         self.camera == other.camera
@@ -32,39 +32,40 @@ impl Shot {
     }
 }
 
-/// A pinhole camera looking along its −Z.
+/// A pinhole camera, which looks along its −Z axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Camera {
-    /// View-from-world transform.
+    /// Transform from world space to view space.
     pub view_from_world: Mat4,
     /// Position in world space.
     pub position: Vec3,
     /// Vertical field of view in radians.
     pub fov_y: f32,
-    /// Ratio of a pixel's horizontal to its vertical angle; 1 for square pixels.
+    /// Horizontal angle that a pixel covers, divided by its vertical angle; 1 for square pixels.
     pub pixel_aspect: f32,
-    /// Where the camera's axis meets the frame: (0, 0) is the middle, ±1 are the edges, +x right, +y up.
+    /// Point at which the camera's axis intersects the frame. (0, 0) is the middle and ±1 are the edges; x points right
+    /// and y up.
     pub principal_point: Vec2,
-    /// Distance of the near plane, in front of everything in the scene where possible.
+    /// Distance of the near plane. Where possible, everything in the scene is behind the near plane.
     pub near: f32,
     pub far: f32,
 }
 
-/// World-space vertices of one instance of a primitive in one pose.
+/// The world-space vertices of one instance of a primitive at one time.
 #[derive(Clone, Debug, Default)]
 pub struct PosedPrimitive {
-    /// Index of the node.
+    /// Index of the node to which the primitive belongs.
     pub node: usize,
-    /// Index of the instance (EXT_mesh_gpu_instancing), otherwise 0.
+    /// Index of the instance (EXT_mesh_gpu_instancing); 0 if the node has no instances.
     pub instance: usize,
-    /// Index among the primitives of the node's mesh.
+    /// Index of the primitive in the mesh of the node.
     pub primitive: usize,
-    /// Whether the transform mirrors, which makes front faces clockwise in `positions`.
+    /// Whether the transform to world space mirrors. If it does, front faces are clockwise in `positions`.
     pub mirrored: bool,
     pub positions: Vec<Vec3>,
-    /// Unit normals in world space; empty if the primitive has none.
+    /// Unit normals in world space. The list is empty if the primitive has no normals.
     pub normals: Vec<Vec3>,
-    /// Unit tangents in world space; empty if the primitive has none. Handedness is that of the primitive, negated if
-    /// mirrored.
+    /// Unit tangents in world space. The list is empty if the primitive has no tangents. The handedness is that of the
+    /// primitive, but negated if `mirrored` is true.
     pub tangents: Vec<Vec3>,
 }

@@ -1,4 +1,4 @@
-//! Computes the camera of every frame.
+//! Computes the camera of each frame.
 
 use glam::{DVec3, Mat4, Vec2, Vec3};
 use plinth_spec::settings::{BasePose, CameraMotion, DEFAULT_ZOOM_END, Effect, Filter, RenderSettings};
@@ -8,30 +8,34 @@ use crate::fit::distance;
 use crate::place::Placement;
 use crate::shot::{Camera, Shot};
 
-/// Vertical field of view of orbiting cameras in degrees.
+/// Vertical field of view of cameras that orbit the model, in degrees.
 const FOV_DEG: f64 = 35.0;
-/// Elevation of orbiting cameras above the horizon in degrees.
+/// Elevation of cameras that orbit the model, in degrees above the horizon.
 const ELEVATION_DEG: f64 = 15.0;
 /// Fraction of the frame that is left free around the model.
 pub(crate) const MARGIN: f32 = 0.12;
-/// Limit of the camera angles for which the fit is computed.
+/// Maximum number of camera angles for which the distance is computed.
 const FIT_ANGLES: u32 = 120;
-/// Radius at which `zoom-orbit` frames the model like the other effects: its default end.
+/// Factor for the camera distance at which the effect `zoom-orbit` shows the model as large as other effects do. It is
+/// the default value at the end of the motion.
 const ZOOM_ORBIT_RADIUS: f64 = DEFAULT_ZOOM_END;
-/// Distance from the model up to which the floor may be visible, in world units.
+/// Maximum distance between the model and the visible part of the floor, in world units.
 const FLOOR_REACH: f32 = 12.0;
-/// Room between the model's bounding sphere and the near and far planes, as a multiple of its radius.
+/// Factor by which the model's bounding sphere is enlarged to leave space between the model and the near and far
+/// planes.
 const DEPTH_ROOM: f32 = 1.1;
-/// Smallest near plane as a fraction of the distance to the model; below it depth loses its precision.
+/// Minimum distance of the near plane, as a fraction of the distance to the model. With a nearer plane, depth would
+/// lose precision.
 const LEAST_NEAR: f32 = 0.02;
-/// Smallest near plane and smallest radius of a model, in world units.
+/// Minimum distance of the near plane and minimum radius of a model, in world units.
 const LEAST_LENGTH: f32 = 1e-3;
-/// A unit vector with at least this height counts as vertical; another up direction is then used.
+/// A view direction counts as vertical if the absolute value of its y component is at least this. Another up vector is
+/// then used.
 const STRAIGHT_UP: f64 = 0.9999;
-/// Smallest distance from which a model is framed, in world units.
+/// Minimum distance between the camera and the model in world units.
 const LEAST_DISTANCE: f32 = 0.1;
 
-/// Computes all shots; `clip_times` has one entry per frame.
+/// Computes the shot of each frame. `clip_times` has one entry per frame.
 pub(crate) fn shots(settings: &RenderSettings, placement: &Placement, clip_times: &[Option<f32>]) -> Vec<Shot> {
     let count = clip_times.len() as u32;
     let distance = framing_distance(settings, placement, count);
@@ -49,10 +53,10 @@ pub(crate) fn shots(settings: &RenderSettings, placement: &Placement, clip_times
         .collect()
 }
 
-/// Position of the focal plane as a fraction of the model's depth, from its nearest point.
+/// Distance between the nearest point of the model and the focal plane, as a fraction of the depth of the model.
 const FOCUS_DEPTH: f32 = 0.12;
 
-/// Focus distance: to the front of the model along the camera's axis.
+/// Returns the focus distance along the camera's axis, which is near the front of the model.
 fn focus(placement: &Placement, camera: &Camera) -> f32 {
     let back = camera.view_from_world.row(2).truncate();
     let (front, rear) = (placement.reach(back), -placement.reach(-back));
@@ -75,8 +79,8 @@ fn frame(settings: &RenderSettings, distance: f64, bounds: (Vec3, Vec3), index: 
     (camera_at(swayed(position, DVec3::ZERO), DVec3::ZERO, FOV_DEG, bounds), at.grow as f32)
 }
 
-/// The smallest distance from which the model is inside the frame at every angle of the motion. Translations of the
-/// model and custom camera poses are not taken into account.
+/// Returns the smallest camera distance at which the model is inside the frame at every angle of the motion. It ignores
+/// translations of the model and custom camera poses.
 fn framing_distance(settings: &RenderSettings, placement: &Placement, count: u32) -> f64 {
     let motion = settings.camera();
     let (width, height) = settings.video().quality.size(settings.video().aspect);
@@ -95,7 +99,7 @@ fn framing_distance(settings: &RenderSettings, placement: &Placement, count: u32
     if motion.effect == Effect::ZoomOrbit { framed / ZOOM_ORBIT_RADIUS } else { framed }
 }
 
-/// Unit vector from the model to the camera in a frame.
+/// Returns the unit vector from the model to the camera in a frame.
 fn toward_camera(settings: &RenderSettings, index: u32, count: u32) -> DVec3 {
     let motion = settings.camera();
     if motion.effect == Effect::Keyframes {
@@ -106,7 +110,7 @@ fn toward_camera(settings: &RenderSettings, index: u32, count: u32) -> DVec3 {
     }
 }
 
-/// Start pose of a path given by angles, unless the settings give one.
+/// Returns the base pose of a path that consists of angles, for settings without a base pose.
 fn base_pose(motion: &CameraMotion, radius: f64) -> BasePose {
     BasePose {
         target: [0.0; 3],
@@ -117,7 +121,7 @@ fn base_pose(motion: &CameraMotion, radius: f64) -> BasePose {
     }
 }
 
-/// Unit vector from an azimuth (from +Z toward +X) and an elevation.
+/// Returns the unit vector with an azimuth (from +Z toward +X) and an elevation.
 fn direction(azimuth_deg: f64, elevation_deg: f64) -> DVec3 {
     let (a, e) = (azimuth_deg.to_radians(), elevation_deg.to_radians());
     DVec3::new(e.cos() * a.sin(), e.sin(), e.cos() * a.cos())

@@ -1,8 +1,9 @@
-//! Texture maps of a material by their names in three.js.
+//! The texture maps of a material by their names in three.js.
 
 use plinth_model::{Material, Model, Texture, TextureRef};
 
-/// All maps of `MeshPhysicalMaterial`. glTF has no counterpart to the last five, so no model has them.
+/// The names of all maps of three.js' `MeshPhysicalMaterial`. glTF has no equivalent to the last five, so no model has
+/// them.
 pub(crate) const NAMES: &[&str] = &[
     "map",
     "roughnessMap",
@@ -29,7 +30,7 @@ pub(crate) const NAMES: &[&str] = &[
     "envMap",
 ];
 
-/// Removes a map from a material.
+/// Removes a map from a material. Unknown names are ignored.
 pub(crate) fn leave_out(model: &mut Model, material: usize, name: &str) {
     match name {
         "roughnessMap" => whiten(model, material, 1),
@@ -42,7 +43,8 @@ pub(crate) fn leave_out(model: &mut Model, material: usize, name: &str) {
     }
 }
 
-/// Removes maps that do not use the first set of texture coordinates: a decal's second set addresses its image.
+/// Removes all maps that do not use the first set of texture coordinates. In a decal, the second set contains the
+/// coordinates of its image.
 pub(crate) fn keep_first_set(material: &mut Material) {
     for name in NAMES {
         if let Some(map) = map_of(material, name)
@@ -56,7 +58,8 @@ pub(crate) fn keep_first_set(material: &mut Material) {
     }
 }
 
-/// Roughness and metalness share one image, so one of them is removed by setting its channel to white in a copy.
+/// Sets a channel of the metallic-roughness image to white, in a copy of the image. Roughness and metalness share this
+/// image, so this is how one of them is removed.
 fn whiten(model: &mut Model, material: usize, channel: usize) {
     let Some(reference) = model.materials[material].metallic_roughness_texture else { return };
     let Some(texture) = model.textures.get(reference.texture).copied() else { return };

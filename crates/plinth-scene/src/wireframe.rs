@@ -1,4 +1,5 @@
-//! `wireframe`: replaces triangles by thin bands along their edges, which are shaded and cast shadows like any surface.
+//! Draws wireframes: triangles are replaced by thin bands along their edges, which are shaded and cast shadows like
+//! other surfaces.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,13 +9,13 @@ use plinth_model::{Model, MorphTarget, Primitive, Topology};
 use crate::pose::Placed;
 use crate::shot::PosedPrimitive;
 
-/// Width of an edge in world units: two pixels of a `standard` render.
+/// Width of an edge in world units. It corresponds to two pixels of a video with quality `standard`.
 const WIDTH: f32 = 0.004;
-/// Limit of the number of edges, each of which becomes eight vertices.
+/// Maximum number of edges. Each edge becomes eight vertices.
 const MAX_EDGES: usize = 400_000;
 
-/// Replaces the triangles of a material by their edges.
-/// Errors: the number of edges, if there are too many.
+/// Replaces the triangles of a material by bands along their edges.
+/// Errors: the number of edges if it exceeds the limit.
 pub(crate) fn draw_edges(model: &mut Model, material: usize) -> Result<(), usize> {
     let widths = object_widths(model, material);
     let mut drawn = BTreeMap::new();
@@ -33,7 +34,7 @@ pub(crate) fn draw_edges(model: &mut Model, material: usize) -> Result<(), usize
     }
     let m = &mut model.materials[material];
     m.double_sided = true;
-    // The bands have no tangents, which these maps need.
+    // The bands have no tangents, which normal maps and anisotropy need.
     (m.normal_texture, m.anisotropy) = (None, None);
     if let Some(coat) = &mut m.clearcoat {
         coat.normal_texture = None;
@@ -41,7 +42,8 @@ pub(crate) fn draw_edges(model: &mut Model, material: usize) -> Result<(), usize
     Ok(())
 }
 
-/// The width of the edges of each primitive of a material, by mesh and primitive index, in units of the primitive.
+/// Returns half the width of the edges for each primitive of a material, in units of the primitive's space. The keys
+/// are the indices of the mesh and the primitive.
 fn object_widths(model: &Model, material: usize) -> BTreeMap<(usize, usize), f32> {
     let hidden = vec![false; model.nodes.len()];
     let posed = Placed { model, hidden: &hidden, world_from_model: DMat4::IDENTITY }.pose(None);
@@ -57,7 +59,7 @@ fn object_widths(model: &Model, material: usize) -> BTreeMap<(usize, usize), f32
         let own = extent(primitive.positions.iter().map(|p| Vec3::from(*p))).length();
         let seen = extent(one.positions.iter().copied()).length();
         if seen > 0.0 {
-            // A mesh drawn several times is measured at its first node.
+            // If a mesh is drawn several times, the scale of its first node is used.
             out.entry((mesh, one.primitive)).or_insert(0.5 * WIDTH * span * own / seen);
         }
     }
@@ -70,7 +72,7 @@ fn extent(points: impl Iterator<Item = Vec3>) -> Vec3 {
     (max - min).max(Vec3::ZERO)
 }
 
-/// Each edge once; vertices at the same position count as one.
+/// Returns each edge once. Vertices at the same position count as one vertex.
 fn edges(primitive: &Primitive) -> Vec<[u32; 2]> {
     let mut ids: BTreeMap<[u32; 3], u32> = BTreeMap::new();
     let mut first = |v: u32| {
@@ -89,7 +91,7 @@ fn edges(primitive: &Primitive) -> Vec<[u32; 2]> {
     out.into_iter().collect()
 }
 
-/// Two crossed bands along each edge: one in the plane of the surface, one perpendicular to it.
+/// Returns two crossed bands along each edge: one in the plane of the surface, and one perpendicular to it.
 fn bands(primitive: &Primitive, edges: &[[u32; 2]], half: f32) -> Primitive {
     let mut out = Primitive { topology: Topology::Triangles, material: primitive.material, ..Primitive::default() };
     out.uvs = vec![Vec::new(); primitive.uvs.len()];
@@ -107,7 +109,8 @@ fn bands(primitive: &Primitive, edges: &[[u32; 2]], half: f32) -> Primitive {
                 out.positions.push((position(v) + shift * side).to_array());
                 out.normals.push(facing.to_array());
             }
-            // Counter-clockwise seen from `facing`: along × shift is −up for the first band and across for the second.
+            // The triangles must be counter-clockwise as seen from `facing`. The product `along × shift` is −up for the
+            // first band and the sideways direction for the second.
             let turned = along.cross(shift).dot(facing) < 0.0;
             let corners = if turned { [0, 2, 1, 0, 3, 2] } else { [0, 1, 2, 0, 2, 3] };
             out.indices.extend(corners.map(|i| start + i));
@@ -116,7 +119,7 @@ fn bands(primitive: &Primitive, edges: &[[u32; 2]], half: f32) -> Primitive {
     out
 }
 
-/// Copies all attributes of a vertex except position and normal.
+/// Copies all attributes of a vertex except its position and its normal.
 fn copy(from: &Primitive, v: usize, to: &mut Primitive) {
     for (to, from) in to.uvs.iter_mut().zip(&from.uvs) {
         to.extend(from.get(v));

@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::{Form, glb_with_triangle};
 
-/// A client of the HTTP API. It follows no redirects and uses no proxies.
+/// A client of the HTTP API. It does not follow redirects and does not use proxies.
 #[derive(Clone)]
 pub struct Client {
-    /// The underlying client, for requests to other URLs.
+    /// The client that sends the requests; tests also use it for other URLs.
     pub http: reqwest::Client,
     /// Base URL of the server.
     pub base: String,
@@ -39,24 +39,24 @@ impl Client {
         Answer::to(self.request(Method::GET, path)).await
     }
 
-    /// Sends JSON and parses the JSON response.
+    /// Sends a JSON body and parses the JSON response.
     pub async fn send(&self, method: Method, path: &str, body: Value) -> Answer {
         let request = self.request(method, path).header("content-type", "application/json");
         Answer::to(request.body(body.to_string())).await
     }
 
-    /// Posts JSON.
+    /// Sends a POST request with a JSON body, and parses the JSON response.
     pub async fn post(&self, path: &str, body: Value) -> Answer {
         self.send(Method::POST, path, body).await
     }
 
-    /// Posts a multipart form.
+    /// Sends a POST request with a multipart form, and parses the JSON response.
     pub async fn form(&self, path: &str, form: Form) -> Answer {
         let request = self.request(Method::POST, path).header("content-type", Form::content_type());
         Answer::to(request.body(form.body())).await
     }
 
-    /// Uploads a model whose node has this name.
+    /// Uploads a model with one node, which has this name.
     pub async fn upload(&self, name: &str, settings: Option<Value>) -> Answer {
         let form = Form::default().file("file", &format!("{name}.glb"), &glb_with_triangle(name));
         let form = match settings {
@@ -72,7 +72,7 @@ impl Client {
 pub struct Answer {
     pub status: u16,
     pub headers: HeaderMap,
-    /// Body; null if it is not JSON.
+    /// Body of the response; null if the body is not JSON.
     pub body: Value,
 }
 
@@ -82,25 +82,25 @@ impl Answer {
         Self::of(request.send().await.expect("an answer")).await
     }
 
-    /// Reads a response to its end.
+    /// Reads the whole body of a response.
     pub async fn of(response: Response) -> Self {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let body = serde_json::from_slice(&response.bytes().await.expect("the whole response")).unwrap_or(Value::Null);
         Self { status, headers, body }
     }
 
-    /// Returns `data` of a successful response.
+    /// Returns the member `data` of a successful response. Panics if the request failed.
     pub fn data(&self) -> &Value {
         assert!((200..300).contains(&self.status), "{self:?}");
         &self.body["data"]
     }
 
-    /// Returns a string member of `data`.
+    /// Returns a string member of `data`. Panics if it is missing.
     pub fn text(&self, name: &str) -> String {
         self.data()[name].as_str().unwrap_or_else(|| panic!("no {name} in {self:?}")).to_owned()
     }
 
-    /// Returns status and code of an error response.
+    /// Returns the status and the error code of an error response.
     pub fn refusal(&self) -> (u16, &str) {
         let error = &self.body["error"];
         assert_eq!(error["status"], self.status, "{self:?}");
@@ -108,13 +108,13 @@ impl Answer {
         (self.status, error["code"].as_str().unwrap_or_default())
     }
 
-    /// Returns the text of a header; empty if it is missing.
+    /// Returns the value of a header; empty if the header is missing.
     pub fn header(&self, name: &str) -> &str {
         header(&self.headers, name)
     }
 }
 
-/// Returns the text of a header; empty if it is missing.
+/// Returns the value of a header; empty if the header is missing.
 pub fn header<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
     headers.get(name).map_or("", |value| value.to_str().expect("ASCII"))
 }

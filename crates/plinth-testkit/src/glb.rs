@@ -2,12 +2,13 @@
 
 use serde_json::{Value, json};
 
-/// A GLB with one triangle. Its node has this name, so that different names give different files.
+/// Returns a GLB with one triangle. Its node has this name, so different names give different files.
 pub fn glb_with_triangle(name: &str) -> Vec<u8> {
     triangle(&json!({"mesh": 0, "name": name}))
 }
 
-/// A GLB that is accepted but cannot be drawn, because its size exceeds the range of a 32-bit float.
+/// Returns a GLB that the service accepts but the renderer rejects, because its size exceeds the range of a 32-bit
+/// float.
 pub fn glb_too_large_to_draw() -> Vec<u8> {
     triangle(&json!({"mesh": 0, "name": "huge", "translation": [3e38, 0, 0], "scale": [3e38, 1, 1]}))
 }
@@ -31,7 +32,7 @@ fn triangle(node: &Value) -> Vec<u8> {
     glb(&document, &buffer)
 }
 
-/// A GLB with nothing to draw.
+/// Returns a GLB without meshes.
 pub fn glb_without_meshes() -> Vec<u8> {
     glb(&json!({"asset": {"version": "2.0"}, "scenes": [{"nodes": []}]}), &[])
 }

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use crate::tools::ffmpeg_in_scripts;
 
-/// Bash functions that replace the options of a hardware encoder by those of libx264 and call the real ffmpeg. `encode`
-/// does this; `$ENCODER` is the requested encoder, `$SIZE` the size of raw input frames, or empty for input files.
+/// Bash functions that simulate a hardware encoder. `encode` replaces the options of the hardware encoder with those of
+/// libx264, and calls the real ffmpeg. `$ENCODER` is the requested encoder. `$SIZE` is the size of raw input frames; it
+/// is empty if ffmpeg reads a file.
 const TRANSLATION: &str = r#"
 ENCODER= SIZE= ARGS=()
 for ((i = 1; i <= $#; i++)); do
@@ -40,9 +41,9 @@ encode() { exec "$FFMPEG" "${ARGS[@]}"; }
 "#;
 
 /// Writes a script to `folder` that acts like an ffmpeg with the `listed` hardware encoders, but encodes with libx264.
-/// When one of them is used, the Bash code `lines` runs first: it may fail, hang, or call `encode`, which does not
-/// return. `$ENCODER` is the requested encoder, `$SIZE` the size of the raw input frames (empty when variants are
-/// encoded from a file).
+/// When one of these encoders is used, the script first runs the Bash code `lines`. This code may fail, hang, or call
+/// `encode`, which does not return. `$ENCODER` is the requested encoder. `$SIZE` is the size of the raw input frames;
+/// it is empty if ffmpeg reads a file.
 pub fn hardware_ffmpeg(folder: &Path, listed: &[&str], lines: &str) -> PathBuf {
     let path = folder.join("hardware-ffmpeg");
     let head = ffmpeg_in_scripts();

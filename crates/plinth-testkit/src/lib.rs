@@ -1,5 +1,5 @@
 //! Helpers for tests: temporary databases, object stores and web servers, an HTTP client, small models, and a video
-//! reader based on ffprobe. A test fails with installation instructions if a tool is missing.
+//! reader that calls ffprobe. If a program is missing, the test fails with installation instructions.
 
 #![expect(clippy::panic, clippy::expect_used, reason = "a test that cannot be set up fails")]
 
@@ -29,7 +29,8 @@ pub use tools::{aws, ffmpeg, ffmpeg_in_scripts, ffprobe, postgres, python};
 pub use video::{assert_h264, probe};
 pub use web::{Reply, Visit, Web};
 
-/// Declares each test twice: on SQLite and on PostgreSQL. The test is an async function that takes the database URL.
+/// Declares each test twice, for SQLite and for PostgreSQL. The test is an async function whose argument is the
+/// database URL.
 #[macro_export]
 macro_rules! on_both_databases {
     ($($name:ident)*) => {$(

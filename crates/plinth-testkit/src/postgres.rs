@@ -1,7 +1,7 @@
 //! Temporary databases: a SQLite file, or a PostgreSQL cluster in a temporary folder.
 //!
-//! The cluster listens only on a socket in that folder, does not sync to disk, and ends with the test, however the test
-//! ends. Creating a cluster takes a second, so an empty one is cached and copied.
+//! The cluster listens only on a socket in its folder, does not sync to disk, and ends with the test process, even if
+//! that process is killed. Creating a cluster takes a second, so an empty cluster is cached and copied.
 
 use std::fs;
 use std::io;
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::tools;
 
-/// User that runs the server when the tests run as root, because PostgreSQL refuses to run as root.
+/// User that the server runs as if the tests run as root. PostgreSQL refuses to run as root.
 const UNPRIVILEGED: &str = "postgres";
 const HELP: &str = "PostgreSQL is needed for this test: run `make setup`, or `apt-get install postgresql`";
 
@@ -70,7 +70,7 @@ impl Postgres {
         started
     }
 
-    /// Shuts the server down, which ends all connections and aborts their transactions, and starts it again.
+    /// Shuts the server down and starts it again. The shutdown ends all connections and aborts their transactions.
     pub fn restart(&self) {
         {
             let mut server = self.server();
@@ -109,8 +109,8 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        // An immediate shutdown (SIGQUIT), because the data is not needed. SIGKILL would leave shared memory segments
-        // behind, of which a system has only a few thousand.
+        // The data is not needed, so the server receives SIGQUIT, which shuts it down immediately. SIGKILL would leave
+        // shared memory segments behind, and a system has only a few thousand of them.
         let mut server = self.server();
         if !signal(&server, "-QUIT") {
             let _gone = server.kill();
@@ -119,7 +119,7 @@ impl Drop for Postgres {
     }
 }
 
-/// Starts the server of a cluster.
+/// Starts a PostgreSQL server for the cluster in `folder`.
 fn spawn(folder: &Path) -> Child {
     let mut command = as_unprivileged(&bin("postgres"));
     command
@@ -134,8 +134,8 @@ fn spawn(folder: &Path) -> Child {
     spawn_in_lasting_thread(command).unwrap_or_else(|error| panic!("postgres cannot be started: {error}. {HELP}"))
 }
 
-/// Starts a program from a thread that lives as long as this process. The kernel sends the parent-death signal when the
-/// thread that started the program ends.
+/// Starts a program from a thread that lives as long as this process. The kernel kills the program when the thread that
+/// started it ends, so a test thread cannot start it.
 fn spawn_in_lasting_thread(command: Command) -> io::Result<Child> {
     type Order = (Command, Sender<io::Result<Child>>);
     static ORDERS: LazyLock<Mutex<Sender<Order>>> = LazyLock::new(|| {
@@ -153,13 +153,14 @@ fn spawn_in_lasting_thread(command: Command) -> io::Result<Child> {
     answered.recv().expect("the thread that starts programs")
 }
 
-/// Sends a signal, and returns whether there was a process to receive it.
+/// Sends a signal to a process. Returns false if the process does not exist.
 fn signal(server: &Child, name: &str) -> bool {
     let sent = Command::new("kill").arg(name).arg(server.id().to_string()).status();
     sent.is_ok_and(|status| status.success())
 }
 
-/// Copies the empty cluster. It is created once per user for all test processes, and only that user can read it.
+/// Copies the cached empty cluster to `to`. The cache is shared by all test processes of a user, and only this user can
+/// read it.
 fn copy_pattern(to: &Path) {
     let home = std::env::temp_dir().join(format!("plinth-pg-pattern-{}-{}", version(), user()));
     let pattern = home.join("data");
@@ -173,7 +174,7 @@ fn copy_pattern(to: &Path) {
             .output()
             .unwrap_or_else(|error| panic!("initdb cannot be started: {error}. {HELP}"));
         assert!(output.status.success(), "initdb failed: {}", String::from_utf8_lossy(&output.stderr));
-        // If several processes create it at the same time, the first one wins.
+        // If several processes create the cached cluster at the same time, the first one succeeds.
         let made = making.keep();
         if fs::rename(&made, &home).is_err() {
             let _duplicate = fs::remove_dir_all(&made);
@@ -202,7 +203,7 @@ fn is_root() -> bool {
     user() == 0
 }
 
-/// Builds a command that runs as a user that PostgreSQL accepts, and ends with this process.
+/// Builds a command that runs as a user that PostgreSQL accepts. The process ends when this process ends.
 fn as_unprivileged(program: &Path) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "QUIT"]);
@@ -218,7 +219,7 @@ fn own(folder: &Path) {
         let status = Command::new("chown").arg("-R").arg(format!("{UNPRIVILEGED}:{UNPRIVILEGED}")).arg(folder).status();
         assert!(
             status.is_ok_and(|s| s.success()),
-            "{} could not be handed to {UNPRIVILEGED}. {HELP}",
+            "{} could not be given to the user {UNPRIVILEGED}. {HELP}",
             folder.display()
         );
     }

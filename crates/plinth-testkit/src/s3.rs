@@ -11,13 +11,13 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-/// Name of the only bucket.
+/// Name of the server's only bucket.
 const BUCKET: &str = "plinth";
-/// Access key of the only user.
+/// Access key of the server's only user.
 const KEY: &str = "test-key";
 const SECRET: &str = "test-secret";
 
-/// A local S3 server with one empty bucket, stopped when dropped.
+/// A local S3 server with one empty bucket. Dropping it stops the server.
 pub struct S3Server {
     folder: TempDir,
     endpoint: String,
@@ -40,7 +40,7 @@ impl S3Server {
                 let service = service.clone();
                 tokio::spawn(async move {
                     let server = Builder::new(TokioExecutor::new());
-                    // Clients may disconnect, which is not an error of the test.
+                    // Clients may disconnect at any time, so errors of a connection do not fail the test.
                     let _ended = server.serve_connection(TokioIo::new(socket), service).await;
                 });
             }

@@ -1,5 +1,5 @@
-//! Programs that tests call. `scripts/find.sh` chooses them, so that no test depends on the order of PATH; `make test`
-//! has already called it and passes the results in environment variables.
+//! Paths of the programs that tests call. `scripts/find.sh` chooses each program, so tests do not depend on the order
+//! of PATH. `make test` calls this script before the tests start, and passes the paths in environment variables.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
@@ -7,24 +7,24 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-/// Returns an ffmpeg with all encoders that Plinth can use.
+/// Returns the path of an ffmpeg with all encoders that Plinth can use.
 pub fn ffmpeg() -> &'static Path {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     FOUND.get_or_init(|| find("PLINTH_FFMPEG", &["ffmpeg", "libx264", "prores_ks"]))
 }
 
-/// Returns the first line of a Bash script that can then call the ffmpeg as `"$FFMPEG"`.
+/// Returns the first line of a Bash script whose other lines call ffmpeg as `"$FFMPEG"`.
 pub fn ffmpeg_in_scripts() -> String {
     format!("FFMPEG='{}'\n", ffmpeg().display())
 }
 
-/// Returns an ffprobe.
+/// Returns the path of ffprobe.
 pub fn ffprobe() -> &'static Path {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     FOUND.get_or_init(|| find("PLINTH_TEST_FFPROBE", &["ffprobe"]))
 }
 
-/// Returns a Python with the packages of `scripts/python.txt`.
+/// Returns the path of a Python interpreter with the packages of `scripts/python.txt`.
 pub fn python() -> &'static Path {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     FOUND.get_or_init(|| find("PLINTH_TEST_PYTHON", &["python"]))
@@ -36,7 +36,7 @@ pub fn postgres() -> &'static Path {
     FOUND.get_or_init(|| find("PLINTH_TEST_POSTGRES", &["postgres"]))
 }
 
-/// Returns an AWS CLI. Tests that need it are skipped without it.
+/// Returns the path of the AWS CLI. Tests that need it are skipped if it is not installed.
 pub fn aws() -> Option<&'static Path> {
     static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
     let look = || {

@@ -60,25 +60,25 @@ impl Reply {
         Self { headers: format!("{}{name}: {value}\r\n", self.headers), ..self }
     }
 
-    /// Sends the body several times, with a pause after each.
+    /// Sends the body several times, with a pause after each time.
     #[must_use]
     pub fn repeated(self, times: u64, pause: Duration) -> Self {
         Self { times, pause, ..self }
     }
 
-    /// Sets `Content-Length` to this value, whatever the length of the body.
+    /// Sets `Content-Length` to this value, even if it is not the length of the body.
     #[must_use]
     pub fn saying_length(self, length: u64) -> Self {
         Self { said_length: Some(length), ..self }
     }
 
-    /// Sends no `Content-Length`: the body ends with the connection.
+    /// Omits `Content-Length`, so that the body ends when the connection closes.
     #[must_use]
     pub fn saying_no_length(self) -> Self {
         Self { said_length: Some(u64::MAX), ..self }
     }
 
-    /// Keeps the connection open after the body.
+    /// Keeps the connection open after the body was sent.
     #[must_use]
     pub fn hanging(self) -> Self {
         Self { hangs: true, ..self }
@@ -108,7 +108,7 @@ pub struct Web {
 
 type Answers = Arc<dyn Fn(&Visit) -> Reply + Send + Sync>;
 
-/// Connections that are kept open.
+/// Connections that are kept open until the process ends.
 static HANGING: Mutex<Vec<Box<dyn Write + Send>>> = Mutex::new(Vec::new());
 
 impl Web {
@@ -117,7 +117,7 @@ impl Web {
         Self::start_at("127.0.0.1:0", answer)
     }
 
-    /// Starts an HTTP server on a local address.
+    /// Starts an HTTP server on `address`.
     pub fn start_at(address: &str, answer: impl Fn(&Visit) -> Reply + Send + Sync + 'static) -> Self {
         Self::listen(address, None, Arc::new(answer))
     }
@@ -144,7 +144,7 @@ impl Web {
                 counter.fetch_add(1, Ordering::SeqCst);
                 let (tls, answers) = (tls.clone(), Arc::clone(&answers));
                 thread::spawn(move || {
-                    // Clients may disconnect or reject the certificate, which is not an error of the test.
+                    // Clients may disconnect or reject the certificate, so errors of a connection do not fail the test.
                     let _gone = socket.and_then(|socket| serve(socket, tls, &answers));
                 });
             }
@@ -163,7 +163,7 @@ impl Web {
         format!("{scheme}://{}{path}", self.address)
     }
 
-    /// Returns the number of connections so far.
+    /// Returns the number of connections since the start of the server.
     pub fn visits(&self) -> usize {
         self.visits.load(Ordering::SeqCst)
     }

@@ -1,4 +1,4 @@
-//! Compares the light in small scenes with analytic solutions.
+//! Compares the computed light in small scenes with analytic solutions.
 
 use glam::Vec3;
 
@@ -28,7 +28,7 @@ fn a_wide_near_cover_blocks_nearly_all_light_and_reflects_its_colour() {
 
 #[test]
 fn a_tall_wall_blocks_half_of_the_light() {
-    // A wall in the plane x = 0, seen from a floor point right beside it.
+    // The wall is in the plane x = 0, directly beside the floor point that is tested.
     let floor = plane(0.02, 0.0, Vec3::Z, Vec3::ZERO);
     let mut wall = plane(40.0, 0.0, Vec3::X, Vec3::ZERO);
     wall.positions = wall.positions.iter().map(|p| Vec3::new(-0.02, p.x, p.y)).collect();
@@ -55,7 +55,7 @@ fn glass_transmits_its_transparency() {
     assert!((baked[0].front[40].direct.x - 0.6).abs() < 0.03, "{:?}", baked[0].front[40]);
 }
 
-/// A sphere of latitudes and longitudes that touches the plane z = 0 at the origin.
+/// Returns a sphere whose vertices are on circles of latitude and longitude. It touches the plane z = 0 at the origin.
 fn sphere(radius: f32, albedo: Vec3) -> BakeMesh {
     let (columns, rows) = (48_u32, 24_u32);
     let normal = |i: u32| {
@@ -89,7 +89,8 @@ fn a_sphere_on_a_plane_blocks_light_by_its_form_factor() {
     let positions = floor.positions.clone();
     let baked = bake(&[floor, sphere(radius, Vec3::ZERO)], &white(), &[], &[], &options()).meshes;
     for (p, v) in positions.iter().zip(&baked[0].front).filter(|(p, _)| p.length() > 0.6) {
-        // Seen from a plane that it touches, the whole sphere is above the horizon: F = h r² / d³ with h = r.
+        // The whole sphere is above the horizon of a point on the plane that it touches. Its form factor is F = h r² /
+        // d³ with h = r.
         let expected = 1.0 - radius.powi(3) / (p.length_squared() + radius * radius).powf(1.5);
         assert!((v.direct.x - expected).abs() < 0.03, "{p}: {} for {expected}", v.direct.x);
     }
@@ -118,7 +119,7 @@ fn white_surfaces_in_a_white_environment_keep_all_energy() {
         let floor = plane(2.0, 0.0, Vec3::Z, Vec3::ONE);
         let options = BakeOptions { bounces: 40, ..options() };
         let baked = bake(&[floor, body], &white(), &[], &[], &options).meshes;
-        // The floor's centre, below the sphere, needs even more bounces.
+        // The centre of the floor, below the sphere, is excluded, because its light converges only after more bounces.
         let all = || baked[0].front.iter().enumerate().filter(|(i, _)| *i != 40).map(|(_, v)| v).chain(&baked[1].front);
         let share = |v: &GatheredLight| v.direct.x + v.indirect.x / std::f32::consts::PI;
         let mean = all().map(share).sum::<f32>() / all().count() as f32;
@@ -129,8 +130,8 @@ fn white_surfaces_in_a_white_environment_keep_all_energy() {
 }
 
 #[test]
-fn occluder_luminance_is_that_of_the_lit_wall() {
-    // In a white environment a white wall has the radiance of the sky.
+fn occluder_luminance_equals_the_luminance_of_the_lit_wall() {
+    // In a white environment, a white wall has the same radiance as the sky.
     let mut floor = plane(0.2, 0.0, Vec3::Z, Vec3::ONE);
     for p in &mut floor.positions {
         p.y += 0.15;
@@ -146,7 +147,7 @@ fn occluder_luminance_is_that_of_the_lit_wall() {
 #[test]
 fn a_point_inside_another_body_gets_the_light_around_it() {
     let floor = plane(2.0, -0.05, Vec3::Z, Vec3::ZERO);
-    // The sphere is sunk into the floor, so the floor's centre is inside the sphere.
+    // The sphere is partly below the floor, so the centre of the floor is inside the sphere.
     let mut sunk_sphere = sphere(0.15, Vec3::ZERO);
     for p in &mut sunk_sphere.positions {
         p.z -= 0.2;

@@ -7,19 +7,19 @@ use plinth_bake::{BakeImage, BakeMesh, BakeOptions, BakeTexture, BakedMesh, Gath
 
 use crate::scenes::{plane, quad, square, white};
 
-/// A camera above, and one below.
+/// A camera above the scene, and a camera below it.
 const CAMERA_POSITIONS: [Vec3; 2] = [Vec3::new(1.0, -2.0, 3.0), Vec3::new(1.0, -2.0, -3.0)];
 
 fn baked(meshes: &[BakeMesh]) -> Vec<BakedMesh> {
     bake(meshes, &white(), &[], &CAMERA_POSITIONS, &BakeOptions::default()).meshes
 }
 
-/// Returns the light at a point of a mesh, interpolated as the renderer does.
+/// Returns the light at a point of a mesh. It is interpolated in the same way as in the renderer.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     clippy::expect_used,
-    reason = "the test points lie on the mesh"
+    reason = "the test points are on the mesh"
 )]
 fn light_at(mesh: &BakeMesh, baked: &BakedMesh, point: Vec3, back: bool) -> GatheredLight {
     let (t, [wa, wb, wc]) = (0..mesh.indices.len() / 3)
@@ -30,7 +30,7 @@ fn light_at(mesh: &BakeMesh, baked: &BakedMesh, point: Vec3, back: bool) -> Gath
             let weights = [weight(b, c), weight(c, a), weight(a, b)];
             weights.iter().all(|w| *w >= -1e-5).then_some((t, weights))
         })
-        .expect("the point lies on the mesh");
+        .expect("a point on the mesh");
     let mean = |values: [(&GatheredLight, f32); 3]| {
         let mut out = GatheredLight { direct: Vec3::ZERO, ..GatheredLight::default() };
         for (light, weight) in values {
@@ -41,8 +41,8 @@ fn light_at(mesh: &BakeMesh, baked: &BakedMesh, point: Vec3, back: bool) -> Gath
     };
     if let Some(grid) = baked.grids.iter().find(|grid| grid.triangle as usize == t) {
         let values = if back { &grid.back } else { &grid.front };
-        // Points are stored in rows of equal j; the point (i, j) has the barycentric weights (1 − (i + j) / n, i / n, j
-        // / n).
+        // The points are stored in rows of equal j. The point (i, j) has the barycentric weights (1 − (i + j) / n, i /
+        // n, j / n).
         let n = 1_usize << grid.lattice.level;
         let (x, y) = (wb.clamp(0.0, 1.0) * n as f32, wc.clamp(0.0, 1.0) * n as f32);
         let j = (y as usize).min(n - 1);
@@ -97,9 +97,9 @@ fn a_shadow_is_refined_even_if_vertices_use_all_rays() {
 
 #[test]
 fn the_light_below_a_square_table_matches_its_form_factor() {
-    // The visible fraction of the sky below a square table is one minus the form factor of the table. For a point at
-    // distance h below a square of half side a, the form factor is the sum over four corners (Howell, configuration
-    // B-4).
+    // Below a square table, the visible fraction of the sky is one minus the form factor of the table. For a point at
+    // the distance h below a square of half side length a, the form factor is the sum over its four corners (Howell,
+    // configuration B-4).
     let (a, h) = (0.4_f32, 0.25_f32);
     let mut table = square(2.0 * a, h, 0.0);
     table.receives_light = false;
@@ -132,7 +132,7 @@ fn the_sides_of_a_sheet_have_separate_light() {
 
 #[test]
 fn no_light_leaks_through_a_wall_along_the_floor() {
-    // A closed hut with infinitely thin walls, on a floor that continues outside.
+    // The model is a closed hut with infinitely thin walls. The floor continues outside the hut.
     let mut meshes = vec![square(2.0, 0.0, 0.5)];
     let side = |x0: f32, y0: f32, x1: f32, y1: f32| {
         quad([Vec3::new(x0, y0, 0.0), Vec3::new(x1, y1, 0.0), Vec3::new(x1, y1, 0.5), Vec3::new(x0, y0, 0.5)], 0.5)
@@ -199,7 +199,7 @@ fn an_inverted_hull_blocks_no_light() {
 
 #[test]
 fn light_is_continuous_between_triangles_of_different_density() {
-    // A large triangle pair next to a small one on the same surface, with a shadow over both.
+    // Two large triangles are next to small triangles on the same surface. The shadow covers both.
     let mut fine = square(0.5, 0.0, 0.5);
     fine.positions = [(0.5, -0.5), (1.0, -0.5), (1.0, 0.5), (0.5, 0.5)].map(|(x, y)| Vec3::new(x, y, 0.0)).to_vec();
     let mut large = square(1.0, 0.0, 0.5);

@@ -1,4 +1,4 @@
-//! Attacks on files.
+//! Attempts to access files outside the sandbox.
 
 use std::ffi::CString;
 use std::fs::{File, OpenOptions, hard_link, read, read_dir, remove_file, rename, write};
@@ -25,7 +25,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     ("symlink-as-output", |t| symlink(&t.database, fresh(&t.own.join("out/video.mp4"))).is_ok()),
     ("pipe-as-output", |t| {
         let path = t.own.join("out/pipe");
-        // SAFETY: the path ends with a zero.
+        // SAFETY: the path is null-terminated.
         unsafe { libc::mkfifo(c(fresh(&path)).as_ptr(), 0o600) == 0 }
     }),
     ("database-by-open-file", |_t| {
@@ -50,7 +50,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     ("start-own-program", start_own_program),
 ];
 
-/// A path where there is nothing.
+/// Deletes the file at this path, and returns the path.
 fn fresh(path: &Path) -> &Path {
     drop(remove_file(path));
     path
@@ -66,21 +66,21 @@ fn c(path: &Path) -> CString {
     CString::new(path.as_os_str().as_bytes()).unwrap()
 }
 
-/// To the length that it has.
+/// Truncates the database to its current length, so that nothing is lost if the call succeeds.
 fn truncate_database(targets: &Targets) -> bool {
     let Ok(about) = std::fs::metadata(&targets.database) else { return false };
-    // SAFETY: the path ends with a zero.
+    // SAFETY: the path is null-terminated.
     unsafe { libc::truncate(c(&targets.database).as_ptr(), about.len().try_into().unwrap()) == 0 }
 }
 
-/// To the mode that it has.
+/// Sets the mode of the database to its current mode, so that nothing changes if the call succeeds.
 fn chmod_database(targets: &Targets) -> bool {
     let about = std::fs::metadata(&targets.database);
     about.is_ok_and(|about| std::fs::set_permissions(&targets.database, about.permissions()).is_ok())
 }
 
 fn touch_database(targets: &Targets) -> bool {
-    // SAFETY: the path ends with a zero; no times are those of now.
+    // SAFETY: the path is null-terminated; a null pointer for the times means the current time.
     unsafe { libc::utimensat(libc::AT_FDCWD, c(&targets.database).as_ptr(), std::ptr::null(), 0) == 0 }
 }
 

@@ -1,4 +1,4 @@
-//! Attacks on the network and on the kernel.
+//! Attempts to use the network and dangerous parts of the kernel.
 
 use std::ffi::c_long;
 
@@ -19,7 +19,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
         call(libc::SYS_io_uring_setup, [1, address(&params), 0, 0])
     }),
     ("shared-memory", |_t| {
-        // SAFETY: numbers only; the segment is marked for removal at once.
+        // SAFETY: the calls receive only numbers and a null pointer. The new segment is removed immediately.
         unsafe {
             let segment = libc::shmget(libc::IPC_PRIVATE, 4096, libc::IPC_CREAT | 0o600);
             segment >= 0 && libc::shmctl(segment, libc::IPC_RMID, std::ptr::null_mut()) == 0
@@ -28,12 +28,12 @@ pub(crate) const ATTACKS: &[Attack] = &[
     ("userfaultfd", |_t| call(libc::SYS_userfaultfd, [1, 0, 0, 0])),
     ("bpf", |_t| call(libc::SYS_bpf, [0, address(&[2_u32, 4, 4, 1, 0, 0, 0, 0, 0, 0]), 40, 0])),
     ("perf-event", |_t| {
-        // PERF_TYPE_SOFTWARE, the smallest version of the structure, the clock of the processor.
+        // PERF_TYPE_SOFTWARE with the smallest version of `perf_event_attr`; event 0 is the CPU clock.
         let mut event = [0_u64; 8];
         event[0] = 1 | 64 << 32;
         call(libc::SYS_perf_event_open, [address(&event), 0, -1, -1])
     }),
-    // KEYCTL_GET_KEYRING_ID of the session's keyring (-3), which is made.
+    // KEYCTL_GET_KEYRING_ID of the session keyring (-3), which the kernel creates if it does not exist.
     ("keyctl", |_t| call(libc::SYS_keyctl, [0, -3, 1, 0])),
     ("personality", |_t| call(libc::SYS_personality, [0, 0, 0, 0])),
     ("user-namespace", |_t| in_fork(|| call(libc::SYS_unshare, [libc::CLONE_NEWUSER.into(), 0, 0, 0]))),
@@ -41,16 +41,17 @@ pub(crate) const ATTACKS: &[Attack] = &[
     ("mount", |t| {
         in_fork(|| {
             let path = std::ffi::CString::new(t.own.join("out").to_str().unwrap_or_default()).unwrap_or_default();
-            // SAFETY: texts end with a zero; the mount goes with the namespace.
+            // SAFETY: the strings are null-terminated. The mount exists only in the new namespace, which ends with this
+            // process.
             call(libc::SYS_unshare, [libc::CLONE_NEWNS.into(), 0, 0, 0])
                 && unsafe { libc::mount(c"none".as_ptr(), path.as_ptr(), c"tmpfs".as_ptr(), 0, std::ptr::null()) == 0 }
         })
     }),
-    // SAFETY: the text ends with a zero.
+    // SAFETY: the path is null-terminated.
     ("chroot", |_t| in_fork(|| unsafe { libc::chroot(c"/".as_ptr()) == 0 })),
     ("use-capabilities", |_t| {
         in_fork(|| {
-            // SAFETY: numbers only. Needs CAP_SETGID, whoever the user is.
+            // SAFETY: the call receives only a number and a null pointer. It needs CAP_SETGID, even for root.
             unsafe { libc::setgroups(0, std::ptr::null()) == 0 }
         })
     }),
@@ -60,19 +61,19 @@ fn socket(family: i32, kind: i32) -> bool {
     call(libc::SYS_socket, [family.into(), (kind | libc::SOCK_CLOEXEC).into(), 0, 0])
 }
 
-/// Where something lies, as an argument of a system call.
+/// Returns the address of a value as an argument of a system call.
 fn address<T>(of: &T) -> c_long {
     std::ptr::from_ref(of).addr().try_into().unwrap_or_default()
 }
 
-/// A system call, of which at most the first four arguments count.
+/// Calls a system call with up to four arguments, and returns whether it succeeded.
 fn call(number: c_long, [a, b, c, d]: [c_long; 4]) -> bool {
     // SAFETY: each attack passes numbers, or addresses of its own memory.
     unsafe { libc::syscall(number, a, b, c, d, 0, 0) >= 0 }
 }
 
 fn clone_user_namespace(_targets: &crate::targets::Targets) -> bool {
-    // SAFETY: as `fork`, with a namespace of its own; the new process ends at once.
+    // SAFETY: the call works like `fork`, but with a new namespace. The new process ends immediately.
     unsafe {
         let flags = c_long::from(libc::CLONE_NEWUSER | libc::SIGCHLD);
         let child = libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0);

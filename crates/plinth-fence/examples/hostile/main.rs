@@ -1,7 +1,9 @@
-//! A job that was taken over: it tries to reach what it must not, and says what it reached.
+//! A test program that acts like a compromised job: it attempts forbidden actions, and prints which of them succeeded.
 //!
-//! `hostile attack TARGETS [FENCE]` attacks, behind that fence where one is given. `hostile serve TARGETS [FENCE]` is a
-//! server with a secret in its environment that leaves a file open and starts the attack; `hostile hide TARGETS` hides first.
+//! - `hostile attack TARGETS [FENCE]` attempts all attacks, inside the sandbox `FENCE` if it is given.
+//! - `hostile serve TARGETS [FENCE]` acts as the server: its environment contains a secret, it leaves a file open, and it
+//!   starts the attacks as a child process.
+//! - `hostile hide TARGETS` does the same, but first hides its environment and memory.
 #![expect(unsafe_code, reason = "attacks are system calls that no safe library makes")]
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a program for tests")]
 
@@ -15,7 +17,7 @@ use std::process::{Command, Stdio};
 use plinth_fence::Fence;
 use targets::Targets;
 
-/// An attack: its name, and whether it succeeds.
+/// Name of an attack, and a function that attempts it and returns whether it succeeded.
 type Attack = (&'static str, fn(&Targets) -> bool);
 
 fn main() {
@@ -28,11 +30,11 @@ fn main() {
             serve(&targets, fence);
         }
         "attack" => attack(&Targets::parse(&targets), fence),
-        other => unreachable!("{other}: not a role"),
+        other => unreachable!("{other} is not a role"),
     }
 }
 
-/// Prints what was reached.
+/// Attempts all attacks, and prints which of them succeeded and which failed.
 fn attack(targets: &Targets, fence: Option<String>) {
     if let Some(fence) = fence {
         plinth_fence::close_inherited_files();
@@ -47,7 +49,7 @@ fn attack(targets: &Targets, fence: Option<String>) {
 
 fn serve(targets: &str, fence: Option<String>) {
     let left_open = std::fs::File::open(Targets::parse(targets).database).unwrap();
-    // A duplicate is inherited by what is started.
+    // Child processes inherit a duplicate of a descriptor.
     // SAFETY: the descriptor is open.
     assert!(unsafe { libc::dup(std::os::fd::AsRawFd::as_raw_fd(&left_open)) } > 2);
     let mut child = Command::new(std::env::current_exe().unwrap());

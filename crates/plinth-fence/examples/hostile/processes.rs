@@ -1,4 +1,4 @@
-//! Attacks on other processes.
+//! Attempts to access other processes.
 
 use std::fs::{File, read, read_dir};
 use std::os::unix::fs::FileExt as _;
@@ -13,21 +13,22 @@ pub(crate) const ATTACKS: &[Attack] = &[
     ("parent-memory", |_t| File::open(of_parent("maps")).is_ok() && memory_of_parent()),
     ("read-parent-memory", read_parent_memory),
     ("trace-parent", |_t| {
-        // SAFETY: no memory is named; the parent is not stopped, and let go when this process ends.
+        // SAFETY: the call passes no memory addresses. `PTRACE_SEIZE` does not stop the parent, and ends when this
+        // process ends.
         unsafe { libc::ptrace(libc::PTRACE_SEIZE, parent(), 0, 0) == 0 }
     }),
     ("open-file-of-parent", |_t| {
-        // SAFETY: numbers only.
+        // SAFETY: the calls receive only numbers.
         unsafe {
             let parent = libc::syscall(libc::SYS_pidfd_open, parent(), 0);
             parent >= 0 && libc::syscall(libc::SYS_pidfd_getfd, parent, 0, 0) >= 0
         }
     }),
-    // SAFETY: signal 0 does nothing but being permitted.
+    // SAFETY: signal 0 only checks the permission to send signals.
     ("signal-parent", |_t| unsafe { libc::kill(parent(), 0) == 0 }),
     ("leave-session", |_t| {
         in_fork(|| {
-            // SAFETY: takes nothing.
+            // SAFETY: the call has no arguments.
             unsafe { libc::setsid() >= 0 }
         })
     }),
@@ -48,19 +49,20 @@ fn memory_of_parent() -> bool {
     memory.is_ok_and(|memory| memory.read_at(&mut [0; 4], start.unwrap_or_default()).is_ok())
 }
 
-/// Programs of the same file lie at the same addresses only by chance; whether it is permitted shows in the error.
+/// Returns whether this process may read its parent's memory. The address in the parent is arbitrary, so the error
+/// EFAULT also counts as success: the kernel checks the permission first.
 fn read_parent_memory(_targets: &Targets) -> bool {
     let mut bytes = [0_u8; 4];
     let here = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
     let there = libc::iovec { iov_base: std::ptr::without_provenance_mut(0x1000), iov_len: bytes.len() };
-    // SAFETY: `here` is this buffer; `there` is an address of the other process.
+    // SAFETY: `here` refers to a buffer of this process, and `there` to an address of the other process.
     let done = unsafe { libc::process_vm_readv(parent(), &raw const here, 1, &raw const there, 1, 0) };
     done >= 0 || std::io::Error::last_os_error().raw_os_error() == Some(libc::EFAULT)
 }
 
-/// Whether something is true in a new process.
+/// Calls a function in a forked process, and returns its result.
 pub(crate) fn in_fork(is_true: impl FnOnce() -> bool) -> bool {
-    // SAFETY: this process has one thread, and the new one ends at once.
+    // SAFETY: this process has one thread, and the forked process ends immediately.
     unsafe {
         let child = libc::fork();
         if child == 0 {

@@ -1,21 +1,21 @@
-//! What is attacked.
+//! Targets of the attacks.
 
 use std::path::PathBuf;
 
-/// What is attacked.
+/// Files and folders that the attacks try to access.
 pub(crate) struct Targets {
-    /// The job's own folder, where it may write to `out`.
+    /// Folder of the attacking job, which may write to its subfolder `out`.
     pub(crate) own: PathBuf,
-    /// Another job's folder, with a file `model.glb`.
+    /// Folder of another job, which contains `model.glb`.
     pub(crate) other: PathBuf,
-    /// The server's SQLite file.
+    /// SQLite file of the server.
     pub(crate) database: PathBuf,
-    /// A folder outside of all.
+    /// A folder that belongs to neither the jobs nor the server.
     pub(crate) outside: PathBuf,
 }
 
 impl Targets {
-    /// Reads paths that are separated by colons, in the order of the fields.
+    /// Parses paths that are separated by colons, in the order of the fields.
     pub(crate) fn parse(text: &str) -> Self {
         let [own, other, database, outside] =
             text.split(':').map(PathBuf::from).collect::<Vec<_>>().try_into().unwrap();

@@ -1,10 +1,10 @@
-//! Which attacks succeed.
+//! Tests which attacks of a hostile job succeed.
 
 use plinth_fence::{FenceMode, FenceOptions, JobUser, Support, runs_as_root};
 
 use super::place::{NOBODY, Place};
 
-/// Attacks that need no rights, on any kernel and in any container: they succeed without a fence.
+/// Attacks that need no privileges and succeed without a sandbox, on any kernel and in any container.
 const POSSIBLE: &[&str] = &[
     "open-database",
     "write-database",
@@ -46,7 +46,8 @@ fn fence(place: &Place, options: &FenceOptions) -> String {
     options.fence(vec![place.path("own/out")], vec![place.path("own")], Vec::new()).unwrap().to_argument().unwrap()
 }
 
-/// This kernel has all that a fence needs; otherwise these tests would say nothing.
+/// Asserts that this kernel supports the whole sandbox. Otherwise a test could pass because an attack is impossible
+/// anyway.
 fn assert_supported() {
     assert_eq!(Support::here().lacks(false), Vec::<String>::new());
 }
@@ -60,7 +61,7 @@ fn a_fenced_job_reaches_nothing() {
     assert!(reached.is_empty(), "{reached:?}");
     let own: Vec<_> =
         std::fs::read_dir(place.path("own/out")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert!(own.iter().any(|name| name == "program"), "its own folder it may write to: {own:?}");
+    assert!(own.iter().any(|name| name == "program"), "the job could not write to its own folder: {own:?}");
 }
 
 #[test]
@@ -72,14 +73,14 @@ fn a_fenced_job_of_a_user_without_rights_reaches_nothing() {
 }
 
 #[test]
-fn a_job_without_a_fence_reaches_all_of_it() {
+fn attacks_succeed_without_a_fence() {
     let reached = Place::of_nobody().reached(None);
     let missed: Vec<_> = POSSIBLE.iter().filter(|attack| !reached.contains(**attack)).collect();
     assert!(missed.is_empty(), "these attacks prove nothing: {missed:?}");
 }
 
 #[test]
-fn a_server_that_hides_is_not_seen_into_even_without_a_fence() {
+fn hide_from_others_protects_a_server_even_without_a_fence() {
     let place = Place::of_nobody();
     let into_parent =
         ["parent-environment", "parent-open-files", "parent-memory", "read-parent-memory", "trace-parent"];
@@ -90,7 +91,7 @@ fn a_server_that_hides_is_not_seen_into_even_without_a_fence() {
 
 #[test]
 fn a_job_of_another_user_reaches_nothing() {
-    // Only root may switch.
+    // Only root can switch to another user.
     if !runs_as_root() {
         return;
     }
@@ -104,7 +105,7 @@ fn a_job_of_another_user_reaches_nothing() {
 }
 
 #[test]
-fn root_and_strangers_are_no_users_for_jobs() {
+fn root_and_unknown_users_cannot_be_the_job_user() {
     for (name, problem) in [("root", "must not run as root"), ("no-such-user-here", "does not exist")] {
         let error = JobUser::find(name).unwrap_err().to_string();
         assert!(error.contains(problem) && error.contains(name), "{error}");

@@ -1,4 +1,4 @@
-//! A job that was taken over, behind the fence and without one.
+//! Runs a hostile job inside the sandbox and without it.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "tests")]
 

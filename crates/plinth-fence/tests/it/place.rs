@@ -1,4 +1,4 @@
-//! A folder with what a job must not reach, and the hostile job.
+//! A temporary folder that contains the hostile job and the files that it attacks.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,10 +9,11 @@ use std::process::Command;
 use plinth_fence::runs_as_root;
 use tempfile::TempDir;
 
-/// A user that every system has, and who owns nothing.
+/// ID of the user `nobody`, who exists on every system and owns no files.
 pub(crate) const NOBODY: u32 = 65534;
 
-/// A job's folder, another's, a database, a folder outside of all, and the program that attacks them.
+/// A temporary folder. It contains the folder of a job, the folder of another job, a database, an unrelated folder, and
+/// the program that attacks them.
 pub(crate) struct Place {
     pub(crate) folder: TempDir,
     as_nobody: bool,
@@ -27,13 +28,13 @@ impl Place {
         std::fs::write(place.path("database"), "database").unwrap();
         std::fs::write(place.path("own/model.glb"), "model").unwrap();
         std::fs::write(place.path("other/model.glb"), "model").unwrap();
-        // Cargo builds it beside the tests.
+        // Cargo builds the program in the folder `examples` beside the tests.
         let hostile = std::env::current_exe().unwrap().with_file_name("../examples/hostile");
         std::fs::copy(hostile, place.path("hostile")).unwrap();
         place
     }
 
-    /// The same, for a user without rights.
+    /// Creates the folder for a user without privileges.
     pub(crate) fn of_nobody() -> Self {
         let mut place = Self::new();
         if runs_as_root() {
@@ -51,12 +52,12 @@ impl Place {
         self.folder.path().join(name)
     }
 
-    /// What the job reaches, as a child of a server.
+    /// Returns the names of the attacks that succeed when a server starts the job.
     pub(crate) fn reached(&self, fence: Option<String>) -> BTreeSet<String> {
         self.reached_from("serve", fence)
     }
 
-    /// The same, of a server in this role.
+    /// Returns the names of the attacks that succeed when the program runs in this role (`serve` or `hide`).
     pub(crate) fn reached_from(&self, role: &str, fence: Option<String>) -> BTreeSet<String> {
         let targets = ["own", "other", "database", "outside"].map(|name| self.path(name).to_str().unwrap().to_owned());
         let mut server = Command::new(self.path("hostile"));
@@ -71,7 +72,7 @@ impl Place {
         reached.unwrap().split_ascii_whitespace().map(str::to_owned).collect()
     }
 
-    /// Lets others into the folder, which is made for its owner alone.
+    /// Lets other users enter the folder, which only its owner can access by default.
     pub(crate) fn open_to_all(&self) {
         std::fs::set_permissions(self.folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     }

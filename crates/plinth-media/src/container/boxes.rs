@@ -1,12 +1,12 @@
-//! Reads boxes of MP4 and MOV files and their fields.
+//! Reads the boxes of MP4 and MOV files, and the fields of boxes.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read, Result, Seek, SeekFrom};
 
-/// Largest box that is read into memory: the index of a video of some hours.
+/// Maximum size of a box that is read into memory. The index of a video of several hours is smaller.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// A box of the file: its type, where it starts, and where its content begins and ends.
+/// A box of a file: its type, its offset, and the offsets of the start and the end of its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) kind: [u8; 4],
@@ -16,24 +16,24 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Returns the whole file as a pseudo box.
+    /// Returns a box whose content is the whole file.
     pub(crate) fn file(file: &File) -> Result<Self> {
         Ok(Self { kind: [0; 4], start: 0, begin: 0, end: file.metadata()?.len() })
     }
 
-    /// Returns the child boxes; an empty list if the last child does not end where the box ends.
+    /// Returns the child boxes. The list is empty if the last child does not end at the end of this box.
     pub(crate) fn parts(&self, file: &mut File) -> Result<Vec<Self>> {
         self.parts_after(file, 0)
     }
 
-    /// Returns the child boxes after `skip` bytes of fields.
+    /// Returns the child boxes that follow `skip` bytes of fields.
     pub(crate) fn parts_after(&self, file: &mut File, skip: u64) -> Result<Vec<Self>> {
         let (mut found, mut at) = (Vec::new(), self.begin + skip);
         while at + 8 <= self.end {
             file.seek(SeekFrom::Start(at))?;
             let (short, mut kind) = (word(file)?, [0; 4]);
             file.read_exact(&mut kind)?;
-            // A size of 1 means that a 64-bit size follows the type.
+            // If the 32-bit size is 1, a 64-bit size follows the type.
             let (header, size) = match short {
                 1 => (16, u64::from(word(file)?) << 32 | u64::from(word(file)?)),
                 size => (8, size.into()),
@@ -45,7 +45,7 @@ impl Part {
         Ok(if at == self.end { found } else { Vec::new() })
     }
 
-    /// Returns the box at a path of box types.
+    /// Returns the box at a path of box types: each type names a child of the previous box.
     pub(crate) fn find(self, file: &mut File, way: &[&[u8; 4]]) -> Result<Option<Self>> {
         let mut at = self;
         for kind in way {
@@ -55,7 +55,7 @@ impl Part {
         Ok(Some(at))
     }
 
-    /// Reads the content of the box.
+    /// Reads the whole content of the box.
     pub(crate) fn fields(&self, file: &mut File) -> Result<Fields> {
         let length = self.end - self.begin;
         if length > MOST_BYTES {
@@ -68,7 +68,7 @@ impl Part {
     }
 }
 
-/// Reads fields from the content of a box, in order. Every read fails at the end of the content.
+/// Reads the fields of a box in order. Reading beyond the end of the content is an error.
 pub(crate) struct Fields {
     kind: [u8; 4],
     bytes: Vec<u8>,
@@ -76,7 +76,7 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
-    /// Reads the next bytes.
+    /// Reads the next `N` bytes.
     pub(crate) fn take<const N: usize>(&mut self) -> Result<[u8; N]> {
         let bytes = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<N>());
         let bytes = *bytes.ok_or_else(|| damaged(self.kind))?;
@@ -84,34 +84,30 @@ impl Fields {
         Ok(bytes)
     }
 
-    /// Skips bytes.
     pub(crate) fn skip(&mut self, count: usize) {
         self.at = self.at.saturating_add(count);
     }
 
-    /// Reads a 16-bit integer.
     pub(crate) fn u16(&mut self) -> Result<u16> {
         self.take().map(u16::from_be_bytes)
     }
 
-    /// Reads a 32-bit integer.
     pub(crate) fn u32(&mut self) -> Result<u32> {
         self.take().map(u32::from_be_bytes)
     }
 
-    /// Reads a 64-bit integer.
     pub(crate) fn u64(&mut self) -> Result<u64> {
         self.take().map(u64::from_be_bytes)
     }
 
-    /// Reads version and flags of a full box.
+    /// Reads the version and the flags of a full box.
     pub(crate) fn version(&mut self) -> Result<(u8, u32)> {
         let word = self.u32()?;
         Ok(((word >> 24) as u8, word & 0x00ff_ffff))
     }
 }
 
-/// Returns the error for a box with invalid content.
+/// Returns an error for a box whose content is not valid.
 pub(crate) fn damaged(kind: [u8; 4]) -> Error {
     Error::new(ErrorKind::InvalidData, format!("box '{}' is damaged", String::from_utf8_lossy(&kind)))
 }

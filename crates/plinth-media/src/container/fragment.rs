@@ -5,23 +5,23 @@ use std::io::Result;
 
 use super::boxes::{Part, damaged};
 
-/// Bit `sample_is_non_sync_sample` of the sample flags.
+/// The bit `sample_is_non_sync_sample` of the sample flags: the frame cannot be decoded alone.
 const NON_SYNC: u32 = 1 << 16;
 
-/// A fragment: a run of frames with its index.
+/// A fragment: consecutive frames (`mdat`) with their index (`moof`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fragment {
-    /// Offset of the first byte in the file.
+    /// File offset of the first byte of the fragment.
     pub(crate) start: u64,
-    /// Offset after the last byte.
+    /// File offset after the last byte of the fragment.
     pub(crate) end: u64,
-    /// Offset after the first frame.
+    /// File offset after the first frame.
     pub(crate) first_picture_end: u64,
     /// Decode time of the first frame, in units of the time scale.
     pub(crate) decode_time: u64,
     /// Composition offset of the first frame: presentation time minus decode time.
     pub(crate) first_offset: i64,
-    /// Duration of all frames.
+    /// Total duration of the frames, in units of the time scale.
     pub(crate) duration: u64,
     /// Number of frames.
     pub(crate) pictures: u32,
@@ -32,7 +32,7 @@ pub(crate) struct Fragment {
 }
 
 /// Returns all fragments of a file in order.
-/// Errors: a fragment is damaged, has several tracks or runs, or its boxes are not in the order index, frames.
+/// Errors: if a fragment is damaged, has several tracks or runs, or does not consist of an index followed by frames.
 pub(crate) fn fragments(file: &mut File) -> Result<Vec<Fragment>> {
     let parts = Part::file(file)?.parts(file)?;
     let mut found = Vec::new();
@@ -43,7 +43,7 @@ pub(crate) fn fragments(file: &mut File) -> Result<Vec<Fragment>> {
     Ok(found)
 }
 
-/// Default values of samples.
+/// Default duration, size and flags of the samples.
 struct Defaults {
     duration: u32,
     size: u32,
@@ -68,7 +68,7 @@ fn fragment(file: &mut File, index: Part, data: Part) -> Result<Fragment> {
     let (version, present) = run.version()?;
     let has = |flag: u32| present & flag != 0;
     let pictures = run.u32()?;
-    // Offset of the frames from the start of the `moof` box.
+    // Offset of the first frame, relative to the start of the `moof` box.
     let offset = if has(0x1) { u64::from(run.u32()?) } else { return Err(wrong()) };
     let first_flags = if has(0x4) { Some(run.u32()?) } else { None };
     let (mut duration, mut bytes, mut sync_pictures) = (0_u64, 0_u64, 0);
@@ -90,7 +90,7 @@ fn fragment(file: &mut File, index: Part, data: Part) -> Result<Fragment> {
         bytes += u64::from(size);
         sync_pictures += u32::from(is_sync);
     }
-    // The frames must fill the `mdat` box exactly.
+    // The frames must fill the `mdat` box without gaps.
     if index.start + offset != data.begin || data.begin + bytes != data.end || pictures == 0 {
         return Err(wrong());
     }

@@ -1,4 +1,4 @@
-//! Inspects finished MP4 and MOV files (ISO/IEC 14496-12): their structure, and whether they are complete.
+//! Inspects finished MP4 and MOV files (ISO/IEC 14496-12): reads their structure, and checks whether they are complete.
 
 mod boxes;
 mod fragment;

@@ -1,4 +1,4 @@
-//! Reads the index of a file: the `moov` box.
+//! Reads the index of a video file, which is the `moov` box.
 
 use std::fs::File;
 use std::io::Result;
@@ -8,7 +8,7 @@ use super::boxes::{Part, damaged};
 
 const TRACK: [&[u8; 4]; 2] = [b"moov", b"trak"];
 const SAMPLE_TABLE: [&[u8; 4]; 5] = [b"moov", b"trak", b"mdia", b"minf", b"stbl"];
-/// Size of the fields of a visual sample entry before its child boxes (section 12.1.3).
+/// Number of bytes between the start of a visual sample entry's fields and its child boxes (section 12.1.3).
 const VISUAL_ENTRY_BYTES: u64 = 78;
 
 /// A video with one track and a constant frame rate.
@@ -16,7 +16,7 @@ const VISUAL_ENTRY_BYTES: u64 = 78;
 pub(crate) struct Movie {
     pub(crate) width: u32,
     pub(crate) height: u32,
-    /// Units of the time scale per second.
+    /// Number of units of the time scale per second.
     pub(crate) timescale: u32,
     /// Duration of a frame in units of the time scale.
     pub(crate) picture_units: u32,
@@ -32,19 +32,19 @@ pub(crate) struct AvcConfig {
     pub(crate) level: u8,
 }
 
-/// Returns the number of frames in the index. `None`: the file is truncated or has no index.
+/// Returns the number of frames according to the index. Returns `None` if the file is truncated or has no index.
 pub(crate) fn pictures(path: &Path) -> Result<Option<u32>> {
     let mut file = File::open(path)?;
     let Some(table) = Part::file(&file)?.find(&mut file, &SAMPLE_TABLE)? else { return Ok(None) };
     let Some(sizes) = table.find(&mut file, &[b"stsz"])? else { return Ok(None) };
     let mut fields = sizes.fields(&mut file)?;
-    // Skip version and flags, sample size and sample count.
+    // Skips version, flags, sample size and sample count.
     fields.skip(8);
     fields.u32().map(Some)
 }
 
-/// Returns size, frame rate and length of a video. `None`: the file is not a complete H.264 video with a constant frame
-/// rate.
+/// Returns the size, the frame rate and the length of a video. Returns `None` if the file is not a complete H.264 video
+/// with a constant frame rate.
 pub(crate) fn movie(path: &Path) -> Result<Option<Movie>> {
     let mut file = File::open(path)?;
     let whole = Part::file(&file)?;
@@ -67,7 +67,8 @@ pub(crate) fn movie(path: &Path) -> Result<Option<Movie>> {
     Ok(Some(Movie { width, height, timescale, picture_units, pictures }))
 }
 
-/// Returns the decoder configuration and the time scale of an H.264 file. `None`: it is not such a file.
+/// Returns the decoder configuration and the time scale of an H.264 video. Returns `None` if the file is not an H.264
+/// video.
 pub(crate) fn avc_config(path: &Path) -> Result<Option<(AvcConfig, u32)>> {
     let mut file = File::open(path)?;
     let whole = Part::file(&file)?;
@@ -83,18 +84,18 @@ pub(crate) fn avc_config(path: &Path) -> Result<Option<(AvcConfig, u32)>> {
     Ok(Some((AvcConfig { profile, compatibility, level }, timescale)))
 }
 
-/// The order of the frames in a file.
+/// The order in which index and frames are stored and presented.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Order {
-    /// Whether the index comes before the frames, so that a player can start before it has the whole file.
+    /// Whether the index precedes the frames, so that a player can start before it has received the whole file.
     pub(crate) index_first: bool,
-    /// Indices of the key frames (frames that can be decoded alone), from 0; `None` if all frames are.
+    /// Indices of the key frames (frames that can be decoded alone), from 0. `None` if every frame is a key frame.
     pub(crate) key_pictures: Option<Vec<u32>>,
-    /// Whether frames are presented in another order than they are decoded.
+    /// Whether the frames are presented in a different order than they are decoded.
     pub(crate) is_reordered: bool,
 }
 
-/// Returns the order of the frames. `None`: the file is truncated or has no index.
+/// Returns the order of the index and the frames. Returns `None` if the file is truncated or has no index.
 pub(crate) fn order(path: &Path) -> Result<Option<Order>> {
     let mut file = File::open(path)?;
     let whole = Part::file(&file)?;
@@ -113,11 +114,11 @@ pub(crate) fn order(path: &Path) -> Result<Option<Order>> {
     Ok(Some(Order { index_first: at(b"moov") < at(b"mdat"), key_pictures, is_reordered }))
 }
 
-/// Returns the only sample entry of an H.264 track.
+/// Returns the sample entry of the only track if the track is H.264.
 fn sample_entry(file: &mut File, whole: Part) -> Result<Option<Part>> {
     let Some(table) = whole.find(file, &SAMPLE_TABLE)? else { return Ok(None) };
     let Some(descriptions) = table.find(file, &[b"stsd"])? else { return Ok(None) };
-    // Skip version, flags and entry count.
+    // Skips version, flags and the number of entries.
     let entries = descriptions.parts_after(file, 8)?;
     Ok(entries.first().copied().filter(|entry| entries.len() == 1 && entry.kind == *b"avc1"))
 }
@@ -125,7 +126,7 @@ fn sample_entry(file: &mut File, whole: Part) -> Result<Option<Part>> {
 fn timescale(file: &mut File, media: Part) -> Result<u32> {
     let mut fields = media.fields(file)?;
     let (version, _) = fields.version()?;
-    // Skip the times of creation and modification.
+    // Skips the creation time and the modification time.
     fields.skip(if version == 1 { 16 } else { 8 });
     fields.u32()
 }

@@ -1,28 +1,28 @@
-//! Contents of `manifest.json`.
+//! The content of a dataset's `manifest.json`.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use super::file::FileEntry;
 
-/// Origin of a dataset.
+/// Describes how a dataset was made.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DatasetAbout {
-    /// Version of the program.
+    /// Version of Plinth.
     pub version: String,
-    /// Graphics adapter and driver.
+    /// Names of the graphics adapter and its driver.
     pub adapter: String,
-    /// Settings with aliases resolved.
+    /// Render settings, in which aliases are replaced by the names of the settings.
     pub render_settings: Value,
-    /// `hemisphere`, `sphere`, or `given` for custom cameras.
+    /// The part of the sphere on which the cameras are: `hemisphere`, `sphere`, or `given` for custom cameras.
     pub coverage: &'static str,
-    /// Warnings: settings without effect, and repairs of the model.
+    /// Warnings about settings without effect, and about parts of the model that were repaired.
     pub warnings: Vec<String>,
 }
 
-/// Manifest of a dataset. It has no member `frames`, because instant-ngp reads every JSON file in a folder and would
-/// take a file with `frames` for cameras.
+/// Manifest of a dataset. It must not have a member `frames`: instant-ngp reads every JSON file in a folder, and treats
+/// a file with `frames` as a list of cameras.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Manifest<'a> {
@@ -31,6 +31,6 @@ pub(crate) struct Manifest<'a> {
     pub(crate) views: usize,
     pub(crate) width: u32,
     pub(crate) height: u32,
-    /// All other files of the dataset.
+    /// All files of the dataset except the manifest.
     pub(crate) files: &'a [FileEntry],
 }

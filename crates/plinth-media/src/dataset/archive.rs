@@ -12,13 +12,14 @@ use super::file::FileEntry;
 use crate::MediaError;
 use crate::partial::Partial;
 
-/// Number of bytes that are copied between checks for cancellation.
+/// Number of bytes that are copied between two checks for cancellation.
 const CHUNK: usize = 1 << 20;
-/// Compression level of cameras and points: higher levels hardly reduce their size, and nothing else runs at this time.
+/// Compression level of text files. Higher levels hardly reduce the size but take longer, and no other work is left at
+/// this time.
 const QUICK: i64 = 1;
 
-/// Writes files of the folder `set`, in this order, to a ZIP at `target`, and returns its size. Images are stored
-/// without compression, because they are compressed already.
+/// Writes files of the folder `set` to a ZIP at `target`, in the order of `files`. Returns the size of the ZIP in
+/// bytes. Images are stored without compression, because they are already compressed.
 pub(crate) fn write_zip(set: &Path, files: &[FileEntry], target: &Path, stop: &AtomicBool) -> Result<u64, MediaError> {
     let fault = |source: std::io::Error| MediaError::File { file: target.to_owned(), source };
     let partial = Partial::create(target)?;
@@ -32,7 +33,7 @@ pub(crate) fn write_zip(set: &Path, files: &[FileEntry], target: &Path, stop: &A
     }
 }
 
-/// Writes the ZIP. `None`: it was cancelled.
+/// Writes the entries of the ZIP. Returns `None` if the job was cancelled.
 fn write_entries<W: Write + Seek>(
     set: &Path,
     files: &[FileEntry],
@@ -47,7 +48,7 @@ fn write_entries<W: Write + Seek>(
         let options = SimpleFileOptions::default()
             .compression_method(method)
             .compression_level((!is_picture).then_some(QUICK))
-            // A fixed time, so that the same dataset always gives the same bytes.
+            // The time is constant, so that the same dataset always gives the same bytes.
             .last_modified_time(DateTime::default())
             .unix_permissions(0o644)
             .large_file(entry.bytes >= u64::from(u32::MAX));
@@ -74,7 +75,7 @@ mod tests {
 
     use super::*;
 
-    /// A sparse file: blocks of zeros take no space on the disk.
+    /// A sparse file, in which blocks of zeros take no disk space.
     struct Sparse(File);
 
     impl Write for Sparse {
@@ -101,7 +102,7 @@ mod tests {
     fn a_zip_of_more_than_four_gigabytes_is_read_by_other_programs() {
         let folder = tempfile::tempdir().unwrap();
         let (big, last) = (folder.path().join("big.png"), folder.path().join("last.txt"));
-        // The size of the first file needs 64 bits, as does the offset of the second.
+        // The size of the first file and the offset of the second file need 64 bits.
         let bytes = (1_u64 << 32) + 5;
         File::create(&big).unwrap().set_len(bytes).unwrap();
         std::fs::write(&last, "the end").unwrap();

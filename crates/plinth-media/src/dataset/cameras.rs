@@ -2,36 +2,36 @@
 
 use glam::{DMat4, DVec3};
 
-/// Cameras of a dataset, in its world: +Z up, right-handed.
+/// Cameras of a dataset. The dataset's world space is right-handed with +Z up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DatasetCameras {
     /// Width of every view in pixels.
     pub width: u32,
     /// Height of every view in pixels.
     pub height: u32,
-    /// Focal lengths in pixels: horizontal, vertical.
+    /// Focal lengths in pixels: first horizontal, then vertical.
     pub focal: (f64, f64),
-    /// Principal point in pixels from the left and upper edges.
+    /// Principal point in pixels, from the left edge and from the top edge.
     pub principal_point: (f64, f64),
-    /// Camera-to-world transform of each view: the camera looks along its −Z, +Y is up.
+    /// Camera-to-world transform of each view. The camera looks along its −Z axis, and its +Y axis points up.
     pub world_from_camera: Vec<DMat4>,
-    /// Lower limit of the depth of all surfaces in all views.
+    /// A depth that is smaller than the depth of every surface in every view.
     pub depth_near: f64,
-    /// Upper limit of the depth of all surfaces in all views.
+    /// A depth that is larger than the depth of every surface in every view.
     pub depth_far: f64,
-    /// Transform from the model file's coordinates to the dataset's world.
+    /// Transform from the model file's coordinates to the dataset's world space.
     pub world_from_model: DMat4,
-    /// Largest absolute coordinate of the model.
+    /// Largest absolute value of a world coordinate of the model.
     pub reach: f64,
 }
 
 impl DatasetCameras {
-    /// Returns the angle of view in radians across `side` pixels for this focal length.
+    /// Returns the field of view in radians, given the length of an image side and the focal length in pixels.
     pub(crate) fn angle(side: u32, focal: f64) -> f64 {
         2.0 * (f64::from(side) * 0.5 / focal).atan()
     }
 
-    /// Returns the world point at a depth behind the centre of a pixel.
+    /// Returns the world-space point that the centre of a pixel shows at this depth.
     pub(crate) fn point(&self, view: usize, x: u32, y: u32, depth: f32) -> DVec3 {
         let depth = f64::from(depth);
         let right = (f64::from(x) + 0.5 - self.principal_point.0) / self.focal.0;

@@ -1,30 +1,33 @@
-//! Encodes depth as grey values.
+//! Encodes depth as the grey values of images.
 
-/// Steps per unit in `depth_metric`.
+/// Number of grey levels per scene unit in the `depth_metric` images.
 const METRIC_STEPS: f64 = 1000.0;
-/// Added before the conversion to an integer, which truncates and saturates; together they round to the nearest value.
+/// Added to a value before its conversion to an integer. The conversion truncates and clamps, so the result is the
+/// nearest integer in the range.
 const HALF: f64 = 0.5;
 
-/// Encodes depth relative to the dataset's limits as 0..=255: depth = pixel / 255 · (far − near) + near. Pixels without
-/// a surface are 255.
+/// Encodes depth as 0..=255 between the limits of the dataset, so that depth = pixel / 255 · (far − near) + near. A
+/// pixel without a surface is 255.
 pub(crate) fn depth_8(depth: &[f32], near: f64, far: f64) -> Vec<u8> {
     let scale = 255.0 / (far - near);
     let value = |d: f32| ((f64::from(d) - near) * scale + HALF) as u8;
     depth.iter().map(|d| if *d > 0.0 { value(*d) } else { u8::MAX }).collect()
 }
 
-/// The same with 0..=65535, big-endian. Pixels without a surface are 65535.
+/// Encodes depth as big-endian 0..=65535 between the limits of the dataset, so that depth = pixel / 65535 · (far −
+/// near) + near. A pixel without a surface is 65535.
 pub(crate) fn depth_16(depth: &[f32], near: f64, far: f64) -> Vec<u8> {
     let scale = 65_535.0 / (far - near);
     words(depth, u16::MAX, |d| ((d - near) * scale + HALF) as u16)
 }
 
-/// Encodes depth in thousandths of a unit, big-endian. Pixels without a surface are 0, those with a surface never.
+/// Encodes depth in thousandths of a unit as big-endian 16-bit values. A pixel without a surface is 0; a pixel with a
+/// surface is at least 1.
 pub(crate) fn depth_metric(depth: &[f32]) -> Vec<u8> {
     words(depth, 0, |d| ((d * METRIC_STEPS + HALF) as u16).max(1))
 }
 
-/// The largest depth that `depth_metric` can represent.
+/// The largest depth that the `depth_metric` images can represent.
 pub(crate) const METRIC_LIMIT: f64 = 65_535.0 / METRIC_STEPS;
 
 fn words(depth: &[f32], nothing: u16, value: impl Fn(f64) -> u16) -> Vec<u8> {

@@ -9,10 +9,10 @@ use sha2::{Digest, Sha256};
 /// A file of a dataset.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileEntry {
-    /// Path inside of the dataset, with slashes.
+    /// Path inside the dataset, with slashes as separators.
     pub(crate) path: String,
     pub(crate) bytes: u64,
-    /// In hex.
+    /// SHA-256 hash in hexadecimal.
     pub(crate) sha256: String,
 }
 
@@ -22,7 +22,7 @@ impl FileEntry {
         Self { path, bytes: content.len() as u64, sha256: hex::encode(Sha256::digest(content)) }
     }
 
-    /// Whether the file under `root` still has this size and hash.
+    /// Returns whether the file exists under `root` with this size and hash.
     pub(crate) fn is_there(&self, root: &Path) -> bool {
         let Ok(mut file) = std::fs::File::open(root.join(&self.path)) else { return false };
         let mut content = Vec::new();

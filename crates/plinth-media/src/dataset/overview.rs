@@ -1,4 +1,4 @@
-//! Draws `overview.webp`: all views in one image with four panels.
+//! Draws `overview.webp`, an image that shows all views in four panels: colour, depth, normals and masks.
 
 use image::ExtendedColorType;
 use image::codecs::webp::WebPEncoder;
@@ -7,50 +7,50 @@ use plinth_frame::{Resampler, RgbaImage};
 
 use crate::MediaError;
 
-/// Headings of the panels, in the order of a view's tiles.
+/// Headings of the panels. A view has one tile per panel, in the same order.
 const PANELS: [&str; 4] =
     ["images", "depth: closer is darker", "normals: +X red, +Y green, +Z blue", "masks: the model is white"];
-/// Approximate side of a panel in pixels.
+/// Approximate side length of a panel in pixels.
 const PANEL_SIDE: u32 = 1200;
-/// Largest side of a tile in pixels.
+/// Maximum side length of a tile in pixels.
 const LARGEST_TILE: u32 = 400;
-/// Space around panels in pixels.
+/// Space around each panel in pixels.
 const MARGIN: u32 = 24;
-/// Space between tiles in pixels.
+/// Space between neighbouring tiles in pixels.
 const GAP: u32 = 2;
-/// Height of a heading, including space.
+/// Height of a heading with the space around it, in pixels.
 const HEADING: u32 = 48;
-/// Font sizes of headings and of view numbers.
+/// Font sizes of the headings and of the view numbers.
 const LARGE: RasterHeight = RasterHeight::Size32;
 const SMALL: RasterHeight = RasterHeight::Size24;
 /// Number of digits of a view number.
 const DIGITS: u32 = 4;
-/// Grey levels of background and text.
+/// Grey levels of the background and the text.
 const SHEET: u8 = 64;
 const INK: u8 = 240;
 
-/// An image to be scaled down.
+/// An image that is scaled down to a tile.
 #[derive(Clone, Copy)]
 pub(crate) enum Picture<'a> {
-    /// R, G, B bytes.
+    /// Three bytes R, G, B per pixel.
     Color(&'a [u8]),
     /// One byte per pixel.
     Grey(&'a [u8]),
 }
 
-/// Returns the number of columns in a panel.
+/// Returns the number of columns of a panel with this many views.
 fn columns(views: usize) -> u32 {
     let root = (views as f64).sqrt().ceil();
     (root as u32).max(1)
 }
 
-/// Returns the side of a tile in a dataset with this number of views.
+/// Returns the side length of the tiles of a dataset with this many views, in pixels.
 pub(crate) fn tile_side(views: usize) -> u32 {
     (PANEL_SIDE / columns(views)).saturating_sub(GAP).clamp(8, LARGEST_TILE)
 }
 
-/// Scales an image to a square of `side` by area averaging and returns R, G, B bytes. An image that is not square keeps
-/// its aspect ratio, on black.
+/// Scales an image to a square of `side` pixels by area averaging, and returns R, G, B bytes. An image that is not
+/// square keeps its aspect ratio and is placed on black.
 pub(crate) fn tile(picture: Picture<'_>, width: u32, height: u32, side: u32) -> Result<Vec<u8>, MediaError> {
     let long = u64::from(width.max(height).max(1));
     let scaled = |length: u32| ((u64::from(length) * u64::from(side) / long) as u32).clamp(1, side);
@@ -68,8 +68,8 @@ pub(crate) fn tile(picture: Picture<'_>, width: u32, height: u32, side: u32) -> 
     Ok(out.pixels)
 }
 
-/// Draws the overview as WebP, with the text `line` at the top. The number of the first view is printed beside each row
-/// of a panel. `tiles` returns the tiles of a view, made by [`tile`] with the side of [`tile_side`].
+/// Draws the overview as WebP, with the text `line` at the top. Beside each row of a panel is the number of its first
+/// view. `tiles` returns the tiles of a view; each is made by [`tile`] with the side length [`tile_side`].
 pub(crate) fn overview(
     line: &str,
     views: usize,
@@ -110,19 +110,19 @@ pub(crate) fn overview(
     Ok(out)
 }
 
-/// Returns the width of a character.
+/// Returns the width of a character in pixels.
 fn advance(letters: RasterHeight) -> u32 {
     get_raster_width(FontWeight::Regular, letters) as u32
 }
 
-/// Image buffer with R, G, B bytes.
+/// Image with R, G, B bytes to which tiles and text are drawn.
 struct Sheet {
     width: u32,
     pixels: Vec<u8>,
 }
 
 impl Sheet {
-    /// Copies rows of an image of this width.
+    /// Copies an image of this width to a position.
     fn put(&mut self, picture: &[u8], width: u32, x: u32, y: u32) {
         for (row, from) in (y..).zip(picture.chunks_exact(width as usize * 3)) {
             let start = (row * self.width + x) as usize * 3;
@@ -132,7 +132,7 @@ impl Sheet {
         }
     }
 
-    /// Draws a line of text, cut off at the edge.
+    /// Draws a line of text, which is cut off at the right edge.
     fn write(&mut self, text: &str, letters: RasterHeight, x: u32, y: u32) {
         let advance = advance(letters);
         for (i, c) in (0..self.width.saturating_sub(x) / advance).zip(text.chars()) {

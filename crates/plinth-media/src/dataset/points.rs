@@ -1,18 +1,18 @@
-//! Samples points on the surface from the views: positions, normals and colours.
+//! Samples surface points, with normals and colours, from the images of views.
 
 use plinth_frame::Layers;
 
 use super::cameras::DatasetCameras;
 use super::normals::in_set;
 
-/// Number of points of a dataset, unless all views together show fewer pixels of the model.
+/// Number of points of a dataset. There are fewer if all views together have fewer pixels that show the model.
 const POINTS: usize = 200_000;
-/// Minimum coverage of a pixel whose colour is used.
+/// Minimum alpha of pixels that become points. If no pixel of a view has it, all pixels that show the model are used.
 const SOLID: u8 = 128;
-/// Size of a point: x, y, z, nx, ny, nz as little-endian floats, red, green, blue.
+/// Size of a point in bytes: x, y, z, nx, ny, nz as little-endian 32-bit floats, then red, green and blue as bytes.
 pub(crate) const POINT_BYTES: usize = 27;
 
-/// A point on the surface, in the dataset's world.
+/// A point on the surface of the model, in the dataset's world space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Point {
     pub(crate) place: [f32; 3],
@@ -21,7 +21,7 @@ pub(crate) struct Point {
 }
 
 impl Point {
-    /// Returns the point as a row of a binary PLY file.
+    /// Returns the point as a vertex of a binary PLY file.
     pub(crate) fn row(&self) -> [u8; POINT_BYTES] {
         let mut row = [0; POINT_BYTES];
         for (slot, value) in row.as_chunks_mut::<4>().0.iter_mut().zip(self.place.iter().chain(&self.normal)) {
@@ -31,7 +31,7 @@ impl Point {
         row
     }
 
-    /// Parses such a row.
+    /// Parses the bytes that [`Self::row`] returns.
     pub(crate) fn of_row(row: &[u8; POINT_BYTES]) -> Self {
         let floats = row.as_chunks::<4>().0;
         let read = |i: usize| f32::from_le_bytes(floats[i]);
@@ -43,13 +43,13 @@ impl Point {
     }
 }
 
-/// Returns the number of points to take from each view.
+/// Returns the maximum number of points that are sampled from each view.
 pub(crate) fn quota(views: usize) -> usize {
     POINTS.div_ceil(views.max(1))
 }
 
-/// Returns at most `quota` points of a view, spread over its covered pixels: the list of these pixels is divided into
-/// `quota` equal parts, and one pixel of each part is used.
+/// Samples at most `quota` points from a view. The list of pixels that show the model is divided into `quota` equal
+/// parts, and one random pixel of each part becomes a point.
 pub(crate) fn points_of(layers: &Layers, cameras: &DatasetCameras, quota: usize) -> Vec<Point> {
     let seen = |least: u8| -> Vec<u32> {
         let pixels = layers.depth.iter().zip(&layers.color).enumerate();
@@ -81,7 +81,7 @@ fn scattered(seed: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Returns a binary PLY file from rows.
+/// Returns a binary PLY file with these vertices.
 pub(crate) fn ply(rows: &[u8]) -> Vec<u8> {
     let mut out = format!(
         "ply\nformat binary_little_endian 1.0\nelement vertex {}\n\

@@ -1,12 +1,12 @@
-//! Writes `README.txt`, which documents all conventions of a dataset on one page.
+//! Writes `README.txt`, which explains the conventions of a dataset on one page.
 
 use super::writer::DatasetPlan;
 
-/// Returns the text for a dataset.
+/// Returns the text of `README.txt` for this dataset.
 pub(crate) fn text(plan: &DatasetPlan) -> String {
     let c = &plan.cameras;
     let splits = if plan.splits {
-        "transforms_{train,val,test}.json\n                    the cameras in three files: every 8th view tests, every 8th validates\n"
+        "transforms_{train,val,test}.json\n                    the cameras for training, testing (every 8th) and validation (every 8th)\n"
     } else {
         ""
     };

@@ -1,22 +1,23 @@
-//! Writes `transforms.json`, and the split files that some trainers read instead.
+//! Writes `transforms.json` and the split files (train, validation, test) that some trainers read instead.
 
 use serde_json::{Map, Value, json};
 
 use super::cameras::{DatasetCameras, rows};
 use super::layout::{Layer, POINTS, TRANSFORMS};
 
-/// Scale with which instant-ngp fits a scene of ±1.5 units into its unit cube.
+/// Factor by which instant-ngp scales its input. It maps a scene of ±1.5 units into the unit cube.
 const NGP_SCALE: f64 = 0.33;
-/// Fraction of half the unit cube that a model may fill.
+/// Fraction of the unit cube's half width that the model may fill.
 const NGP_ROOM: f64 = 0.98;
-/// Number of depth pixels above which depth is disabled for instant-ngp, which keeps 4 bytes per pixel in device memory
-/// and ignores depth by default.
+/// Above this number of pixels in all views, depth is disabled for instant-ngp. It keeps 4 bytes of device memory per
+/// depth pixel, although it ignores depth by default.
 const NGP_DEPTH_PIXELS: u64 = 1 << 30;
-/// Every eighth view is for testing, as in gsplat, 3D Gaussian Splatting and nerfstudio's COLMAP reader by default.
+/// One of this many views is for testing. 3D Gaussian Splatting, gsplat and nerfstudio's COLMAP reader use the same
+/// default.
 const TEST_EVERY: usize = 8;
 
-/// Returns the files with all cameras for nerfstudio, instant-ngp, OpenSplat and Brush; with `splits` also three files
-/// for readers of the NeRF-synthetic layout.
+/// Returns the file with all cameras for nerfstudio, instant-ngp, OpenSplat and Brush. If `splits` is true, three files
+/// for readers of the NeRF-synthetic format follow.
 pub(crate) fn files(cameras: &DatasetCameras, coverage: &str, splits: bool) -> Vec<(String, Value)> {
     let mut files = vec![(TRANSFORMS.to_owned(), all(cameras, coverage))];
     if splits {
@@ -76,7 +77,7 @@ fn all(c: &DatasetCameras, coverage: &str) -> Value {
     Value::Object(out)
 }
 
-/// Returns the intrinsics under the names that readers use.
+/// Returns the intrinsics under the member names that readers expect.
 fn intrinsics(c: &DatasetCameras) -> Map<String, Value> {
     members(json!({
         "camera_model": "OPENCV",
@@ -92,7 +93,8 @@ fn intrinsics(c: &DatasetCameras) -> Map<String, Value> {
     }))
 }
 
-/// Returns one split. Its paths have no extension, because readers of this layout add it.
+/// Returns the content of one split file. Its image paths have no extension, because readers of this format add the
+/// extension.
 fn split(c: &DatasetCameras, wanted: Split) -> Value {
     let views = c.world_from_camera.iter().enumerate().filter(|(view, _)| split_of(*view) == wanted);
     let frames: Vec<Value> = views

@@ -1,4 +1,4 @@
-//! Encodes one view: six PNG files, overview tiles and points.
+//! Encodes one view to six PNG files, its tiles of the overview image, and surface points.
 
 use plinth_frame::Layers;
 use rayon::prelude::*;
@@ -14,25 +14,26 @@ use crate::watermark::Watermark;
 
 /// An encoded view, ready to be written.
 pub(crate) struct EncodedView {
-    /// Path inside of the dataset, and content.
+    /// Path of each file inside the dataset, with its content.
     pub(crate) files: Vec<(String, Vec<u8>)>,
-    /// Tiles for the overview as consecutive R, G, B bytes.
+    /// Tiles of the overview image: their R, G, B bytes, one tile after the other.
     pub(crate) tiles: Vec<u8>,
     pub(crate) points: Vec<Point>,
 }
 
-/// State shared by the encoding of all views.
+/// State that the encoding of all views shares.
 pub(crate) struct ViewEncoder {
     cameras: DatasetCameras,
     mark: Option<Watermark>,
-    /// Side of a tile in pixels.
+    /// Side length of an overview tile in pixels.
     tile: u32,
     /// Maximum number of points per view.
     quota: usize,
 }
 
 impl ViewEncoder {
-    /// Creates an encoder for these cameras; with `watermark` the colour images get the preview watermark.
+    /// Creates an encoder for these cameras. If `watermark` is true, the preview watermark is drawn on the colour
+    /// images.
     pub(crate) fn new(cameras: DatasetCameras, watermark: bool) -> Self {
         let views = cameras.world_from_camera.len();
         let mark = watermark.then(|| Watermark::new(cameras.width, cameras.height));
@@ -40,7 +41,7 @@ impl ViewEncoder {
     }
 
     /// Encodes a view.
-    /// Errors: the layers have another size than the cameras.
+    /// Errors: if the size of the layers differs from that of the cameras.
     pub(crate) fn encode(&self, layers: &Layers) -> Result<EncodedView, MediaError> {
         let pixels = layers.width as usize * layers.height as usize;
         let same_size = (layers.width, layers.height) == (self.cameras.width, self.cameras.height);
@@ -98,13 +99,13 @@ impl ViewEncoder {
     }
 }
 
-/// A layer as a file, with its tile if the overview shows it.
+/// An encoded image file of a view. Layers that the overview image shows also have a tile of it.
 struct LayerFile {
     content: Vec<u8>,
     tile: Vec<u8>,
 }
 
-/// Composites straight alpha over white in display space.
+/// Composites a colour with straight alpha over white in display space (without decoding sRGB).
 fn on_white(color: &[[u8; 4]]) -> Vec<u8> {
     let over = |c: u8, a: u8| ((u32::from(c) * u32::from(a) + 255 * u32::from(255 - a) + 127) / 255) as u8;
     let mut out = vec![0; color.len() * 3];

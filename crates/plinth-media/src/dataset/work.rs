@@ -1,7 +1,9 @@
-//! The folder in which a dataset is written until it is complete, beside its destination.
+//! The temporary folder in which a dataset is written until it is complete. It is in the same folder as the finished
+//! dataset will be.
 //!
-//! Its name contains a key of everything that affects the contents, so that a run after a killed one can resume. The
-//! folder is locked while its process lives, and removed after a failure or cancellation.
+//! The name of the temporary folder contains a key of everything that affects the dataset. If the process is killed, a
+//! later run with the same key continues its work. The folder is locked while its process runs, and deleted after a
+//! failure or cancellation.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -21,15 +23,15 @@ use crate::partial::folder;
 const PREFIX: &str = ".plinth-";
 const SUFFIX: &str = ".work";
 const LOCK: &str = "lock";
-/// Folder beside the dataset with a record of each finished view.
+/// Folder with one record for each finished view. It is not part of the dataset.
 const VIEWS: &str = "views";
 const TILES: &str = "tiles";
 const POINTS: &str = "points";
 const SET: &str = "set";
-/// Unfinished datasets that were not resumed for this long are removed.
+/// Unfinished datasets that no run has continued for this long are deleted.
 const ABANDONED_AFTER: Duration = Duration::from_hours(24);
 
-/// Record of a finished view.
+/// Record of a finished view: its files with their hashes.
 #[derive(Serialize, Deserialize)]
 struct Finished {
     files: Vec<FileEntry>,
@@ -37,7 +39,7 @@ struct Finished {
     points: FileEntry,
 }
 
-/// The work folder of a dataset.
+/// The temporary folder of an unfinished dataset.
 pub(crate) struct WorkFolder {
     root: PathBuf,
     target: PathBuf,
@@ -45,9 +47,9 @@ pub(crate) struct WorkFolder {
 }
 
 impl WorkFolder {
-    /// Opens the folder for a target and a key, with the views of an earlier run. Removes abandoned folders of dead
-    /// processes.
-    /// Errors: the folder cannot be created, or another process uses it.
+    /// Opens the temporary folder for this target and key. Views that an earlier run finished are reused. Abandoned
+    /// folders of dead processes are deleted.
+    /// Errors: if the folder cannot be created, or another process uses it.
     pub(crate) fn open(target: &Path, key: &str) -> Result<Self, MediaError> {
         let fault = |source: std::io::Error| MediaError::File { file: target.to_owned(), source };
         let owner = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -56,15 +58,16 @@ impl WorkFolder {
         let root = folder(target).join(format!("{PREFIX}{name}{SUFFIX}"));
         sweep(folder(target), &owner, &root);
         loop {
-            // Keeps only the kind of the error, because its message contains the temporary name.
+            // The error keeps only the kind of its cause, because the message of the cause contains the temporary name.
             fs::create_dir_all(&root).map_err(|error| fault(error.kind().into()))?;
             let lock_path = root.join(LOCK);
             let mut lock = match File::options().create(true).append(true).open(&lock_path) {
-                // Another process removed the folder in between.
+                // Another process deleted the folder between its creation and this call.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
                 other => other.map_err(|error| fault(error.kind().into()))?,
             };
-            // On a file system without locks, abandoned folders are not removed either.
+            // If the file system does not support locks, this process continues without one; abandoned folders are not
+            // deleted on such systems.
             if matches!(lock.try_lock(), Err(fs::TryLockError::WouldBlock)) {
                 return Err(MediaError::Busy { file: target.to_owned() });
             }
@@ -81,12 +84,12 @@ impl WorkFolder {
         }
     }
 
-    /// Returns the folder with the dataset's files.
+    /// Returns the folder that contains the dataset's files.
     pub(crate) fn set(&self) -> PathBuf {
         self.root.join(SET)
     }
 
-    /// Returns the indices of views that are not finished. A view whose files differ from its record is not finished.
+    /// Returns the indices of the unfinished views. A view whose files differ from its record counts as unfinished.
     pub(crate) fn missing(&self, views: usize) -> Vec<u32> {
         use rayon::prelude::*;
         (0..views).into_par_iter().filter(|view| !self.is_whole(*view)).map(|view| view as u32).collect()
@@ -104,7 +107,7 @@ impl WorkFolder {
         serde_json::from_slice(&fs::read(self.root.join(note_path(view))).ok()?).ok()
     }
 
-    /// Writes a view, and last the record that it is finished.
+    /// Writes the files of a view, then the record that the view is finished.
     pub(crate) fn finish_view(&self, view: usize, encoded: EncodedView) -> Result<(), MediaError> {
         let mut files = Vec::new();
         for (path, content) in encoded.files {
@@ -134,7 +137,7 @@ impl WorkFolder {
     }
 
     /// Returns the files of all views.
-    /// Errors: a view is not finished.
+    /// Errors: if a view is unfinished.
     pub(crate) fn view_files(&self, views: usize) -> Result<Vec<FileEntry>, MediaError> {
         let mut files = Vec::new();
         for view in 0..views {
@@ -144,12 +147,12 @@ impl WorkFolder {
         Ok(files)
     }
 
-    /// Returns the overview tiles of a view.
+    /// Returns the tiles that show a view in the overview image.
     pub(crate) fn tiles(&self, view: usize) -> Result<Vec<u8>, MediaError> {
         fs::read(self.root.join(tiles_path(view))).map_err(|error| self.fault(error))
     }
 
-    /// Returns the points of all views as rows of a PLY file.
+    /// Returns the surface points of all views, as vertex rows of a PLY file.
     pub(crate) fn points(&self, views: usize) -> Result<Vec<u8>, MediaError> {
         let mut rows = Vec::new();
         for view in 0..views {
@@ -166,7 +169,7 @@ impl WorkFolder {
 
 impl Drop for WorkFolder {
     fn drop(&mut self) {
-        // If this fails, a later run removes the folder.
+        // If the folder cannot be deleted now, a later run deletes it.
         drop(fs::remove_dir_all(&self.root));
         drop(self.lock.unlock());
     }
@@ -184,7 +187,8 @@ fn points_path(view: usize) -> String {
     format!("{POINTS}/{view:04}.rows")
 }
 
-/// Removes folders of dead processes: those for the same target with other contents, and abandoned ones.
+/// Deletes temporary folders whose processes have ended, if they belong to the same target with a different key, or are
+/// abandoned.
 fn sweep(beside: &Path, owner: &str, own: &Path) {
     let Ok(entries) = fs::read_dir(beside) else { return };
     for entry in entries.flatten() {
@@ -222,7 +226,7 @@ mod tests {
         work.finish_view(0, view()).unwrap();
         assert!(matches!(WorkFolder::open(&target, "key"), Err(MediaError::Busy { .. })));
         let root = work.root.clone();
-        // Simulates a killed process: the lock is released, the folder remains.
+        // Simulates a killed process, whose lock is released and whose folder remains.
         work.lock.unlock().unwrap();
         std::mem::forget(work);
         let work = WorkFolder::open(&target, "key").unwrap();

@@ -1,4 +1,4 @@
-//! Receives the layers of views and writes a complete dataset.
+//! Receives the layers of all views, and writes the complete dataset.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,27 +24,27 @@ use crate::MediaError;
 use crate::partial;
 use crate::writer::WrittenFile;
 
-/// Approximate memory limit of the views that are being encoded.
+/// Approximate memory limit of all views that are being encoded, in bytes.
 const MEMORY: usize = 400 << 20;
-/// Memory per pixel of a view that is being encoded: its layers, and the encoded data.
+/// Number of bytes per pixel of a view that is being encoded: its layers, and the encoded images.
 const BYTES_PER_PIXEL: usize = 44;
-/// Maximum number of encoder threads; each of them also parallelises its view over all cores.
+/// Maximum number of encoder threads. Each thread also encodes the images of its view in parallel on all cores.
 const MAX_ENCODERS: usize = 4;
 
-/// Contents and destination of a dataset.
+/// Description of a dataset: its contents and its destination.
 #[derive(Clone, Debug)]
 pub struct DatasetPlan {
-    /// A `.zip` file, or a folder that is empty or does not exist.
+    /// Path of the dataset: a `.zip` file, or a folder that is empty or does not exist.
     pub target: PathBuf,
-    /// Key of everything that affects the views: views that a killed run with the same key and target has finished are
-    /// not written again.
+    /// Key of everything that affects the pixels of the views. If an earlier run with the same key and target was
+    /// killed, the views that it finished are reused.
     pub key: String,
     pub cameras: DatasetCameras,
-    /// Whether colour images have the preview watermark.
+    /// Whether the preview watermark is drawn on the colour images.
     pub watermark: bool,
-    /// Whether to write the split files for readers of the NeRF-synthetic layout, too.
+    /// Whether to write the train, validation and test files of the NeRF-synthetic format, too.
     pub splits: bool,
-    /// Origin of the dataset.
+    /// Describes how the dataset was made.
     pub about: DatasetAbout,
 }
 
@@ -58,34 +58,36 @@ impl DatasetPlan {
     }
 }
 
-/// State shared by the encoder threads.
+/// State that the encoder threads share.
 struct Shared {
     work: WorkFolder,
     encoder: ViewEncoder,
     failure: Mutex<Option<MediaError>>,
 }
 
-/// Receives views in any order and writes the dataset. Dropping it before [`Self::finish`] removes everything. If the
-/// process is killed, the next writer with the same plan resumes its work.
+/// Receives views in any order, and writes the dataset. If the writer is dropped before [`Self::finish`], it deletes
+/// everything that it wrote. If the process is killed, a later writer with the same plan continues its work.
 pub struct DatasetWriter<'a> {
     plan: DatasetPlan,
     stop: &'a AtomicBool,
     shared: Arc<Shared>,
     missing: Vec<u32>,
     sender: Option<SyncSender<Layers>>,
-    /// Buffers of encoded views.
+    /// Buffers of encoded views, for reuse.
     spares: Receiver<Layers>,
     encoders: Vec<JoinHandle<()>>,
 }
 
 impl<'a> DatasetWriter<'a> {
-    /// Opens the work folder and starts the encoder threads.
-    /// Errors: the folder is not writable or in use, or the model is too far from a camera for the format.
+    /// Opens the temporary folder and starts the encoder threads.
+    /// Errors: if the folder is not writable or another process uses it, or if the model is too far away from a camera
+    /// for the 16-bit depth format.
     pub fn start(plan: DatasetPlan, stop: &'a AtomicBool) -> Result<Self, MediaError> {
         if plan.cameras.depth_far > METRIC_LIMIT {
             let far = plan.cameras.depth_far;
-            let problem =
-                format!("the model is up to {far:.1} units away from a camera; at most {METRIC_LIMIT} can be written");
+            let problem = format!(
+                "the model is up to {far:.1} units away from a camera; 16-bit depth images can store at most {METRIC_LIMIT}"
+            );
             return Err(MediaError::Frames { problem });
         }
         check_target(&plan)?;
@@ -98,7 +100,7 @@ impl<'a> DatasetWriter<'a> {
         let affordable = MEMORY / (pixels * BYTES_PER_PIXEL).max(1);
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let count = affordable.min(processors).clamp(1, MAX_ENCODERS);
-        // A channel without a buffer: each view is either being drawn or being encoded.
+        // The channel has no buffer, so a view cannot wait between drawing and encoding.
         let (sender, receiver) = sync_channel::<Layers>(0);
         let receiver = Arc::new(Mutex::new(receiver));
         let (done, spares) = channel();
@@ -111,13 +113,14 @@ impl<'a> DatasetWriter<'a> {
         Ok(Self { plan, stop, shared, missing, sender: Some(sender), spares, encoders })
     }
 
-    /// Returns the indices of the views that are still to be drawn.
+    /// Returns the indices of the views that an earlier run has not finished.
     pub fn missing(&self) -> &[u32] {
         &self.missing
     }
 
-    /// Waits for the encoders, writes the files that describe the whole dataset, and moves it to its destination.
-    /// Errors: views are missing, or the disk failed; no files remain then.
+    /// Waits for the encoders, writes the files that describe the whole dataset, and moves the dataset to its
+    /// destination.
+    /// Errors: if views are missing or a file cannot be written. In this case all files are deleted.
     pub fn finish(mut self) -> Result<WrittenFile, MediaError> {
         self.join()?;
         let files = self.describe()?;
@@ -137,7 +140,8 @@ impl<'a> DatasetWriter<'a> {
         Ok(WrittenFile { file: OutputFile::Dataset, path: target.clone(), bytes, width, height })
     }
 
-    /// Writes the files that describe the whole dataset. Returns all files, these first and then the images.
+    /// Writes the files that describe the whole dataset. Returns all files of the dataset: first these files, then the
+    /// images.
     fn describe(&self) -> Result<Vec<FileEntry>, MediaError> {
         let (plan, work) = (&self.plan, &self.shared.work);
         let views = plan.views();
@@ -171,11 +175,11 @@ impl<'a> DatasetWriter<'a> {
     fn take(&mut self, layers: Layers) -> Result<(), MediaError> {
         self.stop_if_wanted()?;
         let sent = self.sender.as_ref().is_some_and(|sender| sender.send(layers).is_ok());
-        // The channel is closed early only by a failure.
+        // Sending fails only if an encoder thread failed and closed the channel.
         if sent { self.failure() } else { self.join() }
     }
 
-    /// Waits for the encoders.
+    /// Waits for the encoder threads.
     fn join(&mut self) -> Result<(), MediaError> {
         drop(self.sender.take());
         let died = self.encoders.drain(..).map(JoinHandle::join).filter(Result::is_err).count();
@@ -207,19 +211,19 @@ impl LayersSink for DatasetWriter<'_> {
 
 impl Drop for DatasetWriter<'_> {
     fn drop(&mut self) {
-        // The work folder is removed when the last encoder thread has ended.
+        // Waits for the encoder threads, because the last of them deletes the temporary folder.
         drop(self.join());
     }
 }
 
-/// Encodes views until there are no more or one fails.
+/// Encodes views until the channel closes or an error occurs.
 fn encode_views(shared: &Shared, receiver: &Mutex<Receiver<Layers>>, done: &Sender<Layers>) {
     loop {
         let next = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(layers) = next else { return };
         let view = layers.index as usize;
         let encoded = shared.encoder.encode(&layers);
-        // The receiver is gone after the last view; the buffers are not needed then.
+        // After the last view, nobody receives the buffers anymore, so an error is ignored.
         let _needed = done.send(layers);
         if let Err(error) = encoded.and_then(|encoded| shared.work.finish_view(view, encoded)) {
             shared.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);

@@ -1,18 +1,18 @@
-//! Command lines of ffmpeg. They always name the colour space, because ffmpeg otherwise assumes BT.601.
+//! Builds command lines of ffmpeg. Every command names the colour space, because ffmpeg otherwise assumes BT.601.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::h264::{Effort, H264, H264Encoder};
 
-/// Encoding of a stream.
+/// Codec of an encoded stream, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum VideoCodec {
     /// H.264 in MP4 at constant quality.
     H264 {
-        /// Encoder.
+        /// The encoder that produces the stream.
         encoder: H264Encoder,
-        /// Quality as x264 constant rate factor (CRF).
+        /// Quality, as a constant rate factor (CRF) of x264. Lower values mean higher quality.
         crf: u8,
     },
     /// ProRes 4444 with 16-bit alpha in MOV.
@@ -26,7 +26,7 @@ impl VideoCodec {
     }
 }
 
-/// Raw video stream and its encoding.
+/// A raw video stream, and the codec with which it is encoded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stream {
     pub(crate) width: u32,
@@ -35,7 +35,8 @@ pub(crate) struct Stream {
     pub(crate) codec: VideoCodec,
 }
 
-/// Number of encoder threads. Each takes about 80 MB in 4K (ProRes: 130 MB), so it does not depend on the number of cores. This
+/// Number of encoder threads. Each thread takes about 80 MB for 4K video (130 MB for ProRes), so the number does not
+/// depend on the number of cores. A constant number also makes the files identical on all machines.
 /// also makes files identical on all machines.
 pub(super) const THREADS: &str = "4";
 
@@ -48,7 +49,7 @@ pub(crate) fn encode(program: &Path, stream: Stream, out: &Path) -> Command {
         VideoCodec::ProRes4444 => "yuva444p10le",
     };
     let mut command = Command::new(program);
-    // Without -xerror, ffmpeg exits with success even if the end of the file could not be written.
+    // Without -xerror, the exit status of ffmpeg is 0 even if the end of the file could not be written.
     command.args(["-hide_banner", "-loglevel", "error", "-xerror", "-y"]);
     if let VideoCodec::H264 { encoder, .. } = stream.codec {
         encoder.device(&mut command);
@@ -66,10 +67,11 @@ pub(crate) fn encode(program: &Path, stream: Stream, out: &Path) -> Command {
             command.args(["-video_track_timescale", "30000", "-movflags", "+faststart", "-f", "mp4"]);
         }
         VideoCodec::ProRes4444 => {
-            // prores_ks reads colour tags from the frames, not from the options.
+            // The encoder prores_ks reads the colour tags from the frames, not from the options.
             command.args(["-vf", "setparams=range=tv:color_primaries=bt709:color_trc=bt709:colorspace=bt709"]);
             command.args(["-c:v", "prores_ks", "-profile:v", "4444", "-alpha_bits", "16", "-vendor", "apl0"]);
-            // A fixed finest quantizer: the search for one gives the same bytes in five times the time.
+            // The quantizer is fixed to the finest value. Searching for the best value gives the same bytes, but takes
+            // five times as long.
             command.args(["-q:v", "1", "-pix_fmt", "yuva444p10le", "-movflags", "+write_colr", "-f", "mov"]);
         }
     }
@@ -78,9 +80,10 @@ pub(crate) fn encode(program: &Path, stream: Stream, out: &Path) -> Command {
     command
 }
 
-/// Sends the output of a command to the parent, and leaves its termination to the parent.
+/// Redirects the output of a command to this process, and prevents Ctrl-C from reaching it.
 pub(crate) fn supervised(command: &mut Command) {
-    // A terminal sends Ctrl-C to the whole process group, but only the parent decides whether an encoder stops.
+    // A terminal sends Ctrl-C to all processes of its process group. The encoder gets a group of its own, so that only
+    // this process decides whether to stop it.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
     command.stdout(Stdio::null()).stderr(Stdio::piped());

@@ -1,4 +1,4 @@
-//! Running video encoder.
+//! A running video encoder.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use super::command::{Stream, encode};
 use super::process::{DEVICE_STALL, PAUSE, Process};
 use crate::MediaError;
 
-/// Maximum number of queued frames.
+/// Maximum number of frames that wait for the encoder.
 const QUEUE: usize = 3;
-/// A software encoder that accepts no frame for this long is considered hung.
+/// If a software encoder accepts no frame for this long, it is considered hung.
 const STALL: Duration = Duration::from_mins(2);
 
-/// Running encoder with a queue of frames and an output file.
+/// A running encoder with a queue of frames and an output file.
 pub(crate) struct Encoder {
-    // Declared before the process, so that the input closes before the process is dropped.
+    // This field is declared before the process, so that the encoder's input closes before the process is dropped.
     queue: Option<SyncSender<Vec<u8>>>,
     spare: Receiver<Vec<u8>>,
     process: Process,
@@ -27,7 +27,7 @@ pub(crate) struct Encoder {
 }
 
 impl Encoder {
-    /// Starts ffmpeg with the output `file`. Error messages use `target`, its final path.
+    /// Starts ffmpeg, which writes to `file`. Error messages name `target`, the final path of the file.
     pub(crate) fn start(program: &Path, stream: Stream, file: &Path, target: &Path) -> Result<Self, MediaError> {
         let mut process = Process::start(encode(program, stream, file), file, target)?;
         let (queue, pictures) = sync_channel::<Vec<u8>>(QUEUE);
@@ -36,11 +36,12 @@ impl Encoder {
         std::thread::spawn(move || {
             let Some(mut stdin) = stdin else { return };
             for picture in pictures {
-                // A closed pipe ends this thread and closes the queue, so that sending the next frame fails.
+                // When the encoder closes the pipe, this thread ends and closes the queue. Sending the next frame then
+                // fails.
                 if stdin.write_all(&picture).is_err() {
                     return;
                 }
-                // If the channel is full or closed, the buffer is dropped instead of reused.
+                // If the channel is full or closed, the buffer is dropped.
                 drop(give_back.try_send(picture));
             }
         });
@@ -49,13 +50,13 @@ impl Encoder {
         Ok(Self { queue: Some(queue), spare, process, file: file.to_owned(), stall, is_hardware })
     }
 
-    /// Returns a used buffer if one is free, or else an empty one.
+    /// Returns a used buffer. If none is available, returns a new one.
     pub(crate) fn spare(&self) -> Vec<u8> {
         self.spare.try_recv().unwrap_or_default()
     }
 
-    /// Queues the next frame, and waits while the queue is full.
-    /// Errors: the encoder failed or hangs, or `stop` became true.
+    /// Queues the next frame. Blocks while the queue is full.
+    /// Errors: if the encoder failed or hangs, or `stop` became true.
     pub(crate) fn picture(&mut self, mut bytes: Vec<u8>, stop: &AtomicBool) -> Result<(), MediaError> {
         let begin = Instant::now();
         while let Some(queue) = &self.queue {
@@ -76,8 +77,8 @@ impl Encoder {
         Err(self.process.failure())
     }
 
-    /// Closes the stream and waits for the file.
-    /// Errors: the encoder failed, or `stop` became true.
+    /// Ends the stream, and waits until the file is complete.
+    /// Errors: if the encoder failed, or `stop` became true.
     pub(crate) fn finish(mut self, stop: &AtomicBool) -> Result<(), MediaError> {
         self.queue = None;
         if self.is_hardware {
@@ -95,7 +96,7 @@ mod tests {
     use super::*;
     use crate::ffmpeg::{H264Encoder, VideoCodec};
 
-    /// A fake hardware encoder that runs a shell script, with its timeout.
+    /// Starts a shell script in place of a hardware encoder, with a short time limit.
     fn hung(folder: &Path, lines: &str) -> Encoder {
         let (program, file) = (folder.join("ffmpeg.sh"), folder.join("a.mp4"));
         std::fs::write(&program, format!("#!/bin/bash\n{lines}\n")).unwrap();

@@ -1,4 +1,4 @@
-//! ffmpeg as a child process.
+//! Runs ffmpeg as a child process.
 
 mod command;
 mod encoder;

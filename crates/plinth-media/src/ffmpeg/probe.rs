@@ -1,4 +1,4 @@
-//! Probes the capabilities of an ffmpeg.
+//! Detects what an installed ffmpeg can do.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,7 @@ use super::h264::H264Encoder;
 use super::process::printed;
 use crate::MediaError;
 
-/// Capabilities of an ffmpeg.
+/// Version and encoders of an ffmpeg.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// First line of `ffmpeg -version`.
@@ -22,24 +22,24 @@ pub struct Capabilities {
     pub prores: bool,
 }
 
-/// Cancellation flag that is never set: a probe is too short to be cancelled.
+/// A cancellation flag that is never set, because a probe is too short to be cancelled.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// Time limit of queries.
+/// Time limit of commands that print information.
 const ANSWER: Duration = Duration::from_secs(10);
 
 /// Returns the first line of `ffmpeg -version`.
-/// Errors: [`MediaError::FfmpegMissing`].
+/// Errors: [`MediaError::FfmpegMissing`] if ffmpeg cannot be started.
 pub fn ffmpeg_version(program: &Path) -> Result<String, MediaError> {
     let said = ask(program, &["-version"])?;
     Ok(said.lines().next().unwrap_or("unknown version").to_owned())
 }
 
-/// Returns for each encoder whether ffmpeg was built with it. The hardware that it needs may still be missing.
-/// Errors: [`MediaError::FfmpegMissing`].
+/// Returns for each encoder whether ffmpeg was built with it. The hardware of the encoder may be missing.
+/// Errors: [`MediaError::FfmpegMissing`] if ffmpeg cannot be started.
 pub(crate) fn lists_encoders(program: &Path, encoders: &[H264Encoder]) -> Result<Vec<bool>, MediaError> {
     let said = ask(program, &["-hide_banner", "-encoders"])?;
-    // " V....D h264_nvenc           NVIDIA NVENC H.264 encoder (codec h264)"
+    // Example of a line: " V....D h264_nvenc           NVIDIA NVENC H.264 encoder (codec h264)"
     let names: Vec<&str> = said.lines().filter_map(|line| line.split_ascii_whitespace().nth(1)).collect();
     Ok(encoders.iter().map(|encoder| names.contains(&encoder.name())).collect())
 }
@@ -54,8 +54,8 @@ fn missing(program: &Path, source: std::io::Error) -> MediaError {
     MediaError::FfmpegMissing { program: program.display().to_string(), source }
 }
 
-/// Starts ffmpeg and encodes one frame with each software encoder.
-/// Errors: [`MediaError::FfmpegMissing`].
+/// Tests each software encoder by encoding one frame.
+/// Errors: [`MediaError::FfmpegMissing`] if ffmpeg cannot be started.
 pub fn probe(program: &Path) -> Result<Capabilities, MediaError> {
     let version = ffmpeg_version(program)?;
     let folder = tempfile::tempdir().map_err(|source| missing(program, source))?;

@@ -1,4 +1,4 @@
-//! Running ffmpeg process.
+//! A running ffmpeg process.
 
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -11,20 +11,21 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::MediaError;
 
-/// Number of bytes of error output that are kept.
+/// Number of bytes at the end of the error output that are kept.
 const TAIL_BYTES: usize = 8192;
-/// Number of lines of error output in a message.
+/// Maximum number of error output lines that a message quotes.
 const LAST_LINES: usize = 4;
-/// Time that a failed process gets to finish its error output.
+/// Time that a failed process has to finish its error output before it is killed.
 const LAST_WORDS: Duration = Duration::from_secs(2);
-/// Polling interval of a process.
+/// Interval at which the state of a process is checked.
 pub(super) const PAUSE: Duration = Duration::from_millis(2);
 
-/// A hardware encoder that accepts no frame and writes nothing for this long is considered hung. Drivers wait for ever for a lost
-/// device.
+/// If a hardware encoder neither accepts a frame nor writes to its file for this long, it is considered hung. Drivers
+/// wait forever for a device that was lost.
 pub(crate) const DEVICE_STALL: Duration = Duration::from_secs(30);
 
-/// Running ffmpeg process. It is killed when dropped, and on Linux when the thread that started it ends.
+/// A running ffmpeg process. It is killed when this value is dropped and, on Linux, when the thread that started it
+/// ends.
 pub(crate) struct Process {
     child: Child,
     said: Arc<Mutex<Vec<u8>>>,
@@ -34,7 +35,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts a command with the output `file`. Error messages use `target`, its final path.
+    /// Starts a command that writes to `file`. Error messages name `target`, the final path of the file.
     pub(crate) fn start(command: Command, file: &Path, target: &Path) -> Result<Self, MediaError> {
         let program = command.get_program().to_string_lossy().into_owned();
         let mut child = spawn(command).map_err(|source| MediaError::FfmpegMissing { program, source })?;
@@ -48,13 +49,13 @@ impl Process {
         Ok(Self { child, said, listener, file: file.to_owned(), target: target.to_owned() })
     }
 
-    /// Takes the stdin of the process. Works once.
+    /// Returns the standard input of the process; `None` if it was already taken.
     pub(super) fn take_stdin(&mut self) -> Option<ChildStdin> {
         self.child.stdin.take()
     }
 
-    /// Waits for the process to exit.
-    /// Errors: the process failed, or `stop` became true.
+    /// Waits until the process exits.
+    /// Errors: if the process failed, or `stop` became true.
     pub(crate) fn wait(&mut self, stop: &AtomicBool) -> Result<(), MediaError> {
         loop {
             match self.child.try_wait() {
@@ -66,8 +67,8 @@ impl Process {
         }
     }
 
-    /// Waits for the process to exit, as long as its files change at least every `stall`.
-    /// Errors: the process failed or hangs, or `stop` became true.
+    /// Waits until the process exits. The process counts as hung if none of its files changes for the duration `stall`.
+    /// Errors: if the process failed or hangs, or `stop` became true.
     pub(crate) fn wait_while_writing(
         &mut self,
         files: &[&Path],
@@ -92,7 +93,7 @@ impl Process {
         }
     }
 
-    /// Returns the error of the failed process, with the end of its error output.
+    /// Returns an error that quotes the end of the process's error output. The process must have failed.
     pub(super) fn failure(&mut self) -> MediaError {
         let deadline = Instant::now() + LAST_WORDS;
         let status = self.end_by(deadline);
@@ -107,7 +108,7 @@ impl Process {
         MediaError::Encoder { file: self.target.clone(), message }
     }
 
-    /// Returns the end of the error output after the process has exited.
+    /// Returns the end of the error output. The process must have exited.
     pub(crate) fn said(&self) -> String {
         self.said_by(Instant::now() + LAST_WORDS)
     }
@@ -119,7 +120,8 @@ impl Process {
         String::from_utf8_lossy(&self.said.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
     }
 
-    /// Waits until the deadline for the process to exit, then kills it. Returns the status of a regular exit.
+    /// Waits until the process exits, and kills it at the deadline. Returns the exit status unless the process was
+    /// killed.
     fn end_by(&mut self, deadline: Instant) -> Option<ExitStatus> {
         while Instant::now() < deadline {
             match self.child.try_wait() {
@@ -132,7 +134,7 @@ impl Process {
     }
 
     fn kill(&mut self) {
-        // Both calls fail only if the process has exited already.
+        // Both calls fail only if the process has already exited.
         drop(self.child.kill());
         drop(self.child.wait());
     }
@@ -146,8 +148,8 @@ impl Drop for Process {
     }
 }
 
-/// Runs a program without input and returns its output, whatever its exit status.
-/// Errors: the program cannot be started, or does not exit within the time limit.
+/// Runs a program without input, and returns its output for any exit status.
+/// Errors: if the program cannot be started, or does not exit within the time limit.
 pub(super) fn printed(mut command: Command, limit: Duration) -> std::io::Result<String> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = spawn(command)?;
@@ -155,44 +157,46 @@ pub(super) fn printed(mut command: Command, limit: Duration) -> std::io::Result<
     if let Some(mut stdout) = child.stdout.take() {
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
-            // After a read error, the output so far is used.
+            // If reading fails, the output that was already read is used.
             drop(stdout.read_to_end(&mut bytes));
             drop(tell.send(bytes));
         });
     }
     let bytes = told.recv_timeout(limit).map_err(|_late| ErrorKind::TimedOut.into());
-    // Both calls fail only if the process has exited already.
+    // Both calls fail only if the process has already exited.
     drop(child.kill());
     drop(child.wait());
     bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Returns sizes and modification times of files, to detect changes.
+/// Returns the size and the modification time of each file. A change of either shows that the process is still writing.
 fn last_written(files: &[&Path]) -> Vec<Option<(u64, Option<SystemTime>)>> {
     let state = |file: &&Path| std::fs::metadata(file).ok().map(|about| (about.len(), about.modified().ok()));
     files.iter().map(state).collect()
 }
 
-/// Starts a process that the kernel kills when the thread that started it ends, even if this process is killed.
+/// Starts a process. The kernel kills the process when the thread that started it ends, including when this process is
+/// killed.
 #[cfg(target_os = "linux")]
 fn spawn(command: Command) -> std::io::Result<Child> {
     ur_taking_me_with_you::spawn_dying_with_parent(command)
 }
 
-/// Starts a process. Other systems do not kill it with its parent, but closed pipes usually end it.
+/// Starts a process. Only Linux kills the process together with its parent; on other systems it usually ends because
+/// its pipes are closed.
 #[cfg(not(target_os = "linux"))]
 fn spawn(mut command: Command) -> std::io::Result<Child> {
     command.spawn()
 }
 
-/// Joins the last lines into one.
+/// Joins the last lines of the error output to one line.
 fn last_words(said: &str) -> String {
     let lines: Vec<&str> =
         said.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with("Last message repeated")).collect();
     lines[lines.len().saturating_sub(LAST_LINES)..].join("; ")
 }
 
-/// Reads a pipe to its end and keeps the last bytes.
+/// Reads a pipe to its end, and keeps the last bytes.
 fn listen(pipe: &mut impl Read, said: &Mutex<Vec<u8>>) {
     let mut chunk = [0; 1024];
     while let Ok(count) = pipe.read(&mut chunk) {

@@ -1,4 +1,4 @@
-//! Encodes all HLS variants and the thumbnails of a video in one pass.
+//! Encodes all HLS variants and the thumbnails of a video in one run of ffmpeg.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -7,34 +7,34 @@ use std::process::{Command, Stdio};
 use super::command::{THREADS, supervised};
 use super::h264::{Effort, H264, H264Encoder};
 
-/// Quality of all variants as x264 constant rate factor (CRF).
+/// Quality of all variants, as a constant rate factor (CRF) of x264.
 const CRF: u8 = 21;
-/// Number of decoder threads, and of scaler threads.
+/// Number of threads that decode the video, and number of threads that scale it.
 const READERS: &str = "2";
 
-/// HLS variant of a video.
+/// An HLS variant of a video: one of several resolutions.
 #[derive(Clone, Debug)]
 pub(crate) struct Variant {
     pub(crate) width: u32,
     pub(crate) height: u32,
     /// Peak bit rate in kbit/s.
     pub(crate) peak_kbit: u32,
-    /// Fragmented MP4 with a `moof` and a `mdat` per group of pictures (GOP).
+    /// Output file: fragmented MP4 with one `moof` and one `mdat` box per group of pictures (GOP).
     pub(crate) file: PathBuf,
 }
 
-/// Thumbnails of selected frames.
+/// Thumbnails, which are made from selected frames.
 #[derive(Clone, Debug)]
 pub(crate) struct Tiles {
     pub(crate) width: u32,
     pub(crate) height: u32,
-    /// Expression of ffmpeg's `select` filter for the frame number `n`.
+    /// Expression for ffmpeg's `select` filter, in which `n` is the frame number.
     pub(crate) select: String,
-    /// File with consecutive raw images of R, G, B bytes.
+    /// Output file with the R, G, B bytes of all thumbnails, one after the other.
     pub(crate) file: PathBuf,
 }
 
-/// Source video.
+/// The video that is packaged.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Source<'a> {
     pub(crate) file: &'a Path,
@@ -61,18 +61,19 @@ pub(crate) fn encode_variants(
         let Variant { width, height, peak_kbit, .. } = *variant;
         let (peak_kbit, effort) = (Some(peak_kbit), Effort::Usual);
         H264 { encoder, width, height, fps, crf: CRF, peak_kbit, effort }.output(&mut command);
-        // Negative composition offsets let the first frame be shown at time 0 although frames are reordered.
+        // Frames are reordered. Negative composition offsets nevertheless let the presentation begin at time 0.
         let flags = "+frag_keyframe+empty_moov+default_base_moof+negative_cts_offsets+skip_trailer";
         command.args(["-avoid_negative_ts", "disabled", "-movflags", flags, "-f", "mp4"]);
         command.arg(&variant.file);
     }
-    // The frame rate is given here and in the filter graph: ffmpeg 7.1 has none after `select`, and would drop frames.
+    // The frame rate is set both here and in the filter graph. After `select`, ffmpeg 7.1 has no frame rate and would
+    // drop frames.
     command.args(["-map", "[tiles]", "-r", &fps.to_string(), "-f", "rawvideo"]).arg(&tiles.file).stdin(Stdio::null());
     supervised(&mut command);
     command
 }
 
-/// Returns the filter graph.
+/// Returns the filter graph that scales the variants and selects the thumbnails.
 fn graph(encoder: H264Encoder, variants: &[Variant], tiles: &Tiles, fps: u32) -> String {
     let mut graph = format!("[0:v:0]split={}", variants.len() + 1);
     for i in 0..variants.len() {
@@ -85,7 +86,7 @@ fn graph(encoder: H264Encoder, variants: &[Variant], tiles: &Tiles, fps: u32) ->
     }
     let Tiles { width, height, select, .. } = tiles;
     let colour = "in_color_matrix=bt709:in_range=tv:flags=area+accurate_rnd+full_chroma_int+full_chroma_inp";
-    // Consecutive timestamps; otherwise ffmpeg would fill the gaps with duplicates.
+    // Numbers the selected frames consecutively. Without this, ffmpeg would fill the gaps between them with duplicates.
     let _written =
         write!(graph, ";[st]select='{select}',scale={width}:{height}:{colour},format=rgb24,setpts=N/{fps}/TB[tiles]");
     graph

@@ -1,4 +1,4 @@
-//! Cuts a variant written by ffmpeg into an initialization section and segments.
+//! Cuts a variant that ffmpeg wrote into an initialization section and segments.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -8,14 +8,14 @@ use super::variant::{IFrame, Segment, Variant};
 use crate::MediaError;
 use crate::container::{AvcConfig, Fragment, avc_config, fragments};
 
-/// Number of groups of pictures (GOPs) in a segment. A GOP lasts one second, which is the interval of frames that players can
-/// show while seeking.
+/// Number of groups of pictures (GOPs) per segment. Each GOP lasts one second. While seeking, players can show the
+/// first frame of each GOP.
 const GROUPS_IN_SEGMENT: usize = super::SEGMENT_SECS as usize;
-/// First bytes of a segment (ISO/IEC 14496-12, section 8.16.2): a box `styp` with the brand `msdh`.
+/// The first bytes of every segment: a `styp` box with the brand `msdh` (ISO/IEC 14496-12, section 8.16.2).
 const SEGMENT_TYPE: [u8; 20] = *b"\0\0\0\x14stypmsdh\0\0\0\0msdh";
-/// Highest H.264 level that all players support: 4.2.
+/// The highest H.264 level that all players support, as `level_idc`: level 4.2.
 const HIGHEST_LEVEL: u8 = 42;
-/// H.264 High.
+/// The `profile_idc` of High, the highest H.264 profile that all players support.
 const HIGHEST_PROFILE: u8 = 100;
 
 /// File name of the initialization section.
@@ -26,14 +26,14 @@ pub(super) fn segment_name(index: usize) -> String {
     format!("{index}.m4s")
 }
 
-/// Required number of frames of a variant: in total, and in each GOP except the last.
+/// The number of frames that a variant must have: in total, and in each GOP except the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pictures {
     pub(super) all: u32,
     pub(super) in_group: u32,
 }
 
-/// Cuts `file` into files in the existing folder `folder`.
+/// Cuts `file` into segments, and writes them to `folder`, which must exist.
 pub(super) fn cut(file: &Path, folder: &Path, pictures: Pictures) -> Result<Variant, MediaError> {
     let broken = |problem: String| MediaError::Incomplete { file: folder.to_owned(), problem };
     let fault = |error: std::io::Error| broken(error.to_string());
@@ -75,7 +75,7 @@ pub(super) fn cut(file: &Path, folder: &Path, pictures: Pictures) -> Result<Vari
     Ok(Variant { config, timescale, segments })
 }
 
-/// Checks for properties that break players.
+/// Checks that the variant has no properties that break players.
 fn check(groups: &[Fragment], config: AvcConfig, pictures: Pictures) -> Result<(), String> {
     if config.profile > HIGHEST_PROFILE || config.level > HIGHEST_LEVEL {
         return Err(format!("profile {} or level {} is too high for players", config.profile, config.level));

@@ -1,15 +1,16 @@
-//! Variants of a video (the HLS bit rate ladder).
+//! Chooses the variants of a video (the HLS bit rate ladder).
 
-/// Shorter sides of the variants, largest first. Sizes above 1080 would need an H.264 level that players reject (5.1 for 4K).
+/// Shorter sides of the variants in pixels, largest first. Sizes above 1080 would need an H.264 level that players
+/// reject; 4K needs level 5.1.
 const SHORT_SIDES: [u32; 4] = [1080, 720, 540, 360];
-/// Peak bit rate of 1920×1080 in kbit/s (Apple's H.264 table, 30 frames per second).
+/// Peak bit rate at 1920×1080 in kbit/s (Apple's HLS Authoring Specification, table for H.264 at 30 frames per second).
 const FULL_HD_KBIT: f64 = 7800.0;
-/// Exponent of the relation between pixel count and bit rate in that table.
+/// The bit rates in Apple's table are proportional to this power of the number of pixels.
 const RATE_POWER: f64 = 0.75;
 /// Minimum peak bit rate, in kbit/s.
 const MIN_PEAK_KBIT: u32 = 200;
 
-/// One variant of the ladder.
+/// A variant of the bit rate ladder: its width and height.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rung {
     pub(super) width: u32,
@@ -17,7 +18,7 @@ pub(super) struct Rung {
 }
 
 impl Rung {
-    /// Returns the folder name of the variant.
+    /// Returns the name of the folder of the variant.
     pub(super) fn name(self) -> String {
         format!("{}p", self.width.min(self.height))
     }
@@ -29,7 +30,8 @@ impl Rung {
     }
 }
 
-/// Returns the variants for a video of this size, largest first: up to its own size, and at least two.
+/// Returns the variants for a video of this size, largest first. No variant is larger than the video, and there are at
+/// least two variants.
 pub(super) fn ladder(width: u32, height: u32) -> Vec<Rung> {
     let own = width.min(height);
     let top = own.min(SHORT_SIDES[0]);
@@ -42,7 +44,7 @@ pub(super) fn ladder(width: u32, height: u32) -> Vec<Rung> {
     sides.into_iter().map(rung).collect()
 }
 
-/// Scales a side and rounds it to an even number, as 4:2:0 requires.
+/// Scales a side by `short` / `own`, and rounds to an even number, as 4:2:0 requires.
 fn scaled(side: u32, short: u32, own: u32) -> u32 {
     let twice = u64::from(own) * 2;
     let halves = (u64::from(side) * u64::from(short) + u64::from(own)) / twice;
@@ -72,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_fall_with_the_size() {
+    fn smaller_variants_have_lower_bit_rates() {
         let rates: Vec<u32> = ladder(1920, 1080).into_iter().map(Rung::peak_kbit).collect();
         assert_eq!(rates, [7800, 4245, 2757, 1501]);
     }

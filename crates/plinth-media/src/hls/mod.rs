@@ -1,8 +1,8 @@
-//! Packages a finished video as HLS (RFC 8216; Apple's HLS Authoring Specification).
+//! Packages a finished video as HLS (RFC 8216, and Apple's HLS Authoring Specification).
 //!
-//! One ffmpeg process reads the video once and writes all variants as fragmented MP4, and thumbnails. This module cuts the
-//! variants into segments at their fragments, and writes playlists from the content of the files, because ffmpeg's playlists
-//! lack attributes that players need.
+//! One ffmpeg process reads the video once, and writes all variants as fragmented MP4, and the thumbnails. This module
+//! then cuts the variants into segments at their fragments. It also writes the playlists, because the playlists of
+//! ffmpeg lack attributes that players need.
 //!
 //! ```text
 //! master.m3u8                      variants with their rates, sizes and codecs
@@ -30,37 +30,40 @@ use sprite::Grid;
 use thumbnails::Cues;
 use variant::Variant;
 
-/// Length of all segments except the last, and the target duration in playlists.
+/// Length of all segments except the last, in seconds. It is also the target duration in the playlists.
 const SEGMENT_SECS: u32 = 2;
 /// File name of the master playlist.
 const MASTER: &str = "master.m3u8";
 /// File name of the thumbnail track.
 const THUMBNAILS: &str = "thumbnails.vtt";
 
-/// Input and output of a packaging.
+/// Input and output of packaging a video.
 #[derive(Clone, Debug)]
 pub struct HlsPlan {
     /// Path or name of ffmpeg.
     pub ffmpeg: PathBuf,
-    /// Encoder of the variants. If a hardware encoder fails, libx264 is used instead.
+    /// Encoder of the variants. If it is a hardware encoder and fails, libx264 is used instead.
     pub encoder: H264Encoder,
-    /// Finished H.264 MP4 with a constant frame rate.
+    /// The video: a complete H.264 MP4 with a constant frame rate.
     pub source: PathBuf,
-    /// Output folder; created if missing.
+    /// Output folder, which is created if it does not exist.
     pub out_dir: PathBuf,
 }
 
-/// Result of a packaging.
+/// Result of packaging a video.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HlsPackage {
-    /// Names of all files relative to the folder, such as `540p/init.mp4` and `540p/0.m4s`. The master playlist is last.
+    /// Names of all files relative to the output folder, such as `540p/init.mp4` and `540p/0.m4s`. The last one is the
+    /// master playlist.
     pub files: Vec<String>,
-    /// Error of the hardware encoder after which libx264 encoded the variants; `None` if there was none.
+    /// Error of the hardware encoder, after which libx264 encoded the variants. `None` if libx264 did not replace a
+    /// hardware encoder.
     pub hardware_failure: Option<String>,
 }
 
-/// Packages a video. Setting `cancel` ends it with [`MediaError::Stopped`]. Files appear only when all are complete.
-/// Errors: ffmpeg is missing or fails, the source is not an H.264 MP4, or a file cannot be written.
+/// Packages a video. If `cancel` becomes true, packaging ends with [`MediaError::Stopped`]. The files get their final
+/// names when all of them are complete.
+/// Errors: if ffmpeg is missing or fails, the source is not an H.264 MP4, or a file cannot be written.
 pub fn package(plan: &HlsPlan, cancel: &AtomicBool) -> Result<HlsPackage, MediaError> {
     match package_by(plan, cancel) {
         Err(failed @ MediaError::Hardware { .. }) => {
@@ -72,7 +75,7 @@ pub fn package(plan: &HlsPlan, cancel: &AtomicBool) -> Result<HlsPackage, MediaE
     }
 }
 
-/// Packages a video with the encoder of the plan, without a fallback.
+/// Packages a video with the encoder of the plan. If a hardware encoder fails, libx264 does not replace it.
 /// Errors: those of [`package`], and [`MediaError::Hardware`].
 pub(crate) fn package_by(plan: &HlsPlan, cancel: &AtomicBool) -> Result<HlsPackage, MediaError> {
     let source = |problem: String| MediaError::Source { file: plan.source.clone(), problem };
@@ -80,13 +83,13 @@ pub(crate) fn package_by(plan: &HlsPlan, cancel: &AtomicBool) -> Result<HlsPacka
     let movie = movie.ok_or_else(|| source("it is not a complete H.264 MP4 with a constant frame rate".to_owned()))?;
     let fault = |source| MediaError::File { file: plan.out_dir.clone(), source };
     std::fs::create_dir_all(&plan.out_dir).map_err(fault)?;
-    // In the same folder as the final files, so that they only need to be renamed.
+    // The temporary folder is inside the output folder, so that the files can be moved by renaming.
     let aside = tempfile::Builder::new().prefix(".plinth-").tempdir_in(&plan.out_dir).map_err(fault)?;
     let made = make(plan, &movie, aside.path(), cancel).map_err(|error| named(error, aside.path(), &plan.out_dir));
     made.map_err(|error| error.of_encoder(plan.encoder))
 }
 
-/// Writes all files in `aside`, then renames them.
+/// Writes all files to the folder `aside`, then moves them to the output folder.
 fn make(plan: &HlsPlan, movie: &Movie, aside: &Path, cancel: &AtomicBool) -> Result<HlsPackage, MediaError> {
     let (rungs, cues, grid) =
         (ladder(movie.width, movie.height), Cues::new(movie), Grid::new(movie.width, movie.height));
@@ -113,7 +116,7 @@ fn make(plan: &HlsPlan, movie: &Movie, aside: &Path, cancel: &AtomicBool) -> Res
     keep(aside, &plan.out_dir, &variants, sprites)
 }
 
-/// Replaces the temporary path in an error by the final one.
+/// Replaces the temporary path in an error with the final path.
 fn named(error: MediaError, aside: &Path, out_dir: &Path) -> MediaError {
     let home = |file: PathBuf| file.strip_prefix(aside).map_or_else(|_| file.clone(), |name| out_dir.join(name));
     match error {
@@ -123,7 +126,7 @@ fn named(error: MediaError, aside: &Path, out_dir: &Path) -> MediaError {
     }
 }
 
-/// Runs ffmpeg, which writes the files of the variants to `aside`.
+/// Runs ffmpeg, which writes the variants to the folder `aside`.
 fn encode(
     plan: &HlsPlan,
     movie: &Movie,
@@ -155,7 +158,7 @@ fn encode(
     Ok(encoded)
 }
 
-/// Returns the frame rate, rounded.
+/// Returns the frame rate, rounded to an integer.
 fn frames_per_second(movie: &Movie) -> u32 {
     frame_rate(movie).round().max(1.0) as u32
 }
@@ -164,7 +167,7 @@ fn frame_rate(movie: &Movie) -> f64 {
     f64::from(movie.timescale) / f64::from(movie.picture_units)
 }
 
-/// Checks that players can switch between the variants.
+/// Checks that the segments of all variants have the same lengths, so that players can switch between the variants.
 fn aligned(variants: &[(Rung, Variant)]) -> Result<(), String> {
     let times = |variant: &Variant| -> Vec<f64> {
         variant.segments.iter().map(|s| s.duration as f64 / f64::from(variant.timescale)).collect()
@@ -176,7 +179,7 @@ fn aligned(variants: &[(Rung, Variant)]) -> Result<(), String> {
     }
 }
 
-/// Renames the files to their final names, the master playlist last.
+/// Moves the files to their final paths. The master playlist is moved last.
 fn keep(
     aside: &Path,
     out_dir: &Path,

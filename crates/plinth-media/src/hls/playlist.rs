@@ -1,4 +1,4 @@
-//! Playlists (RFC 8216; Apple's HLS Authoring Specification).
+//! Writes HLS playlists (RFC 8216, and Apple's HLS Authoring Specification).
 
 use std::fmt::Write as _;
 
@@ -6,18 +6,19 @@ use super::cut::{INIT, segment_name};
 use super::ladder::Rung;
 use super::variant::{Segment, Variant};
 
-/// Media playlist of a variant, in its folder.
+/// Name of a variant's media playlist, which is in the variant's folder.
 pub(super) const MEDIA: &str = "index.m3u8";
-/// I-frame playlist of a variant, in its folder.
+/// Name of a variant's I-frame playlist, which is in the variant's folder.
 pub(super) const I_FRAMES: &str = "iframes.m3u8";
 
-/// Protocol version that supports fragmented MP4 and byte ranges.
+/// HLS protocol version. Version 7 supports fragmented MP4 and byte ranges.
 const VERSION: u8 = 7;
-/// Players start with the first variant in the playlist: the best one below this bit rate in bit/s (Apple's default for
-/// video over wireless networks).
+/// Maximum bit rate of the first variant in the master playlist, in bit/s. Players start with the first variant. 2
+/// Mbit/s is Apple's default for video over wireless networks.
 const FIRST_BITS: u64 = 2_000_000;
 
-/// Returns the master playlist. Variants are sorted by size, except that the one to start with comes first.
+/// Returns the master playlist. The first variant is the best one that does not exceed [`FIRST_BITS`], or the smallest
+/// one; the others are sorted by size.
 pub(super) fn master(variants: &[(Rung, Variant)], frame_rate: f64) -> String {
     let mut text = format!("#EXTM3U\n#EXT-X-VERSION:{VERSION}\n#EXT-X-INDEPENDENT-SEGMENTS\n");
     let first = variants.iter().position(|(_, variant)| variant.rates().peak <= FIRST_BITS);
@@ -79,7 +80,7 @@ fn head(kind: &str) -> String {
     )
 }
 
-/// Formats a duration in seconds with microseconds.
+/// Formats a duration as seconds with six decimal places.
 fn extinf(duration: u64, timescale: u32) -> String {
     format!("#EXTINF:{:.6},", duration as f64 / f64::from(timescale))
 }

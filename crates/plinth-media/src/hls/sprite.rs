@@ -1,4 +1,4 @@
-//! Sprite sheets with thumbnails.
+//! Writes sprite sheets: JPEG images that contain many thumbnails.
 
 use std::fs::File;
 use std::io::{BufReader, Read as _};
@@ -9,18 +9,19 @@ use image::{ExtendedColorType, ImageEncoder as _, ImageError};
 
 use crate::MediaError;
 
-/// Tiles per row and per column of a sheet. With the tile sizes below no side exceeds 4096, which players support.
+/// Number of tiles per row and per column of a sheet. With the tile sizes below, no side of a sheet exceeds 4096
+/// pixels, which all players support.
 const TILES: u32 = 8;
-/// Number of pixels of a tile: 256×144, 192×192, 144×256.
+/// Number of pixels of a tile, such as 256×144, 192×192 or 144×256.
 const TILE_PIXELS: f64 = 36_864.0;
-/// Tile sides are multiples of the JPEG block size, so that compression does not mix neighbouring tiles.
+/// Tile sides are multiples of the JPEG block size, so that compression artefacts do not cross the borders of tiles.
 const BLOCK: f64 = 8.0;
-/// Longest side of a tile, even for narrow videos.
+/// Maximum side length of a tile. It limits the tiles of very wide and very tall videos.
 const LONGEST_TILE: u32 = 512;
-/// JPEG quality.
+/// JPEG quality, from 0 to 100.
 const QUALITY: u8 = 88;
 
-/// Layout of tiles on sheets.
+/// The size of the tiles, and their layout on the sheets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Grid {
     pub(super) tile_width: u32,
@@ -28,7 +29,7 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// Computes the layout for frames of this size; tiles are not larger than the frames.
+    /// Computes the layout for a video of this size. Tiles are never larger than the video.
     pub(super) fn new(width: u32, height: u32) -> Self {
         let shape = f64::from(width) / f64::from(height);
         let blocks = |side: f64| (((side / BLOCK).round() * BLOCK) as u32).clamp(BLOCK as u32, LONGEST_TILE);
@@ -37,20 +38,21 @@ impl Grid {
         Self { tile_width, tile_height }
     }
 
-    /// Returns the sheet of a tile, and the position of its corner in pixels.
+    /// Returns the number of the sheet that contains a tile, and the x and y of the tile's top left corner in pixels.
     pub(super) fn place(self, tile: u32) -> (u32, u32, u32) {
         let on_sheet = tile % (TILES * TILES);
         (tile / (TILES * TILES), on_sheet % TILES * self.tile_width, on_sheet / TILES * self.tile_height)
     }
 }
 
-/// Returns the file name of a sheet.
+/// Returns the file name of a sprite sheet.
 pub(super) fn sprite_name(sheet: u32) -> String {
     format!("sprite-{sheet}.jpg")
 }
 
-/// Writes `count` tiles, which `raw` contains as consecutive R, G, B bytes, as sheets to `folder`.
-/// Errors: a tile is missing, or there are too many.
+/// Writes `count` tiles as sprite sheets to `folder`. The file `raw` contains the R, G, B bytes of the tiles, one after
+/// the other.
+/// Errors: if `raw` contains fewer or more tiles.
 pub(super) fn write_sheets(raw: &Path, count: u32, grid: Grid, folder: &Path) -> Result<Vec<String>, MediaError> {
     let broken = |problem| MediaError::Incomplete { file: folder.to_owned(), problem };
     let fault = |error: std::io::Error| broken(format!("the thumbnails cannot be read: {error}"));
@@ -70,12 +72,12 @@ pub(super) fn write_sheets(raw: &Path, count: u32, grid: Grid, folder: &Path) ->
         }
     }
     if file.read(&mut tile).map_err(fault)? != 0 {
-        return Err(broken("there are more thumbnails than cues".to_owned()));
+        return Err(broken("there are more thumbnails than expected".to_owned()));
     }
     Ok(names)
 }
 
-/// One sheet.
+/// A sprite sheet that is being filled.
 struct Sheet {
     width: u32,
     height: u32,
@@ -83,7 +85,7 @@ struct Sheet {
 }
 
 impl Sheet {
-    /// Creates an empty sheet, large enough for the remaining tiles.
+    /// Creates an empty sheet. If only `left` tiles remain, the sheet has no more rows than they need.
     fn new(grid: Grid, left: u32) -> Self {
         let (columns, rows) = (left.min(TILES), left.div_ceil(TILES).min(TILES));
         let (width, height) = (columns * grid.tile_width, rows * grid.tile_height);

@@ -1,23 +1,24 @@
-//! The thumbnail track: which frame represents which time, and where its tile is.
+//! The thumbnail track. It lists for each part of the video which frame represents it, and where the thumbnail is on
+//! the sprite sheets.
 
 use std::fmt::Write as _;
 
 use super::sprite::{Grid, sprite_name};
 use crate::container::Movie;
 
-/// Videos up to this length have a thumbnail every half second, longer ones every second.
+/// Maximum length of videos with a thumbnail every half second. Longer videos have one every second.
 const DENSE_SECS: u32 = 60;
 
-/// Cues of the track: consecutive runs of frames with one thumbnail each.
+/// The cues of the thumbnail track: the video is divided into runs of frames, and each run has one thumbnail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cues {
-    /// Number of frames of each cue; the last one may have fewer.
+    /// Number of frames of each run. The last run may be shorter.
     step: u32,
     frames: u32,
 }
 
 impl Cues {
-    /// Computes the cues of a video.
+    /// Computes the cues for a video.
     pub(super) fn new(movie: &Movie) -> Self {
         let second = (f64::from(movie.timescale) / f64::from(movie.picture_units)).round().max(1.0) as u32;
         let is_dense = movie.pictures <= second.saturating_mul(DENSE_SECS);
@@ -30,24 +31,24 @@ impl Cues {
         self.frames.div_ceil(self.step)
     }
 
-    /// Returns the first frame of a cue.
+    /// Returns the index of the first frame of a cue.
     fn start(&self, cue: u32) -> u32 {
         (cue * self.step).min(self.frames)
     }
 
-    /// Returns the frame in the middle of a cue.
+    /// Returns the index of the frame in the middle of a cue.
     fn middle(&self, cue: u32) -> u32 {
         u32::midpoint(self.start(cue), self.start(cue + 1))
     }
 
-    /// Returns the expression for ffmpeg's `select` filter that selects the middle frames.
+    /// Returns an expression for ffmpeg's `select` filter that selects the middle frame of each cue.
     pub(super) fn select(&self) -> String {
         let last = self.count() - 1;
         let (step, half) = (self.step, self.step / 2);
         format!("lt(n,{})*eq(mod(n,{step}),{half})+eq(n,{})", self.start(last), self.middle(last))
     }
 
-    /// Returns the track as WebVTT; the payload of a cue is a sprite sheet and a rectangle in it.
+    /// Returns the track as WebVTT. The text of each cue is the name of a sprite sheet with a rectangle on it.
     pub(super) fn webvtt(&self, movie: &Movie, grid: Grid) -> String {
         let time = |cue| clock(u64::from(self.start(cue)) * u64::from(movie.picture_units), movie.timescale);
         let mut text = "WEBVTT\n".to_owned();
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_written_in_full() {
+    fn times_are_formatted_with_hours_and_milliseconds() {
         assert_eq!(clock(3_661_500, 1000), "01:01:01.500");
     }
 }

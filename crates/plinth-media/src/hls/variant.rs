@@ -1,17 +1,17 @@
-//! Values of a variant that playlists contain.
+//! The properties of a variant that playlists contain.
 
 use crate::container::AvcConfig;
 
-/// A variant that was cut into segments.
+/// A variant that was cut into segments: its properties for the playlists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Variant {
     pub(super) config: AvcConfig,
-    /// Units of the time scale per second.
+    /// Number of units of the time scale per second.
     pub(super) timescale: u32,
     pub(super) segments: Vec<Segment>,
 }
 
-/// A segment.
+/// A segment of a variant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Segment {
     pub(super) bytes: u64,
@@ -20,7 +20,7 @@ pub(super) struct Segment {
     pub(super) i_frames: Vec<IFrame>,
 }
 
-/// A key frame as a byte range of its segment, starting with its index.
+/// A key frame: the byte range of the segment that contains the frame and, before it, its index (`moof`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct IFrame {
     pub(super) offset: u64,
@@ -29,7 +29,7 @@ pub(super) struct IFrame {
     pub(super) duration: u64,
 }
 
-/// Bit rates in bit/s.
+/// Average and peak bit rates in bit/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rates {
     pub(super) peak: u64,
@@ -37,19 +37,19 @@ pub(super) struct Rates {
 }
 
 impl Variant {
-    /// Returns the value of `CODECS` (RFC 6381, section 3.3).
+    /// Returns the value of the attribute `CODECS` (RFC 6381, section 3.3).
     pub(super) fn codecs(&self) -> String {
         let AvcConfig { profile, compatibility, level } = self.config;
         format!("avc1.{profile:02X}{compatibility:02X}{level:02X}")
     }
 
-    /// Returns the bit rates of the segments.
+    /// Returns the average and peak bit rates of the segments.
     pub(super) fn rates(&self) -> Rates {
         let parts: Vec<_> = self.segments.iter().map(|segment| (segment.bytes, segment.duration)).collect();
         rates(&parts, self.timescale)
     }
 
-    /// Returns the bit rates of the key frames.
+    /// Returns the average and peak bit rates of the key frames.
     pub(super) fn i_frame_rates(&self) -> Rates {
         let frames = self.segments.iter().flat_map(|segment| &segment.i_frames);
         let parts: Vec<_> = frames.map(|frame| (frame.bytes, frame.duration)).collect();
@@ -57,9 +57,9 @@ impl Variant {
     }
 }
 
-/// Computes bit rates as RFC 8216, section 4.3.4.2, defines them: the peak is the largest rate of any run of segments
-/// that lasts between half and one and a half of the target duration; without such a run it is the rate of all segments
-/// together.
+/// Computes bit rates as defined in RFC 8216, section 4.3.4.2. The peak is the largest bit rate of any run of
+/// consecutive segments that lasts between 0.5 and 1.5 times the target duration. If there is no such run, the peak is
+/// the bit rate of all segments together.
 fn rates(parts: &[(u64, u64)], timescale: u32) -> Rates {
     let per_second = |bytes: u64, duration: u64| (bytes * 8 * u64::from(timescale)).div_ceil(duration.max(1));
     let target = u64::from(super::SEGMENT_SECS) * u64::from(timescale);
@@ -86,8 +86,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_peak_is_that_of_whole_segments() {
-        // Two segments of a second and a short one, which counts only together with its neighbour.
+    fn short_segments_count_for_the_peak_only_with_their_neighbours() {
+        // Two segments of one second each, and a short segment. The short segment counts only together with its
+        // neighbour.
         let parts = [(1000, 20), (3000, 20), (400, 1)];
         assert_eq!(rates(&parts, 10), Rates { peak: 12_953, average: 8_586 });
     }

@@ -1,4 +1,4 @@
-//! Chooses an encoder.
+//! Chooses an H.264 encoder.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -9,19 +9,19 @@ use super::run::run;
 use crate::MediaError;
 use crate::ffmpeg::{EncoderChoice, H264Encoder, lists_encoders};
 
-/// Outcome of a test of a hardware encoder.
+/// Result of testing a hardware encoder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Outcome {
-    /// Its files are correct.
+    /// The encoder works: its files are correct.
     Works,
-    /// This ffmpeg was built without the encoder, so it was not tested.
+    /// The encoder was not tested, because ffmpeg was built without it.
     NotBuiltIn,
-    /// It does not work, for this reason.
+    /// The encoder does not work. The text is the reason.
     Fails(String),
 }
 
-/// A hardware encoder and the outcome of its test.
+/// A hardware encoder and the result of its test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EncoderTrial {
@@ -29,17 +29,17 @@ pub struct EncoderTrial {
     pub outcome: Outcome,
 }
 
-/// The encoder to use.
+/// The encoder to use, and the test results that led to the choice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EncoderFound {
     pub encoder: H264Encoder,
-    /// The tests that were run to find it.
+    /// Results of the tests, in the order in which they ran.
     pub trials: Vec<EncoderTrial>,
 }
 
 impl EncoderFound {
-    /// Returns the encoders that this ffmpeg has but that did not work, with the reasons.
+    /// Returns each encoder that ffmpeg has but that failed its test, with the reason.
     pub fn failures(&self) -> impl Iterator<Item = (H264Encoder, &str)> {
         self.trials.iter().filter_map(|trial| match &trial.outcome {
             Outcome::Fails(reason) => Some((trial.encoder, reason.as_str())),
@@ -48,9 +48,9 @@ impl EncoderFound {
     }
 }
 
-/// Finds the encoder to use. Testing hardware takes some seconds, so do this once per process. Setting `cancel` ends it
-/// with [`MediaError::Stopped`].
-/// Errors: ffmpeg is missing, or the requested encoder does not work.
+/// Returns the encoder to use. Testing hardware encoders takes some seconds, so a process should call this function
+/// only once. If `cancel` becomes true, the error is [`MediaError::Stopped`].
+/// Errors: if ffmpeg is missing, or the requested encoder does not work.
 pub fn choose_encoder(program: &Path, choice: EncoderChoice, cancel: &AtomicBool) -> Result<EncoderFound, MediaError> {
     let candidates: &[H264Encoder] = match choice {
         EncoderChoice::Auto => &H264Encoder::HARDWARE,
@@ -62,13 +62,13 @@ pub fn choose_encoder(program: &Path, choice: EncoderChoice, cancel: &AtomicBool
 }
 
 /// Tests all hardware encoders.
-/// Errors: ffmpeg is missing, or `cancel` became true.
+/// Errors: if ffmpeg is missing, or `cancel` became true.
 pub fn try_encoders(program: &Path, cancel: &AtomicBool) -> Result<Vec<EncoderTrial>, MediaError> {
     try_until(program, &H264Encoder::HARDWARE, |_| false, cancel)
 }
 
-/// Returns the encoder for a choice, given the outcomes.
-/// Errors: [`MediaError::EncoderUnusable`].
+/// Returns the encoder for a choice, given the test results.
+/// Errors: [`MediaError::EncoderUnusable`] if the requested encoder does not work.
 pub fn decide_encoder(choice: EncoderChoice, trials: Vec<EncoderTrial>) -> Result<EncoderFound, MediaError> {
     let encoder = match choice {
         EncoderChoice::Only(encoder) if encoder.is_hardware() => {
@@ -92,7 +92,7 @@ pub fn decide_encoder(choice: EncoderChoice, trials: Vec<EncoderTrial>) -> Resul
     Ok(EncoderFound { encoder, trials })
 }
 
-/// Tests encoders in order, up to the first whose outcome satisfies `until`.
+/// Tests encoders in order, and stops after the first whose result satisfies `until`.
 fn try_until(
     program: &Path,
     candidates: &[H264Encoder],

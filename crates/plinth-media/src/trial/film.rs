@@ -1,20 +1,20 @@
-//! Frames for testing an encoder: a textured disc that moves over a gradient, in colour.
+//! Frames for testing an encoder: a coloured disc with a texture moves over a gradient.
 
-/// Size of the frames; hardware encoders do not support much smaller ones (NVENC: at least 145×49).
+/// Width and height of the frames. Hardware encoders do not support much smaller frames; NVENC needs at least 145×49.
 pub(super) const SIZE: (u32, u32) = (640, 360);
 /// Frames per second.
 pub(super) const FPS: u32 = 30;
-/// Number of frames: more than one group of pictures.
+/// Number of frames. It exceeds the length of one group of pictures.
 pub(super) const FRAMES: u32 = 36;
-/// Size of a frame in 8-bit 4:2:0.
+/// Size of a frame in 8-bit 4:2:0, in bytes.
 pub(super) const FRAME_BYTES: usize = (SIZE.0 * SIZE.1 * 3 / 2) as usize;
 
-/// Returns frame `index` as yuv420p in limited range: planes Y, U, V, row 0 at the top.
+/// Returns a frame as yuv420p in limited range. The planes are Y, U, V; row 0 is at the top.
 pub(super) fn picture(index: u32) -> Vec<u8> {
     let (width, height) = (SIZE.0 as f32, SIZE.1 as f32);
     let center = [width * (0.25 + 0.5 * index as f32 / FRAMES as f32), height * 0.5];
     let radius = height * 0.35;
-    // Offset from the centre of the disc in units of its radius; `None` outside.
+    // Returns the offset from the centre of the disc, in units of the disc's radius. Returns `None` outside the disc.
     let inside = |x: f32, y: f32| {
         let at = [(x - center[0]) / radius, (y - center[1]) / radius];
         (at[0] * at[0] + at[1] * at[1] < 1.0).then_some(at)

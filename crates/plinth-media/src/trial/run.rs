@@ -1,4 +1,4 @@
-//! Tests one encoder: encodes frames and checks the result.
+//! Tests one encoder: encodes frames, and checks the resulting files.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -13,21 +13,21 @@ use crate::ffmpeg::{Encoder, H264Encoder, Process, Stream, VideoCodec, supervise
 use crate::hls::{HlsPlan, package_by};
 use crate::{MediaError, properties};
 
-/// Time limit of a test. Hardware takes about a second, most of it for its start.
+/// Time limit of a test. A working hardware encoder takes about a second, mostly to start.
 const LIMIT: Duration = Duration::from_secs(10);
-/// Interval at which cancellation is checked.
+/// Interval at which the cancellation flag is checked.
 const LOOK: Duration = Duration::from_millis(20);
-/// Quality of the test as x264 constant rate factor (CRF), equal to that of videos.
+/// Quality of the test video, as a constant rate factor (CRF) of x264. Renders use the same value.
 const CRF: u8 = 17;
-/// Smallest accepted PSNR over all planes in dB. libx264 reaches 47 here, and 40 with CRF 28, where loss becomes
-/// visible; swapped planes or a wrong colour range give less than 30.
+/// Minimum PSNR over all planes, in dB. libx264 reaches 47 with these frames, and 40 with CRF 28, at which losses
+/// become visible. Swapped planes or a wrong colour range give less than 30.
 const LEAST_PSNR: f64 = 40.0;
-/// What ffmpeg prints about a stream with the properties of all videos.
+/// Texts that ffmpeg prints about a stream with the required properties.
 const PROPERTIES: [&str; 2] = ["h264 (High)", "yuv420p(tv, bt709"];
 
-/// Encodes the test frames like a video and like HLS variants, and checks both. The inner error is a message about a
+/// Encodes the test frames as a video and as HLS variants, and checks the files. The inner error is a message about a
 /// problem of the encoder.
-/// Errors: `cancel` became true, or ffmpeg is missing.
+/// Errors: if `cancel` became true, or ffmpeg is missing.
 pub(super) fn run(program: &Path, encoder: H264Encoder, cancel: &AtomicBool) -> Result<Result<(), String>, MediaError> {
     let late = AtomicBool::new(false);
     let (ended, waiting) = sync_channel::<()>(1);
@@ -94,7 +94,7 @@ fn encode(program: &Path, encoder: H264Encoder, file: &Path, stop: &AtomicBool) 
     running.finish(stop)
 }
 
-/// Decodes a video and checks its colour properties and contents.
+/// Decodes a video, and checks its colour properties and its frames.
 fn decode(program: &Path, file: &Path, raw: &Path, stop: &AtomicBool) -> Result<(), Fault> {
     let mut command = Command::new(program);
     command.args(["-hide_banner", "-nostats", "-xerror", "-y", "-i"]).arg(file);
@@ -114,8 +114,8 @@ fn decode(program: &Path, file: &Path, raw: &Path, stop: &AtomicBool) -> Result<
     Ok(())
 }
 
-/// Returns the PSNR of decoded frames against the test frames in dB.
-/// Errors: the file cannot be read, or has the wrong length.
+/// Returns the PSNR between the decoded frames and the test frames, in dB.
+/// Errors: if the file cannot be read, or has the wrong length.
 fn likeness(raw: &Path) -> std::io::Result<f64> {
     let mut decoded = std::fs::File::open(raw)?;
     if decoded.metadata()?.len() != u64::from(FRAMES) * FRAME_BYTES as u64 {
@@ -130,8 +130,8 @@ fn likeness(raw: &Path) -> std::io::Result<f64> {
     Ok(10.0 * (255.0 * 255.0 / mean.max(1e-6)).log10())
 }
 
-/// Returns the first message of an encoder, without memory addresses, and what the encoder requires. The first message
-/// of ffmpeg names the cause; later ones are consequences.
+/// Returns the first line of the encoder's error message without memory addresses, and the hardware that the encoder
+/// requires. The first message of ffmpeg names the cause; the later messages are consequences.
 fn message(error: &MediaError, encoder: H264Encoder) -> String {
     let said = match error {
         MediaError::Hardware { source, .. } => return message(source, encoder),
@@ -141,7 +141,7 @@ fn message(error: &MediaError, encoder: H264Encoder) -> String {
         }
         other => return other.to_string(),
     };
-    // "[h264_nvenc @ 0x5607a1b9db00] Cannot load libcuda.so.1"
+    // Example: "[h264_nvenc @ 0x5607a1b9db00] Cannot load libcuda.so.1"
     let said = match said.split_once("] ") {
         Some((tag, rest)) if tag.starts_with('[') && tag.contains(" @ 0x") => rest,
         _ => said,

@@ -7,7 +7,7 @@ use plinth_spec::quality::Codec;
 
 use crate::support::{decode, plan, straight, write};
 
-/// The first frame as R, G, B, A in 0..=1.
+/// Returns the R, G, B, A values of the first frame, in 0..=1.
 fn rgba(file: &Path) -> Vec<[f32; 4]> {
     let filter = "scale=flags=accurate_rnd+full_chroma_int+full_chroma_inp,format=rgba64le";
     decode(file, &["-vf", filter, "-frames:v", "1"])
@@ -25,7 +25,8 @@ fn written(folder: &Path, size: (u32, u32), pixel: impl Fn(u32, u32) -> [f32; 4]
     rgba(&folder.join("out.mov"))
 }
 
-/// Largest difference per component in levels of 255.
+/// Returns the largest difference of each component, in units of 1/255. Pixels for which `should` returns `None` are
+/// ignored.
 fn worst(is: &[[f32; 4]], width: u32, should: impl Fn(u32, u32) -> Option<[f32; 4]>) -> [f32; 4] {
     let mut worst = [0_f32; 4];
     for (i, pixel) in is.iter().enumerate() {
@@ -51,7 +52,7 @@ fn colour_under_partial_alpha_is_not_darkened() {
     let folder = tempfile::tempdir().unwrap();
     let size = (512, 128);
     let ramp = |x: u32, _: u32| [0.8, 0.4, 0.2, (x / 32) as f32 / 15.0];
-    // Colours of invisible pixels may be anything.
+    // Invisible pixels may have any colour, so they are ignored.
     let apart = worst(&written(folder.path(), size, ramp), size.0, |x, y| (x >= 32).then(|| ramp(x, y)));
     assert!(apart[..3].iter().all(|c| *c <= 1.5), "colour {apart:?} levels apart");
 }
@@ -60,7 +61,8 @@ fn colour_under_partial_alpha_is_not_darkened() {
 fn a_hard_edge_keeps_its_position_and_colour() {
     let folder = tempfile::tempdir().unwrap();
     let size = (256, 128);
-    // Like frames of the renderer, with colour 0 where alpha is 0. The edge lies inside of a coded block.
+    // Like the frames of the renderer, the frame has colour 0 where alpha is 0. The edge is inside a block of the
+    // codec.
     let edge = |x: u32, y: u32| match x + y / 16 {
         0..100 => [0.9, 0.1, 0.3, 1.0],
         100 => [0.9, 0.1, 0.3, 0.5],
@@ -78,7 +80,7 @@ fn a_hard_edge_keeps_its_position_and_colour() {
 fn the_picture_is_correct_over_any_colour() {
     let folder = tempfile::tempdir().unwrap();
     let size = (256, 256);
-    // A soft disc with varying colour and straight alpha, black where alpha is 0.
+    // A disc with a soft edge, varying colour and straight alpha; black where alpha is 0.
     let disc = |x: u32, y: u32| {
         let radius = ((x as f32 - 127.5).powi(2) + (y as f32 - 127.5).powi(2)).sqrt();
         let alpha = ((100.0 - radius) / 6.0).clamp(0.0, 1.0);

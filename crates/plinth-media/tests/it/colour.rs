@@ -1,11 +1,11 @@
-//! Tests that colours are preserved.
+//! Tests that encoding preserves colours.
 
 use plinth_frame::{Backdrop, Frame, PixelFormat, Region};
 use plinth_spec::quality::Codec;
 
 use crate::support::{ball, plan, png, rgb, straight, write};
 
-/// Saturated, dark, light and grey colours, near the limits of limited-range 4:2:0.
+/// Saturated, dark, light and grey colours, which are close to the limits of limited-range 4:2:0.
 const HARD: [[u8; 3]; 16] = [
     [255, 0, 0],
     [0, 255, 0],
@@ -25,7 +25,7 @@ const HARD: [[u8; 3]; 16] = [
     [245, 240, 232],
 ];
 
-/// Largest difference of the pixels in the first rows of any frame from a colour.
+/// Returns the largest difference between a colour and the first `checked` pixels of each frame.
 fn worst(pixels: &[u8], frame_pixels: usize, checked: usize, color: [u8; 3]) -> u8 {
     pixels
         .chunks_exact(frame_pixels * 3)
@@ -37,7 +37,7 @@ fn worst(pixels: &[u8], frame_pixels: usize, checked: usize, color: [u8; 3]) -> 
 
 #[test]
 fn a_solid_background_is_within_2_of_255_in_video_web_and_thumbnail_and_exact_in_posters() {
-    // Larger than a web video may be, so that all three are encoded separately.
+    // This size exceeds the maximum of web videos, so all three videos are encoded separately.
     let size = (2048, 1152);
     let mut wrong = Vec::new();
     for color in HARD {
@@ -60,7 +60,7 @@ fn a_solid_background_is_within_2_of_255_in_video_web_and_thumbnail_and_exact_in
 
 #[test]
 fn colours_inside_of_the_region_are_preserved() {
-    // Patches of one colour each, inside of the region.
+    // Patches of one colour each, inside the region.
     let (width, height) = (1024_u32, 64_u32);
     let patch = |x: u32| HARD[(x / 64) as usize];
     let pixels: Vec<u8> =
@@ -90,7 +90,7 @@ fn transparent_frames_are_composited_over_the_background_except_in_prores() {
     let folder = tempfile::tempdir().unwrap();
     let mut plan = plan(folder.path(), size, Codec::ProRes4444, 2);
     plan.background = Backdrop::Solid([200, 60, 240]);
-    // Half-transparent white over the right half.
+    // White with opacity 0.5 in the right half; the left half is transparent.
     write(plan, |i| straight(size, i, |x, _| [1.0, 1.0, 1.0, if x < 320 { 0.0 } else { 0.5 }])).unwrap();
     let (_, _, poster) = png(&folder.path().join("out.poster.png"));
     assert_eq!(poster[..3], [200, 60, 240]);

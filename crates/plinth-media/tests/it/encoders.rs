@@ -1,5 +1,5 @@
-//! Tests of hardware encoders: the choice of an encoder, the properties of its files, and failures. A script in place
-//! of ffmpeg simulates them.
+//! Tests of hardware encoders: how an encoder is chosen, which properties its files have, and what happens when it
+//! fails. A script simulates ffmpeg and the hardware.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ fn choose(ffmpeg: &Path, choice: &str) -> Result<EncoderFound, MediaError> {
     choose_encoder(ffmpeg, choice.parse().unwrap(), &AtomicBool::new(false))
 }
 
-/// The reason why the only hardware encoder of an ffmpeg is not used.
+/// Returns the reason why an ffmpeg's only hardware encoder is not used.
 fn reason(lines: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let ffmpeg = hardware_ffmpeg(folder.path(), &[NVENC], lines);
@@ -31,7 +31,7 @@ fn reason(lines: &str) -> String {
     reasons[0].to_owned()
 }
 
-/// A plan with all outputs in `folder` and this encoder.
+/// Returns a plan that writes all outputs to `folder` with this encoder.
 fn plan_with(folder: &Path, ffmpeg: &Path, encoder: H264Encoder, frames: u32) -> MediaPlan {
     MediaPlan { ffmpeg: ffmpeg.to_owned(), encoder, ..plan(folder, SIZE, Codec::H264, frames) }
 }
@@ -58,12 +58,13 @@ fn auto_uses_working_hardware_and_its_files_have_the_usual_properties() {
         let keys: Vec<usize> = (0..packets.len()).filter(|at| packets[*at].is_key).collect();
         assert_eq!(keys, [0, 30, 60], "{name}");
         assert!(packets.iter().all(|packet| (packet.decoded_secs - packet.shown_secs).abs() < 1e-6), "{name}");
-        // A video with a single frame has no sync sample table.
+        // A video with only one frame has no sync sample table.
         write(plan_with(aside.path(), &ffmpeg, encoder, 1), |i| ball(SIZE, i, [90; 3])).unwrap();
         let out_dir = folder.path().join("hls");
         let made = package(&HlsPlan { ffmpeg, encoder, source: video, out_dir }, &AtomicBool::new(false)).unwrap();
         assert_eq!(made.hardware_failure, None);
-        // The thumbnail does not use the hardware encoder; the web video is a copy of the video.
+        // The thumbnail video does not use the hardware encoder. The web video is a copy of the main video, so it needs
+        // no encoder.
         let used = std::fs::read_to_string(log).unwrap();
         assert_eq!(used, format!("{name} of '1280x720'\n{name} of '1280x720'\n{name} of ''\n"));
     }
@@ -158,7 +159,8 @@ fn cancellation_ends_a_test() {
 
 #[test]
 fn ffmpeg_accepts_the_options_of_its_hardware_encoders() {
-    // ffmpeg parses options before it opens a device, so an error about options would appear even without the device.
+    // ffmpeg parses the options before it opens a device. Therefore an error in the options is reported even if the
+    // device is missing.
     let found = choose(plinth_testkit::ffmpeg(), "auto").unwrap();
     for (encoder, reason) in found.failures() {
         let is_option = ["Unrecognized", "Undefined constant", "Error setting option", "not found", "Invalid argument"];
@@ -167,7 +169,7 @@ fn ffmpeg_accepts_the_options_of_its_hardware_encoders() {
 }
 
 #[test]
-fn a_card_lost_during_encoding_is_reported_as_a_hardware_failure() {
+fn a_device_lost_during_encoding_is_reported_as_a_hardware_failure() {
     for (lines, said) in [
         ("head -c 20000000 >/dev/null; echo 'device lost' >&2; exit 1", "h264_nvenc failed: encoding"),
         ("cat >/dev/null; echo 'device lost' >&2; exit 1", "device lost"),
@@ -180,14 +182,14 @@ fn a_card_lost_during_encoding_is_reported_as_a_hardware_failure() {
         assert!(matches!(error, MediaError::Hardware { encoder: H264Encoder::Nvenc, .. }), "{error}");
         assert!(error.to_string().contains(said), "{error}");
         assert_eq!(names(folder.path()), [""; 0], "no files remain");
-        // The same plan succeeds with libx264.
+        // After the failure, the same plan succeeds with libx264.
         write(plan_with(folder.path(), &ffmpeg, H264Encoder::Libx264, 40), |i| ball(SIZE, i, [9; 3])).unwrap();
         assert_h264(&folder.path().join("out.mp4"), SIZE, 40);
     }
 }
 
 #[test]
-fn packaging_survives_the_loss_of_the_card() {
+fn packaging_continues_with_libx264_if_the_device_is_lost() {
     for lines in ["sleep 0.2; echo 'device lost' >&2; exit 1", "ARGS=(\"${ARGS[@]//expr:not(mod(n,30))/0.5}\")"] {
         let (folder, aside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let ffmpeg = hardware_ffmpeg(aside.path(), &[NVENC], lines);

@@ -1,4 +1,4 @@
-//! Tests that failures name their cause and leave no files behind.
+//! Tests that errors name their cause, and that a failure leaves no files behind.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::support::{ball, names, plan, straight, write};
 
 const SIZE: (u32, u32) = (640, 360);
 
-/// A script in `folder` in place of ffmpeg.
+/// Writes a script that replaces ffmpeg to `folder`.
 fn script(folder: &Path, lines: &str) -> PathBuf {
     let path = folder.join("ffmpeg.sh");
     std::fs::write(&path, format!("#!/bin/bash\n{}{lines}\n", plinth_testkit::ffmpeg_in_scripts())).unwrap();
@@ -22,7 +22,7 @@ fn script(folder: &Path, lines: &str) -> PathBuf {
     path
 }
 
-/// An output folder with an older video, and a folder for everything else.
+/// An output folder that contains an older video, and a folder for all other files.
 struct Place {
     out: tempfile::TempDir,
     aside: tempfile::TempDir,
@@ -41,7 +41,7 @@ impl Place {
         plan
     }
 
-    /// Asserts that the output folder is unchanged.
+    /// Asserts that the output folder contains only the older video.
     fn assert_untouched(&self) {
         assert_eq!(names(self.out.path()), ["out.mp4"]);
         assert_eq!(std::fs::read(self.out.path().join("out.mp4")).unwrap(), b"an older video");
@@ -57,38 +57,38 @@ fn fails(lines: &str) -> String {
 }
 
 #[test]
-fn an_encoder_that_dies_midway_is_quoted() {
+fn the_message_of_an_encoder_that_fails_midway_is_quoted() {
     let said = fails("head -c 1000000 >/dev/null; echo 'first words' >&2; echo 'the encoder exploded' >&2; exit 3");
     assert!(said.contains("out.mp4") && said.contains("the encoder exploded"), "{said}");
 }
 
 #[test]
-fn an_encoder_that_fails_at_the_start_is_quoted() {
+fn the_message_of_an_encoder_that_fails_at_the_start_is_quoted() {
     let said = fails(r#"exec "$FFMPEG" -no_such_option"#);
     assert!(said.contains("no_such_option"), "{said}");
 }
 
 #[test]
-fn the_signal_of_an_encoder_that_dies_without_a_message_is_named() {
+fn the_error_names_the_signal_that_ended_an_encoder_without_a_message() {
     let said = fails("head -c 1000000 >/dev/null; kill -KILL $$");
     assert!(said.contains("without a message") && said.contains("SIGKILL"), "{said}");
 }
 
 #[test]
-fn an_encoder_that_fails_only_at_the_end_is_quoted() {
+fn the_message_of_an_encoder_that_fails_at_the_end_is_quoted() {
     let said = fails("cat >/dev/null; echo 'cannot write the index' >&2; exit 1");
     assert!(said.contains("cannot write the index"), "{said}");
 }
 
 #[test]
-fn a_full_disk_is_named() {
-    // All arguments but the last one, which is the file.
+fn the_error_names_a_full_disk() {
+    // The arguments `1` to `$#-1` are all except the last, which is the output file.
     let said = fails(r#"exec "$FFMPEG" "${@:1:$#-1}" /dev/full"#);
     assert!(said.contains("No space left on device"), "{said}");
 }
 
 #[test]
-fn a_file_size_limit_is_named() {
+fn the_error_names_a_file_size_limit() {
     let said = fails(r#"trap '' XFSZ; ulimit -f 2; exec "$FFMPEG" "$@""#);
     assert!(said.contains("File too large"), "{said}");
     let said = fails(r#"ulimit -c 0 -f 2; exec "$FFMPEG" "$@""#);
@@ -113,7 +113,7 @@ fn a_surviving_child_of_a_failed_encoder_is_not_waited_for() {
 }
 
 #[test]
-fn a_missing_ffmpeg_says_what_to_install() {
+fn the_error_of_a_missing_ffmpeg_says_what_to_install() {
     let place = Place::new();
     let mut plan = place.plan("");
     plan.ffmpeg = PathBuf::from("/nowhere/ffmpeg");

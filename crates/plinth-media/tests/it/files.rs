@@ -1,4 +1,4 @@
-//! Tests of the files of each tier.
+//! Tests of the files that each video quality produces.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use plinth_testkit::probe;
 
 use crate::support::{ball, decode, names, packets, plan, png, straight, write};
 
-/// Frames of a test: more than one group of pictures.
+/// Number of frames of a test video. It exceeds the length of one group of pictures.
 const FRAMES: u32 = 33;
 
-/// Types and positions of the top-level boxes of an MP4 or MOV file.
+/// Returns the types and the offsets of the top-level boxes of an MP4 or MOV file.
 fn boxes(file: &Path) -> Vec<String> {
     let bytes = std::fs::read(file).unwrap();
     let (mut at, mut kinds) = (0, Vec::new());
@@ -62,7 +62,8 @@ pub(crate) fn assert_h264(file: &Path, (width, height): (u32, u32), frames: u32)
     assert!(index_comes_first(file), "{}: {:?}", file.display(), boxes(file));
 }
 
-/// Returns the size scaled down to at most 1920 on the longer side. For the sizes of the tiers this needs no rounding.
+/// Scales a size down so that its longer side is at most 1920. For the sizes of all video qualities, the result needs
+/// no rounding.
 fn at_most_1920((width, height): (u32, u32)) -> (u32, u32) {
     let long = width.max(height);
     if long > 1920 { (width * 1920 / long, height * 1920 / long) } else { (width, height) }
@@ -74,7 +75,7 @@ fn h264_tiers_are_high_profile_bt709_with_the_index_first_in_every_aspect() {
         for &aspect in Aspect::ALL {
             let folder = tempfile::tempdir().unwrap();
             let size = quality.size(aspect);
-            // Larger tiers take longer per frame, but use the same codec.
+            // Larger qualities take longer per frame but use the same codec, so two frames are enough.
             let frames = if quality == Quality::Share { FRAMES } else { 2 };
             let plan = plan(folder.path(), size, Codec::H264, frames);
             let report = write(plan, |i| ball(size, i, [40, 90, 160])).unwrap();
@@ -137,7 +138,7 @@ fn pro_is_prores_4444_with_alpha_in_every_aspect() {
         ] {
             assert_eq!(stream[key], value, "{key}");
         }
-        // MOV does not store the range: ffprobe 5.1 prints a default, 7.1 nothing.
+        // MOV does not store the colour range. ffprobe 5.1 prints a default value; ffprobe 7.1 prints nothing.
         assert!(stream["color_range"].is_null() || stream["color_range"] == "tv", "{stream}");
         assert!(stream["pix_fmt"].as_str().unwrap().starts_with("yuva444p"), "{stream}");
         assert_eq!((&stream["width"], &stream["height"]), (&size.0.into(), &size.1.into()));

@@ -1,4 +1,4 @@
-//! Frames, plans and readers for the tests.
+//! Test frames, plans, and functions that read files.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ use plinth_media::{H264Encoder, MediaError, MediaPlan, MediaReport, MediaWriter}
 use plinth_spec::OutputFile;
 use plinth_spec::quality::{Codec, FRAMES_PER_SECOND};
 
-/// A plan with all outputs in `folder`.
+/// Returns a plan that writes all outputs to `folder`.
 pub(crate) fn plan(folder: &Path, (width, height): (u32, u32), codec: Codec, frames: u32) -> MediaPlan {
     let extension = if codec == Codec::H264 { "mp4" } else { "mov" };
     MediaPlan {
@@ -35,7 +35,7 @@ pub(crate) fn plan(folder: &Path, (width, height): (u32, u32), codec: Codec, fra
     }
 }
 
-/// Writes the frames that `frame` returns.
+/// Writes the files of a plan. `frame` returns the frame for an index.
 pub(crate) fn write(plan: MediaPlan, frame: impl Fn(u32) -> Frame) -> Result<MediaReport, MediaError> {
     let stop = AtomicBool::new(false);
     let frames = plan.frames;
@@ -46,7 +46,7 @@ pub(crate) fn write(plan: MediaPlan, frame: impl Fn(u32) -> Frame) -> Result<Med
     writer.finish()
 }
 
-/// An opaque frame: a shaded ball that moves, in a region in the middle of a backdrop.
+/// Returns an opaque frame: a shaded ball that moves, inside a region in the middle of a backdrop.
 pub(crate) fn ball((width, height): (u32, u32), index: u32, backdrop: [u8; 3]) -> Frame {
     let region = Region { x: width / 4, y: height / 4, width: width / 2, height: height / 2 };
     let radius = region.height as f32 * 0.45;
@@ -65,7 +65,7 @@ pub(crate) fn ball((width, height): (u32, u32), index: u32, backdrop: [u8; 3]) -
     Frame { index, width, height, region, backdrop: Backdrop::Solid(backdrop), format: PixelFormat::Rgba8, pixels }
 }
 
-/// A frame with straight alpha and 16 bits per component, whose region is the whole picture.
+/// Returns a frame with straight alpha and 16 bits per component. Its region is the whole picture.
 pub(crate) fn straight((width, height): (u32, u32), index: u32, pixel: impl Fn(u32, u32) -> [f32; 4]) -> Frame {
     let mut pixels = Vec::new();
     for y in 0..height {
@@ -84,7 +84,7 @@ pub(crate) fn straight((width, height): (u32, u32), index: u32, pixel: impl Fn(u
     }
 }
 
-/// A packet of a file: decode time, presentation time, size, and whether it is a key frame.
+/// A packet of a video file: decode time, presentation time, size, and whether it is a key frame.
 pub(crate) struct Packet {
     pub(crate) decoded_secs: f64,
     pub(crate) shown_secs: f64,
@@ -111,7 +111,7 @@ pub(crate) fn packets(file: &Path) -> Vec<Packet> {
         .collect()
 }
 
-/// All frames as R, G, B bytes, converted according to the tags.
+/// Returns the R, G, B bytes of all frames. ffmpeg converts the colours according to the tags of the file.
 pub(crate) fn rgb(file: &Path) -> Vec<u8> {
     decode(file, &["-vf", "scale=flags=accurate_rnd+full_chroma_int+full_chroma_inp,format=rgb24"])
 }
@@ -129,7 +129,7 @@ pub(crate) fn decode(file: &Path, options: &[&str]) -> Vec<u8> {
     out.stdout
 }
 
-/// Width, height and pixels (R, G, B) of a PNG.
+/// Returns the width, the height and the R, G, B bytes of a PNG.
 pub(crate) fn png(file: &Path) -> (u32, u32, Vec<u8>) {
     let decoder = png::Decoder::new(std::io::BufReader::new(std::fs::File::open(file).unwrap()));
     let mut reader = decoder.read_info().unwrap();
@@ -139,7 +139,7 @@ pub(crate) fn png(file: &Path) -> (u32, u32, Vec<u8>) {
     (info.width, info.height, pixels)
 }
 
-/// Sorted names of all files in a folder.
+/// Returns the sorted names of all files in a folder.
 pub(crate) fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> =
         std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
@@ -147,7 +147,7 @@ pub(crate) fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// PSNR of two images in dB; 99 if they are equal.
+/// Returns the PSNR of two images in dB; 99 if they are equal.
 pub(crate) fn psnr(a: &[u8], b: &[u8]) -> f64 {
     assert_eq!(a.len(), b.len());
     let squares: f64 = a.iter().zip(b).map(|(a, b)| f64::from(a.abs_diff(*b)).powi(2)).sum();

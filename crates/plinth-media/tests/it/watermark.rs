@@ -1,4 +1,4 @@
-//! Tests that the watermark is in all outputs of free renders, and in none of paid ones.
+//! Tests that all outputs of free renders have the watermark, and that paid renders have none.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::support::{ball, decode, plan, png, rgb, straight, write};
 const SIZE: (u32, u32) = (640, 360);
 const OUTPUTS: [&str; 5] = ["out.mp4", "out.web.mp4", "out.thumb.mp4", "out.poster.png", "out.small.png"];
 
-/// R, G, B bytes of the first frame.
+/// Returns the R, G, B bytes of the first frame.
 fn first(file: &Path) -> Vec<u8> {
     if file.extension().is_some_and(|e| e == "png") { png(file).2 } else { rgb(file) }
 }
@@ -36,7 +36,7 @@ fn the_watermark_covers_every_output() {
         for name in OUTPUTS.into_iter().skip(usize::from(codec == Codec::ProRes4444)) {
             let [plain, marked] = [&plain, &marked].map(|folder| first(&folder.path().join(name)));
             assert_eq!(plain.len(), marked.len());
-            // Equal parts of the picture, each a number of rows.
+            // The picture is divided into six equal parts, each a number of rows.
             let part = plain.len() / 6;
             for (i, (plain, marked)) in plain.chunks(part).zip(marked.chunks(part)).enumerate() {
                 let changed = plain.iter().zip(marked).filter(|(a, b)| a.abs_diff(**b) > 20).count();

@@ -6,8 +6,9 @@ use crate::limits::check;
 use crate::model::{Animation, Channel, Interpolation, Property};
 use crate::source::{Source, shortened};
 
-/// Decodes all clips. `model_index` maps node indices of the document to those of the model; channels of nodes without
-/// one are dropped. `target_count` returns the number of morph targets of a document node.
+/// Decodes all animation clips. `model_index` maps node indices of the document to node indices of the model; a channel
+/// is dropped if its node is not part of the model. `target_count` returns the number of morph targets of a node of the
+/// document.
 pub(crate) fn clips(
     source: &Source<'_>,
     model_index: &[Option<usize>],

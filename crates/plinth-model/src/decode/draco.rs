@@ -1,4 +1,4 @@
-//! Decodes geometry with KHR_draco_mesh_compression.
+//! Decodes geometry that is compressed with KHR_draco_mesh_compression.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::json::DracoPrimitive;
 use crate::limits::check;
 use crate::source::{Source, shortened};
 
-/// Temporary memory of the decoder per face, in bytes.
+/// Estimated temporary memory of the decoder per face, in bytes.
 const DECODER_BYTES_PER_FACE: u64 = 64;
 
 /// The decoded geometry of a primitive.
@@ -24,7 +24,7 @@ pub(crate) struct Decoded {
 pub(crate) fn decode(source: &Source<'_>, location: &str, packed: &DracoPrimitive) -> Result<Decoded> {
     let invalid = |problem: &str| ModelError::invalid(location, format!("Draco data: {problem}"));
     let (bytes, _) = source.view(location, packed.buffer_view)?;
-    // The decoder checks these limits against the sizes that the data declares, before it allocates memory.
+    // Before the decoder allocates memory, it compares these limits with the sizes that the data declares.
     let remaining = source.budget.remaining_bytes();
     let limits = DecodeLimits::default()
         .with_max_points(source.limits.vertices)
@@ -46,8 +46,8 @@ pub(crate) fn decode(source: &Source<'_>, location: &str, packed: &DracoPrimitiv
 }
 
 impl Decoded {
-    /// Returns the values of an attribute as floats with `width` components per vertex, divided by `scale`. Missing
-    /// components are 1. Returns `None` if the attribute is not part of the compressed data.
+    /// Returns the values of an attribute as floats, divided by `scale`, with `width` components per vertex. Components
+    /// that the attribute lacks are 1. Returns `None` if the compressed data does not contain the attribute.
     pub(crate) fn floats(&self, name: &str, width: usize, scale: f32) -> Option<Vec<f32>> {
         let attribute = self.mesh.attribute_by_unique_id(*self.ids.get(name)?)?;
         let components = usize::from(attribute.num_components());

@@ -13,10 +13,11 @@ use crate::limits::{Limits, check};
 use crate::model::Image;
 use crate::source::{Source, data_uri};
 
-/// Maximum number of pixels that are decoded at the same time, unless a single image has more.
+/// Maximum number of pixels that are decoded at the same time. A single larger image is decoded alone.
 const MAX_CONCURRENT_PIXELS: u64 = 1 << 26;
 
-/// Limits the total size of all encoded images: many images may refer to the same bytes.
+/// Checks the total size of all encoded images. Many images may refer to the same bytes, so the file size does not
+/// limit this total.
 pub(crate) fn check_encoded(source: &Source<'_>) -> Result<()> {
     let length = |image: &crate::json::Image| {
         let view = image.buffer_view.and_then(|view| source.root.buffer_views.get(view));
@@ -26,7 +27,7 @@ pub(crate) fn check_encoded(source: &Source<'_>) -> Result<()> {
     check("bytes in images", bytes, source.limits.bytes)
 }
 
-/// Decodes the images that are marked as used, several in parallel. The others stay empty.
+/// Decodes the images for which `used` is true, several of them in parallel. All other images stay empty.
 pub(crate) fn images(source: &Source<'_>, used: &[bool], max_side: u32) -> Result<Vec<Image>> {
     let mut pixels = 0;
     let mut groups: Vec<(u64, Vec<usize>)> = Vec::new();
@@ -70,7 +71,7 @@ pub(crate) fn bytes<'a>(source: &'a Source<'_>, index: usize) -> Result<Cow<'a, 
     }
 }
 
-/// Detects the format of an image from its first bytes.
+/// Detects the format of an image from its first bytes. Returns `None` for unsupported formats.
 pub(crate) fn kind(bytes: &[u8]) -> Option<Kind> {
     if bytes.starts_with(&[0xAB, b'K', b'T', b'X', b' ', b'2', b'0', 0xBB]) {
         return Some(Kind::Ktx2);
@@ -107,7 +108,7 @@ fn unreadable(index: usize, problem: impl std::fmt::Display) -> ModelError {
     ModelError::invalid(location_of(index), format!("it cannot be decoded: {problem}"))
 }
 
-/// Returns width and height, read from the header without decoding pixels.
+/// Returns the width and the height from the header of an image, without decoding its pixels.
 pub(crate) fn size(bytes: &[u8], index: usize) -> Result<(u32, u32)> {
     let (width, height) = match kind(bytes) {
         None => return Err(unreadable(index, "not a PNG, JPEG, WebP or KTX2 image")),
@@ -134,7 +135,7 @@ fn decode(source: &Source<'_>, index: usize, max_side: u32) -> Result<Image> {
 }
 
 /// Decodes a PNG, JPEG or WebP image.
-/// Errors: the reason why it cannot be decoded.
+/// Errors: a message with the reason why the image cannot be decoded.
 pub(crate) fn raster(bytes: &[u8], limits: Limits) -> std::result::Result<Raster, String> {
     let mut reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(|e| e.to_string())?;
     let mut bounds = image::Limits::default();
@@ -143,16 +144,16 @@ pub(crate) fn raster(bytes: &[u8], limits: Limits) -> std::result::Result<Raster
     let mut decoder = reader.into_decoder().map_err(|e| e.to_string())?;
     let size = decoder.total_bytes();
     if size > limits.decoded_bytes {
-        return Err(format!("it takes {size} bytes decoded, more than {}", limits.decoded_bytes));
+        return Err(format!("it takes {size} bytes after decoding, more than {}", limits.decoded_bytes));
     }
-    // Texture values are used as stored: an embedded colour profile or orientation is not applied.
+    // Texture values are used as stored in the file: an embedded colour profile or orientation is not applied.
     let _profile = decoder.icc_profile();
     image::DynamicImage::from_decoder(decoder).map(Raster::from).map_err(|e| e.to_string())
 }
 
-/// Decodes a PNG, JPEG or WebP image for display: in sRGB, with its orientation applied. It is halved until no side is
-/// longer than `max_side` pixels.
-/// Errors: returned if the data has another format, is invalid or exceeds the limits.
+/// Decodes a PNG, JPEG or WebP image for display. Its colours are converted to sRGB, and its orientation is applied.
+/// The image is halved until no side is longer than `max_side` pixels.
+/// Errors: if the data has another format, is invalid or exceeds the limits.
 pub fn read_picture(bytes: &[u8], limits: &Limits, max_side: u32) -> Result<Image> {
     let unreadable = |problem: String| ModelError::invalid("the picture", problem);
     let format = match kind(bytes) {

@@ -1,5 +1,5 @@
 //! Reads KTX2 headers, and KTX2 files with uncompressed 8-bit texels (Khronos, "KTX File Format Specification 2.0").
-//! The crate `basisu` decodes Basis Universal.
+//! Files with Basis Universal textures are decoded by the crate `basisu`.
 
 use std::io::Read as _;
 
@@ -11,13 +11,14 @@ fn long(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes)
 }
 
-/// Maximum number of mip levels: that of an image with a 32-bit side.
+/// Maximum number of mip levels, which suffices for an image with 32-bit sides.
 const MAX_LEVELS: u32 = 32;
-/// Maximum number of bytes per block of 4 × 4 texels: four uncompressed channels.
+/// Maximum number of bytes of a block of 4 × 4 texels, which are four uncompressed channels.
 const BLOCK_BYTES: u64 = 64;
 
-/// Returns width and height of a single 2D image. Checks that all parts lie within the file and that no level unpacks
-/// to more than its size allows, because the decoder trusts these lengths.
+/// Returns the width and the height of a file that contains a single 2D image. Returns `None` if a part of the file
+/// lies outside of it, or a level unpacks to more bytes than its size allows. The Basis Universal decoder trusts these
+/// lengths.
 pub(crate) fn checked_size(bytes: &[u8]) -> Option<(u32, u32)> {
     let is_in_file = |offset: u64, length: u64| offset.checked_add(length).is_some_and(|end| end <= bytes.len() as u64);
     let [width, height, depth, layers, faces, levels] = [20, 24, 28, 32, 36, 40].map(|at| word(bytes, at));
@@ -37,7 +38,8 @@ pub(crate) fn checked_size(bytes: &[u8]) -> Option<(u32, u32)> {
     Some((width, height))
 }
 
-/// Returns the file without its key/value data, which does not affect texels. The decoder trusts the lengths in it.
+/// Returns the file without its key/value data, which does not affect the texels. The Basis Universal decoder would
+/// trust the lengths in this data.
 pub(crate) fn without_key_values(bytes: &[u8]) -> Vec<u8> {
     let mut out = bytes.to_vec();
     if let Some(range) = out.get_mut(56..64) {
@@ -56,9 +58,9 @@ pub(crate) struct UncompressedKtx2<'a> {
 }
 
 impl<'a> UncompressedKtx2<'a> {
-    /// Reads the header. Returns `None` for other kinds of KTX2 files.
+    /// Reads the header. Returns `None` for KTX2 files of another kind.
     pub(crate) fn open(bytes: &'a [u8]) -> Option<Self> {
-        // VkFormat R8, R8G8, R8G8B8 and R8G8B8A8, UNORM and SRGB.
+        // The VkFormats R8, R8G8, R8G8B8 and R8G8B8A8, each as UNORM and SRGB.
         let channels = match word(bytes, 12)? {
             9 | 15 => 1,
             16 | 22 => 2,
@@ -76,7 +78,7 @@ impl<'a> UncompressedKtx2<'a> {
         Some(Self { width: word(bytes, 20)?, height: word(bytes, 24)?, channels, zstd, level })
     }
 
-    /// Returns the RGBA bytes of the largest level.
+    /// Returns the RGBA bytes of the largest mip level.
     pub(crate) fn rgba(&self) -> Option<Vec<u8>> {
         let count = usize::try_from(u64::from(self.width) * u64::from(self.height)).ok()?;
         let size = count.checked_mul(self.channels)?;

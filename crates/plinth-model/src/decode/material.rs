@@ -5,7 +5,7 @@ use crate::json;
 use crate::model::{AlphaMode, Material, Sampler, Texture, TextureRef, Wrap};
 use crate::source::{Source, shortened};
 
-/// Decodes all materials and appends the default material.
+/// Decodes all materials, and appends glTF's default material.
 pub(crate) fn materials(source: &Source<'_>) -> Result<Vec<Material>> {
     source.budget.take::<Material>(source.root.materials.len())?;
     let decode = |(i, json)| MaterialReader { source, location: &format!("materials[{i}]") }.material(json);
@@ -14,7 +14,7 @@ pub(crate) fn materials(source: &Source<'_>) -> Result<Vec<Material>> {
     Ok(out)
 }
 
-/// Decodes all textures; `None` for a texture that refers to no image.
+/// Decodes all textures. A texture without an image becomes `None`.
 pub(crate) fn textures(source: &Source<'_>) -> Result<Vec<Option<Texture>>> {
     source.root.textures.iter().enumerate().map(|(i, texture)| decode_texture(source, i, texture)).collect()
 }
@@ -115,7 +115,7 @@ impl MaterialReader<'_> {
             out.base_color = spec_gloss.diffuse_factor;
             out.base_color_texture = self.texture(spec_gloss.diffuse_texture.as_deref())?;
             out.metallic_roughness_texture = self.texture(spec_gloss.specular_glossiness_texture.as_deref())?;
-            // The textures are converted after the images have been decoded.
+            // Only the factors are converted here. The textures are converted after the images have been decoded.
             super::spec_gloss::convert_factors(&mut out, spec_gloss);
         }
         self.check_finite(&out)?;

@@ -1,11 +1,12 @@
-//! Decoded images with the channel count of their file. They are downscaled before the conversion to RGBA, which saves
-//! memory.
+//! Decoded images with as many channels as in their file. They are downscaled before they are converted to RGBA, which
+//! saves memory.
 
 use image::DynamicImage;
 
 use crate::model::Image;
 
-/// An image of 8 bits per channel with 1 (grey), 2 (grey, alpha), 3 (RGB) or 4 (RGBA) channels; row 0 is at the top.
+/// An image with 8 bits per channel. It has 1 channel (grey), 2 (grey, alpha), 3 (RGB) or 4 (RGBA). Row 0 is at the
+/// top.
 pub(crate) struct Raster {
     pub(crate) width: u32,
     pub(crate) height: u32,
@@ -30,7 +31,7 @@ impl From<DynamicImage> for Raster {
 }
 
 impl Raster {
-    /// Halves both sides until none is longer than `max_side` pixels, then converts to RGBA.
+    /// Halves both sides until neither is longer than `max_side` pixels, then converts the image to RGBA.
     pub(crate) fn into_image(mut self, max_side: u32) -> Image {
         let (source_width, source_height) = (self.width, self.height);
         while self.width.max(self.height) > max_side.max(1) {
@@ -45,8 +46,8 @@ impl Raster {
         Image { width: self.width, height: self.height, pixels, source_width, source_height }
     }
 
-    /// Averages blocks of 2 × 2 stored bytes, without decoding sRGB: it is only used for images far larger than they
-    /// are displayed.
+    /// Averages blocks of 2 × 2 pixels. The stored bytes are averaged without decoding sRGB, which is accurate enough
+    /// because such images are far larger than they are displayed.
     fn halved(&self) -> Self {
         let (width, height) = ((self.width / 2).max(1), (self.height / 2).max(1));
         let (columns, channels) = (self.width as usize, self.channels);

@@ -4,13 +4,13 @@ use glam::Vec3;
 
 use crate::model::{MorphTarget, Primitive};
 
-/// A change of a vertex list.
+/// A change that can be applied to a vertex list with any type of values.
 pub(crate) trait VertexListChange {
-    /// Changes a list. The list is never empty.
+    /// Changes a list, which is never empty.
     fn apply<T: Copy>(&self, list: &mut Vec<T>);
 }
 
-/// Replaces a list by the entries at the given indices, in this order.
+/// Replaces a list by its entries at the given indices, in the order of the indices.
 pub(crate) struct PickVertices<'a>(pub(crate) &'a [u32]);
 
 impl VertexListChange for PickVertices<'_> {
@@ -19,7 +19,7 @@ impl VertexListChange for PickVertices<'_> {
     }
 }
 
-/// Appends copies of the entries at the given indices.
+/// Appends copies of the entries at the given indices to a list.
 pub(crate) struct AppendCopies<'a>(pub(crate) &'a [u32]);
 
 impl VertexListChange for AppendCopies<'_> {
@@ -31,7 +31,7 @@ impl VertexListChange for AppendCopies<'_> {
     }
 }
 
-/// Applies a change to every vertex list of a primitive that is not empty. Does not change the indices.
+/// Applies a change to all vertex lists of a primitive. Empty lists and the triangle indices are not changed.
 pub(crate) fn rearrange(primitive: &mut Primitive, change: &impl VertexListChange) {
     fn apply<T: Copy>(list: &mut Vec<T>, change: &impl VertexListChange) {
         if !list.is_empty() {
@@ -52,7 +52,7 @@ pub(crate) fn rearrange(primitive: &mut Primitive, change: &impl VertexListChang
     }
 }
 
-/// Returns the bytes per vertex in all lists that are not empty, plus a normal.
+/// Returns the number of bytes per vertex in all lists that are not empty, and in a list of normals.
 pub(crate) fn bytes_per_vertex(primitive: &Primitive) -> u64 {
     let vec = size_of::<Vec3>() as u64;
     let bytes_if = |present: bool, bytes: u64| if present { bytes } else { 0 };

@@ -7,7 +7,7 @@ use crate::error::{ModelError, Result};
 use crate::model::Skin;
 use crate::source::Source;
 
-/// Decodes all skins. Their joints are node indices of the document, not yet of the model.
+/// Decodes all skins. Their joints are still node indices of the document, not of the model.
 pub(crate) fn skins(source: &Source<'_>) -> Result<Vec<Skin>> {
     source
         .root
@@ -30,7 +30,7 @@ pub(crate) fn skins(source: &Source<'_>) -> Result<Vec<Skin>> {
                 let (count, needed) = (inverse_bind.len(), skin.joints.len());
                 return Err(ModelError::invalid(
                     location,
-                    format!("{count} inverse bind matrices for {needed} joints"),
+                    format!("there are {count} inverse bind matrices for {needed} joints"),
                 ));
             }
             let inverse_bind = inverse_bind.into_iter().take(skin.joints.len()).collect();

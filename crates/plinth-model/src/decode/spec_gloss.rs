@@ -1,5 +1,5 @@
-//! Converts KHR_materials_pbrSpecularGlossiness to the metallic-roughness model, by the algorithm of the Khronos sample
-//! (KhronosGroup/glTF, extensions/2.0/Archived/KHR_materials_pbrSpecularGlossiness/examples).
+//! Converts KHR_materials_pbrSpecularGlossiness to the metallic-roughness model. The algorithm is that of the Khronos
+//! sample (KhronosGroup/glTF, extensions/2.0/Archived/KHR_materials_pbrSpecularGlossiness/examples).
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use crate::source::Source;
 /// Reflectance of dielectrics at normal incidence.
 const DIELECTRIC: f32 = 0.04;
 
-/// Converts the factors. If the material has textures, the factors are set to neutral values, because
-/// [`convert_textures`] applies them per texel.
+/// Converts the factors of a material. If the material has textures, the factors are set to neutral values, because
+/// [`convert_textures`] multiplies the factors with each texel.
 pub(crate) fn convert_factors(material: &mut Material, spec_gloss: &SpecularGlossiness) {
     let [r, g, b, a] = spec_gloss.diffuse_factor;
     if spec_gloss.diffuse_texture.is_some() || spec_gloss.specular_glossiness_texture.is_some() {
@@ -28,12 +28,12 @@ pub(crate) fn convert_factors(material: &mut Material, spec_gloss: &SpecularGlos
     material.perceptual_roughness = 1.0 - spec_gloss.glossiness_factor.clamp(0.0, 1.0);
 }
 
-/// Inputs of a conversion: diffuse image, specular-glossiness image, bits of the factors, and whether both images use
-/// the same texture coordinates.
+/// The inputs of a conversion, so that equal conversions share their images: the index of the diffuse image, the index
+/// of the specular-glossiness image, the bits of the factors, and whether both images use the same texture coordinates.
 type ConversionKey = (Option<usize>, Option<usize>, [u32; 8], bool);
 
-/// Replaces the textures of drawn materials by a base colour texture and a metallic-roughness texture, which are
-/// appended to the lists. Equal inputs are converted only once.
+/// Replaces the textures of drawn materials by a base colour texture and a metallic-roughness texture. The new textures
+/// and images are appended to `textures` and `images`. Equal inputs are converted only once.
 pub(crate) fn convert_textures(
     source: &Source<'_>,
     used: &[bool],
@@ -47,8 +47,9 @@ pub(crate) fn convert_textures(
         let Some(spec_gloss) = &json.extensions.specular_glossiness else { continue };
         let (diffuse, gloss) = (material.base_color_texture, material.metallic_roughness_texture);
         let Some(any) = gloss.or(diffuse) else { continue };
-        // A metal's colour comes from the specular texture, so both textures have to be sampled at the same point. If
-        // their coordinates differ, those of the diffuse texture are used, and the mean of the other texture.
+        // A metal's colour comes from the specular texture, so both textures must be sampled at the same point. If
+        // their texture coordinates differ, the coordinates of the diffuse texture are used, and the other texture is
+        // replaced by its mean.
         let same_coordinates =
             diffuse.zip(gloss).is_none_or(|(a, b)| (a.uv_set, a.transform) == (b.uv_set, b.transform));
         let reference = if same_coordinates { any } else { diffuse.unwrap_or(any) };
@@ -86,7 +87,7 @@ fn pixels_of(image: &Image) -> u64 {
     u64::from(image.width) * u64::from(image.height)
 }
 
-/// The textures of a specular-glossiness material. A missing texture is white.
+/// The textures of a specular-glossiness material. A texture that the material lacks is white.
 struct SourceTextures<'a> {
     diffuse: Option<&'a Image>,
     gloss: Option<&'a Image>,
@@ -95,7 +96,7 @@ struct SourceTextures<'a> {
 }
 
 impl SourceTextures<'_> {
-    /// Returns the size of the converted textures: the maximum of the source sizes.
+    /// Returns the size of the converted textures: the larger width and the larger height of the source images.
     fn size(&self) -> (u32, u32) {
         let gloss = self.gloss.filter(|_| self.same_coordinates || self.diffuse.is_none());
         let both = || self.diffuse.into_iter().chain(gloss);
@@ -133,7 +134,7 @@ impl SourceTextures<'_> {
     }
 }
 
-/// Returns the texel of an image at the pixel (x, y) of an image of size (width, height).
+/// Returns the texel of an image that corresponds to the pixel (x, y) of an image with the size (width, height).
 fn texel(image: &Image, (x, y): (u32, u32), (width, height): (u32, u32)) -> [u8; 4] {
     let scaled =
         |coordinate: u32, from: u32, to: u32| (u64::from(coordinate) * u64::from(to) / u64::from(from)) as usize;

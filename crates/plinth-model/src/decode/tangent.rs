@@ -1,7 +1,8 @@
-//! Generates tangents: with MikkTSpace, or with simple averages where MikkTSpace would take too long.
+//! Generates tangents with MikkTSpace. If MikkTSpace would take too long, tangents are averages over the triangles of a
+//! vertex.
 //!
-//! In glTF, texture coordinates have v pointing down, and the bitangent `cross(normal, tangent) · w` points up on the
-//! texture (glTF 2.0, section 3.7.2.1). Both generators get v pointing up, so the sign that they return is `w`.
+//! In glTF, v points down on the texture, and the bitangent `cross(normal, tangent) · w` points up (glTF 2.0, section
+//! 3.7.2.1). Both generators receive coordinates in which v points up, so the sign that they return is `w`.
 
 use std::collections::HashMap;
 
@@ -11,16 +12,16 @@ use glam::{Vec2, Vec3};
 use super::rearrange::{AppendCopies, bytes_per_vertex, rearrange};
 use crate::model::{Material, Primitive};
 
-/// Maximum number of triangles for MikkTSpace, which needs some hundred bytes per triangle.
+/// Maximum number of triangles for MikkTSpace, which needs several hundred bytes per triangle.
 const MAX_MIKK_TRIANGLES: usize = 1_000_000;
-/// Maximum number of triangles around a point for MikkTSpace: its time grows with the square of this number, and its
-/// stack depth linearly.
+/// Maximum number of triangles around a point for MikkTSpace. Its time grows with the square of this number, and its
+/// stack depth grows linearly.
 const MAX_MIKK_TRIANGLES_AROUND_POINT: u32 = 1000;
-/// Memory for the sums and the tangent of a vertex, in bytes.
+/// Memory for the sums and the tangent of one vertex, in bytes.
 const BYTES_PER_VERTEX: u64 = 40;
-/// Memory for the tangents of a triangle's corners, in bytes.
+/// Memory for the tangents of one triangle's corners, in bytes.
 const BYTES_PER_TRIANGLE: u64 = 48;
-/// The tangent of a corner where the texture does not vary over the surface.
+/// The tangent of a corner at which the texture coordinates do not vary.
 const NO_TANGENT: [f32; 4] = [0.0; 4];
 
 fn is_missing([_, _, _, sign]: &[f32; 4]) -> bool {
@@ -31,12 +32,13 @@ fn is_missing([_, _, _, sign]: &[f32; 4]) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct UvMapping {
     set: usize,
-    /// A texture transform, as in `TextureRef::transform`.
+    /// Texture transform as in `TextureRef::transform`.
     transform: Option<[f32; 6]>,
 }
 
 impl UvMapping {
-    /// Returns the coordinates of the material's tangent-space texture, or `None` if the material needs no tangents.
+    /// Returns the texture coordinates of the material's normal map or other tangent-space texture. Returns `None` if
+    /// the material needs no tangents.
     pub(crate) fn of(material: &Material) -> Option<Self> {
         let clearcoat = material.clearcoat.and_then(|c| c.normal_texture);
         let anisotropy = material.anisotropy.and_then(|a| a.texture);
@@ -45,12 +47,12 @@ impl UvMapping {
         map.map(|map| Self { set: map.uv_set, transform: map.transform }).or(default)
     }
 
-    /// Whether a primitive has this texture coordinate set.
+    /// Returns whether a primitive has the texture coordinate set.
     pub(crate) fn exists_in(self, primitive: &Primitive) -> bool {
         primitive.uvs.get(self.set).is_some_and(|set| !set.is_empty())
     }
 
-    /// Returns the coordinates of a vertex, with v pointing up.
+    /// Returns the texture coordinates of a vertex, with v pointing up.
     fn at(self, uvs: &[[f32; 2]], vertex: u32) -> [f32; 2] {
         let [u, v] = uvs[vertex as usize];
         let [a, b, c, d, e, f] = self.transform.unwrap_or([1.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
@@ -58,14 +60,14 @@ impl UvMapping {
     }
 }
 
-/// The generated tangents of a primitive, before they are added to it.
+/// Generated tangents of a primitive that have not been added to the primitive yet.
 pub(crate) struct Tangents {
-    /// The tangent of each vertex, followed by that of each copy.
+    /// The tangents of all vertices, followed by the tangents of all copies.
     list: Vec<[f32; 4]>,
-    /// Vertices that have to be duplicated because their corners have different tangents, as at seams of a mirrored
-    /// texture.
+    /// Vertices that must be duplicated because their corners have different tangents. This happens at the seams of
+    /// mirrored textures.
     copies: Vec<u32>,
-    /// Corners that refer to a copy, with the index of the copy.
+    /// Triangle corners that will refer to a copy of their vertex, each with the index of the copy.
     remapped_corners: Vec<(usize, u32)>,
 }
 
@@ -76,7 +78,8 @@ impl Tangents {
         BYTES_PER_VERTEX * primitive.positions.len() as u64 + BYTES_PER_TRIANGLE * triangles
     }
 
-    /// Generates tangents for triangles with normals. Returns `None` if the primitive lacks the texture coordinates.
+    /// Generates tangents for a primitive of triangles with normals. Returns `None` if the primitive lacks the texture
+    /// coordinate set.
     pub(crate) fn of(primitive: &Primitive, mapping: UvMapping) -> Option<Self> {
         let set = primitive.uvs.get(mapping.set).filter(|set| !set.is_empty())?;
         let uv = |vertex: u32| mapping.at(set, vertex);
@@ -115,12 +118,12 @@ impl Tangents {
         out
     }
 
-    /// Returns the size of the duplicated vertices in bytes.
+    /// Returns the size of all duplicated vertices in bytes.
     pub(crate) fn copied_bytes(&self, primitive: &Primitive) -> u64 {
         bytes_per_vertex(primitive).saturating_mul(self.copies.len() as u64)
     }
 
-    /// Adds the tangents to the primitive for which they were generated, and duplicates vertices where necessary.
+    /// Adds the tangents to `primitive`, for which they were generated, and duplicates vertices where necessary.
     pub(crate) fn apply_to(self, primitive: &mut Primitive) {
         primitive.tangents = Vec::new();
         rearrange(primitive, &AppendCopies(&self.copies));
@@ -154,12 +157,12 @@ fn position(primitive: &Primitive, vertex: u32) -> [f32; 3] {
     without_sign_of_zero(primitive.positions[vertex as usize])
 }
 
-/// MikkTSpace compares vertices by their bits, so −0 is converted to 0.
+/// Converts −0 to 0, because MikkTSpace compares vertices by their bits.
 fn without_sign_of_zero<const N: usize>(values: [f32; N]) -> [f32; N] {
     values.map(|v| v + 0.0)
 }
 
-/// Normalises a tangent; returns `NO_TANGENT` if it has no direction.
+/// Normalises a tangent. Returns `NO_TANGENT` if its length is zero.
 fn normalized(direction: Vec3, sign: f32) -> [f32; 4] {
     let length = direction.length();
     if length > 1e-12 && length.is_finite() { (direction / length).extend(sign).to_array() } else { NO_TANGENT }
@@ -167,7 +170,8 @@ fn normalized(direction: Vec3, sign: f32) -> [f32; 4] {
 
 /// Generates a tangent for each corner (Mikkelsen 2008, "Simulation of Wrinkled Surfaces Revisited").
 fn mikktspace_tangents(primitive: &Primitive, uv: impl Fn(u32) -> [f32; 2]) -> Option<Vec<[f32; 4]>> {
-    // Triangles with coinciding corners do not affect the result, but MikkTSpace compares each with all others.
+    // Triangles with coinciding corners do not affect the result, but MikkTSpace would compare each of them with all
+    // others. Therefore they are left out.
     let has_distinct_corners = |t: &[u32; 3]| {
         let [a, b, c] = t.map(|vertex| position(primitive, vertex).map(f32::to_bits));
         a != b && b != c && c != a
@@ -220,8 +224,9 @@ impl<F: Fn(u32) -> [f32; 2]> Geometry for MikkGeometry<'_, F> {
     }
 }
 
-/// Averaged tangents (Lengyel 2001, "Computing Tangent Space Basis Vectors for an Arbitrary Mesh"). For each vertex it
-/// stores two sums of the triangles' u directions: over the triangles with a mirrored texture, and over all others.
+/// Averaged tangents (Lengyel 2001, "Computing Tangent Space Basis Vectors for an Arbitrary Mesh"). Each vertex has two
+/// sums of the u directions of its triangles: one over the triangles with a mirrored texture, and one over all other
+/// triangles.
 struct AveragedTangents(Vec<[Vec3; 2]>);
 
 impl AveragedTangents {
@@ -256,7 +261,7 @@ impl AveragedTangents {
     }
 }
 
-/// Returns two edges of a triangle in texture coordinates.
+/// Returns two edges of a triangle, in texture coordinates.
 fn edges(triangle: [u32; 3], uv: &impl Fn(u32) -> [f32; 2]) -> [Vec2; 2] {
     let [s, p, q] = triangle.map(|i| Vec2::from(uv(i)));
     [p - s, q - s]

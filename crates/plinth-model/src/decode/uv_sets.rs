@@ -1,5 +1,5 @@
-//! Reduces the texture coordinate sets of each material to two: a file may use any number, the renderer supports two
-//! per vertex.
+//! Reduces the texture coordinate sets of each material to two. A file may use any number of sets, but the renderer
+//! supports only two per vertex.
 
 use std::collections::BTreeSet;
 
@@ -9,17 +9,18 @@ use crate::load::{texture_references, texture_references_mut};
 use crate::model::{Material, Mesh, Primitive, TextureRef};
 use crate::warnings::Warnings;
 
-/// Maximum number of sets per material.
+/// Maximum number of texture coordinate sets per material.
 const MAX_SETS: usize = 2;
-/// A set counts as a transformed copy of another one up to this deviation: half a step of normalised bytes, plus
-/// rounding.
+/// A set counts as a transformed copy of another set if it deviates by no more than this. The value is half a step of
+/// normalised bytes, plus rounding errors.
 const MAX_DEVIATION: f64 = 0.0025;
 
-/// Renumbers the texture coordinate sets of materials that use a set above 1, so that they only use sets 0 and 1.
-/// Textures and primitives are changed alike.
+/// Renumbers texture coordinate sets so that each material only uses the sets 0 and 1. Materials that only use these
+/// sets are not changed. Textures and primitives are renumbered together.
 ///
-/// If a material uses more than two sets, a set that is an affine transform of another one is replaced by it and a
-/// texture transform. A texture that still needs a third set uses the first one instead, with a warning.
+/// If a material uses more than two sets, some may be affine transforms of other sets. Such a set is replaced by the
+/// other set and a texture transform. A texture that still needs a third set uses the first one instead, and a warning
+/// is added.
 pub(crate) fn renumber(materials: &mut [Material], meshes: &mut [Mesh], warnings: &mut Warnings) {
     for (index, material) in materials.iter_mut().enumerate() {
         let used: BTreeSet<usize> = texture_references(material).iter().map(|r| r.uv_set).collect();
@@ -34,7 +35,7 @@ pub(crate) fn renumber(materials: &mut [Material], meshes: &mut [Mesh], warnings
             let name = crate::source::shortened(&material.name);
             let sets = used.len();
             warnings.add(&format!(
-                "material '{name}': its textures use {sets} texture coordinate sets, only {MAX_SETS} are supported"
+                "material '{name}': its textures use {sets} texture coordinate sets, but only {MAX_SETS} are supported"
             ));
         }
         for reference in texture_references_mut(material) {
@@ -49,21 +50,21 @@ pub(crate) fn renumber(materials: &mut [Material], meshes: &mut [Mesh], warnings
     }
 }
 
-/// The result of reducing the sets of a material.
+/// The result of reducing the texture coordinate sets of a material.
 struct ReducedSets {
-    /// Old indices of the sets that are kept, in their new order.
+    /// Old indices of the sets that are kept, in the order of their new indices.
     kept: Vec<usize>,
     replaced: Vec<ReplacedSet>,
-    /// Whether a set is neither kept nor replaced.
+    /// Whether there is a set that is neither kept nor replaced.
     has_unsupported_set: bool,
 }
 
-/// A set that is an affine transform of a kept one.
+/// A set that is replaced because it is an affine transform of a kept set.
 struct ReplacedSet {
     set: usize,
     /// New index of the kept set.
     base: usize,
-    /// Matrix that computes this set's coordinates (u, v, 1) from those of the kept set.
+    /// Matrix that computes the replaced set's coordinates (u, v, 1) from those of the kept set.
     from_base: DMat3,
 }
 
@@ -81,8 +82,8 @@ fn reduce(used: &BTreeSet<usize>, primitives: &[&mut Primitive]) -> ReducedSets 
     out
 }
 
-/// Returns the affine map from one set to another if it exists. The map is fitted by least squares and then checked at
-/// every vertex.
+/// Returns the affine map from one set to another. Returns `None` if no such map exists. The map is fitted by least
+/// squares, then checked at every vertex.
 fn affine_map(primitives: &[&mut Primitive], from: usize, to: usize) -> Option<DMat3> {
     let homogeneous = |uv: &[f32; 2]| DVec3::new(f64::from(uv[0]), f64::from(uv[1]), 1.0);
     let mut pairs = Vec::new();
@@ -104,7 +105,7 @@ fn affine_map(primitives: &[&mut Primitive], from: usize, to: usize) -> Option<D
     (map.is_finite() && pairs.iter().all(close)).then_some(map)
 }
 
-/// Returns a reference to the same texture that uses the coordinates of the kept set.
+/// Returns a reference to the same texture that uses the coordinates of the kept set and a texture transform.
 fn transformed(reference: TextureRef, replaced: &ReplacedSet) -> TextureRef {
     let [a, b, c, d, e, f] = reference.transform.unwrap_or([1.0, 0.0, 0.0, 0.0, 1.0, 0.0]).map(f64::from);
     let own_transform = DMat3::from_cols_array(&[a, d, 0.0, b, e, 0.0, c, f, 1.0]);

@@ -1,4 +1,4 @@
-//! Core glTF 2.0 objects.
+//! The JSON objects of glTF 2.0, without extensions.
 
 use serde::Deserialize;
 
@@ -126,7 +126,8 @@ pub(crate) struct BufferView {
 }
 
 impl BufferView {
-    /// Returns the compression parameters, from the extension's final name or else from its older one.
+    /// Returns the parameters of meshopt compression. The extension has an official name and an older name; the
+    /// parameters under the official name take precedence.
     pub(crate) fn meshopt(&self) -> Option<&MeshoptView> {
         self.extensions.meshopt.as_deref().or(self.extensions.older_meshopt.as_deref())
     }
@@ -265,7 +266,7 @@ impl Default for Pbr {
     }
 }
 
-/// A reference to a texture. `scale` applies only to normal textures, `strength` only to occlusion textures.
+/// A reference to a texture. `scale` is only used for normal textures, and `strength` only for occlusion textures.
 #[derive(Deserialize, Clone)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TextureInfo {

@@ -79,7 +79,8 @@ pub(crate) struct DracoPrimitive {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(crate) struct MeshoptBuffer {
-    /// Whether the buffer is a placeholder without data, for readers that do not support the extension.
+    /// Whether the buffer has no data. Only readers that do not support the extension use such a buffer, as a
+    /// placeholder.
     pub(crate) fallback: bool,
 }
 

@@ -1,4 +1,4 @@
-//! JSON objects of the material extensions, and what they become in a model.
+//! The JSON objects of the material extensions, and their conversion to parts of a model.
 
 #![expect(clippy::struct_field_names, reason = "the fields are named like the JSON members")]
 
@@ -9,7 +9,7 @@ use super::extensions::{one, white};
 use crate::error::Result;
 use crate::model::{self, TextureRef};
 
-/// Resolves a texture of a material.
+/// A function that converts a JSON texture reference to a texture reference of the model.
 pub(crate) type TextureReader<'a> = &'a dyn Fn(Option<&TextureInfo>) -> Result<Option<TextureRef>>;
 
 #[derive(Deserialize, Default)]

@@ -1,4 +1,5 @@
-//! The glTF document as JSON. Parsing checks types and signs; references are checked where they are resolved.
+//! The glTF document as JSON. Parsing checks the types and signs of values. References are checked by the decoders that
+//! resolve them.
 
 mod document;
 mod extensions;

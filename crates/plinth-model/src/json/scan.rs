@@ -1,16 +1,16 @@
-//! Counts the objects and values of a JSON text before it is parsed: three bytes of text can become an object of some
-//! hundred bytes in memory.
+//! Counts the objects and values of a JSON text before it is parsed. Parsing can turn three bytes of text into an
+//! object that takes several hundred bytes of memory.
 
 use crate::error::{ModelError, Result};
 use crate::limits::{Budget, Limits, check};
 
 /// Approximate maximum memory of a parsed object, in bytes.
 const BYTES_PER_OBJECT: u64 = 256;
-/// Approximate memory of a parsed value in a list, in bytes.
+/// Approximate memory that a parsed value takes in its list, in bytes.
 const BYTES_PER_VALUE: u64 = 8;
 
 /// Checks that a text is a JSON object within the limits, and counts its parsed size against the budget. Brackets and
-/// commas inside strings are counted as well; real documents have few of them.
+/// commas inside strings are counted, too, but real documents have few of them.
 pub(crate) fn check_size(text: &str, limits: Limits, budget: &Budget) -> Result<()> {
     if !text.trim_start().starts_with('{') {
         return Err(ModelError::Json { problem: "the document is not an object".to_owned() });

@@ -7,16 +7,16 @@ use zip::ZipArchive;
 
 use super::{ImportError, text};
 
-/// Maximum number of entries.
+/// Maximum number of entries of an archive.
 const MAX_ENTRIES: usize = 20_000;
 
 /// An opened archive.
 pub(super) struct Archive<'a> {
     zip: ZipArchive<Cursor<&'a [u8]>>,
-    /// Entry indices by name, with forward slashes and the stored letter case.
+    /// Entry indices by name. Names have forward slashes and the same letter case as in the archive.
     entries: BTreeMap<String, usize>,
-    /// Entry names by lower-case path and by lower-case file name. Of several that differ only in letter case, the
-    /// first is stored.
+    /// Entry names by lower-case path and by lower-case file name. If several entries differ only in letter case, the
+    /// map contains the first one.
     by_path: BTreeMap<String, String>,
     by_base: BTreeMap<String, String>,
     remaining: u64,
@@ -27,8 +27,8 @@ fn invalid_archive(problem: impl std::fmt::Display) -> ImportError {
     ImportError::Archive { problem: problem.to_string() }
 }
 
-/// Returns the number of entries that the end-of-central-directory record declares, or `None` for ZIP64. The ZIP reader
-/// keeps only one entry per name.
+/// Returns the number of entries that the end-of-central-directory record declares, or `None` for ZIP64 archives. The
+/// ZIP reader keeps only one entry per name, so its number of entries can be smaller.
 fn listed_entries(bytes: &[u8]) -> Option<usize> {
     let end = bytes.windows(4).rposition(|w| w == b"PK\x05\x06")?;
     let count = u16::from_le_bytes(bytes.get(end + 10..end + 12)?.try_into().ok()?);
@@ -36,7 +36,8 @@ fn listed_entries(bytes: &[u8]) -> Option<usize> {
 }
 
 impl<'a> Archive<'a> {
-    /// Lists the files. Skips folders, symbolic links and metadata files of operating systems.
+    /// Opens an archive and lists its files. Folders, symbolic links, and metadata files of operating systems are
+    /// skipped.
     pub(super) fn open(bytes: &'a [u8], limit: u64) -> Result<Self, ImportError> {
         let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(invalid_archive)?;
         let count = zip.len();
@@ -86,8 +87,9 @@ impl<'a> Archive<'a> {
         }
     }
 
-    /// Finds the entry that the file `referrer` refers to as `name`: relative to its folder, by full path, or else by
-    /// file name in any folder. Letter case and the direction of slashes are ignored.
+    /// Finds the entry that the file `referrer` refers to as `name`. The name is looked up relative to the folder of
+    /// `referrer`, then as a full path, then as a file name in any folder. Letter case and the direction of slashes are
+    /// ignored.
     pub(super) fn find(&self, referrer: &str, name: &str) -> Option<String> {
         let name = name.replace('\\', "/").to_lowercase();
         let folder =
@@ -98,7 +100,7 @@ impl<'a> Archive<'a> {
         found.or_else(|| self.by_base.get(base?)).cloned()
     }
 
-    /// Unpacks a file and counts its actual size against the limit.
+    /// Unpacks a file, and counts its unpacked size against the limit.
     pub(super) fn read(&mut self, name: &str) -> Result<Vec<u8>, ImportError> {
         let index = self.entries.get(name).ok_or_else(|| invalid_archive("a file is missing"))?;
         let file = self.zip.by_index(*index).map_err(invalid_archive)?;

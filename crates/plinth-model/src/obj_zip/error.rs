@@ -1,4 +1,4 @@
-//! Errors of the conversion of OBJ archives.
+//! Errors of converting OBJ archives.
 
 /// The reason why an archive cannot be converted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -6,7 +6,7 @@ pub enum ImportError {
     /// The archive is invalid or not supported.
     #[error("the ZIP cannot be read: {problem}")]
     Archive {
-        /// The problem.
+        /// Description of the problem.
         problem: String,
     },
     /// The unpacked files are too large.
@@ -15,7 +15,7 @@ pub enum ImportError {
         /// The maximum unpacked size in bytes.
         limit: u64,
     },
-    /// The archive does not contain exactly one OBJ.
+    /// The archive contains no OBJ file or more than one.
     #[error("the ZIP must contain exactly one .obj, not {count}")]
     ObjCount {
         /// The number of OBJ files.
@@ -26,13 +26,13 @@ pub enum ImportError {
     Obj {
         /// The line number, starting at 1.
         line: usize,
-        /// The problem.
+        /// Description of the problem.
         problem: String,
     },
-    /// The model is too large.
+    /// The model exceeds a limit.
     #[error("{problem}")]
     Model {
-        /// The exceeded limit.
+        /// Description of the exceeded limit.
         problem: String,
     },
     /// The OBJ has no faces.
@@ -43,7 +43,7 @@ pub enum ImportError {
     Texture {
         /// The file name of the texture.
         name: String,
-        /// The problem.
+        /// Description of the problem.
         problem: String,
     },
 }

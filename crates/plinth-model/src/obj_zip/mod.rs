@@ -1,4 +1,4 @@
-//! Converts a ZIP with one OBJ, its MTL files and its textures to a GLB.
+//! Converts a ZIP archive with one OBJ file, its MTL files and its textures to a GLB file.
 
 mod archive;
 mod error;
@@ -17,7 +17,7 @@ use pictures::Pictures;
 use crate::limits::{Budget, Limits};
 use crate::warnings::Warnings;
 
-/// Maximum unpacked size of an archive in bytes.
+/// Maximum size of all unpacked files of an archive in bytes.
 const UNPACKED_BYTES: u64 = 500_000_000;
 
 /// A converted model.
@@ -25,20 +25,20 @@ const UNPACKED_BYTES: u64 = 500_000_000;
 pub struct Converted {
     /// The GLB file. The same archive always results in the same bytes.
     pub glb: Vec<u8>,
-    /// Messages for the user about data that was missing or ignored.
+    /// Messages for the user about files or data that were missing or ignored.
     pub warnings: Vec<String>,
 }
 
-/// Converts an archive. It writes no files and uses no paths of the archive: files are only looked up by name within
-/// the archive.
-/// Errors: returned if the archive is invalid, encrypted, too large unpacked or does not contain exactly one OBJ, or if
-/// the OBJ or a texture is invalid.
+/// Converts an archive. Files are only looked up by name inside the archive, so no path of the archive reaches the file
+/// system, and no files are written.
+/// Errors: if the archive is invalid or encrypted, is too large when unpacked, or does not contain exactly one OBJ
+/// file, or if the OBJ file or a texture is invalid.
 pub fn glb_from_zip(bytes: &[u8], limits: &Limits) -> Result<Converted, ImportError> {
     let mut archive = archive::Archive::open(bytes, UNPACKED_BYTES)?;
     let name = archive.find_obj()?;
     let bytes = archive.read(&name)?;
-    // Triangles, vertices and the output file are in memory at the same time, so the budget is twice that of reading a
-    // GLB.
+    // Triangles, vertices and the output file are in memory at the same time. Therefore the budget is twice that of
+    // reading a GLB file.
     let budget = Budget::new(limits.decoded_bytes.saturating_mul(2));
     let obj = obj::parse(&text::decode(&bytes), limits, &budget)?;
     drop(bytes);
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_concave_polygon_is_triangulated_correctly() {
-        // An arrow head: a triangle fan from its first corner would cover the notch.
+        // The polygon has the shape of an arrow head. A triangle fan from its first corner would cover the notch.
         let arrow = "v 0 0 0\nv 2 -1 0\nv 0.5 0 0\nv 2 1 0\nf 1 2 3 4\n";
         let model = load_glb(&convert(&[("a.obj", arrow)]).unwrap().glb, &LoadOptions::default()).unwrap();
         let p = &model.meshes[0].primitives[0];
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tr_value_of_1_is_ignored() {
+    fn a_transparency_of_1_is_ignored() {
         for (line, alpha) in [("Tr 1.0", 1.0), ("Tr 0.25", 0.75), ("d 0.5", 0.5)] {
             let obj = format!("mtllib a.mtl\nusemtl m\n{TRIANGLE}");
             let mtl = format!("newmtl m\n{line}\n");
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_material_library_is_a_warning() {
+    fn a_missing_material_library_causes_a_warning() {
         let obj = format!("mtllib gone.mtl\n{TRIANGLE}");
         assert_eq!(convert(&[("a.obj", &obj)]).unwrap().warnings.len(), 1);
     }

@@ -1,4 +1,4 @@
-//! Parses Wavefront MTL material libraries.
+//! Parses MTL files, the material libraries of OBJ files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,9 +20,9 @@ pub(super) struct Material {
     pub(super) color_map: Option<TextureUse>,
     pub(super) alpha_map: Option<TextureUse>,
     pub(super) emissive_map: Option<TextureUse>,
-    /// A height map or a normal map.
+    /// A height map or a normal map, as `is_normal_map` says.
     pub(super) bump_map: Option<TextureUse>,
-    /// Whether `bump_map` is declared as a normal map (`norm`).
+    /// Whether the file declares `bump_map` as a normal map (statement `norm`).
     pub(super) is_normal_map: bool,
 }
 
@@ -41,8 +41,8 @@ impl Default for Material {
     }
 }
 
-/// Reads the material libraries of an OBJ. Returns the materials that its faces use, by the names in the OBJ. Missing
-/// libraries and textures are reported as warnings.
+/// Reads the material libraries of an OBJ file. Returns the materials that its faces use, by their names in the OBJ
+/// file. A warning is added for each missing library or texture.
 pub(super) fn load(
     archive: &mut Archive<'_>,
     referrer: &str,
@@ -72,8 +72,8 @@ pub(super) fn load(
     Ok(by_name)
 }
 
-/// Resolves a `mtllib` line, which is one name with spaces or several names, and may end in a comment. Returns the name
-/// of the entry, or the missing name as the error.
+/// Parses the arguments of a `mtllib` line. They are one name with spaces, or several names, and may end in a comment.
+/// Returns for each name the name of its entry in the archive, or the missing name as an error.
 fn libraries(archive: &Archive<'_>, referrer: &str, line: &str) -> Vec<Result<String, String>> {
     for whole in [line, text::without_comment(line)] {
         if let Some(found) = archive.find(referrer, whole) {
@@ -97,13 +97,13 @@ fn libraries(archive: &Archive<'_>, referrer: &str, line: &str) -> Vec<Result<St
     out
 }
 
-/// Maximum length of a name that contains spaces.
+/// Maximum length of a name with spaces, in bytes.
 const MAX_NAME_BYTES: usize = 1000;
 
 struct Reader<'a, 'z> {
     archive: &'a Archive<'z>,
     referrer: &'a str,
-    /// Material names that faces use, by the full name and by the name without a trailing comment.
+    /// The material names that faces use. The keys are the full names and the names without a trailing comment.
     used: &'a BTreeMap<&'a str, &'a str>,
     by_name: &'a mut BTreeMap<String, Material>,
     warnings: &'a mut Warnings,
@@ -124,16 +124,16 @@ impl Reader<'_, '_> {
         self.finish(current);
     }
 
-    /// Returns the name that faces use for a material, with or without a trailing comment.
+    /// Returns the name that faces use for a material. The names may differ by a trailing comment.
     fn used_name(&self, name: &str) -> Option<String> {
         let found = self.used.get(name).or_else(|| self.used.get(text::without_comment(name)));
         found.map(|name| (*name).to_owned())
     }
 
-    /// Stores a material. The last one with the same name is used.
+    /// Stores a material. If several materials have the same name, the last one is used.
     fn finish(&mut self, material: Option<(String, Material)>) {
         let Some((name, mut material)) = material else { return };
-        // Many exporters write an arbitrary colour when there is a texture.
+        // If there is a texture, many exporters write an arbitrary colour, so the colour is ignored.
         if material.color_map.is_some() {
             material.color = [1.0; 3];
         }
@@ -149,8 +149,8 @@ impl Reader<'_, '_> {
             "kd" => material.color = color(rest).unwrap_or(material.color),
             "ke" => material.emissive = color(rest).unwrap_or(material.emissive),
             "d" => material.alpha = number().map_or(material.alpha, |a| a.clamp(0.0, 1.0)),
-            // Many exporters write the opacity instead of the transparency, so a completely transparent material is
-            // most likely meant to be opaque.
+            // Many exporters write the opacity instead of the transparency. Therefore a completely transparent material
+            // is most likely meant to be opaque.
             "tr" => {
                 let alpha = number().map(|t| 1.0 - t.clamp(0.0, 1.0)).filter(|alpha| *alpha > 0.0);
                 material.alpha = alpha.unwrap_or(material.alpha);
@@ -183,7 +183,7 @@ fn finite(word: &str) -> Option<f32> {
     word.parse().ok().filter(|n: &f32| n.is_finite())
 }
 
-/// Parses a colour as sRGB, as other viewers do, and converts it to linear.
+/// Parses a colour, which is assumed to be sRGB as in other viewers, and converts it to linear.
 fn color(rest: &str) -> Option<[f32; 3]> {
     let mut numbers = text::without_comment(rest).split_whitespace().map_while(finite);
     let (r, g, b) = (numbers.next()?, numbers.next()?, numbers.next()?);

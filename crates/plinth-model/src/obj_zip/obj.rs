@@ -6,7 +6,8 @@ use super::polygon::Triangulator;
 use super::{ImportError, text};
 use crate::limits::{Budget, Limits};
 
-/// A corner of an element: indices of its position, texture coordinate and normal. The last two may be [`NONE`].
+/// A corner of a face, line or point: the indices of its position, texture coordinate and normal. The last two may be
+/// [`NONE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Corner {
     pub(super) position: u32,
@@ -14,18 +15,18 @@ pub(super) struct Corner {
     pub(super) normal: u32,
 }
 
-/// Index of a missing texture coordinate or normal.
+/// Index that means that a corner has no texture coordinate or no normal.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Shading of a face without normals (OBJ statement `s`).
+/// How a face without normals is shaded (statement `s`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Smoothing {
-    /// No `s` statement: edges with a small angle between faces are smooth.
+    /// There is no `s` statement. An edge is smooth if the angle between its faces is small.
     #[default]
     ByAngle,
-    /// `s off`: flat shading.
+    /// `s off`: the face is shaded flat.
     Off,
-    /// `s n`: smooth together with faces of the same group.
+    /// `s n`: the face is smooth together with the other faces of group n.
     Group(u32),
 }
 
@@ -36,15 +37,15 @@ pub(super) struct Triangle {
     pub(super) smoothing: Smoothing,
 }
 
-/// The elements of one object with one material.
+/// The faces, lines and points of one object that have the same material.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) name: String,
     pub(super) material: String,
     pub(super) triangles: Vec<Triangle>,
-    /// Points (`p`), one corner each.
+    /// Points (statement `p`), with one corner each.
     pub(super) points: Vec<Corner>,
-    /// Line segments (`l`), two corners each.
+    /// Line segments (statement `l`), with two corners each.
     pub(super) lines: Vec<Corner>,
 }
 
@@ -52,15 +53,15 @@ pub(super) struct Part {
 #[derive(Debug, Default)]
 pub(super) struct Obj {
     pub(super) positions: Vec<[f32; 3]>,
-    /// Vertex colours in sRGB, 0..=1. As long as `positions`, or empty if no vertex has a colour.
+    /// sRGB-encoded vertex colours in 0..=1. Has the same length as `positions`, or is empty if no vertex has a colour.
     pub(super) colors: Vec<[f32; 3]>,
     pub(super) uvs: Vec<[f32; 2]>,
     pub(super) normals: Vec<[f32; 3]>,
-    /// The parts in the order of their first elements, one for each pair of name and material.
+    /// One part for each pair of object name and material, in the order of the first element of each part.
     pub(super) parts: Vec<Part>,
-    /// The argument of each `mtllib` line.
+    /// The arguments of all `mtllib` lines.
     pub(super) libraries: Vec<String>,
-    /// Number of polygons that were too complex to triangulate exactly and became triangle fans.
+    /// Number of polygons that were too complex to triangulate exactly. They became triangle fans.
     pub(super) fanned_polygons: usize,
 }
 
@@ -89,18 +90,18 @@ struct Reader<'a> {
     state: State,
 }
 
-/// The parser state that earlier lines set for later ones.
+/// State of the parser that depends on earlier lines.
 #[derive(Default)]
 struct State {
     name: String,
     material: String,
     smoothing: Smoothing,
-    /// Index of the current part, if elements were added since `name` and `material` changed.
+    /// Index of the current part. `None` if no element followed the last change of `name` or `material`.
     part: Option<usize>,
     parts: HashMap<(String, String), usize>,
-    /// Number of triangles, points and segments so far.
+    /// Number of triangles, points and line segments so far.
     elements: u64,
-    /// Corners of the current element.
+    /// Corners of the element that is being parsed.
     face: Vec<Corner>,
     triangulator: Triangulator,
 }
@@ -141,7 +142,7 @@ impl Reader<'_> {
                     group => group.parse().map_or(self.state.smoothing, Smoothing::Group),
                 }
             }
-            // A `#` is part of a name: some programs number their materials with it.
+            // The character `#` can be part of a name, because some programs number their materials with it.
             "o" | "g" | "usemtl" => {
                 if rest.len() > MAX_NAME_BYTES {
                     return Err(format!("a name is longer than {MAX_NAME_BYTES} bytes"));
@@ -161,8 +162,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads the corners of an element into `state.face` and returns their number. `what` names the element for
-    /// messages.
+    /// Parses the corners of an element into `state.face`, and returns their number. `what` is the name of the element
+    /// in error messages.
     fn corners(&mut self, what: &str, rest: &str) -> Result<usize, String> {
         let (obj, state) = (&self.obj, &mut self.state);
         state.face.clear();
@@ -176,8 +177,8 @@ impl Reader<'_> {
         Ok(state.face.len())
     }
 
-    /// Counts `count` triangles, points or segments against the limits. Returns the index of the part to which they
-    /// belong.
+    /// Counts `count` triangles, points or line segments against the limits. Returns the index of the part that they
+    /// belong to.
     fn count_elements(&mut self, count: usize) -> Result<usize, String> {
         self.budget.take::<Triangle>(count).map_err(|e| e.to_string())?;
         self.state.elements += count as u64;
@@ -225,7 +226,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Returns the part with the current name and material; adds it if it does not exist.
+    /// Returns the index of the part with the current name and material. Adds the part if it does not exist.
     fn find_or_add_part(&mut self) -> Result<usize, String> {
         let (name, material) = (self.state.name.clone(), self.state.material.clone());
         let next = self.obj.parts.len();
@@ -240,17 +241,18 @@ impl Reader<'_> {
     }
 }
 
-/// Maximum number of triangles, points and segments. Only an archive with very repetitive contents could contain more.
+/// Maximum number of triangles, points and line segments. Only an archive with very repetitive contents could exceed
+/// it.
 const MAX_ELEMENTS: u64 = 16_000_000;
-/// Maximum number of corners of an element.
+/// Maximum number of corners of a face or line.
 const MAX_CORNERS: usize = 1_000_000;
-/// Maximum number of values that are read per line: a position, a weight and a colour.
+/// Maximum number of values that are read from a line, which suffices for a position, a weight and a colour.
 const MAX_NUMBERS: usize = 8;
-/// Maximum length of an object or material name.
+/// Maximum length of the name of an object or material, in bytes.
 const MAX_NAME_BYTES: usize = 1024;
-/// Maximum number of material libraries.
+/// Maximum number of `mtllib` lines.
 const MAX_LIBRARIES: usize = 1000;
-/// Memory of a part besides its triangles, here and in the glTF document, in bytes.
+/// Memory of a part in bytes, not counting its triangles: here and in the glTF document.
 const PART_BYTES: u64 = 4096;
 
 fn floats(rest: &str) -> Result<Vec<f32>, String> {
@@ -265,13 +267,13 @@ fn floats(rest: &str) -> Result<Vec<f32>, String> {
 fn corner(text: &str, obj: &Obj) -> Option<Corner> {
     let mut parts = text.split('/');
     let position = resolve(parts.next()?, obj.positions.len())?;
-    // A texture coordinate or normal that does not exist is ignored.
+    // If the texture coordinate or the normal does not exist, the reference is ignored.
     let mut optional = |count| parts.next().and_then(|part| resolve(part, count)).unwrap_or(NONE);
     let (uv, normal) = (optional(obj.uvs.len()), optional(obj.normals.len()));
     Some(Corner { position, uv, normal })
 }
 
-/// Converts an OBJ index, which counts from 1, or from the end if it is negative.
+/// Converts an OBJ index to a list index. OBJ indices count from 1, and negative ones count from the end.
 fn resolve(text: &str, count: usize) -> Option<u32> {
     let index: i64 = text.parse().ok()?;
     let count = i64::try_from(count).ok()?;

@@ -1,5 +1,5 @@
-//! Collects the images of a converted model: files that are copied, and images that have to be combined or converted
-//! for glTF.
+//! Collects the images of a converted model. Most files are copied. Some must be combined or converted, because glTF
+//! stores alpha maps and bump maps differently.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -16,11 +16,12 @@ use crate::limits::Limits;
 use crate::model::Image;
 use crate::warnings::Warnings;
 
-/// Generated images are halved until no side is longer than this, in pixels.
+/// Maximum side length of generated images in pixels. The sides of larger images are halved until neither exceeds it.
 const MAX_GENERATED_SIDE: u32 = 4096;
-/// Maximum number of pixels of all generated images together: eight of the largest size.
+/// Maximum number of pixels of all generated images together, which suffices for eight images of the largest size.
 const MAX_GENERATED_PIXELS: u64 = 1 << 27;
-/// Height difference between black and white in a bump map, relative to the image width. MTL does not define it.
+/// Height difference between black and white in a bump map, relative to the width of the image. The MTL format does not
+/// define this scale.
 const BUMP_HEIGHT: f32 = 0.01;
 
 /// An encoded PNG or JPEG image.
@@ -30,16 +31,16 @@ pub(super) struct Picture {
     pub(super) bytes: Rc<Vec<u8>>,
 }
 
-/// The alpha mode that an image needs.
+/// The alpha mode that an image with alpha requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Coverage {
-    /// Every texel is opaque or invisible.
+    /// Every texel is either opaque or invisible.
     Mask,
     /// Some texels are partly transparent.
     Blend,
 }
 
-/// A normal map that was created from a bump map.
+/// A normal map: the index of its image, and the factor for the x and y components of its normals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct NormalMap {
     pub(super) picture: usize,
@@ -52,14 +53,14 @@ enum ImageSource {
     WithAlpha(Option<String>, String),
 }
 
-/// All images of the model. Each is created only once.
+/// All images of the model. Each image is created only once.
 pub(super) struct Pictures<'a, 'z> {
     list: Vec<Picture>,
     archive: &'a mut Archive<'z>,
     limits: &'a Limits,
     warnings: &'a mut Warnings,
     by_source: BTreeMap<ImageSource, Option<usize>>,
-    /// Normal maps by file name, bits of the bump height, and whether the file is declared as a normal map.
+    /// Normal maps by file name, bits of the bump height, and whether the MTL file declares the image as a normal map.
     normals: BTreeMap<(String, u32, bool), Option<NormalMap>>,
     coverage: BTreeMap<usize, Coverage>,
     files: BTreeMap<String, Option<Picture>>,
@@ -87,19 +88,20 @@ impl<'a, 'z> Pictures<'a, 'z> {
         }
     }
 
-    /// Removes and returns the images, so that each can be freed once it is written.
+    /// Removes and returns all images, so that the caller can free each image after writing it.
     pub(super) fn take(&mut self) -> Vec<Picture> {
         self.files.clear();
         std::mem::take(&mut self.list)
     }
 
-    /// Adds an image file unchanged. Returns `None` if its format is not supported.
+    /// Adds an image file unchanged, and returns its index. Returns `None` if the format of the file is not supported.
     pub(super) fn file(&mut self, map: &TextureUse) -> Result<Option<usize>> {
         self.once(ImageSource::File(map.name.clone()), |this| this.read(&map.name))
     }
 
-    /// Combines a colour image (white if there is none) with the alpha of another file: its alpha channel, or its
-    /// brightness if it has none.
+    /// Combines the colours of one image file with the alpha of another, and returns the index of the result. Without a
+    /// colour file, the colour is white. The alpha is the alpha channel of the other file, or its brightness if it has
+    /// no alpha channel.
     pub(super) fn with_alpha(
         &mut self,
         color: Option<&TextureUse>,
@@ -124,7 +126,8 @@ impl<'a, 'z> Pictures<'a, 'z> {
         Ok(picture.and_then(|picture| Some((picture, *self.coverage.get(&picture)?))))
     }
 
-    /// Returns a normal map: the file itself, or one computed from its heights if it is grey.
+    /// Returns a normal map. If the file is grey, its values are heights, from which normals are computed. Otherwise
+    /// the file itself is the normal map.
     pub(super) fn normals(&mut self, map: &TextureUse, is_normal_map: bool) -> Result<Option<NormalMap>> {
         let key = (map.name.clone(), map.bump.to_bits(), is_normal_map);
         if let Some(known) = self.normals.get(&key) {
@@ -158,8 +161,9 @@ impl<'a, 'z> Pictures<'a, 'z> {
         Ok(picture)
     }
 
-    /// Returns the type and the bytes of a file; adds a warning and returns `None` if its format is not supported.
-    /// Errors: returned if a PNG or JPEG is invalid or too large.
+    /// Returns the type and the bytes of an image file. If the format is not supported, adds a warning and returns
+    /// `None`.
+    /// Errors: if a PNG or JPEG file is invalid or too large.
     fn read(&mut self, name: &str) -> Result<Option<Picture>> {
         if !self.files.contains_key(name) {
             let bytes = self.archive.read(name)?;
@@ -177,7 +181,8 @@ impl<'a, 'z> Pictures<'a, 'z> {
         Ok(self.files.get(name).cloned().flatten())
     }
 
-    /// Decodes a file. Returns `None` if its format is not supported or too many pixels have been decoded already.
+    /// Decodes an image file. Returns `None` if its format is not supported or too many pixels have already been
+    /// decoded.
     fn pixels(&mut self, name: &str) -> Result<Option<Image>> {
         let Some(Picture { bytes, .. }) = self.read(name)? else { return Ok(None) };
         let raster = raster(&bytes, *self.limits).map_err(|problem| texture_error(name, problem))?;
@@ -208,7 +213,7 @@ fn png(image: &Image, color: image::ExtendedColorType, name: &str) -> Result<Pic
     Ok(Picture { mime: "image/png", bytes: Rc::new(bytes) })
 }
 
-/// Sets the alpha of an image to the alpha channel of `cover`, or to its brightness if it has no alpha.
+/// Sets the alpha of an image to the alpha channel of `cover`. If `cover` has no alpha channel, its brightness is used.
 fn set_alpha(image: &mut Image, cover: &Image) {
     let has_alpha = cover.pixels.chunks_exact(4).any(|p| p[3] != 255);
     let (width, height) = (image.width as usize, image.height as usize);
@@ -222,19 +227,19 @@ fn set_alpha(image: &mut Image, cover: &Image) {
     }
 }
 
-/// Whether nearly all texels are grey, as in a height map. A normal map is mostly blue.
+/// Returns whether nearly all texels are grey, as in a height map. The texels of a normal map are mostly blue.
 fn is_grey(image: &Image) -> bool {
     let colored = |p: &&[u8]| p[0].abs_diff(p[1]).max(p[1].abs_diff(p[2])) > 12;
     let count = image.pixels.chunks_exact(4).filter(colored).count();
     count * 20 <= image.pixels.len() / 4
 }
 
-/// Computes RGB normals of a repeating height field, with x to the right and y up. `height` is relative to the image
-/// width.
+/// Computes RGB-encoded normals of a height field that repeats at its borders. In the normals, x points to the right
+/// and y up. `height` is the height difference between black and white, relative to the width of the image.
 fn normals_from_heights(image: &Image, height: f32) -> Image {
     let (columns, rows) = (image.width as usize, image.height as usize);
     let at = |x: usize, y: usize| f32::from(image.pixels[((y % rows) * columns + x % columns) * 4]) / 255.0;
-    // Central differences span two texels.
+    // Central differences are taken over a distance of two texels.
     let steepness = height * image.width as f32 / 2.0;
     let mut pixels = Vec::with_capacity(columns * rows * 3);
     for y in 0..rows {

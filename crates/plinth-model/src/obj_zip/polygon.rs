@@ -5,17 +5,17 @@ use glam::Vec3;
 
 use super::obj::Corner;
 
-/// Maximum number of corners for ear clipping, whose time grows with the square of the corners. Larger polygons become
-/// triangle fans.
+/// Maximum number of corners for ear clipping, which takes quadratic time. Polygons with more corners become triangle
+/// fans.
 const MAX_CLIPPED_CORNERS: usize = 2000;
-/// Maximum sum of these squares over one file; further polygons become triangle fans. It corresponds to a few seconds
-/// for the worst shapes.
+/// Maximum sum of the squared numbers of corners of all polygons in a file. When it is exceeded, further polygons
+/// become triangle fans. It corresponds to a few seconds for the slowest shapes.
 const MAX_CLIPPING_STEPS: u64 = 100_000_000;
 
-/// Triangulates polygons, and reuses its buffers between them.
+/// Triangulates polygons, and reuses its buffers for the next polygon.
 #[derive(Default)]
 pub(super) struct Triangulator {
-    /// Number of polygons that became triangle fans without ear clipping.
+    /// Number of polygons that became triangle fans because ear clipping would take too long.
     pub(super) fanned_polygons: usize,
     steps: u64,
     earcut: Earcut<f32>,
@@ -23,8 +23,8 @@ pub(super) struct Triangulator {
 }
 
 impl Triangulator {
-    /// Calls `each` with the triangles of a polygon, as indices into `face`. Concave polygons are supported. The number
-    /// of triangles is two less than that of the corners.
+    /// Triangulates a polygon, which may be concave, and calls `each` with each triangle as indices into `face`. The
+    /// number of triangles is the number of corners minus two.
     pub(super) fn triangulate(&mut self, positions: &[[f32; 3]], face: &[Corner], mut each: impl FnMut([usize; 3])) {
         let point = |i: usize| Vec3::from(positions[face[i].position as usize]);
         match face.len() {
@@ -56,7 +56,8 @@ impl Triangulator {
     }
 }
 
-/// Splits a quadrilateral at its first corner, or at its second if that would produce a triangle outside the polygon.
+/// Splits a quadrilateral into two triangles. The diagonal starts at the first corner, or at the second corner if the
+/// first diagonal would lie outside the polygon.
 fn quad(points: [Vec3; 4]) -> [[usize; 3]; 2] {
     let [a, b, c, d] = points;
     let normal = newell(&points);
@@ -66,14 +67,14 @@ fn quad(points: [Vec3; 4]) -> [[usize; 3]; 2] {
     if first || !second { [[0, 1, 2], [0, 2, 3]] } else { [[0, 1, 3], [1, 2, 3]] }
 }
 
-/// Returns the normal by Newell's method. Its length is twice the area.
+/// Returns the normal of a polygon by Newell's method. The length of the normal is twice the area of the polygon.
 fn newell(points: &[Vec3]) -> Vec3 {
     let origin = points.first().copied().unwrap_or_default();
     let edges = points.iter().zip(points.iter().cycle().skip(1));
     edges.map(|(p, q)| (*p - origin).cross(*q - origin)).sum()
 }
 
-/// Projects a point along the axis that gives the largest projected area.
+/// Projects a point along the coordinate axis that gives the polygon the largest projected area.
 fn project(p: Vec3, normal: Vec3) -> [f32; 2] {
     let a = normal.abs();
     if a.x >= a.y && a.x >= a.z {

@@ -1,4 +1,4 @@
-//! Computes the normals of corners that have none.
+//! Computes normals for the corners that have none in the file.
 
 use std::collections::HashMap;
 
@@ -8,25 +8,27 @@ use super::ImportError;
 use super::obj::{Corner, NONE, Obj, Smoothing, Triangle};
 use crate::limits::Budget;
 
-/// Without a smoothing group, an edge is smooth if the cosine of the angle between the face normals is at least this.
+/// Without a smoothing group, an edge is smooth if the cosine of the angle between the normals of its faces is at least
+/// this.
 const MIN_SMOOTH_COSINE: f32 = 0.6;
-/// If more faces than this meet at a position, its edges stay hard: averaging per face takes quadratic time.
+/// If more faces than this meet at a position, the edges at this position stay hard, because averaging takes quadratic
+/// time.
 const MAX_SMOOTHED_FACES: usize = 64;
 
-/// The face normals at each position, from which smooth normals are computed. They cover the whole file, so parts have
-/// no seam between them.
+/// The face normals at each position, from which smooth normals are computed. They include all parts of the file, so
+/// there is no visible seam between parts.
 pub(super) struct SmoothNormals {
-    /// Position index and weighted face normal of each corner that is smooth by angle, sorted by position index.
+    /// Position index and weighted face normal of each corner that is smoothed by angle, sorted by position index.
     by_angle: Vec<(u32, Vec3)>,
     /// Sums of weighted face normals by position index and smoothing group.
     by_group: HashMap<(u32, u32), Vec3>,
 }
 
-/// Memory of [`SmoothNormals`] per triangle, in bytes.
+/// Memory that [`SmoothNormals`] takes per triangle, in bytes.
 const BYTES_PER_TRIANGLE: u64 = 3 * 2 * (size_of::<(u32, Vec3)>() as u64);
 
 impl SmoothNormals {
-    /// Collects the face normals of all triangles that have corners without normals.
+    /// Collects the face normals of all triangles in which a corner has no normal.
     pub(super) fn of(obj: &Obj, budget: &Budget) -> Result<Self, ImportError> {
         let mut by_angle: Vec<(u32, Vec3)> = Vec::new();
         let mut by_group: HashMap<(u32, u32), Vec3> = HashMap::new();
@@ -47,12 +49,12 @@ impl SmoothNormals {
                 }
             }
         }
-        // The sort is stable, so normals are added in the order of the file.
+        // The sort is stable, so the normals of a position are summed in the order of the file.
         by_angle.sort_by_key(|(position, _)| *position);
         Ok(Self { by_angle, by_group })
     }
 
-    /// Returns the unit normal of a triangle's corner.
+    /// Returns the unit normal of a corner of a triangle.
     pub(super) fn normal(&self, obj: &Obj, triangle: &Triangle, corner: Corner) -> Vec3 {
         if let Some(normal) = file_normal(obj, corner) {
             return normal;
@@ -77,7 +79,7 @@ impl SmoothNormals {
     }
 }
 
-/// Returns the normal from the file, or `None` if it is missing or has no direction.
+/// Returns the normal of a corner from the file. Returns `None` if there is no normal or its length is zero.
 fn file_normal(obj: &Obj, corner: Corner) -> Option<Vec3> {
     (corner.normal != NONE).then(|| Vec3::from(obj.normals[corner.normal as usize]))?.try_normalize()
 }
@@ -86,17 +88,19 @@ fn corners(obj: &Obj, triangle: &Triangle) -> [Vec3; 3] {
     triangle.corners.map(|c| Vec3::from(obj.positions[c.position as usize]))
 }
 
-/// Returns the unit face normal, or zero for a degenerate triangle.
+/// Returns the unit face normal of a triangle, or zero if the triangle is degenerate.
 fn unit_normal(obj: &Obj, triangle: &Triangle) -> Vec3 {
     let [a, b, c] = corners(obj, triangle);
-    // Normalise first: the cross product would underflow for tiny edges and overflow for long ones.
+    // The edges are normalised first, because the cross product would underflow for tiny edges and overflow for long
+    // ones.
     let (u, v) = (b - a, c - a);
     let scale = u.abs().max_element().max(v.abs().max_element()).max(f32::MIN_POSITIVE);
     (u / scale).cross(v / scale).normalize_or_zero()
 }
 
-/// Returns the angles at the corners. As weights of face normals they do not depend on how a polygon was triangulated
-/// (Thürmer and Wüthrich 1998, "Computing Vertex Normals from Polygonal Facets").
+/// Returns the angles at the three corners of a triangle. They are used as weights of face normals, because then the
+/// result does not depend on how a polygon was triangulated (Thürmer and Wüthrich 1998, "Computing Vertex Normals from
+/// Polygonal Facets").
 fn angles(obj: &Obj, triangle: &Triangle) -> [f32; 3] {
     let p = corners(obj, triangle);
     std::array::from_fn(|i| {

@@ -1,8 +1,8 @@
-//! Decodes text of unknown encoding and splits it into logical lines.
+//! Decodes text whose encoding is unknown, and splits it into logical lines.
 
 use std::borrow::Cow;
 
-/// Decodes UTF-8, UTF-16 with a byte order mark, or Latin-1.
+/// Decodes text. The encoding is detected: UTF-8, UTF-16 with a byte order mark, or else Latin-1.
 pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     let wide = |bytes: &[u8], from: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes.as_chunks::<2>().0.iter().map(|b| from(*b)).collect();
@@ -37,13 +37,13 @@ pub(super) fn logical_lines(text: &str) -> impl Iterator<Item = (usize, Cow<'_, 
     })
 }
 
-/// Splits a line into its first word and the trimmed rest.
+/// Splits a line into its first word and the rest, which is trimmed.
 pub(super) fn keyword(line: &str) -> (&str, &str) {
     let (word, rest) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
     (word, rest.trim())
 }
 
-/// Removes a comment and trims the rest.
+/// Removes a trailing comment and trims the text.
 pub(super) fn without_comment(text: &str) -> &str {
     text.split('#').next().unwrap_or_default().trim()
 }

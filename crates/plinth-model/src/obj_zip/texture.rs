@@ -1,33 +1,34 @@
-//! Parses the texture statements of an MTL: options, then a file name.
+//! Parses the texture statements of MTL files: options, followed by a file name.
 
 use super::archive::Archive;
 
-/// Maximum number of words that are tried as the start of a file name with spaces.
+/// Maximum number of words that are tried as the first word of a file name with spaces.
 const MAX_WORDS: usize = 64;
 
-/// A texture file and its options.
+/// A texture file, and the options with which it is used.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TextureUse {
     /// Name of the archive entry.
     pub(super) name: String,
-    /// `-s`: scale of u and v.
+    /// Option `-s`: scale of u and v.
     pub(super) scale: [f32; 2],
-    /// `-o`: offset that is added to the scaled u and v.
+    /// Option `-o`: offset that is added to u and v after scaling.
     pub(super) offset: [f32; 2],
-    /// `-clamp on`: extends the edge texels outside the image.
+    /// Option `-clamp on`: whether the edge texels continue outside the image.
     pub(super) clamp: bool,
-    /// `-bm`: bump multiplier.
+    /// Option `-bm`: factor for the heights of a bump map.
     pub(super) bump: f32,
 }
 
 impl TextureUse {
-    /// Whether the texture coordinates are used without a transform.
+    /// Returns whether the texture coordinates are used without scale and offset.
     pub(super) fn is_plain(&self) -> bool {
         self.scale.iter().all(|s| (s - 1.0).abs() <= 0.0) && self.offset.iter().all(|o| o.abs() <= 0.0)
     }
 }
 
-/// The parsed options of a statement. Parsing stops at the first unknown option; `rest` is the remaining text.
+/// The parsed options of a statement. Parsing stops at the first unknown option. `rest` is the text that was not
+/// parsed.
 struct Options<'a> {
     scale: [f32; 2],
     offset: [f32; 2],
@@ -36,11 +37,12 @@ struct Options<'a> {
     rest: &'a str,
 }
 
-/// Parses the arguments of a statement.
-/// Errors: the file name, if it is not in the archive.
+/// Parses the arguments of a texture statement.
+/// Errors: the file name if the archive does not contain the file.
 pub(super) fn texture_use(archive: &Archive<'_>, referrer: &str, arguments: &str) -> Result<TextureUse, String> {
     let Options { scale, offset, clamp, bump, rest } = options(arguments);
-    // The name may contain spaces and may follow unknown options, so try each remaining word as its start.
+    // The file name may contain spaces and may follow unknown options. Therefore each remaining word is tried as the
+    // first word of the name.
     let mut tail = rest;
     for _ in 0..MAX_WORDS {
         if let Some(name) = archive.find(referrer, tail) {
@@ -82,7 +84,8 @@ fn first_word<'a>(text: &mut &'a str) -> &'a str {
     word
 }
 
-/// Parses up to `max` numbers. Stops at a word that is not a number, and before the last word, which is the file name.
+/// Parses up to `max` numbers. Stops at a word that is not a number. The last word is never parsed, because it is the
+/// file name.
 fn numbers(text: &mut &str, max: usize) -> Vec<f32> {
     let mut out = Vec::new();
     while out.len() < max

@@ -1,4 +1,4 @@
-//! Writes the GLB. The same input always results in the same bytes.
+//! Writes the GLB file. The same input always gives the same bytes.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,10 +15,10 @@ use crate::limits::Budget;
 
 const TRANSFORM: &str = "KHR_texture_transform";
 
-/// Memory per vertex in bytes: in the list and the map here, and in the file.
+/// Memory per vertex in bytes: in the vertex list, in the map of distinct vertices, and in the file.
 const BYTES_PER_VERTEX: u64 = 128;
 
-/// Builds the GLB file.
+/// Returns the bytes of the GLB file.
 pub(super) fn write(
     obj: &Obj,
     by_name: &BTreeMap<String, Material>,
@@ -84,13 +84,13 @@ pub(super) fn write(
     glb.file(document)
 }
 
-/// Materials and textures of the glTF document.
+/// The materials and textures of the glTF document.
 #[derive(Default)]
 struct Materials {
     list: Vec<Value>,
-    /// Whether each material has a texture.
+    /// For each material, whether it has a texture.
     textured: Vec<bool>,
-    /// Textures: image index, and whether the texture is clamped.
+    /// Each texture as its image index and whether it is clamped.
     textures: Vec<(usize, bool)>,
     texture_indices: BTreeMap<(usize, bool), usize>,
     uses_transform: bool,
@@ -152,7 +152,7 @@ impl Materials {
         let mut out = json!({"index": index});
         let ([su, sv], [ou, ov]) = (map.scale, map.offset);
         if !map.is_plain() {
-            // v points up in MTL and down in glTF: v' = 1 − (sv·(1 − v) + ov).
+            // v points up in MTL and down in glTF. Therefore v' = 1 − (sv·(1 − v) + ov).
             out["extensions"] = json!({TRANSFORM: {"scale": [su, sv], "offset": [ou, 1.0 - sv - ov]}});
             self.uses_transform = true;
         }
@@ -209,7 +209,7 @@ impl Glb {
         Ok(json!({"attributes": attributes, "indices": self.accessors.len() - 1, "material": material}))
     }
 
-    /// Adds a primitive of points (mode 0) or line segments (mode 1).
+    /// Adds a primitive that consists of points (mode 0) or line segments (mode 1).
     fn elements(
         &mut self,
         obj: &Obj,
@@ -223,7 +223,7 @@ impl Glb {
         Ok(json!({"attributes": self.attributes(obj, corners, &[], textured), "mode": mode, "material": material}))
     }
 
-    /// Adds the vertex attributes of the corners. `normals` is empty if they have none.
+    /// Adds the vertex attributes of the corners. If `normals` is empty, no normals are added.
     fn attributes(&mut self, obj: &Obj, corners: &[Corner], normals: &[[f32; 3]], textured: bool) -> Value {
         let positions: Vec<[f32; 3]> = corners.iter().map(|c| obj.positions[c.position as usize]).collect();
         let mut attributes = json!({"POSITION": self.floats(&positions, "VEC3")});
@@ -264,7 +264,7 @@ impl Glb {
     }
 }
 
-/// The distinct vertices of a part, and its triangles as indices into them.
+/// The distinct vertices of a part, and the indices of its triangles.
 struct Vertices {
     corners: Vec<Corner>,
     normals: Vec<[f32; 3]>,

@@ -1,10 +1,10 @@
-//! Tests of reading values from accessors.
+//! Tests that read values from accessors.
 
 use serde_json::json;
 
 use crate::glb::{CORNERS, Component, Glb, assert_near, packed};
 
-/// Returns the texture coordinates that are loaded from the accessor that `make` appends.
+/// Adds an accessor with `make`, uses it as texture coordinates, and returns the loaded values.
 fn uvs(make: impl FnOnce(&mut Glb) -> usize) -> Vec<f32> {
     let mut glb = Glb::triangle();
     let accessor = make(&mut glb);
@@ -111,7 +111,7 @@ fn invalid_sparse_values_are_rejected() {
         add_sparse(&mut glb, indices, values);
         glb.load_error()
     };
-    assert!(load_error(&[3], &[[0.0; 3]]).contains("sparse index 3 is beyond its 3 elements"));
+    assert!(load_error(&[3], &[[0.0; 3]]).contains("sparse index 3 is out of range: there are 3 elements"));
     assert!(load_error(&[0, 1, 2, 2], &[[0.0; 3]; 4]).contains("4 sparse values for 3 elements"));
     assert!(load_error(&[0, 1], &[[0.0; 3]]).contains("2 elements from byte 0 are more than"));
     let mut glb = Glb::triangle();

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::glb::Glb;
 
-/// Builds a triangle whose node is animated with keys at 0 and 1 second.
+/// Builds a triangle whose node is animated, with keys at 0 and 1 seconds.
 fn animated(path: &str, interpolation: &str, values: &[[f32; 3]]) -> Glb {
     let mut glb = Glb::triangle();
     let input = glb.accessor(&[[0.0_f32], [1.0]]);

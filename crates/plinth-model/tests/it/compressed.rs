@@ -6,7 +6,7 @@ use crate::glb::{CORNERS, Glb, assert_near};
 
 const QUAD: [[f32; 3]; 4] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
 
-/// Builds a primitive with Draco data.
+/// Builds a primitive whose geometry is compressed with Draco.
 fn draco(bytes: &[u8]) -> Glb {
     let mut glb = Glb::mesh(&QUAD);
     let view = glb.view(bytes);
@@ -50,7 +50,7 @@ fn both_draco_encodings_are_read() {
             .sum();
         assert_near(&[area], &[1.0]);
         for (v, [x, y, _]) in read.positions.iter().enumerate() {
-            // The fixture has texture coordinates that are equal to the positions, and one colour per corner.
+            // In the test file, the texture coordinates equal the positions, and each corner has its own colour.
             assert!((read.uvs[0][v][0] - x).abs() < 1e-3 && (read.uvs[0][v][1] - y).abs() < 1e-3);
             let alpha = if *x < 0.5 && *y > 0.5 { 128.0 / 255.0 } else { 1.0 };
             assert_near(&[read.colors[v][3]], &[alpha]);
@@ -80,7 +80,7 @@ fn draco_data_beyond_the_limits_is_rejected_before_decoding() {
     assert!(load_error.contains("Draco data") && load_error.contains("ceiling of 1"), "{load_error}");
 }
 
-/// Replaces the positions by a compressed buffer view.
+/// Builds a triangle whose positions are in a meshopt-compressed buffer view.
 fn meshopt(extension: &str, data: &[u8], description: Value) -> Glb {
     let mut glb = Glb::triangle();
     let fallback = glb.push("buffers", json!({"byteLength": 48, "extensions": {extension: {"fallback": true}}}));
@@ -125,7 +125,7 @@ fn a_view_may_use_both_extension_names_at_once() {
 fn meshopt_indices_are_read() {
     let data = meshopt::encode_index_buffer(&[0, 1, 2], 3).unwrap();
     let mut glb = meshopt("EXT_meshopt_compression", &data, json!({"byteStride": 4, "count": 3, "mode": "TRIANGLES"}));
-    // The view contains the indices; the positions are uncompressed.
+    // The compressed buffer view contains the indices. The positions are not compressed.
     let view = glb.json["accessors"][0]["bufferView"].clone();
     glb.json["accessors"][0]["bufferView"] = 0.into();
     let indices =

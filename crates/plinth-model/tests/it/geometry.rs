@@ -31,14 +31,14 @@ fn lines_and_points_keep_their_topology() {
 }
 
 #[test]
-fn a_primitive_with_too_few_vertices_is_a_warning() {
+fn a_primitive_with_too_few_vertices_causes_a_warning() {
     for (mode, vertices) in [(1, 1), (2, 1), (3, 1), (4, 2), (5, 2)] {
         let mut glb = Glb::triangle();
         let few = glb.accessor(&CORNERS[..vertices]);
         let odd = json!({"attributes": {"POSITION": few}, "mode": mode});
         glb.json["meshes"][0]["primitives"].as_array_mut().unwrap().push(odd);
         let warnings = glb.load().warnings;
-        assert!(warnings.len() == 1 && warnings[0].contains("draw nothing"), "{mode}: {warnings:?}");
+        assert!(warnings.len() == 1 && warnings[0].contains("are not drawn"), "{mode}: {warnings:?}");
         glb.json["meshes"][0]["primitives"][1]["attributes"]["POSITION"] = 0.into();
         assert!(glb.load().warnings.is_empty(), "{mode}");
     }
@@ -54,12 +54,12 @@ fn vertices_after_the_last_complete_triangle_are_not_drawn() {
 }
 
 #[test]
-fn without_indices_vertices_are_used_in_order() {
+fn vertices_are_used_in_order_if_there_are_no_indices() {
     assert_eq!(Glb::triangle().loaded().indices, [0, 1, 2]);
 }
 
 #[test]
-fn without_normals_triangles_are_flat_and_share_no_vertices() {
+fn triangles_without_normals_are_flat_and_share_no_vertices() {
     let mut glb = Glb::mesh(&[[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]);
     glb.attribute("TEXCOORD_0", &[[0.0_f32, 0.0], [0.1, 0.0], [0.2, 0.0], [0.3, 0.0]]);
     glb.attribute("COLOR_0", &[[0.0_f32, 0.0, 0.0], [0.1, 0.0, 0.0], [0.2, 0.0, 0.0], [0.3, 0.0, 0.0]]);
@@ -87,7 +87,7 @@ fn normals_are_normalised() {
     assert_eq!(glb.loaded().normals, [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]);
 }
 
-/// Builds a triangle with a normal map that uses texture coordinate set `set`.
+/// Builds a triangle with a normal map that uses the texture coordinate set `set`.
 fn bumped(set: usize) -> Glb {
     let mut glb = Glb::triangle();
     glb.attribute("NORMAL", &[[0.0_f32, 0.0, 1.0]; 3]);
@@ -117,7 +117,7 @@ fn tangents_of_the_file_are_kept_if_the_material_needs_them() {
     assert!(without_uvs.loaded().tangents.is_empty());
 }
 
-/// Builds a disc of `count` triangles around one point.
+/// Builds a disc of `count` triangles that share the vertex at the centre.
 fn disc(count: usize) -> Glb {
     let rim = |i: usize| (i as f32 / count as f32 * std::f32::consts::TAU).sin_cos();
     let points: Vec<[f32; 3]> = std::iter::once([0.0; 3])

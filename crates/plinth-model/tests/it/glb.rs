@@ -1,9 +1,9 @@
-//! Builds small GLB files.
+//! Builds small GLB files for tests.
 
 use plinth_model::{Limits, LoadOptions, Model, ModelError, Primitive, load_glb};
 use serde_json::{Value, json};
 
-/// A number type of accessor components.
+/// A number type of the components of an accessor.
 pub(crate) trait Component: Copy {
     const CODE: u32;
     fn write(self, out: &mut Vec<u8>);
@@ -22,7 +22,7 @@ macro_rules! components {
 
 components!(i8 = 5120, u8 = 5121, i16 = 5122, u16 = 5123, u32 = 5125, f32 = 5126);
 
-/// Returns the bytes of tightly packed values.
+/// Returns the bytes of the values without padding.
 pub(crate) fn packed<T: Component, const N: usize>(values: &[[T; N]]) -> Vec<u8> {
     let mut bytes = Vec::new();
     values.iter().flatten().for_each(|v| v.write(&mut bytes));
@@ -40,7 +40,7 @@ pub(crate) const CORNERS: [[f32; 3]; 3] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.
 pub(crate) const UVS: [[f32; 2]; 3] = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]];
 
 impl Glb {
-    /// A document without nodes and meshes.
+    /// Creates a document without nodes and meshes.
     pub(crate) fn empty() -> Self {
         Self {
             json: json!({"asset": {"version": "2.0"}, "buffers": [{"byteLength": 0}], "scenes": [{"nodes": []}]}),
@@ -48,12 +48,12 @@ impl Glb {
         }
     }
 
-    /// A document with one node and one mesh: a triangle without indices and normals.
+    /// Creates a document with one node and one mesh: a triangle without indices and normals.
     pub(crate) fn triangle() -> Self {
         Self::mesh(&CORNERS)
     }
 
-    /// A document with one node, one mesh and one primitive that has only positions.
+    /// Creates a document with one node, one mesh and one primitive, which has only positions.
     pub(crate) fn mesh(positions: &[[f32; 3]]) -> Self {
         let mut glb = Self::empty();
         let position = glb.accessor(positions);
@@ -63,7 +63,7 @@ impl Glb {
         glb
     }
 
-    /// The triangle with texture coordinates and a material whose base colour texture has index 0.
+    /// Creates a triangle with texture coordinates and a material. Texture 0 is the base colour texture.
     pub(crate) fn textured() -> Self {
         let mut glb = Self::triangle();
         glb.attribute("TEXCOORD_0", &UVS);
@@ -82,7 +82,7 @@ impl Glb {
         items.len() - 1
     }
 
-    /// Appends bytes as a buffer view and returns its index.
+    /// Appends a buffer view with these bytes and returns its index.
     pub(crate) fn view(&mut self, bytes: &[u8]) -> usize {
         self.bin.resize(self.bin.len().next_multiple_of(4), 0);
         let view = json!({"buffer": 0, "byteOffset": self.bin.len(), "byteLength": bytes.len()});
@@ -90,7 +90,7 @@ impl Glb {
         self.push("bufferViews", view)
     }
 
-    /// Appends values as an accessor and returns its index.
+    /// Appends an accessor with these values and returns its index.
     pub(crate) fn accessor<T: Component, const N: usize>(&mut self, values: &[[T; N]]) -> usize {
         let view = self.view(&packed(values));
         let kind = kind_of(N);
@@ -100,7 +100,7 @@ impl Glb {
         )
     }
 
-    /// Appends integers as a normalised accessor and returns its index.
+    /// Appends a normalised accessor with these integers and returns its index.
     pub(crate) fn normalized<T: Component, const N: usize>(&mut self, values: &[[T; N]]) -> usize {
         let accessor = self.accessor(values);
         self.json["accessors"][accessor]["normalized"] = true.into();
@@ -120,7 +120,7 @@ impl Glb {
         self.primitive()["indices"] = accessor.into();
     }
 
-    /// Appends an image, and a texture with the same index.
+    /// Appends an image, and a texture with the same index. Returns the index.
     pub(crate) fn image(&mut self, mime: &str, bytes: &[u8]) -> usize {
         let view = self.view(bytes);
         let image = self.push("images", json!({"bufferView": view, "mimeType": mime}));
@@ -165,7 +165,7 @@ impl Glb {
         self.load().meshes.swap_remove(0).primitives.swap_remove(0)
     }
 
-    /// Returns the error message of loading.
+    /// Loads the model, which must fail, and returns the error message.
     #[track_caller]
     pub(crate) fn load_error(&self) -> String {
         self.load_with(&LoadOptions::default()).unwrap_err().to_string()
@@ -197,7 +197,7 @@ pub(crate) fn file(json: &[u8], bin: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Asserts that the numbers differ by little.
+/// Asserts that the differences between two lists of numbers are small.
 #[track_caller]
 pub(crate) fn assert_near(found: &[f32], expected: &[f32]) {
     let near = found.len() == expected.len() && found.iter().zip(expected).all(|(f, e)| (f - e).abs() < 1e-5);

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::glb::Glb;
 
-/// Encodes an RGBA PNG.
+/// Encodes RGBA pixels as PNG.
 pub(crate) fn png(width: u32, height: u32, rgba: &[u8]) -> Vec<u8> {
     encoded(width, height, rgba, ExtendedColorType::Rgba8, ImageFormat::Png)
 }
@@ -76,7 +76,7 @@ fn both_basis_universal_encodings_are_read() {
     }
 }
 
-/// Builds a KTX2 file with one level of uncompressed texels.
+/// Builds a KTX2 file with one mip level of uncompressed texels.
 fn uncompressed_ktx2(format: u32, width: u32, height: u32, texels: &[u8]) -> Vec<u8> {
     let mut out = b"\xABKTX 20\xBB\r\n\x1A\n".to_vec();
     for word in [format, 1, width, height, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0] {
@@ -109,7 +109,7 @@ fn ktx2_key_values_beyond_their_end_are_ignored() {
     let mut bytes = include_bytes!("../fixtures/halves_uastc.ktx2").to_vec();
     bytes.resize(bytes.len().next_multiple_of(4), 0);
     let location = bytes.len() as u32;
-    // A key/value entry of two bytes, whose padding is beyond the end of the data.
+    // A key/value entry of two bytes. Its padding would extend beyond the end of the key/value data.
     bytes.extend([2, 0, 0, 0, b'a', 0, 0, 0]);
     bytes[56..60].copy_from_slice(&location.to_le_bytes());
     bytes[60..64].copy_from_slice(&7_u32.to_le_bytes());
@@ -212,7 +212,7 @@ fn image_sizes_are_checked_before_decoding() {
     assert!(within(Limits { image_side: 8, image_pixels: 64, ..Limits::default() }).is_ok());
 }
 
-/// The CRC-32 of ISO 3309.
+/// Returns the CRC-32 as defined in ISO 3309.
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0_u32, |crc, byte| {
         (0..8).fold(crc ^ u32::from(*byte), |c, _| if c & 1 == 1 { 0xEDB8_8320 ^ (c >> 1) } else { c >> 1 })
@@ -233,7 +233,7 @@ fn many_images_with_the_same_bytes_are_rejected() {
 
 #[test]
 fn colour_profiles_and_gamma_are_not_applied() {
-    // A decoder that applied this gamma chunk would change the middle value.
+    // A decoder that applies this gamma chunk would change the middle value.
     let mut bytes = Cursor::new(Vec::new());
     DynamicImage::ImageRgb8(image::RgbImage::from_pixel(1, 1, image::Rgb([64, 128, 192])))
         .write_to(&mut bytes, ImageFormat::Png)

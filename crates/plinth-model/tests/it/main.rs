@@ -1,4 +1,4 @@
-//! Integration tests of the public interface, on small generated files.
+//! Tests of the public API with small generated files.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,5 @@
-//! Tests with a corpus of invalid files: each is rejected with a one-line message, or accepted, within bounded time.
+//! Tests with a list of invalid files. Each file must be accepted, or rejected with a one-line message, within bounded
+//! time.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -11,16 +12,15 @@ use crate::glb::{Glb, file};
 use crate::images::png;
 use crate::zips::{TRIANGLE, patched, zip, zip_with_link};
 
-/// Name, change of a valid file, and expected part of the error message.
+/// A name, a change that makes a valid file invalid, and the expected part of the error message.
 type Change = (&'static str, fn(&mut Glb), &'static str);
-/// Name, and change of a valid file.
+/// A name, and a change after which a valid file must still be accepted.
 type ValidChange = (&'static str, fn(&mut Glb));
 
-/// Time limit for one file. Processing takes a fraction of a second on an idle machine; the limit allows for other
-/// load.
+/// Time limit for one file. An idle machine needs a fraction of a second; the limit allows for a busy machine.
 const MAX_DURATION: Duration = Duration::from_secs(20);
 
-/// Processes a file like an upload: converts an archive and inspects the model.
+/// Processes a file like an upload: a ZIP archive is converted to a GLB, and the model is inspected.
 fn process_upload(bytes: &[u8], is_zip: bool) -> Result<(), String> {
     let start = Instant::now();
     let converted;
@@ -127,8 +127,8 @@ fn documents_that_violate_the_specification_are_rejected() {
         (
             "a Draco header of many faces",
             |g| {
-                // A Draco header: version 2.2, mesh, edgebreaker, no flags, standard traversal, 2^32 − 1 vertices and
-                // faces.
+                // A Draco header: version 2.2, mesh, edgebreaker, no flags, standard traversal. It declares 2^32 − 1
+                // vertices and faces.
                 let view = g.view(b"DRACO\x02\x02\x01\x01\0\0\0\xFF\xFF\xFF\xFF\x0F\xFF\xFF\xFF\xFF\x0F");
                 g.primitive()["extensions"]["KHR_draco_mesh_compression"] =
                     json!({"bufferView": view, "attributes": {"POSITION": 0}});
@@ -164,7 +164,7 @@ fn for_each_change(changes: &[Change]) {
     }
 }
 
-/// A PNG header of 16 000 × 16 000 pixels with 16 bits per channel, without data.
+/// Returns a PNG header of 16 000 × 16 000 pixels with 16 bits per channel. The pixels are missing.
 fn huge_png_header() -> Vec<u8> {
     let mut bytes = png(1, 1, &[0; 4]);
     bytes[16..26].copy_from_slice(&[0, 0, 0x3E, 0x80, 0, 0, 0x3E, 0x80, 16, 6]);
@@ -265,7 +265,7 @@ fn invalid_and_too_large_textures_are_rejected_with_their_name() {
         |picture: &[u8]| zip(&[("a.obj", obj.as_bytes()), ("a.mtl", b"newmtl m\nmap_Kd t.png"), ("t.png", picture)]);
     assert_rejected("a cut header", &with(&png(1, 1, &[0; 4])[..20]), true, "the texture 't.png' cannot be used");
     let mut wide = png(1, 1, &[0; 4]);
-    // A JPEG header of 65 500 × 65 500 pixels.
+    // The header of a JPEG with 65 500 × 65 500 pixels.
     assert_rejected(
         "a bomb",
         &with(b"\xFF\xD8\xFF\xC0\0\x11\x08\xFF\xDC\xFF\xDC\x03\x01\x11\0\x02\x11\0\x03\x11\0\xFF\xD9"),
@@ -289,7 +289,7 @@ fn large_polygons_take_bounded_time() {
     let ring = |corners: usize, faces: usize| {
         let mut obj = String::new();
         for i in 0..corners {
-            // A star: every second corner is concave.
+            // The polygon is a star, in which every second corner is concave.
             let (angle, radius) = (i as f32 / corners as f32 * std::f32::consts::TAU, 1.0 + (i % 2) as f32);
             writeln!(obj, "v {} {} 0", radius * angle.cos(), radius * angle.sin()).unwrap();
         }

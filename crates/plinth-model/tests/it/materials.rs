@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::glb::{Glb, assert_near};
 use crate::images::png;
 
-/// Loads a file with this material and three textures, and returns the material.
+/// Loads a file that contains this material and three textures, and returns the loaded material.
 fn material(json: Value) -> Material {
     with_material(json).load().materials.swap_remove(0)
 }
@@ -205,7 +205,7 @@ fn khr_texture_transform_applies_scale_then_rotation_then_offset() {
     let reference = m.base_color_texture.unwrap();
     assert_eq!(reference.uv_set, 1);
     let [a, b, c, d, e, f] = reference.transform.unwrap();
-    // A rotation by 90°: u' = 3 v + 0.25, v' = -2 u + 0.5.
+    // The transform is a rotation by 90°: u' = 3 v + 0.25, v' = -2 u + 0.5.
     assert_near(&[a, b, c, d, e, f], &[0.0, 3.0, 0.25, -2.0, 0.0, 0.5]);
     let infinite = json!({"pbrMetallicRoughness": {"baseColorTexture": {
         "index": 0, "extensions": {"KHR_texture_transform": {"scale": [1e39, 1]}},
@@ -233,7 +233,7 @@ fn specular_glossiness_textures_are_converted_once_for_equal_materials() {
     let old =
         json!({"extensions": {"KHR_materials_pbrSpecularGlossiness": {"specularGlossinessTexture": {"index": 0}}}});
     let mut glb = with_material(old.clone());
-    // White specular colour, with glossiness 0.2 in alpha.
+    // The specular colour is white; alpha holds the glossiness 0.2.
     let view = glb.view(&png(1, 1, &[255, 255, 255, 51]));
     glb.json["images"][0]["bufferView"] = view.into();
     glb.push("materials", old);
@@ -250,8 +250,8 @@ fn specular_glossiness_textures_are_converted_once_for_equal_materials() {
 
 #[test]
 fn specular_glossiness_metals_get_their_specular_colour() {
-    // One texel of gold and one of red plastic: black diffuse with a coloured specular reflection, and red diffuse with
-    // a reflectance of 4 %. The values are 0.8, 0.3 and 0.04 encoded as sRGB.
+    // The first texel is gold: black diffuse colour with a coloured specular reflection. The second texel is red
+    // plastic: red diffuse colour with a reflectance of 4 %. The values are 0.8, 0.3 and 0.04, encoded as sRGB.
     let (strong, weak, plain) = (231, 149, 56);
     let diffuse = png(2, 1, &[0, 0, 0, 255, 255, 0, 0, 128]);
     let gloss = png(2, 1, &[255, strong, weak, 255, plain, plain, plain, 102]);
@@ -299,7 +299,7 @@ fn samplers_are_read_and_textures_without_an_image_are_white() {
     assert_eq!(model.images[model.textures[0].image].pixels, [255; 4]);
 }
 
-/// Builds a triangle with four texture coordinate sets; the first corner has (k, 0) in set k.
+/// Builds a triangle with four texture coordinate sets. In set k, the first corner has the coordinates (k, 0).
 fn with_four_sets(material: Value) -> Glb {
     let mut glb = with_material(material);
     for set in 0..4_u8 {
@@ -339,14 +339,14 @@ fn a_third_coordinate_set_that_is_an_affine_copy_becomes_a_texture_transform() {
     let model = glb.load();
     let glow = model.materials[0].emissive_texture.unwrap();
     assert_eq!(glow.uv_set, 0);
-    // Scaled by one half, and moved by one quarter.
+    // The texture transform of the material scales by one half and moves by one quarter.
     assert_near(&glow.transform.unwrap(), &[0.0, 0.5, 0.5, -0.5, 0.0, 1.0]);
     assert_eq!(model.meshes[0].primitives[0].uvs.len(), 1);
     assert!(model.warnings.is_empty(), "{:?}", model.warnings);
 }
 
 #[test]
-fn an_independent_third_coordinate_set_is_a_warning() {
+fn an_independent_third_coordinate_set_causes_a_warning() {
     let mut glb = with_material(json!({
         "name": "many",
         "pbrMetallicRoughness": {"baseColorTexture": {"index": 0, "texCoord": 0}},

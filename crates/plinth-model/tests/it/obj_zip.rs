@@ -1,4 +1,4 @@
-//! Tests of the conversion of OBJ and MTL statements.
+//! Tests that convert OBJ and MTL statements.
 
 use glam::Vec3;
 use plinth_model::obj_zip::ImportError;
@@ -16,10 +16,10 @@ fn primitive(obj: &str) -> Primitive {
     model(&[("a.obj", obj.as_bytes())]).meshes.swap_remove(0).primitives.swap_remove(0)
 }
 
-/// Two squares that meet at a right angle along the edge from vertex 3 to vertex 4.
+/// Two squares that share the edge from vertex 3 to vertex 4, at a right angle to each other.
 const CORNER: &str = "v 0 0 1\nv 1 0 1\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\n";
 
-/// Returns the distinct normals at the position (0, 0, 0).
+/// Returns the distinct normals of the vertices at (0, 0, 0).
 fn normals_at_origin(statements: &str) -> Vec<[f32; 3]> {
     let p = primitive(&format!("{CORNER}{statements}"));
     let mut found: Vec<[f32; 3]> =
@@ -40,12 +40,12 @@ fn faces_share_normals_only_within_a_smoothing_group() {
 }
 
 #[test]
-fn smoothing_off_is_flat_and_the_default_depends_on_the_angle() {
+fn s_off_is_flat_shading_and_the_default_depends_on_the_angle() {
     let edges = "f 1 2 4 3\nf 3 4 6 5\n";
     assert_eq!(normals_at_origin(&format!("s off\n{edges}")).len(), 2);
     assert_eq!(normals_at_origin(&format!("s 0\n{edges}")).len(), 2);
     assert_eq!(normals_at_origin(edges).len(), 2);
-    // Two squares with a small angle between them.
+    // Two squares that share an edge, with a small angle between them.
     let bent = "v 0 0 1\nv 1 0 1\nv 0 0 0\nv 1 0 0\nv 0 0.2 -1\nv 1 0.2 -1\n";
     let p = primitive(&format!("{bent}f 1 2 4 3\nf 3 4 6 5\n"));
     assert_eq!(p.positions.len(), 6);
@@ -110,7 +110,7 @@ fn vertex_colours_are_converted_to_linear() {
     assert_eq!(p.colors[1], [1.0; 4]);
 }
 
-/// Converts a triangle whose material has these MTL statements, with additional files in the archive.
+/// Converts an archive with a triangle and these files. The triangle's material consists of these MTL statements.
 fn with_mtl(statements: &str, files: &[(&str, &[u8])]) -> Model {
     let obj = format!("mtllib a.mtl\nusemtl m\nvt 0 0\nvt 1 0\nvt 0 1\n{}", TRIANGLE.replace("1 2 3", "1/1 2/2 3/3"));
     let mtl = format!("newmtl m\n{statements}\n");
@@ -147,7 +147,7 @@ fn texture_scale_and_offset_are_converted_from_v_up() {
     let red = png(1, 1, &[255, 0, 0, 255]);
     let model = with_mtl("map_Kd -s 2 3 1 -o 0.25 0.5 -clamp on t.png", &[("t.png", &red)]);
     let reference = model.materials[0].base_color_texture.unwrap();
-    // With v up, the coordinate is 3 v + 0.5. In glTF it is 1 minus that.
+    // With v pointing up, the transformed coordinate is 3 v + 0.5. glTF needs 1 minus this value.
     assert_near(&reference.transform.unwrap(), &[2.0, 0.0, 0.25, 0.0, 3.0, 1.0 - 3.0 - 0.5]);
     assert_eq!(model.textures[reference.texture].sampler.wrap_u, Wrap::Clamp);
 }
@@ -197,7 +197,7 @@ fn an_alpha_map_without_grey_is_a_mask_and_its_alpha_channel_is_preferred() {
 
 #[test]
 fn a_grey_bump_map_is_converted_and_a_coloured_one_is_a_normal_map() {
-    // A height ramp that rises to the right, 4 × 1 texels; it repeats.
+    // The heights form a ramp of 4 × 1 texels that rises to the right and repeats.
     let ramp: Vec<u8> = [0_u8, 40, 80, 120].iter().flat_map(|h| [*h, *h, *h, 255]).collect();
     let bumped = with_mtl("bump -bm 50 t.png", &[("t.png", &png(4, 1, &ramp))]);
     let normals = |model: &Model| {
@@ -234,7 +234,7 @@ fn a_texture_shared_by_many_materials_is_created_once() {
 
 #[test]
 fn normals_of_a_height_map_that_rises_upwards_point_down() {
-    // The upper row has the larger height.
+    // The upper row of texels is higher than the lower row.
     let rows: Vec<u8> = [200_u8, 100, 0].iter().flat_map(|h| [*h, *h, *h, 255]).collect();
     let model = with_mtl("bump -bm 100 t.png", &[("t.png", &png(1, 3, &rows))]);
     let texture = model.materials[0].normal_texture.unwrap().texture;
@@ -242,7 +242,7 @@ fn normals_of_a_height_map_that_rises_upwards_point_down() {
     assert!(middle[0] == 128 && middle[1] < 100, "{middle:?}");
 }
 
-/// In OBJ, v points up. The direction of v must not flip the bumps of an upright texture.
+/// In OBJ files, v points up. Converting this direction must not flip the bumps of an upright texture.
 #[test]
 fn bumps_of_an_upright_texture_are_not_flipped() {
     let square = "mtllib a.mtl\nusemtl m\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\nf 1/1 2/2 3/3 4/4\n";
@@ -259,7 +259,7 @@ fn bumps_of_an_upright_texture_are_not_flipped() {
 }
 
 #[test]
-fn unsupported_and_missing_textures_are_one_warning_each() {
+fn unsupported_and_missing_textures_cause_one_warning_each() {
     let obj = format!("mtllib a.mtl\nusemtl m\n{TRIANGLE}");
     let mtl = "newmtl m\nmap_Ks s.png\nmap_Ks s.png\nmap_Kd gone.png\nmap_Ke t.gif\n";
     let files: [(&str, &[u8]); 3] = [("a.obj", obj.as_bytes()), ("a.mtl", mtl.as_bytes()), ("t.gif", b"GIF89a")];
@@ -271,7 +271,7 @@ fn unsupported_and_missing_textures_are_one_warning_each() {
 
 #[test]
 fn a_line_may_name_several_libraries_with_unicode_names() {
-    // The lower-case form of the first letter has more bytes than the upper-case form.
+    // The lower-case form of the first letter has more bytes than its upper-case form.
     let obj = format!("mtllib İİ one.mtl two.mtl İgone.mtl\nusemtl m\n{TRIANGLE}");
     let files: [(&str, &[u8]); 3] =
         [("a.obj", obj.as_bytes()), ("İİ one.mtl", b"newmtl m\nKd 0 0 0\n"), ("TWO.mtl", b"newmtl m\nKd 1 0 0\n")];

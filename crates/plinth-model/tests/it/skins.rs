@@ -7,7 +7,7 @@ use crate::glb::{CORNERS, Glb, assert_near};
 
 const IDENTITY: [f32; 16] = Mat4::IDENTITY.to_cols_array();
 
-/// Builds a triangle that is bound to two joints below the root of the scene.
+/// Builds a skinned triangle. The skin has two joints, which are children of the root of the scene.
 fn skinned(joints: [[u8; 4]; 3], weights: [[f32; 4]; 3]) -> Glb {
     let mut glb = Glb::triangle();
     glb.attribute("NORMAL", &[[0.0_f32, 0.0, 1.0]; 3]);
@@ -40,7 +40,7 @@ fn the_four_strongest_influences_are_kept() {
 }
 
 #[test]
-fn normalized_weights_are_read_and_unweighted_vertices_follow_joint_0() {
+fn normalized_weights_are_read_and_vertices_without_weights_follow_joint_0() {
     let mut glb = skinned([[1, 0, 0, 0]; 3], FIRST);
     let weights = glb.normalized(&[[255_u8, 0, 0, 0], [0, 0, 0, 0], [51, 204, 0, 0]]);
     glb.primitive()["attributes"]["WEIGHTS_0"] = weights.into();
@@ -52,7 +52,7 @@ fn normalized_weights_are_read_and_unweighted_vertices_follow_joint_0() {
 #[test]
 fn a_joint_out_of_range_with_weight_is_rejected() {
     let load_error = skinned([[250, 0, 0, 0]; 3], FIRST).load_error();
-    assert_eq!(load_error, "meshes[0].primitives[0]: joint 250 is beyond its skin's 2 joints");
+    assert_eq!(load_error, "meshes[0].primitives[0]: joint 250 is out of range: the skin has 2 joints");
 }
 
 #[test]
@@ -81,12 +81,12 @@ fn invalid_skins_are_rejected() {
     glb.json["skins"][0]["joints"] = json!([1, 9]);
     assert!(glb.load_error().contains("skins[0]: joint node 9 does not exist"));
     glb.json["skins"][0]["joints"] = json!([1, 2, 0]);
-    assert!(glb.load_error().contains("skins[0]: 2 inverse bind matrices for 3 joints"));
+    assert!(glb.load_error().contains("skins[0]: there are 2 inverse bind matrices for 3 joints"));
     glb.json["skins"][0] = json!({"joints": [1, 2]});
     assert_eq!(glb.load().skins[0].inverse_bind, [Mat4::IDENTITY; 2]);
 }
 
-/// Builds a triangle with two morph targets; the first one moves a point by sparse values.
+/// Builds a triangle with two morph targets. The first target moves one vertex and has sparse values.
 fn morphed() -> Glb {
     let mut glb = Glb::triangle();
     let at = glb.view(&[2]);

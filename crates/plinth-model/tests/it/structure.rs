@@ -1,10 +1,10 @@
-//! Tests of references and ranges: each violation is rejected with its location.
+//! Tests that invalid references and ranges are rejected with an error that names their location.
 
 use serde_json::json;
 
 use crate::glb::{CORNERS, Glb};
 
-/// Expected part of the error message, and change of a valid file.
+/// Expected part of the error message, and a change that makes a valid file invalid.
 type Case = (&'static str, fn(&mut Glb));
 
 #[track_caller]
@@ -14,7 +14,7 @@ fn assert_rejected(cases: &[Case]) {
         glb.image("image/png", &crate::images::png(1, 1, &[255; 4]));
         assert!(
             glb.load_with(&plinth_model::LoadOptions::default()).is_ok(),
-            "the unchanged file is valid: {expected}"
+            "the file was already invalid before the change: {expected}"
         );
         change(&mut glb);
         let load_error = glb.load_error();
@@ -73,7 +73,7 @@ fn values_out_of_range_are_rejected() {
 fn invalid_vertex_data_is_rejected() {
     assert_rejected(&[
         ("it has no POSITION", |g| g.primitive()["attributes"] = json!({})),
-        ("index 3 is beyond its 3 vertices", |g| g.indices(&[0_u16, 1, 3])),
+        ("index 3 is out of range: there are 3 vertices", |g| g.indices(&[0_u16, 1, 3])),
         ("unsigned integers are needed", |g| g.indices(&[0.0_f32, 1.0, 2.0])),
         ("it has 3 components where 1 are needed", |g| {
             let corners = g.accessor(&[[0_u16; 3]]);
@@ -106,7 +106,7 @@ fn external_data_is_rejected_and_data_uris_are_read() {
         }),
     ]);
     let mut glb = Glb::triangle();
-    // The floats 1, 0, 0.
+    // The bytes of the floats 1, 0, 0 in base64.
     glb.push("buffers", json!({"byteLength": 12, "uri": "data:application/octet-stream;base64,AACAPwAAAAAAAAAA"}));
     let view = glb.push("bufferViews", json!({"buffer": 1, "byteLength": 12}));
     let normal = json!({"bufferView": view, "componentType": 5126, "count": 1, "type": "VEC3"});

@@ -139,7 +139,7 @@ fn non_finite_values_of_optional_attributes_are_zero() {
 }
 
 #[test]
-fn a_model_with_nothing_to_draw_is_a_warning() {
+fn a_model_with_nothing_to_draw_causes_a_warning() {
     let mut glb = Glb::triangle();
     glb.indices(&[0_u8, 1]);
     assert_eq!(glb.load().warnings, ["there is nothing to draw: no mesh has a whole triangle, line or point"]);

@@ -1,4 +1,4 @@
-//! Job description for a child process.
+//! Description of a job for a child process.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,17 +15,18 @@ use crate::environment::EnvironmentFiles;
 /// File name of the description in the job's folder.
 pub const DESCRIPTION_FILE: &str = "job.json";
 
-/// Job of a child process. Paths are relative to the job's folder, so that error messages do not reveal its location.
+/// Job of a child process. Paths are relative to the folder of the job, so that error messages do not reveal where this
+/// folder is.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChildJob {
-    /// The task.
+    /// What the child process does.
     pub task: ChildTask,
     /// Resource limits.
     pub limits: ChildLimits,
 }
 
-/// Kinds of tasks.
+/// What a child process does.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ChildTask {
@@ -33,64 +34,66 @@ pub enum ChildTask {
     Render(Box<RenderTask>),
     /// Packages a video as HLS.
     Package(PackageTask),
-    /// Holds a model and draws single frames of it.
+    /// Keeps a model loaded and draws single frames of it.
     Preview(PreviewTask),
-    /// Probes the graphics adapter and the encoder.
+    /// Checks which graphics adapter and which H.264 encoder are available.
     Probe(ProbeTask),
 }
 
-/// Probe of the graphics adapter and the encoder, in the same sandbox as renders.
+/// Checks which graphics adapter and which H.264 encoder are available, in the same sandbox as renders.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProbeTask {
-    /// Part of the graphics adapter's name, or `cpu`. `None` selects the fastest adapter.
+    /// Selects the fastest adapter whose name contains this text, or a software driver for `cpu`. `None` selects the
+    /// fastest of all adapters.
     pub adapter: Option<String>,
     /// Path or name of ffmpeg.
     pub ffmpeg: PathBuf,
-    /// Requested H.264 encoder.
+    /// H.264 encoder that was configured.
     pub encoder: EncoderChoice,
 }
 
-/// Rendering of a model.
+/// Renders a model to files.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RenderTask {
     /// GLB file.
     pub model: PathBuf,
-    /// Render settings, validated when the render was created.
+    /// Render settings, which were validated when the render was created.
     pub settings: Value,
-    /// Environment; `None` is the built-in studio.
+    /// Environment of the scene; `None` is the built-in studio.
     pub environment: Option<EnvironmentFiles>,
-    /// Images named in the settings: file by ID.
+    /// Files of the images that the settings use, by asset ID.
     pub images: BTreeMap<String, PathBuf>,
-    /// Output files and their paths.
+    /// Files to write, with their paths.
     pub outputs: OutputPaths,
-    /// Part of the graphics adapter's name, or `cpu`. `None` selects the fastest adapter.
+    /// Selects the fastest adapter whose name contains this text, or a software driver for `cpu`. `None` selects the
+    /// fastest of all adapters.
     pub adapter: Option<String>,
     /// Path or name of ffmpeg.
     pub ffmpeg: PathBuf,
     /// Cache of baked light for this model; `None` disables caching.
     pub cache: Option<CacheFolder>,
-    /// H.264 encoder.
+    /// H.264 encoder to use.
     pub encoder: H264Encoder,
-    /// Whether all outputs have the preview watermark.
+    /// Whether the preview watermark is drawn on all outputs.
     pub watermark: bool,
     /// Whether indirect light is baked at draft quality, so that the first frame is ready sooner.
     pub draft: bool,
 }
 
-/// Folder with the baked light of one model. Jobs of other models must not have write access, because the contents are
-/// trusted.
+/// Folder that caches the baked light of one model. Cached files are trusted, so jobs of other models must not be able
+/// to write to the folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CacheFolder {
     /// Absolute path of the folder, which may not exist yet.
     pub folder: PathBuf,
-    /// Size limit in bytes.
+    /// Maximum size of all cached files, in bytes.
     pub most_bytes: u64,
 }
 
-/// Packaging of a video as HLS.
+/// Packages a video as HLS.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PackageTask {
@@ -100,7 +103,7 @@ pub struct PackageTask {
     pub out_dir: PathBuf,
     /// Path or name of ffmpeg.
     pub ffmpeg: PathBuf,
-    /// H.264 encoder.
+    /// H.264 encoder to use.
     pub encoder: H264Encoder,
 }
 
@@ -108,24 +111,24 @@ pub struct PackageTask {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChildLimits {
-    /// CPU time limit of each process, in seconds over all threads.
+    /// CPU time limit of each process: seconds, summed over all its threads.
     pub cpu_secs: u64,
-    /// Maximum size of a file, in bytes.
+    /// Maximum size of each written file, in bytes.
     pub file_bytes: u64,
     /// Memory limit of each process, in bytes.
     pub memory_bytes: u64,
 }
 
 impl ChildJob {
-    /// Writes the description to a folder.
-    /// Errors: those of writing the file.
+    /// Writes the description to a folder, as [`DESCRIPTION_FILE`].
+    /// Errors: if the file cannot be written.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
         let text = serde_json::to_vec(self).map_err(io::Error::from)?;
         std::fs::write(folder.join(DESCRIPTION_FILE), text)
     }
 
     /// Reads the description from a folder.
-    /// Errors: the file is missing or malformed.
+    /// Errors: if the file is missing or malformed.
     pub fn read(folder: &Path) -> io::Result<Self> {
         let text = std::fs::read(folder.join(DESCRIPTION_FILE))?;
         serde_json::from_slice(&text).map_err(io::Error::from)

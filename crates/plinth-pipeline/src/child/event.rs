@@ -1,4 +1,4 @@
-//! Events of a child process, one JSON object per line.
+//! Events of a child process, which prints one JSON object per line.
 
 use plinth_media::EncoderFound;
 use plinth_spec::FailureCode;
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use crate::manifest::Manifest;
 use crate::progress::Stage;
 
-/// Event of a child process. The last event of a task is its result; a process that exits without a result has crashed.
+/// Event of a child process. The last event of a task is its result. A process that exits without a result has crashed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "camelCase")]
 pub enum ChildEvent {
-    /// Progress of the task.
+    /// The task has progressed.
     Progress {
         /// Current stage.
         stage: Stage,
@@ -20,32 +20,33 @@ pub enum ChildEvent {
         /// Total number of frames.
         frames: u32,
     },
-    /// All posters are written.
+    /// All posters have been written.
     PostersWritten,
-    /// All files of a render are written. Last event of the task.
+    /// The last event of a render: all files have been written.
     Rendered {
         /// Files, sizes and timings of the render.
         manifest: Box<Manifest>,
     },
-    /// All files of a packaging are written. Last event of the task.
+    /// The last event of packaging: all files have been written.
     Packaged {
         /// File names, relative to the output folder.
         files: Vec<String>,
-        /// Error of the hardware encoder after which libx264 encoded the files; `None` if there was none.
+        /// Error of the hardware encoder, after which libx264 encoded the files; `None` if libx264 did not replace a
+        /// hardware encoder.
         hardware_failure: Option<String>,
     },
-    /// Result of a probe. Last event of the task.
+    /// The last event of a probe: the adapter and the encoder that were found.
     Probed(MachineFound),
-    /// The model of a preview is loaded.
+    /// The model of a preview has been loaded.
     PreviewReady,
-    /// A frame of a preview is written.
+    /// A frame of a preview has been written.
     Previewed {
-        /// Names in the settings that the model does not have, and the like.
+        /// Warnings about the settings, such as material names that the model does not have.
         warnings: Vec<String>,
     },
-    /// A frame of a preview cannot be drawn; others may be.
+    /// A frame of a preview could not be drawn. Later frames may still succeed.
     PreviewRefused(ChildFailure),
-    /// The task failed. Last event of the task.
+    /// The last event of a failed task.
     Failed(ChildFailure),
 }
 
@@ -57,11 +58,11 @@ pub struct MachineFound {
     pub adapter: String,
     /// Whether the adapter is a software driver.
     pub is_software: bool,
-    /// H.264 encoder, and the results of the probe.
+    /// H.264 encoder that was chosen, and the result of testing each encoder.
     pub encoder: EncoderFound,
 }
 
-/// Failure of a task.
+/// Reason why a task failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChildFailure {
     /// Failure code for programs.

@@ -1,5 +1,5 @@
-//! Jobs in child processes. A child reads the description in the job's folder, writes its files there, and prints one event per
-//! line.
+//! Jobs in child processes. A child process reads the description from the folder of its job, writes files to the same
+//! folder, and prints one event per line to its standard output.
 
 mod description;
 mod event;

@@ -1,4 +1,4 @@
-//! A preview in a child process: it holds a model and draws a frame for each request on its standard input.
+//! Previews in a child process, which keeps a model loaded and draws one frame for each line of its standard input.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,15 +18,16 @@ use crate::environment::EnvironmentFiles;
 use crate::failure::{failure_code, failure_message};
 use crate::preview::{PreviewFrame, PreviewStage};
 
-/// Preview of a model.
+/// Keeps a model loaded and draws single frames of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PreviewTask {
     /// GLB file.
     pub model: PathBuf,
-    /// Longer side of the largest picture, in pixels.
+    /// Maximum length of the longer side of a picture, in pixels.
     pub longest: u32,
-    /// Part of the graphics adapter's name, or `cpu`. `None` selects the fastest adapter.
+    /// Selects the fastest adapter whose name contains this text, or a software driver for `cpu`. `None` selects the
+    /// fastest of all adapters.
     pub adapter: Option<String>,
     /// Path or name of ffmpeg.
     pub ffmpeg: PathBuf,
@@ -34,25 +35,26 @@ pub struct PreviewTask {
     pub cache: Option<CacheFolder>,
 }
 
-/// A frame to draw. One line of JSON on the standard input of the process.
+/// Request to draw one frame: a line of JSON on the standard input of the process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PreviewRequest {
     /// Render settings, which the service has checked.
     pub settings: Value,
-    /// Environment; `None` is the built-in studio.
+    /// Environment of the scene; `None` is the built-in studio.
     pub environment: Option<EnvironmentFiles>,
-    /// Images named in the settings: file by ID.
+    /// Files of the images that the settings use, by asset ID.
     pub images: BTreeMap<String, PathBuf>,
     /// Longer side of the picture, in pixels.
     pub longest: u32,
-    /// Time of the frame as a share of the video; `None` is the frame of the poster.
+    /// Position of the frame in the video, from 0 to 1; `None` is the frame that the poster shows.
     pub position: Option<f64>,
-    /// Path of the PNG file.
+    /// Path of the PNG file to write.
     pub target: PathBuf,
 }
 
-/// Loads the model, and draws frames until the requests end. Returns the failure to load it.
+/// Loads the model, and draws one frame per request until `requests` ends. Returns an error only if the model cannot be
+/// loaded.
 pub(super) fn preview(
     task: &PreviewTask,
     requests: &mut dyn Iterator<Item = String>,
@@ -61,7 +63,7 @@ pub(super) fn preview(
 ) -> Result<(), Ended> {
     let lost = |error: io::Error| Ended::failed(FailureCode::ModelDownloadFailed, &error);
     let bytes = std::fs::read(&task.model).map_err(lost)?;
-    // If the cache cannot be opened, the frames only take longer.
+    // Without a cache, frames only take longer, so an error is ignored.
     let cache = task.cache.as_ref().and_then(|cache| Cache::open(cache.folder.clone(), cache.most_bytes).ok());
     let stage = PreviewStage::open(&bytes, (task.adapter.clone(), task.ffmpeg.clone()), task.longest, cache, cancel)?;
     drop(bytes);

@@ -1,4 +1,4 @@
-//! Execution of a task in a child process.
+//! Runs a task in a child process.
 
 use std::error::Error;
 use std::io;
@@ -19,11 +19,12 @@ use crate::failure::{JobError, failure_code, failure_message};
 use crate::job::{DatasetOptions, Job, run};
 use crate::progress::Progress;
 
-/// Maximum number of progress events of a render.
+/// Maximum number of progress events per render.
 const STEPS: u32 = 100;
 
-/// Runs a task in the current folder. `requests` are the lines of its standard input, which previews read. `tell` receives its
-/// events; the last one is the result, unless the task was cancelled or a preview ended with its requests.
+/// Runs a task in the current folder. `requests` are the lines of the standard input, which only previews read. `tell`
+/// receives the events of the task. The last event is the result, unless the task was cancelled or was a preview whose
+/// requests ended.
 pub fn run_child(
     task: &ChildTask,
     requests: &mut dyn Iterator<Item = String>,
@@ -43,7 +44,7 @@ pub fn run_child(
     }
 }
 
-/// Reason why a task has no result.
+/// Reason why a task ended without a result.
 pub(super) enum Ended {
     Failed(ChildFailure),
     Cancelled,
@@ -71,7 +72,7 @@ impl From<EnvironmentError> for Ended {
 }
 
 fn render(task: &RenderTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBool) -> Result<ChildEvent, Ended> {
-    // The length was checked when the render was created.
+    // The service checked the length when the render was created.
     let settings = RenderSettings::from_json(&task.settings, ParseOptions { uncapped_length: true })
         .map_err(|error| Ended::failed(FailureCode::RendererCrash, &error))?;
     let model = std::fs::read(&task.model).map_err(|error| {
@@ -82,7 +83,7 @@ fn render(task: &RenderTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBo
     let environment = task.environment.as_ref().map(EnvironmentFiles::read).transpose()?;
     let assets: io::Result<_> = task.images.iter().map(|(id, file)| Ok((id.clone(), std::fs::read(file)?))).collect();
     let assets = assets.map_err(|error| Ended::failed(FailureCode::OverlayDownloadFailed, &error))?;
-    // If the cache cannot be opened, the render only takes longer.
+    // Without a cache, the render only takes longer, so an error is ignored.
     let cache = task.cache.as_ref().and_then(|cache| Cache::open(cache.folder.clone(), cache.most_bytes).ok());
     let job = Job {
         model,
@@ -107,7 +108,7 @@ fn render(task: &RenderTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBo
     let mut told = None;
     let mut report = |progress: Progress| {
         let Progress { stage, frame, frames, .. } = progress;
-        // Posters appear under their names only when they are complete.
+        // Each poster gets its final name only when it is complete.
         if !stills_told && frame > 0 && stills.iter().all(|still| still.exists()) {
             stills_told = true;
             tell(ChildEvent::PostersWritten);

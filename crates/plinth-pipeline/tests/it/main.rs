@@ -1,4 +1,4 @@
-//! Tests of complete jobs through the interface that workers use.
+//! Tests complete jobs through the API that workers use.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod dataset;
@@ -12,7 +12,7 @@ use plinth_spec::quality::Codec;
 use plinth_spec::settings::{Output, ParseOptions};
 use plinth_spec::{FailureCode, OutputFile, RenderSettings};
 
-/// A job of three frames with all outputs in a folder.
+/// Returns a job of three frames that writes all kinds of outputs to a folder.
 fn job(folder: &Path) -> Job {
     let settings = serde_json::json!({"quality": "share", "length": 0.1});
     let outputs =

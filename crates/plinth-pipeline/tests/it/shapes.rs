@@ -1,13 +1,14 @@
-//! Models with known surfaces as GLB files.
+//! Creates GLB files of models whose surfaces are known exactly.
 
 use serde_json::json;
 use std::f32::consts::TAU;
 
-/// Rows and columns of curved surfaces: the flat triangles are then at most 4e-5 units off.
+/// Number of rows and columns of curved surfaces. With this many, the flat triangles are at most 4e-5 units away from
+/// the true surface.
 const ROWS: u32 = 256;
 const COLUMNS: u32 = 512;
 
-/// A mesh under construction.
+/// A mesh to which surfaces are added.
 #[derive(Default)]
 struct Mesh {
     positions: Vec<[f32; 3]>,
@@ -16,7 +17,8 @@ struct Mesh {
 }
 
 impl Mesh {
-    /// A surface over a grid: `at` returns position and normal for fractions of rows and columns.
+    /// Returns a surface over a grid. `at` returns the position and the normal for a row and a column, both as
+    /// fractions from 0 to 1.
     fn grid(rows: u32, columns: u32, at: impl Fn(f32, f32) -> ([f32; 3], [f32; 3])) -> Self {
         let mut mesh = Self::default();
         for row in 0..=rows {
@@ -76,7 +78,7 @@ impl Mesh {
     }
 }
 
-/// A ball of radius 1.
+/// Returns a sphere of radius 1.
 pub(crate) fn sphere() -> Vec<u8> {
     let at = |row: f32, column: f32| {
         let (polar, azimuth) = (0.5 * TAU * row, TAU * column);
@@ -86,7 +88,7 @@ pub(crate) fn sphere() -> Vec<u8> {
     Mesh::grid(ROWS, COLUMNS, at).glb()
 }
 
-/// A torus of radius 0.7 about the vertical axis, 0.3 thick.
+/// Returns a torus around the vertical axis. Its ring has radius 0.7; its tube has radius 0.3.
 pub(crate) fn torus() -> Vec<u8> {
     let at = |row: f32, column: f32| {
         let (around, azimuth) = (-TAU * row, TAU * column);
@@ -97,7 +99,7 @@ pub(crate) fn torus() -> Vec<u8> {
     Mesh::grid(ROWS, COLUMNS, at).glb()
 }
 
-/// A box of 2 by 1.5 by 1.
+/// Returns a box of 2 × 1.5 × 1 units.
 pub(crate) fn cuboid() -> Vec<u8> {
     let half = [1.0, 0.75, 0.5];
     let mut mesh = Mesh::default();

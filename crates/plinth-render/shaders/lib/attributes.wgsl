@@ -1,4 +1,5 @@
-// Vertex attributes that do not change with the pose, fetched by vertex number. The words of `SurfaceVertex`.
+// Reads the vertex attributes that do not change with the pose. Vertices are addressed by their number. The buffer
+// contains `SurfaceVertex` structs as 32-bit words.
 
 @group(1) @binding(4) var<storage, read> attributes: array<u32>;
 

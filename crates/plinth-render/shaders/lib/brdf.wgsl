@@ -1,4 +1,4 @@
-// Reflection of surfaces: pure functions of cosines, roughness and reflectance.
+// Functions for the reflection of light by surfaces. Their only inputs are cosines, roughness and reflectance.
 
 // Trowbridge-Reitz (GGX) normal distribution (Walter et al. 2007, eq. 33).
 fn d_ggx(n_dot_h: f32, alpha: f32) -> f32 {
@@ -15,7 +15,7 @@ fn v_smith_ggx_correlated(n_dot_l: f32, n_dot_v: f32, alpha: f32) -> f32 {
     return 0.5 / max(ggx_v + ggx_l, 1e-5);
 }
 
-// Anisotropic GGX (Burley 2012, eq. 13).
+// Anisotropic GGX normal distribution (Burley 2012, eq. 13).
 fn d_ggx_anisotropic(n_dot_h: f32, t_dot_h: f32, b_dot_h: f32, at: f32, ab: f32) -> f32 {
     let a2 = at * ab;
     let f = vec3(ab * t_dot_h, at * b_dot_h, a2 * n_dot_h);
@@ -23,7 +23,7 @@ fn d_ggx_anisotropic(n_dot_h: f32, t_dot_h: f32, b_dot_h: f32, at: f32, ab: f32)
     return a2 * w2 * w2 / PI;
 }
 
-// Height-correlated Smith visibility of anisotropic GGX (Heitz 2014).
+// Height-correlated Smith visibility for anisotropic GGX (Heitz 2014).
 fn v_smith_ggx_anisotropic(n_dot_l: f32, n_dot_v: f32, t: vec2<f32>, b: vec2<f32>, at: f32, ab: f32) -> f32 {
     let ggx_v = n_dot_l * length(vec3(at * t.y, ab * b.y, n_dot_v));
     let ggx_l = n_dot_v * length(vec3(at * t.x, ab * b.x, n_dot_l));
@@ -35,15 +35,15 @@ fn pow5(x: f32) -> f32 {
     return x2 * x2 * x;
 }
 
-// Schlick 1994.
+// Fresnel reflectance by Schlick's approximation (Schlick 1994).
 fn f_schlick(f0: vec3<f32>, f90: f32, v_dot_h: f32) -> vec3<f32> {
     return f0 + (vec3(f90) - f0) * pow5(clamp(1.0 - v_dot_h, 0.0, 1.0));
 }
 
 // Scale (x) and bias (y) of the split-sum approximation (Karis 2013, "Real Shading in Unreal Engine 4") for GGX with
-// the height-correlated Smith term. The bias, and the sum of both, are polynomials in 1 − n·v and roughness, fitted by
-// least squares to importance sampling with 2048 directions. The root mean square errors are 0.012 and 0.006; at normal
-// incidence the bias is 0.
+// the height-correlated Smith term. The bias and the sum of both are polynomials in 1 − n·v and roughness. They were
+// fitted by least squares to importance sampling with 2048 directions. The root mean square errors are 0.012 and 0.006.
+// At normal incidence, the bias is 0.
 fn dfg(n_dot_v: f32, perceptual_roughness: f32) -> vec2<f32> {
     let u = 1.0 - n_dot_v;
     let u2 = u * u;
@@ -64,7 +64,7 @@ fn dfg(n_dot_v: f32, perceptual_roughness: f32) -> vec2<f32> {
     return vec2(albedo - bias, bias);
 }
 
-// Reflectance at normal incidence between two media.
+// Reflectance at normal incidence between two media with these indices of refraction.
 fn f0_from_ior(n1: f32, n2: f32) -> f32 {
     let r = (n2 - n1) / max(n2 + n1, 1e-5);
     return r * r;

@@ -1,7 +1,7 @@
-// Colour: the transfer function and the tone curve.
+// Colour functions: the sRGB transfer function and the tone curve.
 
-// Khronos PBR Neutral tone mapper (Khronos Group, 2024, "Khronos PBR Neutral Tone Mapper", reference code).
-// Linear Rec.709 in, display-referred linear 0..1 out.
+// Khronos PBR Neutral tone mapper (Khronos Group, 2024, "Khronos PBR Neutral Tone Mapper", reference code). The input
+// is linear Rec.709 radiance. The output is display-referred linear colour in 0..1.
 fn tone_map_pbr_neutral(radiance: vec3<f32>) -> vec3<f32> {
     let start_compression = 0.8 - 0.04;
     let desaturation = 0.15;
@@ -16,20 +16,20 @@ fn tone_map_pbr_neutral(radiance: vec3<f32>) -> vec3<f32> {
     return select(mix(compressed, vec3(new_peak), g), c, peak < start_compression);
 }
 
-// Inverse of this curve for colours that it does not compress: those with all channels below 0.76. Brighter colours
-// become darker.
+// Inverse of the tone curve for colours that it does not compress, which are those with all channels below 0.76. If the
+// tone curve is applied to the result, brighter colours become darker than before.
 fn before_tone_map(shown: vec3<f32>) -> vec3<f32> {
     let lowest = min(shown.r, min(shown.g, shown.b));
     return shown + select(0.04, sqrt(lowest / 6.25) - lowest, lowest < 0.04);
 }
 
-// IEC 61966-2-1, encoding.
+// Encodes a linear colour as sRGB (IEC 61966-2-1).
 fn srgb_from_linear(linear: vec3<f32>) -> vec3<f32> {
     let c = clamp(linear, vec3(0.0), vec3(1.0));
     return select(1.055 * pow(max(c, vec3(1e-8)), vec3(1.0 / 2.4)) - 0.055, 12.92 * c, c <= vec3(0.0031308));
 }
 
-// IEC 61966-2-1, decoding.
+// Decodes an sRGB colour to linear (IEC 61966-2-1).
 fn linear_from_srgb(encoded: vec3<f32>) -> vec3<f32> {
     return select(pow(max((encoded + 0.055) / 1.055, vec3(1e-8)), vec3(2.4)), encoded / 12.92, encoded <= vec3(0.04045));
 }

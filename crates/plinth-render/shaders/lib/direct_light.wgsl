@@ -1,18 +1,19 @@
-// Direct light: the key spotlight, the environment's sun, and point and spot lights. Needs layers, shadow.
+// Direct light: the key spotlight, the sun of the environment, point lights and spotlights. Needs layers, shadow.
 
 struct Beam {
     to_light: vec3<f32>,
-    // Irradiance of a surface that faces the light, including shadow and cone.
+    // Irradiance of a surface that faces the light. Shadow and cone are already applied.
     irradiance: vec3<f32>,
-    // Added to the squared roughness, for the size of the light.
+    // Value that is added to the squared roughness, because the light has a size.
     spread: f32,
 }
 
 override KEY: bool = false;
 override KEY_SHADOW: bool = false;
 override SUN: bool = false;
-// Number of point and spot lights. Branches and loops of shaders must not depend on uniforms: lavapipe inlines the
-// value of such a uniform into the shader ("inlined uniforms"), recompiles it at every draw, and keeps every copy.
+// Number of point lights and spotlights. It is a constant, because branches and loops of shaders must not depend on
+// uniforms: lavapipe inlines the value of such a uniform into the shader ("inlined uniforms"), compiles the shader
+// again for every draw, and keeps every copy.
 override PUNCTUAL: u32 = 0u;
 
 fn key_beam(s: Surface, world: vec3<f32>) -> Beam {
@@ -42,7 +43,7 @@ fn punctual_beam(light: PunctualLight, world: vec3<f32>) -> Beam {
     let offset = light.position - world;
     let distance2 = max(dot(offset, offset), 1e-4);
     let to_light = offset * inverseSqrt(distance2);
-    // Without branches, which would depend on uniforms (see `PUNCTUAL`).
+    // There is no branch here, because it would depend on a uniform (see `PUNCTUAL`).
     let x = distance2 / max(light.range * light.range, 1e-12);
     let near = clamp(1.0 - x * x, 0.0, 1.0);
     let ranged = select(1.0, near * near, light.range > 0.0);
@@ -51,7 +52,7 @@ fn punctual_beam(light: PunctualLight, world: vec3<f32>) -> Beam {
     return Beam(to_light, light.intensity * (ranged * aimed / distance2), 0.0);
 }
 
-// Reflection of one beam by each layer.
+// Returns the light of a beam that each layer of the surface reflects.
 fn beam_layers(s: Surface, beam: Beam, diffuse_weight: f32, ab: vec2<f32>, below: vec3<f32>) -> Layered {
     var out: Layered;
     let n_dot_l = dot(s.n, beam.to_light);
@@ -77,7 +78,8 @@ fn beam_layers(s: Surface, beam: Beam, diffuse_weight: f32, ab: vec2<f32>, below
 #else
     let lobe = d_ggx(n_dot_h, alpha) * v_smith_ggx_correlated(n_dot_l, s.n_dot_v, alpha);
 #endif
-    // Scaled up to compensate the energy lost to multiple scattering (Turquin 2019, eq. 16).
+    // The specular reflection is scaled up, to compensate for the energy that is lost to multiple scattering (Turquin
+    // 2019, eq. 16).
     let f0 = mix(s.f0_dielectric, s.f0_metal, s.metallic);
     let f = f_schlick(f0, mix(s.dielectric_f90, 1.0, s.metallic), v_dot_h);
     let compensation = 1.0 + f0 * (1.0 / max(ab.x + ab.y, 1e-3) - 1.0);
@@ -85,7 +87,7 @@ fn beam_layers(s: Surface, beam: Beam, diffuse_weight: f32, ab: vec2<f32>, below
     out.specular = arriving * lobe * f * compensation;
 #ifdef NORMAL_TEX
     let reaching = arriving * relief_share(s, beam.to_light);
-    // There is no specular reflection of light from below the surface.
+    // Light from below the surface is not reflected specularly.
     out.specular *= clamp(dot(s.geometric, beam.to_light) * 10.0, 0.0, 1.0);
 #else
     let reaching = arriving;

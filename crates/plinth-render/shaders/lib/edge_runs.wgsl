@@ -1,5 +1,6 @@
-// Vertices that cover the tiles with edges: six vertices per tile. In a horizontal run of such tiles, the vertices of the
-// first tile span the whole run; those of all other tiles are degenerate (all at one point). Needs `edge_tiles`.
+// Generates six vertices per tile, which cover all tiles with edges. In a horizontal run of such tiles, the six
+// vertices of the first tile cover the whole run. The vertices of all other tiles are degenerate: all six are at one
+// point. Needs `edge_tiles`.
 #import lib/edge_tiles.wgsl
 
 fn has_edges(tile: u32) -> bool {
@@ -19,7 +20,7 @@ fn edge_run_corner(i: u32) -> vec2<f32> {
     while has_edges(tile + length) {
         length++;
     }
-    // Two triangles: top left, bottom left, top right; top right, bottom left, bottom right.
+    // The corners of two triangles: first top left, bottom left, top right; then top right, bottom left, bottom right.
     let k = i % 6u;
     let is_right = k == 2u || k == 3u || k == 5u;
     let is_below = k == 1u || k == 4u || k == 5u;

@@ -1,18 +1,18 @@
-// Colour filters of finished pictures. Colours are linear, display-referred and straight. Black stays black unless
-// noted.
+// The colour filters. Colours are linear, display-referred and not premultiplied. Unless noted otherwise, black stays
+// black.
 
-// Grey of the Rec.709 luminance.
+// Returns the grey that has the Rec.709 luminance of a colour.
 fn grey(c: vec3<f32>) -> vec3<f32> {
     return vec3(luminance(c));
 }
 
-// Tints a colour and scales it so that its strongest channel is unchanged, which avoids clipping at white and shifts of
-// hue.
+// Tints a colour, and scales the result so that its largest channel is unchanged. The scaling avoids clipping at white
+// and shifts of hue.
 fn tinted(c: vec3<f32>, tint: vec3<f32>) -> vec3<f32> {
     return c * tint / max(tint.r, max(tint.g, tint.b));
 }
 
-// Changes contrast about middle grey, in encoded values; 1 has no effect.
+// Changes the contrast around middle grey. It operates on sRGB-encoded values; a slope of 1 has no effect.
 fn contrasted(c: vec3<f32>, slope: f32) -> vec3<f32> {
     let e = srgb_from_linear(c);
     let s = e * e * (3.0 - 2.0 * e);
@@ -31,7 +31,7 @@ fn filtered(c: vec3<f32>) -> vec3<f32> {
 #endif
 #ifdef VIVID
 fn filtered(c: vec3<f32>) -> vec3<f32> {
-    // Colours that are already saturated are changed less, so that they keep their shading.
+    // Colours that are already saturated are changed less, so that their shading remains visible.
     let most = max(c.r, max(c.g, c.b));
     let saturation = (most - min(c.r, min(c.g, c.b))) / max(most, 1e-4);
     let strong = max(mix(grey(c), c, 1.0 + 0.5 * (1.0 - saturation * saturation)), vec3(0.0));
@@ -49,7 +49,7 @@ fn filtered(c: vec3<f32>) -> vec3<f32> {
 }
 #endif
 #ifdef FADED
-// Blacks are lifted, as in an old print.
+// Fades a colour as in an old print: the saturation is reduced, and black becomes dark grey.
 fn filtered(c: vec3<f32>) -> vec3<f32> {
     let e = srgb_from_linear(mix(grey(c), c, 0.7));
     return linear_from_srgb(0.1 + 0.85 * e);

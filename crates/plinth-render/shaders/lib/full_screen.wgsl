@@ -1,9 +1,10 @@
-// Corner `i`, in clip space, of a triangle that covers the whole target.
+// Returns the position in clip space of corner `i` of a triangle that covers the whole render target.
 fn full_screen_corner(i: u32) -> vec2<f32> {
     return vec2(f32((i << 1u) & 2u) * 2.0 - 1.0, 1.0 - f32(i & 2u) * 2.0);
 }
 
-// The same with the position in the target, (0, 0) at the top left.
+// The same position as outputs of a vertex shader, with the texture coordinates. (0, 0) is at the top left of the
+// target.
 struct CornerOut {
     @builtin(position) clip: vec4<f32>,
     @location(0) uv: vec2<f32>,

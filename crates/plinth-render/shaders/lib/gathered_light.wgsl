@@ -1,41 +1,43 @@
-// Baked light of surfaces. The data is packed in `upload/gathered_light.rs`.
+// Reads the baked light of surfaces. `upload/gathered_light.rs` packs the data.
 #import lib/color.wgsl
 
-// First the offset of the light of back faces among that of vertices, 0 if there is none; then for each triangle 0, or
-// the offset of the light of its lattice (28 bits) and the number of times that its sides are halved (4 bits).
+// The first word is the index of the light of back faces among the light of vertices; 0 if there is none. Then follows
+// one word per triangle. It is 0 if the triangle has no lattice. Otherwise its upper 28 bits are the index of the light
+// of the lattice, and its lower 4 bits are the number of times that the sides are halved.
 @group(3) @binding(0) var<storage, read> light_words: array<u32>;
 @group(3) @binding(1) var<storage, read> light_samples: array<u32>;
 
-// Size of `LightSample` in words.
+// Number of words of a `LightSample`.
 const LIGHT_SAMPLE_WORDS: u32 = 4u;
 
 struct GatheredLight {
-    // Fraction of the environment's light that arrives.
+    // Fraction of the environment's light that arrives at the surface.
     direct: vec3<f32>,
-    // Irradiance from other surfaces.
+    // Irradiance from other surfaces of the model.
     indirect: vec3<f32>,
-    // Degree-1 spherical harmonics: visibility of the environment, and luminance of the surfaces that occlude it.
+    // Spherical harmonics of degree 1: first the visibility of the environment, then the luminance of the surfaces that
+    // block the environment.
     visibility: vec4<f32>,
     blocked: vec4<f32>,
 }
 
-// Light without occluders.
+// Returns the light of a surface that nothing blocks.
 fn open_light() -> GatheredLight {
     return GatheredLight(vec3(1.0), vec3(0.0), vec4(1.0, 0.0, 0.0, 0.0), vec4(0.0));
 }
 
-// Unpacks a colour with nine bits per channel and a shared five-bit exponent.
+// Unpacks a colour with nine bits per channel and a shared exponent of five bits.
 fn light_color(word: u32) -> vec3<f32> {
     let scale = bitcast<f32>(((word >> 27u) + (127u - 15u - 9u)) << 23u);
     return vec3<f32>(vec3(word, word >> 9u, word >> 18u) & vec3(511u)) * scale;
 }
 
-// Unpacks bytes that represent −2 to 2.
+// Unpacks four bytes that represent numbers from −2 to 2.
 fn light_bytes(word: u32) -> vec4<f32> {
     return unpack4x8snorm(word) * (127.0 / 64.0);
 }
 
-// Adds the light at a point with a weight.
+// Adds the light of one stored point, multiplied by its weight `share`, to a sum.
 fn add_light(sum: ptr<function, GatheredLight>, place: u32, share: f32) {
     let at = place * LIGHT_SAMPLE_WORDS;
     let indirect = light_color(light_samples[at + 1u]);
@@ -45,16 +47,16 @@ fn add_light(sum: ptr<function, GatheredLight>, place: u32, share: f32) {
     (*sum).blocked += light_bytes(light_samples[at + 3u]) * (luminance(indirect) * share);
 }
 
-// Light on one side of a triangle of the batch: `corners` are its vertices, `weights` their barycentric weights at the
-// point.
+// Returns the light on one side of a triangle of the batch. `corners` are the triangle's vertices, and `weights` are
+// the barycentric weights of the point.
 fn gathered_light(triangle: u32, corners: vec3<u32>, weights: vec3<f32>, front: bool) -> GatheredLight {
     let back = select(light_words[0], 0u, front);
     let word = light_words[1u + triangle];
     var places = corners + back;
     var shares = weights;
     if word != 0u {
-        // The point (i, j) of a lattice with n parts has the barycentric weights (1 − (i + j) / n, i / n, j / n); rows
-        // of equal j are stored one after the other (`plinth_bake::Lattice`).
+        // In a lattice with n segments per edge, the point (i, j) has the barycentric weights (1 − (i + j) / n, i / n,
+        // j / n). The points are stored in rows of equal j (`plinth_bake::Lattice`).
         let n = 1u << (word & 15u);
         let inside = max(weights.yz, vec2(0.0));
         let scaled = inside / max(inside.x + inside.y, 1.0) * f32(n);

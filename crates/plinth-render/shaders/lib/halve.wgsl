@@ -1,5 +1,5 @@
-// Halves a picture without flicker: thirteen bilinear taps (Jimenez 2014, "Next Generation Post Processing in Call of
-// Duty: Advanced Warfare").
+// Downscales a picture by two without flicker, with thirteen bilinear lookups (Jimenez 2014, "Next Generation Post
+// Processing in Call of Duty: Advanced Warfare").
 fn halved(map: texture_2d<f32>, uv: vec2<f32>) -> vec4<f32> {
     let texel = 1.0 / vec2<f32>(textureDimensions(map));
     var sum = textureSampleLevel(map, linear_sampler, uv, 0.0) * 0.125;

@@ -1,6 +1,7 @@
-// Image-based light. Needs types/frame.wgsl, and types/material.wgsl if a material scales the environment's light.
+// Image-based light. Needs types/frame.wgsl, and types/material.wgsl for materials that scale the light of the
+// environment.
 
-// Factor of a material on the environment's light.
+// Returns the factor by which the material scales the light of the environment.
 fn environment_strength() -> f32 {
 #ifdef ENVIRONMENT_STRENGTH
     return material.environment_factor;
@@ -9,27 +10,28 @@ fn environment_strength() -> f32 {
 #endif
 }
 
-// Position of a direction in an octahedral map: +Y in the middle, −Y in the corners (Cigolle et al. 2014).
+// Returns the position of a direction in an octahedral map. +Y is in the middle, and −Y is in the corners (Cigolle et
+// al. 2014).
 fn octahedral_uv(direction: vec3<f32>) -> vec2<f32> {
     let d = direction / (abs(direction.x) + abs(direction.y) + abs(direction.z));
     let folded = (1.0 - abs(d.zx)) * select(vec2(-1.0), vec2(1.0), d.xz >= vec2(0.0));
     return select(d.xz, folded, d.y < 0.0) * 0.5 + 0.5;
 }
 
-// Irradiance of a surface with this normal.
+// Returns the irradiance of a surface with this normal.
 fn environment_irradiance(n: vec3<f32>) -> vec3<f32> {
-    // The outermost texels lie on the border of the map (`ibl/irradiance.rs`).
+    // The centres of the outermost texels are on the border of the map (see `ibl/irradiance.rs`).
     let side = f32(textureDimensions(irradiance_map).x);
     let uv = (octahedral_uv(n) * (side - 1.0) + 0.5) / side;
     return textureSampleLevel(irradiance_map, linear_sampler, uv, 0.0).rgb * environment_strength();
 }
 
-// Width of the margin around the specular map as a fraction of its side (`MARGIN` in `ibl/specular.rs`).
+// Width of the margin around the specular map, as a fraction of the side of the map (`MARGIN` in `ibl/specular.rs`).
 const SPECULAR_MARGIN: f32 = 1.0 / 34.0;
 
-// Radiance of the environment in a direction, filtered for a perceptual roughness.
+// Returns the radiance of the environment in a direction, filtered for a perceptual roughness.
 fn environment_radiance(direction: vec3<f32>, perceptual_roughness: f32) -> vec3<f32> {
-    // The inverse of the roughness that each mip is filtered for (`ibl/specular.rs`).
+    // This is the inverse of the function in `ibl/specular.rs` that assigns a roughness to each mip level.
     let share = select(0.2 + 0.8 * perceptual_roughness, 0.8 * sqrt(perceptual_roughness), perceptual_roughness < 0.25);
     let mip = share * frame.last_specular_mip;
     let uv = octahedral_uv(direction) * (1.0 - 2.0 * SPECULAR_MARGIN) + SPECULAR_MARGIN;

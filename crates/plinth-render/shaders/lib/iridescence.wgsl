@@ -1,7 +1,9 @@
 // Thin-film interference (Belcour and Barla 2017, "A Practical Extension to Microfacet Theory for the Modeling of
-// Varying Iridescence"), with the spectral integration in closed form as in the KHR_materials_iridescence appendix.
+// Varying Iridescence"). The integral over the spectrum has a closed form, as in the appendix of
+// KHR_materials_iridescence.
 
-// XYZ sensitivity curves as Gaussians in Fourier space, converted to linear Rec.709.
+// Returns the response of the XYZ sensitivity curves to a film, converted to linear Rec.709. The curves are Gaussians
+// in Fourier space.
 fn film_sensitivity(optical_path_difference: f32, shift: vec3<f32>) -> vec3<f32> {
     let phase = 2.0 * PI * optical_path_difference * 1.0e-9;
     let height = vec3(5.4856e-13, 4.4201e-13, 5.2481e-13);
@@ -17,7 +19,7 @@ fn film_sensitivity(optical_path_difference: f32, shift: vec3<f32>) -> vec3<f32>
     );
 }
 
-// Reflectance of a film of `thickness` nanometres over a base of reflectance `base_f0`.
+// Returns the reflectance of a film of `thickness` nanometres on a base with the reflectance `base_f0`.
 fn f_iridescence(film_ior_in: f32, cos_theta1: f32, thickness: f32, base_f0: vec3<f32>) -> vec3<f32> {
     let film_ior = mix(1.0, film_ior_in, smoothstep(0.0, 0.03, thickness));
     let sin2_theta2 = (1.0 / (film_ior * film_ior)) * (1.0 - cos_theta1 * cos_theta1);

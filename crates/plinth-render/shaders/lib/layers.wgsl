@@ -1,30 +1,33 @@
-// The layers of a glTF surface under the environment's light. Needs types/frame.wgsl, brdf, ibl.
+// The layers of a glTF surface, and their reflection of the environment's light. Needs types/frame.wgsl, brdf, ibl.
 
 struct Surface {
     world: vec3<f32>,
-    // Unit vectors: direction to the camera, shading normal, geometric normal on the side of the camera.
+    // Unit vectors: the direction to the camera, the shading normal, and the geometric normal on the side of the
+    // camera.
     v: vec3<f32>,
     n: vec3<f32>,
     geometric: vec3<f32>,
     n_dot_v: f32,
-    // Squared length of the change of the geometric normal to the next pixels.
+    // Squared length of the difference between the geometric normals of this pixel and its neighbours.
     normal_turn: f32,
-    // Perceptual roughness, and its square.
+    // Perceptual roughness, and its square, which also includes the change of the normal within a pixel.
     roughness: f32,
     alpha_roughness: f32,
     metallic: f32,
     base: vec3<f32>,
     dielectric_f0: vec3<f32>,
     dielectric_f90: f32,
-    // Reflectances at normal incidence, including a thin film.
+    // Reflectances at normal incidence. They include the effect of a thin film.
     f0_dielectric: vec3<f32>,
     f0_metal: vec3<f32>,
-    // Fraction of the environment's light that arrives, and all irradiance on `n`.
+    // Fraction of the environment's light that arrives, and the irradiance of a surface with the normal `n` from all
+    // light.
     direct: vec3<f32>,
     irradiance: vec3<f32>,
-    // Visibility of the environment as degree-1 spherical harmonics.
+    // Visibility of the environment as spherical harmonics of degree 1.
     visibility: vec4<f32>,
-    // Luminance of the occluding surfaces in the same form, and their colour.
+    // Luminance of the surfaces that block the environment, as spherical harmonics of degree 1, and the colour of these
+    // surfaces.
     blocked: vec4<f32>,
     blocked_color: vec3<f32>,
 #ifdef ANISOTROPY
@@ -38,14 +41,14 @@ struct Surface {
 #endif
 }
 
-// Radiance by layer. `transmittance` is the fraction that the specular layer transmits.
+// Radiance that each layer reflects. `transmittance` is the fraction of light that the specular layer lets through.
 struct Layered {
     diffuse: vec3<f32>,
     specular: vec3<f32>,
     transmittance: vec3<f32>,
 }
 
-// Increases roughness where the normal changes within a pixel, so that highlights do not flicker (Tokuyoshi and
+// Returns a larger roughness where the normal changes within a pixel, so that highlights do not flicker (Tokuyoshi and
 // Kaplanyan 2019, "Improved Geometric Specular Antialiasing", eq. 5).
 fn widened_roughness(normal_turn: f32, perceptual_roughness: f32) -> f32 {
     let kernel = min(2.0 * 0.15915494 * normal_turn, 0.18);
@@ -53,31 +56,32 @@ fn widened_roughness(normal_turn: f32, perceptual_roughness: f32) -> f32 {
     return sqrt(sqrt(clamp(alpha * alpha + kernel, 0.0, 1.0)));
 }
 
-// Maximum weight of the visibility given by spherical harmonics, which are smoother than the lobes.
+// Maximum weight of the visibility from the spherical harmonics, which are smoother than the lobes.
 const KNOWN: f32 = 0.9;
 
-// Position of the centre of a lobe, including its cosine, between the normal and the mirror direction: a fit to its
-// numerical integral (after Lagarde and de Rousiers 2014, "Moving Frostbite to PBR", section 4.9.3).
+// Returns the position of the centre of a lobe times its cosine, between the normal (0) and the mirror direction (1).
+// It is a fit to the numerical integral (after Lagarde and de Rousiers 2014, "Moving Frostbite to PBR", section 4.9.3).
 fn toward_mirror(alpha: f32, n_dot_v: f32) -> f32 {
     return clamp(1.0 - alpha * mix(1.6 - 1.35 * n_dot_v, 1.0, alpha), 0.0, 1.0);
 }
 
-// Radiance within a lobe around direction `r`: that of the environment where it is visible, elsewhere that of the
-// occluding surfaces, both as far as the spherical harmonics resolve them.
+// Returns the radiance within a lobe around the direction `r`. It combines the environment, where it is visible, and
+// the surfaces that block it, with the resolution of the spherical harmonics.
 fn smoothed_radiance(s: Surface, r: vec3<f32>, perceptual_roughness: f32) -> vec3<f32> {
     return partly_blocked(s, r, perceptual_roughness, environment_radiance(r, perceptual_roughness));
 }
 
-// The same, given the environment's radiance.
+// Returns the radiance within a lobe like `smoothed_radiance`, for a known radiance of the environment.
 fn partly_blocked(s: Surface, r: vec3<f32>, perceptual_roughness: f32, environment: vec3<f32>) -> vec3<f32> {
-    // The visibility is too smooth for a mirror, which therefore shows the environment without occlusion.
+    // The spherical harmonics are too smooth for a mirror. Therefore a mirror shows the environment without occlusion.
     let known = mix(KNOWN, 1.0, perceptual_roughness * perceptual_roughness) * smoothstep(0.05, 0.4, perceptual_roughness);
     let visible = mix(1.0, clamp(s.visibility.x + dot(s.visibility.yzw, r), 0.0, 1.0), known);
     let blocked = s.blocked_color * (known * max(s.blocked.x + dot(s.blocked.yzw, r), 0.0));
     return blocked + environment * visible;
 }
 
-// The same, but the occluding surfaces are traced if the lobe is narrow and much is reflected.
+// Returns the radiance within a lobe like `smoothed_radiance`. If the lobe is narrow and the surface reflects much
+// light, the surfaces that block the environment are found by tracing the lobe.
 fn reflected_radiance(s: Surface, r: vec3<f32>, perceptual_roughness: f32, reflectance: vec3<f32>) -> vec3<f32> {
     let environment = environment_radiance(r, perceptual_roughness);
     let smoothed = partly_blocked(s, r, perceptual_roughness, environment);
@@ -94,14 +98,15 @@ fn reflected_radiance(s: Surface, r: vec3<f32>, perceptual_roughness: f32, refle
 }
 
 #ifdef ANISOTROPY
-// Seven lookups along the stretched lobe, each with the roughness across it.
+// Returns the mean of seven lookups along the stretched lobe. Each lookup uses the roughness across the stretched
+// direction.
 fn anisotropic_radiance(s: Surface) -> vec3<f32> {
     let wide = mix(s.alpha_roughness, 1.0, s.anisotropy * s.anisotropy);
     let narrow = sqrt(s.alpha_roughness);
     var sum = vec3(0.0);
     var weights = 0.0;
     for (var i = -3; i <= 3; i++) {
-        // Slopes of the GGX lobe along the tangent at evenly spaced quantiles.
+        // Slopes of the GGX lobe along the tangent, at evenly spaced quantiles of the distribution.
         let q = f32(i) / 3.5;
         let slope = wide * q / sqrt(max(1.0 - q * q, 1e-3));
         let h = normalize(s.n - s.anisotropic_t * slope);
@@ -114,8 +119,8 @@ fn anisotropic_radiance(s: Surface) -> vec3<f32> {
 }
 #endif
 
-// Split-sum specular reflection with multiple scattering (Fdez-Agüera 2019, "A Multiple-Scattering Microfacet Model for
-// Real-Time Image-based Lighting"): the albedo of one layer, with single and multiple scattering separate.
+// Albedo of a layer with split-sum specular reflection, separately for single and multiple scattering (Fdez-Agüera
+// 2019, "A Multiple-Scattering Microfacet Model for Real-Time Image-based Lighting").
 struct SpecularAlbedo {
     single: vec3<f32>,
     multiple: vec3<f32>,
@@ -144,7 +149,7 @@ fn environment_layers(s: Surface, diffuse_weight: f32) -> Layered {
 #else
     let alpha = s.roughness * s.roughness;
     let lean = normalize(mix(s.n, r, toward_mirror(alpha, s.n_dot_v)));
-    // The widest lobe is nearly a cosine around the normal, for which visibility is known more exactly.
+    // The widest lobe is nearly a cosine lobe around the normal. Its visibility is known more exactly: it is `direct`.
     let lobe = reflected_radiance(s, lean, s.roughness, albedo);
     let radiance = mix(lobe, s.irradiance / PI * frame.gloss, alpha * alpha);
 #endif

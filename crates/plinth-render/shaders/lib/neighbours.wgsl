@@ -1,28 +1,28 @@
-// Reflections of the model in its polished surfaces, by cone tracing through the distance field of its surfaces (after
-// Aaltonen 2018, "GPU-based Clay Simulation and Ray-tracing Tech in Claybook"). The field is built in
-// `distance_field.rs`. Needs types/frame.wgsl, layers.
+// Reflections of the model in its own polished surfaces. Cones are traced through the distance field of the model's
+// surfaces (after Aaltonen 2018, "GPU-based Clay Simulation and Ray-tracing Tech in Claybook"). `distance_field.rs`
+// builds the field. Needs types/frame.wgsl, layers.
 
-// Up to the first perceptual roughness reflections are cone-traced, beyond the second they use only the spherical
-// harmonics of visibility; in between both are interpolated.
+// Reflections are traced if the perceptual roughness is at most the first value. If it is at least the second value,
+// only the spherical harmonics are used. Between the two values, both results are interpolated.
 const SHARP: f32 = 0.3;
 const TOO_ROUGH: f32 = 0.45;
-// Below this fraction of occluded directions a cone would hit nothing.
+// Minimum fraction of blocked directions. With a smaller fraction, a cone would hit nothing.
 const LEAST_CLOSED: f32 = 0.05;
-// Below this reflectance a reflection would not be visible.
+// Minimum reflectance. With a smaller reflectance, the reflection would not be visible.
 const LEAST_REFLECTED: f32 = 0.06;
-// Thickness added to surfaces, in cells.
+// Thickness that is added to surfaces, in cells of the distance field.
 const THICKENED: f32 = 0.6;
-// A cone filled to this fraction counts as full.
+// A cone counts as completely blocked if surfaces fill at least this fraction of it.
 const FILLED: f32 = 0.95;
 const MARCH_STEPS: i32 = 24;
 
 struct Neighbours {
     radiance: vec3<f32>,
-    // Fraction of the cone that surfaces fill.
+    // Fraction of the cone that surfaces block.
     filled: f32,
 }
 
-// Traces a lobe of this roughness around a direction.
+// Traces a cone around a direction. Its width corresponds to the lobe of this roughness.
 fn neighbours_within(s: Surface, direction: vec3<f32>, perceptual_roughness: f32) -> Neighbours {
     let cell = frame.field_cell;
     let start = frame.grow_origin + (s.world - frame.grow_origin) / frame.grow;
@@ -40,27 +40,28 @@ fn neighbours_within(s: Surface, direction: vec3<f32>, perceptual_roughness: f32
             break;
         }
         let near = textureSampleLevel(field_distances, linear_sampler, at, 0.0).r;
-        // No cell is inside a thin wall.
+        // No cell is inside a thin wall, so surfaces are made thicker.
         let gap = near - THICKENED * cell;
         let width = max(travelled * slope, 0.3 * cell);
-        // The plane of the reflecting surface itself does not count.
+        // The plane of the reflecting surface itself is ignored.
         let own = smoothstep(0.3, 0.6, near / (travelled * rise));
         let here = (1.0 - smoothstep(-0.3, 0.75, gap / width)) * (1.0 - own);
         met_at = select(met_at, travelled, here > filled);
         filled = max(filled, here);
         if filled > FILLED {
-            // Otherwise a lamp would shine through the rest.
+            // A partly blocked cone would let the light of a lamp behind the surface through.
             filled = 1.0;
             break;
         }
         travelled += max(0.9 * gap, 0.8 * cell);
     }
-    // The light of the near side, because cells within a thin wall have the light of both sides.
+    // The light is read slightly before the surface, because the cells within a thin wall contain the light of both of
+    // its sides.
     let before = first + step * max(met_at - 0.5 * cell, 0.0);
     return Neighbours(textureSampleLevel(field_radiance, linear_sampler, before, 0.0).rgb, filled);
 }
 
-// Whether a lobe of this roughness may hit something.
+// Returns whether a lobe of this roughness may hit a surface of the model.
 fn reflects_neighbours(s: Surface, direction: vec3<f32>, perceptual_roughness: f32, reflectance: vec3<f32>) -> bool {
     let closed = 1.0 - s.visibility.x + 0.3 * length(s.visibility.yzw) - 0.7 * dot(s.visibility.yzw, direction);
     let most = max(reflectance.r, max(reflectance.g, reflectance.b));

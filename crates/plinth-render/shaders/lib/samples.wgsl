@@ -1,4 +1,4 @@
-// Reads multisampled pictures. Needs types/visibility.wgsl.
+// Reads the samples of multisampled pictures. Needs types/visibility.wgsl.
 #ifdef MULTISAMPLED
 @group(1) @binding(1) var samples_map: texture_multisampled_2d<f32>;
 #else

@@ -1,6 +1,7 @@
-// Percentage-closer filtering. Softness is set by the size of the map's texels, so it does not affect the cost.
+// Percentage-closer filtering of shadow maps. The size of the map's texels determines the softness, so a softer shadow
+// does not cost more.
 
-// A 3×3 tent in four bilinear comparisons (Castaño 2013, "Shadow Mapping Summary", part 1).
+// Filters with a tent of 3×3 texels in four bilinear comparisons (Castaño 2013, "Shadow Mapping Summary", part 1).
 fn shadow_pcf(map: texture_depth_2d, uv_in: vec2<f32>, depth: f32, texel: f32) -> f32 {
     let at = uv_in / texel + 0.5;
     let base = floor(at);
@@ -17,7 +18,7 @@ fn shadow_pcf(map: texture_depth_2d, uv_in: vec2<f32>, depth: f32, texel: f32) -
     return sum / 16.0;
 }
 
-// Fraction of the light that arrives at a world point; 1 outside of the map.
+// Returns the fraction of the light that arrives at a world-space point. Outside the map, the fraction is 1.
 fn shadow_visibility(map: texture_depth_2d, clip_from_world: mat4x4<f32>, point: vec3<f32>, texel: f32) -> f32 {
     let clip = clip_from_world * vec4(point, 1.0);
     let ndc = clip.xyz / max(clip.w, 1e-5);

@@ -1,17 +1,18 @@
 // Sheen of fibres with multiple scattering (Zeltner, Burley and Chiang 2022, "Practical Multiple-Scattering Sheen Using
-// Linearly Transformed Cosines"), with the rational fits of its tables of MaterialX 1.39. Needs layers.
+// Linearly Transformed Cosines"). The tables of the paper are replaced by the rational functions of MaterialX 1.39.
+// Needs layers.
 
 struct SheenLobe {
-    // Fraction of the light that is reflected toward the camera.
+    // Fraction of the light that is reflected towards the camera.
     albedo: f32,
-    // The inverse transform: its diagonal, and its shear along the view direction.
+    // The inverse of the linear transform: its diagonal element, and its shear along the view direction.
     a: f32,
     b: f32,
-    // Unit vector in the tangent plane, toward the camera.
+    // Unit vector in the tangent plane that points towards the camera.
     along: vec3<f32>,
 }
 
-// `roughness` is perceptual.
+// Returns the lobe for a perceptual roughness.
 fn sheen_lobe(s: Surface, roughness: f32) -> SheenLobe {
     let x = s.n_dot_v;
     let y = clamp(roughness, 1e-3, 1.0);
@@ -27,7 +28,7 @@ fn sheen_lobe(s: Surface, roughness: f32) -> SheenLobe {
     return out;
 }
 
-// Reflected radiance of a beam for white sheen.
+// Returns the radiance of a beam that white sheen reflects.
 fn sheen_of_beam(s: Surface, beam: Beam, lobe: SheenLobe) -> vec3<f32> {
     let z = dot(beam.to_light, s.n);
     if z <= 0.0 {
@@ -60,7 +61,7 @@ fn direct_sheen(s: Surface, world: vec3<f32>, lobe: SheenLobe) -> vec3<f32> {
 fn sheen_over(s: Surface, world: vec3<f32>, below: vec3<f32>, color: vec3<f32>, roughness: f32) -> vec3<f32> {
     let lobe = sheen_lobe(s, roughness);
     let strongest = max(color.r, max(color.g, color.b));
-    // The lobe is approximately a cosine around the transformed normal.
+    // The lobe is approximately a cosine lobe around the transformed normal.
     let middle = normalize(s.n * max(lobe.a, 1e-3) - lobe.along * lobe.b);
     let around = environment_irradiance(middle) * s.direct + s.irradiance - environment_irradiance(s.n) * s.direct;
     let light = max(around, vec3(0.0)) / PI * lobe.albedo + direct_sheen(s, world, lobe);

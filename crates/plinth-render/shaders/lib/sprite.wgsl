@@ -1,15 +1,17 @@
-// Points and lines as a camera sees them: round splats, and bands with round ends (LINES). Their size depends on the
-// screen, so it is computed here. Needs types/frame.wgsl, types/batch.wgsl, types/visibility.wgsl, lib/triangle.wgsl.
+// Geometry of points and lines on the screen. Points are drawn as discs; lines (LINES) are drawn as bands with round
+// ends. Their size in pixels depends on the camera, so it is computed here. Needs types/frame.wgsl, types/batch.wgsl,
+// types/visibility.wgsl, lib/triangle.wgsl.
 
 struct Sprite {
-    // Ends in pixels of the target; for a point both are the same.
+    // The two ends, in pixels of the render target. Both ends of a point are the same.
     a: vec2<f32>,
     b: vec2<f32>,
-    // Their distances along the camera's axis.
+    // Distances of the two ends along the camera's axis.
     distances: vec2<f32>,
-    // Positions of the ends on the segment, 0..1: a line that starts behind the camera is clipped at the near plane.
+    // Positions of the two ends on the line segment, 0..1. They differ from 0 and 1 if the line is clipped at the near
+    // plane.
     parts: vec2<f32>,
-    // Radius in pixels; 0 if nothing is in front of the camera.
+    // Radius in pixels. It is 0 if the point or line is not in front of the camera.
     radius: f32,
 }
 
@@ -21,7 +23,7 @@ fn near_distance() -> f32 {
     return frame.distance_numerator / frame.depth_range;
 }
 
-// The point or line with this number within the batch.
+// Returns the geometry of the point or line with this number within the batch.
 fn sprite_of(number: u32) -> Sprite {
     var s: Sprite;
     let near = near_distance();
@@ -56,8 +58,8 @@ fn sprite_of(number: u32) -> Sprite {
     return s;
 }
 
-// The point on the line between the ends that is nearest to a pixel: x is its position on the screen in 0..1, y the
-// squared distance in pixels.
+// Finds the point on the line that is nearest to a pixel on the screen. x is the position of this point between the
+// ends, 0..1. y is its squared distance from the pixel, in pixels.
 fn nearest_place(s: Sprite, at: vec2<f32>) -> vec2<f32> {
 #ifdef LINES
     let along = s.b - s.a;
@@ -74,13 +76,13 @@ fn is_covered(s: Sprite, at: vec2<f32>) -> bool {
     return nearest_place(s, at).y <= s.radius * s.radius;
 }
 
-// Whether the side to which a vertex normal points is visible. A splat at an outline is visible even if its centre has
-// just turned away.
+// Returns whether the camera sees the side to which a vertex normal points. A disc at the outline of the model is
+// visible even if its normal points slightly away from the camera.
 fn is_front(normal: vec3<f32>, to_camera: vec3<f32>) -> bool {
     return dot(normal, to_camera) > -0.25 * length(normal) * length(to_camera);
 }
 
-// The samples of a pixel (Vulkan's standard locations) that the sprite covers.
+// Returns the samples of a pixel that the sprite covers. The samples are at Vulkan's standard locations.
 fn covered_samples(s: Sprite, at: vec2<f32>) -> u32 {
     if SAMPLES != 4u {
         return select(0u, 1u, is_covered(s, at));
@@ -91,12 +93,13 @@ fn covered_samples(s: Sprite, at: vec2<f32>) -> u32 {
         | select(0u, 8u, is_covered(s, at + vec2(0.125, 0.375)));
 }
 
-// Distance along the camera's axis at a position on the screen in 0..1.
+// Returns the distance along the camera's axis at a position between the ends on the screen, 0..1.
 fn distance_along(s: Sprite, t: f32) -> f32 {
     return 1.0 / mix(1.0 / s.distances.x, 1.0 / s.distances.y, t);
 }
 
-// The vertices and weights of a sprite at a pixel, in the form used for triangles. Textures are read at full size.
+// Returns the vertices of a sprite and their weights at a pixel, in the same form as for triangles. Textures are read
+// without mip levels.
 fn seen_sprite(number: u32, at: vec2<f32>) -> Seen {
     var out: Seen;
     out.facing = 1.0;

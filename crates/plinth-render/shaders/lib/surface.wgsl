@@ -1,5 +1,6 @@
-// Computes the colour of a surface as the camera sees it: base colour, emission and the light of all lamps. One variant
-// per set of features. Needs types/frame, material, surface_point; the material's textures are generated before it.
+// Computes the colour of a surface as the camera sees it, from its base colour, its emission and all light. Each set of
+// material features has its own variant of this shader. Needs types/frame, material, surface_point. The declarations of
+// the material's textures are generated and inserted before this file.
 #import lib/color.wgsl
 #import lib/brdf.wgsl
 #ifdef IRIDESCENCE
@@ -22,7 +23,7 @@
 #import lib/transmission.wgsl
 #endif
 
-// Linear base colour and coverage.
+// Returns the linear base colour with alpha.
 fn base_color(v: SurfacePoint) -> vec4<f32> {
     let texel = tex_base_color(v.uv0, v.uv1);
 #ifdef BASE_COLOR_TEX
@@ -36,8 +37,8 @@ fn base_color(v: SurfacePoint) -> vec4<f32> {
     return base;
 }
 
-// The colour of a surface for its target, premultiplied by its coverage: the coverage in `base`, reduced where the
-// backdrop is visible through the surface.
+// Returns the colour of a surface for the render target. It is premultiplied by the alpha of `base`. Where the backdrop
+// is visible through the surface, alpha is smaller.
 fn surface_color(v: SurfacePoint, base: vec4<f32>) -> vec4<f32> {
 #ifdef LIT
     var emitted = material.emissive;
@@ -48,7 +49,7 @@ fn surface_color(v: SurfacePoint, base: vec4<f32>) -> vec4<f32> {
 #else
     var seen = vec4(base.rgb * base.a, base.a);
 #ifdef EMITS
-    // glTF 2.0, 3.9.7: points and lines without normals show the sum of base colour and emission.
+    // Points and lines without normals show the sum of the base colour and the emission (glTF 2.0, 3.9.7).
     var emitted = material.emissive;
 #ifdef EMISSIVE_TEX
     emitted *= linear_from_srgb(tex_emissive(v.uv0, v.uv1).rgb);
@@ -57,7 +58,7 @@ fn surface_color(v: SurfacePoint, base: vec4<f32>) -> vec4<f32> {
 #endif
 #endif
 #ifdef DISPLAY
-    // The tone curve applies to the surface's own radiance; the background is added afterwards.
+    // The tone curve is applied to the radiance of the surface alone. The background is added afterwards.
 #ifdef UNLIT
     return vec4(srgb_from_linear(seen.rgb / max(seen.a, 1e-4)) * seen.a, seen.a);
 #else
@@ -66,7 +67,8 @@ fn surface_color(v: SurfacePoint, base: vec4<f32>) -> vec4<f32> {
 #else
 #ifdef UNLIT
 #ifdef BLEND
-    // Colours that are mixed with radiance share its tone curve.
+    // The tone curve will be applied to the sum of this colour and radiances. The inverse of the curve preserves the
+    // colour.
     return vec4(before_tone_map(seen.rgb / max(seen.a, 1e-4)) * seen.a, seen.a);
 #endif
 #endif
@@ -75,7 +77,7 @@ fn surface_color(v: SurfacePoint, base: vec4<f32>) -> vec4<f32> {
 }
 
 #ifdef LIT
-// Radiance toward the camera multiplied by the coverage, and the coverage.
+// Returns the radiance towards the camera times alpha, and alpha.
 fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
     let uv0 = v.uv0;
     let uv1 = v.uv1;
@@ -84,12 +86,12 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
     let geometric = normalize(v.normal) * facing;
     var n = geometric;
 #ifdef TANGENT
-    // Seen from behind, all three directions are reversed: a bump in front is a hollow behind.
+    // If the back face is visible, all three axes are reversed, so that a bump on the front is a hollow on the back.
     let along = v.tangent.xyz * facing;
     let t = normalize(along - geometric * dot(geometric, along) + vec3(1e-8, 0.0, 0.0));
     let hand = select(v.tangent.w, 1.0, v.tangent.w == 0.0);
     let b = cross(geometric, t) * (hand * facing);
-    // Without tangents the normal map has no effect.
+    // The factor is 0 if the surface has no tangents. The normal map then has no effect.
     let leans = abs(v.tangent.w);
 #ifdef NORMAL_TEX
     let bump_scale = material.normal_scale * leans;
@@ -118,20 +120,21 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
     s.geometric = geometric;
     s.n_dot_v = clamp(dot(n, to_camera), 1e-3, 1.0);
     s.roughness = clamp(roughness, 0.0, 1.0);
-    // Only direct lights flicker: the environment is already filtered.
+    // The roughness is increased only for direct light, because only direct light causes flicker. The environment is
+    // already filtered.
     s.normal_turn = v.normal_turn;
     let widened = widened_roughness(s.normal_turn, s.roughness);
     s.alpha_roughness = max(widened * widened, 2e-4);
     s.metallic = clamp(metallic, 0.0, 1.0);
     s.base = base.rgb;
-    // Baked light for this pixel's normal. The occlusion map is finer, so the darker of the two applies.
+    // The baked light is combined with the occlusion map, which is more detailed. The darker value is used.
     s.direct = min(v.light.direct, vec3(occlusion));
     var from_around = v.light.indirect * occlusion + frame.ambient_irradiance * occlusion;
     var from_environment = environment_irradiance(n);
 #ifdef NORMAL_TEX
     let bumpy = relief(n, geometric);
     from_around *= bumpy.w;
-    // A surface that faces away from a lamp gets none of its light, whatever the direction of the bump.
+    // If the surface faces away from a lamp, it gets none of the lamp's light, whatever the direction of the bump is.
     from_environment = min(from_environment, environment_irradiance(bumpy.xyz) * bumpy.w);
 #endif
     s.irradiance = from_environment * s.direct + from_around;

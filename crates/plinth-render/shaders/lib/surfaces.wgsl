@@ -1,4 +1,4 @@
-// The shaded surfaces of a pixel. Needs types/visibility.wgsl.
+// Reads the shaded surfaces of a pixel. Needs types/visibility.wgsl.
 
 @group(1) @binding(1) var first_surface: texture_2d<u32>;
 @group(1) @binding(2) var second_surface: texture_2d<u32>;
@@ -6,16 +6,17 @@
 @group(1) @binding(4) var second_color: texture_2d<f32>;
 
 struct Shown {
-    // Zero if there is none.
+    // Colours of the two surfaces; zero for a surface that does not exist.
     first: vec3<f32>,
     second: vec3<f32>,
-    // Coverage of the pixel by each surface.
+    // Fraction of the pixel that each surface covers.
     coverage: vec2<f32>,
-    // Whether each is shown without the tone curve.
+    // Whether each colour is displayed without applying the tone curve.
     as_it_is: vec2<bool>,
 }
 
-// The colour of a surface, given its share of the picture.
+// Returns the colour of a surface. `share` is the colour multiplied by the fraction of the pixel that the surface
+// covers.
 fn whole_color(share: vec4<f32>, coverage: f32) -> vec3<f32> {
     return share.rgb / max(coverage, 1.0 / f32(SAMPLES));
 }
@@ -33,7 +34,8 @@ fn shown_at(pixel: vec2<i32>) -> Shown {
     return out;
 }
 
-// The share of both surfaces of the picture, with their coverage as alpha.
+// Returns the sum of the colours of both surfaces, each multiplied by its coverage. Alpha is the sum of their
+// coverages.
 fn both_at(pixel: vec2<i32>) -> vec4<f32> {
     let both = textureLoad(first_color, pixel, 0) + textureLoad(second_color, pixel, 0);
     return vec4(both.rgb, both.a % SHOWN_AS_IT_IS);

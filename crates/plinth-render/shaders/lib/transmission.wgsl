@@ -1,24 +1,25 @@
-// Transmitted light: refracted where it enters and where it leaves a body, then traced through the picture of the scene
-// behind. Works in screen space (after Wyman 2005, "An Approximate Image-Space Approach for Interactive Refraction"),
-// with both intersections found by iteration. Needs types/frame.wgsl, layers, ibl.
+// Transmitted light. Light is refracted where it enters a body and where it leaves the body, then a ray is traced
+// through the picture of the scene behind. This works in screen space (after Wyman 2005, "An Approximate Image-Space
+// Approach for Interactive Refraction"), but both intersections are found by iteration. Needs types/frame.wgsl, layers,
+// ibl.
 
 @group(1) @binding(7) var behind: texture_2d<f32>;
-// For the opaque scene: distance along the camera's axis times coverage, and coverage.
+// For the opaque scene: x is the distance along the camera's axis times the coverage, and y is the coverage.
 @group(1) @binding(8) var behind_distance: texture_2d<f32>;
-// The body's back faces as drawn by `pass/far_side.wgsl`; 0 where there are none.
+// The back faces of the body, as drawn by `pass/far_side.wgsl`. The value is 0 where there is no back face.
 @group(1) @binding(9) var far_side: texture_2d<f32>;
 
 const EXIT_STEPS: i32 = 4;
-// Length over which a ray is traced beyond the body in world units (a model spans 2), number of steps, and number of
-// bisections of the step in which it hits something.
+// Parameters for tracing a ray beyond the body: its maximum length in world units (a model spans 2), the number of
+// steps, and the number of times that a step with a hit is halved.
 const REACH: f32 = 3.0;
 const HIT_STEPS: i32 = 16;
 const HALVINGS: i32 = 5;
 const MOST_TURNS: i32 = HIT_STEPS + 1 + 6 * HALVINGS;
-// A ray that is at once farther than this behind a surface has not passed through it.
+// If the first step behind a surface is farther behind it than this, the ray has not passed through the surface.
 const SLANT: f32 = 0.04;
 
-// Position of a world point in the picture, 0..1.
+// Returns the position of a world-space point in the picture, 0..1.
 fn picture_uv(point: vec3<f32>) -> vec2<f32> {
     let clip = frame.clip_from_world * vec4(point, 1.0);
     return clip.xy / max(clip.w, 1e-4) * vec2(0.5, -0.5) + 0.5;
@@ -28,7 +29,7 @@ fn distance_along_axis(point: vec3<f32>) -> f32 {
     return dot(point - frame.camera_position, frame.camera_axis);
 }
 
-// Reflectance of a dielectric for unpolarised light from inside; 1 at total internal reflection.
+// Returns the reflectance of a dielectric for unpolarised light from inside. It is 1 at total internal reflection.
 fn fresnel_from_inside(cos_inside: f32, ior: f32) -> f32 {
     let sin2_outside = ior * ior * (1.0 - cos_inside * cos_inside);
     if sin2_outside >= 1.0 {
@@ -40,48 +41,50 @@ fn fresnel_from_inside(cos_inside: f32, ior: f32) -> f32 {
     return 0.5 * (parallel * parallel + perpendicular * perpendicular);
 }
 
-// Distance of the scene along the camera's axis, blurred by a mip level; 0 where there is nothing.
+// Returns the distance of the scene along the camera's axis, blurred by a mip level. It is 0 where there is nothing.
 fn distance_behind(uv: vec2<f32>, mip: f32) -> f32 {
-    // At an edge, interpolating distances would be meaningless: without blur the distance of one pixel is used.
+    // At an edge, an interpolated distance would be meaningless. Therefore the distance of a single pixel is used if
+    // there is no blur.
     let middle = (floor(uv * frame.target_size) + 0.5) / frame.target_size;
     let found = textureSampleLevel(behind_distance, linear_sampler, select(uv, middle, mip <= 0.0), max(mip, 0.0)).rg;
     return select(0.0, found.r / found.g, found.g > 1e-3);
 }
 
-// Light transmitted by a surface.
+// Light that a surface transmits.
 struct Transmitted {
     radiance: vec3<f32>,
-    // Fraction of the light for which the backdrop is visible.
+    // Fraction of the light that comes directly from the backdrop.
     open: vec3<f32>,
 }
 
-// Up to the first perceptual roughness glass shows the backdrop sharply, from the second on it shows only the light of
-// the environment instead.
+// If the perceptual roughness is at most the first value, glass shows the backdrop sharply. If it is at least the
+// second value, glass shows the environment instead of the backdrop.
 const CLEAR: f32 = 0.05;
 const FROSTED: f32 = 0.15;
 
-// Width in pixels above which a cone is not traced.
+// A cone that is wider than this many pixels is not traced.
 const WIDE: f32 = 4.0;
 
-// A ray from the point where it leaves a body, which widens to a cone.
+// A ray that starts where light leaves a body. On a rough surface, the ray widens to a cone.
 struct Beyond {
     start: vec3<f32>,
     direction: vec3<f32>,
-    // Distance of the start along the camera's axis, and its growth per unit of the ray.
+    // Distance of the start along the camera's axis, and the increase of this distance per unit of the ray's length.
     here: f32,
     forward: f32,
-    // Length of the path in the body, and the growth of the cone's width per unit, in pixels at distance 1.
+    // Length of the path inside the body, and the increase of the cone's width per unit of length. The width is in
+    // pixels at distance 1.
     path: f32,
     widening: f32,
 }
 
-// The mip level that corresponds to the width of the cone.
+// Returns the mip level whose texels are as wide as the cone.
 fn blur_at(ray: Beyond, travelled: f32) -> f32 {
     return log2(max(ray.widening * (ray.path + travelled) / (ray.here + ray.forward * travelled), 1.0));
 }
 
-// How far the ray is behind the visible surface there, along the camera's axis; negative in front of it, or if there is
-// none.
+// Returns how far a point of the ray is behind the visible surface, along the camera's axis. The value is negative if
+// the point is in front of the surface or there is no surface.
 fn depth_behind(ray: Beyond, travelled: f32) -> f32 {
     let there = distance_behind(picture_uv(ray.start + ray.direction * travelled), blur_at(ray, travelled));
     return select(-1.0, ray.here + ray.forward * travelled - there, there > 0.0);
@@ -92,15 +95,17 @@ struct Crossing {
     travelled: f32,
 }
 
-// Finds the point where the ray passes through a surface of the picture. If it passes behind a surface, what it hits
-// there is hidden; then the point beside that surface where the ray reappears is used.
+// Finds the point where the ray passes through a surface of the picture. If the ray passes behind a surface, the
+// picture does not show what the ray hits there. In this case, the point beside the surface at which the ray reappears
+// is used.
 //
-// Each iteration reads one point: the next one along the ray or, after a hit, the middle of the remaining interval.
-// Both share one lookup, because drivers execute all branches for all pixels.
+// Each iteration reads one point. It is the next point along the ray or, after a hit, the middle of the remaining
+// interval. Both cases share one texture lookup, because drivers execute all branches for all pixels.
 fn crossing(ray: Beyond) -> Crossing {
     let step = REACH / f32(HIT_STEPS);
     var out = Crossing(false, 0.0);
-    // The ray cannot hit what is in front of it at the start.
+    // The ray cannot hit a surface that is in front of its start, so the search begins as if the ray were behind a
+    // surface.
     var before = 1.0;
     var behind_edge = false;
     var steps = 0;
@@ -123,7 +128,7 @@ fn crossing(ray: Beyond) -> Crossing {
             halvings -= 1;
             if halvings == 0 {
                 out = Crossing(true, high);
-                // A blurred picture has no edges.
+                // A blurred picture has no edges behind which the ray could be hidden.
                 if left || gap_high < SLANT || blur_at(ray, high) > 0.0 {
                     break;
                 }
@@ -135,8 +140,8 @@ fn crossing(ray: Beyond) -> Crossing {
             let entered = gap > 0.0 && before <= 0.0;
             left = behind_edge && gap > 0.0 && gap < before - SLANT;
             if entered || left {
-                // At a surface that the ray passes through, the gap grows from 0; where the ray reappears from behind a
-                // surface, it falls at once.
+                // Where the ray passes through a surface, the gap grows from 0. Where the ray reappears from behind a
+                // surface, the gap decreases abruptly.
                 limit = select(0.0, 0.5 * (before + gap), left);
                 low = place - step;
                 high = place;
@@ -145,7 +150,7 @@ fn crossing(ray: Beyond) -> Crossing {
                 halvings = HALVINGS;
             } else {
                 if behind_edge && gap <= 0.0 {
-                    // The ray has reappeared from behind the surface without a hit.
+                    // The ray has reappeared from behind the surface without hitting anything.
                     behind_edge = false;
                     out.met = false;
                 }
@@ -157,20 +162,20 @@ fn crossing(ray: Beyond) -> Crossing {
     return out;
 }
 
-// Light from a direction at the point where a ray leaves a body, after a path inside: the picture where the ray hits
-// it, elsewhere the backdrop or the environment.
+// Returns the light that leaves a body in a direction, after a path of length `path` inside the body. It is the colour
+// of the picture where the ray hits the scene. Elsewhere it is the backdrop or the environment.
 fn beyond(start: vec3<f32>, direction: vec3<f32>, roughness: f32, path: f32) -> Transmitted {
     let around = environment_radiance(direction, roughness);
     let forward = dot(direction, frame.camera_axis);
     let here = distance_along_axis(start);
-    // Rough surfaces spread the ray to a cone from the point where it entered the body; its width in pixels selects the
-    // blur.
+    // A rough surface spreads the ray to a cone, which starts where the ray entered the body. The width of the cone in
+    // pixels selects the mip level.
     let ray = Beyond(start, direction, here, forward, path, 0.9 * roughness * roughness / frame.pixel_size);
     var high = 0.0;
     var met = true;
     let wide = ray.widening * path > WIDE * here;
     if wide {
-        // A cone this wide uses the mean of the scene.
+        // If the cone is this wide, the mean distance of the scene is used.
         let there = distance_behind(picture_uv(start), blur_at(ray, 0.0));
         high = select(0.0, clamp((there - here) / max(forward, 0.2), 0.0, REACH), there > 0.0);
     } else {
@@ -181,26 +186,27 @@ fn beyond(start: vec3<f32>, direction: vec3<f32>, roughness: f32, path: f32) -> 
     let uv = picture_uv(start + direction * high);
     let edge = clamp(min(min(uv.x, 1.0 - uv.x), min(uv.y, 1.0 - uv.y)) * 50.0, 0.0, 1.0);
     let found = textureSampleLevel(behind, linear_sampler, uv, blur_at(ray, high));
-    // A ray to the side leaves the visible scene.
+    // A wide cone to the side leaves the visible part of the scene.
     let ahead = select(1.0, smoothstep(0.0, 0.6, forward), wide);
     let share = select(0.0, clamp(found.a, 0.0, 1.0) * edge * ahead, met);
     let open = frame.glass_shows_backdrop * (1.0 - smoothstep(CLEAR, FROSTED, roughness)) * (1.0 - share);
     return Transmitted(found.rgb / max(found.a, 1e-3) * share + around * (1.0 - share - open), vec3(open));
 }
 
-// Light transmitted by a body with back faces, for one index of refraction.
+// Returns the light that a body with thickness transmits, for one index of refraction.
 fn refracted(s: Surface, world: vec3<f32>, thickness: f32, roughness: f32, ior: f32) -> Transmitted {
     let inside = refract(-s.v, s.n, 1.0 / ior);
     let forward = max(dot(inside, frame.camera_axis), 0.05);
     let here = distance_along_axis(world);
     let middle = distance_along_axis(frame.grow_origin);
-    // A body without back faces is treated as a sphere: the far normal is the mirror image of the near one about the
-    // path.
+    // A body without back faces is treated as a sphere. The normal at the exit is the mirror image of the normal at the
+    // entry.
     var path = thickness * max(dot(-s.n, inside), 0.0);
     var outward = normalize(2.0 * dot(s.n, inside) * inside - s.n);
     for (var i = 0; i < EXIT_STEPS; i++) {
         let far = textureSampleLevel(far_side, linear_sampler, picture_uv(world + inside * path), 0.0);
-        // Between pixels with and without back faces, the length of the normal is the fraction of those with them.
+        // Between pixels with back faces and pixels without, the texture is interpolated. The length of the normal is
+        // then the fraction of pixels with back faces.
         let share = length(far.xyz);
         let there = middle + far.w / max(share, 1e-3);
         let found = share > 0.5 && there > here;
@@ -211,7 +217,8 @@ fn refracted(s: Surface, world: vec3<f32>, thickness: f32, roughness: f32, ior: 
     let through = exp(-material.absorption * path) * s.base;
     let cos_inside = clamp(dot(inside, outward), 0.0, 1.0);
     let kept = fresnel_from_inside(cos_inside, ior);
-    // Light reflected inside leaves the body somewhere else; it is treated as if it left here.
+    // Light that is reflected inside the body leaves it at another point. This is approximated by the light that would
+    // leave here.
     let reflected = environment_radiance(reflect(inside, outward), roughness);
     var out = Transmitted(reflected * kept * through, vec3(0.0));
     if kept < 1.0 {
@@ -245,11 +252,12 @@ fn transmitted(s: Surface, world: vec3<f32>, thickness: f32) -> Transmitted {
 #endif
 }
 
-// Radiance and coverage of a surface through which the backdrop is visible: the smallest coverage that can hold what
-// the surface itself shows in display space (like the blend mode "screen"). Where the backdrop is absorbed in one
-// channel only, the difference is added to the surface's colour.
+// Returns the radiance and the coverage of a surface through which the backdrop is visible. The coverage is the
+// smallest one with which the surface's own light can be represented in display space (as in the blend mode "screen").
+// If the surface absorbs the backdrop in only some channels, the difference between the channels is added to the colour
+// of the surface.
 fn over_backdrop(radiance: vec3<f32>, open: vec3<f32>) -> vec4<f32> {
-    // A fraction of light corresponds to about the same fraction of the encoded value, whatever the value.
+    // Scaling linear light by a factor scales the sRGB-encoded value by nearly a constant factor, too.
     let left = srgb_from_linear(open);
     let least = min(left.r, min(left.g, left.b));
     if all(open <= vec3(0.0)) {

@@ -1,7 +1,7 @@
-// Fetches triangles by number and computes the position of a pixel on them. Needs types/frame.wgsl.
+// Reads triangles by their number, and computes the position of a pixel on a triangle. Needs types/frame.wgsl.
 
 @group(1) @binding(0) var<storage, read> corners: array<u32>;
-// The words of `PoseVertex`.
+// The vertices of the current pose: `PoseVertex` structs as 32-bit words.
 @group(1) @binding(1) var<storage, read> pose: array<u32>;
 
 const POSE_WORDS: u32 = 7u;
@@ -16,27 +16,28 @@ fn normal_of(corner: u32) -> vec3<f32> {
     return vec3(unpack2x16snorm(pose[at]), unpack2x16snorm(pose[at + 1u]).x);
 }
 
-// A triangle in homogeneous coordinates (x, y, w), and a pixel on it (Olano and Greer 1997, "Triangle Scan Conversion
-// using 2D Homogeneous Coordinates").
+// A triangle in homogeneous coordinates (x, y, w), and the point of the triangle that a pixel shows (Olano and Greer
+// 1997, "Triangle Scan Conversion using 2D Homogeneous Coordinates").
 struct Seen {
     corners: vec3<u32>,
-    // World positions of the corners, before the model is scaled.
+    // World-space positions of the corners, before the overall scale of the frame is applied.
     p0: vec3<f32>,
     p1: vec3<f32>,
     p2: vec3<f32>,
-    // The first corner, and the edges that start at it.
+    // The first corner in homogeneous coordinates, and the edges that start at this corner.
     c0: vec3<f32>,
     e1: vec3<f32>,
     e2: vec3<f32>,
-    // The same on the screen relative to the pixel, before the perspective division.
+    // The first corner and the edges on the screen, relative to the pixel and before the perspective division.
     d0: vec2<f32>,
     g1: vec2<f32>,
     g2: vec2<f32>,
-    // Positive if the front is visible, and its inverse; 0 if the triangle is seen edge-on.
+    // A value that is positive if the front of the triangle is visible, and its inverse. Both are 0 if the triangle is
+    // seen edge-on.
     facing: f32,
     inverse: f32,
-    // Weights of the corners at the point of the triangle's plane that the pixel shows. Outside of the triangle some
-    // are negative.
+    // Barycentric weights of the point that the pixel shows in the plane of the triangle. If the point is outside the
+    // triangle, some weights are negative.
     weights: vec3<f32>,
 }
 
@@ -44,14 +45,15 @@ fn cross2(a: vec2<f32>, b: vec2<f32>) -> f32 {
     return a.x * b.y - a.y * b.x;
 }
 
-// The triangle with this number as seen at `ndc`.
+// Returns the triangle with this number as seen at the screen position `ndc`.
 fn seen_triangle(number: u32, ndc: vec2<f32>) -> Seen {
     var s: Seen;
     s.corners = vec3(corners[3u * number], corners[3u * number + 1u], corners[3u * number + 2u]);
     s.p0 = position_of(s.corners.x);
     s.p1 = position_of(s.corners.y);
     s.p2 = position_of(s.corners.z);
-    // Differences are computed before the projection, because rounding would distort thin triangles.
+    // The edges are computed before the projection. Rounding errors of projected positions would distort thin
+    // triangles.
     s.c0 = (frame.clip_from_world * vec4(grown(s.p0), 1.0)).xyw;
     s.e1 = (frame.clip_from_world * vec4((s.p1 - s.p0) * frame.grow, 0.0)).xyw;
     s.e2 = (frame.clip_from_world * vec4((s.p2 - s.p0) * frame.grow, 0.0)).xyw;
@@ -65,7 +67,7 @@ fn seen_triangle(number: u32, ndc: vec2<f32>) -> Seen {
     return s;
 }
 
-// Position of the point of an edge nearest to the origin, 0..1, and its squared distance.
+// Returns the position, 0..1, of the point of an edge that is nearest to the origin, and its squared distance.
 fn nearest_on_edge(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
     let along = b - a;
     let t = clamp(-dot(a, along) / max(dot(along, along), 1e-20), 0.0, 1.0);
@@ -73,8 +75,8 @@ fn nearest_on_edge(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
     return vec2(t, dot(p, p));
 }
 
-// Weights of the corners at the point of the triangle's edges that is nearest to the pixel on the screen. All corners
-// are in front of the camera.
+// Returns the barycentric weights of the point on the triangle's edges that is nearest to the pixel on the screen. All
+// corners must be in front of the camera.
 fn nearest_weights(s: Seen) -> vec3<f32> {
     let pixels = frame.target_size;
     let w = vec3(s.c0.z, s.c0.z + s.e1.z, s.c0.z + s.e2.z);

@@ -1,4 +1,5 @@
-// Adds one of many shadows of the key light on the floor, seen from one point of the light.
+// Adds one shadow of the key light on the floor. The mean of many such shadows, each from another point of the light,
+// is a soft shadow.
 #import types/frame.wgsl
 #import types/floor.wgsl
 #import lib/full_screen.wgsl

@@ -1,6 +1,8 @@
-// Writes the first level of the scene colour pyramid: the picture so far with its coverage and distance.
+// Writes the first level of the scene colour pyramid, which refracting surfaces sample: the picture drawn so far, with
+// its coverage and distance.
 //
-// SURFACES: the opaque scene, from its shaded surfaces. SAMPLES_DRAWN: including glass that is already drawn.
+// SURFACES: the picture is read from the shaded opaque surfaces. SAMPLES_DRAWN: the picture is read from the samples,
+// which include glass that has already been drawn.
 #import types/frame.wgsl
 #import lib/full_screen.wgsl
 #ifdef SURFACES
@@ -21,14 +23,14 @@ fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
     return corner_out(i);
 }
 
-// Limits very bright pixels, which would dominate the blur.
+// Limits very bright pixels, which would dominate the blurred levels.
 fn calm(radiance: vec4<f32>) -> vec4<f32> {
     return min(radiance, vec4(64.0));
 }
 
 struct Behind {
     @location(0) color: vec4<f32>,
-    // Distance along the camera's axis times the coverage, and the coverage.
+    // x: distance along the camera's axis times the coverage; y: coverage.
     @location(1) distance: vec2<f32>,
 }
 

@@ -1,8 +1,8 @@
-// Bloom: light beyond the display range is spread by halving and doubling pictures (Jimenez 2014, "Next Generation Post
-// Processing in Call of Duty: Advanced Warfare").
+// Bloom: light beyond the display range is spread by downscaling and upscaling pictures (Jimenez 2014, "Next Generation
+// Post Processing in Call of Duty: Advanced Warfare").
 //
-// BRIGHT: a quarter-size picture of bright radiance. HALVE: half of the level above. WIDEN: the level below, to be
-// added to this level. SHOWN: the sum for display.
+// BRIGHT: writes bright radiance at a quarter of the size. HALVE: downscales the level above by two. WIDEN: upscales
+// the level below, which is then added to this level. SHOWN: writes the sum of all levels for display.
 #import types/frame.wgsl
 #import lib/color.wgsl
 #import lib/full_screen.wgsl
@@ -15,10 +15,10 @@ fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
 }
 
 #ifdef BRIGHT
-// Luminance at which a surface begins to glow, and at which it glows fully.
+// Luminances at which a surface begins to glow, and at which it glows fully.
 const DIM: f32 = 0.9;
 const SHINING: f32 = 2.0;
-// Limits very bright single pixels, which would flicker.
+// Maximum radiance of a pixel. Brighter single pixels would flicker.
 const BRIGHTEST: f32 = 16.0;
 
 @fragment
@@ -45,7 +45,7 @@ fn fs(v: CornerOut) -> @location(0) vec4<f32> {
 #endif
 
 #ifdef WIDEN
-// Nine taps of a tent filter.
+// Averages nine lookups with a tent filter.
 @fragment
 fn fs(v: CornerOut) -> @location(0) vec4<f32> {
     let texel = 1.0 / vec2<f32>(textureDimensions(source));
@@ -63,7 +63,7 @@ fn fs(v: CornerOut) -> @location(0) vec4<f32> {
 #ifdef SHOWN
 #import lib/dither.wgsl
 
-// Factor on the light that is spread.
+// Factor by which the spread light is multiplied.
 override STRENGTH: f32 = 1.0;
 
 @fragment

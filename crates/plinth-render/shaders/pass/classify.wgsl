@@ -1,9 +1,11 @@
-// Groups samples to surfaces: a pixel has one surface, or two at an edge, so that each surface is shaded once.
+// Groups the samples of each pixel to surfaces. A pixel has one surface, or two surfaces at an edge. Each surface is
+// shaded only once. A batch is the geometry that is drawn with one call.
 //
-// First draw: the surface of pixels that have one, and the batch of every pixel's first surface as depth. Tiles with
-// other pixels are recorded, and the following draws cover only these tiles: they mark the other pixels in a second
-// depth buffer (MARK), whose depth test selects them when both surfaces are determined (EDGE_PIXELS). Last, that depth
-// becomes the batch of the second surface (ONE_SURFACE without MARK).
+// There are four draws. The first writes the surface of each pixel that shows only one triangle. It also writes the
+// number of the batch of each pixel's first surface as a depth value, and records the tiles with other pixels ("edge
+// pixels"). The following draws cover only these tiles. The second (MARK) marks the edge pixels in another depth
+// buffer. The third (EDGE_PIXELS) determines both surfaces of the marked pixels, which the depth test selects. The
+// fourth (ONE_SURFACE without MARK) replaces the marks by the number of the batch of the second surface.
 #import types/frame.wgsl
 #import types/visibility.wgsl
 #import lib/full_screen.wgsl
@@ -19,7 +21,8 @@
 @group(1) @binding(2) var depth_map: texture_depth_2d;
 #endif
 #endif
-// For each triangle: batch in the low 16 bits, then its mean normal as octahedral coordinates with 8 bits each.
+// One word per triangle. The low 16 bits are the number of its batch. The other two bytes are its mean normal in
+// octahedral coordinates.
 @group(1) @binding(1) var<storage, read> triangles: array<u32>;
 
 #ifdef AT_EDGES
@@ -34,7 +37,7 @@ fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
 #ifdef MULTISAMPLED
 @group(1) @binding(3) var<storage, read_write> edge_tiles: array<u32>;
 #import lib/edge_tiles.wgsl
-// The first word of `edge_tiles`.
+// The number of tiles in a row, which is the first word of `edge_tiles`.
 override ROW_TILES: u32 = 1u;
 #endif
 
@@ -81,7 +84,7 @@ fn triangles_at(pixel: vec2<i32>) -> vec4<u32> {
     return vec4(triangle_at(pixel, 0), triangle_at(pixel, 1), triangle_at(pixel, 2), triangle_at(pixel, 3));
 }
 
-// The triangle that most samples show; none only if no sample shows any.
+// Returns the triangle that most samples show. Returns 0 only if no sample shows a triangle.
 fn most_seen(ids: vec4<u32>) -> u32 {
     let one = vec4(1u);
     let counts = select(vec4(0u), one, ids == vec4(ids.x)) + select(vec4(0u), one, ids == vec4(ids.y))
@@ -100,9 +103,10 @@ fn model_pixel(at: vec4<f32>) -> vec2<i32> {
 }
 
 #ifdef EDGE_PIXELS
-// Surfaces of one batch are distinguished by normals whose cosine is below this,
+// Two triangles of a batch belong to different surfaces if the cosine between their normals is below this.
 const SAME_NORMAL: f32 = 0.85;
-// or by depths that differ more than those of a plane over this number of pixels.
+// They also belong to different surfaces if their depths differ by more than the depth of a plane changes over this
+// number of pixels.
 const SAME_DEPTH_PIXELS: f32 = 3.0;
 
 fn triangle_normal(info: u32) -> vec3<f32> {
@@ -118,8 +122,8 @@ fn info_of(triangle: u32) -> u32 {
     return triangles[max(triangle, 1u) - 1u];
 }
 
-// The surface with the most samples among some, given for each sample the samples with the same surface: x is the
-// triangle that represents it, y its samples.
+// Returns the surface with the most samples. `same` contains for each sample the samples of the same surface. Only the
+// samples in `among` are considered. x is the triangle that represents the surface, and y its samples.
 fn largest(ids: vec4<u32>, same: vec4<u32>, among: u32) -> vec2<u32> {
     let members = select(vec4(0u), same & vec4(among), (vec4(among) & vec4(1u, 2u, 4u, 8u)) != vec4(0u));
     let counts = countOneBits(members);
@@ -144,7 +148,7 @@ fn fs(@builtin(position) at: vec4<f32>) -> Classified {
     );
     let distances = frame.distance_numerator / (frame.depth_range - depths);
     let reach = distances * frame.pixel_size * SAME_DEPTH_PIXELS / max(abs(frame.camera_axis * normals), vec4(0.1));
-    // For each sample the others of the same batch with similar normal and depth.
+    // For each sample, finds the other samples that show the same batch with a similar normal and depth.
     let covered_vector = select(vec4(0u), vec4(1u, 2u, 4u, 8u), ids != vec4(0u));
     let covered = covered_vector.x | covered_vector.y | covered_vector.z | covered_vector.w;
     var same: vec4<u32>;
@@ -154,8 +158,8 @@ fn fs(@builtin(position) at: vec4<f32>) -> Classified {
         let samples = select(vec4(0u), covered_vector, alike | (ids == vec4(ids[i])));
         same[i] = samples.x | samples.y | samples.z | samples.w;
     }
-    // The surface of the triangle that most samples show is first, then the one with most of the rest; remaining
-    // samples are added to it.
+    // The first surface contains the triangle that most samples show. The second surface is the one with most of the
+    // remaining samples; all other samples are added to it.
     let triangle = most_seen(ids);
     let of_triangle = select(vec4(0u), same, ids == vec4(triangle));
     let first = of_triangle.x | of_triangle.y | of_triangle.z | of_triangle.w;

@@ -1,18 +1,19 @@
-// Composites the model over the backdrop and the floor's shadow, in display space. Linear radiance first gets the tone
-// curve and the transfer function, surface by surface, so that edges between bright surfaces are antialiased.
+// Composites the model over the backdrop and the floor's shadow in display space. The tone curve and the transfer
+// function are first applied to the linear radiance of each surface. Therefore edges between bright surfaces are
+// antialiased.
 #import types/frame.wgsl
 #import types/visibility.wgsl
 #import lib/color.wgsl
 #import lib/full_screen.wgsl
 
 struct Place {
-    // xy: the first pixel of the model's region.
+    // xy: position of the first pixel of the model's region.
     origin: vec4<f32>,
 }
 
 @group(1) @binding(0) var<uniform> place: Place;
 #ifdef LAYERED
-// With transmissive or blended surfaces: the samples on which they were drawn.
+// If there are transmissive or blended surfaces, the samples are read onto which they were drawn.
 #import lib/samples.wgsl
 #else
 #import lib/surfaces.wgsl
@@ -24,7 +25,7 @@ fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
 }
 
 #ifdef RADIANCE
-// `as_it_is`: fraction that is shown without the tone curve.
+// Converts radiance for display. `as_it_is` is the fraction of the colour to which the tone curve is not applied.
 fn displayed(radiance: vec3<f32>, as_it_is: f32) -> vec3<f32> {
     let color = max(radiance, vec3(0.0));
 #ifdef UNLIT
@@ -47,7 +48,7 @@ fn seen(color: vec4<f32>) -> vec4<f32> {
 struct Composed {
     @location(0) color: vec4<f32>,
 #ifdef GLOW
-    // Radiance of the pixel, for bloom.
+    // Radiance of the pixel, which the bloom effect needs.
     @location(1) radiance: vec4<f32>,
 #endif
 }

@@ -1,8 +1,8 @@
-// Depth only: shadow maps. Masked and blended materials are alpha-tested.
+// Draws only depth, for shadow maps. Masked and blended materials are alpha-tested.
 #import types/frame.wgsl
 #import types/posed.wgsl
 
-// Whether the view is that of the sun instead of the key light.
+// Whether the shadow map is that of the sun. Otherwise it is that of the key light.
 override SUN_VIEW: bool = false;
 
 @vertex

@@ -1,5 +1,6 @@
-// The last pass if there are effects: depth of field, bloom, outlines, filter, vignette, grain. Unused effects are not
-// compiled in: near the model there are more than far from it. TONED: colours are processed in linear light.
+// The last pass of frames with post-processing effects: depth of field, bloom, outlines, filter, vignette and grain.
+// Each variant contains only the effects that are used; far from the model there are fewer effects than near it. TONED:
+// colours are converted to linear light for the effects.
 #import types/frame.wgsl
 #import lib/color.wgsl
 #import lib/full_screen.wgsl
@@ -7,7 +8,7 @@
 #import lib/filter.wgsl
 
 struct Develop {
-    // x: strength of the vignette; y: width of outlines in pixels.
+    // x: strength of the vignette; y: width of the outlines in pixels.
     look: vec4<f32>,
 }
 
@@ -32,15 +33,16 @@ fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
 }
 
 #ifdef FOCUS
-// Blur below this radius in pixels is not visible.
+// Blur with a radius below this is not visible, in pixels.
 const SHARP: f32 = 0.75;
-// Up to this coverage by circles of confusion in front, a pixel is interpolated with the blurred picture.
+// If circles of confusion in front of a pixel cover less than this fraction of it, the sharp and the blurred picture
+// are interpolated.
 const COVERED: f32 = 0.15;
 
 fn focused(pixel: vec2<i32>, uv: vec2<f32>, sharp: vec4<f32>) -> vec4<f32> {
     var distance = distance_at(lens, geometry, pixel);
     if distance <= 0.0 {
-        // A surface that ends beside this pixel may cover a part of it.
+        // A surface beside this pixel may cover a part of it.
         for (var i = 0; i < 4; i++) {
             let beside = distance_at(lens, geometry, pixel + select(vec2(0, 2 * i - 5), vec2(2 * i - 1, 0), i < 2));
             distance = max(distance, beside);
@@ -57,7 +59,7 @@ fn focused(pixel: vec2<i32>, uv: vec2<f32>, sharp: vec4<f32>) -> vec4<f32> {
 const BANDS: f32 = 4.0;
 const INK: vec3<f32> = vec3(0.008, 0.008, 0.012);
 
-// Quantises light to bands with slightly soft edges, which avoids flicker.
+// Reduces light to a few bands. The edges between the bands are slightly soft, which avoids flicker.
 fn banded(c: vec3<f32>) -> vec3<f32> {
     let y = max(luminance(c), 1e-4);
     let e = srgb_from_linear(vec3(y)).r * BANDS;
@@ -71,7 +73,8 @@ fn surface_at(pixel: vec2<i32>) -> vec4<f32> {
     return textureLoad(geometry, local, 0);
 }
 
-// Coverage of a pixel by an outline: where surfaces end, and where normals change abruptly.
+// Returns how much of a pixel an outline covers. Outlines are at the borders of surfaces, and where the normal changes
+// abruptly.
 fn ink(pixel: vec2<i32>) -> f32 {
     let own = surface_at(pixel);
     let radius = develop.look.y;
@@ -83,7 +86,7 @@ fn ink(pixel: vec2<i32>) -> f32 {
         if (own.w > 0.0) != (other.w > 0.0) {
             drawn += 1.0;
         } else if own.w > 0.0 {
-            // A plane at a grazing angle has steep distances, but no edge.
+            // On a plane at a grazing angle, the distance changes quickly although there is no edge.
             let facing = max(abs(dot(own.xyz, frame.camera_axis)), 0.15);
             let gap = abs(other.w - own.w) * facing / (own.w * frame.pixel_size * radius);
             let fold = 1.0 - dot(own.xyz, other.xyz);
@@ -95,7 +98,7 @@ fn ink(pixel: vec2<i32>) -> f32 {
 #endif
 
 #ifdef GRAIN
-// Three rounds of PCG (Jarzynski and Olano 2020, "Hash Functions for GPU Rendering").
+// Hashes a vector with three rounds of PCG (Jarzynski and Olano 2020, "Hash Functions for GPU Rendering").
 fn pcg3d(seed: vec3<u32>) -> vec3<u32> {
     var v = seed * 1664525u + 1013904223u;
     v.x += v.y * v.z;
@@ -108,7 +111,7 @@ fn pcg3d(seed: vec3<u32>) -> vec3<u32> {
     return v;
 }
 
-// Strongest in middle tones; approximately normally distributed with mean 0.
+// Adds film grain, which is strongest in middle tones. The noise is approximately normally distributed with mean 0.
 fn grained(encoded: vec3<f32>, pixel: vec2<i32>) -> vec3<f32> {
     let random = vec3<f32>(pcg3d(vec3(vec2<u32>(pixel), frame.grain_seed)) >> vec3(8u)) / 16777216.0;
     let noise = (random.x + random.y + random.z - 1.5) * 0.14;
@@ -125,7 +128,7 @@ fn fs(v: CornerOut) -> @location(0) vec4<f32> {
     p = focused(pixel, v.uv, p);
 #endif
 #ifdef GLOW
-    // Blended with "screen", so that glow never exceeds white; it also adds coverage.
+    // The glow is blended with the mode "screen", so that it never exceeds white. It also increases the coverage.
     let glow = textureSampleLevel(glow_map, linear_sampler, v.uv, 0.0).rgb;
     let shine = max(glow.r, max(glow.g, glow.b));
     p = vec4(p.rgb + glow * (1.0 - p.rgb), p.a + shine * (1.0 - p.a));

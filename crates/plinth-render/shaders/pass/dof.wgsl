@@ -1,9 +1,11 @@
-// Depth of field at half size: each pixel gathers the circles of confusion that reach it. The circle of a nearer object
-// spreads over what is behind it; that of a farther object does not cover what is in front.
+// Depth of field at half the size of the picture. Each pixel collects the circles of confusion that reach it. The
+// circle of a nearer object spreads over objects behind it. The circle of a farther object does not cover objects in
+// front of it.
 //
-// SHRINK: half-size picture in linear light, with the distance and circle of each pixel. WIDEST: the largest circle of
-// each square of pixels; with AROUND: of a square and its neighbours. GATHER: the blur, and the coverage of each pixel
-// by circles of what is in front of it. SMOOTH: the same without the noise of the sampling, encoded.
+// SHRINK: writes the half-size picture in linear light, with the distance and the circle radius of each pixel. WIDEST:
+// writes the radius of the largest circle in each square of pixels; with AROUND, the largest circle in a square and its
+// neighbours. GATHER: writes the blurred picture, and how much of each pixel is covered by circles of objects in front
+// of it. SMOOTH: removes the sampling noise of both, and encodes the picture for display.
 #import types/frame.wgsl
 #import types/lens.wgsl
 #import lib/dither.wgsl
@@ -12,12 +14,13 @@
 @group(1) @binding(0) var<uniform> lens: Lens;
 @group(1) @binding(1) var source: texture_2d<f32>;
 #ifndef WIDEST
-// SHRINK: normals and distances of the model's region. Otherwise: x: distance, y: radius of the circle, at half size.
+// With SHRINK, normals and distances of the model's region. Otherwise, the half-size data: x is the distance, and y is
+// the radius of the circle.
 @group(1) @binding(2) var surfaces: texture_2d<f32>;
 #endif
 
-// Side of those squares in half-size pixels: at least the radius of the largest circle, so that a circle extends no
-// farther than to the next square.
+// Side length of the squares in half-size pixels. It is at least the radius of the largest circle, so that a circle
+// reaches at most the next square.
 override SQUARE: i32 = 16;
 
 @vertex
@@ -40,14 +43,14 @@ fn fs(v: CornerOut) -> Shrunk {
     for (var i = 0; i < 4; i++) {
         let pixel = min(first + vec2(i & 1, i >> 1u), last);
         let c = textureLoad(source, pixel, 0);
-        // Squaring approximates linear light, and the square root restores the encoded values.
+        // Squaring the encoded values approximates linear light. The square root at the end restores encoded values.
         sum += vec4(c.rgb * c.rgb / max(c.a, 1e-4), c.a);
         let distance = distance_at(lens, surfaces, pixel);
         if distance > 0.0 && (nearest == 0.0 || distance < nearest) {
             nearest = distance;
         }
     }
-    // Radii are halved like the picture.
+    // The radius is halved, because the picture has half the size.
     return Shrunk(sum * 0.25, vec2(nearest, 0.5 * blur_radius(lens, nearest)));
 }
 #endif
@@ -74,10 +77,11 @@ fn fs(v: CornerOut) -> @location(0) f32 {
 #endif
 
 #ifdef GATHER
-// The largest circle that may reach each square of pixels.
+// For each square of pixels, the radius of the largest circle that may reach it.
 @group(1) @binding(3) var widest: texture_2d<f32>;
 
-// Taps on a spiral with equal areas (Vogel 1979), rotated from pixel to pixel; SMOOTH averages over the rotations.
+// The lookups are on a spiral with equal areas (Vogel 1979). The spiral is rotated differently for each pixel, and
+// SMOOTH averages over the rotations.
 const FEWEST: f32 = 8.0;
 const MOST: f32 = 24.0;
 const TAPS_PER_SQUARE: f32 = 0.4;
@@ -94,11 +98,11 @@ fn fs(v: CornerOut) -> Gathered {
     let pixel = vec2<i32>(v.clip.xy);
     let last = vec2<i32>(textureDimensions(source)) - 1;
     let own = textureLoad(surfaces, pixel, 0).xy;
-    // The soft edge of a circle adds half a pixel.
+    // The soft edge of a circle makes it half a pixel larger.
     let reach = textureLoad(widest, pixel / SQUARE, 0).r + 0.5;
-    // Circles of less than half a pixel are treated as points.
+    // Circles with a radius of less than a pixel are treated as points.
     let taps = select(floor(clamp(TAPS_PER_SQUARE * reach * reach, FEWEST, MOST)), 0.0, reach <= 0.75);
-    // Each tap represents a fraction of the area within reach.
+    // Each lookup represents an equal part of the area within reach.
     let area = reach * reach / max(taps, 1.0);
     let turn = 2.0 * PI * interleaved_noise(v.clip.xy);
     var direction = vec2(cos(turn), sin(turn));
@@ -114,16 +118,16 @@ fn fs(v: CornerOut) -> Gathered {
         );
         let other = textureLoad(surfaces, at, 0).xy;
         let in_front = other.x > 0.0 && (own.x <= 0.0 || other.x < own.x);
-        // The background is visible as far as the foreground is blurred.
+        // The blur of the background must not exceed the blur of the foreground at this pixel.
         let disc = select(min(select(other.y, own.y, other.x <= 0.0), own.y), other.y, in_front);
         let weight = smoothstep(radius - 1.0, radius + 1.0, disc + 0.5) * area / max(disc * disc, 1.0);
         sum += textureLoad(source, at, 0) * weight;
         weights += weight;
-        // A sharp foreground ends at its own edge.
+        // A sharp foreground does not extend beyond its own edge.
         cover += select(0.0, weight * smoothstep(0.4, 1.0, disc), in_front);
     }
     if own.x <= 0.0 {
-        // The backdrop fills what the circles of the model leave.
+        // The backdrop fills the part of the pixel that no circle covers.
         let covered = min(weights, 1.0);
         return Gathered(sum / max(weights, 1e-4) * covered + center * (1.0 - covered), min(cover, 1.0));
     }
@@ -151,7 +155,7 @@ fn fs(v: CornerOut) -> Smoothed {
     for (var i = 0; i < 9; i++) {
         let step = vec2(i % 3 - 1, i / 3 - 1);
         let at = clamp(pixel + step, vec2(0), last);
-        // Sharp and blurred pixels are not mixed.
+        // Sharp and blurred pixels are not averaged with each other.
         let alike = abs(textureLoad(surfaces, at, 0).y - own) < 1.0 + 0.25 * own;
         let weight = f32(alike);
         sum += textureLoad(source, at, 0) * weight;

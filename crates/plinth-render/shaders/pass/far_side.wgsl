@@ -1,4 +1,4 @@
-// Draws the nearest back faces of a glass body, where light leaves it.
+// Draws the nearest back faces of a glass body, at which light leaves the body.
 #import types/frame.wgsl
 #import types/posed.wgsl
 
@@ -7,7 +7,7 @@ fn vs(in: PosedIn) -> PosedOut {
     return posed(in, frame.clip_from_world);
 }
 
-// xyz: the outward unit normal; w: distance along the camera's axis from the centre of the model.
+// xyz: outward unit normal; w: distance from the centre of the model along the camera's axis.
 @fragment
 fn fs(v: PosedOut) -> @location(0) vec4<f32> {
     return vec4(normalize(v.normal), v.distance - dot(frame.grow_origin - frame.camera_position, frame.camera_axis));

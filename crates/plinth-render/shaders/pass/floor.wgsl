@@ -1,4 +1,4 @@
-// The shadow-catching floor: draws only the darkness of `floor_shadow.wgsl`, over the backdrop.
+// Draws the floor that catches shadows. It darkens the backdrop with the texture that `floor_shadow.wgsl` computed.
 #import types/frame.wgsl
 #import types/floor.wgsl
 

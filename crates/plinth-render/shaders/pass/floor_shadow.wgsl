@@ -1,8 +1,9 @@
-// Computes the shadow on the floor once to a texture, including the occlusion of the environment from the bake.
+// Computes the shadow on the floor and writes it to a texture. It includes the occlusion of the environment's light,
+// which the bake computed.
 //
-// The key light's shadow has a penumbra that widens with the distance from the contact (Fernando 2005,
-// "Percentage-Closer Soft Shadows"). FLAT: only a uniform edge. ACCUMULATED: the mean of the shadows from all points of
-// the light.
+// The penumbra of the key light's shadow widens with the distance from the point of contact (Fernando 2005,
+// "Percentage-Closer Soft Shadows"). FLAT: the edge of the shadow has the same width everywhere. ACCUMULATED: the
+// shadow is the mean of the shadows from all points of the light.
 #import types/frame.wgsl
 #import types/floor.wgsl
 #import lib/full_screen.wgsl
@@ -16,7 +17,8 @@
 #endif
 @group(1) @binding(3) var point_sampler: sampler;
 
-// Whether the key light casts a shadow. Not a uniform (see `PUNCTUAL` in `lib/direct_light.wgsl`).
+// Whether the key light casts a shadow. This is a constant instead of a uniform (see `PUNCTUAL` in
+// `lib/direct_light.wgsl`).
 override KEY: bool = true;
 
 @vertex
@@ -26,10 +28,10 @@ fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
 
 #ifndef ACCUMULATED
 const TAPS: u32 = 40u;
-// Width of a uniform edge as a fraction of the widest penumbra.
+// Width of the edge with FLAT, as a fraction of the widest penumbra.
 const FLAT_WIDTH: f32 = 0.12;
 
-// Vogel's disc: evenly spread points, the same for every texel.
+// Returns point `i` of Vogel's disc, whose points are evenly spread. The points are the same for every texel.
 fn disk(i: u32) -> vec2<f32> {
     let r = sqrt((f32(i) + 0.5) / f32(TAPS));
     let a = f32(i) * 2.3999632;
@@ -47,7 +49,7 @@ fn key_visibility(point: vec3<f32>) -> f32 {
 #ifdef FLAT
     let width = max(widest * FLAT_WIDTH, frame.key_texel * 1.5);
 #else
-    // Searches for blockers within the cone toward the light.
+    // Searches for surfaces that block the light, within the cone from this point to the light.
     var blocked = 0.0;
     var nearest_sum = 0.0;
     for (var i = 0u; i < TAPS; i++) {
@@ -60,7 +62,7 @@ fn key_visibility(point: vec3<f32>) -> f32 {
     if blocked == 0.0 {
         return 1.0;
     }
-    // With a distant far plane, (1 − z) is inversely proportional to the distance from the light.
+    // The far plane is distant, so (1 − z) is inversely proportional to the distance from the light.
     let ratio = clamp((1.0 - nearest_sum / blocked) / max(1.0 - ndc.z, 1e-4) - 1.0, 0.0, 1.0);
     let width = max(widest * ratio, frame.key_texel * 1.5);
 #endif
@@ -73,8 +75,8 @@ fn key_visibility(point: vec3<f32>) -> f32 {
 #endif
 
 #ifndef FLAT
-// Fraction of the environment's light that reaches a point of the floor. It was computed for the model at full size,
-// and scales with it.
+// Returns the fraction of the environment's light that reaches a point of the floor. It was computed for the model at
+// full size, so it is scaled together with the model.
 fn ambient_at(point: vec3<f32>) -> f32 {
     let full = frame.grow_origin + (point - frame.grow_origin) / max(frame.grow, 1e-3);
     let uv = (full - floor_look.center).xz / floor_look.half_extent * 0.5 + 0.5;
@@ -97,7 +99,7 @@ fn fs(v: CornerOut) -> @location(0) vec4<f32> {
 #ifndef FLAT
     light *= 1.0 - floor_look.ambient_darkness * (1.0 - clamp(ambient_at(point), 0.0, 1.0));
 #endif
-    // The shadow fades out before the edge of the floor.
+    // The shadow fades out before it reaches the edge of the floor.
     let room = (1.0 - abs(v.uv * 2.0 - 1.0)) * floor_look.half_extent / floor_look.edge;
     let fade = smoothstep(0.0, 1.0, room.x) * smoothstep(0.0, 1.0, room.y);
     return vec4(clamp(1.0 - light, 0.0, 0.95) * fade);

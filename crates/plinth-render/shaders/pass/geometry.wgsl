@@ -1,7 +1,7 @@
-// The first surface of each pixel at its centre: normal and distance, for layers aligned with the colour. Masked
-// materials are alpha-tested, blended ones count if their opacity is at least one half. EXACT: computed from the
-// triangle's corners; a rasteriser moves corners by fractions of a pixel, so that its values extrapolate beyond the
-// edges of grazing triangles.
+// Writes the normal and the distance of the nearest surface at the centre of each pixel, aligned with the colours.
+// Masked materials are alpha-tested. Blended materials count if their opacity is at least one half. EXACT: the values
+// are computed from the corners of the triangle. Otherwise they come from the rasteriser, which moves corners by
+// fractions of a pixel; near the edges of grazing triangles, its values are inexact.
 #import types/frame.wgsl
 #import types/posed.wgsl
 #ifdef EXACT
@@ -22,7 +22,7 @@ fn vs(
     return out;
 }
 
-// xyz: unit world-space normal of the visible side; w: distance along the camera's axis, 0 where there is nothing.
+// xyz: unit world-space normal on the visible side; w: distance along the camera's axis, or 0 if there is no surface.
 @fragment
 fn fs(
     v: PosedOut,

@@ -1,4 +1,4 @@
-// Halves a level of a pyramid: both textures at once, or only the first (FIRST).
+// Downscales a level of a pyramid by two. It processes both textures of the pyramid, or only the first one (FIRST).
 #import types/frame.wgsl
 #import lib/full_screen.wgsl
 #import lib/halve.wgsl

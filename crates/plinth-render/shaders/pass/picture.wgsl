@@ -1,4 +1,4 @@
-// A background picture, drawn pixel by pixel.
+// Draws a background picture with the same size as the frame.
 #import lib/full_screen.wgsl
 
 @group(1) @binding(0) var picture: texture_2d<f32>;

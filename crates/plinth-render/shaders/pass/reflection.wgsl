@@ -1,22 +1,22 @@
-// The reflection of the model in the floor, which fades and blurs with the height of the reflected point.
+// The reflection of the model in the floor. It fades and blurs with the height of the reflected point.
 //
-// CATCH: the picture of the camera below the floor with the height above the floor, for the pyramid. Otherwise: draws
-// it into the picture, with left and right swapped.
+// CATCH: writes the first level of the reflection pyramid, from the picture of a camera below the floor and the height
+// of each pixel above the floor. Otherwise: draws the reflection into the frame, with left and right swapped.
 #import types/frame.wgsl
 #import lib/full_screen.wgsl
 
 struct Reflection {
-    // Coefficients of height and its divisor, from clip space.
+    // Coefficients for computing height × divisor and the divisor from a position in clip space.
     height_from_clip: vec4<f32>,
     divisor_from_clip: vec4<f32>,
     strength: f32,
-    // Height at which the reflection has faded to 1/e.
+    // Height above the floor at which the reflection has faded to 1/e.
     fade_height: f32,
-    // Blur radius in pixels per unit of height.
+    // Increase of the blur radius per unit of height, in pixels.
     blur: f32,
     floor_height: f32,
-    // Column of the picture, relative to its drawn region, at which the reflection ends, and the row at which it
-    // begins.
+    // The column at which the reflection ends and the row at which it begins, relative to the drawn region of the
+    // frame.
     end: vec2<f32>,
 }
 
@@ -34,7 +34,7 @@ override SAMPLES: u32 = 4u;
 
 struct Caught {
     @location(0) color: vec4<f32>,
-    // Height above the floor times the coverage.
+    // Height above the floor, multiplied by the coverage.
     @location(1) height: f32,
 }
 
@@ -67,7 +67,7 @@ fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
     return vec4(full_screen_corner(i), 0.0, 1.0);
 }
 
-// Level from which the height is read: blur takes samples from the neighbourhood.
+// Mip level from which the height is read. The blur spreads each point, so the height of the neighbourhood is needed.
 const AROUND: f32 = 2.0;
 
 @fragment
@@ -77,7 +77,7 @@ fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     let height = textureSampleLevel(heights, linear_sampler, uv, AROUND).r / max(weight, 1e-4);
     let radius = reflection.blur * height;
     let level = log2(max(radius, 1.0));
-    // Four taps hide the texels of the levels.
+    // Four lookups make the texels of the mip levels invisible.
     let texel = exp2(level) * 0.5 / vec2<f32>(textureDimensions(source));
     var sum = vec4(0.0);
     for (var i = 0; i < 4; i++) {

@@ -1,5 +1,5 @@
-// Shades the pixels of one batch, each once: the triangle is fetched by its number, and its attributes are interpolated
-// at the centre of the covered samples.
+// Shades the pixels of one batch. Each surface of a pixel is shaded once: its triangle is read by its number, and the
+// attributes are interpolated at the mean position of the covered samples.
 #import types/frame.wgsl
 #import types/material.wgsl
 #import types/surface_point.wgsl
@@ -13,19 +13,19 @@
 #endif
 
 @group(1) @binding(2) var surfaces: texture_2d<u32>;
-// The other surface of each pixel.
+// The other surface of each pixel: the second one while first surfaces are shaded, and vice versa.
 @group(1) @binding(5) var other_surfaces: texture_2d<u32>;
 @group(1) @binding(6) var<storage, read> edge_tiles: array<u32>;
 #import lib/edge_runs.wgsl
 
-// Change of the texture coordinates to the next pixel: xy to the right, zw downward.
+// Change of the texture coordinates from this pixel to the next one: xy to the right, zw downwards.
 var<private> uv0_steps: vec4<f32>;
 var<private> uv1_steps: vec4<f32>;
 
 //{material textures}
 #import lib/surface.wgsl
 
-// First surfaces: three vertices that cover the picture. Second surfaces: the vertices of the tiles with edges.
+// For first surfaces, three vertices cover the picture. For second surfaces, the vertices cover the tiles with edges.
 @vertex
 fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
     var corner: vec2<f32>;
@@ -37,7 +37,8 @@ fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
     return vec4(corner, batch_depth(batch.number), 1.0);
 }
 
-// Mean position of covered samples (Vulkan's standard locations), relative to the pixel's centre.
+// Returns the mean position of the covered samples, relative to the centre of the pixel. The samples are at Vulkan's
+// standard locations.
 fn middle_of_samples(samples: u32) -> vec2<f32> {
     if SAMPLES != 4u {
         return vec2(0.0);
@@ -55,19 +56,19 @@ fn tangent_of(corner: u32) -> vec4<f32> {
     return vec4(unpack2x16snorm(pose[at]), unpack2x16snorm(pose[at + 1u]));
 }
 
-// Number of steps of a channel of the target; 0 if there are more than could be visible.
+// Number of steps of a channel of the render target. It is 0 if the steps are too small to be visible.
 override STEPS: f32 = 0.0;
 
-// A surface's share of the picture, to be added to the target. Alpha is the coverage of both surfaces, and is written
-// with the first.
+// Returns the colour of a surface times the fraction of the pixel that it covers. Both surfaces of a pixel are later
+// added. Alpha is the coverage of both surfaces together, and is written with the first surface.
 fn share_of_picture(color: vec3<f32>, surface: u32, pixel: vec2<i32>) -> vec4<f32> {
     let share = surface_coverage(surface);
     let hidden = share + surface_coverage(textureLoad(other_surfaces, pixel, 0).r);
     let is_first = batch.surface == 0u;
     var part = color * share;
     if STEPS > 0.0 && share < 1.0 {
-        // In whole steps, so that two shares of one colour add up to this colour; slightly increased for targets that
-        // truncate.
+        // The value is rounded to whole steps of the target, so that the shares of two surfaces with the same colour
+        // add up to this colour. It is slightly increased for targets that truncate.
         let whole = floor(saturate(color) * STEPS + 0.5);
         let first = floor(whole * share + 0.5);
         let second = whole - floor(whole * (1.0 - share) + 0.5);
@@ -96,8 +97,9 @@ fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
 #endif
     let c = s.corners;
     var b = s.weights;
-    // For a surface of several triangles the point may be outside of the triangle that represents it. Slightly outside,
-    // extrapolated values are close to those of the neighbours; those of thin triangles would be far off.
+    // If a surface consists of several triangles, the point may be outside the triangle that represents the surface.
+    // Slightly outside, extrapolated attributes are close to those of the neighbouring triangles. Farther outside, or
+    // for thin triangles, they would be wrong.
     if any(b < vec3(-0.3)) {
         b = nearest_weights(s);
     }
@@ -131,7 +133,7 @@ fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     let n = mat3x3(normal_of(c.x), normal_of(c.y), normal_of(c.z));
     v.normal = n * b;
 #ifdef SPRITE
-    // There are no back faces: a normal that faces away is reversed.
+    // A sprite has no back face, so a normal that points away from the camera is reversed.
     v.front = is_front(v.normal, frame.camera_position - v.world);
 #endif
     let turn_x = n * dx;

@@ -1,6 +1,7 @@
-// Expands shaded surfaces to the samples that they cover, so that transmissive and blended surfaces can be drawn over
-// them. With WHOLE, the colours are those of the surfaces instead of their shares of the picture. The part of a sample's alpha above 1 is the fraction that is shown without the tone curve; drawing over the
-// sample reduces it like the colour.
+// Copies the shaded surfaces of each pixel to the samples that they cover, so that transmissive and blended surfaces
+// can be drawn over them. The input is the share of the picture of each surface or, with WHOLE, its premultiplied
+// colour. If the alpha of a sample exceeds 1, the excess is the fraction of the colour to which the tone curve is not
+// applied. Drawing over the sample reduces this fraction in the same way as the colour.
 #import types/frame.wgsl
 #import types/visibility.wgsl
 #import lib/full_screen.wgsl

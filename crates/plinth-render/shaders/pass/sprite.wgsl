@@ -1,8 +1,8 @@
-// Points and lines in the passes that determine where surfaces are: a triangle around each splat, two along each line.
-//
-// NUMBERED: which of them is visible in each sample. FACING: normal and distance of the first one at the centre of each
-// pixel. CAST: depth as seen from a light. CUT: alpha removes parts of them; BLEND: alpha is the fraction of samples
-// that they cover.
+// Draws points and lines in the passes that determine which surfaces are visible. Each point is a triangle around its
+// disc, and each line consists of two triangles.
+// NUMBERED: writes the number of the visible point or line in each sample. FACING: writes the normal and the distance
+// of the nearest point or line at the centre of each pixel. CAST: writes depth as seen from a light. CUT: alpha makes
+// holes in sprites. BLEND: alpha is the fraction of samples that sprites cover.
 #import types/frame.wgsl
 #import types/batch.wgsl
 #import types/visibility.wgsl
@@ -13,11 +13,11 @@
 #import lib/attributes.wgsl
 #endif
 
-// CAST: whether the view is that of the sun instead of the key light.
+// With CAST, whether the light is the sun. Otherwise it is the key light.
 override SUN_VIEW: bool = false;
 
-// Distance in radii by which they are moved toward the camera: a sprite on a surface is then completely visible, even
-// if the surface is inclined.
+// Distance by which sprites are moved towards the camera, in radii. A sprite on a surface is then completely visible,
+// even if the surface is inclined.
 #ifdef LINES
 const LIFT: f32 = 3.0;
 const CORNERS: u32 = 6u;
@@ -27,7 +27,7 @@ const LIFT: f32 = 2.0;
 const CORNERS: u32 = 3u;
 const VERTICES: u32 = 1u;
 #endif
-// Margin around a splat in pixels, because a rasteriser may round.
+// Margin around a disc in pixels, because a rasteriser may round positions.
 const ROOM: f32 = 0.05;
 
 struct SpriteOut {
@@ -37,7 +37,7 @@ struct SpriteOut {
 #endif
 #ifndef CAST
     @location(1) @interpolate(flat) ends: vec4<f32>,
-    // x: radius; yz: distances of the ends.
+    // x: radius; yz: distances of the two ends.
     @location(2) @interpolate(flat) look: vec3<f32>,
 #endif
 #ifdef FACING
@@ -51,7 +51,8 @@ struct SpriteOut {
 #endif
 }
 
-// A corner of the geometry of a sprite of radius 1: the end to which it belongs, and its position along and across.
+// A corner of the geometry of a sprite with radius 1: the end to which the corner belongs, and its offset along and
+// across the line.
 struct Corner {
     end: f32,
     along: f32,
@@ -64,7 +65,7 @@ fn corner_of(k: u32) -> Corner {
     let sides = array(-1.0, -1.0, 1.0, -1.0, 1.0, 1.0);
     return Corner(ends[k], 2.0 * ends[k] - 1.0, sides[k]);
 #else
-    // The triangle around the unit circle.
+    // A triangle around the unit circle.
     let x = array(0.0, -1.7320508, 1.7320508);
     let y = array(2.0, -1.0, -1.0);
     return Corner(0.0, x[k], y[k]);
@@ -72,9 +73,9 @@ fn corner_of(k: u32) -> Corner {
 }
 
 #ifdef CAST
-// A band or triangle that faces the light and has the area of the sprite, at least one texel of the map, so that
-// shadows of thin lines are not dotted. It is moved behind the sprite by its radius, so that sprites on one surface do
-// not shade each other.
+// Returns a corner of the shadow geometry of a sprite. It is a band or a triangle that faces the light and has the same
+// area as the sprite. It is at least one texel of the shadow map wide, so that the shadows of thin lines are not
+// dotted. It is moved behind the sprite by the radius, so that sprites on the same surface do not shade each other.
 fn placed(number: u32, corner: Corner) -> vec4<f32> {
     var light = frame.key_clip_from_world;
     var texel = frame.key_texel;
@@ -88,7 +89,7 @@ fn placed(number: u32, corner: Corner) -> vec4<f32> {
     let a = grown(position_of(VERTICES * number));
     let b = grown(position_of(VERTICES * number + VERTICES - 1u));
     let middle = mix(a, b, corner.end);
-    // Half a texel in world units at the centre's distance from the light.
+    // Half the size of a texel in world units, at the distance between the centre and the light.
     let half_texel = texel * (light * vec4(middle, 1.0)).w / length(vec3(light[0].x, light[1].x, light[2].x));
     let radius = max(batch.sprite_radius * frame.grow, half_texel);
 #ifdef LINES
@@ -96,7 +97,7 @@ fn placed(number: u32, corner: Corner) -> vec4<f32> {
     let size = length(side);
     let across = select(up, side / max(size, 1e-12), size > 1e-9) * corner.across;
 #else
-    // Scaled to the area of the disc.
+    // The triangle is scaled so that its area is that of the disc.
     let across = (right * corner.along + up * corner.across) * 0.7776;
 #endif
     return light * vec4(middle + (across + away) * radius, 1.0);
@@ -176,15 +177,15 @@ fn drawn(v: SpriteOut) -> Sprite {
 
 #ifdef NUMBERED
 struct VisibilityOut {
-    // The number, low and high half.
+    // The number of the sprite: its low half and its high half.
     @location(0) triangle: vec2<u32>,
     @builtin(sample_mask) coverage: u32,
 }
 
 #ifdef BLEND
-// Some of all samples, on average as many as alpha says and different ones each time, so that nothing has to be sorted
-// (Enderton et al. 2010, "Stochastic Transparency"; the hash is PCG: Jarzynski and Olano 2020, "Hash Functions for GPU
-// Rendering").
+// Returns a pseudo-random part of the samples of a pixel. On average, the part is as large as alpha. Sprites therefore
+// need not be sorted by distance (Enderton et al. 2010, "Stochastic Transparency"; the hash is PCG: Jarzynski and Olano
+// 2020, "Hash Functions for GPU Rendering").
 fn blended_samples(alpha: f32, number: u32) -> u32 {
     let state = number * 747796405u + 2891336453u;
     let word = ((state >> ((state >> 28u) + 4u)) ^ state) * 277803737u;
@@ -217,8 +218,8 @@ fn fs(v: SpriteOut) -> VisibilityOut {
 #endif
 
 #ifdef FACING
-// xyz: unit world-space normal of the visible side, toward the camera if vertices have none; w: distance along the
-// camera's axis.
+// xyz: unit world-space normal on the visible side; without vertex normals, the direction to the camera. w: distance
+// along the camera's axis.
 @fragment
 fn fs(v: SpriteOut) -> @location(0) vec4<f32> {
 #ifdef CUT

@@ -1,27 +1,29 @@
-// The visible environment: infinitely far away, or as a dome over a ground.
+// Draws the visible environment. It is infinitely far away, or is projected onto a dome over a ground disc.
 #import lib/color.wgsl
 #import lib/dither.wgsl
 #import lib/full_screen.wgsl
 
 struct Surroundings {
-    // Direction at the corner of the first pixel, and its steps per pixel to the right and downward.
+    // Direction from the camera to the first corner of the first pixel. `right` and `down` are the changes of this
+    // direction from one pixel to the next.
     corner: vec3<f32>,
-    // Coverage of the backdrop.
+    // Opacity over the backdrop.
     opacity: f32,
     right: vec3<f32>,
-    // 1 for a dome over a ground, the height of that ground, and the radius of the dome.
+    // 1 if there is a dome, otherwise 0. `ground_height` is the height of the ground disc, and `dome_radius` is the
+    // radius of the dome.
     has_dome: f32,
     down: vec3<f32>,
     ground_height: f32,
     camera_position: vec3<f32>,
     dome_radius: f32,
-    // Factor on radiance.
+    // Factor for the radiance of the panorama.
     gain: vec3<f32>,
-    // Range of the dither noise on finished values.
+    // Amplitude of the dither noise, which is added to display values.
     noise: f32,
-    // Centre of the projection, from which the panorama is undistorted.
+    // Centre of the projection. As seen from this point, the panorama is not distorted.
     eye: vec3<f32>,
-    // Cosine and sine of the rotation about +Y.
+    // Cosine and sine of the rotation of the panorama about +Y.
     turn: vec2<f32>,
 }
 
@@ -36,14 +38,14 @@ fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
     return vec4(full_screen_corner(i), 0.0, 1.0);
 }
 
-// Intersects a camera ray with the ground or the dome; returns the direction from the eye.
+// Intersects a camera ray with the ground disc or the dome. Returns the direction from `eye` to the intersection.
 fn from_eye(ray: vec3<f32>) -> vec3<f32> {
     let origin = seen.camera_position - seen.eye;
     let radius = seen.dome_radius;
     let b = dot(origin, ray);
     let c = dot(origin, origin) - radius * radius;
     let inside = b * b - c;
-    // A small dome that a camera outside of it misses is treated as infinitely far away.
+    // If the camera is outside a small dome and the ray misses it, the environment is treated as infinitely far away.
     let to_dome = select(1e6, sqrt(max(inside, 0.0)) - b, inside > 0.0 && sqrt(max(inside, 0.0)) > b);
     let above = seen.camera_position.y - seen.ground_height;
     let to_ground = select(1e6, above / max(-ray.y, 1e-6), ray.y < 0.0 && above > 0.0);
@@ -51,8 +53,8 @@ fn from_eye(ray: vec3<f32>) -> vec3<f32> {
     return normalize(meeting);
 }
 
-// Cubic B-spline by four filtered lookups (Sigg and Hadwiger 2005, "Fast Third-Order Texture Filtering"): smooth if a
-// texel covers many pixels.
+// Samples the panorama with a cubic B-spline, computed from four bilinear lookups (Sigg and Hadwiger 2005, "Fast
+// Third-Order Texture Filtering"). The result is smooth even if a texel covers many pixels.
 fn smooth_lookup(uv: vec2<f32>) -> vec3<f32> {
     let size = vec2<f32>(textureDimensions(panorama));
     let place = uv * size - 0.5;
@@ -77,9 +79,9 @@ fn smooth_lookup(uv: vec2<f32>) -> vec3<f32> {
 @fragment
 fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     let ray = normalize(seen.corner + seen.right * at.x + seen.down * at.y);
-    // Not a branch, because it would depend on a uniform (see `PUNCTUAL` in `lib/direct_light.wgsl`).
+    // There is no branch here, because it would depend on a uniform (see `PUNCTUAL` in `lib/direct_light.wgsl`).
     let d = select(ray, from_eye(ray), seen.has_dome > 0.0);
-    // Undoes the rotation of the panorama.
+    // Applies the inverse of the panorama's rotation.
     let turned = vec3(d.x * seen.turn.x - d.z * seen.turn.y, d.y, d.x * seen.turn.y + d.z * seen.turn.x);
     let uv = vec2(atan2(turned.z, turned.x) / TURN + 0.5, acos(clamp(turned.y, -1.0, 1.0)) * 2.0 / TURN);
     let radiance = max(smooth_lookup(uv), vec3(0.0)) * seen.gain;

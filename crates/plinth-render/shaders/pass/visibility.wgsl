@@ -1,4 +1,4 @@
-// The number of the visible triangle in each sample. Masked materials are alpha-tested.
+// Writes the number of the visible triangle in each sample. Masked materials are alpha-tested.
 #import types/frame.wgsl
 #import types/posed.wgsl
 
@@ -10,7 +10,7 @@ fn vs(@builtin(instance_index) first_triangle: u32, @builtin(vertex_index) verte
 }
 
 struct VisibilityOut {
-    // The triangle's number, low and high half.
+    // The number of the triangle: its low half and its high half.
     @location(0) triangle: vec2<u32>,
 #ifdef CUT
     @builtin(sample_mask) coverage: u32,
@@ -20,7 +20,7 @@ struct VisibilityOut {
 #ifdef CUT
 override SAMPLES: u32 = 4u;
 
-// Samples covered by a masked texel: the alpha ramp is sharpened to one pixel.
+// Returns the samples that a masked texel covers. Alpha changes from 0 to 1 within about one pixel.
 fn mask_coverage(alpha: f32, cutoff: f32) -> u32 {
     let sharp = clamp((alpha - cutoff) / max(fwidth(alpha), 1e-4) + 0.5, 0.0, 1.0);
     let samples = u32(sharp * f32(SAMPLES) + 0.5);

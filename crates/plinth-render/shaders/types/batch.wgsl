@@ -1,17 +1,18 @@
-// One batch: triangles, points or lines of one material. Rust counterpart: `gpu_types.rs`.
+// A batch: the triangles, points or lines that have the same material and are drawn with one call. Rust counterpart:
+// `gpu_types.rs`.
 
 struct Batch {
-    // The number of its first triangle (point, line).
+    // The number of the first triangle, point or line of the batch.
     first_triangle: u32,
-    // Index of the batch.
+    // The number of the batch.
     number: u32,
-    // Which surface of a pixel is shaded: 0 or 1.
+    // Which of the two surfaces of each pixel is shaded: 0 or 1.
     surface: u32,
-    // 1 if vertices have normals. This and the following members are for points and lines only.
+    // 1 if the vertices have normals, otherwise 0. This and the following members are only used for points and lines.
     has_normals: f32,
-    // Radius in world units (for lines only in shadows).
+    // Radius in world units. For lines, it is only used in shadows.
     sprite_radius: f32,
-    // Minimum and maximum radius in pixels.
+    // Minimum radius in pixels, followed by the maximum radius.
     least_pixels: f32,
     most_pixels: f32,
 }

@@ -1,22 +1,22 @@
-// The rectangle of the floor that can receive shadow. Rust counterpart: `gpu_types.rs`.
+// The rectangular part of the floor that can receive shadow. Rust counterpart: `gpu_types.rs`.
 
 struct Floor {
     // Centre of the rectangle.
     center: vec3<f32>,
-    // Width of the edge over which the shadow fades out, in world units.
+    // Width of the border in which the shadow fades out, in world units.
     edge: f32,
-    // Half extents along world x and z.
+    // Half the size of the rectangle along world x and z.
     half_extent: vec2<f32>,
-    // Radius of the light as a fraction of its distance.
+    // Radius of the key light as a fraction of its distance.
     lamp_size: f32,
-    // Darkness of the key light's shadow and of the ambient shadow.
+    // Darkness of the key light's shadow; the next member is the darkness of the ambient shadow.
     key_darkness: f32,
     ambient_darkness: f32,
 }
 
 @group(1) @binding(0) var<uniform> floor_look: Floor;
 
-// The point of the floor at a position of its shadow texture.
+// Returns the point of the floor at a position of its shadow texture.
 fn floor_point(uv: vec2<f32>) -> vec3<f32> {
     let local = uv * 2.0 - 1.0;
     return floor_look.center + vec3(local.x * floor_look.half_extent.x, 0.0, local.y * floor_look.half_extent.y);

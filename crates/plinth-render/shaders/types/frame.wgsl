@@ -1,81 +1,84 @@
-// Group 0: values shared by all draws of a frame. Rust counterpart: `gpu_types.rs`.
+// Bind group 0: the values that all draws of a frame share. Rust counterpart: `gpu_types.rs`.
 
 const PI: f32 = 3.14159265358979;
 
-// A point or spot light. Members with three numbers are followed by one with one number, which fills their 16 bytes.
+// A point light or spotlight. A vector with three components is followed by a scalar, so that both together have 16
+// bytes.
 struct PunctualLight {
-    // World position.
+    // Position in world space.
     position: vec3<f32>,
-    // Distance at which the light has faded to zero; 0 for none.
+    // Distance at which the light has decreased to zero. 0 means that the light has no limit.
     range: f32,
     // Radiant intensity.
     intensity: vec3<f32>,
-    // 1 for a spot, 0 otherwise.
+    // 1 for a spotlight, otherwise 0.
     is_spot: f32,
-    // Unit direction in which a spot shines.
+    // Unit vector of the direction of a spotlight.
     axis: vec3<f32>,
-    // Cosines of the half angles at which a spot begins to fade and has faded out.
+    // Cosines of half the angles at which a spotlight begins to decrease and has decreased to zero.
     inner_cosine: f32,
     outer_cosine: f32,
 }
 
 struct Frame {
     clip_from_world: mat4x4<f32>,
-    // The same for the whole picture instead of the model's region.
+    // The same transform for the whole picture instead of the model's region.
     picture_clip_from_world: mat4x4<f32>,
     key_clip_from_world: mat4x4<f32>,
     sun_clip_from_world: mat4x4<f32>,
-    // World position of the camera.
+    // Position of the camera in world space.
     camera_position: vec3<f32>,
-    // Overall scale of the model, and (below) the point that does not move.
+    // Overall scale of the model. `grow_origin` below is the point that does not move when the scale changes.
     grow: f32,
-    // Unit direction in which the camera looks.
+    // Unit vector of the direction in which the camera looks.
     camera_axis: vec3<f32>,
-    // The distance along that direction is `distance_numerator / (depth_range - depth)`.
+    // The distance along the camera's axis is `distance_numerator / (depth_range - depth)`.
     distance_numerator: f32,
     grow_origin: vec3<f32>,
-    // Factor on specular reflections of the environment.
+    // Factor for the specular reflections of the environment.
     gloss: f32,
-    // Irradiance of the uniform ambient light.
+    // Irradiance of the ambient light, which is the same from all directions.
     ambient_irradiance: vec3<f32>,
     last_specular_mip: f32,
-    // Linear.
+    // Mean linear colour of the backdrop.
     backdrop_color: vec3<f32>,
-    // 1 if clear glass shows the backdrop, 0 if it shows the environment.
+    // 1 if clear glass shows the backdrop, 0 if it shows the environment instead.
     glass_shows_backdrop: f32,
-    // Corner of the distance field, and the side of its cells in world units.
+    // Minimum corner of the distance field; the next member is the side length of its cells in world units.
     field_origin: vec3<f32>,
     field_cell: f32,
-    // Size of the distance field in world units; 1 if there is one.
+    // Size of the distance field in world units; the next member is 1 if there is a distance field, otherwise 0.
     field_extent: vec3<f32>,
     has_field: f32,
-    // World position of the key light; cosine of the outer half angle of its cone.
+    // Position of the key light in world space; the next member is the cosine of half the outer angle of its cone.
     key_position: vec3<f32>,
     key_outer_cosine: f32,
-    // Unit direction in which it shines; cosine of the half angle at which it begins to fade.
+    // Unit vector of the direction of the key light; the next member is the cosine of half the angle at which the light
+    // begins to decrease.
     key_axis: vec3<f32>,
     key_inner_cosine: f32,
-    // Radiant intensity; darkness of its shadow, 0..1.
+    // Radiant intensity of the key light; the next member is the darkness of its shadow, 0..1.
     key_intensity: vec3<f32>,
     key_shadow_darkness: f32,
-    // Unit vector to the environment's sun; its angular radius in radians.
+    // Unit vector towards the sun of the environment; the next member is the angular radius of the sun in radians.
     sun_to_light: vec3<f32>,
     sun_angular_radius: f32,
     sun_irradiance: vec3<f32>,
     unused_too: u32,
-    // For the shadow maps of key light and sun: the size of a texel as a fraction of the map, and the offset of a point
-    // along its normal before the depth comparison, in world units.
+    // Two values for the shadow map of the key light, then for that of the sun. The first is the size of a texel as a
+    // fraction of the map. The second is the distance in world units by which a point is moved along its normal before
+    // its depth is compared.
     key_texel: f32,
     key_normal_offset: f32,
     sun_texel: f32,
     sun_normal_offset: f32,
-    // Width and height of the target in pixels.
+    // Width and height of the render target in pixels.
     target_size: vec2<f32>,
-    // See `distance_numerator`.
+    // Used to compute the distance from a depth value (see `distance_numerator`).
     depth_range: f32,
-    // Size of a pixel at distance 1 in world units.
+    // Size of a pixel at distance 1, in world units.
     pixel_size: f32,
-    // The first pixel of the model's region on its canvas.
+    // Position of the first pixel of the model's region on its canvas.
     canvas_origin: vec2<u32>,
     grain_seed: u32,
     lights: array<PunctualLight, 16>,
@@ -91,7 +94,7 @@ struct Frame {
 @group(0) @binding(7) var field_distances: texture_3d<f32>;
 @group(0) @binding(8) var field_radiance: texture_3d<f32>;
 
-// A point of the model after the overall scale of this frame.
+// Applies the overall scale of the frame to a point of the model.
 fn grown(point: vec3<f32>) -> vec3<f32> {
     return frame.grow_origin + (point - frame.grow_origin) * frame.grow;
 }

@@ -1,22 +1,22 @@
-// Group 2, binding 0: one material. Rust counterpart: `gpu_types.rs`. `shader/material_source.rs` declares the textures
-// of a material, so that a variant binds only what it reads.
+// Bind group 2, binding 0: a material. Rust counterpart: `gpu_types.rs`. The textures of materials are declared in
+// `shader/material_source.rs`, so that a variant binds only the textures that it reads.
 
 //{uv_row_count}
 
 struct Material {
-    // Linear colour and alpha.
+    // Linear base colour with alpha.
     base_color: vec4<f32>,
     // Emitted radiance.
     emissive: vec3<f32>,
     alpha_cutoff: f32,
     metallic: f32,
-    // Perceptual roughness, like all roughnesses here.
+    // Perceptual roughness. All other roughnesses here are perceptual, too.
     roughness: f32,
     normal_scale: f32,
     occlusion_strength: f32,
     specular_color: vec3<f32>,
     specular_factor: f32,
-    // Reflectance at normal incidence from the index of refraction.
+    // Reflectance of a dielectric at normal incidence, computed from its index of refraction.
     dielectric_f0: f32,
     coat: f32,
     coat_roughness: f32,
@@ -24,7 +24,7 @@ struct Material {
     sheen_color: vec3<f32>,
     sheen_roughness: f32,
     transmission: f32,
-    // In world units.
+    // Thickness of the volume in world units.
     thickness: f32,
     // Index of refraction.
     ior: f32,
@@ -32,18 +32,19 @@ struct Material {
     // Absorption coefficients per world unit.
     absorption: vec3<f32>,
     iridescence: f32,
-    // Thickness of the iridescent film in nm for the map values 0 and 1.
+    // Thickness of the thin film in nanometres where its texture is 0, and where it is 1.
     film_thickness: vec2<f32>,
-    // Index of refraction of the film.
+    // Index of refraction of the thin film.
     film_ior: f32,
-    // Strength of the anisotropy, and cosine and sine of its rotation.
+    // Strength of the anisotropy. The next members are the cosine and the sine of its rotation.
     anisotropy: f32,
     anisotropy_turn: vec2<f32>,
-    // Factor on the environment's light.
+    // Factor for the light of the environment.
     environment_factor: f32,
     diffuse_transmission: f32,
     diffuse_transmission_color: vec3<f32>,
-    // Two rows per texture slot: u' = dot(row0.xyz, (u, v, 1)), v' likewise.
+    // Two rows for each texture slot. The coordinates are u' = dot(row0.xyz, (u, v, 1)) and v' = dot(row1.xyz, (u, v,
+    // 1)).
     uv_rows: array<vec4<f32>, UV_ROW_COUNT>,
 }
 

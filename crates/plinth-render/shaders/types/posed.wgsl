@@ -1,5 +1,5 @@
-// Vertices of passes that only determine where surfaces are. FACING: with normal and distance; CUT: with the attributes
-// of the alpha test.
+// Vertices of the passes that only determine which surfaces are visible. FACING: vertices have a normal and a distance.
+// CUT: vertices have the attributes that the alpha test needs.
 #ifdef CUT
 #import types/material.wgsl
 #endif
@@ -19,7 +19,7 @@ struct PosedIn {
 struct PosedOut {
     @builtin(position) clip: vec4<f32>,
 #ifdef NUMBERED
-    // The number of the triangle whose first corner this is.
+    // The number of the triangle whose first corner this vertex is.
     @location(0) @interpolate(flat, first) triangle: u32,
 #endif
 #ifdef FACING

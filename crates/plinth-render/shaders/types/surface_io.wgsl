@@ -1,4 +1,4 @@
-// Inputs and outputs of the vertex stage of transmissive and blended surfaces.
+// Inputs and outputs of the vertex stage for transmissive and blended surfaces.
 
 struct VertexIn {
     @location(0) position: vec3<f32>,
@@ -16,7 +16,7 @@ struct VertexIn {
     @location(5) color: vec4<f32>,
 #endif
 #ifdef LIT
-    // Vertices are not shared by triangles.
+    // Index of the vertex. Each triangle has its own vertices.
     @builtin(vertex_index) index: u32,
 #endif
 }
@@ -38,7 +38,8 @@ struct VertexOut {
     @location(5) color: vec4<f32>,
 #endif
 #ifdef LIT
-    // The number of the triangle in its batch, and the barycentric weights of its last two corners.
+    // The number of the triangle within its batch. The next member contains the barycentric weights of its last two
+    // corners.
     @location(6) @interpolate(flat) triangle: u32,
     @location(7) weights: vec2<f32>,
 #endif

@@ -1,17 +1,17 @@
-// A visible point of a surface: the inputs of the shading functions.
+// The point of a surface that a pixel shows, as input of the shading functions.
 #ifdef LIT
 #import lib/gathered_light.wgsl
 #endif
 
 struct SurfacePoint {
     world: vec3<f32>,
-    // Interpolated from the vertices; not of unit length.
+    // Normal that was interpolated between the vertices. Its length is not 1.
     normal: vec3<f32>,
-    // Squared length of the change of the unit normal to the next pixels.
+    // Squared length of the difference between the unit normals of this pixel and its neighbours.
     normal_turn: f32,
     // Whether the front of the triangle is visible.
     front: bool,
-    // xyz: direction of the texture's u; w: handedness.
+    // xyz: the direction in which the texture coordinate u increases; w: the handedness.
     tangent: vec4<f32>,
     uv0: vec2<f32>,
     uv1: vec2<f32>,

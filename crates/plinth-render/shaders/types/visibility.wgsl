@@ -1,7 +1,8 @@
-// The visibility buffer (Burns and Hunt 2013, "The Visibility Buffer"): which triangle each sample shows.
+// The visibility buffer stores which triangle each sample shows (Burns and Hunt 2013, "The Visibility Buffer").
 //
-// Triangle numbers are unique over all batches; 0 is none. A pixel has up to two surfaces, each stored as the number of
-// a triangle that represents it (28 bits) and the samples that it covers (4 bits).
+// Triangle numbers are unique over all batches; 0 means that there is no triangle. A pixel has at most two surfaces.
+// Each surface is stored as the number of a triangle that represents it (28 bits) and the samples that it covers (4
+// bits).
 
 override SAMPLES: u32 = 4u;
 
@@ -19,15 +20,16 @@ fn surface_samples(surface: u32) -> u32 {
     return surface >> TRIANGLE_BITS;
 }
 
-// Fraction of the pixel that a surface covers.
+// Returns the fraction of a pixel that a surface covers.
 fn surface_coverage(surface: u32) -> f32 {
     return f32(countOneBits(surface_samples(surface))) / f32(SAMPLES);
 }
 
-// Added to the alpha of a surface's share of the picture if its colour is shown without the tone curve.
+// Value that is added to the alpha of a surface's colour if the tone curve is not applied to the colour.
 const SHOWN_AS_IT_IS: f32 = 2.0;
 
-// Depth value by which the shading of a batch finds its pixels; exact in 16 bits.
+// Returns the depth value that represents a batch. While a batch is shaded, the depth test selects the pixels that have
+// this value. The value is exact in 16 bits.
 fn batch_depth(batch: u32) -> f32 {
     return f32(batch + 1u) / 65535.0;
 }

@@ -1,7 +1,8 @@
-//! Irradiance as a function of the surface normal, in an octahedral map.
+//! Computes the irradiance of a surface as a function of its normal, and stores it in an octahedral map.
 //!
-//! The usual spherical harmonics of degree 2 (Ramamoorthi and Hanrahan 2001, "An Efficient Representation for
-//! Irradiance Environment Maps") are off by half and more if small lamps give most of the light.
+//! Usually, irradiance is stored as spherical harmonics of degree 2 (Ramamoorthi and Hanrahan 2001, "An Efficient
+//! Representation for Irradiance Environment Maps"). If small lamps give most of the light, their error is 50 % and
+//! more.
 
 use std::f32::consts::{PI, TAU};
 
@@ -12,14 +13,15 @@ use rayon::prelude::*;
 
 use super::OctahedralMap;
 
-/// Texels along a side. The number is odd, so that a texel lies on each axis, along which most walls face. Between
-/// texels of the border, where the map is folded, values would be those of tilted directions.
+/// Number of texels along each side. The number is odd, so that a texel is exactly on each axis, because most walls
+/// face along an axis. At the border, where the map is folded, a value interpolated between two texels would belong to
+/// a tilted direction.
 const SIDE: u32 = 49;
-/// Columns of the panorama whose light is summed.
+/// Number of columns of the panorama from which the light is summed.
 const PANORAMA_WIDTH: u32 = 128;
 
-/// Computes the irradiance map, in units of π times radiance. The first and last texels of each row and column lie on
-/// the folded border of the map, so that filtering is correct there, too.
+/// Computes the irradiance map, in units of π times radiance. The centres of the outermost texels are exactly on the
+/// folded border of the map, so that filtering is also correct there.
 pub(crate) fn irradiance_map(map: &EnvironmentMap) -> OctahedralMap {
     let lamps = lamps(map);
     let at = |i: u32| i as f32 / (SIDE - 1) as f32;
@@ -31,16 +33,16 @@ pub(crate) fn irradiance_map(map: &EnvironmentMap) -> OctahedralMap {
             sum += *radiance * weight;
             weights += weight;
         }
-        // The cosine weights of the samples do not add up to exactly π.
+        // The cosine weights of the samples do not add up to exactly π, so the sum is corrected.
         (sum * (PI / weights)).extend(1.0).to_array()
     };
     OctahedralMap { side: SIDE, mips: vec![(0..SIDE * SIDE).into_par_iter().map(texel).collect()] }
 }
 
-/// Divides the sphere into parts; returns direction, radiance and solid angle of each.
+/// Divides the sphere into parts. Returns the direction, the radiance and the solid angle of each part.
 fn lamps(map: &EnvironmentMap) -> Vec<(Vec3, Vec3, f32)> {
     let reduced = map.reduced(PANORAMA_WIDTH, PANORAMA_WIDTH / 2);
-    // A panorama with few texels is smooth between them.
+    // If the panorama has fewer texels than the grid, it is interpolated between them.
     let grid = EnvironmentMap { width: PANORAMA_WIDTH, height: PANORAMA_WIDTH / 2, pixels: Vec::new() };
     let row = |y: u32| {
         let theta = (y as f32 + 0.5) / grid.height as f32 * PI;
@@ -74,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_lamp_lights_by_the_cosine_and_nothing_that_faces_away() {
+    fn the_irradiance_of_a_small_lamp_is_proportional_to_the_cosine() {
         let mut map = EnvironmentMap { width: 128, height: 64, pixels: vec![[0.0; 3]; 128 * 64] };
         map.pixels[20 * 128 + 30] = [500.0; 3];
         let lamp = map.direction(30, 20);

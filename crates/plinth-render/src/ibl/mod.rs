@@ -1,4 +1,5 @@
-//! Environment light, filtered on the CPU for shading: radiance by roughness, and irradiance.
+//! Filters the environment's light on the CPU. The results are its radiance for several roughnesses, and its
+//! irradiance.
 
 mod irradiance;
 mod pyramid;
@@ -7,10 +8,10 @@ mod specular;
 pub(crate) use irradiance::irradiance_map;
 pub(crate) use specular::prefilter;
 
-/// A map over directions, addressed by `octahedral_direction`.
+/// A map whose texels are directions. The mapping is `octahedral_direction`.
 pub(crate) struct OctahedralMap {
-    /// Side of mip 0 in texels.
+    /// Side length of mip level 0 in texels.
     pub(crate) side: u32,
-    /// Mip levels: rows of R, G, B, 1.
+    /// Mip levels. Each texel is R, G, B, 1.
     pub(crate) mips: Vec<Vec<[f32; 4]>>,
 }

@@ -1,4 +1,4 @@
-//! A panorama with mip levels, sampled by direction and solid angle.
+//! A panorama with mip levels, which can be sampled by a direction and a solid angle.
 
 use std::f32::consts::{PI, TAU};
 
@@ -6,7 +6,7 @@ use glam::{Vec2, Vec3};
 use plinth_scene::EnvironmentMap;
 use rayon::prelude::*;
 
-/// A panorama and its successively halved copies.
+/// A panorama and its mip levels. Each level has half the size of the previous one.
 pub(crate) struct Pyramid {
     levels: Vec<Level>,
 }
@@ -18,7 +18,7 @@ struct Level {
 }
 
 impl Pyramid {
-    /// Builds the levels down to a few texels; rows are weighted by their solid angle.
+    /// Computes the mip levels, the smallest of which has only a few texels. Rows are weighted by their solid angle.
     pub(crate) fn new(map: &EnvironmentMap) -> Self {
         let mut levels = vec![Level {
             width: map.width as usize,
@@ -32,14 +32,14 @@ impl Pyramid {
         Self { levels }
     }
 
-    /// Returns the fractional level whose texels have this solid angle in steradians.
+    /// Returns the mip level whose texels have this solid angle in steradians. The level can be fractional.
     pub(crate) fn level_of(&self, solid_angle: f32) -> f32 {
         let base = &self.levels[0];
         let texel = 4.0 * PI / (base.width * base.height) as f32;
         (0.5 * (solid_angle / texel).max(1.0).log2()).min((self.levels.len() - 1) as f32)
     }
 
-    /// Returns the radiance around a direction at a fractional level.
+    /// Returns the radiance around a direction at a fractional mip level.
     pub(crate) fn sample(&self, direction: Vec3, level: f32) -> Vec3 {
         let at = Vec2::new(direction.z.atan2(direction.x) / TAU + 0.5, direction.y.clamp(-1.0, 1.0).acos() / PI);
         let low = (level as usize).min(self.levels.len() - 1);
@@ -52,9 +52,9 @@ impl Pyramid {
 }
 
 impl Level {
-    /// Returns the bilinearly interpolated value at a position in 0..1; the left and right edges are connected.
+    /// Returns the bilinearly interpolated value at a position in 0..1. The left and right edges are adjacent.
     fn bilinear(&self, at: Vec2) -> Vec3 {
-        // Half a texel is added so that the conversion to an integer needs no rounding down of negative numbers.
+        // The offset of half a texel keeps the coordinate positive, so that the conversion to an integer rounds down.
         let x = at.x * self.width as f32 + 0.5;
         let y = (at.y * self.height as f32 - 0.5).clamp(0.0, (self.height - 1) as f32);
         let (x0, y0) = (x as usize, y as usize);

@@ -1,8 +1,9 @@
-//! Radiance prefiltered with the GGX lobe, one map per roughness (Karis 2013, "Real Shading in Unreal Engine 4"), by
-//! importance sampling with filtered lookups (Křivánek and Colbert 2008).
+//! Filters the radiance of the environment with the GGX lobe, for several roughnesses (Karis 2013, "Real Shading in
+//! Unreal Engine 4"). The integrals are computed by importance sampling with filtered lookups (Křivánek and Colbert
+//! 2008).
 //!
-//! The maps are octahedral (Cigolle et al. 2014, "A Survey of Efficient Representations for Independent Unit
-//! Vectors"): software drivers read a plain texture several times faster than a cube.
+//! The maps are octahedral (Cigolle et al. 2014, "A Survey of Efficient Representations for Independent Unit Vectors").
+//! Software drivers read a 2D texture several times faster than a cube map.
 
 use std::f32::consts::PI;
 
@@ -14,14 +15,15 @@ use rayon::prelude::*;
 use super::OctahedralMap;
 use super::pyramid::Pyramid;
 
-/// Width of the margin around the octahedral map as a fraction of a mip's side: half a texel of the smallest mip, the
-/// same fraction in all mips. Texels in the margin contain the directions across the folded border, so that filtering
-/// at the border mixes neighbouring directions. `SPECULAR_MARGIN` in `lib/ibl.wgsl` has the same value.
+/// Width of the margin around the octahedral map, as a fraction of the side of a mip level. It is half a texel of the
+/// smallest level, and the same fraction in all levels. The margin contains the directions on the other side of the
+/// folded border, so that filtering at the border mixes neighbouring directions. `SPECULAR_MARGIN` in `lib/ibl.wgsl`
+/// has the same value.
 const MARGIN: f32 = 0.5 / LEAST_SIDE as f32;
-/// Side of the smallest mip in texels: 16 for the map and half a texel for each margin.
+/// Side length of the smallest mip level in texels: 16 for the map, and half a texel for each of the two margins.
 const LEAST_SIDE: u32 = 17;
 
-/// Filters a panorama. The roughness of each mip is given by `roughness_of_mip`; the last mip has 17 × 17 texels.
+/// Filters a panorama. `roughness_of_mip` defines the roughness of each mip level. The last level has 17 × 17 texels.
 pub(crate) fn prefilter(map: &EnvironmentMap, mip_count: u32) -> OctahedralMap {
     let pyramid = Pyramid::new(map);
     let last = mip_count - 1;
@@ -34,19 +36,20 @@ pub(crate) fn prefilter(map: &EnvironmentMap, mip_count: u32) -> OctahedralMap {
     OctahedralMap { side: LEAST_SIDE << last, mips }
 }
 
-/// Returns the direction of a position in a mip, 0..1.
+/// Returns the direction of a position in 0..1 of a mip level.
 fn direction_at(u: f32, v: f32) -> Vec3 {
     let inner = |c: f32| (c - MARGIN) / (1.0 - 2.0 * MARGIN);
     let (u, v) = (inner(u), inner(v));
-    // A position beyond an edge has the direction of its mirror image about the edge and the middle of the edge.
+    // A position beyond an edge has the same direction as its mirror image. It is mirrored at the edge, and about the
+    // middle of the edge.
     let (u, v) = if (0.0..=1.0).contains(&u) { (u, v) } else { (if u < 0.0 { -u } else { 2.0 - u }, 1.0 - v) };
     let (u, v) = if (0.0..=1.0).contains(&v) { (u, v) } else { (1.0 - u, if v < 0.0 { -v } else { 2.0 - v }) };
     direction(u, v)
 }
 
-/// Returns the perceptual roughness for which a mip is filtered; `mip` is its index divided by that of the last one.
-/// Steps are small near 0, because interpolation between a sharp and a blurred reflection shows both. `lib/ibl.wgsl`
-/// has the inverse.
+/// Returns the perceptual roughness for which a mip level is filtered. `mip` is the index of the level divided by the
+/// index of the last level. Near 0 the steps are small, because interpolating between a sharp and a blurred reflection
+/// shows both. `lib/ibl.wgsl` contains the inverse of this function.
 fn roughness_of_mip(mip: f32) -> f32 {
     if mip < 0.4 { (1.25 * mip).powi(2) } else { 1.25 * mip - 0.25 }
 }
@@ -68,23 +71,24 @@ fn filter_mip(pyramid: &Pyramid, side: u32, roughness: f32) -> Vec<[f32; 4]> {
         .collect()
 }
 
-/// Fraction of a sample's share of the lobe over which the sample is averaged. The usual value 1 would widen the lobe.
+/// Each sample represents a part of the lobe. The sample is averaged over this fraction of its part. With the usual
+/// value 1, the lobe would become wider.
 const FOOTPRINT: f32 = 0.5;
 
-/// A sample of the lobe around +Z: unit direction, cosine weight, pyramid level.
+/// A sample of the lobe around +Z: its unit direction, its cosine weight, and the mip level of the panorama to be read.
 struct LobeSample {
     direction: Vec3,
     weight: f32,
     level: f32,
 }
 
-/// Returns the samples of a lobe; `level_of` returns the level for a solid angle in steradians.
+/// Returns the samples of a lobe. `level_of` returns the mip level for a solid angle in steradians.
 fn lobe(roughness: f32, level_of: impl Fn(f32) -> f32) -> Vec<LobeSample> {
     if roughness <= 0.0 {
         return Vec::new();
     }
     let alpha = roughness * roughness;
-    // Narrow lobes need fewer samples, because filtered samples cover them smoothly.
+    // Narrow lobes need fewer samples, because filtered samples overlap in them.
     let count = (12.0 + 90.0 * roughness).min(72.0) as u32;
     (0..count)
         .filter_map(|i| {
@@ -133,7 +137,7 @@ mod tests {
 
     #[test]
     fn the_map_is_continuous_across_its_folded_border() {
-        // At each edge, the direction just outside equals that just inside at the mirrored position.
+        // At each edge, a direction just outside the map equals the direction just inside at the mirrored position.
         let step = 0.01;
         for along in [0.1, 0.3, 0.55, 0.8] {
             let place = |c: f32| MARGIN + c * (1.0 - 2.0 * MARGIN);
@@ -151,13 +155,13 @@ mod tests {
                 }
             }
         }
-        // All corners have the same direction, also in the smallest mip.
+        // All four corners have the same direction, even in the smallest mip level.
         let corner = direction_at(0.5 / LEAST_SIDE as f32, 0.5 / LEAST_SIDE as f32);
         assert!(corner.distance(Vec3::NEG_Y) < 1e-3, "{corner}");
     }
 
     #[test]
-    fn roughness_grows_steadily_from_mirror_to_matt() {
+    fn the_roughness_of_mip_levels_rises_monotonically() {
         let steps: Vec<f32> = (0..6).map(|mip| roughness_of_mip(mip as f32 / 5.0)).collect();
         for (step, expected) in steps.iter().zip([0.0, 0.0625, 0.25, 0.5, 0.75, 1.0]) {
             assert!((step - expected).abs() < 1e-5, "{steps:?}");
@@ -167,7 +171,7 @@ mod tests {
     #[test]
     fn a_bright_spot_is_found_in_its_direction_and_spreads_with_roughness() {
         let mut pixels = vec![[0.0; 3]; 64 * 32];
-        // The direction +X is at u = 0.5, v = 0.5.
+        // The direction +X is at u = 0.5, v = 0.5 of the panorama.
         for (x, y) in [(31, 15), (32, 15), (31, 16), (32, 16)] {
             pixels[y * 64 + x] = [100.0; 3];
         }

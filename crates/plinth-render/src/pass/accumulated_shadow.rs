@@ -1,4 +1,5 @@
-//! The key light's shadow on the floor as the mean of many shadows, each from another point of the light.
+//! Draws a soft shadow of the key light on the floor. It is the mean of many shadows, each from another point of the
+//! light.
 
 use glam::{Mat4, Vec3};
 use plinth_scene::KeyLight;
@@ -13,18 +14,18 @@ use crate::pipelines::{ADDED, FullScreen, FullScreenTarget, full_screen};
 use crate::recorder::Recorder;
 use crate::upload::geometry::filled;
 
-/// Number of points on the light.
+/// Number of points on the light from which shadows are drawn.
 const POINTS: usize = 64;
-/// Side of the shadow map of each point in texels.
+/// Side length in texels of the shadow map that is drawn for each point.
 const MAP_SIDE: u32 = 640;
-/// A format that can hold sums of many small values.
+/// Format of the sum of the shadows. It must be able to hold sums of many small values.
 const SUM_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R16Float;
 
-/// Accumulates shadows.
+/// Draws the shadows and computes their sum.
 pub(crate) struct AccumulatedShadow {
-    /// Shadow map of the current point.
+    /// Shadow map of the current point of the light.
     pub(crate) map: wgpu::TextureView,
-    /// Fraction of the light that is hidden, for each texel of the floor.
+    /// For each texel of the floor, the fraction of the light that is blocked.
     pub(crate) sum: wgpu::TextureView,
     points: Vec<Point>,
     pipeline: wgpu::RenderPipeline,
@@ -35,22 +36,23 @@ pub(crate) struct AccumulatedShadow {
 struct Point {
     clip_from_world: Mat4,
     buffer: wgpu::Buffer,
-    /// Group 0 with the view of this point instead of the key light's.
+    /// Bind group 0 for the shadow map of this point, which replaces the shadow map of the key light.
     frame: wgpu::BindGroup,
 }
 
-/// The light and the model that it shines on.
+/// The light, and the bounds of the model.
 pub(crate) struct Lamp<'a> {
     pub(crate) key: &'a KeyLight,
-    /// Radius of the light as a fraction of its distance.
+    /// Radius of the light as a fraction of its distance from the model.
     pub(crate) size: f32,
-    /// Bounding sphere of the model.
+    /// Centre of the model's bounding sphere.
     pub(crate) center: Vec3,
     pub(crate) radius: f32,
 }
 
 impl AccumulatedShadow {
-    /// `frame_group` creates group 0 from a buffer; `floor` is the floor's uniform.
+    /// Creates the shadow maps' resources. `frame_group` creates bind group 0 from a uniform buffer. `floor` is the
+    /// uniform of the floor.
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
@@ -92,7 +94,7 @@ impl AccumulatedShadow {
         Ok(Self { map, sum, points, pipeline, group })
     }
 
-    /// Updates the frame's values for all points.
+    /// Updates the uniforms of all points from the uniform of the frame.
     pub(crate) fn update(&self, gpu: &Gpu, frame: &Frame) {
         for point in &self.points {
             let own = Frame { key_clip_from_world: point.clip_from_world.to_cols_array_2d(), ..*frame };
@@ -100,12 +102,12 @@ impl AccumulatedShadow {
         }
     }
 
-    /// Returns group 0 of each point's view.
+    /// Returns bind group 0 for each point of the light.
     pub(crate) fn views(&self) -> impl Iterator<Item = &wgpu::BindGroup> {
         self.points.iter().map(|point| &point.frame)
     }
 
-    /// Adds the shadow in the map.
+    /// Adds the shadow of the current shadow map to the sum.
     pub(crate) fn add(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup, is_first: bool) {
         let target = if is_first { cleared(&self.sum) } else { kept(&self.sum) };
         let mut pass = recorder.pass("accumulate", frame, &[target], None);
@@ -115,7 +117,7 @@ impl AccumulatedShadow {
     }
 }
 
-/// Points spread evenly over the disc of the light (Vogel 1979).
+/// Returns the position of point `i`. The points are spread evenly over the disc of the light (Vogel 1979).
 fn place(lamp: &Lamp<'_>, i: usize) -> Vec3 {
     const GOLDEN_ANGLE: f32 = 2.399_963_2;
     let axis = lamp.key.target - lamp.key.position;

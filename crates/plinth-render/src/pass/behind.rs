@@ -1,5 +1,5 @@
-//! The scene colour pyramid that glass samples: the picture so far with mip levels, its distance, and the back faces of
-//! the glass body.
+//! The scene colour pyramid, which glass samples. It contains the picture drawn so far with mip levels, the distance of
+//! the picture, and the back faces of the glass body.
 
 use super::composite::{surface_entries, surface_resources};
 use super::pyramid::Pyramid;
@@ -14,15 +14,15 @@ use crate::pipelines::{FullScreen, FullScreenTarget, full_screen};
 use crate::recorder::Recorder;
 use crate::targets::{self, Targets};
 
-/// Captures the picture so far and blurs it.
+/// Copies the picture drawn so far, and computes its mip levels.
 pub(crate) struct Behind {
     opaque: Capture,
     drawn: Capture,
-    /// Colour and distance.
+    /// The mip levels of colour and distance.
     pyramid: Pyramid,
     /// Colour and distance with all mip levels, and the back faces of the body.
     pub(crate) views: [wgpu::TextureView; 3],
-    /// Group 1 of transmissive surfaces whose triangles are sorted.
+    /// Bind group 1 of transmissive surfaces whose triangles are sorted.
     pub(crate) group: wgpu::BindGroup,
 }
 
@@ -31,7 +31,7 @@ struct Capture {
     group: wgpu::BindGroup,
 }
 
-/// First binding of the scene colour pyramid in group 1.
+/// The first binding of the scene colour pyramid in bind group 1.
 pub(crate) const FIRST_BINDING: u32 = 7;
 
 /// Returns the entries of the scene colour pyramid in the layout of group 1 of transmissive surfaces.
@@ -39,12 +39,13 @@ pub(crate) fn scene_entries() -> [wgpu::BindGroupLayoutEntry; 3] {
     [0, 1, 2].map(|k| bindings::texture(FIRST_BINDING + k, bindings::FILTERED))
 }
 
-/// Creates the layout of group 1 of transmissive surfaces whose triangles are sorted.
+/// Creates the layout of bind group 1 of transmissive surfaces whose triangles are sorted.
 pub(crate) fn scene_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
     bindings::layout(&gpu.device, "behind", &scene_entries())
 }
 
-/// All targets, the pyramid's targets, the colours of opaque surfaces, and the samples of glass that is already drawn.
+/// The inputs of the pyramid: all render targets, the targets of the pyramid, the colours of opaque surfaces, and the
+/// samples to which transmissive surfaces are drawn.
 type Sources<'a> = (&'a Targets, &'a targets::Behind, &'a [wgpu::TextureView; SURFACES], &'a wgpu::TextureView);
 
 impl Behind {
@@ -95,16 +96,17 @@ impl Behind {
         Ok(Self { opaque, drawn, pyramid, views, group })
     }
 
-    /// Captures the opaque surfaces in a region of the canvas.
+    /// Copies the opaque surfaces in a region of the canvas to the pyramid.
     pub(crate) fn capture_opaque(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup, part: Option<Region>) {
-        // Everything outside of the region is cleared.
+        // The pyramid is cleared outside the region.
         let part = part.unwrap_or(Region::EMPTY);
         let colors = self.pyramid.levels[0].each_ref().map(cleared);
         draw(&mut recorder.pass("behind", frame, &colors, None), &self.opaque, part);
         self.pyramid.fill(recorder, frame, "behind", part);
     }
 
-    /// Captures what was drawn since in a region, including glass. The distance remains that of the opaque surfaces.
+    /// Copies everything that was drawn since to the pyramid, including glass, in a region of the canvas. The distance
+    /// is still that of the opaque surfaces.
     pub(crate) fn capture_drawn(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup, part: Region) {
         let color = kept(&self.pyramid.levels[0][0]);
         draw(&mut recorder.pass("behind", frame, &[color], None), &self.drawn, part);
@@ -119,7 +121,7 @@ fn draw(pass: &mut wgpu::RenderPass<'_>, capture: &Capture, part: Region) {
     pass.draw(0..3, 0..1);
 }
 
-/// Starts the pass that draws the back faces of a body.
+/// Starts the pass that draws the back faces of a glass body.
 pub(crate) fn far_side_pass<'r>(
     recorder: &'r mut Recorder<'_>,
     frame: &wgpu::BindGroup,

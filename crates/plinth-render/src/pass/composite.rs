@@ -1,4 +1,4 @@
-//! Composites model, floor and backdrop to one picture.
+//! Composites the model, the floor and the backdrop to one picture.
 
 use plinth_frame::Region;
 
@@ -16,51 +16,52 @@ use crate::recorder::Recorder;
 use crate::targets::{TargetLook, Targets};
 use crate::upload::geometry::filled;
 
-/// The pass that composites model, floor and backdrop.
+/// The pass that composites the model, the floor and the backdrop.
 pub(crate) struct Composite {
-    /// The shaded surfaces, unless they are shaded directly into the picture.
+    /// Source of opaque surfaces. `None` if they are shaded directly into the picture.
     surfaces: Option<Source>,
-    /// The samples of transmissive and blended surfaces.
+    /// Source of transmissive and blended surfaces.
     layered: Option<Source>,
-    /// Region of the model, relative to the drawn region.
+    /// Region that the model can cover, relative to the drawn region.
     part: Region,
     backdrop: wgpu::Color,
-    /// Radiance of the model, if there is bloom.
+    /// Target for the radiance of the model, if there is bloom.
     radiance: Option<wgpu::TextureView>,
 }
 
-/// The regions of the model's picture that are not empty in a frame.
+/// The regions of a frame that the model covers.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct ModelParts {
-    /// Region of opaque surfaces.
+    /// Region that contains the opaque surfaces; `None` if there are none.
     pub(crate) solid: Option<Region>,
-    /// Region of transmissive and blended surfaces.
+    /// Region that contains the transmissive and blended surfaces; `None` if there are none.
     pub(crate) layered: Option<Region>,
 }
 
 impl ModelParts {
-    /// Returns the smallest region that contains both.
+    /// Returns the smallest region that contains both regions.
     pub(crate) fn whole(self) -> Option<Region> {
         self.solid.into_iter().chain(self.layered).reduce(joined)
     }
 }
 
-/// Where the colours of the model are stored.
+/// Where the colours of the model are read from.
 #[derive(Clone, Copy)]
 enum From<'a> {
     Surfaces(&'a [wgpu::TextureView; SURFACES]),
     Samples(&'a wgpu::TextureView),
 }
 
-/// A bind group and pipeline for one of these.
+/// A pipeline and its bind group, for one kind of surfaces.
 struct Source {
     pipeline: wgpu::RenderPipeline,
     group: wgpu::BindGroup,
 }
 
 impl Composite {
-    /// `backdrop` is sRGB-encoded with alpha 1, or all zero for a transparent picture. `radiance`, which has the size
-    /// of the drawn region, receives the model's radiance without floor and backdrop.
+    /// Creates the pass. `backdrop` is an sRGB-encoded colour with alpha 1, or all zero for a transparent picture.
+    /// `radiance` receives the radiance of the model without the floor and the backdrop. It has the size of the drawn
+    /// region.
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
@@ -131,8 +132,8 @@ impl Composite {
         Ok(Self { surfaces, layered, part, backdrop, radiance })
     }
 
-    /// Writes every pixel of the picture; the model only if it is not shaded into the picture later. The floor is
-    /// always behind the model.
+    /// Writes all pixels of the picture. The model is omitted if it will be shaded directly into the picture. The floor
+    /// is always drawn behind the model.
     pub(crate) fn run(
         &self,
         recorder: &mut Recorder<'_>,
@@ -182,7 +183,7 @@ impl Composite {
     }
 }
 
-/// Returns the parts of `whole` outside of `inner`: above, below, left, right.
+/// Returns the parts of `whole` that are outside `inner`: above, below, left and right of it.
 pub(crate) fn around(whole: Region, inner: Region) -> [Region; 4] {
     let (right, bottom) = (inner.x + inner.width, inner.y + inner.height);
     [
@@ -193,13 +194,13 @@ pub(crate) fn around(whole: Region, inner: Region) -> [Region; 4] {
     ]
 }
 
-/// Layout of the surface textures (`lib/surfaces.wgsl`), bindings 1 to 4.
+/// Returns the layout entries of the surface textures, which have the bindings 1 to 4 (`lib/surfaces.wgsl`).
 pub(crate) fn surface_entries() -> impl Iterator<Item = wgpu::BindGroupLayoutEntry> {
     let surfaces = [1, 2].map(|k| bindings::texture(k, wgpu::TextureSampleType::Uint));
     surfaces.into_iter().chain([3, 4].map(|k| bindings::texture(k, bindings::UNFILTERED)))
 }
 
-/// The surface textures in the same order.
+/// Returns the surface textures in the order of their bindings.
 pub(crate) fn surface_resources<'a>(
     targets: &'a Targets,
     colors: &'a [wgpu::TextureView; SURFACES],
@@ -212,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_and_what_is_around_it_cover_every_pixel_once() {
+    fn an_inner_region_and_the_parts_around_it_cover_every_pixel_once() {
         let whole = Region { x: 3, y: 2, width: 20, height: 11 };
         for inner in [Region { x: 6, y: 4, width: 5, height: 6 }, whole, Region { x: 18, y: 12, width: 5, height: 1 }] {
             let mut count = [[0; 30]; 20];

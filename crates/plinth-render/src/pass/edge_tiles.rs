@@ -1,5 +1,6 @@
-//! Tiles of a picture with a pixel that shows more than one triangle. The classify pass records them; passes for second
-//! surfaces are drawn only in these tiles. Shader counterparts: `lib/edge_tiles.wgsl`, `lib/edge_runs.wgsl`.
+//! Tiles with edges: the tiles of a picture in which a pixel shows more than one triangle. The classify pass records
+//! them. Only in these tiles can a pixel have a second surface. Shader counterparts: `lib/edge_tiles.wgsl` and
+//! `lib/edge_runs.wgsl`.
 
 use std::ops::Range;
 
@@ -10,23 +11,23 @@ use crate::gpu::Gpu;
 use crate::recorder::Recorder;
 use crate::upload::geometry::filled;
 
-/// Side of a tile in pixels.
+/// Side length of a tile in pixels.
 const TILE_SIDE: u32 = 32;
-/// 32-bit words of the buffer before the tiles.
+/// Number of 32-bit words in the buffer before the first tile.
 const HEADER_WORDS: u32 = 4;
-/// Vertices drawn for each tile.
+/// Number of vertices that draw one tile.
 const TILE_VERTICES: u32 = 6;
 
-/// A buffer with a 32-bit word for each tile of a picture, which is not zero if the tile has edges.
+/// A buffer with one 32-bit word per tile of a picture. The word is not zero if the tile has edges.
 pub(crate) struct EdgeTiles {
     pub(crate) buffer: wgpu::Buffer,
-    /// Tiles in a row, including one to the right of the picture that never has edges.
+    /// Number of tiles in a row. The last one is to the right of the picture and never has edges.
     pub(crate) row_tiles: u32,
 }
 
 impl EdgeTiles {
-    /// Creates the tiles of a picture of this size in pixels.
-    /// Errors: the buffer cannot be allocated.
+    /// Creates the buffer for a picture of this size in pixels.
+    /// Errors: if the buffer cannot be allocated.
     pub(crate) fn new(gpu: &Gpu, width: u32, height: u32) -> Result<Self, RenderError> {
         let row_tiles = width.div_ceil(TILE_SIDE) + 1;
         let mut words = vec![row_tiles, width, height, 0];
@@ -35,12 +36,12 @@ impl EdgeTiles {
         Ok(Self { buffer, row_tiles })
     }
 
-    /// Sets all tiles to having no edges.
+    /// Records that no tile has edges.
     pub(crate) fn clear(&self, recorder: &mut Recorder<'_>) {
         recorder.encoder.clear_buffer(&self.buffer, u64::from(HEADER_WORDS) * 4, None);
     }
 
-    /// Returns the vertices that draw the tiles of a region of the picture.
+    /// Returns the range of vertices that draw the tiles of a region.
     pub(crate) fn vertices(&self, part: Region) -> Range<u32> {
         let first = part.y / TILE_SIDE;
         let end = (part.y + part.height).div_ceil(TILE_SIDE);

@@ -1,4 +1,4 @@
-//! The floor, which is visible only by its shadow.
+//! The floor. Only the shadow on it is visible.
 
 use glam::{Vec2, Vec3};
 use plinth_scene::{KeyLight, Scene, ShadowLook};
@@ -16,27 +16,27 @@ use crate::recorder::Recorder;
 use crate::shader::compose;
 use crate::upload::geometry::filled;
 
-/// Side of the shadow texture in texels.
+/// Side length of the shadow texture in texels.
 const SHADOW_SIDE: u32 = 512;
-/// Side of the grid of the environment's occlusion on the floor.
+/// Number of points along each side of the grid on which the occlusion of the environment is computed.
 pub(crate) const AMBIENT_SIDE: u32 = 48;
-/// Distance in world units by which the floor extends beyond the model and the key shadow.
+/// Distance by which the floor extends beyond the model and the shadow of the key light, in world units.
 const MARGIN: f32 = 0.45;
-/// Width of the edge over which the shadow fades out, in world units.
+/// Width of the border in which the shadow fades out, in world units.
 const EDGE: f32 = 0.35;
 
-/// The rectangle of the floor that can receive shadow.
+/// The rectangular part of the floor that can receive shadow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct FloorArea {
-    /// Centre, in world units.
+    /// Centre of the rectangle in world space.
     pub(crate) center: Vec3,
-    /// Half extents along x and z.
+    /// Half the size of the rectangle along x and z.
     pub(crate) half: Vec2,
 }
 
 impl FloorArea {
-    /// The area below the model's bounds and its shadow from the key light, limited to a few times the size of the
-    /// model.
+    /// Returns the area that contains the model's bounds and its shadow from the key light. The area is limited to a
+    /// few times the size of the model.
     pub(crate) fn of(scene: &Scene) -> Self {
         let (min, max) = scene.bounds;
         let (mut low, mut high) = (Vec2::new(min.x, min.z), Vec2::new(max.x, max.z));
@@ -55,14 +55,14 @@ impl FloorArea {
         Self { center: Vec3::new(center.x, scene.floor_height, center.y), half }
     }
 
-    /// Returns the area as a flat box.
+    /// Returns the bounding box of the area. Its height is zero.
     pub(crate) fn bounds(&self) -> (Vec3, Vec3) {
         let half = Vec3::new(self.half.x, 0.0, self.half.y);
         (self.center - half, self.center + half)
     }
 }
 
-/// Returns the intersection of the floor with the ray from the light through a point.
+/// Returns the point at which a ray from the light through the point `p` meets the floor.
 fn onto_floor(key: &KeyLight, p: Vec3, floor: f32) -> Vec3 {
     let down = p - key.position;
     if down.y >= -1e-3 {
@@ -71,7 +71,7 @@ fn onto_floor(key: &KeyLight, p: Vec3, floor: f32) -> Vec3 {
     key.position + down * ((floor - key.position.y) / down.y)
 }
 
-/// The floor on the device.
+/// The GPU resources of the floor.
 pub(crate) struct Floor {
     gather: wgpu::RenderPipeline,
     gather_group: wgpu::BindGroup,
@@ -88,8 +88,9 @@ fn lamp_size(look: ShadowLook) -> f32 {
 }
 
 impl Floor {
-    /// `ambient` contains `AMBIENT_SIDE²` fractions of the environment's light that reach the floor, with rows along
-    /// +z. `key` is the light that casts a shadow, with its map; `frame_group` creates group 0 from a buffer.
+    /// Creates the floor. `ambient` contains `AMBIENT_SIDE²` numbers in rows along +z: the fraction of the
+    /// environment's light that reaches the floor. `key` is the light that casts the shadow, and its shadow map.
+    /// `frame_group` creates bind group 0 from a uniform buffer.
     pub(crate) fn new(
         base: &PipelineBase<'_>,
         (scene, area): (&Scene, FloorArea),
@@ -138,13 +139,13 @@ impl Floor {
         Ok(Self { gather, gather_group, draw, draw_group, ambient: texture, shadow: shadow_view, accumulated })
     }
 
-    /// Replaces the fractions of the environment's light after a change of the pose. The shadow must then be computed
-    /// again.
+    /// Replaces the fractions of the environment's light after the pose has changed. Afterwards, [`Self::gather`] must
+    /// be called again.
     pub(crate) fn relight(&self, gpu: &Gpu, ambient: &[f32]) {
         write_ambient(gpu, &self.ambient, ambient);
     }
 
-    /// Computes the shadow: once, or whenever the model has moved.
+    /// Computes the shadow texture. This is necessary before the first frame, and whenever the model has moved.
     pub(crate) fn gather(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup) {
         let mut pass = recorder.pass("floor shadow", frame, &[cleared(&self.shadow)], None);
         pass.set_pipeline(&self.gather);
@@ -160,12 +161,12 @@ impl Floor {
     }
 }
 
-/// The source of the key light's shadow.
+/// Where the shadow of the key light is read from.
 #[derive(Clone, Copy)]
 enum KeySource<'a> {
-    /// The shadow map.
+    /// A shadow map, and how the shadow is computed from it.
     Map(&'a wgpu::TextureView, ShadowMode),
-    /// The fraction of the light that is hidden.
+    /// A texture with the fraction of the light that is blocked.
     Sum(&'a wgpu::TextureView),
 }
 

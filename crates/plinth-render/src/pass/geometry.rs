@@ -1,4 +1,4 @@
-//! Draws normal and distance of the first surface of each pixel.
+//! Draws the normal and the distance of the nearest surface of each pixel.
 
 use plinth_frame::Region;
 
@@ -10,24 +10,25 @@ use crate::targets::texture;
 use crate::upload::geometry::{Batch, Sortable, filled};
 use crate::upload::material::MaterialOnGpu;
 
-/// Targets with the first surface of each pixel in the model's region.
+/// Render targets for the nearest surface of each pixel in the model's region.
 pub(crate) struct GeometryTargets {
-    /// Normal and distance.
+    /// Texture with the normal and the distance.
     pub(crate) surface: wgpu::Texture,
     pub(crate) view: wgpu::TextureView,
     pub(crate) depth: wgpu::TextureView,
     pub(crate) pipelines: PerBatch,
-    /// Triangles of each batch, if surfaces must be exact.
+    /// For each batch, the bind group with which shaders read its triangles. `None` if exact values are not needed.
     pub(crate) triangles: Option<Vec<wgpu::BindGroup>>,
 }
 
-/// Group 1 for fetching triangles: corners and pose.
+/// Creates the layout of bind group 1 for reading triangles: their corners and their pose.
 pub(crate) fn triangles_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
     bindings::layout(&gpu.device, "triangles", &[bindings::storage(0), bindings::storage(1)])
 }
 
 impl GeometryTargets {
-    /// Errors: the driver rejects a shader or pipeline.
+    /// Creates the render targets.
+    /// Errors: if the driver rejects a shader or a pipeline.
     pub(crate) fn new(
         base: &PipelineBase<'_>,
         part: Region,
@@ -39,7 +40,7 @@ impl GeometryTargets {
         let surface = texture(base.gpu, part, 1, GEOMETRY_FORMAT, read, 1);
         let depth = texture(base.gpu, part, 1, DEPTH_FORMAT, attachment, 1);
         let triangles = |batch: &Batch| {
-            // In the order of triangle numbers, not in drawing order.
+            // The indices are in the order of the triangle numbers, not in the order in which the triangles are drawn.
             let unsorted = |sortable: &Sortable| {
                 filled(base.gpu, "corners", bytemuck::cast_slice(&sortable.indices), wgpu::BufferUsages::STORAGE)
             };

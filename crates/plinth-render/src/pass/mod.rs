@@ -1,4 +1,4 @@
-//! Render passes, one per file.
+//! The render passes. Each pass has its own file.
 
 pub(crate) mod accumulated_shadow;
 pub(crate) mod behind;
@@ -16,12 +16,12 @@ pub(crate) mod spread;
 pub(crate) mod sprites;
 pub(crate) mod visibility;
 
-/// A colour target that is cleared to zero and stored.
+/// Returns a colour attachment that is cleared to zero and stored.
 pub(crate) const fn cleared(view: &wgpu::TextureView) -> wgpu::RenderPassColorAttachment<'_> {
     target(view, wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT))
 }
 
-/// A colour target whose contents are kept.
+/// Returns a colour attachment whose contents are kept.
 pub(crate) const fn kept(view: &wgpu::TextureView) -> wgpu::RenderPassColorAttachment<'_> {
     target(view, wgpu::LoadOp::Load)
 }
@@ -31,7 +31,8 @@ const fn target(view: &wgpu::TextureView, load: wgpu::LoadOp<wgpu::Color>) -> wg
     wgpu::RenderPassColorAttachment { view, depth_slice: None, resolve_target: None, ops }
 }
 
-/// A depth target that is cleared to `clear` or kept, and stored if `store`.
+/// Returns a depth attachment. It is cleared to `clear`, or kept if `clear` is `None`. Its contents are stored if
+/// `store` is true.
 pub(crate) const fn depth_target(
     view: &wgpu::TextureView,
     clear: Option<f32>,

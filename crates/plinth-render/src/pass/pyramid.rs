@@ -1,4 +1,4 @@
-//! Mip pyramid of a picture and of a second texture with it.
+//! The mip levels of a picture and of a second texture that belongs to it.
 
 use plinth_frame::Region;
 
@@ -9,16 +9,16 @@ use crate::gpu::Gpu;
 use crate::pipelines::{FullScreen, FullScreenTarget, full_screen};
 use crate::recorder::Recorder;
 
-/// Two textures with mip levels; other passes draw the first level.
+/// Two textures with mip levels. Other passes draw level 0.
 pub(crate) struct Pyramid {
     halve_both: wgpu::RenderPipeline,
     halve_first: wgpu::RenderPipeline,
     groups: Vec<wgpu::BindGroup>,
-    /// Width and height of the first level.
+    /// Width and height of level 0.
     size: (u32, u32),
-    /// Both textures at each level.
+    /// For each level, views of both textures.
     pub(crate) levels: Vec<[wgpu::TextureView; 2]>,
-    /// Both textures with all levels.
+    /// Views of both textures with all levels.
     pub(crate) all: [wgpu::TextureView; 2],
 }
 
@@ -70,7 +70,7 @@ impl Pyramid {
         Ok(Self { halve_both, halve_first, groups, size, levels, all: level(0, mips) })
     }
 
-    /// Fills all levels from the first one, of which only a region is not empty.
+    /// Computes all levels from level 0. Level 0 is empty outside the region `first`.
     pub(crate) fn fill(
         &self,
         recorder: &mut Recorder<'_>,
@@ -84,7 +84,7 @@ impl Pyramid {
         });
     }
 
-    /// Updates the levels of the first texture after a change in a region of its first level.
+    /// Computes the levels of the first texture again, after its level 0 has changed in a region.
     pub(crate) fn fill_first(
         &self,
         recorder: &mut Recorder<'_>,
@@ -97,8 +97,8 @@ impl Pyramid {
         });
     }
 
-    /// Calls `each` for all levels but the first, with the source, the target textures, and the region affected by
-    /// `first`.
+    /// Calls `each` for all levels except level 0, with the source, the target textures, and the region of the level
+    /// that the region `first` of level 0 affects.
     fn for_each_level(&self, first: Region, mut each: impl FnMut(&wgpu::BindGroup, &[wgpu::TextureView; 2], Region)) {
         let mut part = first;
         let (mut width, mut height) = self.size;
@@ -117,8 +117,8 @@ fn draw(pass: &mut wgpu::RenderPass<'_>, pipeline: &wgpu::RenderPipeline, source
     pass.draw(0..3, 0..1);
 }
 
-/// Returns the region of a level of this size that is affected by a region of the previous level; the filter extends it
-/// by two texels.
+/// Returns the region of a level with this size that a region of the previous level affects. The filter extends the
+/// region by two texels.
 fn halved(part: Region, width: u32, height: u32) -> Region {
     const REACH: u32 = 2;
     let span = |start: u32, length: u32, size: u32| {

@@ -1,8 +1,8 @@
-//! The model's reflection in the floor: drawn by a camera below the floor like any other picture, then put into the
-//! frame.
+//! The reflection of the model in the floor. A camera below the floor draws the model like any other picture, which is
+//! then drawn into the frame.
 //!
-//! A reflection is mirrored, but the camera below the floor is a regular one, so that all passes work unchanged;
-//! instead its picture is read from right to left.
+//! A reflection is a mirror image, but the camera below the floor does not mirror. Therefore all passes work unchanged,
+//! and the picture is read from right to left instead.
 
 use glam::{Mat4, Vec3};
 use plinth_frame::Region;
@@ -23,7 +23,7 @@ use crate::targets::{BEHIND_FORMAT, TargetLook, texture};
 use crate::upload::geometry::filled;
 use crate::view::View;
 
-/// Blur radius at `reflectorDepthBlur` 1, in world units per unit of height.
+/// Blur radius in world units per unit of height, at the value 1 of `reflectorDepthBlur`.
 const BLUR: f32 = 0.02;
 
 /// Format of the height above the floor.
@@ -35,7 +35,7 @@ pub(crate) struct Reflection {
     pub(crate) view: View,
     composite: Composite,
     look: ReflectorLook,
-    /// The region of the picture that is drawn, and the picture's width.
+    /// The drawn region of the frame, and the width of the frame.
     drawn: (Region, u32),
     uniform: wgpu::Buffer,
     catch: (wgpu::RenderPipeline, wgpu::BindGroup),
@@ -44,7 +44,8 @@ pub(crate) struct Reflection {
 }
 
 impl Reflection {
-    /// `view` is that of the camera below the floor, `look` that of the picture into which the reflection is drawn.
+    /// Creates the passes. `view` is the view of the camera below the floor. `look` describes the targets of the
+    /// picture into which the reflection is drawn.
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
@@ -67,7 +68,7 @@ impl Reflection {
         Ok(Self { view, composite, look: reflector, drawn: (look.region, picture.width), uniform, catch, pyramid, put })
     }
 
-    /// Updates the values of the next frame.
+    /// Updates the values for the next frame.
     pub(crate) fn update(&mut self, gpu: &Gpu, base: &FrameBase<'_>, shot: &Shot) {
         let floor = base.scene.floor_height;
         let part = self.view.look.region;
@@ -92,7 +93,7 @@ impl Reflection {
         gpu.write(&self.uniform, 0, bytemuck::bytes_of(&uniform));
     }
 
-    /// Converts the surfaces seen by the camera below the floor to an image with blurred levels.
+    /// Converts the picture of the camera below the floor to an image with blurred mip levels.
     pub(crate) fn finish(&self, recorder: &mut Recorder<'_>, model: ModelParts) {
         let frame = &self.view.frame_group;
         self.composite.run(recorder, frame, (None, None, None), model, &self.view.targets.finished_view);
@@ -112,7 +113,7 @@ impl Reflection {
     pub(crate) fn draw(&self, pass: &mut wgpu::RenderPass<'_>) {
         let (drawn, width) = self.drawn;
         let part = self.view.look.region;
-        // Region of the reflection when read from right to left; the blur does not extend beyond the drawn region.
+        // The region of the reflection after swapping left and right. The blur does not extend beyond the drawn region.
         let left = (width - part.x - part.width).max(drawn.x) - drawn.x;
         let right = (width - part.x).min(drawn.x + drawn.width).saturating_sub(drawn.x);
         let top = part.y.max(drawn.y) - drawn.y;
@@ -130,7 +131,7 @@ impl Reflection {
 /// A pipeline and its bind group.
 type Pass = (wgpu::RenderPipeline, wgpu::BindGroup);
 
-/// Creates the pass from the finished picture of the camera below the floor to the first pyramid level.
+/// Creates the pass that writes the picture of the camera below the floor to level 0 of the pyramid.
 fn catch(
     gpu: &Gpu,
     frame_layout: &wgpu::BindGroupLayout,
@@ -164,7 +165,7 @@ fn catch(
     Ok((pipeline, bindings::group(&gpu.device, "catch", &layout, &resources)))
 }
 
-/// Creates the pass from the pyramid to the picture.
+/// Creates the pass that draws the pyramid into the frame.
 fn put(
     gpu: &Gpu,
     frame_layout: &wgpu::BindGroupLayout,
@@ -194,7 +195,7 @@ fn put(
     Ok((pipeline, group))
 }
 
-/// Returns the camera that sees the reflection in a mirror at this height, with left and right swapped.
+/// Returns the camera that sees the reflection in a mirror at this height. Left and right are swapped in its picture.
 pub(crate) fn mirrored_camera(camera: &Camera, floor: f32) -> Camera {
     let world_from_view = camera.view_from_world.inverse();
     let down = |v: Vec3| Vec3::new(v.x, -v.y, v.z);
@@ -208,7 +209,7 @@ pub(crate) fn mirrored_camera(camera: &Camera, floor: f32) -> Camera {
     Camera { view_from_world: turned.inverse(), position, ..*camera }
 }
 
-/// Returns the reflection of a box.
+/// Returns the mirror image of a box.
 pub(crate) fn mirrored_box((min, max): (Vec3, Vec3), floor: f32) -> (Vec3, Vec3) {
     let at = |y: f32| 2.0 * floor - y;
     (Vec3::new(min.x, at(max.y), min.z), Vec3::new(max.x, at(min.y), max.z))
@@ -220,7 +221,7 @@ mod tests {
     use crate::region::clip_from_view;
 
     #[test]
-    fn the_mirrored_camera_shows_a_point_where_the_mirror_does_but_for_left_and_right() {
+    fn the_mirrored_camera_shows_the_mirror_image_with_left_and_right_swapped() {
         let world_from_view = Mat4::from_translation(Vec3::new(0.6, 1.0, 4.0)) * Mat4::from_rotation_x(-0.2);
         let camera = Camera {
             view_from_world: world_from_view.inverse(),

@@ -1,4 +1,4 @@
-//! Draws what is behind model and floor: a picture, or the environment.
+//! Draws everything behind the model and the floor: a picture or the environment.
 
 use glam::{Vec2, Vec3};
 use half::f16;
@@ -12,16 +12,16 @@ use crate::gpu_types;
 use crate::pipelines::{FullScreen, FullScreenTarget, full_screen};
 use crate::targets::{TargetLook, texture};
 
-/// Largest half float.
+/// Maximum value of a half-precision float.
 const MAX_HALF: f32 = 65_504.0;
 
-/// Everything that is drawn before model and floor.
+/// Everything that is drawn before the model and the floor.
 pub(crate) struct Scenery {
     picture: Option<Layer>,
     surroundings: Option<Panorama>,
 }
 
-/// A pass over the whole region.
+/// A pass that covers the whole region.
 struct Layer {
     pipeline: wgpu::RenderPipeline,
     group: wgpu::BindGroup,
@@ -31,7 +31,7 @@ struct Layer {
 struct Panorama {
     layer: Layer,
     buffer: wgpu::Buffer,
-    /// Values that do not change with the camera.
+    /// Values of the uniform that do not depend on the camera.
     look: gpu_types::Surroundings,
     region: Region,
     width: u32,
@@ -61,14 +61,14 @@ impl Scenery {
         Ok(Self { picture, surroundings })
     }
 
-    /// Sets the camera for all later submissions.
+    /// Sets the camera for the submissions that follow.
     pub(crate) fn look_from(&self, gpu: &Gpu, camera: &Camera) {
         if let Some(panorama) = &self.surroundings {
             gpu.write(&panorama.buffer, 0, bytemuck::bytes_of(&panorama.seen_from(camera)));
         }
     }
 
-    /// Draws over a cleared target.
+    /// Draws into a target that was cleared.
     pub(crate) fn draw(&self, pass: &mut wgpu::RenderPass<'_>) {
         for layer in self.picture.iter().chain(self.surroundings.as_ref().map(|p| &p.layer)) {
             pass.set_pipeline(&layer.pipeline);
@@ -96,7 +96,7 @@ fn layer(
     Ok(Layer { pipeline, group: bindings::group(&gpu.device, label, &layout, resources) })
 }
 
-/// The part of a background picture in the drawn region.
+/// Creates the pass that draws the part of a background picture in the drawn region.
 fn picture(
     gpu: &Gpu,
     frame_layout: &wgpu::BindGroupLayout,
@@ -166,7 +166,7 @@ fn panorama(
 fn uniform(surroundings: &Surroundings, look: &TargetLook) -> gpu_types::Surroundings {
     let (sine, cosine) = surroundings.rotation.sin_cos();
     let dome = surroundings.dome;
-    // Bytes are dithered, so that a smooth sky has no visible steps, even after video encoding.
+    // Bytes are dithered, so that a smooth sky has no visible steps, even after a video encoder has quantised it.
     let step = if look.picture_format == wgpu::TextureFormat::Rgba8Unorm { 2.0 / 255.0 } else { 0.0 };
     gpu_types::Surroundings {
         opacity: surroundings.opacity,
@@ -184,7 +184,7 @@ fn uniform(surroundings: &Surroundings, look: &TargetLook) -> gpu_types::Surroun
 impl Panorama {
     fn seen_from(&self, camera: &Camera) -> gpu_types::Surroundings {
         let axis = |row: usize| camera.view_from_world.row(row).truncate();
-        // Size of a pixel at distance 1.
+        // Size of a pixel at distance 1 in world units.
         let pixel = 2.0 * (0.5 * camera.fov_y).tan() / self.height as f32;
         let (right, down) = (axis(0) * pixel, axis(1) * -pixel);
         let middle = -axis(2);

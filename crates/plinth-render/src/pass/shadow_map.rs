@@ -1,4 +1,4 @@
-//! Shadow maps: depth as seen from a light.
+//! Shadow maps, which store depth as seen from a light.
 
 use glam::{Mat4, Vec3, Vec4};
 use plinth_scene::KeyLight;
@@ -6,26 +6,26 @@ use plinth_scene::KeyLight;
 use crate::gpu::Gpu;
 use crate::pipelines::DEPTH_FORMAT;
 
-/// A square depth map with its view.
+/// A square depth texture, and the properties that shaders need to read it.
 pub(crate) struct ShadowMap {
-    /// Whether a light uses it.
+    /// Whether a light casts shadows with this map.
     pub(crate) is_used: bool,
     pub(crate) view: wgpu::TextureView,
     pub(crate) clip_from_world: Mat4,
-    /// 1 / side in texels.
+    /// Size of a texel as a fraction of the map.
     pub(crate) texel: f32,
-    /// Offset of a point along its normal before the depth comparison, in world units.
+    /// Distance in world units by which a point is moved along its normal before its depth is compared.
     pub(crate) normal_offset: f32,
 }
 
 impl ShadowMap {
-    /// A map without shadow, for scenes whose shaders do not read it.
+    /// Creates a small placeholder, for scenes whose shaders do not read the map.
     pub(crate) fn none(gpu: &Gpu) -> Self {
         let view = depth_texture(gpu, 1);
         Self { is_used: false, view, clip_from_world: Mat4::IDENTITY, texel: 1.0, normal_offset: 0.0 }
     }
 
-    /// Creates the map of the key light around a sphere. Softness 0..=1 sets the size of the texels.
+    /// Creates the map of the key light. It covers a sphere. `softness` (0..=1) determines the size of the texels.
     pub(crate) fn for_key(gpu: &Gpu, key: &KeyLight, center: Vec3, radius: f32, softness: f32) -> Self {
         let side = (1536.0 * 0.125_f32.powf(softness.clamp(0.0, 1.0))).round().max(64.0);
         let KeyView { clip_from_world, width } = key_view(key, center, radius);
@@ -38,9 +38,9 @@ impl ShadowMap {
         }
     }
 
-    /// Creates the map of a directional light around a sphere.
+    /// Creates the map of a directional light. It covers a sphere.
     pub(crate) fn for_direction(gpu: &Gpu, to_light: Vec3, center: Vec3, radius: f32, angular_radius: f32) -> Self {
-        // Texels are about as wide as the penumbra at half the model's size.
+        // A texel is about as wide as the penumbra at a distance of half the model's size.
         let side = (2.0 * radius / (radius * angular_radius.max(0.002) * 0.5)).clamp(256.0, 2048.0).round();
         let eye = center + to_light * (2.0 * radius);
         let view_from_world = look_at(eye, center);
@@ -62,14 +62,14 @@ impl ShadowMap {
     }
 }
 
-/// The view of a sphere from a light.
+/// The key light's view of a sphere.
 pub(crate) struct KeyView {
     pub(crate) clip_from_world: Mat4,
-    /// Width of the view at the sphere's centre, in world units.
+    /// Width in world units of the part that is visible at the centre of the sphere.
     width: f32,
 }
 
-/// Returns the view of a sphere from the key light.
+/// Returns the key light's view of a sphere.
 pub(crate) fn key_view(key: &KeyLight, center: Vec3, radius: f32) -> KeyView {
     let offset = center - key.position;
     let distance = offset.length().max(radius * 1.05);
@@ -88,7 +88,7 @@ pub(crate) fn key_view(key: &KeyLight, center: Vec3, radius: f32) -> KeyView {
     KeyView { clip_from_world: clip_from_view * view_from_world, width: 2.0 * half_angle.tan() * distance }
 }
 
-/// View from world for an eye that looks at a target.
+/// Returns the transform from world space to view space of a camera at `eye` that looks at `target`.
 pub(crate) fn look_at(eye: Vec3, target: Vec3) -> Mat4 {
     let back = (eye - target).normalize_or(Vec3::Y);
     let up = if back.y.abs() > 0.99 { Vec3::Z } else { Vec3::Y };

@@ -1,4 +1,5 @@
-//! Expands shaded surfaces to samples, so that transmissive and blended surfaces can be drawn over them.
+//! Copies the shaded surfaces of each pixel to samples, so that transmissive and blended surfaces can be drawn over
+//! them.
 
 use super::visibility::SURFACES;
 use crate::RenderError;
@@ -7,7 +8,7 @@ use crate::gpu::Gpu;
 use crate::pipelines::{DEPTH_FORMAT, FullScreen, FullScreenTarget, full_screen};
 use crate::targets::TargetLook;
 
-/// Writes the colour of each surface to the samples that it covers.
+/// Writes the colour of each surface to the samples that the surface covers.
 pub(crate) struct Spread {
     pipeline: wgpu::RenderPipeline,
     groups: [wgpu::BindGroup; SURFACES],
@@ -62,7 +63,7 @@ impl Spread {
         Ok(Self { pipeline, groups })
     }
 
-    /// Draws in a pass over the samples.
+    /// Draws in a render pass whose target is the multisampled texture.
     pub(crate) fn draw(&self, pass: &mut wgpu::RenderPass<'_>) {
         pass.set_pipeline(&self.pipeline);
         for group in &self.groups {

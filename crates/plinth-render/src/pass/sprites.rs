@@ -1,7 +1,9 @@
-//! Points and lines in the passes that determine where surfaces are: shadow maps, visibility and geometry.
+//! Draws points and lines in the passes that determine which surfaces are visible: shadow maps, visibility and
+//! geometry.
 //!
-//! The vertex stage fetches each of them by number and expands it to one or two triangles. No triangles are stored, and
-//! nothing is uploaded again when the camera moves. Shading finds them by number, like triangles.
+//! The vertex shader reads each point or line by its number, and expands it to one or two triangles. Therefore no
+//! triangles are stored, and nothing is uploaded when the camera moves. Shading also reads points and lines by their
+//! number, like triangles.
 
 use plinth_scene::Scene;
 
@@ -11,7 +13,7 @@ use crate::upload::material::MaterialOnGpu;
 use crate::upload::sprites::Sprites;
 
 impl Sprites {
-    /// Draws them with the current pipeline.
+    /// Draws all points or lines with the current pipeline.
     pub(crate) fn draw(&self, pass: &mut wgpu::RenderPass<'_>, material: &MaterialOnGpu) {
         pass.set_bind_group(1, &self.group, &[]);
         if let Some(cut) = &material.cut {
@@ -21,7 +23,8 @@ impl Sprites {
     }
 }
 
-/// Returns how far points and lines extend beyond their vertices in any frame, in pixels of a picture of this height.
+/// Returns the maximum distance in pixels between the vertices of points and lines and their outline, in any frame.
+/// `height` is the height of the picture.
 pub(crate) fn reach(scene: &Scene, height: u32, batches: &[Batch]) -> u32 {
     let center = (scene.bounds.0 + scene.bounds.1) * 0.5;
     let radius = (scene.bounds.1 - center).length();

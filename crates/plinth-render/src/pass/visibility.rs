@@ -1,5 +1,6 @@
-//! Converts triangle samples to shaded surfaces: the samples of each pixel become up to two surfaces, and each surface
-//! is shaded once (Burns and Hunt 2013, "The Visibility Buffer: A Cache-Friendly Approach to Deferred Shading").
+//! Converts triangle numbers to shaded surfaces. A surface is the part of a pixel that shows one triangle or several
+//! connected triangles. The samples of each pixel are grouped to one or two surfaces, and each surface is shaded once
+//! (Burns and Hunt 2013, "The Visibility Buffer: A Cache-Friendly Approach to Deferred Shading").
 
 use std::ops::Range;
 
@@ -16,40 +17,42 @@ use crate::recorder::Recorder;
 use crate::targets::TargetLook;
 use crate::upload::geometry::{Batch, filled};
 
-/// Number of surfaces per pixel.
+/// Maximum number of surfaces per pixel.
 pub(crate) const SURFACES: usize = 2;
-/// Vertices of the triangle that covers a picture.
+/// Number of vertices of a triangle that covers the whole picture.
 const FULL_SCREEN_VERTICES: u32 = 3;
 
-/// Groups samples to surfaces.
+/// Passes that group the samples of each pixel to surfaces.
 pub(crate) struct Classify {
-    /// Pixels with one surface, and the batch of all first surfaces.
+    /// For all pixels, writes the number of the batch of the first surface. For pixels that show one triangle, also
+    /// writes the surface.
     inner: Sorting,
-    /// Passes for pixels that show several triangles; `None` if a pixel has only one sample.
+    /// Passes for pixels that show several triangles. `None` if pixels have only one sample.
     edges: Option<Edges>,
-    /// Inputs of shading for each batch and surface; `None` for batches that are drawn otherwise.
+    /// For each batch and each surface of a pixel, the bind group with the inputs of shading. `None` for a batch that is
+    /// drawn in another way.
     shade_groups: Vec<Option<[wgpu::BindGroup; SURFACES]>>,
     tiles: EdgeTiles,
 }
 
-/// Passes that classify the samples of pixels that show several triangles.
+/// Passes for pixels that show several triangles.
 struct Edges {
-    /// Marks these pixels.
+    /// Marks the pixels that show several triangles.
     mark: Sorting,
-    /// Determines both surfaces of a pixel.
+    /// Determines both surfaces of each marked pixel.
     sort: Sorting,
-    /// Writes the batches of second surfaces.
+    /// Writes the number of the batch of each second surface.
     second: Sorting,
 }
 
-/// A draw that classifies samples.
+/// A full-screen or tiled draw: its pipeline and its bind group.
 struct Sorting {
     pipeline: wgpu::RenderPipeline,
     group: wgpu::BindGroup,
 }
 
 impl Sorting {
-    /// Draws vertices over a part of the canvas.
+    /// Draws vertices in a region of the canvas.
     fn draw(&self, pass: &mut wgpu::RenderPass<'_>, part: Region, vertices: Range<u32>) {
         pass.set_pipeline(&self.pipeline);
         pass.set_bind_group(1, &self.group, &[]);
@@ -58,8 +61,9 @@ impl Sorting {
     }
 }
 
-/// Entries of group 1 of shading: corners, pose, surfaces, batch, attributes, the pixels' other surfaces, and the tiles
-/// with edges.
+/// Returns the layout of bind group 1 for shading a batch. Its bindings are the triangle corners, the pose, the surfaces
+/// to be shaded, the batch's uniform, the other vertex attributes, the other surface of each pixel, and the tiles with
+/// edges.
 fn batch_entries() -> Vec<wgpu::BindGroupLayoutEntry> {
     vec![
         bindings::storage(0),
@@ -72,18 +76,18 @@ fn batch_entries() -> Vec<wgpu::BindGroupLayoutEntry> {
     ]
 }
 
-/// Creates the layout of group 1 of shading.
+/// Creates the layout of bind group 1 for shading a batch.
 pub(crate) fn batch_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
     bindings::layout(&gpu.device, "batch", &batch_entries())
 }
 
-/// Creates the layout of group 1 of shading glass, which also reads the scene colour pyramid.
+/// Creates the layout of bind group 1 for shading glass, which also reads the scene colour pyramid.
 pub(crate) fn glass_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
     let entries: Vec<_> = batch_entries().into_iter().chain(scene_entries()).collect();
     bindings::layout(&gpu.device, "glass", &entries)
 }
 
-/// The textures that hold the surfaces of each pixel, and what they are found from.
+/// The textures that contain the surfaces of each pixel, and the samples from which these are determined.
 #[derive(Clone, Copy)]
 pub(crate) struct SurfaceMaps<'a> {
     /// Number of the visible triangle in each sample.
@@ -98,16 +102,16 @@ pub(crate) struct SurfaceMaps<'a> {
 /// Creates the attachment of a colour target.
 type ColorOf = fn(&wgpu::TextureView) -> wgpu::RenderPassColorAttachment<'_>;
 
-/// What the maps contain outside of the region in which surfaces are found.
+/// The contents of the surface maps outside the region in which surfaces are determined.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outside {
     /// No surfaces. Clearing takes time for the whole canvas.
     Emptied,
-    /// What they contained before. The second surfaces in the region must be empty.
+    /// Their previous contents. The second surfaces inside the region must already be empty.
     Kept,
 }
 
-/// The batches whose surfaces are found, and how they are shaded.
+/// The batches whose surfaces are determined, and the inputs for shading them.
 pub(crate) struct Shading<'a> {
     /// Layout of group 1.
     pub(crate) layout: &'a wgpu::BindGroupLayout,
@@ -142,7 +146,7 @@ impl Classify {
         Ok(Self { inner, edges, shade_groups, tiles })
     }
 
-    /// Finds the surfaces and batches of the pixels in a region of the canvas.
+    /// Determines the surfaces in a region of the canvas, and the batches to which they belong.
     pub(crate) fn run(
         &self,
         recorder: &mut Recorder<'_>,
@@ -173,7 +177,7 @@ impl Classify {
         sort("classify second", &edges.second, at_edges(), &[], depth_target(second_batch, None, true));
     }
 
-    /// Returns the vertices for shading the k-th surfaces in a region of the canvas.
+    /// Returns the vertices with which the surfaces number `k` are shaded in a region of the canvas.
     pub(crate) fn shade_vertices(&self, part: Region, k: usize) -> Range<u32> {
         if k == 0 {
             return 0..FULL_SCREEN_VERTICES;
@@ -182,18 +186,18 @@ impl Classify {
         FULL_SCREEN_VERTICES + tiles.start..FULL_SCREEN_VERTICES + tiles.end
     }
 
-    /// Returns how many surfaces a pixel can have.
+    /// Returns the maximum number of surfaces of a pixel.
     pub(crate) fn surfaces(&self) -> usize {
         if self.edges.is_some() { SURFACES } else { 1 }
     }
 
-    /// Returns the inputs of shading for a batch and the k-th surface; `None` if the batch is drawn otherwise.
+    /// Returns the bind group for shading the surfaces number `k` of a batch. `None` if the batch is drawn in another way.
     pub(crate) fn shade_group(&self, batch: usize, k: usize) -> Option<&wgpu::BindGroup> {
         self.shade_groups[batch].as_ref().map(|groups| &groups[k])
     }
 }
 
-/// What the draws are made from.
+/// The resources from which the draws are created.
 struct Inputs<'a> {
     gpu: &'a Gpu,
     frame_layout: &'a wgpu::BindGroupLayout,
@@ -203,7 +207,7 @@ struct Inputs<'a> {
     samples: u32,
 }
 
-/// A pass that writes the batch of every pixel as depth.
+/// The render target of a pass that writes the number of a batch as the depth of each pixel.
 const BATCH_TARGET: FullScreenTarget<'_> =
     FullScreenTarget { colors: &[], blend: None, depth: Some(BATCH_FORMAT), over: None, samples: 1 };
 
@@ -225,7 +229,8 @@ impl Inputs<'_> {
         full_screen(self.gpu, &pass)
     }
 
-    /// Layout of group 1 for draws that read samples, and that group. `tiles` is the layout entry of the tiles.
+    /// Creates bind group 1 for draws that read samples, and its layout. `tiles` is the layout entry of the buffer with
+    /// the tiles.
     fn of_samples(&self, label: &str, tiles: wgpu::BindGroupLayoutEntry) -> (wgpu::BindGroupLayout, wgpu::BindGroup) {
         let device = &self.gpu.device;
         let layout = bindings::layout(
@@ -272,7 +277,7 @@ impl Inputs<'_> {
         })
     }
 
-    /// A draw that reads the k-th surfaces.
+    /// Creates a draw that reads the surfaces number `k`.
     fn of_surface(&self, label: &str, defines: &[&str], k: usize) -> Result<Sorting, RenderError> {
         let device = &self.gpu.device;
         let entries =
@@ -322,19 +327,20 @@ fn shade_groups(
         .collect()
 }
 
-/// Returns the smallest region that contains both.
+/// Returns the smallest region that contains both regions.
 pub(crate) fn joined(a: Region, b: Region) -> Region {
     let (x, y) = (a.x.min(b.x), a.y.min(b.y));
     let (right, bottom) = ((a.x + a.width).max(b.x + b.width), (a.y + a.height).max(b.y + b.height));
     Region { x, y, width: right - x, height: bottom - y }
 }
 
-/// Whether the regions overlap.
+/// Returns whether the regions overlap.
 pub(crate) const fn overlap(a: Region, b: Region) -> bool {
     a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height
 }
 
-/// Returns the region of the target in which a box can be visible, in whole pixels; empty if it is outside.
+/// Returns the region of the target in which a box can be visible, in whole pixels. Returns `None` if the box is
+/// outside the target.
 pub(crate) fn scissor(
     clip_from_world: &glam::Mat4,
     (min, max): (glam::Vec3, glam::Vec3),

@@ -1,4 +1,4 @@
-//! Pipelines that determine where surfaces are: visibility buffer and shadow maps.
+//! Pipelines of the passes that determine which surfaces are visible: for the visibility buffer and the shadow maps.
 
 use std::collections::BTreeSet;
 
@@ -12,20 +12,20 @@ use crate::shader::material_source::{Footprint, Slot, declarations};
 use crate::targets::NORMAL_FORMAT;
 use crate::upload::material::CutMaterial;
 
-/// Contents of vertex stream 0.
+/// What vertex stream 0 contains.
 #[derive(Clone, Copy)]
 enum Vertices {
-    /// Poses; the shader reads the given number of their attributes.
+    /// Posed vertices. The shader reads this many of their attributes.
     Pose(usize),
     /// Positions of [`NumberedTriangles`](crate::upload::numbered::NumberedTriangles).
     Numbered,
 }
 
-/// Common parameters of all kinds.
+/// Parameters that all pipelines here have in common.
 struct Geometry<'a> {
     label: &'a str,
     path: &'a str,
-    /// Shader defines for the vertex attributes besides the position.
+    /// Preprocessor defines for the vertex attributes other than the position.
     defines: &'a [&'a str],
     group1: Option<&'a wgpu::BindGroupLayout>,
     cut: Option<&'a CutMaterial>,
@@ -79,7 +79,7 @@ pub(super) fn create_depth(
             vertices: Vertices::Pose(1),
             vertex_constants: &[("SUN_VIEW", if view == DepthView::Sun { 1.0 } else { 0.0 })],
             fragment_constants: &[],
-            // Both sides cast shadows, because models may be open.
+            // Both sides of triangles cast shadows, because models may be open.
             cull: None,
             slope_bias: 2,
             samples: 1,
@@ -88,7 +88,7 @@ pub(super) fn create_depth(
     )
 }
 
-/// Normal and distance of the first surface at pixel centres.
+/// Creates a pipeline that writes the normal and the distance of the nearest surface at the centres of pixels.
 pub(super) fn create_geometry(
     base: &PipelineBase<'_>,
     cut: Option<&CutMaterial>,
@@ -115,7 +115,7 @@ pub(super) fn create_geometry(
     )
 }
 
-/// The back faces of glass bodies.
+/// Creates the pipeline that draws the back faces of glass bodies.
 pub(super) fn create_far_side(base: &PipelineBase<'_>) -> Result<wgpu::RenderPipeline, RenderError> {
     create(
         base,

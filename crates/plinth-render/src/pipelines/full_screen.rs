@@ -1,11 +1,11 @@
-//! Pipelines of passes that cover their whole target.
+//! Pipelines of passes that cover their whole render target.
 
 use super::shader;
 use crate::RenderError;
 use crate::gpu::Gpu;
 use crate::shader::compose;
 
-/// Adds the drawn colour to the existing one.
+/// Blend state that adds the drawn colour to the existing colour.
 pub(crate) const ADDED: wgpu::BlendState = wgpu::BlendState { color: SUM, alpha: SUM };
 const SUM: wgpu::BlendComponent = wgpu::BlendComponent {
     src_factor: wgpu::BlendFactor::One,
@@ -13,7 +13,7 @@ const SUM: wgpu::BlendComponent = wgpu::BlendComponent {
     operation: wgpu::BlendOperation::Add,
 };
 
-/// A pass that covers its whole target with one triangle, without vertex buffers.
+/// A pass that covers its whole render target with one triangle and has no vertex buffers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FullScreen<'a> {
     pub(crate) label: &'a str,
@@ -24,16 +24,16 @@ pub(crate) struct FullScreen<'a> {
     pub(crate) target: FullScreenTarget<'a>,
 }
 
-/// Targets of such a pass.
+/// The render targets of a full-screen pass.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FullScreenTarget<'a> {
     pub(crate) colors: &'a [wgpu::TextureFormat],
     pub(crate) blend: Option<wgpu::BlendState>,
-    /// A depth target that is written everywhere.
+    /// Format of the depth target if the pass writes depth to all pixels.
     pub(crate) depth: Option<wgpu::TextureFormat>,
-    /// A read-only depth target, and the comparison that selects pixels.
+    /// Format of the depth target if the pass only reads depth, and the comparison that selects the pixels to draw.
     pub(crate) over: Option<(wgpu::TextureFormat, wgpu::CompareFunction)>,
-    /// Samples per pixel; 0 and 1 are equivalent.
+    /// Number of samples per pixel. The value 0 means 1.
     pub(crate) samples: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Render pipelines, all created before the first frame, once per variant.
+//! Render pipelines. All of them are created before the first frame, each variant once.
 
 mod depth;
 mod full_screen;
@@ -19,28 +19,29 @@ use crate::upload::sprite_material::SpriteKind;
 
 pub(crate) use full_screen::{ADDED, FullScreen, FullScreenTarget, full_screen};
 
-/// Depth format of geometry passes.
+/// Depth format of passes that draw geometry.
 pub(crate) const DEPTH_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
-/// Format of triangle numbers: two 16-bit halves, which all adapters support with multisampling.
+/// Format of triangle numbers. They are stored as two 16-bit halves, because all adapters support this format with
+/// multisampling.
 pub(crate) const TRIANGLE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rg16Uint;
-/// Format of a pixel's surfaces.
+/// Format of the surfaces of a pixel.
 pub(crate) const SURFACE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R32Uint;
-/// Format in which the batch of a pixel is stored as depth.
+/// Format in which the number of a pixel's batch is stored as depth.
 pub(crate) const BATCH_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Depth16Unorm;
 
-/// Format of the first surface of a pixel: normal and distance.
+/// Format of the nearest surface of a pixel: its normal and its distance.
 pub(crate) const GEOMETRY_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba32Float;
 
-/// Output of surface shading.
+/// Which kind of colours the shading of surfaces writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum SurfaceOutput {
-    /// Display-referred, sRGB-encoded colours, which need no processing after the resolve.
+    /// Display-referred, sRGB-encoded colours. They need no processing after the samples have been resolved.
     Display,
-    /// Linear premultiplied radiance; a later pass applies the tone curve.
+    /// Linear premultiplied radiance. A later pass applies the tone curve.
     Radiance,
 }
 
-/// The lights of a scene; code for unused ones is not compiled in.
+/// Which lights a scene has. Shader variants do not contain the code of other lights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct LightSwitches {
     pub(crate) key: bool,
@@ -49,21 +50,21 @@ pub(crate) struct LightSwitches {
     pub(crate) punctual: u32,
 }
 
-/// State shared by all pipelines of a renderer.
+/// Values that all pipelines of a renderer share.
 pub(crate) struct PipelineBase<'a> {
     pub(crate) gpu: &'a Gpu,
     pub(crate) frame_layout: &'a wgpu::BindGroupLayout,
-    /// Group 1 of shaded batches.
+    /// Layout of bind group 1 for shading batches.
     pub(crate) batch_layout: &'a wgpu::BindGroupLayout,
-    /// Group 1 of shaded batches of glass.
+    /// Layout of bind group 1 for shading batches of glass.
     pub(crate) glass_layout: &'a wgpu::BindGroupLayout,
-    /// Group 1 for fetching triangles: corners and pose.
+    /// Layout of bind group 1 for reading triangles: their corners and their pose.
     pub(crate) triangles_layout: &'a wgpu::BindGroupLayout,
-    /// Group 3 of lit surfaces: their baked light.
+    /// Layout of bind group 3 for lit surfaces: their baked light.
     pub(crate) light_layout: &'a wgpu::BindGroupLayout,
-    /// Group 1 for fetching points and lines.
+    /// Layout of bind group 1 for reading points and lines.
     pub(crate) sprites_layout: &'a wgpu::BindGroupLayout,
-    /// Group 1 of transmissive surfaces: the scene colour pyramid.
+    /// Layout of bind group 1 for transmissive surfaces: the scene colour pyramid.
     pub(crate) scene_layout: &'a wgpu::BindGroupLayout,
     pub(crate) samples: u32,
     pub(crate) color_format: wgpu::TextureFormat,
@@ -74,65 +75,65 @@ pub(crate) struct PipelineBase<'a> {
     pub(crate) lights: LightSwitches,
 }
 
-/// The light whose view a depth-only pass uses.
+/// The light for which a shadow map is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum DepthView {
     /// The key light.
     Key,
-    /// The environment's sun.
+    /// The sun of the environment.
     Sun,
 }
 
 /// The purpose for which points and lines are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum SpritePass {
-    /// Which of them is visible in each sample.
+    /// To determine which point or line is visible in each sample.
     Visibility,
-    /// Normal and distance at pixel centres.
+    /// To write the normal and the distance at the centre of each pixel.
     Geometry,
-    /// Depth as seen from a light.
+    /// To write depth as seen from a light.
     Shadow(DepthView),
 }
 
 /// Which sides of triangles are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Side {
-    /// As the material specifies.
+    /// The sides that the material specifies.
     Material,
-    /// Both sides, whatever the material specifies: for the inside of closed bodies.
+    /// Both sides, regardless of the material. This is needed for the inside of closed bodies.
     Both,
 }
 
-/// Precision of the first surface of a pixel.
+/// How the normal and the distance of a pixel's nearest surface are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Precision {
-    /// Interpolated by the rasteriser, which extrapolates at grazing edges.
+    /// They are interpolated by the rasteriser, which is inexact at the edges of grazing triangles.
     Interpolated,
-    /// Computed from the triangle itself.
+    /// They are computed from the corners of the triangle.
     Exact,
 }
 
-/// The pipelines of all batches in one pass, by batch index; `None` if the pass skips a batch.
+/// The pipelines of a pass for all batches, by batch index. `None` if the pass skips the batch.
 pub(crate) type PerBatch = Vec<Option<wgpu::RenderPipeline>>;
 
-/// The pipelines that draw batches, for all views.
+/// The pipelines that draw batches. All views share them.
 pub(crate) struct Pipelines {
-    /// Writes the numbers of visible triangles, points and lines.
+    /// Pipelines that write the numbers of the visible triangles, points and lines.
     pub(crate) visibility: PerBatch,
-    /// Shades the pixels in which a batch is visible.
+    /// Pipelines that shade the pixels in which a batch is visible.
     pub(crate) shade: PerBatch,
-    /// Draws a transmissive or blended batch over the picture so far.
+    /// Pipelines that draw transmissive and blended batches over the picture drawn so far.
     pub(crate) layered: PerBatch,
-    /// Writes depth as seen from the lights.
+    /// Pipelines that write depth as seen from the key light and from the sun.
     pub(crate) key_shadow: PerBatch,
     pub(crate) sun_shadow: PerBatch,
-    /// Writes the back faces of glass bodies.
+    /// Pipeline that writes the back faces of glass bodies.
     pub(crate) far_side: Option<wgpu::RenderPipeline>,
 }
 
 impl Pipelines {
-    /// Creates all pipelines that the batches need, each variant once, on all cores.
-    /// Errors: the driver rejects a shader or pipeline.
+    /// Creates all pipelines that the batches need. Each variant is created once; all cores are used.
+    /// Errors: if the driver rejects a shader or a pipeline.
     pub(crate) fn new(
         base: &PipelineBase<'_>,
         batches: &[Batch],
@@ -200,8 +201,9 @@ impl Pipelines {
     }
 }
 
-/// Creates the pipelines that write normal and distance; none for overlays, because the surface below has the same.
-/// Errors: the driver rejects a shader or pipeline.
+/// Creates the pipelines that write normals and distances. Overlays have no such pipeline, because the surface below
+/// them has the same normal and distance.
+/// Errors: if the driver rejects a shader or a pipeline.
 pub(crate) fn geometry_pipelines(
     base: &PipelineBase<'_>,
     batches: &[Batch],
@@ -217,14 +219,14 @@ pub(crate) fn geometry_pipelines(
     per_batch(batches, materials, key, |key, material| key.create(base, material))
 }
 
-/// The texture slots that an alpha test reads; `None` for a material without one.
+/// The texture slots that the alpha test of a material reads. `None` if the material has no alpha test.
 type CutKey = Option<Vec<SlotUse>>;
 
 fn cut_key(material: &MaterialOnGpu) -> CutKey {
     material.cut.as_ref().map(|cut| cut.slots.clone())
 }
 
-/// The properties that distinguish pipelines which write positions.
+/// The properties that determine which pipeline draws a batch without shading it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum DepthKey {
     Visibility(CutKey, bool),
@@ -250,8 +252,8 @@ impl DepthKey {
     }
 }
 
-/// Returns the pipeline of each batch that has a key. A pipeline is created once per key, from any material with that
-/// key.
+/// Returns a pipeline for each batch that has a key. One pipeline is created per key, from any of the materials with
+/// this key.
 fn per_batch<K: Ord + Send + Sync>(
     batches: &[Batch],
     materials: &[MaterialOnGpu],
@@ -277,7 +279,7 @@ fn per_batch<K: Ord + Send + Sync>(
     Ok(out)
 }
 
-/// Compiles a composed shader and converts compile errors.
+/// Compiles the source of a shader. Compile errors become [`RenderError`]s.
 pub(crate) fn shader(gpu: &Gpu, name: &str, source: &str) -> Result<wgpu::ShaderModule, RenderError> {
     let scope = gpu.device.push_error_scope(wgpu::ErrorFilter::Validation);
     let module = gpu.device.create_shader_module(wgpu::ShaderModuleDescriptor {
@@ -295,7 +297,7 @@ const POSE_ATTRIBUTES: [wgpu::VertexAttribute; 3] =
 const SURFACE_ATTRIBUTES: [wgpu::VertexAttribute; 3] =
     wgpu::vertex_attr_array![3 => Float32x2, 4 => Float32x2, 5 => Unorm16x4];
 
-/// Returns the attributes that a variant reads; others are not fetched.
+/// Returns the vertex attributes that a shader variant reads. Other attributes are not fetched.
 fn wanted(all: &[wgpu::VertexAttribute], defines: &BTreeSet<String>) -> Vec<wgpu::VertexAttribute> {
     let has = |name: &str| defines.contains(name);
     all.iter()
@@ -330,7 +332,7 @@ fn primitive(cull_mode: Option<wgpu::Face>) -> wgpu::PrimitiveState {
     wgpu::PrimitiveState { cull_mode, ..Default::default() }
 }
 
-/// Culls back faces unless both sides are visible.
+/// Returns the cull mode: back faces are culled unless `double_sided` is true.
 fn back_unless(double_sided: bool) -> Option<wgpu::Face> {
     (!double_sided).then_some(wgpu::Face::Back)
 }

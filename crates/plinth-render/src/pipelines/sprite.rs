@@ -1,4 +1,4 @@
-//! Pipelines that determine where points and lines are.
+//! Pipelines of the passes that determine which points and lines are visible.
 
 use std::collections::BTreeSet;
 

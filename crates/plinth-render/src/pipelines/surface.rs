@@ -1,4 +1,4 @@
-//! Pipelines that compute the colours of surfaces, one per set of material features.
+//! Pipelines that compute the colours of surfaces. There is one for each set of material features.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::shader::compose;
 use crate::shader::material_source::{Footprint, Slot, declarations};
 use crate::upload::material::{DrawClass, MaterialOnGpu};
 
-/// Shader module, layout and constants of a variant.
+/// The shader module, the pipeline layout and the constants of a variant.
 struct Variant {
     module: wgpu::ShaderModule,
     layout: wgpu::PipelineLayout,
@@ -52,7 +52,8 @@ fn variant(
     Ok(Variant { module, layout, defines, constants })
 }
 
-/// Shades the pixels that show a batch: those whose depth target contains the batch's number.
+/// Creates the pipeline that shades the pixels of a batch. They are selected by the depth target, which contains the
+/// number of the batch.
 pub(super) fn create_shade(
     base: &PipelineBase<'_>,
     material: &MaterialOnGpu,
@@ -92,7 +93,7 @@ pub(super) fn create_shade(
     }))
 }
 
-/// Draws triangles over the picture so far.
+/// Creates the pipeline that draws triangles over the picture drawn so far.
 pub(super) fn create_layered(
     base: &PipelineBase<'_>,
     material: &MaterialOnGpu,

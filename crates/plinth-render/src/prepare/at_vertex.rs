@@ -1,11 +1,11 @@
-//! Material values at vertices, for the bake and for simplification.
+//! Computes the values of materials at vertices. The bake and the simplification use them.
 
 use glam::Vec3;
 use plinth_model::{Material, Model, Primitive, TextureRef};
 
 use crate::upload::texture::linear_from_byte;
 
-/// The nearest texel of a texture at a vertex, as stored; white without a texture.
+/// Returns the nearest texel of a texture at a vertex, as stored. Without a texture, returns white.
 fn texel(model: &Model, reference: Option<TextureRef>, primitive: &Primitive, v: usize) -> [u8; 4] {
     let white = [255; 4];
     let Some(reference) = reference else { return white };
@@ -24,13 +24,13 @@ fn share(byte: u8) -> f32 {
     f32::from(byte) / 255.0
 }
 
-/// Linear colour of an sRGB texture.
+/// Returns the linear colour of an sRGB texture at a vertex.
 pub(super) fn texel_rgb(model: &Model, reference: Option<TextureRef>, primitive: &Primitive, v: usize) -> Vec3 {
     let [r, g, b, _] = texel(model, reference, primitive, v);
     Vec3::from([r, g, b].map(linear_from_byte))
 }
 
-/// Linear base colour and alpha.
+/// Returns the linear base colour with alpha at a vertex.
 pub(super) fn base_color(model: &Model, material: &Material, primitive: &Primitive, v: usize) -> [f32; 4] {
     let [r, g, b, a] = material.base_color;
     let vertex = primitive.colors.get(v).copied().unwrap_or([1.0; 4]);
@@ -43,13 +43,13 @@ pub(super) fn base_color(model: &Model, material: &Material, primitive: &Primiti
     ]
 }
 
-/// Metallic and perceptual roughness.
+/// Returns the metalness and the perceptual roughness at a vertex.
 pub(super) fn metallic_roughness(model: &Model, material: &Material, primitive: &Primitive, v: usize) -> (f32, f32) {
     let [_, roughness, metallic, _] = texel(model, material.metallic_roughness_texture, primitive, v);
     (material.metallic * share(metallic), material.perceptual_roughness * share(roughness))
 }
 
-/// Perceptual roughness of the smoothest layer.
+/// Returns the perceptual roughness of the smoothest layer at a vertex.
 pub(super) fn least_roughness(model: &Model, material: &Material, primitive: &Primitive, v: usize) -> f32 {
     let (_, base) = metallic_roughness(model, material, primitive, v);
     match material.clearcoat {

@@ -1,5 +1,5 @@
-//! The grid for reflections of the model in polished surfaces: signed distances to the nearest surface, with the light
-//! that leaves it. Shaders trace cones through it (`lib/neighbours.wgsl`).
+//! The grid for reflections of the model in its own polished surfaces. It contains signed distances to the nearest
+//! surface, and the light that leaves this surface. Shaders trace cones through the grid (`lib/neighbours.wgsl`).
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -12,51 +12,55 @@ use rayon::prelude::*;
 
 use crate::upload::geometry::primitive_of;
 
-/// Perceptual roughness above which such reflections are not computed. `lib/neighbours.wgsl` fades them out below it.
+/// Perceptual roughness above which surfaces do not reflect the model. `lib/neighbours.wgsl` fades the reflection out
+/// below this value.
 const TOO_ROUGH: f32 = 0.45;
-/// Cells along the longest side.
+/// Number of cells along the longest side of the grid.
 const SIDE: u32 = 80;
 /// Number of empty cells around the model.
 const MARGIN: f32 = 2.0;
-/// Distance, in cells, that is added for surfaces that face away from a cell, so that those that face it are preferred.
+/// Distance in cells that is added to surfaces that face away from a cell, so that surfaces that face the cell are
+/// preferred.
 const TURNED_AWAY: f32 = 0.5;
-/// Maximum number of visited cells for all triangles together.
+/// Maximum number of cells that are visited, summed over all triangles.
 const MOST_WORK: u64 = 12_000_000;
-/// A model with more triangles has no such reflections, because the grid would take too long to compute.
+/// Maximum number of triangles of a model. Larger models have no such reflections, because computing the grid would
+/// take too long.
 const MOST_TRIANGLES: usize = 1_000_000;
 /// Number of z slices that one task fills.
 const SLICES: usize = 8;
-/// Number of sweeps over the grid, in alternating directions, that propagate the nearest surface.
+/// Number of sweeps over the grid that propagate the nearest surface. The direction alternates.
 const SWEEPS: usize = 2;
 
-/// A grid with distances to the surfaces of a model, and the light that leaves them.
+/// A grid with the distances to the surfaces of a model, and the light that leaves these surfaces.
 #[derive(Debug, Default)]
 pub(crate) struct DistanceField {
-    /// Number of cells along x, y and z; 0 if there is nothing to reflect.
+    /// Number of cells along x, y and z. It is 0 if there is nothing to reflect.
     pub(crate) size: UVec3,
-    /// Corner of the first cell.
+    /// Minimum corner of the first cell.
     pub(crate) origin: Vec3,
-    /// Side of a cell in world units.
+    /// Side length of a cell in world units.
     pub(crate) cell: f32,
-    /// For each cell, x fastest: distance to the nearest surface in world units, negative inside a body.
+    /// For each cell, the distance to the nearest surface in world units. It is negative inside a body. The index of x
+    /// changes fastest.
     pub(crate) distances: Vec<f32>,
-    /// Radiance that leaves that surface; the fourth component is 1.
+    /// For each cell, the radiance that leaves the nearest surface. The fourth component is 1.
     pub(crate) radiance: Vec<Vec4>,
 }
 
 /// The nearest known surface of a cell.
 #[derive(Clone, Copy)]
 struct Nearest {
-    /// The nearest point on it, and its normal.
+    /// The nearest point on this surface, and its normal.
     point: Vec3,
     normal: Vec3,
     radiance: Vec3,
-    /// Distance, with the addition for surfaces that face away.
+    /// Distance from the cell to the point. It is increased if the surface faces away from the cell.
     cost: f32,
 }
 
 impl Nearest {
-    /// Signed distance: negative behind the surface.
+    /// Returns the signed distance, which is negative behind the surface.
     fn distance(&self, from: Vec3) -> f32 {
         let offset = from - self.point;
         if offset.dot(self.normal) < 0.0 { -offset.length() } else { offset.length() }
@@ -69,7 +73,7 @@ impl Nearest {
 }
 
 impl DistanceField {
-    /// Builds the field from the surfaces that do not move; `moving` and `surfaces` have one entry per posed primitive.
+    /// Builds the grid from the surfaces that do not move. `moving` and `surfaces` have one entry per posed primitive.
     pub(crate) fn new(moving: &[bool], surfaces: &[LitSurface]) -> Self {
         let still = surfaces.iter().zip(moving).filter(|(_, moving)| !**moving).map(|(surface, _)| surface);
         Self::of_surfaces(&still.collect::<Vec<_>>())
@@ -84,7 +88,7 @@ impl DistanceField {
         if !(longest > 0.0 && longest.is_finite()) {
             return Self::default();
         }
-        // Long triangles touch many cells; if there are many of them, cells are larger.
+        // Long triangles touch many cells. If there are many long triangles, the cells are larger.
         let grids = [SIDE, SIDE / 2, SIDE / 4].map(|side| Self::empty(min, max, side));
         let Some(grid) = grids.into_iter().find(|grid| grid.work(surfaces) <= MOST_WORK) else {
             return Self::default();
@@ -110,27 +114,27 @@ impl DistanceField {
         Self { distances, radiance, ..grid }
     }
 
-    /// Creates a grid without values over these bounds, with `side` cells along the longest side.
+    /// Creates an empty grid with these bounds. It has `side` cells along its longest side.
     fn empty(min: Vec3, max: Vec3, side: u32) -> Self {
         let cell = (max - min).max_element() / (side as f32 - 2.0 * MARGIN);
         let size = ((max - min) / cell + 2.0 * MARGIN).ceil().as_uvec3().clamp(UVec3::splat(4), UVec3::splat(side));
         Self { size, origin: min - cell * MARGIN, cell, ..Self::default() }
     }
 
-    /// Returns the number of visited cells for all triangles together.
+    /// Returns the number of cells that must be visited, summed over all triangles.
     fn work(&self, surfaces: &[&LitSurface]) -> u64 {
         let triangles = surfaces.iter().flat_map(|s| s.indices.as_chunks::<3>().0.iter().map(|t| s.corners(t)));
         triangles.map(|corners| self.cells_at(corners).1.as_u64vec3().element_product()).sum()
     }
 
-    /// Returns the first cell at a triangle, and the number of cells along each axis.
+    /// Returns the first cell that a triangle touches, and the number of touched cells along each axis.
     fn cells_at(&self, [a, b, c]: [Vec3; 3]) -> (UVec3, UVec3) {
         let low = self.cell_of(a.min(b).min(c) - 0.5 * self.cell);
         let high = self.cell_of(a.max(b).max(c) + 0.5 * self.cell);
         (low, high.saturating_sub(low) + 1)
     }
 
-    /// Centre of a cell.
+    /// Returns the centre of a cell.
     fn center(&self, at: UVec3) -> Vec3 {
         self.origin + (at.as_vec3() + 0.5) * self.cell
     }
@@ -144,12 +148,12 @@ impl DistanceField {
         UVec3::new(index % x, index / x % y, index / (x * y))
     }
 
-    /// Returns the cell that contains a point, or the nearest one.
+    /// Returns the cell that contains a point. If the point is outside the grid, returns the nearest cell.
     fn cell_of(&self, point: Vec3) -> UVec3 {
         ((point - self.origin) / self.cell).max(Vec3::ZERO).as_uvec3().min(self.size - 1)
     }
 
-    /// Stores a triangle in the cells that it touches, for cells with z in a range.
+    /// Stores a triangle in the cells that it touches. Only cells in the range `slices` of z are considered.
     fn seed(&self, slices: &Range<u32>, seeds: &mut [Option<Nearest>], [a, b, c]: [Vec3; 3], radiance: [Vec3; 3]) {
         if ![a, b, c].iter().all(|p| p.is_finite()) {
             return;
@@ -161,7 +165,7 @@ impl DistanceField {
                 for x in low.x..low.x + count.x {
                     let at = UVec3::new(x, y, z);
                     let (index, center) = (self.index(UVec3::new(x, y, z - slices.start)), self.center(at));
-                    // No point of the triangle can be nearer than its plane.
+                    // No point of the triangle can be closer than the plane of the triangle.
                     if seeds[index].is_some_and(|known| normal.dot(center - a).abs() >= known.cost) {
                         continue;
                     }
@@ -179,8 +183,9 @@ impl DistanceField {
         }
     }
 
-    /// Propagates the nearest points to all cells (Danielsson 1980, "Euclidean Distance Mapping"). Returns for each
-    /// cell the index of the cell whose nearest surface it shares; its own index if no surface is known.
+    /// Propagates the nearest surfaces to all cells (Danielsson 1980, "Euclidean Distance Mapping"). Returns for each
+    /// cell the index of the cell whose surface is nearest. If no surface is known, this is the index of the cell
+    /// itself.
     fn spread(&self, seeds: &[Option<Nearest>]) -> Vec<u32> {
         let mut of: Vec<u32> = (0..seeds.len() as u32).collect();
         let mut costs: Vec<f32> = seeds.iter().map(|seed| seed.map_or(f32::INFINITY, |s| s.cost)).collect();
@@ -193,7 +198,8 @@ impl DistanceField {
         of
     }
 
-    /// For each cell, takes over the nearest surface of the previous cell if that is nearer than its own.
+    /// Visits all cells along an axis. Each cell takes over the surface of the previous cell if it is closer than the
+    /// known one.
     fn sweep(&self, seeds: &[Option<Nearest>], axis: usize, backward: bool, of: &mut [u32], costs: &mut [f32]) {
         let mut step = UVec3::ZERO;
         step[axis] = 1;
@@ -221,7 +227,7 @@ impl DistanceField {
     }
 }
 
-/// Whether the scene has polished surfaces that could reflect the model, and the model is not too large.
+/// Returns whether the scene has polished surfaces that could reflect the model, and the model is not too large.
 pub(crate) fn is_worthwhile(scene: &Scene, posed: &[PosedPrimitive]) -> bool {
     let primitives = || posed.iter().filter_map(|one| primitive_of(scene, one));
     let triangles: usize = primitives().map(|primitive| primitive.indices.len() / 3).sum();
@@ -230,7 +236,7 @@ pub(crate) fn is_worthwhile(scene: &Scene, posed: &[PosedPrimitive]) -> bool {
     triangles < MOST_TRIANGLES && materials.any(|material| is_polished(&scene.model, material))
 }
 
-/// Whether a material is smooth enough anywhere to reflect the model.
+/// Returns whether any part of a material is smooth enough to reflect the model.
 pub(crate) fn is_polished(model: &Model, material: &Material) -> bool {
     let least = |roughness: f32, map: Option<TextureRef>| roughness * least_green(model, map);
     let base = least(material.perceptual_roughness, material.metallic_roughness_texture);
@@ -239,15 +245,15 @@ pub(crate) fn is_polished(model: &Model, material: &Material) -> bool {
     !material.unlit && base.min(coat) < TOO_ROUGH
 }
 
-/// Returns the smallest green value of a map; 1 without a map. Filtered values are never below it.
+/// Returns the smallest green value of a map, or 1 without a map. Filtered values are never smaller.
 fn least_green(model: &Model, map: Option<TextureRef>) -> f32 {
     let image = map.and_then(|map| model.textures.get(map.texture)).and_then(|texture| model.images.get(texture.image));
     let least = image.and_then(|image| image.pixels.par_chunks_exact(4).map(|texel| texel[1]).min());
     least.map_or(1.0, |byte| f32::from(byte) / 255.0)
 }
 
-/// Returns the barycentric weights of the point of a triangle closest to `p` (Ericson 2005, "Real-Time Collision
-/// Detection", section 5.1.5).
+/// Returns the barycentric weights of the point of a triangle that is closest to `p` (Ericson 2005, "Real-Time
+/// Collision Detection", section 5.1.5).
 fn closest(p: Vec3, [a, b, c]: [Vec3; 3]) -> [f32; 3] {
     let (ab, ac, ap) = (b - a, c - a, p - a);
     let (d1, d2) = (ab.dot(ap), ac.dot(ap));
@@ -290,8 +296,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_know_the_distance_to_the_nearest_surface_and_its_light() {
-        // A red square at y = 0 that faces up, and a green one at x = 1 that faces it.
+    fn cells_contain_the_distance_and_the_light_of_the_nearest_surface() {
+        // The scene consists of a red square at y = 0 that faces up, and a green square at x = 1 that faces the red
+        // one.
         let square = |p: [Vec3; 4], color: Vec3| LitSurface {
             positions: p.to_vec(),
             radiance: vec![color; 4],
@@ -315,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smoothest_texel_and_the_coat_say_whether_a_material_is_polished() {
+    fn a_smooth_texel_or_a_smooth_coat_makes_a_material_polished() {
         let mut model = Model::default();
         let pixels = [[0, 200, 0, 255], [0, 100, 0, 255]].concat();
         model.images.push(Image { width: 2, height: 1, pixels, source_width: 2, source_height: 1 });
@@ -341,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn many_long_triangles_are_entered_in_larger_cells_and_too_many_not_at_all() {
+    fn many_long_triangles_get_larger_cells_and_too_many_get_no_field() {
         let soup = |count: u32| LitSurface {
             positions: vec![Vec3::NEG_ONE, Vec3::ONE, Vec3::new(1.0, -1.0, 0.5)],
             radiance: vec![Vec3::ONE; 3],

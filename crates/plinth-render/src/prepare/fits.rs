@@ -1,5 +1,5 @@
-//! Checks that data read from the cache fits the model. A file with a valid checksum may still be wrong, because a
-//! compromised job may write any file.
+//! Checks that data from the cache matches the model. Even a file with a valid checksum may be wrong, because a
+//! compromised job may have written it.
 
 use plinth_bake::{BakedMesh, Lattice, LightGrid};
 use plinth_scene::PosedPrimitive;
@@ -9,11 +9,11 @@ use super::{EnvironmentLight, ModelLight, Setting, SurfaceLight};
 use crate::ibl::OctahedralMap;
 use crate::pass::floor::AMBIENT_SIDE;
 
-/// Maximum side of maps in texels, and of the distance field in cells.
+/// Maximum side length of maps in texels, and of the distance field in cells.
 const MOST_SIDE: u32 = 4096;
 
 impl EnvironmentLight {
-    /// Whether the maps have as many texels as their size says.
+    /// Returns whether each map has as many texels as its size requires.
     pub(super) fn is_sound(&self) -> bool {
         let sound = |map: &OctahedralMap| {
             let texels = |mip: usize| ((map.side >> mip).max(1) as usize).pow(2);
@@ -26,7 +26,7 @@ impl EnvironmentLight {
 }
 
 impl ModelLight {
-    /// Whether all indices refer to parts of this model.
+    /// Returns whether all indices refer to existing vertices of this model, and all lists have the right lengths.
     pub(super) fn fits(&self, setting: &Setting<'_>) -> bool {
         let names_vertices = |(indices, posed): (&Vec<u32>, &PosedPrimitive)| {
             indices.iter().all(|i| (*i as usize) < posed.positions.len())
@@ -39,7 +39,7 @@ impl ModelLight {
 }
 
 impl SurfaceLight {
-    /// Whether the light belongs to these triangles.
+    /// Returns whether the light matches these triangles.
     pub(super) fn fits(&self, setting: &Setting<'_>, indices: &[Vec<u32>]) -> bool {
         let cells = if setting.floor.is_some() { (AMBIENT_SIDE * AMBIENT_SIDE) as usize } else { 0 };
         let lists = || self.baked.iter().zip(setting.posed).zip(indices);
@@ -79,7 +79,7 @@ mod tests {
 
     const LEVEL_1: Lattice = Lattice { level: 1 };
 
-    /// The light of two triangles with four vertices.
+    /// Returns the light of two triangles with four vertices.
     fn mesh() -> BakedMesh {
         let some = |count| vec![GatheredLight::default(); count];
         let grid = |triangle| LightGrid { triangle, lattice: LEVEL_1, front: some(6), back: Vec::new() };
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn maps_and_fields_have_what_they_say() {
+    fn maps_and_fields_with_a_wrong_length_are_rejected() {
         let map =
             |side, mips: &[usize]| OctahedralMap { side, mips: mips.iter().map(|n| vec![[0.5; 4]; *n]).collect() };
         let light = |specular, irradiance| EnvironmentLight { sun: None, specular, irradiance };

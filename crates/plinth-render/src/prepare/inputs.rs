@@ -1,4 +1,4 @@
-//! Converts the model for the bake: meshes with material values at vertices, and small images.
+//! Converts the model to the input of the bake: meshes with material values at the vertices, and small images.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::upload::texture::linear_from_byte;
 /// Reflectance of dielectrics at normal incidence (glTF 2.0, appendix B.3.4).
 const DIELECTRIC_F0: Vec3 = Vec3::splat(0.04);
 
-/// Converts a posed primitive for the bake.
+/// Converts a posed primitive to a mesh for the bake.
 pub(super) fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32]) -> BakeMesh {
     let Some(primitive) = primitive_of(scene, posed) else { return BakeMesh::default() };
     if primitive.topology != Topology::Triangles || posed.normals.is_empty() {
@@ -26,7 +26,7 @@ pub(super) fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32]) 
     let count = posed.positions.len();
     let colors: Vec<[f32; 4]> = (0..count).map(|v| base_color(&scene.model, material, primitive, v)).collect();
     let rgb = |v: usize| Vec3::new(colors[v][0], colors[v][1], colors[v][2]);
-    // Metallic and roughness.
+    // Metalness and roughness of each vertex.
     let metal_rough: Vec<(f32, f32)> =
         (0..count).map(|v| metallic_roughness(&scene.model, material, primitive, v)).collect();
     let emissive = Vec3::from(material.emissive);
@@ -37,7 +37,7 @@ pub(super) fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32]) 
     };
     let transmission = material.transmission.map_or(0.0, |t| t.factor) * (1.0 - material.metallic);
     let texture = bake_texture(&scene.model, material, primitive, &posed.positions, indices);
-    // With a texture, vertices have the factor that it is multiplied by.
+    // If there is a texture, each vertex has only the factor by which the texture is multiplied.
     let plain = |v: usize| {
         let [r, g, b, a] = material.base_color;
         let [vr, vg, vb, va] = primitive.colors.get(v).copied().unwrap_or([1.0; 4]);
@@ -75,12 +75,13 @@ pub(super) fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32]) 
     }
 }
 
-/// An edge at least this long, in world units, may cross more of a texture than the values at its ends show.
+/// Edges of at least this length, in world units, may cross parts of a texture that the values at their ends do not
+/// represent.
 const TEXTURED_EDGE: f32 = 0.1;
-/// Texels along the longer side of an image in the bake.
+/// Number of texels along the longer side of an image for the bake.
 const RAY_IMAGE_SIDE: u32 = 128;
 
-/// Returns the base colour texture of a primitive if values at vertices do not suffice.
+/// Returns the base colour texture of a primitive. Returns `None` if the values at the vertices suffice.
 fn bake_texture(
     model: &Model,
     material: &Material,
@@ -107,7 +108,7 @@ fn bake_texture(
             .map_or(Vec2::new(s, t), |[a, b, c, d, e, f]| Vec2::new(a * s + b * t + c, d * s + e * t + f))
     };
     let cutoff = match material.alpha_mode {
-        // The factor and the vertices' alpha are nearly always 1.
+        // The alpha of the vertices is ignored, because it is nearly always 1.
         AlphaMode::Mask { cutoff } => Some(cutoff / material.base_color[3].max(1e-3)),
         _ => None,
     };
@@ -118,7 +119,7 @@ fn bake_texture(
     })
 }
 
-/// Averages an image to a few linear texels; without holes its alpha is 1.
+/// Averages the texels of an image to a few linear texels. If the image has no holes, alpha is 1.
 fn reduced_image(image: &plinth_model::Image, has_holes: bool) -> BakeImage {
     let step = (image.width.max(image.height).div_ceil(RAY_IMAGE_SIDE)).max(1);
     let (width, height) = ((image.width / step).max(1), (image.height / step).max(1));
@@ -145,7 +146,7 @@ fn reduced_image(image: &plinth_model::Image, has_holes: bool) -> BakeImage {
     BakeImage { width: width as usize, height: height as usize, texels }
 }
 
-/// Returns the floor as a grid that receives light and blocks none.
+/// Returns the floor as a grid of vertices that receives light but does not block it.
 pub(super) fn floor_grid(area: FloorArea) -> BakeMesh {
     let side = AMBIENT_SIDE;
     let at = |i: u32| (i as f32 + 0.5) / side as f32 * 2.0 - 1.0;

@@ -1,4 +1,4 @@
-//! Names of prepared light in the cache, made from everything that the light depends on.
+//! The names of prepared light in the cache. Each name is a hash of everything on which the light depends.
 
 use std::collections::BTreeSet;
 
@@ -11,13 +11,13 @@ use crate::cache::{Cache, Key};
 use crate::upload::geometry::primitive_of;
 use crate::upload::material::used_slots;
 
-/// Returns the names of the environment's light and of the model's.
+/// Returns two names: of the environment's light, and of the light on the model.
 pub(super) fn names(cache: &Cache, setting: &Setting<'_>) -> [String; 2] {
     let environment = add_environment(cache.key("environment"), setting.scene);
     [environment.name(), of_model(cache.key("model"), setting).name()]
 }
 
-/// Returns the name of the light of a pose on triangles that were chosen for another pose.
+/// Returns the name of the light on the model in one pose. The triangles were chosen for another pose.
 pub(super) fn pose_name(cache: &Cache, setting: &Setting<'_>, indices: &[Vec<u32>]) -> String {
     let mut key = of_model(cache.key("pose"), setting);
     for list in indices {
@@ -26,7 +26,7 @@ pub(super) fn pose_name(cache: &Cache, setting: &Setting<'_>, indices: &[Vec<u32
     key.name()
 }
 
-/// Adds everything that the light on a model depends on.
+/// Adds everything on which the light on a model depends.
 fn of_model(key: Key, setting: &Setting<'_>) -> Key {
     let mut key = add_environment(key, setting.scene);
     add_scene(&mut key, setting);
@@ -39,7 +39,7 @@ fn of_model(key: Key, setting: &Setting<'_>) -> Key {
     key
 }
 
-/// Adds the panorama and the lights that are drawn into it.
+/// Adds the panorama, and the lights that are drawn into it.
 fn add_environment(mut key: Key, scene: &Scene) -> Key {
     key.list(&[scene.environment.width, scene.environment.height]);
     key.list(&scene.environment.pixels);
@@ -48,7 +48,7 @@ fn add_environment(mut key: Key, scene: &Scene) -> Key {
     key
 }
 
-/// Adds lights, cameras and the floor.
+/// Adds the lights, the cameras and the floor.
 fn add_scene(key: &mut Key, setting: &Setting<'_>) {
     let Setting { scene, moving, floor, smallest, .. } = setting;
     let options: BakeOptions = bake_options(setting);
@@ -56,7 +56,7 @@ fn add_scene(key: &mut Key, setting: &Setting<'_>) {
     key.list(&eyes(scene));
 }
 
-/// Adds the vertices and materials of everything that is drawn, and the images that they use.
+/// Adds the vertices and the materials of all drawn primitives, and the images that these materials use.
 fn add_primitives(key: &mut Key, setting: &Setting<'_>) {
     let model = &setting.scene.model;
     let mut images = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Computes light before the first frame.
+//! Computes the light on the model and the maps of the environment, before the first frame.
 
 use std::f32::consts::PI;
 
@@ -15,21 +15,22 @@ use crate::ibl::{irradiance_map, prefilter};
 use crate::pass::floor::AMBIENT_SIDE;
 use crate::pose_light::PoseTimes;
 
-/// Roughness steps of the filtered environment. Each has twice the side of the next one: 544 texels at roughness 0.
+/// Number of mip levels of the filtered environment, one for each roughness. Each level has twice the side length of
+/// the next one. The level with roughness 0 has 544 texels per side.
 const MAP_MIPS: u32 = 6;
 
 /// Maximum number of camera positions for which visibility is tested.
 const MAX_EYES: usize = 24;
 
 impl EnvironmentLight {
-    /// Filters a panorama.
+    /// Filters a panorama for all roughnesses.
     pub(super) fn new(sky: &Sky) -> Self {
         Self { sun: sky.sun, specular: prefilter(&sky.map, MAP_MIPS), irradiance: irradiance_map(&sky.map) }
     }
 }
 
 impl ModelLight {
-    /// Chooses the triangles to draw, and bakes the light of a panorama and its sun on them.
+    /// Chooses the triangles to draw, and bakes the light of a panorama and its sun on these triangles.
     pub(super) fn new(setting: &Setting<'_>, sky: &Sky) -> Self {
         let indices = drawn_indices(setting.scene, setting.posed, setting.smallest);
         let (light, surfaces) = gathered(setting, &indices, sky, bake_options(setting));
@@ -46,7 +47,7 @@ impl SurfaceLight {
     }
 }
 
-/// Returns the light on some triangles of the model, and the light that leaves its surfaces.
+/// Returns the light on triangles of the model, and the light that leaves its surfaces.
 fn gathered(
     setting: &Setting<'_>,
     indices: &[Vec<u32>],
@@ -74,7 +75,7 @@ fn gathered(
 
 /// The environment as a light source.
 pub(crate) struct Sky {
-    /// The panorama without its sun, and with the soft lights.
+    /// The panorama without its sun. Lights without shadows are drawn into it.
     pub(super) map: EnvironmentMap,
     pub(super) sun: Option<Sun>,
 }
@@ -86,7 +87,7 @@ impl Sky {
     }
 }
 
-/// Returns the quality options of the bake.
+/// Returns the options of the bake, which determine its quality.
 pub(super) fn bake_options(setting: &Setting<'_>) -> BakeOptions {
     let options = BakeOptions::default();
     let detail = setting.scene.light_detail;
@@ -111,16 +112,17 @@ fn softened(grid: &[f32], side: usize) -> Vec<f32> {
     along(&along(grid, 1, |i, side| i % side), side, |i, side| i / side)
 }
 
-/// Angular radius of lights that are drawn into the environment, in radians.
+/// Angular radius of the lights that are drawn into the environment, in radians.
 const SOFT_LIGHT_RADIUS: f32 = 0.3;
 
-/// Draws directional lights into the environment as soft discs, because they cast no shadow: then they cost nothing per
-/// pixel, are occluded by the model, and have soft highlights.
+/// Draws directional lights into the environment as soft discs. They cast no sharp shadow, so they need not be computed
+/// for each pixel. As part of the environment, they are occluded by the model and have soft highlights.
 fn with_soft_lights(mut environment: EnvironmentMap, lights: &[PointLikeLight]) -> EnvironmentMap {
     for light in lights {
         let PointLikeLight::Directional { to_light, irradiance } = *light else { continue };
         let edge = SOFT_LIGHT_RADIUS.cos();
-        // A disc with cosine falloff has half the irradiance of a uniform disc of the same solid angle.
+        // A disc whose radiance falls off with the cosine has half the irradiance of a uniform disc with the same solid
+        // angle.
         let radiance = irradiance / (0.5 * PI * SOFT_LIGHT_RADIUS.sin().powi(2));
         for i in 0..environment.width * environment.height {
             let facing = environment.direction(i % environment.width, i / environment.width).dot(to_light);
@@ -134,13 +136,13 @@ fn with_soft_lights(mut environment: EnvironmentMap, lights: &[PointLikeLight]) 
     environment
 }
 
-/// Returns camera positions that represent all shots.
+/// Returns camera positions that represent the cameras of all shots.
 pub(super) fn eyes(scene: &Scene) -> Vec<Vec3> {
     let step = scene.shots.len().div_ceil(MAX_EYES).max(1);
     scene.shots.iter().step_by(step).map(|shot| shot.camera.position).collect()
 }
 
-/// Returns the lights whose bounces are baked: the sun and the key light.
+/// Returns the lights whose reflected light is baked: the sun and the key light.
 fn bake_lights(scene: &Scene, sun: Option<&Sun>) -> Vec<BakeLight> {
     let sun = sun.map(|s| BakeLight::Directional { to_light: s.to_light, irradiance: s.irradiance });
     let key = scene.key_light.map(|key| BakeLight::Point {

@@ -1,6 +1,6 @@
-//! Computations on the CPU before anything is drawn: simplification of triangles, and light that does not change during
-//! a video. The results depend only on the model, its first pose, the lights and the cameras, so a [`Cache`] can store
-//! them.
+//! Computations on the CPU before anything is drawn. Triangles are simplified, and light that does not change during a
+//! video is computed. The results depend only on the model, its first pose, the lights and the cameras. Therefore a
+//! [`Cache`] can store them.
 
 mod at_vertex;
 pub(crate) mod distance_field;
@@ -22,58 +22,58 @@ pub(crate) use light::Sky;
 
 pub(crate) use simplify::smallest_shown;
 
-/// Inputs of the computations.
+/// The inputs of the computations.
 #[derive(Clone, Copy)]
 pub(crate) struct Setting<'a> {
     pub(crate) scene: &'a Scene,
-    /// The model in its first pose.
+    /// The primitives of the model in the first pose.
     pub(crate) posed: &'a [PosedPrimitive],
-    /// For each posed primitive, whether it moves in this video.
+    /// For each posed primitive, whether it moves during this video.
     pub(crate) moving: &'a [bool],
     /// The part of the floor that receives light.
     pub(crate) floor: Option<FloorArea>,
-    /// Size in world units of details that may be dropped, see [`smallest_shown`].
+    /// Size of details in world units that may be removed; see [`smallest_shown`]. `None` if all details are kept.
     pub(crate) smallest: Option<f32>,
 }
 
-/// Results of all computations.
+/// The results of all computations.
 pub(crate) struct Prepared {
     pub(crate) environment: EnvironmentLight,
     pub(crate) model: ModelLight,
 }
 
-/// Light of the environment.
+/// The environment's light, filtered for shading.
 pub(crate) struct EnvironmentLight {
     pub(crate) sun: Option<Sun>,
-    /// Radiance; each mip is filtered for a roughness.
+    /// Radiance of the environment. Each mip level is filtered for one roughness.
     pub(crate) specular: OctahedralMap,
     pub(crate) irradiance: OctahedralMap,
 }
 
 /// The triangles that are drawn, and the light on them.
 pub(crate) struct ModelLight {
-    /// For each posed primitive the indices with which it is drawn.
+    /// For each posed primitive, the indices with which it is drawn.
     pub(crate) indices: Vec<Vec<u32>>,
     pub(crate) light: SurfaceLight,
-    /// Reflections of the model in polished surfaces.
+    /// Distance field for reflections of the model in its own polished surfaces.
     pub(crate) field: DistanceField,
 }
 
 /// The light on the model and on the floor in one pose.
 #[derive(Default)]
 pub(crate) struct SurfaceLight {
-    /// One entry per posed primitive.
+    /// Light on each posed primitive.
     pub(crate) baked: Vec<BakedMesh>,
-    /// For each cell of the floor's grid, the fraction of the environment's light that arrives.
+    /// For each point of the floor's grid, the fraction of the environment's light that arrives.
     pub(crate) floor_ambient: Vec<f32>,
 }
 
-/// Computed results that are not yet stored in the cache.
+/// Results that were computed and are not stored in the cache yet.
 #[derive(Default)]
 pub(crate) struct Fresh(Vec<(String, Vec<u8>)>);
 
 impl Fresh {
-    /// Stores all results. A failure is ignored: it only means that they are computed again.
+    /// Stores all results in the cache. Errors are ignored, because the results can be computed again.
     pub(crate) fn store(self, cache: &Cache) {
         for (name, content) in self.0 {
             drop(cache.store(&name, &content));
@@ -81,7 +81,7 @@ impl Fresh {
     }
 }
 
-/// Loads results from the cache and computes the others.
+/// Loads results from the cache, and computes those that the cache does not contain.
 pub(crate) fn prepare(setting: &Setting<'_>, cache: Option<&Cache>) -> (Prepared, Fresh) {
     let Some(cache) = cache else { return (work_out(setting, None, None), Fresh::default()) };
     let [of_environment, of_model] = key::names(cache, setting);
@@ -106,7 +106,7 @@ pub(crate) fn prepare(setting: &Setting<'_>, cache: Option<&Cache>) -> (Prepared
     (prepared, fresh)
 }
 
-/// Loads or computes the light of a pose on triangles that were chosen for another pose.
+/// Loads or computes the light of a pose. The triangles were chosen for another pose.
 pub(crate) fn light_of_pose(
     setting: &Setting<'_>,
     indices: &[Vec<u32>],
@@ -119,7 +119,7 @@ pub(crate) fn light_of_pose(
     let known = known.filter(|light| light.fits(setting, indices));
     known.unwrap_or_else(|| {
         let light = SurfaceLight::new(setting, indices, sky);
-        // A failure only means that it is computed again.
+        // If storing fails, the light will be computed again.
         drop(cache.store(&name, &light.to_bytes()));
         light
     })

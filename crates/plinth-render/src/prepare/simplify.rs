@@ -1,8 +1,9 @@
-//! Simplifies triangles that are smaller than pixels.
+//! Simplifies the geometry by removing triangles that are smaller than pixels.
 //!
-//! A software driver shades a block of 4×4 pixels for each triangle that touches it, so triangles below a pixel cost
-//! far more than they contribute. They are removed by quadric error (Garland and Heckbert 1997; with attributes: Hoppe
-//! 1999) within a fraction of a pixel, which makes no visible difference.
+//! For each triangle, a software driver shades all blocks of 4×4 pixels that the triangle touches. Therefore triangles
+//! that are smaller than a pixel take much time and contribute little. Edges are collapsed by their quadric error
+//! (Garland and Heckbert 1997; with attributes: Hoppe 1999) up to a fraction of a pixel, which makes no visible
+//! difference.
 
 use glam::{Vec2, Vec3};
 use meshopt::{SimplifyOptions, VertexDataAdapter, simplify_with_attributes_and_locks};
@@ -14,24 +15,28 @@ use super::at_vertex::least_roughness;
 use crate::gpu::Gpu;
 use crate::upload::geometry::primitive_of;
 
-/// Change of a unit normal over a pixel that counts as much as the largest displacement.
+/// Change of a unit normal over one pixel that counts as much as the maximum displacement.
 const NORMAL_STEP: f32 = 0.25;
-/// The same for matt surfaces, whose light changes little with the normal, unlike reflections in polished ones.
+/// The same for rough surfaces. Their light changes little with the normal, in contrast to the reflections of polished
+/// surfaces.
 const MATT_NORMAL_STEP: f32 = 4.0;
-/// Perceptual roughness above which a surface is matt.
+/// Perceptual roughness above which a surface counts as rough.
 const MATT: f32 = 0.4;
-/// The corresponding change of texture coordinates, in multiples of their change over a pixel.
+/// Change of texture coordinates that counts as much as the maximum displacement, in multiples of their change over one
+/// pixel.
 const UV_STEP: f32 = 2.0;
-/// Primitives with fewer triangles are not simplified.
+/// Minimum number of triangles of a primitive that is simplified.
 const MIN_TRIANGLES: usize = 1024;
-/// A video with fewer frames is not simplified, because that would take longer than it saves …
+/// Minimum number of frames of a video that is simplified. For fewer frames, the simplification would take longer than
+/// it saves.
 const MIN_FRAMES: usize = 4;
-/// … unless it has so many triangles that baking their light would take even longer.
+/// Models with more triangles are simplified for any number of frames, because baking the light on all triangles would
+/// take even longer.
 const MANY_TRIANGLES: usize = 200_000;
 
-/// Returns the size of a pixel at the model's nearest point over all frames, in world units, if dropping smaller
-/// details saves time: in videos of a software driver, and in stills of models with very many triangles. Datasets show
-/// everything.
+/// Returns the size of a pixel at the nearest point of the model over all frames, in world units. Returns `None` if
+/// removing smaller details would not save time. It saves time in videos that a software driver draws, and in stills of
+/// models with very many triangles. The geometry of datasets is never simplified.
 pub(crate) fn smallest_shown(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive], height: u32) -> Option<f32> {
     let triangles = || -> usize {
         posed.iter().filter_map(|one| primitive_of(scene, one)).map(|primitive| primitive.indices.len() / 3).sum()
@@ -41,7 +46,7 @@ pub(crate) fn smallest_shown(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive],
     worthwhile.then(|| smallest_pixel(scene.bounds, &scene.shots, height))
 }
 
-/// Returns the indices with which each posed primitive is drawn at this pixel size.
+/// Returns the indices with which each posed primitive is drawn. `pixel` is the size of a pixel in world units.
 pub(super) fn drawn_indices(scene: &Scene, posed: &[PosedPrimitive], pixel: Option<f32>) -> Vec<Vec<u32>> {
     posed
         .par_iter()
@@ -50,7 +55,7 @@ pub(super) fn drawn_indices(scene: &Scene, posed: &[PosedPrimitive], pixel: Opti
             let worthwhile = primitive.topology == Topology::Triangles
                 && primitive.indices.len() >= MIN_TRIANGLES * 3
                 && primitive.morph_targets.is_empty()
-                // Overlays would sink into the surface below.
+                // Simplified overlays could be below the surface on which they lie.
                 && !scene.model.materials[primitive.material].overlay;
             match pixel.filter(|_| worthwhile) {
                 Some(pixel) => simplified(&scene.model, one, primitive, pixel),
@@ -60,7 +65,7 @@ pub(super) fn drawn_indices(scene: &Scene, posed: &[PosedPrimitive], pixel: Opti
         .collect()
 }
 
-/// Returns the indices without triangles that make no visible difference at this pixel size in world units.
+/// Removes triangles that make no visible difference. `pixel` is the size of a pixel in world units.
 fn simplified(model: &Model, posed: &PosedPrimitive, primitive: &Primitive, pixel: f32) -> Vec<u32> {
     let uvs = primitive.uvs.first();
     let uv_per_pixel = uvs.map_or(0.0, |uvs| uv_density(posed, &primitive.indices, uvs)) * pixel;
@@ -68,26 +73,26 @@ fn simplified(model: &Model, posed: &PosedPrimitive, primitive: &Primitive, pixe
     if primitive.indices.len() / 3 < BLOCKS_FROM {
         return whole.simplified(&mut whole.no_places(), &primitive.indices, SimplifyOptions::None);
     }
-    // The borders of the first blocks are not changed and lie inside of the second blocks. The errors of the two steps
-    // add up.
+    // The first simplification does not change the borders of its blocks, which are inside the blocks of the second
+    // one. The errors of both simplifications add up.
     let finer = Whole { pixel: 0.5 * pixel, uv_per_pixel: 0.5 * uv_per_pixel, ..whole };
     whole.simplified_in_blocks(&finer.simplified_in_blocks(&primitive.indices, 0.0), SHIFT)
 }
 
-/// Meshes with at least this many triangles are simplified in blocks, on all cores. Meshoptimizer stops only when no
-/// edge can be collapsed, and each of its last passes visits all remaining edges; in small blocks these passes are
-/// cheap.
+/// Minimum number of triangles of a mesh that is simplified in blocks, on all cores. Meshoptimizer stops only when no
+/// edge can be collapsed, and each of its last passes visits all remaining edges. In small blocks, these passes take
+/// little time.
 const BLOCKS_FROM: usize = 200_000;
 /// Approximate number of triangles per block.
 const BLOCK: usize = 1 << 15;
-/// Offset of the grid of the second blocks relative to the mesh's extent, so that few borders of the two grids
-/// coincide.
+/// Offset between the block grids of the first and the second simplification, as a fraction of the mesh's extent. With
+/// this offset, few borders of the two grids coincide.
 const SHIFT: f32 = 0.37;
-/// Marks a vertex that is not used.
+/// Value that marks an unused vertex.
 const NONE: u32 = u32::MAX;
 
-/// Divides a mesh into blocks of nearby triangles of about equal size, by a grid that is offset by a fraction of the
-/// mesh's extent.
+/// Divides a mesh into blocks of about the same number of triangles that are close to each other. The grid of the
+/// blocks is offset by the fraction `shift` of the mesh's extent.
 fn blocks(positions: &[Vec3], indices: &[u32], shift: f32) -> Vec<Vec<u32>> {
     let triangles = indices.as_chunks::<3>().0;
     let (low, high) = positions.iter().fold((Vec3::MAX, Vec3::MIN), |(low, high), p| (low.min(*p), high.max(*p)));
@@ -95,8 +100,8 @@ fn blocks(positions: &[Vec3], indices: &[u32], shift: f32) -> Vec<Vec<u32>> {
     let cells = 1023.0 / (extent * (1.0 + shift));
     let origin = low - shift * extent;
     let middle = |triangle: &[u32; 3]| triangle.iter().map(|i| positions[*i as usize]).sum::<Vec3>() / 3.0;
-    // Along a space-filling curve, neighbours in the list are neighbours in space (Morton 1966, "A Computer Oriented
-    // Geodetic Data Base").
+    // Triangles are sorted along a space-filling curve, so that neighbours in the list are close to each other in space
+    // (Morton 1966, "A Computer Oriented Geodetic Data Base").
     let mut order: Vec<(u32, u32)> = triangles
         .par_iter()
         .enumerate()
@@ -113,7 +118,7 @@ fn morton(cell: Vec3) -> u32 {
     spread(cell.x) | spread(cell.y) << 1 | spread(cell.z) << 2
 }
 
-/// A primitive that is simplified, as a whole or in blocks.
+/// A primitive that is simplified as a whole or in blocks.
 #[derive(Clone, Copy)]
 struct Whole<'a> {
     model: &'a Model,
@@ -121,17 +126,17 @@ struct Whole<'a> {
     primitive: &'a Primitive,
     /// Size of a pixel in world units.
     pixel: f32,
-    /// Change of texture coordinates over a pixel.
+    /// Change of texture coordinates over one pixel.
     uv_per_pixel: f32,
 }
 
 impl Whole<'_> {
-    /// Returns scratch space for `simplified`.
+    /// Returns the working memory that `simplified` needs.
     fn no_places(&self) -> Vec<u32> {
         vec![NONE; self.posed.positions.len()]
     }
 
-    /// Simplifies some of the triangles in blocks whose borders are not changed.
+    /// Simplifies triangles in blocks, whose borders are not changed.
     fn simplified_in_blocks(&self, indices: &[u32], shift: f32) -> Vec<u32> {
         let blocks = blocks(&self.posed.positions, indices, shift);
         let simplified =
@@ -140,7 +145,7 @@ impl Whole<'_> {
         lists.concat()
     }
 
-    /// Simplifies some of the triangles. `places` has one entry per vertex, which is `NONE` before and after.
+    /// Simplifies triangles. `places` has one entry per vertex. All entries are `NONE` before and after the call.
     fn simplified(&self, places: &mut [u32], indices: &[u32], options: SimplifyOptions) -> Vec<u32> {
         let mut used: Vec<u32> = Vec::new();
         let local: Vec<u32> = indices
@@ -161,7 +166,7 @@ impl Whole<'_> {
         kept.into_iter().map(|i| used[i as usize]).collect()
     }
 
-    /// Simplifies the mesh formed by some vertices.
+    /// Simplifies a mesh that consists of these vertices and triangles.
     fn simplified_mesh(&self, vertices: &[u32], indices: &[u32], options: SimplifyOptions) -> Vec<u32> {
         let at = |i: &u32| *i as usize;
         let positions: Vec<Vec3> = vertices.iter().map(|i| self.posed.positions[at(i)]).collect();
@@ -177,7 +182,8 @@ impl Whole<'_> {
                 [n.x, n.y, n.z, s, t]
             })
             .collect();
-        // The weighted change of an attribute is an error in units of the square root of the affected area.
+        // Meshoptimizer multiplies the change of an attribute by its weight and by the square root of the affected
+        // area.
         let uv_weight =
             if self.uv_per_pixel > 0.0 { SURFACE_ERROR_PIXELS / (UV_STEP * self.uv_per_pixel) } else { 0.0 };
         let simplify = |indices: &[u32], normal_step: f32, locks: &[bool]| {
@@ -204,7 +210,8 @@ impl Whole<'_> {
     }
 }
 
-/// Returns the change of texture coordinates per world unit: the square root of the ratio of areas over all triangles.
+/// Returns the change of texture coordinates per world unit. It is the square root of the ratio between the area in
+/// texture coordinates and the area in world space, over all triangles.
 fn uv_density(posed: &PosedPrimitive, indices: &[u32], uvs: &[[f32; 2]]) -> f32 {
     let (mut of_texture, mut of_surface) = (0.0, 0.0);
     for triangle in indices.as_chunks::<3>().0 {
@@ -221,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_hold_every_triangle_once_and_lie_apart() {
+    fn blocks_contain_every_triangle_once_and_are_compact() {
         let side = 300_u32;
         let positions: Vec<Vec3> =
             (0..side * side).map(|i| Vec3::new((i % side) as f32, (i / side) as f32, 0.0) / side as f32).collect();
@@ -241,7 +248,7 @@ mod tests {
             assert!(found == expected);
             for block in &all {
                 let vertices: std::collections::BTreeSet<u32> = block.iter().copied().collect();
-                // Compact blocks have few vertices; strips or scattered triangles would have more.
+                // Compact blocks have few vertices. Strips or scattered triangles would have more.
                 assert!(vertices.len() < block.len() / 3, "{} of {}", vertices.len(), block.len() / 3);
             }
         }

@@ -1,4 +1,4 @@
-//! Serialisation of prepared light for the cache.
+//! Converts prepared light to bytes for the cache, and back.
 
 use bytemuck::{AnyBitPattern, NoUninit};
 use glam::{UVec3, Vec3};
@@ -8,7 +8,8 @@ use super::distance_field::DistanceField;
 use super::{EnvironmentLight, ModelLight, SurfaceLight};
 use crate::ibl::OctahedralMap;
 
-/// Lists with a length prefix, in native byte order, because files are only read on the machine that wrote them.
+/// Writes lists, each preceded by its length. The byte order is native, because files are only read on the machine that
+/// wrote them.
 #[derive(Default)]
 struct Writer(Vec<u8>);
 
@@ -19,7 +20,7 @@ impl Writer {
     }
 }
 
-/// Reads what `Writer` wrote; fails if the data is too short.
+/// Reads the lists that `Writer` wrote. Reading fails if the data is too short.
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {
@@ -151,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn light_is_read_as_it_was_written() {
+    fn environment_light_round_trips() {
         let map = |side| OctahedralMap { side, mips: vec![vec![[0.25; 4]; 4], vec![[0.5; 4]]] };
         let sun = Sun { to_light: Vec3::Y, irradiance: Vec3::new(3.0, 2.0, 1.0), angular_radius: 0.01 };
         for sun in [None, Some(sun)] {
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn light_on_a_model_is_read_as_it_was_written() {
+    fn light_on_a_model_round_trips() {
         let at = |x: f32| GatheredLight { direct: Vec3::splat(x), ..GatheredLight::default() };
         let grid = LightGrid { triangle: 3, lattice: Lattice { level: 1 }, front: vec![at(0.5)], back: vec![at(0.7)] };
         let light = ModelLight {
@@ -196,7 +197,7 @@ mod tests {
         assert_eq!(bytes.len(), read_length(&bytes, SurfaceLight::from_bytes));
     }
 
-    /// Returns the only length at which the data can be read.
+    /// Returns the only length at which the bytes can be read.
     fn read_length<T>(bytes: &[u8], read: impl Fn(&[u8]) -> Option<T>) -> usize {
         assert!(read(&[bytes, &[0]].concat()).is_none());
         let readable: Vec<usize> = (0..=bytes.len()).filter(|end| read(&bytes[..*end]).is_some()).collect();

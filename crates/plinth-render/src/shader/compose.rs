@@ -1,5 +1,6 @@
-//! Preprocessor of shaders: `#import path`, `#ifdef NAME`, `#ifndef NAME`, `#else`, `#endif`, and placeholders for
-//! generated text (`//{name}`). Each file is imported once; directives are on separate lines.
+//! The preprocessor of shaders. It supports `#import path`, `#ifdef NAME`, `#ifndef NAME`, `#else`, `#endif`, and
+//! placeholders for generated text (`//{name}`). Each file is imported only once. Each directive is on a line of its
+//! own.
 
 use std::collections::BTreeSet;
 
@@ -7,14 +8,14 @@ use super::material_source::uv_row_count;
 use super::variants::{is_declared, text_of};
 use crate::RenderError;
 
-/// Embeds shader files by their import paths.
+/// Embeds shader files under their import paths.
 macro_rules! files {
     ($($path:literal)*) => {
         &[$(($path, include_str!(concat!("../../shaders/", $path)))),*]
     };
 }
 
-/// All files that passes import.
+/// All files that shaders can import.
 const FILES: &[(&str, &str)] = files! {
     "lib/attributes.wgsl"
     "lib/brdf.wgsl"
@@ -51,16 +52,16 @@ const FILES: &[(&str, &str)] = files! {
     "types/visibility.wgsl"
 };
 
-/// Composes the source of a pass: imports files, evaluates conditions and inserts generated text (pairs of name and
-/// text).
-/// Errors: `variants.rs` does not declare the variant, a file does not exist, or conditions are not balanced.
+/// Composes the source of a shader: imports files, evaluates conditions, and inserts generated text. `generated`
+/// contains pairs of a placeholder's name and its text.
+/// Errors: if `variants.rs` does not declare the variant, a file does not exist, or an `#ifdef` has no `#endif`.
 pub(crate) fn compose(
     path: &str,
     defines: &BTreeSet<String>,
     generated: &[(&str, &str)],
 ) -> Result<String, RenderError> {
     if !is_declared(path, defines) {
-        let words = format!("shader/variants.rs does not declare it with {defines:?}");
+        let words = format!("shader/variants.rs does not declare the variant {defines:?}");
         return Err(RenderError::Shader { name: path.to_owned(), words });
     }
     let uv_row_count = uv_row_count();
@@ -109,7 +110,7 @@ impl Composer<'_> {
                     .generated
                     .iter()
                     .find(|(known, _)| *known == name)
-                    .ok_or_else(|| fault(format!("nothing generated for '{name}'")))?;
+                    .ok_or_else(|| fault(format!("there is no generated text for '{name}'")))?;
                 self.out.push_str(text);
             } else {
                 self.out.push_str(line);
@@ -138,10 +139,12 @@ mod tests {
         module
     }
 
-    /// Each material feature alone and all together, for every way of drawing a surface.
+    /// The test composes every way of drawing a surface with each material feature alone, and with all features
+    /// together.
     #[test]
     fn every_surface_variant_is_valid() {
-        // All other defines follow from these, from the way of drawing, or from the textures.
+        // These defines are set by the test. All others follow from them, from the way of drawing, or from the
+        // textures.
         let ways = ["BLEND", "DISPLAY", "EMITS", "LINES", "LIT", "SPRITE", "TANGENT", "UNLIT", "UV", "UV1"];
         let all = SURFACES.iter().flat_map(|surface| surface.features).filter(|word| !ways.contains(word));
         let features: BTreeSet<&str> = all.copied().collect();
@@ -187,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variant_that_is_not_declared_is_refused() {
+    fn composing_an_undeclared_variant_is_an_error() {
         let of = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
         for (path, words) in [
             ("pass/depth.wgsl", &["CUTS"][..]),
@@ -232,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn uniforms_have_the_size_of_their_twins() {
+    fn uniforms_have_the_same_size_in_rust_and_wgsl() {
         let textures = declarations(&[], &[Slot::BaseColor], Footprint::Neighbors);
         for (path, features, name, size) in [
             ("pass/depth.wgsl", &["CUT"][..], "Frame", size_of::<gpu_types::Frame>()),
@@ -253,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_exist_is_refused() {
+    fn composing_a_missing_file_is_an_error() {
         assert!(compose("pass/nothing.wgsl", &BTreeSet::new(), &[]).is_err());
     }
 }

@@ -1,13 +1,15 @@
-//! Generates WGSL for the textures of a material: a declaration and a reading function for each used slot.
+//! Generates WGSL code for the textures of a material: a declaration and a function that reads the texture for each
+//! used slot.
 
 use std::fmt::Write as _;
 
 use plinth_model::{Material, TextureRef};
 
-/// Declares the texture slots: name in Rust, name in the shader, encoding, and the material's reference.
+/// Declares the texture slots: the name in Rust, the name in the shader, the encoding, and the texture reference in the
+/// material.
 macro_rules! slots {
     ($material:ident; $($slot:ident = $name:literal, $encoding:ident, $reference:expr;)*) => {
-        /// Every texture a glTF material can have. The order is that of `Material.uv_rows` in the shader.
+        /// All textures that a glTF material can have. The order is that of `Material.uv_rows` in the shader.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub(crate) enum Slot {
             $($slot,)*
@@ -16,21 +18,21 @@ macro_rules! slots {
         impl Slot {
             pub(crate) const ALL: [Self; [$($name),*].len()] = [$(Self::$slot),*];
 
-            /// The name in the shader, lower case.
+            /// Returns the lower-case name of the slot in the shader.
             const fn name(self) -> &'static str {
                 match self {
                     $(Self::$slot => $name,)*
                 }
             }
 
-            /// How the texels are averaged in mip levels.
+            /// Returns the encoding, which determines how texels are averaged in mip levels.
             pub(crate) const fn encoding(self) -> Encoding {
                 match self {
                     $(Self::$slot => Encoding::$encoding,)*
                 }
             }
 
-            /// The material's reference for this slot.
+            /// Returns the material's texture reference for this slot.
             pub(crate) fn of(self, $material: &Material) -> Option<TextureRef> {
                 match self {
                     $(Self::$slot => $reference,)*
@@ -62,23 +64,23 @@ slots! {
     DiffuseTransmissionColor = "diffuse_transmission_color", Srgb, m.diffuse_transmission.and_then(|c| c.color_texture);
 }
 
-/// Declares how many rows of texture coordinates `Material` has in the shader.
+/// Returns a WGSL constant with the number of rows of texture coordinates in `Material`.
 pub(super) fn uv_row_count() -> String {
     format!("const UV_ROW_COUNT = {}u;\n", 2 * Slot::ALL.len())
 }
 
-/// Meaning of the bytes of a texture.
+/// What the bytes of a texture mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Encoding {
-    /// sRGB-encoded colour, linear alpha.
+    /// An sRGB-encoded colour with linear alpha.
     Srgb,
     /// Linear values.
     Linear,
-    /// Tangent-space unit vectors.
+    /// Unit vectors in tangent space.
     Normal,
 }
 
-/// How a slot is read in one variant; part of the variant's key.
+/// How a shader variant reads a slot. It is part of the variant's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SlotUse {
     pub(crate) slot: Slot,
@@ -86,17 +88,17 @@ pub(crate) struct SlotUse {
     pub(crate) transformed: bool,
 }
 
-/// How the size of a pixel on a texture is determined, which selects the mip level.
+/// How the size of a pixel on a texture is determined. This size selects the mip level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Footprint {
-    /// From the neighbouring pixels of the same triangle.
+    /// By the texture coordinates of neighbouring pixels of the same triangle.
     Neighbors,
-    /// From `uv0_steps` and `uv1_steps`, the change of the coordinates to the next pixels.
+    /// By `uv0_steps` and `uv1_steps`, the change of the texture coordinates from one pixel to the next.
     Steps,
 }
 
-/// Returns declarations and reading functions of the used slots; an unused slot reads as white. The k-th used slot has
-/// the bindings `1 + 2k` (texture) and `2 + 2k` (sampler).
+/// Returns the declarations of the used slots, and a function that reads each slot. The function of an unused slot
+/// returns white. The used slot with the index k has the bindings `1 + 2k` (texture) and `2 + 2k` (sampler).
 pub(crate) fn declarations(uses: &[SlotUse], wanted: &[Slot], footprint: Footprint) -> String {
     let mut text = String::new();
     for (k, used) in uses.iter().enumerate() {
@@ -137,7 +139,7 @@ pub(crate) fn declarations(uses: &[SlotUse], wanted: &[Slot], footprint: Footpri
     text
 }
 
-/// Returns the define which tells the shader that a slot is used.
+/// Returns the preprocessor define that tells the shader that a slot is used.
 pub(crate) fn define(slot: Slot) -> String {
     format!("{}_TEX", slot.name().to_uppercase())
 }

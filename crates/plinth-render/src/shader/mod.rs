@@ -1,4 +1,4 @@
-//! Shader sources: preprocessor, variants, and generated texture declarations.
+//! Shader sources: the preprocessor, the list of variants, and generated texture declarations.
 
 mod compose;
 pub(crate) mod material_source;

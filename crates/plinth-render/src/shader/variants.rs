@@ -1,29 +1,30 @@
-//! All shaders with the features that they may be compiled with. Other variants cannot be composed, and the tests
-//! compile all of them, so a variant that only some models or settings need cannot break unnoticed.
+//! The list of all shaders, and of the features with which each may be compiled. Other variants cannot be composed. The
+//! tests compile all variants, including those that only few models or settings need.
 
 use std::collections::BTreeSet;
 
 use super::material_source::{Slot, define};
 
-/// A shader of a pass.
+/// The shader of a pass.
 pub(crate) struct PassShader {
-    /// Path of its file.
+    /// Path of the shader's file.
     pub(crate) path: &'static str,
     pub(crate) text: &'static str,
-    /// One alternative of each list is chosen: features separated by spaces, or none.
+    /// Lists of alternatives, one of which is chosen from each list. An alternative consists of features separated by
+    /// spaces, and may be empty.
     choices: &'static [&'static [&'static str]],
 }
 
-/// A shader that computes the colour of a material's surface.
+/// A shader that computes the colour of a surface with a material.
 pub(crate) struct SurfaceShader {
-    /// Path of its file.
+    /// Path of the shader's file.
     pub(crate) path: &'static str,
     pub(crate) text: &'static str,
-    /// Optional features, in addition to those of the material's textures.
+    /// Optional features. The features of the material's textures are added to them.
     pub(crate) features: &'static [&'static str],
 }
 
-/// A pass by its name, and its choices.
+/// Declares a pass by its name and its lists of alternatives.
 macro_rules! pass {
     ($name:literal, $choices:expr) => {
         PassShader {
@@ -37,7 +38,7 @@ macro_rules! pass {
 const SAMPLED: &[&str] = &["", "MULTISAMPLED"];
 const CUT: &[&str] = &["", "CUT"];
 
-/// Shaders of passes that read no material, or only the alpha of one.
+/// The shaders of passes that read no material or only the alpha of a material.
 pub(crate) const PASSES: &[PassShader] = &[
     pass!("accumulate", &[]),
     pass!("behind", &[&["SURFACES", "SAMPLES_DRAWN"], SAMPLED]),
@@ -91,7 +92,7 @@ pub(crate) const PASSES: &[PassShader] = &[
     pass!("visibility", &[&["NUMBERED"], CUT]),
 ];
 
-/// Shaders of surfaces.
+/// The shaders that compute the colours of surfaces.
 pub(crate) const SURFACES: &[SurfaceShader] = &[
     SurfaceShader {
         path: "pass/layered.wgsl",
@@ -147,7 +148,7 @@ pub(crate) const SURFACES: &[SurfaceShader] = &[
 ];
 
 impl PassShader {
-    /// Returns all sets of features that it may be compiled with.
+    /// Returns all sets of features with which the shader may be compiled.
     pub(crate) fn variants(&self) -> Vec<BTreeSet<String>> {
         self.choices.iter().fold(vec![BTreeSet::new()], |known, choice| {
             let with = |set: &BTreeSet<String>, words: &str| -> BTreeSet<String> {
@@ -158,7 +159,7 @@ impl PassShader {
     }
 }
 
-/// Whether a shader may be compiled with these features.
+/// Returns whether a shader may be compiled with these features.
 pub(super) fn is_declared(path: &str, defines: &BTreeSet<String>) -> bool {
     if let Some(surface) = SURFACES.iter().find(|surface| surface.path == path) {
         let of_texture = |word: &String| Slot::ALL.into_iter().any(|slot| define(slot) == *word);
@@ -167,7 +168,7 @@ pub(super) fn is_declared(path: &str, defines: &BTreeSet<String>) -> bool {
     PASSES.iter().any(|pass| pass.path == path && pass.variants().contains(defines))
 }
 
-/// Returns the source of a pass.
+/// Returns the source of a pass. Returns `None` if the pass does not exist.
 pub(super) fn text_of(path: &str) -> Option<&'static str> {
     let passes = PASSES.iter().map(|pass| (pass.path, pass.text));
     let mut all = passes.chain(SURFACES.iter().map(|surface| (surface.path, surface.text)));

@@ -1,5 +1,5 @@
-//! Uploads baked light: at vertices on both sides, and on lattices over single triangles. Shaders read it in
-//! `lib/gathered_light.wgsl`.
+//! Uploads baked light. It is stored at the vertices, for both sides of the surface, and on lattices over some
+//! triangles. Shaders read it in `lib/gathered_light.wgsl`.
 
 use std::ops::Range;
 
@@ -12,26 +12,26 @@ use crate::RenderError;
 use crate::bindings;
 use crate::gpu::Gpu;
 
-/// Bits of a triangle's word that contain the level of its lattice.
+/// Number of bits of a triangle's word that contain the level of its lattice.
 const LEVEL_BITS: u32 = 4;
 
-/// Bind group layout of a batch's baked light.
+/// Creates the bind group layout of a batch's baked light.
 pub(crate) fn light_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
     bindings::layout(&gpu.device, "gathered light", &[bindings::storage(0), bindings::storage(1)])
 }
 
-/// Value of a byte that represents 1; bytes represent −2 to 2.
+/// Value of a byte that represents 1. Bytes represent numbers from −2 to 2.
 const UNIT: f32 = 64.0;
 
-/// Packed light at one point. It is small, because software drivers fetch it word by word.
+/// The packed light at one point. It is small, because software drivers read it one word at a time.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub(crate) struct LightSample {
-    /// Colours with a shared exponent, see `shared_exponent`.
+    /// Colour with a shared exponent; see `shared_exponent`.
     direct: u32,
     indirect: u32,
     visibility: [i8; 4],
-    /// In units of the luminance of `indirect`.
+    /// Spherical harmonics, divided by the luminance of `indirect`.
     blocked: [i8; 4],
 }
 
@@ -48,8 +48,8 @@ impl From<&GatheredLight> for LightSample {
     }
 }
 
-/// Packs a colour into one word: nine bits per channel and a shared five-bit exponent with a bias of 15 (Vulkan 1.3,
-/// section 3.12.6, `VK_FORMAT_E5B9G9R9_UFLOAT_PACK32`).
+/// Packs a colour into one word, with nine bits per channel and a shared exponent of five bits with a bias of 15
+/// (Vulkan 1.3, section 3.12.6, `VK_FORMAT_E5B9G9R9_UFLOAT_PACK32`).
 fn shared_exponent(color: Vec3) -> u32 {
     const MANTISSA: i32 = 9;
     const BIAS: i32 = 15;
@@ -57,38 +57,38 @@ fn shared_exponent(color: Vec3) -> u32 {
     let color = color.clamp(Vec3::ZERO, Vec3::splat(largest));
     let steps = |exponent: i32| (color * 2.0_f32.powi(MANTISSA + BIAS - exponent)).round();
     let least = (color.max_element().max(1e-30).log2().floor() as i32 + 1 + BIAS).max(0);
-    // A value that rounds up to ten bits needs the next exponent.
+    // If a channel would be rounded up to ten bits, the exponent must be larger.
     let exponent = if steps(least).max_element() > 511.0 { least + 1 } else { least };
     let [r, g, b] = steps(exponent).to_array().map(|c| c as u32);
     r | g << 9 | b << 18 | (exponent as u32) << 27
 }
 
-/// The baked light that a batch uses.
+/// The part of the baked light that belongs to a batch.
 #[derive(Clone, Copy)]
 pub(crate) struct LightSource<'a> {
     pub(crate) pieces: &'a [Piece],
-    /// Indices of the batch's vertices among those of its pieces; `None` if it has all of them.
+    /// For each vertex of the batch, its index among the vertices of the pieces. `None` if both are the same.
     pub(crate) chosen: Option<&'a [u32]>,
-    /// The batch's triangles among those of its pieces.
+    /// The range of the batch's triangles among the triangles of its pieces.
     pub(crate) triangles: &'a Range<usize>,
 }
 
 /// The packed light of a batch.
 struct LightWords {
-    /// The first word is the offset of the light of back faces; then one word per triangle follows.
+    /// The first word is the index of the light of back faces. It is followed by one word per triangle.
     words: Vec<u32>,
     samples: Vec<LightSample>,
 }
 
 impl LightSource<'_> {
-    /// For batches without baked light.
+    /// The value for batches without baked light.
     pub(super) const NONE: Self = Self { pieces: &[], chosen: None, triangles: &(0..0) };
 
-    /// Selects the batch's part of the light, which has one entry per posed primitive.
+    /// Packs the light that belongs to the batch. `baked` has one entry per posed primitive.
     fn words(&self, baked: &[BakedMesh]) -> LightWords {
         let open = LightSample::from(&GatheredLight::default());
         let has_back = self.pieces.iter().any(|piece| !baked[piece.posed].back.is_empty());
-        // Without baked light, back faces are not occluded.
+        // If there is no baked light, nothing blocks the environment.
         let side = |of: fn(&BakedMesh) -> &Vec<GatheredLight>| -> Vec<LightSample> {
             let mut all = Vec::new();
             for piece in self.pieces {
@@ -126,14 +126,15 @@ impl LightSource<'_> {
 
 /// The baked light of a batch on the device.
 pub(crate) struct BatchLight {
-    /// Group 3.
+    /// Bind group 3.
     pub(crate) group: wgpu::BindGroup,
     words: wgpu::Buffer,
     samples: wgpu::Buffer,
 }
 
 impl BatchLight {
-    /// Errors: it exceeds the limits of the adapter.
+    /// Uploads the light of a batch.
+    /// Errors: if the light exceeds the limits of the adapter.
     pub(crate) fn new(
         gpu: &Gpu,
         layout: &wgpu::BindGroupLayout,
@@ -151,8 +152,8 @@ impl BatchLight {
         Ok(Self { group: bindings::group(&gpu.device, "gathered light", layout, &entries), words, samples })
     }
 
-    /// Replaces it by the light of another pose.
-    /// Errors: it exceeds the limits of the adapter.
+    /// Replaces the light by that of another pose.
+    /// Errors: if the light exceeds the limits of the adapter.
     pub(crate) fn update(
         &mut self,
         gpu: &Gpu,
@@ -176,7 +177,7 @@ impl BatchLight {
 mod tests {
     use super::*;
 
-    /// Unpacks a word with the formula of the specification.
+    /// Unpacks a word with the formula of the Vulkan specification.
     fn decoded(word: u32) -> Vec3 {
         let channel = |at: u32| (word >> at & 511) as f32;
         Vec3::new(channel(0), channel(9), channel(18)) * 2.0_f32.powi((word >> 27).cast_signed() - 15 - 9)
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_place_is_exact_and_what_is_too_large_for_a_byte_is_held() {
+    fn unoccluded_light_is_exact_and_large_values_are_clamped() {
         let open = LightSample::from(&GatheredLight::default());
         assert_eq!(decoded(open.direct), Vec3::ONE);
         assert_eq!(open.visibility, [UNIT as i8, 0, 0, 0]);

@@ -1,7 +1,9 @@
-//! Converts the model to batches: triangles with one material, in world space.
+//! Converts the model to batches. A batch contains triangles in world space that have the same material and are drawn
+//! with one call.
 //!
-//! The model is posed on the CPU, and the vertex stage only projects, because software drivers run that stage on one
-//! thread. Static geometry is merged by material; moving geometry is merged separately and uploaded for each frame.
+//! The pose of the model is computed on the CPU, and the vertex shader only projects the vertices, because software
+//! drivers run it on one thread. Geometry that does not move is merged by material. Geometry that moves is merged
+//! separately, and is uploaded for each frame.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,7 +23,7 @@ use crate::upload::sprites;
 use crate::upload::sprites::{SpriteSetting, Sprites};
 use crate::upload::triangles::{FIRST_TRIANGLE, MAX_BATCHES, MAX_TRIANGLES, triangle_words};
 
-/// A run of vertices of one posed primitive inside a batch.
+/// Consecutive vertices of a batch that belong to the same posed primitive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece {
     pub(super) posed: usize,
@@ -30,7 +32,7 @@ pub(crate) struct Piece {
     pub(super) first_triangle: usize,
 }
 
-/// Triangles, points or lines with one material, drawn with one call.
+/// Triangles, points or lines that have the same material and are drawn with one call.
 pub(crate) struct Batch {
     pub(crate) material: usize,
     pub(crate) moving: bool,
@@ -39,7 +41,7 @@ pub(crate) struct Batch {
     pub(crate) indices: wgpu::Buffer,
     pub(crate) light: BatchLight,
     pub(crate) index_count: u32,
-    /// Vertices for the passes that write triangle numbers; `None` for points and lines.
+    /// Vertices for passes that write triangle numbers. `None` for points and lines.
     pub(crate) numbered: Option<NumberedTriangles>,
     /// Number of the batch's first triangle in the visibility buffer.
     pub(crate) first_triangle: u32,
@@ -48,25 +50,25 @@ pub(crate) struct Batch {
     pub(super) pieces: Vec<Piece>,
     /// For each piece, whether a mirroring node reverses the winding of its triangles.
     pub(super) mirrored: Vec<bool>,
-    /// Indices of the vertices among those of the pieces; `None` if they are the same.
+    /// For each vertex of the batch, its index among the vertices of the pieces. `None` if both are the same.
     pub(super) chosen: Option<Vec<u32>>,
-    /// Range of the batch's triangles among those of the pieces.
+    /// The range of the batch's triangles among the triangles of its pieces.
     pub(super) triangles: Range<usize>,
-    /// Corners, if the batch moves.
+    /// Vertex indices of the triangle corners. Empty if the batch does not move.
     pub(super) corners: Vec<u32>,
-    /// How the batch is drawn over the picture so far; `None` for opaque and alpha-tested ones.
+    /// How a transmissive or blended batch is drawn. `None` for opaque and alpha-tested batches.
     pub(crate) layer: Option<Layer>,
-    /// Points or lines of the batch, which then has no triangles.
+    /// Points or lines of the batch. A batch with points or lines has no triangles.
     pub(crate) sprites: Option<Sprites>,
 }
 
-/// All batches, and the triangle words of the visibility buffer.
+/// All batches, and the words of all triangles for the visibility buffer.
 pub(crate) struct Geometry {
     pub(crate) batches: Vec<Batch>,
     pub(crate) triangles: wgpu::Buffer,
 }
 
-/// How a transmissive or blended batch is drawn over the picture so far.
+/// How a transmissive or blended batch is drawn over the surfaces that are already in the picture.
 pub(crate) enum Layer {
     /// All its triangles, from back to front.
     Sorted(Sortable),
@@ -78,7 +80,7 @@ pub(crate) enum Layer {
 }
 
 impl Layer {
-    /// Returns the data for sorting its triangles; `None` if they are not sorted.
+    /// Returns the data for sorting the triangles. `None` if they are not sorted.
     pub(crate) fn sortable(&self) -> Option<&Sortable> {
         match self {
             Self::Sorted(sortable) => Some(sortable),
@@ -87,13 +89,13 @@ impl Layer {
     }
 }
 
-/// Data for sorting triangles from back to front.
+/// Triangle corners and their world positions, for sorting triangles from back to front.
 pub(crate) struct Sortable {
     pub(crate) indices: Vec<[u32; 3]>,
     positions: Vec<Vec3>,
 }
 
-/// Posed primitives, the indices with which they are drawn, and whether they move.
+/// Posed primitives, the indices with which they are drawn, and whether each of them moves.
 #[derive(Clone, Copy)]
 pub(crate) struct Posed<'a> {
     pub(crate) primitives: &'a [PosedPrimitive],
@@ -101,20 +103,20 @@ pub(crate) struct Posed<'a> {
     pub(crate) moving: &'a [bool],
 }
 
-/// Returns the primitive that was posed.
+/// Returns the primitive of the model from which a posed primitive was computed.
 pub(crate) fn primitive_of<'a>(scene: &'a Scene, posed: &PosedPrimitive) -> Option<&'a Primitive> {
     let mesh = scene.model.nodes.get(posed.node)?.mesh?;
     scene.model.meshes.get(mesh)?.primitives.get(posed.primitive)
 }
 
-/// Where a material's triangles are drawn.
+/// The way in which the triangles of a material are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Drawn {
-    /// In the opaque scene.
+    /// As part of the opaque scene.
     Solid,
-    /// Over the picture so far, which they replace where they are in front.
+    /// Over the opaque scene, whose samples they replace.
     Glass,
-    /// Over the picture so far, with which they are blended.
+    /// Over the opaque scene, with which they are blended.
     Blended,
 }
 
@@ -123,15 +125,15 @@ pub(crate) enum Drawn {
 /// than they save for a few large triangles.
 const FINE_GLASS: usize = 1000;
 
-/// Properties of a material that batches depend on.
+/// The properties of a material that affect how batches are formed.
 #[derive(Clone, Copy)]
 pub(crate) struct MaterialUse {
     pub(crate) drawn: Drawn,
-    /// The material is alpha-masked.
+    /// Whether the material is alpha-tested.
     pub(crate) cut: bool,
 }
 
-/// Builds all batches; `uses` has one entry per material.
+/// Builds all batches. `uses` has one entry per material.
 pub(crate) fn build(
     gpu: &Gpu,
     light_layout: &wgpu::BindGroupLayout,
@@ -146,7 +148,7 @@ pub(crate) fn build(
     for (i, one) in posed.iter().enumerate() {
         let Some(primitive) = primitive_of(scene, one) else { continue };
         if primitive.topology == Topology::Triangles && !indices[i].is_empty() {
-            // Sorted geometry is first sorted by body.
+            // Geometry that is drawn from back to front is first sorted by body, so each body has its own batch.
             let body = if uses[primitive.material].drawn == Drawn::Solid { 0 } else { i };
             groups.entry((primitive.material, moving[i], body)).or_default().push(i);
         }
@@ -184,14 +186,14 @@ pub(crate) fn build(
     Ok(Geometry { batches, triangles })
 }
 
-/// Returns the maximum number of vertices whose light an adapter can bind at once, on both sides and with the largest
-/// lattices.
+/// Returns the maximum number of vertices of a batch. Their light must fit into one binding of the adapter, even if
+/// both sides have light and all lattices have the maximum level.
 fn most_vertices(gpu: &Gpu) -> usize {
     let samples = gpu.max_storage_bytes() as usize / size_of::<LightSample>();
     samples.saturating_sub(plinth_bake::MAX_GRID_VALUES).max(samples / 2) / 2
 }
 
-/// A batch before it is uploaded.
+/// A batch that has not been uploaded yet.
 #[derive(Default)]
 struct Draft {
     pose: Vec<PoseVertex>,
@@ -223,13 +225,14 @@ impl Draft {
         }
     }
 
-    /// Gives each triangle its own vertices in the order of the triangles, so that the triangle can be identified after
-    /// sorting.
+    /// Gives each triangle its own vertices, in the order of the triangles. After sorting, a triangle can still be
+    /// identified by its vertices.
     fn with_triangles_apart(self) -> Self {
         self.chosen_only(&self.indices, (0..self.indices.len() as u32).collect(), self.triangles.clone())
     }
 
-    /// Restricts the batch to the listed vertices and a range of its triangles; `indices` are positions in that list.
+    /// Returns a batch with only the listed vertices and a range of the triangles. `indices` refer to positions in the
+    /// list `vertices`.
     fn chosen_only(&self, vertices: &[u32], indices: Vec<u32>, triangles: Range<usize>) -> Self {
         Self {
             pose: vertices.iter().map(|v| self.pose[*v as usize]).collect(),
@@ -245,8 +248,8 @@ impl Draft {
         }
     }
 
-    /// Splits the batch into parts of at most `most_vertices` vertices (and a third more corners), in the order of the
-    /// triangles.
+    /// Splits the batch into parts with at most `most_vertices` vertices and at most 4/3 as many triangles. The order
+    /// of the triangles is kept.
     fn split(self, most_vertices: usize) -> Vec<Self> {
         let most_corners = most_vertices * 4 / 3 * 3;
         if self.pose.len() <= most_vertices && self.indices.len() <= most_corners {
@@ -336,15 +339,15 @@ fn center(vertices: &[PoseVertex], corners: &[u32]) -> Vec3 {
 }
 
 impl Batch {
-    /// Returns the uniform; `number` is the index of the batch, `surface` which of the two surfaces of a pixel is
-    /// shaded.
+    /// Returns the uniform of the batch. `number` is the index of the batch. `surface` (0 or 1) is the surface of each
+    /// pixel that is shaded.
     pub(crate) fn twin(&self, number: u32, surface: u32) -> gpu_types::Batch {
         let sprites = self.sprites.as_ref().map(|sprites| sprites.look).unwrap_or_default();
         gpu_types::Batch { first_triangle: self.first_triangle, number, surface, sprites }
     }
 
-    /// Replaces the baked light by that of another pose, which has one entry per posed primitive.
-    /// Errors: it exceeds the limits of the adapter.
+    /// Replaces the baked light by the light of another pose. `baked` has one entry per posed primitive.
+    /// Errors: if the light exceeds the limits of the adapter.
     pub(crate) fn relight(
         &mut self,
         gpu: &Gpu,
@@ -358,7 +361,7 @@ impl Batch {
         self.light.update(gpu, layout, source, baked)
     }
 
-    /// Uploads the vertices of a new pose; `number` is the index of this batch.
+    /// Uploads the vertices of a new pose. `number` is the index of the batch.
     pub(crate) fn update(
         &mut self,
         gpu: &Gpu,
@@ -423,17 +426,17 @@ impl Batch {
         self.mirrored = now;
     }
 
-    /// Returns the data for sorting its triangles; `None` if they are not sorted.
+    /// Returns the data for sorting the triangles. `None` if they are not sorted.
     pub(crate) fn sortable(&self) -> Option<&Sortable> {
         self.layer.as_ref().and_then(Layer::sortable)
     }
 
-    /// Whether it is drawn over the picture so far through a visibility buffer.
+    /// Whether the batch is transmissive and drawn through a visibility buffer.
     pub(crate) const fn is_visible_layer(&self) -> bool {
         matches!(self.layer, Some(Layer::Visible { .. }))
     }
 
-    /// Uploads the triangles sorted from back to front along `forward`, if they are to be sorted.
+    /// Sorts the triangles from back to front along `forward`, and uploads them. Does nothing if they are not sorted.
     pub(crate) fn sort(&mut self, gpu: &Gpu, forward: Vec3) {
         let Some(Layer::Sorted(sortable)) = &mut self.layer else { return };
         let depth =
@@ -444,7 +447,7 @@ impl Batch {
         gpu.write(&self.indices, 0, bytemuck::cast_slice(&ordered));
     }
 
-    /// Returns the mean depth along `forward`, by which batches are sorted.
+    /// Returns the mean depth along `forward`. Batches are sorted by this value.
     pub(crate) fn mean_depth(&self, forward: Vec3) -> f32 {
         match &self.layer {
             None => 0.0,
@@ -456,8 +459,9 @@ impl Batch {
     }
 }
 
-/// Whether each edge is shared by exactly two triangles that run along it in opposite directions, with equal positions
-/// counting as one vertex: then the surface encloses a body, whose inside is visible through its front.
+/// Returns whether each edge belongs to exactly two triangles, which run along it in opposite directions. Vertices at
+/// the same position count as one. If this is true, the surface encloses a body, and the inside of the body is visible
+/// through its front.
 pub(crate) fn is_closed(sortable: &Sortable) -> bool {
     let mut ids: BTreeMap<[u32; 3], u32> = BTreeMap::new();
     let corner: Vec<u32> = sortable
@@ -482,7 +486,7 @@ pub(crate) fn is_closed(sortable: &Sortable) -> bool {
     !edges.is_empty() && edges.values().all(|sum| *sum == 0)
 }
 
-/// Creates a buffer with contents.
+/// Creates a buffer with this content.
 pub(crate) fn filled(
     gpu: &Gpu,
     label: &str,
@@ -513,7 +517,7 @@ pub(super) fn write_pose(posed: &PosedPrimitive, primitive: &Primitive, out: &mu
     out.extend(posed.positions.iter().enumerate().map(|(v, position)| {
         let normal = posed.normals.get(v).copied().unwrap_or(Vec3::Y);
         let tangent = posed.tangents.get(v).copied().unwrap_or(Vec3::X);
-        // 0 means that the surface has no tangent for a normal map.
+        // 0 means that the surface has no tangent, so a normal map has no effect.
         let hand = primitive.tangents.get(v).map_or(0.0, |t| t[3]) * flip;
         PoseVertex { position: position.to_array(), normal: snorm(normal, 0.0), tangent: snorm(tangent, hand) }
     }));

@@ -11,27 +11,27 @@ use crate::gpu_types;
 use crate::prepare::distance_field::is_polished;
 use crate::shader::material_source::{Slot, SlotUse, define};
 
-/// How a material is drawn.
+/// How a material is drawn, which determines in which pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum DrawClass {
-    /// Opaque.
+    /// The material is opaque.
     Opaque,
-    /// Alpha-tested.
+    /// The material is alpha-tested.
     Masked,
-    /// Transmissive: refracts the opaque scene, and is drawn after it.
+    /// The material refracts the opaque scene, and is drawn after it.
     Transmissive,
-    /// Alpha-blended: drawn last, from back to front.
+    /// The material is alpha-blended. It is drawn last, from back to front.
     Blended,
 }
 
 impl DrawClass {
-    /// Whether the material is drawn over the picture so far.
+    /// Returns whether the material is drawn over the picture drawn so far.
     pub(crate) const fn is_layered(self) -> bool {
         matches!(self, Self::Transmissive | Self::Blended)
     }
 }
 
-/// The properties that distinguish shader variants.
+/// The properties that determine the shader variant of a material.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct VariantKey {
     pub(crate) class: DrawClass,
@@ -45,24 +45,26 @@ pub(crate) struct MaterialOnGpu {
     pub(crate) key: VariantKey,
     pub(crate) layout: wgpu::BindGroupLayout,
     pub(crate) group: wgpu::BindGroup,
-    /// The alpha-test variant for depth-only passes, with its own bindings.
+    /// Bindings of the alpha test in passes that do not shade. `None` if the material has no alpha test.
     pub(crate) cut: Option<CutMaterial>,
-    /// It bounds a volume into which and out of which light is refracted.
+    /// Whether the surface encloses a volume, so that light is refracted where it enters and where it leaves.
     pub(crate) refracts: bool,
-    /// It casts no shadow, because it transmits most light or lies on a surface that casts one.
+    /// Whether the surface casts no shadow, because it transmits most light, or because it lies on a surface that casts
+    /// one.
     pub(crate) shadowless: bool,
-    /// It lies on another surface, which has the same depth and normal.
+    /// Whether the surface lies on another surface, which has the same depth and normal.
     pub(crate) overlay: bool,
 }
 
-/// Alpha test of a material in depth-only passes.
+/// The alpha test of a material in passes that do not shade.
 pub(crate) struct CutMaterial {
     pub(crate) slots: Vec<SlotUse>,
     pub(crate) layout: wgpu::BindGroupLayout,
     pub(crate) group: wgpu::BindGroup,
 }
 
-/// `scale` is the uniform scale from object to world, for the thickness of volumes.
+/// Uploads a material. `scale` is the uniform scale from object space to world space, by which the thickness of volumes
+/// is multiplied.
 pub(crate) fn upload(
     gpu: &Gpu,
     model: &Model,
@@ -75,7 +77,7 @@ pub(crate) fn upload(
     upload_as(gpu, model, textures, material, key, world_from_object)
 }
 
-/// The same with a given variant.
+/// Uploads a material for a given shader variant.
 pub(super) fn upload_as(
     gpu: &Gpu,
     model: &Model,
@@ -99,13 +101,14 @@ pub(super) fn upload_as(
         CutMaterial { slots, layout, group }
     });
     let refracts = key.class == DrawClass::Transmissive && material.volume.is_some_and(|v| v.thickness > 0.0);
-    // Refracted light changes direction, so a thick body casts a shadow, while a thin pane does not.
+    // Refraction changes the direction of light. Therefore a thick transmissive body casts a shadow, and a thin pane
+    // does not.
     let lucid = material.transmission.is_some_and(|t| t.factor > 0.5) && !refracts;
     let overlay = material.overlay;
     MaterialOnGpu { key, layout, group, cut, refracts, shadowless: lucid || overlay, overlay }
 }
 
-/// Returns the draw class of a material.
+/// Returns how a material is drawn.
 pub(crate) fn draw_class(material: &Material) -> DrawClass {
     match material.alpha_mode {
         _ if material.transmission.is_some_and(|t| t.factor > 0.0) && !material.unlit => DrawClass::Transmissive,
@@ -115,7 +118,7 @@ pub(crate) fn draw_class(material: &Material) -> DrawClass {
     }
 }
 
-/// Returns all texture references that a material's variant reads.
+/// Returns the texture slots that the shader variant of a material reads.
 pub(crate) fn used_slots(model: &Model, material: &Material) -> Vec<SlotUse> {
     let packed = occlusion_is_packed(model, material);
     Slot::ALL
@@ -129,7 +132,8 @@ pub(crate) fn used_slots(model: &Model, material: &Material) -> Vec<SlotUse> {
         .collect()
 }
 
-/// Whether occlusion, roughness and metallic are in one image with the same coordinates, so that one lookup suffices.
+/// Returns whether occlusion, roughness and metalness are in the same image with the same texture coordinates. In this
+/// case, one texture lookup reads all of them.
 fn occlusion_is_packed(model: &Model, material: &Material) -> bool {
     match (material.occlusion_texture, material.metallic_roughness_texture) {
         (Some(occlusion), Some(roughness)) => {
@@ -189,7 +193,7 @@ fn uniform(m: &Material, world_from_object: f32) -> gpu_types::Material {
     let f0 = if m.ior == 0.0 { 1.0 } else { ((m.ior - 1.0) / (m.ior + 1.0)).powi(2) };
     let cutoff = match m.alpha_mode {
         AlphaMode::Mask { cutoff } => cutoff,
-        // In depth-only passes a blended surface counts if its opacity is at least one half.
+        // In passes that do not shade, a blended surface is visible if its opacity is at least one half.
         AlphaMode::Blend | AlphaMode::Opaque => 0.5,
     };
     let absorption = volume.map_or([0.0; 3], |v| {
@@ -244,7 +248,7 @@ fn uv_rows(m: &Material) -> [[f32; 4]; 2 * gpu_types::SLOT_COUNT] {
     rows
 }
 
-/// Creates group 2: the uniform, then a texture and a sampler for each used slot.
+/// Creates bind group 2: the uniform, followed by a texture and a sampler for each used slot.
 fn bind(
     gpu: &Gpu,
     model: &Model,

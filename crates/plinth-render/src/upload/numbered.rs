@@ -1,30 +1,30 @@
-//! Orders vertices so that a fragment shader can derive its triangle's number.
+//! Orders the vertices of a batch so that a fragment shader can determine the number of its triangle.
 //!
-//! With flat interpolation a fragment gets the values of the triangle's first corner. Here vertex i is the first corner
-//! of triangle i and of no other, so that its index is the triangle's number. A closed mesh has twice as many vertices
-//! in this order. The builtin `primitive_index` would not need this, but some drivers lack it, and on lavapipe it is
-//! slower than twice the vertices, because it copies the corners of every triangle.
+//! With flat interpolation, a fragment receives the values of the first corner of its triangle. Here, vertex i is the
+//! first corner of triangle i and of no other triangle, so its index is the number of the triangle. A closed mesh has
+//! twice as many vertices in this order. The builtin `primitive_index` does not need the order, but some drivers lack
+//! it. On lavapipe it takes longer than twice the vertices, because lavapipe then copies the corners of every triangle.
 
 use crate::RenderError;
 use crate::gpu::Gpu;
 use crate::gpu_types::{PoseVertex, SurfaceVertex};
 use crate::upload::geometry::filled;
 
-/// The triangles of a batch with such vertices, on the device.
+/// The triangles of a batch with vertices in this order, on the device.
 pub(crate) struct NumberedTriangles {
     /// World-space positions as three 32-bit floats.
     pub(crate) positions: wgpu::Buffer,
-    /// Vertex attributes for the alpha test; `None` for materials without one.
+    /// Vertex attributes for the alpha test. `None` for materials without an alpha test.
     pub(crate) surface: Option<wgpu::Buffer>,
     pub(crate) indices: wgpu::Buffer,
-    /// Kept if the batch moves.
+    /// The order of the vertices. `None` if the batch does not move.
     order: Option<Order>,
 }
 
 impl NumberedTriangles {
-    /// `corners` has three indices into `pose` per triangle. `surface`, which is as long as `pose`, is given for
-    /// alpha-tested materials.
-    /// Errors: they exceed the limits of the adapter.
+    /// Uploads the triangles of a batch. `corners` has three indices into `pose` per triangle. `surface` contains the
+    /// attributes for the alpha test, and has the same length as `pose`.
+    /// Errors: if the buffers exceed the limits of the adapter.
     pub(crate) fn new(
         gpu: &Gpu,
         pose: &[PoseVertex],
@@ -47,14 +47,14 @@ impl NumberedTriangles {
         })
     }
 
-    /// Uploads the positions of a new pose of a batch that moves.
+    /// Uploads the positions of a new pose. The batch must be one that moves.
     pub(crate) fn update(&self, gpu: &Gpu, pose: &[PoseVertex]) {
         if let Some(order) = &self.order {
             gpu.write(&self.positions, 0, bytemuck::cast_slice(&order.positions(pose)));
         }
     }
 
-    /// Reverses the winding of some triangles of a batch that moves.
+    /// Reverses the winding of some triangles. The batch must be one that moves.
     pub(crate) fn turn(&mut self, gpu: &Gpu, triangles: &[usize]) {
         if let Some(order) = &mut self.order {
             for triangle in triangles {
@@ -65,17 +65,17 @@ impl NumberedTriangles {
     }
 }
 
-/// The vertices of a batch in the order of the triangles whose first corner they are.
+/// An order of vertices in which vertex i is the first corner of triangle i.
 struct Order {
-    /// For each entry the index of the batch's vertex; at least one entry per triangle.
+    /// For each vertex of the order, its index in the batch. There is at least one vertex per triangle.
     vertices: Vec<u32>,
-    /// Three indices into that list per triangle, the first of which is the number of the triangle.
+    /// Three indices into `vertices` per triangle. The first of them is the number of the triangle.
     corners: Vec<u32>,
 }
 
 impl Order {
-    /// Assigns to each triangle a first corner that no other triangle has yet; if all are taken, its first corner is
-    /// repeated.
+    /// Chooses for each triangle a first corner that is not the first corner of another triangle. If all its corners
+    /// have been chosen for other triangles, its first corner is duplicated.
     fn new(vertices: usize, corners: &[u32]) -> Self {
         const NOWHERE: u32 = u32::MAX;
         let mut place = vec![NOWHERE; vertices];
@@ -111,7 +111,8 @@ impl Order {
 mod tests {
     use super::*;
 
-    /// Returns the triangles with the batch's vertices, each rotated so that the smallest index is first.
+    /// Returns the triangles as vertex indices of the batch. Each triangle is rotated so that its smallest index comes
+    /// first.
     fn triangles(order: &Order) -> Vec<[u32; 3]> {
         let vertex = |place: u32| order.vertices[place as usize];
         order.corners.as_chunks::<3>().0.iter().map(|corners| least_first(corners.map(vertex))).collect()
@@ -124,9 +125,9 @@ mod tests {
     }
 
     #[test]
-    fn each_triangle_is_led_by_the_vertex_of_its_number_and_stays_as_it_was_wound() {
-        // A strip; a fan, whose centre can be first in only one triangle; two triangles with the same corners; one
-        // without an area.
+    fn the_first_corner_of_each_triangle_is_its_number_and_the_winding_is_kept() {
+        // The triangles are a strip, a fan (whose centre can be the first corner of only one triangle), two triangles
+        // with the same corners, and a triangle without an area.
         let strip: Vec<u32> =
             (0..20).flat_map(|i| if i % 2 == 0 { [i, i + 1, i + 2] } else { [i + 1, i, i + 2] }).collect();
         let fan: Vec<u32> = (1..9).flat_map(|i| [0, i, i % 8 + 1]).collect();
@@ -137,14 +138,14 @@ mod tests {
             for (number, triangle) in order.corners.as_chunks::<3>().0.iter().enumerate() {
                 assert_eq!(triangle[0], number as u32);
             }
-            // There are no unused vertices.
+            // Every vertex is used.
             assert!((0..order.vertices.len() as u32).all(|place| order.corners.contains(&place)));
         }
     }
 
     #[test]
     fn a_closed_mesh_has_no_more_vertices_than_triangles() {
-        // A torus has half as many vertices as triangles.
+        // The mesh is a torus, which has half as many vertices as triangles.
         let at = |i: u32, j: u32| i % 16 * 16 + j % 16;
         let corners: Vec<u32> = (0..256)
             .map(|n| (n / 16, n % 16))

@@ -1,19 +1,19 @@
-//! Estimates the distance between the points of a cloud.
+//! Estimates the distance between neighbouring points of a cloud.
 
 use glam::Vec3;
 use rayon::prelude::*;
 
-/// Base-2 logarithm of the number of cells along the longest side at the finest level.
+/// Binary logarithm of the number of cells along the longest side, at the finest level.
 const LEVELS: u32 = 10;
-/// Average number of points per occupied cell that suffices for the estimate.
+/// Average number of points per occupied cell that is enough for an estimate.
 const ENOUGH: usize = 4;
-/// Number of cells that a surface crosses per square of a cell's side: the mean of |x| + |y| + |z| over all unit
+/// Number of cells that a surface crosses, per square of a cell's side. It is the mean of |x| + |y| + |z| over all unit
 /// normals.
 const CELLS_PER_SQUARE: f32 = 1.5;
 
-/// Returns the mean distance of neighbours in world units, assuming that the points are spread over a surface: the
-/// square root of the area per point. The area is counted in cells of an octree, at the finest level with enough
-/// points.
+/// Returns the mean distance between neighbouring points in world units. The points are assumed to be on a surface, so
+/// the distance is the square root of the area per point. The area is measured by counting the cells of an octree that
+/// contain points, at the finest level with enough points per cell.
 pub(crate) fn spacing(points: &[Vec3]) -> f32 {
     let start = (Vec3::INFINITY, Vec3::NEG_INFINITY);
     let (min, max) = points.iter().fold(start, |(min, max), p| (min.min(*p), max.max(*p)));
@@ -40,7 +40,7 @@ pub(crate) fn spacing(points: &[Vec3]) -> f32 {
     width * (cells.len() as f32 / (CELLS_PER_SQUARE * points.len() as f32)).sqrt()
 }
 
-/// Spreads the ten low bits with two zero bits after each (Morton 1966).
+/// Inserts two zero bits after each of the ten low bits (Morton 1966).
 fn spread(x: u32) -> u32 {
     let x = (x | x << 16) & 0x0300_00ff;
     let x = (x | x << 8) & 0x0300_f00f;
@@ -52,7 +52,7 @@ fn spread(x: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// Points spread evenly over a sphere of radius 1 (Vogel 1979).
+    /// Returns points that are spread evenly over a sphere of radius 1 (Vogel 1979).
     fn ball(count: u32) -> Vec<Vec3> {
         (0..count)
             .map(|i| {
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_extent_has_no_spacing() {
+    fn points_without_extent_have_no_spacing() {
         assert!(spacing(&[]).abs() < 1e-9);
         assert!(spacing(&[Vec3::ONE; 9]).abs() < 1e-9);
     }

@@ -1,7 +1,7 @@
-//! Materials of points and lines.
+//! The materials of points and lines.
 //!
-//! glTF 2.0, section 3.9.7: with normals they are lit like surfaces, but without normal maps; without normals they show
-//! the sum of base colour and emission.
+//! According to glTF 2.0, section 3.9.7, points and lines with normals are lit like surfaces, but without normal maps.
+//! Points and lines without normals show the sum of the base colour and the emission.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,17 @@ use super::texture::Textures;
 use crate::gpu::Gpu;
 use crate::shader::material_source::{Slot, SlotUse, define};
 
-/// Kind of a primitive without triangles.
+/// Points or lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum SpriteKind {
-    /// Points with one vertex each.
+    /// Points. Each has one vertex.
     Points,
-    /// Lines with two vertices each.
+    /// Lines. Each has two vertices.
     Lines,
 }
 
 impl SpriteKind {
-    /// Returns the kind of a topology; `None` for triangles.
+    /// Returns the kind of a topology. Returns `None` for triangles.
     pub(crate) const fn of(topology: Topology) -> Option<Self> {
         match topology {
             Topology::Triangles => None,
@@ -33,7 +33,7 @@ impl SpriteKind {
         }
     }
 
-    /// Returns the number of vertices of a point or line.
+    /// Returns the number of stored vertices per point or line.
     pub(crate) const fn vertices(self) -> usize {
         match self {
             Self::Points => 1,
@@ -41,7 +41,7 @@ impl SpriteKind {
         }
     }
 
-    /// Returns the number of drawn vertices of a point or line.
+    /// Returns the number of vertices that are drawn per point or line.
     pub(crate) const fn drawn_vertices(self) -> u32 {
         match self {
             Self::Points => 3,
@@ -50,17 +50,17 @@ impl SpriteKind {
     }
 }
 
-/// The properties that distinguish materials of points and lines.
+/// The properties that determine the material of points and lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SpriteUse {
-    /// Index of the model's material.
+    /// Index of the material in the model.
     pub(crate) material: usize,
     pub(crate) kind: SpriteKind,
-    /// Whether there are normals.
+    /// Whether the vertices have normals, so that points and lines are lit.
     pub(crate) lit: bool,
 }
 
-/// Returns how a posed primitive is used as points or lines; `None` if it has triangles or is empty.
+/// Returns how a posed primitive is drawn as points or lines. Returns `None` if it consists of triangles or is empty.
 pub(crate) fn sprite_use(scene: &Scene, posed: &PosedPrimitive) -> Option<SpriteUse> {
     let primitive = primitive_of(scene, posed)?;
     let kind = SpriteKind::of(primitive.topology)?;
@@ -68,7 +68,7 @@ pub(crate) fn sprite_use(scene: &Scene, posed: &PosedPrimitive) -> Option<Sprite
     some.then_some(SpriteUse { material: primitive.material, kind, lit: !posed.normals.is_empty() })
 }
 
-/// Appends the materials of points and lines, and returns their indices.
+/// Appends the materials of points and lines to `materials`. Returns their indices.
 pub(crate) fn upload_sprite_materials(
     gpu: &Gpu,
     scene: &Scene,
@@ -93,7 +93,7 @@ pub(crate) fn upload_sprite_materials(
         .collect()
 }
 
-/// Returns the material for points and lines, and its shader variant.
+/// Returns a material for points and lines, and its shader variant.
 fn variant(model: &Model, original: &Material, used: SpriteUse, has_colors: bool) -> (Material, VariantKey) {
     let alpha_varies = original.base_color[3] < 1.0 || original.base_color_texture.is_some() || has_colors;
     let material = Material {
@@ -110,7 +110,7 @@ fn variant(model: &Model, original: &Material, used: SpriteUse, has_colors: bool
     };
     let mut key = variant_key(model, &material, has_colors);
     if key.class != DrawClass::Opaque {
-        // Blended ones cover some of the samples instead of being drawn over the picture.
+        // Blended points and lines cover some of the samples of a pixel instead of being drawn over the picture.
         key.class = DrawClass::Masked;
     }
     key.defines.insert("SPRITE".to_owned());

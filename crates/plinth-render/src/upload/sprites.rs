@@ -1,6 +1,7 @@
-//! Uploads points and lines as batches: their vertices in drawing order, and their size.
+//! Uploads points and lines as batches: their vertices in the order in which they are drawn, and their size.
 //!
-//! Shaders expand them to triangles in each view ([`crate::pass::sprites`]), because their size depends on the screen.
+//! Their size depends on the camera. Therefore shaders expand them to triangles in each view
+//! ([`crate::pass::sprites`]).
 
 use std::collections::BTreeMap;
 
@@ -17,39 +18,40 @@ use crate::bindings;
 use crate::gpu::Gpu;
 use crate::gpu_types::{PoseVertex, SpriteLook, SurfaceVertex};
 
-/// Width of lines, and minimum diameter of points, as a fraction of the picture's shorter side: 2 pixels of 1080. In
-/// small pictures it is one pixel.
+/// Width of lines and minimum diameter of points, as a fraction of the picture's shorter side. It is 2 pixels if this
+/// side has 1080 pixels. In small pictures it is at least one pixel.
 const LEAST_SHARE: f32 = 2.0 / 1080.0;
-/// Maximum diameter of points as a fraction of the shorter side.
+/// Maximum diameter of points, as a fraction of the picture's shorter side.
 const GREATEST_SHARE: f32 = 1.0 / 16.0;
-/// Diameter of points in units of their spacing: randomly placed discs of this size leave 1 % uncovered (1 −
-/// exp(−π/4·2.5²) covered).
+/// Diameter of points, divided by the distance between neighbouring points. With this size, randomly placed discs cover
+/// 1 − exp(−π/4·2.5²) of the surface, which is 99 %.
 const OVERLAP: f32 = 2.5;
-/// Minimum diameter of points in world units, where models span 2 units.
+/// Minimum diameter of points in world units. For comparison, models span 2 units.
 const SMALLEST: f32 = 0.004;
-/// Largest spacing, in world units, at which points are treated as a surface.
+/// Maximum distance between neighbouring points at which they are treated as a surface, in world units.
 const LARGEST_SPACING: f32 = 0.02;
-/// Diameter of points that are farther apart, which are drawn as dots.
+/// Diameter in world units of points that are farther apart. They are drawn as separate dots.
 const DOT: f32 = 0.025;
-/// Width of lines in world units for their shadow: about that of a line in the picture of a framed model.
+/// Width of the shadow of lines in world units. It is about the width of a line in a picture that shows the whole
+/// model.
 const LINE_WIDTH: f32 = 0.004;
 
-/// Points closer than this distance in pixels are thinned out if that saves time.
+/// If neighbouring points are closer than this, in pixels, some points are removed when that saves time.
 const CLOSEST: f32 = 0.7;
 
-/// Points or lines of a batch.
+/// The points or lines of a batch.
 pub(crate) struct Sprites {
     pub(crate) kind: SpriteKind,
     /// Number of points or lines.
     pub(crate) count: u32,
     pub(crate) look: SpriteLook,
-    /// Group 1 of the passes that determine where they are.
+    /// Bind group 1 of the passes that determine which points and lines are visible.
     pub(crate) group: wgpu::BindGroup,
 }
 
 impl Sprites {
-    /// Returns the radius in pixels at a distance along the camera's axis; `pixels_per_unit` is the size of a world
-    /// unit at distance 1.
+    /// Returns the radius in pixels at a distance along the camera's axis. `pixels_per_unit` is the size in pixels of a
+    /// world unit at distance 1.
     pub(crate) fn radius(&self, pixels_per_unit: f32, distance: f32) -> f32 {
         let SpriteLook { radius, least_pixels: least, most_pixels: most, .. } = self.look;
         match self.kind {
@@ -59,25 +61,26 @@ impl Sprites {
     }
 }
 
-/// Parameters of batches of points and lines, besides the scene.
+/// Everything besides the scene that is needed to build batches of points and lines.
 pub(crate) struct SpriteSetting<'a> {
     pub(crate) layout: &'a wgpu::BindGroupLayout,
     pub(crate) light_layout: &'a wgpu::BindGroupLayout,
-    /// Index of the material of each use.
+    /// The index of the material for each use of a material.
     pub(crate) materials: &'a BTreeMap<SpriteUse, usize>,
-    /// The picture's shorter side in pixels.
+    /// The shorter side of the picture in pixels.
     pub(crate) short_side: u32,
-    /// See [`crate::prepare::smallest_shown`].
+    /// Size of details that may be removed; see [`crate::prepare::smallest_shown`].
     pub(crate) pixel: Option<f32>,
 }
 
-/// Layout of group 1 of points and lines: pose, batch and attributes, at the bindings of a shaded batch.
+/// Creates the layout of bind group 1 for points and lines: the pose, the batch and the attributes. They have the same
+/// bindings as in the layout for shading.
 pub(crate) fn sprites_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
     let entries = [bindings::vertex_storage(1), bindings::uniform(3), bindings::vertex_storage(4)];
     bindings::layout(&gpu.device, "sprites", &entries)
 }
 
-/// Appends the batches of points and lines, and one word for each point or line.
+/// Appends the batches of points and lines to `batches`, and one word for each point or line to the words of triangles.
 pub(crate) fn build(
     gpu: &Gpu,
     scene: &Scene,
@@ -114,14 +117,15 @@ pub(crate) fn build(
     Ok(())
 }
 
-/// Returns the word of a point or line in the visibility buffer. Two of them must never be merged to one surface,
-/// unlike triangles with similar normals, so the bits of the normal contain a different number for each (multiplicative
-/// hashing: Knuth 1998, "The Art of Computer Programming", 6.4).
+/// Returns the word of a point or line for the visibility buffer. Triangles with similar normals may be merged to one
+/// surface, but two points or lines must not. Therefore the bits of the normal contain a number that is different for
+/// each of them (multiplicative hashing: Knuth 1998, "The Art of Computer Programming", 6.4).
 fn word(batch: usize, number: u32) -> u32 {
     batch as u32 | number.wrapping_mul(2_654_435_769) >> 16 << 16
 }
 
-/// Whether a point belongs to a random fraction of all points, 0..=1 (finaliser of `MurmurHash3`, Appleby 2011).
+/// Returns whether a point belongs to a pseudo-random subset. `share` is the fraction of points in the subset, 0..=1.
+/// The hash is the finaliser of `MurmurHash3` (Appleby 2011).
 fn is_kept(number: u32, share: f32) -> bool {
     let mut h = number.wrapping_add(1);
     h = (h ^ h >> 16).wrapping_mul(0x85eb_ca6b);
@@ -129,8 +133,8 @@ fn is_kept(number: u32, share: f32) -> bool {
     f64::from(h ^ h >> 16) < f64::from(share) * 4_294_967_296.0
 }
 
-/// Returns the diameter of points with this spacing in world units: large enough to close a surface. If they are too
-/// sparse for that, they shrink to dots instead of growing to blobs.
+/// Returns the diameter of points in world units, given the distance between neighbouring points. If the points are
+/// dense, they are large enough to form a closed surface. If they are sparse, they are small dots.
 fn diameter(spacing: f32) -> f32 {
     if spacing <= 0.0 {
         DOT
@@ -141,7 +145,7 @@ fn diameter(spacing: f32) -> f32 {
     }
 }
 
-/// Key by which points and lines are collected in batches.
+/// The key by which points and lines are grouped to batches.
 #[derive(Clone, Copy)]
 struct Place {
     material: usize,
@@ -150,16 +154,16 @@ struct Place {
     number: u32,
 }
 
-/// A batch before it is uploaded.
+/// A batch that has not been uploaded yet.
 #[derive(Default)]
 struct Draft {
-    /// Vertices as they are drawn: one per point, two per line.
+    /// The vertices that are drawn: one per point, or two per line.
     pose: Vec<PoseVertex>,
     surface: Vec<SurfaceVertex>,
     pieces: Vec<Piece>,
-    /// Index of each vertex among those of the pieces.
+    /// For each vertex, its index among the vertices of the pieces.
     chosen: Vec<u32>,
-    /// Number of vertices of the pieces.
+    /// Number of vertices of all pieces.
     available: usize,
 }
 
@@ -177,7 +181,7 @@ impl Draft {
         self.available += pose.len();
     }
 
-    /// Drops random points until they have this distance.
+    /// Removes random points until neighbouring points have this distance on average.
     fn thin_out(&mut self, distance: f32) {
         let spacing = self.spacing();
         if spacing <= 0.0 || spacing >= distance {
@@ -192,13 +196,13 @@ impl Draft {
         self.chosen.retain(|_| number.next().is_some_and(|i| is_kept(i, share)));
     }
 
-    /// Returns the mean distance of points in world units.
+    /// Returns the mean distance between neighbouring points in world units.
     fn spacing(&self) -> f32 {
         let points: Vec<Vec3> = self.pose.iter().map(|v| Vec3::from(v.position)).collect();
         spacing(&points)
     }
 
-    /// Returns their appearance in a picture with this shorter side.
+    /// Returns how the points or lines look in a picture with this shorter side.
     fn look(&self, used: SpriteUse, short_side: u32) -> SpriteLook {
         let pixels = |share: f32| 0.5 * (share * short_side as f32).max(1.0);
         let (radius, most) = match used.kind {
@@ -213,7 +217,7 @@ impl Draft {
         }
     }
 
-    /// Splits the batch into parts of at most `most` vertices.
+    /// Splits the batch into parts with at most `most` vertices.
     fn split(self, most: usize) -> Vec<Self> {
         if self.pose.len() <= most {
             return vec![self];
@@ -256,10 +260,10 @@ impl Draft {
             moving: place.moving,
             pose,
             surface,
-            // Vertices are drawn in their order.
+            // No indices are needed, because the vertices are drawn in their order.
             indices: filled(gpu, "indices", &[], wgpu::BufferUsages::INDEX | storage)?,
             index_count: 0,
-            // Points and lines have no baked light.
+            // No light is baked on points and lines.
             light: BatchLight::new(gpu, setting.light_layout, LightSource::NONE, &[])?,
             numbered: None,
             first_triangle: place.first,
@@ -281,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn points_are_as_large_as_closes_a_surface_and_sparse_ones_are_dots() {
+    fn dense_points_form_a_closed_surface_and_sparse_points_are_dots() {
         let near = |a: f32, b: f32| (a - b).abs() < 1e-4;
         assert!(near(diameter(0.01), 0.025) && near(diameter(LARGEST_SPACING), 0.05));
         assert!(near(diameter(LARGEST_SPACING * 1.001), 0.05), "no jump");
@@ -289,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_the_points_is_kept_at_random() {
+    fn a_random_share_of_the_points_is_kept() {
         for share in [0.1_f32, 0.5, 0.9] {
             let kept: Vec<bool> = (0..10_000).map(|i| is_kept(i, share)).collect();
             let of = |part: &[bool]| part.iter().filter(|k| **k).count() as f32 / part.len() as f32;
@@ -300,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn points_closer_than_wanted_are_thinned_out_to_it() {
+    fn points_that_are_too_close_are_thinned_out() {
         let mut draft = Draft::default();
         for i in 0..40_000_u32 {
             let position = [(i % 200) as f32 / 100.0, (i / 200) as f32 / 100.0, 0.0];
@@ -326,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_never_look_like_one_surface() {
+    fn neighbouring_points_are_never_merged_to_one_surface() {
         let normals: Vec<u32> = (1..100).map(|i| word(7, i) >> 16).collect();
         assert!(normals.windows(2).all(|n| (n[0] & 0xff).abs_diff(n[1] & 0xff) > 20 || n[0] >> 8 != n[1] >> 8));
         assert!((1..100).all(|i| word(7, i) & 0xffff == 7));

@@ -1,4 +1,4 @@
-//! Uploads images with mip levels.
+//! Uploads images with their mip levels.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -9,14 +9,14 @@ use rayon::prelude::*;
 use crate::gpu::Gpu;
 use crate::shader::material_source::Encoding;
 
-/// Textures and samplers of a model; samplers are created on first use.
+/// The textures and samplers of a model. A sampler is created when it is first used.
 pub(crate) struct Textures {
     views: BTreeMap<(usize, Encoding), wgpu::TextureView>,
     samplers: BTreeMap<(u8, u8, bool, bool), wgpu::Sampler>,
 }
 
 impl Textures {
-    /// Uploads the listed images of a model with their encodings.
+    /// Uploads images of a model. `wanted` contains their indices and encodings.
     pub(crate) fn upload(gpu: &Gpu, model: &Model, mut wanted: Vec<(usize, Encoding)>) -> Self {
         wanted.sort_unstable();
         wanted.dedup();
@@ -26,12 +26,12 @@ impl Textures {
         Self { views, samplers: BTreeMap::new() }
     }
 
-    /// Returns the view of an uploaded image.
+    /// Returns the view of an uploaded image. Returns `None` if the image was not uploaded with this encoding.
     pub(crate) fn view(&self, image: usize, encoding: Encoding) -> Option<&wgpu::TextureView> {
         self.views.get(&(image, encoding))
     }
 
-    /// Returns the sampler for a glTF sampler.
+    /// Returns the GPU sampler that corresponds to a sampler of the model.
     pub(crate) fn sampler(&mut self, gpu: &Gpu, sampler: Sampler) -> wgpu::Sampler {
         let key = (wrap_key(sampler.wrap_u), wrap_key(sampler.wrap_v), sampler.mag_nearest, sampler.min_nearest);
         self.samplers.entry(key).or_insert_with(|| create_sampler(gpu, sampler)).clone()
@@ -64,20 +64,21 @@ fn create_sampler(gpu: &Gpu, sampler: Sampler) -> wgpu::Sampler {
         mag_filter: filter(sampler.mag_nearest),
         min_filter: filter(sampler.min_nearest),
         mipmap_filter: if smooth { wgpu::MipmapFilterMode::Linear } else { wgpu::MipmapFilterMode::Nearest },
-        // In software, anisotropic filtering more than doubles the cost of a frame.
+        // On software drivers, anisotropic filtering more than doubles the time of a frame.
         anisotropy_clamp: if smooth && !gpu.is_software() { 8 } else { 1 },
         ..Default::default()
     })
 }
 
-/// One mip level: R, G, B, A bytes.
+/// A mip level: R, G, B, A bytes.
 struct Level {
     width: u32,
     height: u32,
     pixels: Vec<u8>,
 }
 
-/// Returns all levels down to one texel, each averaged from the previous one in the space of the encoding.
+/// Returns all mip levels down to one texel. Each level is averaged from the previous one, in the space that the
+/// encoding requires.
 fn mip_chain(image: &Image, encoding: Encoding) -> Vec<Level> {
     let mut levels =
         vec![Level { width: image.width.max(1), height: image.height.max(1), pixels: image.pixels.clone() }];
@@ -121,7 +122,7 @@ fn mean(v: [u32; 4]) -> u8 {
     u8::try_from((v.iter().sum::<u32>() + 2) / 4).unwrap_or(u8::MAX)
 }
 
-/// Averages colours as linear light, with lookup tables in both directions.
+/// Averages sRGB colours as linear light. Lookup tables convert in both directions.
 fn average_srgb(t: [[u8; 4]; 4]) -> [u8; 4] {
     let tables = &*SRGB;
     let channel = |c: usize| {
@@ -140,9 +141,9 @@ fn average_normal(t: [[u8; 4]; 4]) -> [u8; 4] {
 }
 
 struct SrgbTables {
-    /// 16-bit linear value for each sRGB byte.
+    /// The 16-bit linear value of each sRGB byte.
     decode: [u16; 256],
-    /// sRGB byte for the upper 12 bits of a 16-bit linear value.
+    /// The sRGB byte for the upper 12 bits of each 16-bit linear value.
     encode: Vec<u8>,
 }
 
@@ -158,15 +159,15 @@ static SRGB: LazyLock<SrgbTables> = LazyLock::new(|| {
     SrgbTables { decode, encode }
 });
 
-/// Linear value of an sRGB-encoded one (IEC 61966-2-1).
+/// Decodes an sRGB value to linear (IEC 61966-2-1).
 pub(crate) fn linear_from_srgb(encoded: f32) -> f32 {
     if encoded <= 0.040_45 { encoded / 12.92 } else { ((encoded + 0.055) / 1.055).powf(2.4) }
 }
 
-/// Linear value of each sRGB byte.
+/// The linear value of each sRGB byte.
 static LINEAR: LazyLock<[f32; 256]> = LazyLock::new(|| std::array::from_fn(|i| linear_from_srgb(i as f32 / 255.0)));
 
-/// Linear value of an sRGB byte.
+/// Decodes an sRGB byte to linear.
 pub(crate) fn linear_from_byte(encoded: u8) -> f32 {
     LINEAR[usize::from(encoded)]
 }
@@ -199,7 +200,7 @@ fn upload_levels(gpu: &Gpu, levels: &[Level]) -> wgpu::TextureView {
             wgpu::Extent3d { width: level.width, height: level.height, depth_or_array_layers: 1 },
         );
     }
-    // Releases the staging memory of this image before the next one is written.
+    // The submission releases the staging memory of this image before the next image is written.
     gpu.queue.submit([]);
     texture.create_view(&wgpu::TextureViewDescriptor::default())
 }

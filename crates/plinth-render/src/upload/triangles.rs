@@ -1,18 +1,19 @@
-//! Triangle words: what the visibility buffer stores about each triangle before shading.
+//! Triangle words: one word per triangle with the data that the visibility buffer needs before shading.
 
 use glam::Vec3;
 
 use crate::gpu_types::PoseVertex;
 
-/// Number of the first triangle; 0 means none.
+/// Number of the first triangle. The number 0 means that there is no triangle.
 pub(crate) const FIRST_TRIANGLE: u32 = 1;
 /// Maximum number of triangles (`TRIANGLE_BITS` in `types/visibility.wgsl`).
 pub(crate) const MAX_TRIANGLES: u32 = 1 << 28;
-/// Maximum number of batches, which are stored as 16-bit depth with 0 for none.
+/// Maximum number of batches. Their numbers are stored as 16-bit depth, and 0 means that there is no batch.
 pub(crate) const MAX_BATCHES: usize = (1 << 16) - 2;
 
-/// Returns one word per triangle: the batch in the low 16 bits, then the mean normal of the corners as two octahedral
-/// coordinates of 8 bits (Cigolle et al. 2014, "A Survey of Efficient Representations for Independent Unit Vectors").
+/// Returns one word per triangle. The low 16 bits are the number of the batch. The high 16 bits are the mean normal of
+/// the corners as two 8-bit octahedral coordinates (Cigolle et al. 2014, "A Survey of Efficient Representations for
+/// Independent Unit Vectors").
 pub(crate) fn triangle_words(batch: usize, vertices: &[PoseVertex], corners: &[u32]) -> Vec<u32> {
     let normal = |corner: u32| {
         let [x, y, z, _] = vertices[corner as usize].normal.map(f32::from);
@@ -39,7 +40,7 @@ fn octahedral(v: Vec3) -> u32 {
 mod tests {
     use super::*;
 
-    /// Decodes a normal like `pass/classify.wgsl`.
+    /// Decodes a normal in the same way as `pass/classify.wgsl`.
     fn decode(word: u32) -> Vec3 {
         let part = |shift: u32| (word >> shift & 0xff) as f32 / 127.5 - 1.0;
         let (x, y) = (part(0), part(8));

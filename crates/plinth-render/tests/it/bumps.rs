@@ -1,5 +1,5 @@
-//! Tests of normal maps. The map is a hill: each of its quarters is inclined outward. Whether it is rotated or mirrored
-//! on a square, it remains a hill, so the side toward the light is brighter; seen from behind it is a hollow.
+//! Tests of normal maps. The normal map shows a hill: each quarter of the texture is inclined outwards. Even if the
+//! texture is rotated or mirrored, the side towards the light is brighter. As seen from behind, the hill is a hollow.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use crate::models::{picture, png, scene_with, straight_on};
 
 const SIDE: u32 = 64;
 
-/// Name, texture coordinates as a function of the position in the square (x to the right, y up, 0 to 1), and the
-/// matching tangent.
+/// A name, the texture coordinates as a function of the position in the square (x to the right, y up, 0 to 1), and the
+/// tangent that matches them.
 type Laid = (&'static str, fn(f32, f32) -> [f32; 2], [f32; 4]);
 
 const LAID: [Laid; 5] = [
@@ -24,7 +24,7 @@ const LAID: [Laid; 5] = [
     ("mirrored and turned", |x, y| [y, 1.0 - x], [0.0, 1.0, 0.0, -1.0]),
 ];
 
-/// Source of the tangents.
+/// Where the tangents come from.
 #[derive(Clone, Copy, Debug)]
 enum Tangents {
     File,
@@ -34,17 +34,18 @@ enum Tangents {
 
 const ALL: [Tangents; 3] = [Tangents::File, Tangents::MikkTSpace, Tangents::Sums];
 
-/// A GLB with one square of half side 1 that faces +z and has the hill as normal map.
+/// A GLB file with one square that faces +z and has the hill as its normal map. Half the side length of the square is
+/// 1.
 struct Sheet {
     positions: Vec<[f32; 3]>,
     uvs: Vec<[f32; 2]>,
     tangents: Vec<[f32; 4]>,
     indices: Vec<u32>,
-    /// The node, without its mesh.
+    /// The JSON of the node, without its mesh.
     node: Value,
-    /// The reference to the normal map.
+    /// The JSON of the normal map's texture reference.
     map: Value,
-    /// The set that contains the coordinates; lower sets contain others.
+    /// Index of the set with the texture coordinates. Sets with a lower index contain other coordinates.
     set: usize,
 }
 
@@ -68,7 +69,8 @@ impl Sheet {
         out
     }
 
-    /// Adds a fan that is too small to be visible, around a vertex with more triangles than MikkTSpace supports.
+    /// Adds a triangle fan that is too small to be visible. More triangles meet at its centre than MikkTSpace supports,
+    /// so tangents are averaged.
     fn crowd(&mut self) {
         for i in 0..=1200_u16 {
             let (y, x) = (f32::from(i) / 1200.0 * std::f32::consts::TAU).sin_cos();
@@ -113,7 +115,8 @@ impl Sheet {
     }
 }
 
-/// Four quarters that are inclined outward by 37°: x to the right of the texture, y up.
+/// Returns a normal map with four quarters that are inclined outwards by 37°. x points to the right of the texture, and
+/// y points up.
 fn hill() -> Vec<u8> {
     let byte = |c: f32| ((c * 0.5 + 0.5) * 255.0).round() as u8;
     png(16, 16, |x, y| {
@@ -160,8 +163,8 @@ impl File {
     }
 }
 
-/// Brightness of the upper and lower half of the square, then of the left and right half, in light from the upper left
-/// as seen from the front.
+/// Returns the brightness of the upper half, the lower half, the left half and the right half of the square. As seen
+/// from the front, the light comes from the upper left.
 fn halves(sheet: &Sheet, from_behind: bool, edit: &Value) -> [f32; 4] {
     let light = Vec3::new(-1.0, 1.0, 0.0).normalize();
     let mut room = EnvironmentMap { width: 64, height: 32, pixels: vec![[0.05; 3]; 64 * 32] };
@@ -176,7 +179,7 @@ fn halves(sheet: &Sheet, from_behind: bool, edit: &Value) -> [f32; 4] {
         settings["keyframes"][0]["pose"]["position"] = json!([0, 0, -4]);
     }
     let picture = picture(&scene_with(sheet.model(), &settings, room, &BTreeMap::new()), SIDE);
-    // 40° over the picture, 4 units away.
+    // The picture shows 40°, and the camera is 4 units away.
     let scale = SIDE as f32 * 0.5 / (20_f32.to_radians().tan() * 4.0);
     let quarter = |x: f32, y: f32| {
         let right = if from_behind { -x } else { x };
@@ -190,12 +193,15 @@ fn halves(sheet: &Sheet, from_behind: bool, edit: &Value) -> [f32; 4] {
 #[track_caller]
 fn rises(sheet: &Sheet, what: &str) {
     let [upper, lower, left, right] = halves(sheet, false, &json!({}));
-    assert!(upper > lower + 20.0, "{what}: {upper} above, toward the light, {lower} below");
-    assert!(left > right + 20.0, "{what}: {left} on the left, toward the light, {right} on the right");
+    assert!(upper > lower + 20.0, "{what}: the brightness is {upper} above, towards the light, and {lower} below");
+    assert!(
+        left > right + 20.0,
+        "{what}: the brightness is {left} on the left, towards the light, and {right} on the right"
+    );
 }
 
 #[test]
-fn a_hill_is_a_hill_however_the_texture_lies_and_whoever_made_the_tangents() {
+fn a_hill_is_lit_correctly_for_every_texture_orientation_and_source_of_tangents() {
     for laid in LAID {
         for from in ALL {
             rises(&Sheet::new(laid, from), &format!("{}, {from:?}", laid.0));
@@ -204,7 +210,7 @@ fn a_hill_is_a_hill_however_the_texture_lies_and_whoever_made_the_tangents() {
 }
 
 #[test]
-fn from_behind_a_hill_is_a_hollow() {
+fn a_hill_seen_from_behind_is_a_hollow() {
     for laid in [LAID[0], LAID[1]] {
         for (from, side) in [(Tangents::File, "double"), (Tangents::MikkTSpace, "double"), (Tangents::File, "back")] {
             let [upper, lower, left, right] = halves(&Sheet::new(laid, from), true, &json!({"side": side}));
@@ -215,7 +221,7 @@ fn from_behind_a_hill_is_a_hollow() {
 }
 
 #[test]
-fn a_mirrored_node_keeps_its_hills() {
+fn a_hill_on_a_mirrored_node_is_lit_correctly() {
     for from in ALL {
         for scale in [[-1, 1, 1], [1, -1, 1], [-1, -1, 1]] {
             let sheet = Sheet { node: json!({"scale": scale}), ..Sheet::new(LAID[4], from) };
@@ -225,7 +231,7 @@ fn a_mirrored_node_keeps_its_hills() {
 }
 
 #[test]
-fn a_texture_transform_turns_the_hill_with_its_tangents() {
+fn a_texture_transform_rotates_the_normal_map_and_its_tangents() {
     for transform in [
         json!({"rotation": std::f32::consts::FRAC_PI_2}),
         json!({"scale": [-1, 1]}),
@@ -239,7 +245,7 @@ fn a_texture_transform_turns_the_hill_with_its_tangents() {
 }
 
 #[test]
-fn a_map_is_read_with_its_own_set_of_coordinates() {
+fn a_normal_map_is_read_with_its_own_set_of_texture_coordinates() {
     for (set, from) in [(1, Tangents::File), (1, Tangents::MikkTSpace), (3, Tangents::MikkTSpace)] {
         let sheet = Sheet { set, map: json!({"index": 0, "texCoord": set}), ..Sheet::new(LAID[2], from) };
         rises(&sheet, &format!("set {set}, {from:?}"));
@@ -247,7 +253,7 @@ fn a_map_is_read_with_its_own_set_of_coordinates() {
 }
 
 #[test]
-fn where_the_coordinates_do_not_change_nothing_leans() {
+fn a_normal_map_has_no_effect_where_texture_coordinates_do_not_vary() {
     let texel = |at: [f32; 2]| {
         let mut sheet = Sheet::new(LAID[0], Tangents::MikkTSpace);
         sheet.uvs.fill(at);

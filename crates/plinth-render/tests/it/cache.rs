@@ -1,4 +1,4 @@
-//! Tests of the cache: pictures must not depend on whether light was cached.
+//! Tests of the cache. Pictures must be the same with and without cached light.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::models::{Kept, ball, even, gpu, model, scene_with, square};
 
-/// A ball on a painted board under a bright sky.
+/// Returns a ball on a painted board.
 fn still_life() -> Model {
     let texture = TextureRef { texture: 0, uv_set: 0, transform: None };
     let board = Primitive { uvs: vec![vec![[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]], ..square() };
@@ -37,7 +37,7 @@ fn sky(east: f32) -> EnvironmentMap {
     }
 }
 
-/// Scenes that differ in something that affects the light.
+/// Returns scenes that all differ in something that affects the baked light.
 fn scenes() -> Vec<(&'static str, Scene)> {
     let settings = |more: Value| {
         let mut all = json!({"quality": "share", "aspect": "1:1", "length": 0.04});
@@ -86,7 +86,7 @@ fn frame(scene: &Scene, cache: Option<&Cache>) -> Frame {
 }
 
 #[test]
-fn what_is_kept_changes_no_picture() {
+fn cached_light_does_not_change_pictures() {
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::open(folder.path().to_owned(), 1 << 30).unwrap();
     let files = || {
@@ -98,14 +98,14 @@ fn what_is_kept_changes_no_picture() {
     for (name, scene) in &scenes {
         let before = files().len();
         fresh.push(frame(scene, Some(&cache)));
-        assert!(files().len() > before, "{name}: taken for one of those before");
+        assert!(files().len() > before, "{name}: the cached light of another scene was used");
     }
     let written = files();
     for ((name, scene), fresh) in scenes.iter().zip(&fresh) {
         assert_eq!(frame(scene, Some(&cache)).pixels, fresh.pixels, "{name}");
     }
     assert_eq!(files(), written);
-    // The same model read from another file, and another background.
+    // The same model, as if it were read from another file, with another background.
     let (_, mut same) = scenes[0].clone();
     same.model = Arc::new((*same.model).clone());
     same.background = plinth_scene::Background::Solid([200, 10, 10]);
@@ -114,7 +114,7 @@ fn what_is_kept_changes_no_picture() {
 }
 
 #[test]
-fn what_is_damaged_is_worked_out_again() {
+fn damaged_cache_files_are_computed_again() {
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::open(folder.path().to_owned(), 1 << 30).unwrap();
     let (_, scene) = scenes().remove(0);
@@ -129,7 +129,7 @@ fn what_is_damaged_is_worked_out_again() {
     assert_eq!(frame(&scene, Some(&cache)).pixels, bare.pixels);
     std::fs::remove_dir_all(folder.path()).unwrap();
     assert_eq!(frame(&scene, Some(&cache)).pixels, bare.pixels);
-    // A folder that is not writable.
+    // The cache cannot create its folder.
     std::fs::remove_dir_all(folder.path()).unwrap();
     std::fs::write(folder.path(), b"").unwrap();
     assert_eq!(frame(&scene, Some(&cache)).pixels, bare.pixels);

@@ -1,5 +1,6 @@
-//! Tests that shaders are compiled once, however long a video is. A software driver recompiles a shader whose branches
-//! depend on a uniform at every draw and keeps every copy, so memory would grow with the length.
+//! Tests that shaders are compiled only once, however long a video is. If a branch of a shader depends on a uniform, a
+//! software driver compiles the shader again for every draw and keeps every copy. Memory would then grow with the
+//! length of the video.
 #![cfg(target_os = "linux")]
 
 use plinth_frame::{Frame, FrameSink, PixelFormat, SinkError};
@@ -10,11 +11,11 @@ use serde_json::{Value, json};
 
 use crate::models::{ball, gpu, model, scene, square};
 
-/// Number of frames after which everything has been drawn once.
+/// Number of frames after which every shader has been compiled.
 const WARM: usize = 4;
 const FRAMES: usize = 12;
 
-/// Number of executable memory mappings of this process after each frame.
+/// After each frame, the number of executable memory mappings of this process.
 #[derive(Default)]
 struct Code(Vec<usize>);
 
@@ -40,7 +41,7 @@ fn film(lights: Vec<Light>, settings: &Value) -> Scene {
 }
 
 #[test]
-fn a_film_compiles_nothing_after_its_first_frames() {
+fn no_shader_is_compiled_after_the_first_frames_of_a_video() {
     let light = |kind: LightKind| Light { color: [1.0; 3], intensity: 20.0, range: Some(8.0), kind };
     let spot = light(LightKind::Spot { inner_cone_angle: 0.2, outer_cone_angle: 0.6 });
     let films = [

@@ -1,4 +1,4 @@
-//! Tests of drawing on two devices with a software driver: the pictures are the same as with one.
+//! Tests of drawing on two devices with a software driver. The pictures must be the same as with one device.
 
 use plinth_frame::PixelFormat;
 use plinth_model::Material;
@@ -27,7 +27,7 @@ fn frames_are_equal_whichever_device_draws_them() {
     let frames = |timed: bool| {
         let mut renderer = Renderer::new(gpu(), &scene, picture, None).unwrap();
         if timed {
-            // With timed passes, only one device is used.
+            // While passes are timed, only one device is used.
             renderer.time_passes();
         }
         let mut kept = Kept::default();
@@ -43,7 +43,7 @@ fn frames_are_equal_whichever_device_draws_them() {
 }
 
 #[test]
-fn views_are_equal_and_in_the_order_that_was_asked_for() {
+fn views_are_equal_on_all_devices_and_in_the_requested_order() {
     let mut settings = straight_on();
     settings["length"] = json!(2.0);
     settings["keyframes"] = json!([
@@ -67,7 +67,7 @@ fn views_are_equal_and_in_the_order_that_was_asked_for() {
     }
 }
 
-/// A sink that fails after a number of frames.
+/// A sink that returns an error after a number of frames.
 struct Full(usize);
 
 impl plinth_frame::FrameSink for Full {
@@ -78,7 +78,7 @@ impl plinth_frame::FrameSink for Full {
 }
 
 #[test]
-fn a_sink_that_takes_no_more_ends_the_work_of_all_devices() {
+fn an_error_of_the_sink_stops_all_devices() {
     let scene = film();
     let picture = Picture { width: 64, height: 64, format: PixelFormat::Rgba8 };
     let mut renderer = Renderer::new(gpu(), &scene, picture, None).unwrap();

@@ -1,4 +1,4 @@
-//! Tests of the effect of each light, of shadow, reflection and dome on a picture.
+//! Tests that measure the effect of each light, the shadow, the reflection and the dome on a picture.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::models::{ball, frames, model, picture, png, scene_with, square, strai
 
 const SIDE: u32 = 96;
 
-/// An environment with radiance 0.1 in all directions.
+/// Returns an environment with the radiance 0.1 in all directions.
 fn dusk() -> EnvironmentMap {
     EnvironmentMap { width: 64, height: 32, pixels: vec![[0.1; 3]; 64 * 32] }
 }
@@ -44,7 +44,8 @@ fn light([r, g, b]: [u8; 3]) -> f32 {
     0.2126 * f32::from(r) + 0.7152 * f32::from(g) + 0.0722 * f32::from(b)
 }
 
-/// Mean brightness around a point of the ball, given in halves of the picture from its centre, up and to the right.
+/// Returns the mean brightness around a point of the ball. `right` and `up` are the offset from the centre of the
+/// picture, in halves of the picture.
 fn at(picture: &[[u8; 3]], right: f32, up: f32) -> f32 {
     let middle = SIDE as f32 / 2.0;
     let (x, y) = ((middle * (1.0 + right)) as u32, (middle * (1.0 - up)) as u32);
@@ -55,7 +56,7 @@ fn at(picture: &[[u8; 3]], right: f32, up: f32) -> f32 {
 const LEFT: (f32, f32) = (-0.3, 0.3);
 const RIGHT: (f32, f32) = (0.4, 0.1);
 
-/// Difference in brightness of two points of the ball to a picture without lamps.
+/// Returns the increase in brightness at two points of the ball compared to a picture without lights.
 fn gains(more: &Value) -> (f32, f32) {
     let (off, on) = (lit(&json!({})), lit(more));
     let gain = |(x, y)| at(&on, x, y) - at(&off, x, y);
@@ -63,7 +64,7 @@ fn gains(more: &Value) -> (f32, f32) {
 }
 
 #[test]
-fn each_lamp_lights_its_own_side_and_more_gives_more() {
+fn each_light_lights_its_own_side_and_brightness_increases_with_intensity() {
     let (key_left, key_right) = gains(&json!({"spotlightIntensity": 1}));
     assert!(key_left > 30.0 && key_left > 1.5 * key_right, "key: {key_left} {key_right}");
     let (fill_left, fill_right) = gains(&json!({"lightsIntensity": 2}));
@@ -78,18 +79,18 @@ fn each_lamp_lights_its_own_side_and_more_gives_more() {
         let pictures = steps.map(|value| lit(&json!({key: value})));
         let brightness = pictures.each_ref().map(|p| at(p, RIGHT.0, RIGHT.1) + at(p, LEFT.0, LEFT.1));
         assert!(brightness.windows(2).all(|w| w[1] > w[0] + 1.0), "{key}: {brightness:?}");
-        // A colour that is brown when dim must not change its hue when bright.
+        // The colour is brown if it is dim. Its hue must not change if it is bright.
         let brown = |[r, g, b]: [u8; 3]| r > g + 2 && g > b + 2;
         let is_no_brown = |[r, g, b]: [u8; 3]| r.saturating_add(3) < g || g.saturating_add(3) < b;
         let turned = pictures[1].iter().zip(&pictures[3]).filter(|(dim, bright)| brown(**dim) && is_no_brown(**bright));
-        // At the silhouette the blue of the backdrop is mixed in.
+        // At the silhouette, the colour is mixed with the blue backdrop.
         let turned = turned.count();
         assert!(turned < 16, "{key}: {turned} pixels have another hue");
     }
 }
 
 #[test]
-fn lamps_have_their_colours() {
+fn the_colour_settings_tint_their_own_lights() {
     let tint = |more: &Value, (x, y): (f32, f32)| {
         let grey = |more: &Value| drawn(one_ball(matte(0.5, 0.5, 0.5)), straight_on(), more);
         let (off, on) = (grey(&json!({})), grey(more));
@@ -102,11 +103,11 @@ fn lamps_have_their_colours() {
     let [r, g, b] = tint(&json!({"lightsIntensity": 2, "fillLightColor": "#0000ff"}), RIGHT);
     assert!(b > 40 && g < b / 3 && r < b / 3, "{r} {g} {b}");
     let [r, g, b] = tint(&json!({"spotlightIntensity": 1, "fillLightColor": "#0000ff"}), LEFT);
-    assert!((r - g).abs() < 4 && (g - b).abs() < 4, "the key light is not the fill's: {r} {g} {b}");
+    assert!((r - g).abs() < 4 && (g - b).abs() < 4, "the key light has the colour of the fill light: {r} {g} {b}");
 }
 
 #[test]
-fn gloss_is_what_a_mirror_shows_and_hardly_what_is_matte() {
+fn gloss_intensity_affects_mirrors_strongly_and_matte_surfaces_hardly() {
     let mirror = Material { metallic: 1.0, perceptual_roughness: 0.1, ..matte(1.0, 1.0, 1.0) };
     let of = |material: &Material, gloss: f64| {
         let picture = drawn(one_ball(material.clone()), straight_on(), &json!({"glossIntensity": gloss}));
@@ -119,7 +120,7 @@ fn gloss_is_what_a_mirror_shows_and_hardly_what_is_matte() {
     assert!(twice - none < 0.35 * none, "{none} {twice}");
 }
 
-/// Settings of a camera that sees the floor from above.
+/// Returns settings of a camera that sees the floor from above.
 fn from_above() -> Value {
     json!({
         "effect": "keyframes", "aspect": "1:1", "length": 0.04, "bgColor": "#ffffff",
@@ -128,7 +129,7 @@ fn from_above() -> Value {
 }
 
 #[test]
-fn darkness_is_how_dark_the_floor_becomes() {
+fn the_shadow_becomes_darker_with_shadow_darkness() {
     for mode in ["shader", "flat", "accumulated"] {
         let darkest = |darkness: f64| {
             let more = json!({"shadowMode": mode, "shadowDarkness": darkness});
@@ -138,13 +139,13 @@ fn darkness_is_how_dark_the_floor_becomes() {
             floor.map(|(p, _)| light(*p)).fold(255.0, f32::min)
         };
         let steps = [0.0, 0.5, 1.0, 3.0].map(darkest);
-        assert!(steps[0] > 250.0, "{mode}: none at 0: {steps:?}");
+        assert!(steps[0] > 250.0, "{mode}: there is a shadow at darkness 0: {steps:?}");
         assert!(steps.windows(2).all(|w| w[1] < w[0] - 5.0), "{mode}: {steps:?}");
     }
 }
 
 #[test]
-fn the_floor_is_as_bare_before_a_reveal_as_without_the_model() {
+fn there_is_no_shadow_at_the_start_of_a_reveal() {
     for mode in ["shader", "flat", "accumulated"] {
         let settings = json!({
             "effect": "reveal", "scaleFrom": 0, "aspect": "1:1", "length": 0.1, "bgColor": "#ffffff", "shadowMode": mode,
@@ -158,7 +159,7 @@ fn the_floor_is_as_bare_before_a_reveal_as_without_the_model() {
 }
 
 #[test]
-fn what_is_hidden_is_as_if_it_were_not_there_shadow_and_all() {
+fn hidden_meshes_and_their_shadows_are_not_drawn() {
     let sphere = |x: f32| (ball(16, 32), matte(0.5, 0.5, 0.5), [x, 0.0, 0.0], 0.5);
     let two = || model(vec![sphere(-1.0), sphere(1.0)]);
     let both = drawn(two(), from_above(), &json!({}));
@@ -168,7 +169,7 @@ fn what_is_hidden_is_as_if_it_were_not_there_shadow_and_all() {
 }
 
 #[test]
-fn where_every_mesh_is_hidden_the_picture_is_the_background() {
+fn if_every_mesh_is_hidden_the_picture_is_the_background() {
     for (mode, reflector) in [("shader", false), ("flat", false), ("accumulated", false), ("shader", true)] {
         let hidden = json!({"hiddenMeshNames": ["part 0"], "shadowMode": mode, "reflector": reflector});
         let picture = drawn(one_ball(matte(0.5, 0.5, 0.5)), from_above(), &hidden);
@@ -176,7 +177,7 @@ fn where_every_mesh_is_hidden_the_picture_is_the_background() {
     }
 }
 
-/// Settings of a camera low above a reflecting floor.
+/// Returns settings of a camera slightly above a reflecting floor.
 fn low() -> Value {
     json!({
         "effect": "keyframes", "aspect": "1:1", "length": 0.04, "bgColor": "#000000", "shadows": false,
@@ -185,7 +186,7 @@ fn low() -> Value {
     })
 }
 
-/// A white board with a black right half, unlit.
+/// Returns an unlit board whose left half is white and whose right half is black.
 fn board() -> Model {
     let half = |x: f32, value: f32| {
         let mut p = square();
@@ -196,7 +197,7 @@ fn board() -> Model {
 }
 
 #[test]
-fn a_mirror_image_blurs_with_its_distance_and_not_at_the_floor() {
+fn the_reflection_blurs_with_the_height_above_the_floor() {
     let steepest = |blur: f64, row: u32| {
         let picture = drawn(board(), low(), &json!({"reflectorDepthBlur": blur}));
         let line = &picture[(row * SIDE) as usize..((row + 1) * SIDE) as usize];
@@ -221,20 +222,20 @@ fn a_mirror_image_blurs_with_its_distance_and_not_at_the_floor() {
 }
 
 #[test]
-fn an_edit_shows_in_the_mirror_image() {
+fn material_edits_are_visible_in_the_reflection() {
     let red = json!({"materialEdits": {"Paint": {"color": "#ff0000"}}});
     let picture = drawn(board(), low(), &red);
     let reds = |rows: std::ops::Range<u32>| {
         let area = &picture[(rows.start * SIDE) as usize..(rows.end * SIDE) as usize];
         area.iter().filter(|[r, g, b]| *r > 60 && *g < 20 && *b < 20).count()
     };
-    assert!(reds(0..SIDE / 2) > 200 && reds(SIDE * 2 / 3..SIDE) > 200, "the board, and its image");
-    assert!(picture.iter().all(|[r, g, _]| *g <= *r), "white is nowhere");
+    assert!(reds(0..SIDE / 2) > 200 && reds(SIDE * 2 / 3..SIDE) > 200, "the board or its reflection is not red");
+    assert!(picture.iter().all(|[r, g, _]| *g <= *r), "a pixel is still white");
 }
 
 #[test]
-fn a_dome_twice_as_large_shows_its_ground_twice_as_large() {
-    // Green straight below, up to 26° from vertical.
+fn a_dome_of_twice_the_size_shows_its_ground_at_twice_the_size() {
+    // The panorama is green straight below, up to 26° from the vertical.
     let mut room = EnvironmentMap { width: 256, height: 128, pixels: vec![[0.2; 3]; 256 * 128] };
     for i in 0..256 * 128_u32 {
         if room.direction(i % 256, i / 256).y < -0.9 {
@@ -251,12 +252,12 @@ fn a_dome_twice_as_large_shows_its_ground_twice_as_large() {
         picture(&scene, SIDE).iter().filter(|[r, g, b]| *g > 100 && *r < 60 && *b < 60).count() as f32
     };
     let ratio = greens(1.0) / greens(0.5);
-    assert!((3.2..5.0).contains(&ratio), "{ratio} times the area");
+    assert!((3.2..5.0).contains(&ratio), "the area is {ratio} times as large");
 }
 
 #[test]
-fn decals_that_lie_on_each_other_are_drawn_in_their_order() {
-    // An inclined wall, so that depth alone would not give the right order.
+fn overlapping_decals_are_drawn_in_their_order() {
+    // The wall is inclined, so that sorting by depth alone would not give the right order.
     let wall = || {
         let mut p = square();
         p.positions.iter_mut().for_each(|v| v[2] = 0.8 * v[0]);
@@ -278,7 +279,7 @@ fn decals_that_lie_on_each_other_are_drawn_in_their_order() {
     };
     for shift in [-0.2, 0.2] {
         let ([r, _, b], [red, _, blue]) = (middle("red", "blue", shift), middle("blue", "red", shift));
-        assert!(b > r + 60, "blue over red: {r} {b}");
-        assert!(red > blue + 60, "red over blue: {red} {blue}");
+        assert!(b > r + 60, "blue is not drawn over red: {r} {b}");
+        assert!(red > blue + 60, "red is not drawn over blue: {red} {blue}");
     }
 }

@@ -1,4 +1,4 @@
-//! Tests that depth and normals of layers match the shapes.
+//! Tests that the depth and the normals of dataset views match the shapes in the scene.
 
 use glam::Vec3;
 use plinth_frame::Layers;
@@ -9,14 +9,14 @@ use crate::models::{ball, layers, model, scene, square, straight_on};
 const SIDE: u32 = 128;
 const DISTANCE: f32 = 4.0;
 
-/// The ray through the centre of a pixel, with depth 1 along −Z.
+/// Returns the ray through the centre of a pixel. Its z component is −1.
 fn ray(x: u32, y: u32) -> Vec3 {
     let half = 20_f32.to_radians().tan();
     let ndc = |p: u32| (p as f32 + 0.5) / SIDE as f32 * 2.0 - 1.0;
     Vec3::new(ndc(x) * half, -ndc(y) * half, -1.0)
 }
 
-/// Position and normal of every pixel with a surface.
+/// Returns the position and the normal of each pixel with a surface.
 fn surfaces(layers: &Layers) -> Vec<(Vec3, Vec3)> {
     let mut found = Vec::new();
     for y in 0..SIDE {
@@ -32,7 +32,7 @@ fn surfaces(layers: &Layers) -> Vec<(Vec3, Vec3)> {
 }
 
 #[test]
-fn depth_and_normals_of_a_ball_lie_on_it() {
+fn depth_and_normals_of_a_ball_match_its_surface() {
     let ball = model(vec![(ball(96, 192), Material::default(), [0.0; 3], 1.0)]);
     let found = surfaces(&layers(scene(ball, &straight_on()), SIDE));
     assert!(found.len() > 1500, "{} pixels", found.len());
@@ -52,7 +52,7 @@ fn depth_is_along_the_axis_and_not_along_the_ray() {
 }
 
 #[test]
-fn the_mask_and_the_depth_agree_but_for_the_edge() {
+fn the_mask_and_the_depth_agree_except_at_edges() {
     let ball = model(vec![(ball(48, 96), Material::default(), [0.0; 3], 1.0)]);
     let layers = layers(scene(ball, &straight_on()), SIDE);
     let solid = |x: i64, y: i64| layers.color[(y * i64::from(SIDE) + x) as usize][3] >= 128;
@@ -65,7 +65,7 @@ fn the_mask_and_the_depth_agree_but_for_the_edge() {
         }
     }
     let partial = layers.color.iter().filter(|c| c[3] > 0 && c[3] < 255).count();
-    assert!(partial > 100, "the mask is antialiased: {partial}");
+    assert!(partial > 100, "the mask is not antialiased: only {partial} pixels are partly covered");
 }
 
 #[test]
@@ -81,12 +81,15 @@ fn depth_does_not_bleed_across_a_silhouette() {
     let back = DISTANCE - (middle.z + 0.5 * scale);
     for depth in layers(scene, SIDE).depth.into_iter().filter(|d| *d > 0.0) {
         let on_wall = (depth - wall).abs() < 1e-3;
-        assert!(on_wall || (depth > front - 1e-3 && depth < back + 1e-3), "{depth} is between ball and wall");
+        assert!(
+            on_wall || (depth > front - 1e-3 && depth < back + 1e-3),
+            "the depth {depth} is between the ball and the wall"
+        );
     }
 }
 
 #[test]
-fn layers_with_a_background_are_refused() {
+fn drawing_layers_with_a_background_is_an_error() {
     let square = model(vec![(square(), Material::default(), [0.0; 3], 1.0)]);
     let scene = scene(square, &straight_on());
     let gpu = plinth_render::Gpu::open(&plinth_render::GpuOptions::default()).unwrap();

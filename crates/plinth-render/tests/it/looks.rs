@@ -18,7 +18,7 @@ fn middle(picture: &[[u8; 3]]) -> [u8; 3] {
     at(picture, SIDE / 2, SIDE / 2)
 }
 
-/// Settings of a camera in front of the model, combined with others.
+/// Returns settings of a camera in front of the model, combined with other settings.
 fn with(more: &Value) -> Value {
     let mut settings = straight_on();
     for (key, value) in more.as_object().unwrap() {
@@ -37,7 +37,7 @@ fn mapped_square() -> Primitive {
     Primitive { uvs: vec![vec![[0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [0.0, 0.0]]], ..square() }
 }
 
-/// A square with an edit of its material.
+/// Returns a picture of a square after an edit of its material.
 fn edited(primitive: Primitive, material: Material, edit: &Value) -> Vec<[u8; 3]> {
     let settings = with(&json!({"materialEdits": {"Paint": edit}}));
     picture(&scene(model(vec![(primitive, named(material), [0.0; 3], 1.0)]), &settings), SIDE)
@@ -47,7 +47,7 @@ fn luma([r, g, b]: [u8; 3]) -> f64 {
     0.2126 * f64::from(r) + 0.7152 * f64::from(g) + 0.0722 * f64::from(b)
 }
 
-/// Mean brightness of the region of the ball.
+/// Returns the mean brightness of the region that the ball covers.
 fn mean(picture: &[[u8; 3]]) -> f64 {
     let inner = |i: &usize| (i / SIDE as usize).abs_diff(48) < 24 && (i % SIDE as usize).abs_diff(48) < 24;
     let sum: f64 = (0..picture.len()).filter(inner).map(|i| luma(picture[i])).sum();
@@ -59,7 +59,7 @@ fn colours_opacity_and_emission_are_as_edited() {
     let unlit = Material { unlit: true, ..Material::default() };
     assert_eq!(middle(&edited(square(), unlit.clone(), &json!({"color": "#3c8cf0"}))), [0x3c, 0x8c, 0xf0]);
     let [r, g, b] = middle(&edited(square(), unlit.clone(), &json!({"color": "#ffffff", "opacity": 0.5})));
-    // White over #204060 with opacity one half.
+    // The expected colour is white over #204060 with an opacity of one half.
     assert!(r.abs_diff(144) <= 2 && g.abs_diff(160) <= 2 && b.abs_diff(176) <= 2, "{r} {g} {b}");
     let opaque = edited(square(), unlit, &json!({"color": "#ffffff", "opacity": 0.5, "alphaMode": "OPAQUE"}));
     assert_eq!(middle(&opaque), [255; 3]);
@@ -73,7 +73,7 @@ fn colours_opacity_and_emission_are_as_edited() {
 fn every_number_of_an_edit_changes_the_picture() {
     let base = Material { base_color: [0.5, 0.2, 0.1, 1.0], ..Material::default() };
     let room = {
-        // Light from above and from the right, so that reflections have something to show.
+        // The light comes from above and from the right, so that reflections are visible.
         let mut map = even();
         (map.width, map.height) = (64, 32);
         map.pixels = (0..64 * 32_u32)
@@ -103,16 +103,16 @@ fn every_number_of_an_edit_changes_the_picture() {
         assert!(apart > 100, "{edit}: {apart} pixels differ");
     }
     let dark = drawn(&json!({"envMapIntensity": 0}));
-    assert_eq!(middle(&dark), [0, 0, 0], "without the environment nothing lights the ball");
+    assert_eq!(middle(&dark), [0, 0, 0], "the ball is lit without the environment");
     let brighter = mean(&drawn(&json!({"envMapIntensity": 2}))) / mean(&plain);
     assert!(brighter > 1.2, "{brighter}");
     let tinted = drawn(&json!({"transmission": 1, "thickness": 1, "attenuationColor": "#20ff20"}));
     let [r, g, b] = middle(&tinted);
-    assert!(g > r + 20 && g > b + 20, "light through a green body: {r} {g} {b}");
+    assert!(g > r + 20 && g > b + 20, "the light through a green body is not green: {r} {g} {b}");
 }
 
 #[test]
-fn a_side_is_chosen() {
+fn the_side_setting_selects_the_visible_sides() {
     let white = Material { unlit: true, ..Material::default() };
     let behind = |edit: &Value| middle(&edited(square(), white.clone(), edit));
     let backdrop = [32, 64, 96];
@@ -122,7 +122,7 @@ fn a_side_is_chosen() {
 }
 
 #[test]
-fn flat_shading_shows_each_triangle_in_one_shade() {
+fn flat_shading_gives_each_triangle_a_single_shade() {
     let base = Material { base_color: [0.7, 0.7, 0.7, 1.0], ..Material::default() };
     let settings = |flat: bool| {
         let mut more = with(&json!({"materialEdits": {"Paint": {"flatShading": flat}}}));
@@ -136,20 +136,20 @@ fn flat_shading_shows_each_triangle_in_one_shade() {
         row.windows(2).filter(|w| (luma(w[0]) - luma(w[1])).abs() > 1.0).count()
     };
     let (smooth, flat) = (shades(false), shades(true));
-    assert!(flat * 2 < smooth, "{flat} changes along a row instead of {smooth}");
+    assert!(flat * 2 < smooth, "the colour changes {flat} times along a row, and {smooth} times with smooth shading");
 }
 
 #[test]
-fn a_wireframe_shows_edges_and_what_is_between_them() {
+fn a_wireframe_shows_edges_and_the_backdrop_between_them() {
     let white = Material { unlit: true, ..Material::default() };
     let picture = edited(square(), white, &json!({"wireframe": true}));
-    assert_eq!(at(&picture, SIDE / 2, SIDE / 2 + 14), [32, 64, 96], "between edges the backdrop shows");
+    assert_eq!(at(&picture, SIDE / 2, SIDE / 2 + 14), [32, 64, 96], "the backdrop is not visible between the edges");
     let lines = picture.iter().filter(|p| luma(**p) > 70.0).count();
     assert!((90..600).contains(&lines), "{lines} pixels of lines");
 }
 
 #[test]
-fn a_map_is_replaced_and_left_out_and_a_wrong_id_keeps_it() {
+fn maps_can_be_replaced_and_removed_and_an_unknown_id_keeps_the_map() {
     let white = Material { unlit: true, ..Material::default() };
     let images = BTreeMap::from([
         ("halves".to_owned(), png(8, 8, |x, _| if x < 4 { [255, 0, 0, 255] } else { [0, 0, 255, 255] })),
@@ -174,8 +174,8 @@ fn a_map_is_replaced_and_left_out_and_a_wrong_id_keeps_it() {
 }
 
 #[test]
-fn maps_are_taken_as_strongly_as_an_edit_says() {
-    // Maps that tilt all normals to the right or to the left, and one with full occlusion.
+fn edits_scale_the_strength_of_normal_and_occlusion_maps() {
+    // Two maps tilt all normals to the right or to the left. The third map has full occlusion.
     let texel = |rgb: [u8; 3]| plinth_model::Image {
         width: 1,
         height: 1,
@@ -207,7 +207,7 @@ fn maps_are_taken_as_strongly_as_an_edit_says() {
 }
 
 #[test]
-fn what_gltf_has_no_counterpart_to_is_told() {
+fn edits_without_an_equivalent_in_gltf_cause_warnings() {
     let settings = with(&json!({"materialEdits": {"Paint": {"bumpScale": 1, "displacementScale": 1}}}));
     let scene = scene(model(vec![(square(), named(Material::default()), [0.0; 3], 1.0)]), &settings);
     let told = |name: &str| scene.warnings.iter().any(|w| w.contains(name) && w.contains("has no effect"));
@@ -215,7 +215,7 @@ fn what_gltf_has_no_counterpart_to_is_told() {
 }
 
 #[test]
-fn edits_show_in_the_views_of_a_dataset() {
+fn material_edits_are_visible_in_the_views_of_a_dataset() {
     let settings = with(&json!({"materialEdits": {"Paint": {"color": "#3c8cf0"}}}));
     let unlit = named(Material { unlit: true, ..Material::default() });
     let layers = layers(scene(model(vec![(square(), unlit, [0.0; 3], 1.0)]), &settings), SIDE);
@@ -223,14 +223,14 @@ fn edits_show_in_the_views_of_a_dataset() {
 }
 
 #[test]
-fn a_gradient_stands_behind_the_model_inside_and_outside_of_the_drawn_part() {
+fn a_gradient_is_behind_the_model_inside_and_outside_the_drawn_region() {
     let gradient = json!({"stops": [{"color": "#102030"}, {"color": "#e0c0a0"}], "angle": 90});
-    // Glass without refraction, through which the gradient continues.
+    // The model is glass without refraction, so the gradient must continue through it.
     let clear = named(Material { unlit: true, base_color: [1.0, 1.0, 1.0, 0.0], ..Material::default() });
     let settings =
         with(&json!({"quality": "share", "bgGradient": gradient, "materialEdits": {"Paint": {"alphaMode": "BLEND"}}}));
     let mut scene = scene(model(vec![(square(), clear, [0.0; 3], 1.0)]), &settings);
-    // The picture of the scene has the size of the tier; the tested part is cropped from it.
+    // The picture of the scene has the size of the video. The tested part is cropped from it.
     let plinth_scene::Background::Picture(whole) = &scene.background else { panic!("a picture was asked for") };
     assert_eq!((whole.width, whole.height), (540, 540));
     let pixels: Vec<u8> =
@@ -249,7 +249,7 @@ fn a_gradient_stands_behind_the_model_inside_and_outside_of_the_drawn_part() {
     }
 }
 
-/// A decal on the front of a square or ball.
+/// Returns a decal on the front of a square or a ball.
 fn decal(more: &Value) -> Value {
     let mut decal = json!({
         "id": "logo", "imageAssetId": "logo", "position": [0, 0, 0], "normal": [0, 0, 1], "euler": [0, 0, 0], "size": 0.5,
@@ -260,7 +260,7 @@ fn decal(more: &Value) -> Value {
     decal
 }
 
-/// Quarters: red and green above, blue and yellow below.
+/// Returns an image whose quarters are red and green above, and blue and yellow below.
 fn quarters() -> BTreeMap<String, Vec<u8>> {
     let file = png(64, 64, |x, y| match (x < 32, y < 32) {
         (true, true) => [255, 0, 0, 255],
@@ -280,13 +280,14 @@ fn with_decal(primitive: Primitive, more: &Value, settings: &Value) -> Vec<[u8; 
     picture(&scene, SIDE)
 }
 
-/// Pixel of a point at the distance of the camera's target: 40° over 96 pixels, 4 units away.
+/// Returns the pixel of a point at the distance of the camera's target. 96 pixels show 40°, and the distance is 4
+/// units.
 fn pixel(x: f32, y: f32) -> (f32, f32) {
     let scale = 48.0 / (20_f32.to_radians().tan() * 4.0);
     (48.0 + x * scale, 48.0 - y * scale)
 }
 
-/// Centre of all pixels that are neither white nor backdrop.
+/// Returns the centre of all pixels that are neither white nor the backdrop.
 fn centre(picture: &[[u8; 3]]) -> (f32, f32) {
     let inked = |i: &usize| picture[*i] != [255; 3] && picture[*i] != [32, 64, 96] && luma(picture[*i]) < 245.0;
     let on_square = |i: &usize| picture[*i].iter().any(|c| *c < 8);
@@ -297,7 +298,7 @@ fn centre(picture: &[[u8; 3]]) -> (f32, f32) {
 }
 
 #[test]
-fn a_decal_lands_where_it_is_projected_upright_and_in_its_size() {
+fn a_decal_has_the_requested_position_orientation_and_size() {
     let picture = with_decal(square(), &json!({"position": [0.3, 0.2, 0]}), &json!({}));
     let (x, y) = centre(&picture);
     let (px, py) = pixel(0.3, 0.2);
@@ -310,15 +311,15 @@ fn a_decal_lands_where_it_is_projected_upright_and_in_its_size() {
     assert_eq!(color(0.12, 0.12), [0, 255, 0]);
     assert_eq!(color(-0.12, -0.12), [0, 0, 255]);
     assert_eq!(color(0.12, -0.12), [255, 255, 0]);
-    assert_eq!((color(-0.3, 0.0), color(0.0, 0.3)), ([255; 3], [255; 3]), "clipped at half its size");
+    assert_eq!((color(-0.3, 0.0), color(0.0, 0.3)), ([255; 3], [255; 3]), "the decal extends beyond half its size");
 }
 
 #[test]
-fn a_decal_follows_curves_and_cutting_edges() {
+fn a_decal_follows_curved_surfaces_and_ends_at_edges() {
     let on_ball = with_decal(ball(48, 96), &json!({"position": [0, 0, 1]}), &json!({}));
     let (x, y) = centre(&on_ball);
     assert!((x - 48.0).abs() < 0.6 && (y - 48.0).abs() < 0.6, "{x} {y}");
-    // Half of it extends beyond the square's right edge.
+    // Half of the decal extends beyond the right edge of the square.
     let cut = with_decal(square(), &json!({"position": [1, 0, 0]}), &json!({}));
     let (left, right) = (pixel(0.9, 0.1), pixel(1.1, 0.1));
     assert_eq!(at(&cut, left.0 as u32, left.1 as u32), [255, 0, 0]);
@@ -326,10 +327,10 @@ fn a_decal_follows_curves_and_cutting_edges() {
 }
 
 #[test]
-fn a_decal_turns_as_three_js_turns_it_and_has_its_aspect() {
+fn a_decal_is_rotated_as_in_three_js_and_has_the_requested_aspect_ratio() {
     let turned = with_decal(square(), &json!({"euler": [0, 0, std::f64::consts::FRAC_PI_2]}), &json!({}));
     let (x, y) = pixel(-0.12, 0.12);
-    assert_eq!(at(&turned, x as u32, y as u32), [0, 255, 0], "a quarter turn brings the right up");
+    assert_eq!(at(&turned, x as u32, y as u32), [0, 255, 0], "after a quarter turn, the right side is not at the top");
     let wide = with_decal(square(), &json!({"imageAspect": 2, "size": 0.8}), &json!({}));
     let beside = pixel(-0.3, 0.1);
     let above = pixel(-0.1, 0.3);
@@ -337,7 +338,7 @@ fn a_decal_turns_as_three_js_turns_it_and_has_its_aspect() {
     assert_eq!(at(&wide, above.0 as u32, above.1 as u32), [255; 3]);
 }
 
-/// Width and height of the decal in the picture.
+/// Returns the width and the height of the decal in the picture.
 fn extent(picture: &[[u8; 3]]) -> (u32, u32) {
     let inked = |i: &u32| {
         let p = picture[*i as usize];
@@ -351,19 +352,19 @@ fn extent(picture: &[[u8; 3]]) -> (u32, u32) {
 }
 
 #[test]
-fn a_final_scale_stretches_a_decal_only_where_it_was_placed_at_another() {
-    // The square becomes 2 wide and 1 high.
+fn the_scale_of_the_model_stretches_a_decal_only_if_it_was_placed_at_another_scale() {
+    // The square becomes 2 units wide and 1 unit high.
     let flat = json!({"scaleY": 0.5});
     let (w, h) = extent(&with_decal(square(), &json!({}), &flat));
-    assert!(w.abs_diff(h) <= 1, "baked at the final scale it keeps its shape: {w} × {h}");
+    assert!(w.abs_diff(h) <= 1, "a decal without a placement scale is stretched: {w} × {h}");
     let (w, h) = extent(&with_decal(square(), &json!({"placementScale": [1, 1, 1]}), &flat));
-    assert!((w / 2).abs_diff(h) <= 1, "the final scale rides on top: {w} × {h}");
+    assert!((w / 2).abs_diff(h) <= 1, "a decal that was placed at scale 1 is not stretched: {w} × {h}");
     let (w, h) = extent(&with_decal(square(), &json!({"placementScale": [1, 0.5, 1]}), &flat));
-    assert!(w.abs_diff(h) <= 1, "placed at the final scale: {w} × {h}");
+    assert!(w.abs_diff(h) <= 1, "a decal that was placed at the final scale is stretched: {w} × {h}");
 }
 
 #[test]
-fn a_decal_is_lit_as_its_surface_and_leaves_the_rest_as_it_was() {
+fn a_decal_is_lit_like_its_surface_and_changes_no_other_pixels() {
     let grey = named(Material { base_color: [0.8, 0.8, 0.8, 1.0], ..Material::default() });
     let images = BTreeMap::from([("logo".to_owned(), png(4, 4, |_, _| [231, 231, 231, 255]))]);
     let drawn = |decals: Value| {
@@ -371,14 +372,14 @@ fn a_decal_is_lit_as_its_surface_and_leaves_the_rest_as_it_was() {
         settings["decals"] = decals;
         picture(&scene_with(model(vec![(ball(32, 64), grey.clone(), [0.0; 3], 1.0)]), &settings, even(), &images), SIDE)
     };
-    // sRGB 231 is 0.8 linear: a decal in the colour of the surface is not visible.
+    // sRGB 231 is 0.8 in linear values. A decal with the same colour as the surface must not be visible.
     let (plain, stuck) = (drawn(json!([])), drawn(json!([decal(&json!({"position": [0, 0.3, 1]}))])));
     let worst = plain.iter().zip(&stuck).map(|(a, b)| (luma(*a) - luma(*b)).abs()).fold(0.0, f64::max);
-    assert!(worst < 6.0, "{worst} levels apart");
+    assert!(worst < 6.0, "the colours are {worst} levels apart");
 }
 
 #[test]
-fn a_decal_beside_the_model_is_told() {
+fn a_decal_that_does_not_touch_the_model_causes_a_warning() {
     let mut settings = straight_on();
     settings["decals"] = json!([decal(&json!({"position": [9, 9, 9]}))]);
     let white = named(Material::default());

@@ -1,4 +1,4 @@
-//! Tests that draw scenes of hand-made models on the best available adapter.
+//! Tests that draw scenes of small generated models on the best available adapter.
 
 #![allow(
     clippy::unwrap_used,

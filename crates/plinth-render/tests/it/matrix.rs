@@ -1,5 +1,5 @@
-//! Tests of every effect with every aspect ratio, opaque and with alpha, and in datasets: no pictures that are black,
-//! have holes or are cut off because of the effect.
+//! Tests that draw every effect with every aspect ratio, opaque, with alpha, and in datasets. No effect may make
+//! pictures black, make holes in them, or cut them off.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 
 use crate::models::{ball, even, frames, layers, model, png, scene_with, square, whole};
 
-/// The shorter side of pictures.
+/// The length of the shorter side of pictures in pixels.
 const SIDE: u32 = 64;
 
-/// Effects that may make solid pixels transparent.
+/// Effects that may make opaque pixels transparent.
 const SEEN_THROUGH: [&str; 4] = ["veil", "glass", "all of them", "depth of field"];
 
-/// The test scene: a painted object, one behind it, and an emissive one.
+/// Returns the test scene: a painted object, an object behind it, and an object that emits light.
 fn still_life() -> Model {
     let paint = |name: &str, color: [f32; 4]| Material {
         name: name.to_owned(),
@@ -35,7 +35,7 @@ fn still_life() -> Model {
     ])
 }
 
-/// Every effect with its name.
+/// Returns every effect with its name.
 fn effects() -> Vec<(String, Value)> {
     let filters = Filter::NAMES.iter().map(|name| (format!("filter {name}"), json!({"filter": name})));
     let gradient = json!({"angle": 45, "stops": [{"color": "#204080"}, {"color": "#e0c0a0"}]});
@@ -82,7 +82,7 @@ fn images() -> BTreeMap<String, Vec<u8>> {
     BTreeMap::from([("image".to_owned(), png(16, 9, |x, y| [200, 15 * x as u8, 25 * y as u8, 255]))])
 }
 
-/// The first frame, opaque or with alpha.
+/// Returns the first frame of an effect, opaque or with alpha.
 fn drawn(effect: &Value, aspect: &str, alpha: bool) -> Frame {
     let mut scene = scene_with(still_life(), &settings(effect, aspect), even(), &images());
     let format = if alpha { PixelFormat::Rgba16 } else { PixelFormat::Rgba8 };
@@ -90,7 +90,7 @@ fn drawn(effect: &Value, aspect: &str, alpha: bool) -> Frame {
         scene.background = Background::Transparent;
     }
     let (width, height) = match (&scene.background, aspect) {
-        // A background picture has the size of the tier.
+        // The background picture has the size of the video.
         (Background::Picture(picture), _) => (picture.width, picture.height),
         (_, "16:9") => (SIDE * 16 / 9, SIDE),
         (_, "1:1") => (SIDE, SIDE),
@@ -99,7 +99,7 @@ fn drawn(effect: &Value, aspect: &str, alpha: bool) -> Frame {
     frames(&scene, width, height, format).remove(0)
 }
 
-/// Pixels of a picture with alpha, row by row; zero where nothing was drawn.
+/// Returns the pixels of a picture with alpha, row by row. Pixels outside the drawn region are zero.
 fn words(frame: &Frame) -> Vec<[u16; 4]> {
     let mut out = vec![[0; 4]; (frame.width * frame.height) as usize];
     let part = frame.region;
@@ -141,12 +141,12 @@ fn in_every_effect(aspect: &str) {
         if holes > 0 && !is_clear && name != "sway" {
             fault(format!("{holes} holes"));
         }
-        // NaN is stored as zero.
+        // NaN is stored as zero, so a black pixel may have been NaN.
         let black = count(&|i| is_solid(i) && seen[*i][..3] == [0; 3]);
         if black > 0 && !["filter toon", "filter noir"].contains(&name.as_str()) {
             fault(format!("{black} black pixels"));
         }
-        // Shadow is black, and bloom and surroundings may extend to the border.
+        // A shadow is black, and bloom and surroundings may extend to the border of the picture.
         let is_covered = |i: &usize| seen[*i][3] > u16::MAX / 2 && seen[*i][..3] != [0; 3];
         let cut = count(&|i| is_border(*i, frame.width, frame.height) && is_covered(i));
         if cut > 0 && !["bloom", "all of them", "floating", "grounded"].contains(&name.as_str()) {
@@ -157,22 +157,22 @@ fn in_every_effect(aspect: &str) {
 }
 
 #[test]
-fn wide_pictures_are_whole_in_every_effect() {
+fn no_effect_damages_wide_pictures() {
     in_every_effect("16:9");
 }
 
 #[test]
-fn square_pictures_are_whole_in_every_effect() {
+fn no_effect_damages_square_pictures() {
     in_every_effect("1:1");
 }
 
 #[test]
-fn tall_pictures_are_whole_in_every_effect() {
+fn no_effect_damages_tall_pictures() {
     in_every_effect("9:16");
 }
 
 #[test]
-fn views_of_a_dataset_are_whole_in_every_effect() {
+fn no_effect_damages_views_of_a_dataset() {
     let views = DatasetViews::Spread { count: 3, side: SIDE, coverage: Coverage::Hemisphere };
     let mut wrong = Vec::new();
     let view = |effect: &Value| {

@@ -1,4 +1,4 @@
-//! Small models, their scenes, and sinks that store what they receive.
+//! Small models and their scenes, and sinks that store the frames or views that they receive.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -11,7 +11,7 @@ use plinth_spec::RenderSettings;
 use plinth_spec::settings::ParseOptions;
 use serde_json::Value;
 
-/// A ball of radius 1 with smooth normals.
+/// Returns a ball of radius 1 with smooth normals.
 pub(crate) fn ball(rings: u32, sectors: u32) -> Primitive {
     let mut ball = Primitive::default();
     for ring in 0..=rings {
@@ -34,7 +34,7 @@ pub(crate) fn ball(rings: u32, sectors: u32) -> Primitive {
     ball
 }
 
-/// A square of half side 1 that faces +Z.
+/// Returns a square that faces +Z. Half its side length is 1.
 pub(crate) fn square() -> Primitive {
     Primitive {
         positions: vec![[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]],
@@ -44,7 +44,7 @@ pub(crate) fn square() -> Primitive {
     }
 }
 
-/// A model with one node per part: primitive, material, position and scale.
+/// Returns a model with one node per part. A part is a primitive, a material, a position and a scale.
 pub(crate) fn model(parts: Vec<(Primitive, Material, [f32; 3], f32)>) -> Model {
     let mut out = Model::default();
     for (i, (mut primitive, material, translation, scale)) in parts.into_iter().enumerate() {
@@ -62,17 +62,17 @@ pub(crate) fn model(parts: Vec<(Primitive, Material, [f32; 3], f32)>) -> Model {
     out
 }
 
-/// A scene in uniform white light.
+/// Returns a scene in uniform white light.
 pub(crate) fn scene(model: Model, settings: &Value) -> Scene {
     scene_with(model, settings, even(), &BTreeMap::new())
 }
 
-/// An environment with radiance 1 in all directions.
+/// Returns an environment with the radiance 1 in all directions.
 pub(crate) fn even() -> EnvironmentMap {
     EnvironmentMap { width: 4, height: 2, pixels: vec![[1.0; 3]; 8] }
 }
 
-/// A scene with its own environment and images.
+/// Returns a scene with this environment and these images.
 pub(crate) fn scene_with(
     model: Model,
     settings: &Value,
@@ -83,7 +83,7 @@ pub(crate) fn scene_with(
     build_scene(Arc::new(model), &settings, SceneAssets { environment: Some(environment), images }).unwrap()
 }
 
-/// A PNG file.
+/// Returns a PNG file.
 pub(crate) fn png(width: u32, height: u32, pixel: impl Fn(u32, u32) -> [u8; 4]) -> Vec<u8> {
     let pixels: Vec<u8> = (0..height).flat_map(|y| (0..width).flat_map(|x| pixel(x, y)).collect::<Vec<_>>()).collect();
     let mut bytes = Vec::new();
@@ -93,7 +93,8 @@ pub(crate) fn png(width: u32, height: u32, pixel: impl Fn(u32, u32) -> [u8; 4]) 
     bytes
 }
 
-/// Settings of a camera on the +Z axis, 4 units from the model's centre, without shadows and lamps.
+/// Returns settings of a camera on the +Z axis, 4 units away from the centre of the model. There are no shadows and no
+/// lights.
 pub(crate) fn straight_on() -> Value {
     serde_json::json!({
         "effect": "keyframes", "aspect": "1:1", "shadows": false, "length": 0.04,
@@ -126,13 +127,13 @@ impl LayersSink for Kept {
     }
 }
 
-/// The best available adapter.
+/// Returns the best available adapter.
 pub(crate) fn gpu() -> &'static Gpu {
     static GPU: LazyLock<Gpu> = LazyLock::new(|| Gpu::open(&GpuOptions::default()).unwrap());
     &GPU
 }
 
-/// The layers of the first view of a scene, `side` pixels square.
+/// Returns the images of the first view of a scene. Each has `side` × `side` pixels.
 pub(crate) fn layers(mut scene: Scene, side: u32) -> Layers {
     scene.background = Background::Transparent;
     let picture = Picture { width: side, height: side, format: PixelFormat::Rgba8 };
@@ -141,7 +142,7 @@ pub(crate) fn layers(mut scene: Scene, side: u32) -> Layers {
     kept.layers.remove(0)
 }
 
-/// All frames of a scene.
+/// Returns all frames of a scene.
 pub(crate) fn frames(scene: &Scene, width: u32, height: u32, format: PixelFormat) -> Vec<Frame> {
     let picture = Picture { width, height, format };
     let mut kept = Kept::default();
@@ -149,12 +150,13 @@ pub(crate) fn frames(scene: &Scene, width: u32, height: u32, format: PixelFormat
     kept.frames
 }
 
-/// The first frame of a scene as rows of R, G, B.
+/// Returns the first frame of a scene as R, G, B values, row by row.
 pub(crate) fn picture(scene: &Scene, side: u32) -> Vec<[u8; 3]> {
     whole(&frames(scene, side, side, PixelFormat::Rgba8)[0])
 }
 
-/// A frame of bytes combined with its backdrop.
+/// Returns all pixels of a frame: its region, and its backdrop around the region. The frame must have 8 bits per
+/// channel.
 pub(crate) fn whole(frame: &Frame) -> Vec<[u8; 3]> {
     let count = (frame.width * frame.height) as usize;
     let mut whole = match &frame.backdrop {

@@ -1,4 +1,4 @@
-//! Tests of properties that pictures must have on any adapter.
+//! Tests of properties that pictures must have on every adapter.
 
 use std::collections::BTreeMap;
 
@@ -24,9 +24,9 @@ fn colored(r: f32, g: f32, b: f32) -> Material {
     }
 }
 
-/// Two squares that meet in the centre of the picture: unlit, so that any shade in between is antialiasing.
+/// Two squares meet in the centre of the picture. They are unlit, so every shade in between comes from antialiasing.
 #[test]
-fn an_edge_between_two_surfaces_is_mixed_by_coverage() {
+fn an_edge_between_two_surfaces_is_antialiased_by_coverage() {
     let tilted = |mut p: plinth_model::Primitive| {
         for v in &mut p.positions {
             *v = [0.96 * v[0] - 0.28 * v[1], 0.28 * v[0] + 0.96 * v[1], v[2]];
@@ -41,7 +41,7 @@ fn an_edge_between_two_surfaces_is_mixed_by_coverage() {
     let mut mixed = 0;
     for pixel in &picture {
         let [r, g, b] = *pixel;
-        // Red over blue in quarters, without the backdrop (32, 64, 96).
+        // Red and blue must be mixed in quarters, without the backdrop (32, 64, 96).
         if g < 8 && r > 16 && b > 16 {
             let quarters = f32::from(b) / 255.0 * 4.0;
             assert!((quarters - quarters.round()).abs() < 0.1, "{pixel:?}");
@@ -49,12 +49,12 @@ fn an_edge_between_two_surfaces_is_mixed_by_coverage() {
             mixed += 1;
         }
     }
-    assert!(mixed > 40, "{mixed} mixed pixels");
+    assert!(mixed > 40, "only {mixed} pixels are mixed");
 }
 
 #[test]
 fn a_crease_of_one_material_is_antialiased() {
-    // A roof of one material, red on the left and blue on the right, with an inclined ridge.
+    // The model is a roof of one material. Its left side is red, its right side is blue, and its ridge is inclined.
     let mut roof = plinth_model::Primitive::default();
     for side in [-1.0_f32, 1.0] {
         let first = roof.positions.len() as u32;
@@ -69,11 +69,11 @@ fn a_crease_of_one_material_is_antialiased() {
     let roof = model(vec![(roof, colored(1.0, 1.0, 1.0), [0.0; 3], 1.0)]);
     let picture = picture(&scene(roof, &straight_on()), SIDE);
     let mixed = picture.iter().filter(|[r, g, b]| *g < 8 && *r > 90 && *b > 90).count();
-    assert!(mixed > 20, "{mixed} pixels along the ridge are mixed");
+    assert!(mixed > 20, "only {mixed} pixels along the ridge are mixed");
 }
 
 #[test]
-fn a_masked_hole_shows_what_is_behind() {
+fn a_masked_hole_shows_the_surface_behind_it() {
     let holes = Material {
         alpha_mode: AlphaMode::Mask { cutoff: 0.5 },
         base_color: [0.0, 1.0, 0.0, 0.2],
@@ -85,14 +85,14 @@ fn a_masked_hole_shows_what_is_behind() {
 }
 
 #[test]
-fn blended_surfaces_mix_with_what_is_behind_and_keep_the_rest_of_the_picture() {
+fn blended_surfaces_mix_with_the_surface_behind_them_and_change_no_other_pixels() {
     let half = Material { alpha_mode: AlphaMode::Blend, base_color: [0.0, 0.0, 1.0, 0.5], ..colored(0.0, 0.0, 1.0) };
     let parts = vec![(square(), colored(1.0, 0.0, 0.0), [0.0; 3], 1.0), (square(), half, [0.0, 0.0, 0.2], 0.3)];
     let picture = picture(&scene(model(parts), &straight_on()), SIDE);
     let [r, _, b] = at(&picture, SIDE / 2, SIDE / 2);
     assert!(r.abs_diff(128) <= 2 && b.abs_diff(128) <= 2, "{r} {b}");
-    assert_eq!(at(&picture, SIDE / 2, SIDE / 4 + 4), [255, 0, 0], "opaque beside it");
-    assert_eq!(at(&picture, 2, 2), [32, 64, 96], "the backdrop beside that");
+    assert_eq!(at(&picture, SIDE / 2, SIDE / 4 + 4), [255, 0, 0], "the pixel beside it is not opaque");
+    assert_eq!(at(&picture, 2, 2), [32, 64, 96], "the pixel beside the model is not the backdrop");
 }
 
 fn glass(ior: f32, thickness: f32) -> Material {
@@ -111,7 +111,7 @@ fn glass(ior: f32, thickness: f32) -> Material {
     }
 }
 
-/// Red on the left, blue on the right, and a glass ball in front of both.
+/// Returns a picture of a glass ball in front of two squares: a red one on the left, and a blue one on the right.
 fn ball_before_two_halves(material: Material) -> Vec<[u8; 3]> {
     let wide = |mut p: plinth_model::Primitive, shift: f32| {
         p.positions.iter_mut().for_each(|v| v[0] += shift);
@@ -126,15 +126,15 @@ fn ball_before_two_halves(material: Material) -> Vec<[u8; 3]> {
 }
 
 #[test]
-fn a_glass_ball_turns_what_is_behind_it_around() {
+fn a_glass_ball_shows_the_scene_behind_it_reversed() {
     let picture = ball_before_two_halves(glass(1.5, 1.0));
     let (left, right) = (at(&picture, SIDE / 2 - 4, SIDE / 2), at(&picture, SIDE / 2 + 4, SIDE / 2));
-    assert!(left[2] > 200 && left[0] < 150, "the left shows the right half: {left:?}");
-    assert!(right[0] > 200 && right[2] < 150, "the right shows the left half: {right:?}");
+    assert!(left[2] > 200 && left[0] < 150, "the left of the ball does not show the right square: {left:?}");
+    assert!(right[0] > 200 && right[2] < 150, "the right of the ball does not show the left square: {right:?}");
 }
 
 #[test]
-fn glass_without_refraction_shows_what_is_straight_behind() {
+fn glass_without_refraction_shows_the_scene_directly_behind_it() {
     let picture = ball_before_two_halves(glass(1.0, 1.0));
     let (left, right) = (at(&picture, SIDE / 2 - 4, SIDE / 2), at(&picture, SIDE / 2 + 4, SIDE / 2));
     assert!(left[0] > 200 && left[2] < 60, "{left:?}");
@@ -142,7 +142,7 @@ fn glass_without_refraction_shows_what_is_straight_behind() {
 }
 
 #[test]
-fn dispersion_parts_the_colours_of_an_edge() {
+fn dispersion_separates_the_colours_of_an_edge() {
     let colored_pixels = |dispersion: f32| {
         let white = |mut p: plinth_model::Primitive| {
             p.positions.iter_mut().for_each(|v| v[0] += 1.0);
@@ -157,11 +157,11 @@ fn dispersion_parts_the_colours_of_an_edge() {
         picture.iter().filter(|[r, g, b]| r.abs_diff(*g).max(b.abs_diff(*g)) > 60).count()
     };
     let (without, with) = (colored_pixels(0.0), colored_pixels(5.0));
-    assert!(with > without + 4, "{without} coloured pixels without, {with} with dispersion");
+    assert!(with > without + 4, "there are {without} coloured pixels without dispersion, and {with} with it");
 }
 
 #[test]
-fn glass_behind_glass_is_seen() {
+fn glass_behind_glass_is_visible() {
     let green = Material { base_color: [0.0, 1.0, 0.0, 1.0], ..glass(1.0, 0.0) };
     let clear = glass(1.0, 0.0);
     let parts = vec![
@@ -171,7 +171,7 @@ fn glass_behind_glass_is_seen() {
     ];
     let picture = picture(&scene(model(parts), &straight_on()), SIDE);
     let [r, g, b] = at(&picture, SIDE / 2, SIDE / 2);
-    assert!(g > 200 && r < 80 && b < 80, "green behind clear glass stays green: {r} {g} {b}");
+    assert!(g > 200 && r < 80 && b < 80, "green behind clear glass is not green: {r} {g} {b}");
 }
 
 /// A square of 2 n² triangles, turned a little so that its edges cross pixels.
@@ -215,7 +215,7 @@ fn glass_of_many_triangles_looks_like_glass_of_few() {
 }
 
 #[test]
-fn clear_glass_shows_the_backdrop_in_its_colour_and_frosted_glass_the_light_around() {
+fn clear_glass_shows_the_backdrop_and_frosted_glass_shows_the_environment() {
     let seen = |base: [f32; 4], roughness: f32| {
         let pane = Material { base_color: base, perceptual_roughness: roughness, ..glass(1.0001, 0.0) };
         at(&picture(&scene(model(vec![(square(), pane, [0.0; 3], 1.0)]), &straight_on()), SIDE), SIDE / 2, SIDE / 2)
@@ -232,8 +232,9 @@ fn clear_glass_shows_the_backdrop_in_its_colour_and_frosted_glass_the_light_arou
 }
 
 #[test]
-fn unlit_colours_are_as_exact_beside_glass_and_glow_as_alone() {
-    // Columns of white, red, dark green and black, and on the right a mixture with the object behind.
+fn unlit_colours_are_exact_even_if_there_is_glass_or_bloom() {
+    // There are columns of white, red, dark green and black. On the right, they are blended with the object behind
+    // them.
     let column = |x: f32, material: Material| {
         let mut p = square();
         p.positions.iter_mut().for_each(|v| v[0] = 0.2 * v[0] + x);
@@ -256,7 +257,7 @@ fn unlit_colours_are_as_exact_beside_glass_and_glow_as_alone() {
     };
     let alone = drawn(colored(0.3, 0.3, 0.3), json!({}));
     let beside_glass = drawn(glass(1.5, 1.0), json!({}));
-    // A bloom too weak to be visible, but for which all colours are converted to radiance.
+    // The bloom is too weak to be visible, but it requires that all colours are converted to radiance.
     let beside_glow = drawn(colored(0.3, 0.3, 0.3), json!({"bloomEnabled": true, "bloomStrength": 0.001}));
     let is_ball = |i: u32| {
         let (x, y) = (i % SIDE, i / SIDE);
@@ -264,7 +265,7 @@ fn unlit_colours_are_as_exact_beside_glass_and_glow_as_alone() {
     };
     for (what, picture) in [("glass", beside_glass), ("glow", beside_glow)] {
         for (i, (a, b)) in (0..).zip(alone.iter().zip(&picture)).filter(|(i, _)| !is_ball(*i)) {
-            // Mixed colours are mixed as radiance, not in display space.
+            // Blended colours are mixed as radiance instead of in display space, so they may differ more.
             let least = if i % SIDE >= SIDE * 2 / 3 { 12 } else { 1 };
             assert!((0..3).all(|c| a[c].abs_diff(b[c]) <= least), "{what}, {} {}: {a:?} {b:?}", i % SIDE, i / SIDE);
         }
@@ -273,22 +274,25 @@ fn unlit_colours_are_as_exact_beside_glass_and_glow_as_alone() {
 }
 
 #[test]
-fn glass_covers_what_is_behind_a_model_in_a_dataset_whose_masks_count_it() {
+fn glass_shows_the_environment_instead_of_the_backdrop_in_a_dataset() {
     let pane = glass(1.0001, 0.0);
     let mut scene = scene(model(vec![(square(), pane, [0.0; 3], 1.0)]), &straight_on());
     scene.is_dataset = true;
     let seen = at(&picture(&scene, SIDE), SIDE / 2, SIDE / 2);
-    assert!(seen.iter().all(|c| *c > 180), "the light around, not the backdrop (32, 64, 96): {seen:?}");
+    assert!(
+        seen.iter().all(|c| *c > 180),
+        "the glass shows the backdrop (32, 64, 96) instead of the environment: {seen:?}"
+    );
 }
 
 #[test]
-fn a_mirror_shows_what_stands_before_it() {
+fn a_mirror_shows_the_object_in_front_of_it() {
     let mirror = Material { metallic: 1.0, perceptual_roughness: 0.05, ..Material::default() };
     let red = Material { base_color: [0.8, 0.0, 0.0, 1.0], metallic: 0.0, ..Material::default() };
     let parts = vec![(square(), mirror, [0.0; 3], 1.0), (ball(48, 96), red, [0.6, 0.0, 0.8], 0.2)];
     let picture = picture(&scene(model(parts), &straight_on()), SIDE);
-    // The reflection of the ball is as far behind the mirror as the ball is in front of it: in the picture to the left
-    // of the ball.
+    // The mirror image of the ball is as far behind the mirror as the ball is in front of it. In the picture, it is on
+    // the left of the ball.
     let [r, g, _] = at(&picture, 60, SIDE / 2);
     assert!(r > g + 60, "the image: {r} {g}");
     let [r, g, _] = at(&picture, 36, SIDE / 2);
@@ -302,17 +306,18 @@ fn a_white_ball_in_even_white_light_stays_white() {
             Material { metallic: 1.0, perceptual_roughness: roughness, base_color: [1.0; 4], ..Material::default() };
         let scene = scene(model(vec![(ball(48, 96), white, [0.0; 3], 1.0)]), &straight_on());
         let picture = picture(&scene, SIDE);
-        // Radiance 1 in display colours, after the tone curve.
+        // The tone curve maps the radiance 1 to this display colour.
         let middle = at(&picture, SIDE / 2, SIDE / 2)[1];
         let side = at(&picture, SIDE / 2 + 20, SIDE / 2)[1];
         assert!(middle.abs_diff(side) <= 3, "roughness {roughness}: {middle} in the middle, {side} at the side");
-        assert!(middle > 235, "roughness {roughness}: {middle}");
+        assert!(middle > 235, "roughness {roughness}: the middle is only {middle}");
     }
 }
 
-/// Two squares of one material; the clip makes the scale of the left one negative, and only moves the right one.
+/// There are two squares with one material. The clip makes the scale of the left square negative, and only moves the
+/// right square.
 #[test]
-fn a_part_that_a_clip_mirrors_still_shows_its_front() {
+fn a_part_that_is_mirrored_by_a_clip_still_shows_its_front() {
     for alpha_mode in [AlphaMode::Opaque, AlphaMode::Blend] {
         let red = Material { alpha_mode, ..colored(1.0, 0.0, 0.0) };
         let part = |x: f32| (square(), red.clone(), [x, 0.0, 0.0], 0.4);
@@ -338,7 +343,7 @@ fn a_part_that_a_clip_mirrors_still_shows_its_front() {
     }
 }
 
-/// A surface without reflectance at normal incidence stays black there in any light; its rim reflects.
+/// A surface whose reflectance at normal incidence is zero stays black there in any light. Its rim reflects light.
 #[test]
 fn a_specular_colour_of_black_reflects_at_the_rim_only() {
     let black = Material {

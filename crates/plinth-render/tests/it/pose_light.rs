@@ -1,4 +1,4 @@
-//! Tests of the light on animated models.
+//! Tests of the baked light on animated models.
 
 use plinth_frame::PixelFormat;
 use plinth_model::{Animation, Channel, Interpolation, Material, Property};
@@ -9,10 +9,11 @@ use serde_json::json;
 use crate::models::{Kept, ball, frames, gpu, model, scene, square, straight_on, whole};
 
 const SIDE: u32 = 64;
-/// Duration of the ball's motion in seconds.
+/// Duration of the motion of the ball in seconds.
 const DURATION: f32 = 0.25;
 
-/// A ball that slides along a wall from left to right, at these times of its clip.
+/// Returns a scene in which a ball slides along a wall from left to right. It has one shot for each of these times of
+/// the clip.
 fn sliding(times: &[f32]) -> Scene {
     let grey = || Material {
         base_color: [0.2, 0.2, 0.2, 1.0],
@@ -44,18 +45,18 @@ fn pictures(times: &[f32]) -> Vec<Vec<[u8; 3]>> {
     frames(&sliding(times), SIDE, SIDE, PixelFormat::Rgba8).iter().map(whole).collect()
 }
 
-/// Columns left and right of the centre of the picture, where the ball is at the start and at the end.
+/// The columns of the picture where the ball is at the start and at the end of the motion.
 const LEFT: usize = SIDE as usize / 2 - 9;
 const RIGHT: usize = SIDE as usize / 2 + 9;
 
-/// The darkest pixel of the wall in a column beside the centre of the ball.
+/// Returns the brightness of the darkest pixel of the wall in a column beside the ball.
 fn wall(picture: &[[u8; 3]], column: usize) -> i32 {
     let rows = SIDE as usize / 2 - 8..SIDE as usize / 2;
     rows.map(|y| i32::from(picture[y * SIDE as usize + column][1])).min().unwrap()
 }
 
 #[test]
-fn each_pose_is_lit_as_if_it_were_the_first() {
+fn every_pose_is_lit_as_if_it_were_the_first() {
     let [there, back] = [[0.0, DURATION], [DURATION, 0.0]].map(|times| pictures(&times));
     assert_eq!(there[1], back[0]);
     assert_eq!(there[0], back[1]);
@@ -63,8 +64,8 @@ fn each_pose_is_lit_as_if_it_were_the_first() {
 }
 
 #[test]
-fn light_between_two_poses_lies_between_theirs() {
-    // Some of these times are those of baked poses, others lie between them.
+fn light_between_two_poses_is_between_the_light_of_both() {
+    // Light was baked at some of these times. The other times are between them.
     let steps: Vec<f32> = (0..=10).map(|i| DURATION * i as f32 / 10.0).collect();
     let pictures = pictures(&steps);
     let left: Vec<i32> = pictures.iter().map(|picture| wall(picture, LEFT)).collect();
@@ -72,11 +73,14 @@ fn light_between_two_poses_lies_between_theirs() {
     let (gone, came) = (left[10] - left[0], right[0] - right[10]);
     assert!(gone > 10 && came > 10, "left {left:?}, right {right:?}");
     let largest = |row: &[i32]| row.windows(2).map(|pair| (pair[1] - pair[0]).abs()).max().unwrap();
-    assert!(largest(&left) < gone && largest(&right) < came, "no jump: left {left:?}, right {right:?}");
+    assert!(
+        largest(&left) < gone && largest(&right) < came,
+        "the light changes abruptly: left {left:?}, right {right:?}"
+    );
 }
 
 #[test]
-fn poses_are_kept_and_change_no_picture() {
+fn the_light_of_poses_is_cached_and_does_not_change_pictures() {
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::open(folder.path().to_owned(), 1 << 30).unwrap();
     let scene = sliding(&[0.0, DURATION, 0.4 * DURATION]);
@@ -90,8 +94,8 @@ fn poses_are_kept_and_change_no_picture() {
     let files = || std::fs::read_dir(folder.path()).unwrap().count();
     assert_eq!(draw(Some(&cache)), bare);
     let written = files();
-    // The environment, the model in its first pose, the pose of the second shot, and the two around the time of the
-    // third shot.
+    // The files contain the light of the environment, the model in its first pose, the pose of the second shot, and the
+    // two poses around the time of the third shot.
     assert_eq!(written, 5);
     assert_eq!(draw(Some(&cache)), bare);
     assert_eq!(files(), written);

@@ -19,7 +19,7 @@ fn with(extra: &Value) -> Value {
     settings
 }
 
-/// A ball that fills about half of the picture.
+/// Returns a picture of a ball that fills about half of the picture.
 fn ball_picture(material: Material, extra: &Value) -> Vec<[u8; 3]> {
     picture(&scene(model(vec![(ball(32, 64), material, [0.0; 3], 1.0)]), &with(extra)), SIDE)
 }
@@ -65,7 +65,7 @@ fn black_and_white_has_no_colour_and_keeps_luminance() {
 }
 
 #[test]
-fn every_filter_does_what_its_name_says() {
+fn every_filter_has_the_effect_that_its_name_says() {
     let of = |filter: &str| middle(&ball_picture(matte(0.45, 0.3, 0.25), &json!({"filter": filter})));
     let plain = of("none");
     let ratio = |[r, _, b]: [u8; 3]| f32::from(r) / f32::from(b).max(1.0);
@@ -74,7 +74,7 @@ fn every_filter_does_what_its_name_says() {
     assert!(sepia[0] > sepia[1] && sepia[1] > sepia[2], "{sepia:?}");
     assert!(saturation(of("vivid")) > saturation(plain) && saturation(of("faded")) < saturation(plain));
     let dark = |filter: &str| middle(&ball_picture(matte(0.0, 0.0, 0.0), &json!({"filter": filter})));
-    assert!(luminance(dark("faded")) > luminance(dark("none")) + 0.005, "blacks are lifted");
+    assert!(luminance(dark("faded")) > luminance(dark("none")) + 0.005, "black is not lifted");
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn grain_differs_from_pixel_to_pixel_and_frame_to_frame_around_the_same_mean() {
 
 #[test]
 fn toon_has_few_shades_and_an_outline() {
-    // Lit from one side, so that there is a gradient to be quantised.
+    // The light comes from one side, so that there is a gradient to be reduced to bands.
     let lit = json!({"spotlightIntensity": 2});
     let shades = |extra: &Value| {
         let picture = ball_picture(matte(0.6, 0.6, 0.6), extra);
@@ -102,19 +102,19 @@ fn toon_has_few_shades_and_an_outline() {
         for shade in &seen {
             counts[usize::from(*shade)] += 1;
         }
-        // Shades with more than a handful of pixels.
+        // Only shades that occur in more than a handful of pixels are counted.
         (counts.iter().filter(|c| **c > 12).count(), picture)
     };
     let (plain, _) = shades(&lit);
     let (toon, picture) = shades(&json!({"spotlightIntensity": 2, "filter": "toon"}));
-    assert!(toon * 2 < plain, "{toon} of {plain}");
+    assert!(toon * 2 < plain, "there are {toon} shades instead of {plain}");
     let row = &picture[(SIDE * SIDE / 2) as usize..(SIDE * SIDE / 2 + SIDE) as usize];
     let ink = row.iter().filter(|p| luminance(**p) < 0.012).count();
-    assert!((2..12).contains(&ink), "an outline on both sides: {ink}");
+    assert!((2..12).contains(&ink), "the outlines on both sides have {ink} pixels");
 }
 
 #[test]
-fn a_vignette_darkens_the_corners_and_leaves_the_middle() {
+fn a_vignette_darkens_the_corners_and_does_not_change_the_middle() {
     let plain = ball_picture(matte(0.5, 0.5, 0.5), &json!({}));
     let dark = ball_picture(matte(0.5, 0.5, 0.5), &json!({"vignette": 0.8}));
     assert!(luminance(dark[0]) < 0.5 * luminance(plain[0]));
@@ -124,7 +124,7 @@ fn a_vignette_darkens_the_corners_and_leaves_the_middle() {
 }
 
 #[test]
-fn only_what_shines_glows_and_the_glow_reaches_beyond_it() {
+fn only_bright_surfaces_glow_and_the_glow_extends_beyond_them() {
     let shining = |strength: f32| Material { emissive: [strength; 3], ..matte(0.0, 0.0, 0.0) };
     let small = |material: Material, extra: &Value| {
         let parts = vec![
@@ -137,15 +137,15 @@ fn only_what_shines_glows_and_the_glow_reaches_beyond_it() {
     let (plain, glow) = (small(shining(8.0), &json!({})), small(shining(8.0), &on));
     let beside = (SIDE * SIDE / 2 + SIDE / 2 + SIDE / 8) as usize;
     assert!(luminance(glow[beside]) > luminance(plain[beside]) + 0.01, "{:?} {:?}", plain[beside], glow[beside]);
-    // White that is not bright enough does not glow: the difference is within 1 % of the mean.
+    // White that is not bright enough does not glow. The difference is within 1 % of the mean.
     let (plain, still) = (small(matte(0.8, 0.8, 0.8), &json!({})), small(matte(0.8, 0.8, 0.8), &on));
     let (a, b) = (mean(plain.iter().map(|p| luminance(*p))), mean(still.iter().map(|p| luminance(*p))));
     assert!((a - b).abs() < 0.01 * a, "{a} {b}");
 }
 
 #[test]
-fn depth_of_field_blurs_what_is_far_and_leaves_the_front_sharp() {
-    // A near and a far pair of squares, each with an edge in the middle of its half.
+fn depth_of_field_blurs_distant_surfaces_and_keeps_the_front_sharp() {
+    // There are a near and a far pair of squares. Each pair has an edge in the middle of its half of the picture.
     let wide = |shift: f32, y: f32, z: f32, material: Material| {
         let mut p = square();
         p.positions.iter_mut().for_each(|v| *v = [0.5 * v[0] + shift, 0.4 * v[1] + y, v[2] + z]);
@@ -173,12 +173,13 @@ fn depth_of_field_blurs_what_is_far_and_leaves_the_front_sharp() {
     assert!(steepest(&json!({}), far) > 0.7);
     assert!(sharp > 0.6 && soft < 0.6 * sharp, "near {sharp}, far {soft}");
     let off = json!({"dofEnabled": true, "dofStrength": 0});
-    assert!((steepest(&off, far) - steepest(&json!({}), far)).abs() < 0.02, "strength 0 is off");
+    assert!((steepest(&off, far) - steepest(&json!({}), far)).abs() < 0.02, "strength 0 blurs the picture");
 }
 
 #[test]
-fn a_straight_edge_stays_straight_however_wide_the_widest_blur_is() {
-    // A sharp board, one in front of it in the lower half of the picture, and a small one far away, in front of white.
+fn a_sharp_edge_stays_straight_even_if_other_parts_are_strongly_blurred() {
+    // A sharp board is in front of white. Another board is in front of it in the lower half of the picture, and a small
+    // one is far away.
     let board = |half: [f32; 2], [x, y, z]: [f32; 3]| {
         let mut p = square();
         p.positions.iter_mut().for_each(|v| *v = [half[0] * v[0] + x, half[1] * v[1] + y, v[2] + z]);
@@ -197,14 +198,14 @@ fn a_straight_edge_stays_straight_however_wide_the_widest_blur_is() {
         .map(|y| (row.clone()(y).fold(1.0, f32::min), row.clone()(y).fold(0.0, f32::max)))
         .collect();
     let blurred = rows.iter().filter(|(low, high)| *high > 0.2 && *low < 0.8).count();
-    assert!(blurred > 6, "blur of {blurred} rows");
+    assert!(blurred > 6, "only {blurred} rows are blurred");
     let serration = rows.iter().map(|(low, high)| high - low).fold(0.0, f32::max);
     assert!(serration < 0.1, "{serration}");
 }
 
 #[test]
-fn occlusion_darkens_crevices_and_leaves_open_places() {
-    // A ball in the corner of two walls.
+fn occlusion_darkens_crevices_and_hardly_changes_open_areas() {
+    // The scene is a ball in the corner of two walls.
     let corner = |extra: &Value| {
         let parts = vec![
             (square(), matte(0.7, 0.7, 0.7), [0.0, 0.0, -0.3], 1.0),
@@ -214,16 +215,17 @@ fn occlusion_darkens_crevices_and_leaves_open_places() {
     };
     let (one, many) =
         (corner(&json!({"n8aoEnabled": true})), corner(&json!({"n8aoEnabled": true, "n8aoIntensity": 6})));
-    // Beside the ball, and in a corner of the square.
+    // The first point is beside the ball, the second is in a corner of the square.
     let crevice = (SIDE * SIDE / 2 + SIDE / 2 + SIDE / 6) as usize;
     let open = (SIDE * (SIDE / 2 - SIDE / 4) + SIDE / 2 - SIDE / 4) as usize;
     assert!(luminance(many[crevice]) < 0.9 * luminance(one[crevice]), "{:?} {:?}", one[crevice], many[crevice]);
-    // There the ball covers 1.8 % of the cosine: h r² / d³ with h = r = 0.3 and d = 1.14, so 0.91 remains.
+    // At the second point, the ball covers 1.8 % of the cosine-weighted hemisphere: h r² / d³ with h = r = 0.3 and d =
+    // 1.14. The strength of the occlusion increases this effect, so that 0.91 remains.
     assert!(luminance(many[open]) > 0.87 * luminance(one[open]), "{:?} {:?}", one[open], many[open]);
 }
 
 #[test]
-fn each_way_of_making_shadows_makes_one_and_softness_softens_it() {
+fn every_shadow_mode_draws_a_shadow_and_softness_widens_its_penumbra() {
     let camera = json!({
         "effect": "keyframes", "aspect": "1:1", "length": 0.04, "bgColor": "#ffffff",
         "keyframes": [{"pose": {"position": [0, 4, 4], "lookAt": [0, -0.5, 0], "fov": 50}}],
@@ -242,7 +244,7 @@ fn each_way_of_making_shadows_makes_one_and_softness_softens_it() {
     for mode in ["shader", "flat", "accumulated"] {
         let (hard, soft) = (shadow(mode, 0.0), shadow(mode, 1.0));
         assert!(darkness(&hard) > darkness(&bare) + 20.0, "{mode}");
-        // On the floor: pixels that are neither lit nor in full shadow.
+        // Counts the pixels of the floor that are neither fully lit nor fully in shadow.
         let penumbra = |picture: &[[u8; 3]]| {
             let floor = picture.iter().zip(&bare).filter(|(_, bare)| **bare == [255; 3]);
             let floor: Vec<f32> = floor.map(|(p, _)| 1.0 - luminance(*p)).collect();
@@ -256,7 +258,7 @@ fn each_way_of_making_shadows_makes_one_and_softness_softens_it() {
 }
 
 #[test]
-fn a_mirroring_floor_shows_the_model_upside_down_fading_and_without_what_is_hidden() {
+fn a_reflecting_floor_shows_the_visible_model_upside_down_and_fading() {
     let settings = |extra: Value| {
         let mut settings = json!({
             "effect": "keyframes", "aspect": "1:1", "length": 0.04, "bgColor": "#000000", "shadows": false,
@@ -267,7 +269,7 @@ fn a_mirroring_floor_shows_the_model_upside_down_fading_and_without_what_is_hidd
         }
         settings
     };
-    // Red below, blue above.
+    // The model is red below and blue above.
     let half = |y: f32| {
         let mut p = square();
         p.positions.iter_mut().for_each(|v| v[1] = 0.5 * v[1] + y);
@@ -282,7 +284,7 @@ fn a_mirroring_floor_shows_the_model_upside_down_fading_and_without_what_is_hidd
         |picture: &[[u8; 3]]| -> Vec<[u8; 3]> { (0..SIDE).map(|y| picture[(y * SIDE + SIDE / 2) as usize]).collect() };
     let sharp = json!({"reflector": true, "reflectorMix": 1, "reflectorFade": 5, "reflectorDepthBlur": 0});
     let mirrored = column(&drawn(sharp));
-    // From top to bottom: blue, red, then the reflection's red and blue.
+    // From top to bottom, the colours are blue, red, and then the reflection's red and blue.
     let mut order: Vec<char> = Vec::new();
     for [r, _, b] in &mirrored {
         let seen = if *r > 60 && *r > 2 * *b {
@@ -300,9 +302,9 @@ fn a_mirroring_floor_shows_the_model_upside_down_fading_and_without_what_is_hidd
     let light =
         |picture: &[[u8; 3]]| column(picture)[(SIDE * 2 / 3) as usize..].iter().map(|p| luminance(*p)).sum::<f32>();
     let full = light(&drawn(json!({"reflector": true, "reflectorMix": 1, "reflectorFade": 5})));
-    assert!(light(&drawn(json!({}))) < 0.01 * full, "no mirror, no image");
+    assert!(light(&drawn(json!({}))) < 0.01 * full, "there is a reflection without a reflecting floor");
     assert!(light(&drawn(json!({"reflector": true, "reflectorMix": 0.5, "reflectorFade": 5}))) < 0.8 * full);
     assert!(light(&drawn(json!({"reflector": true, "reflectorMix": 1, "reflectorFade": 0.2}))) < 0.5 * full);
     let hidden = drawn(json!({"reflector": true, "reflectorMix": 1, "hiddenMeshNames": ["part 1"]}));
-    assert!(column(&hidden).iter().all(|[_, _, b]| *b < 40), "what is hidden has no image");
+    assert!(column(&hidden).iter().all(|[_, _, b]| *b < 40), "a hidden mesh has a reflection");
 }

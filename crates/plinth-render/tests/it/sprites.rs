@@ -1,4 +1,4 @@
-//! Tests of points and lines: position, size, colours, and layers of datasets.
+//! Tests of points and lines: their position, their size, their colours, and their depth and normals in datasets.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ fn lines(positions: Vec<[f32; 3]>) -> Primitive {
     Primitive { topology: Topology::Lines, ..points(positions) }
 }
 
-/// Points spread evenly over a sphere of radius 1 (Vogel 1979).
+/// Returns points that are spread evenly over a sphere of radius 1 (Vogel 1979).
 fn cloud(count: u32) -> Primitive {
     let place = |i: u32| {
         let y = 1.0 - (2 * i + 1) as f32 / count as f32;
@@ -48,7 +48,7 @@ fn seen(primitive: Primitive, material: Material, side: u32) -> Layers {
     layers(scene(alone(primitive, material), &straight_on()), side)
 }
 
-/// Settings of a camera in front of the model, combined with others.
+/// Returns settings of a camera in front of the model, combined with other settings.
 fn with(more: &Value) -> Value {
     let mut settings = straight_on();
     for (key, value) in more.as_object().unwrap() {
@@ -57,7 +57,7 @@ fn with(more: &Value) -> Value {
     settings
 }
 
-/// The pixel in which a world point is visible.
+/// Returns the index of the pixel that shows a world-space point.
 fn pixel(p: Vec3, side: u32) -> usize {
     let scale = 0.5 * side as f32 / (20_f32.to_radians().tan() * (DISTANCE - p.z));
     let at = |v: f32| (side as f32 * 0.5 + v * scale) as usize;
@@ -70,24 +70,24 @@ fn alpha_of_row(layers: &Layers, y: u32) -> f32 {
 }
 
 #[test]
-fn points_without_normals_show_their_colour_and_emission_as_they_are() {
+fn points_without_normals_show_their_colour_and_emission_unlit() {
     let places = [[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.5, 0.0]];
     let tints = vec![[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]];
     let primitive = Primitive { colors: tints, ..points(places.to_vec()) };
-    // The box of a cloud is centred, so these points are half a unit lower.
+    // The bounding box of a cloud is centred, so these points are lower than in the model.
     let at = |p: [f32; 3]| pixel(Vec3::from(p) - Vec3::Y * 0.25, 270);
     let plain = seen(primitive.clone(), Material::default(), 270);
     let found = places.map(|p| plain.color[at(p)]);
     assert_eq!(found, [[255, 0, 0, 255], [0, 255, 0, 255], [0, 0, 255, 255]]);
     let glowing = Material { emissive: [0.0, 0.0, 1.0], ..Material::default() };
     assert_eq!(seen(primitive.clone(), glowing.clone(), 270).color[at(places[0])], [255, 0, 255, 255]);
-    // KHR_materials_unlit has no emission.
+    // Materials with KHR_materials_unlit have no emission.
     let unlit = Material { unlit: true, ..glowing };
     assert_eq!(seen(primitive, unlit, 270).color[at(places[0])], [255, 0, 0, 255]);
 }
 
 #[test]
-fn a_splat_is_round_and_no_larger_than_it_should_be() {
+fn a_point_is_a_disc_of_the_expected_size() {
     let few = seen(points(vec![[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]), Material::default(), 1080);
     let middle = pixel(Vec3::X, 1080);
     let (x, y) = ((middle % 1080) as f32, (middle / 1080) as f32);
@@ -98,7 +98,7 @@ fn a_splat_is_round_and_no_larger_than_it_should_be() {
             farthest = farthest.max(((i % 1080) as f32 - x).hypot((i / 1080) as f32 - y));
         }
     }
-    // 0.025 units in diameter, seen from a distance of 4 units.
+    // The diameter is 0.025 units. The camera is 4 units away.
     let radius = 0.0125 * 540.0 / (20_f32.to_radians().tan() * DISTANCE);
     let disc = std::f32::consts::PI * radius * radius;
     assert!((area / disc - 1.0).abs() < 0.06, "{area} {disc}");
@@ -124,7 +124,7 @@ fn a_dense_cloud_looks_closed_and_hides_its_far_side() {
 }
 
 #[test]
-fn a_line_is_as_wide_in_any_picture() {
+fn the_width_of_a_line_scales_with_the_picture() {
     let upright = || lines(vec![[0.0, -1.0, 0.0], [0.0, 1.0, 0.0]]);
     for (side, width) in [(270, 1.0), (1080, 2.0), (1620, 3.0)] {
         let layers = seen(upright(), Material::default(), side);
@@ -135,7 +135,7 @@ fn a_line_is_as_wide_in_any_picture() {
 }
 
 #[test]
-fn a_line_has_its_ends_colours_and_is_mixed_in_between() {
+fn a_line_interpolates_the_colours_of_its_ends() {
     let ends = vec![[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]];
     let colors = vec![[1.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]];
     let layers = seen(Primitive { colors, ..lines(ends) }, Material::default(), 1080);
@@ -146,10 +146,10 @@ fn a_line_has_its_ends_colours_and_is_mixed_in_between() {
 }
 
 #[test]
-fn a_line_that_comes_from_behind_the_camera_is_drawn_up_to_it() {
+fn a_line_that_starts_behind_the_camera_is_clipped() {
     let ends = vec![[0.0, -1.0, -1.0], [0.0, 1.0, 1.0]];
     let mut settings = straight_on();
-    // The far end is in the centre of the picture, the near one behind the camera and below.
+    // The far end of the line is in the centre of the picture. The near end is behind the camera and below it.
     settings["keyframes"][0]["pose"] = json!({"position": [0, 0.9, 0.5], "lookAt": [0, -1, -1], "fov": 60});
     let layers = layers(scene(alone(lines(ends), Material::default()), &settings), 270);
     let rows = (0..270).filter(|y| alpha_of_row(&layers, *y) > 0.5).count();
@@ -158,7 +158,7 @@ fn a_line_that_comes_from_behind_the_camera_is_drawn_up_to_it() {
 }
 
 #[test]
-fn lines_and_points_on_a_surface_are_seen_whole() {
+fn lines_and_points_on_a_surface_are_completely_visible() {
     let wall = (square(), colored(1.0, 1.0, 1.0), [0.0; 3], 1.0);
     let cross = lines(vec![[-1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0], [1.0, -1.0, 0.0]]);
     let red = Material { unlit: true, ..colored(1.0, 0.0, 0.0) };
@@ -179,7 +179,7 @@ fn lines_and_points_on_a_surface_are_seen_whole() {
 }
 
 #[test]
-fn points_with_normals_are_lit_like_the_surface_they_are_of() {
+fn points_with_normals_are_lit_like_the_surface_on_which_they_lie() {
     let lamp = with(&json!({"spotlightIntensity": 3}));
     let dim = || EnvironmentMap { width: 4, height: 2, pixels: vec![[0.2; 3]; 8] };
     let luma = |primitive: Primitive| {
@@ -188,7 +188,7 @@ fn points_with_normals_are_lit_like_the_surface_they_are_of() {
         [Vec3::ZERO, Vec3::Y * 0.6, Vec3::Y * -0.6, Vec3::X * 0.6].map(|p| f32::from(picture[pixel(p, SIDE)][1]))
     };
     let mut lit = cloud(20_000);
-    // The visible side is lit, whatever the direction of the normals.
+    // The side towards the light is lit, regardless of the direction of the normals.
     lit.normals = (0..).zip(&lit.positions).map(|(i, p)| if i % 2 == 0 { *p } else { p.map(|c| -c) }).collect();
     let (surface, points) = (luma(ball(48, 96)), luma(lit));
     for (s, p) in surface.into_iter().zip(points) {
@@ -198,7 +198,7 @@ fn points_with_normals_are_lit_like_the_surface_they_are_of() {
 }
 
 #[test]
-fn depth_and_normals_of_points_are_theirs() {
+fn depth_and_normals_of_points_match_the_points() {
     let bare = seen(cloud(20_000), Material::default(), SIDE);
     let lit = Primitive { normals: cloud(20_000).positions, ..cloud(20_000) };
     let lit = seen(lit, Material::default(), SIDE);
@@ -208,7 +208,8 @@ fn depth_and_normals_of_points_are_theirs() {
         let ndc = |p: u32| (p as f32 + 0.5) / SIDE as f32 * 2.0 - 1.0;
         let ray = Vec3::new(ndc(i as u32 % SIDE) * half, -ndc(i as u32 / SIDE) * half, -1.0);
         let point = Vec3::new(0.0, 0.0, DISTANCE) + ray * bare.depth[i];
-        // Splats have the depth of their centres and extend half a pixel or some hundredths of a unit.
+        // A disc has the depth of its centre at all its pixels, and extends half a pixel or some hundredths of a unit
+        // beyond it.
         assert!((0.97..1.04).contains(&point.length()), "{point}");
         let (toward, normal) = (Vec3::from(bare.normal[i]), Vec3::from(lit.normal[i]));
         assert!(toward.dot(-ray.normalize()) > 0.99, "{toward}");
@@ -220,18 +221,18 @@ fn depth_and_normals_of_points_are_theirs() {
 }
 
 #[test]
-fn depth_of_a_line_runs_along_it() {
+fn the_depth_of_a_line_changes_along_the_line() {
     let layers = seen(lines(vec![[-1.0, 0.0, -1.0], [1.0, 0.0, 1.0]]), Material::default(), 270);
     for x in [-0.8_f32, -0.3, 0.4, 0.9] {
         let i = pixel(Vec3::new(x, 0.0, x), 270);
-        // The line is one pixel wide, so its centre may be in the next row.
+        // The line is one pixel wide, so the centre of the line may be in the next row.
         let depth = [i, i - 270].map(|i| layers.depth[i]).into_iter().fold(0.0, f32::max);
         assert!((depth - (DISTANCE - x)).abs() < 0.02, "{x}: {depth}");
     }
 }
 
 #[test]
-fn a_blended_cloud_covers_the_share_that_its_alpha_says() {
+fn the_coverage_of_a_blended_cloud_equals_its_alpha() {
     let n = 120;
     let grid = || points((0..n * n).map(|i| [(i % n) as f32 / 60.0 - 1.0, (i / n) as f32 / 60.0 - 1.0, 0.0]).collect());
     let coverage = |mode: AlphaMode, alpha: f32| {

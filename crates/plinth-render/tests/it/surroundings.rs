@@ -1,4 +1,4 @@
-//! Tests of visible environments.
+//! Tests of environments that are visible in the picture.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,8 @@ use crate::models::{ball, model, picture, scene_with, straight_on};
 
 const SIDE: u32 = 96;
 
-/// Red toward −Z, which is behind the model, blue toward +Z, green below, dim grey elsewhere.
+/// Returns an environment that is red towards −Z (behind the model), blue towards +Z, green below, and dim grey
+/// elsewhere.
 fn room() -> EnvironmentMap {
     let mut map = EnvironmentMap { width: 256, height: 128, pixels: vec![[0.2; 3]; 256 * 128] };
     for y in 0..128 {
@@ -35,7 +36,7 @@ fn drawn(more: &Value) -> Vec<[u8; 3]> {
     for (key, value) in more.as_object().unwrap() {
         settings[key] = value.clone();
     }
-    // The model is small and far below, so that the environment behind it is visible.
+    // The model is small and far below the centre of the picture, so that the environment behind it is visible.
     let small = (ball(12, 24), Material { name: "m".to_owned(), ..Material::default() }, [0.0; 3], 1.0);
     let mut scene = scene_with(model(vec![small]), &settings, room(), &BTreeMap::new());
     scene.hidden_nodes.fill(true);
@@ -47,33 +48,33 @@ fn at(picture: &[[u8; 3]], x: u32, y: u32) -> [u8; 3] {
 }
 
 #[test]
-fn lighting_alone_is_not_seen() {
+fn an_environment_that_is_only_a_light_source_is_not_visible() {
     let picture = drawn(&json!({"envMode": "lighting"}));
     assert!(picture.iter().all(|p| *p == [32, 64, 96]));
 }
 
 #[test]
-fn a_floating_environment_is_seen_where_the_camera_looks() {
+fn a_floating_environment_is_visible_in_the_direction_of_the_camera() {
     let picture = drawn(&json!({"envMode": "floating"}));
     let [r, g, b] = at(&picture, SIDE / 2, SIDE / 2);
-    assert!(r > 150 && g < 40 && b < 40, "−Z is behind the model: {r} {g} {b}");
+    assert!(r > 150 && g < 40 && b < 40, "the environment at −Z is not behind the model: {r} {g} {b}");
     let [r, g, b] = at(&picture, 2, SIDE / 2);
     assert!(r.abs_diff(g) <= 2 && g.abs_diff(b) <= 2, "{r} {g} {b}");
     let [r, _, b] = at(&drawn(&json!({"envMode": "floating", "envRotation": 180})), SIDE / 2, SIDE / 2);
-    assert!(b > 150 && r < 40, "turned by half: {r} {b}");
+    assert!(b > 150 && r < 40, "the environment is not turned by 180°: {r} {b}");
 }
 
 #[test]
-fn a_turn_goes_the_way_that_the_light_goes() {
-    // A rotation by 90° moves the panorama at −Z to −X. The camera looks along −Z, so after a smaller rotation it is at
-    // the left edge of the picture.
+fn rotating_the_visible_environment_matches_rotating_its_light() {
+    // A rotation by 90° moves the part of the panorama at −Z to −X. The camera looks along −Z. Therefore, after a
+    // smaller rotation, this part is at the left edge of the picture.
     let picture = drawn(&json!({"envMode": "floating", "envRotation": 15}));
     let red = |from: u32, to: u32| (from..to).filter(|x| at(&picture, *x, SIDE / 2)[0] > 120).count();
     assert!(red(0, 40) > red(56, 96) + 5, "{} left, {} right", red(0, 40), red(56, 96));
 }
 
 #[test]
-fn opacity_exposure_and_tint_are_as_they_are_named() {
+fn opacity_exposure_and_tint_have_their_effects() {
     let grey = |more: Value| {
         let mut settings = json!({"envMode": "floating"});
         settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -99,17 +100,17 @@ fn blur_is_smooth_and_keeps_the_light() {
         rows.flat_map(|row| row.windows(2).map(|w| w[0][0].abs_diff(w[1][0])).collect::<Vec<_>>()).max().unwrap()
     };
     assert!(steepest(&sharp) > 12 && steepest(&soft) <= 6, "{} {}", steepest(&sharp), steepest(&soft));
-    assert!(at(&soft, SIDE / 2, SIDE / 2)[0] > at(&soft, 2, SIDE / 2)[0], "red is still in the middle");
+    assert!(at(&soft, SIDE / 2, SIDE / 2)[0] > at(&soft, 2, SIDE / 2)[0], "the middle is not red");
 }
 
 #[test]
-fn a_grounded_environment_lies_below_the_model() {
-    // The camera looks at the point of the ground below the model's centre.
+fn a_grounded_environment_forms_a_ground_below_the_model() {
+    // The camera looks at the point of the ground below the centre of the model.
     let down = |mode: &str| {
         let pose = json!({"position": [0, 3, 3], "lookAt": [0, -1, 0], "fov": 50});
         drawn(&json!({"envMode": mode, "keyframes": [{"pose": pose}]}))
     };
-    // The nadir of the panorama is there, and not straight below the camera.
+    // The nadir of the panorama must be at this point, not straight below the camera.
     let is_green = |[r, g, b]: [u8; 3]| g > 100 && r < 60 && b < 60;
     let middle = |picture: &[[u8; 3]]| {
         let found: Vec<(u32, u32)> =
@@ -126,11 +127,11 @@ fn a_grounded_environment_lies_below_the_model() {
     assert!(below_camera.1 > 70.0, "{below_camera:?}");
 }
 
-/// A drum with more than 1024 triangles: its bevels are thinner than a pixel, and their ends have the normals of the
-/// walls.
+/// Returns a drum with more than 1024 triangles. Its bevels are thinner than a pixel, and the normals at their ends are
+/// those of the adjacent surfaces.
 fn drum() -> Primitive {
     const SECTORS: u32 = 96;
-    // Height, radius, and the slope of the normal.
+    // Each entry is the height, the radius, and the slope of the normal.
     let profile = [
         (-1.0, 0.7, 0.0),
         (-0.01, 0.7, 0.0),
@@ -159,7 +160,7 @@ fn drum() -> Primitive {
 }
 
 #[test]
-fn a_film_shows_the_reflections_that_a_still_does() {
+fn a_video_shows_the_same_reflections_as_a_still() {
     let chrome = Material { metallic: 1.0, perceptual_roughness: 0.05, ..Material::default() };
     let drawn = |length: f64| {
         let mut settings = straight_on();
@@ -169,5 +170,5 @@ fn a_film_shows_the_reflections_that_a_still_does() {
     };
     let (still, film) = (drawn(0.04), drawn(0.2));
     let different = still.iter().zip(&film).filter(|(a, b)| (0..3).any(|c| a[c].abs_diff(b[c]) > 24)).count();
-    assert!(different <= 20, "{different} of {} pixels", still.len());
+    assert!(different <= 20, "{different} of {} pixels differ", still.len());
 }

@@ -1,13 +1,14 @@
-//! Camera positions of a dataset: evenly spread over a sphere or its upper half.
+//! Camera positions of a dataset, spread evenly over a sphere or its upper half.
 
 use std::f64::consts::PI;
 
 use glam::DVec3;
 use plinth_spec::settings::Coverage;
 
-/// Unit vectors from the model to `count` cameras, on a spherical Fibonacci lattice (Swinbank and Purser 2006): equal
-/// steps in height, azimuths advancing by the golden angle. No camera is at a pole, and all cameras of a hemisphere are
-/// above the horizon. `start_deg` is the azimuth of the first camera, from +Z toward +X.
+/// Returns unit vectors from the model to `count` cameras. They form a spherical Fibonacci lattice (Swinbank and Purser
+/// 2006): the heights advance in equal steps, and the azimuths advance by the golden angle. No camera is at a pole. If
+/// the coverage is a hemisphere, all cameras are above the horizon. `start_deg` is the azimuth of the first camera,
+/// from +Z toward +X.
 pub(crate) fn dataset_views(count: u32, coverage: Coverage, start_deg: f64) -> Vec<DVec3> {
     let golden_angle = PI * (3.0 - 5.0_f64.sqrt());
     let span = match coverage {
@@ -29,7 +30,7 @@ pub(crate) fn dataset_views(count: u32, coverage: Coverage, start_deg: f64) -> V
 mod tests {
     use super::*;
 
-    /// Angle between each view and its nearest neighbour.
+    /// Returns for each view the angle between it and its nearest neighbour.
     fn nearest(views: &[DVec3]) -> Vec<f64> {
         let cosine = |i: usize| {
             let others = views.iter().enumerate().filter(|(k, _)| *k != i);

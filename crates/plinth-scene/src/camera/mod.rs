@@ -1,4 +1,4 @@
-//! Camera motion: effects, paths, sway and dataset views.
+//! Camera positions: effects, custom paths, sway and dataset views.
 
 mod dataset_views;
 mod orbit;

@@ -4,22 +4,22 @@ use plinth_spec::settings::{CameraMotion, Effect};
 
 use crate::easing::{coast, smooth};
 
-/// Fraction of a `reveal` during which the model grows.
+/// Fraction of the effect `reveal` during which the model grows.
 const GROWTH: f64 = 0.6;
 
-/// The camera's orbit position and the model's scale in one frame.
+/// The orbit position of the camera and the scale of the model in one frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Orbit {
     /// Azimuth from +Z toward +X in degrees.
     pub(crate) azimuth_deg: f64,
-    /// Factor on the camera's distance.
+    /// Factor by which the distance of the camera is multiplied.
     pub(crate) radius: f64,
     /// Scale of the model.
     pub(crate) grow: f64,
 }
 
-/// The orbit in frame `index` of `count`. Motions that return to their start end one step before it, so that the video
-/// loops; the others end at their last position.
+/// Returns the orbit position in frame `index` of `count` frames. A motion that returns to its start ends one step
+/// before it, so that the video loops. All other motions end at their last position.
 pub(crate) fn orbit(motion: &CameraMotion, index: u32, count: u32) -> Orbit {
     let looping = f64::from(index) / f64::from(count.max(1));
     let ending = if count > 1 { f64::from(index) / f64::from(count - 1) } else { 0.0 };
@@ -27,7 +27,7 @@ pub(crate) fn orbit(motion: &CameraMotion, index: u32, count: u32) -> Orbit {
     let start = motion.orbit_start_deg;
     let still = Orbit { azimuth_deg: start, radius: 1.0, grow: 1.0 };
     match motion.effect {
-        // A full turn is not eased, because a loop needs equal steps.
+        // A whole number of turns is not eased: the video loops, so all steps must be equal.
         Effect::Turntable if is_whole(motion.sweep_deg()) => {
             Orbit { azimuth_deg: start + motion.sweep_deg() * looping, ..still }
         }
@@ -47,7 +47,7 @@ pub(crate) fn orbit(motion: &CameraMotion, index: u32, count: u32) -> Orbit {
             ..still
         },
         Effect::Reveal => {
-            // A video with a single frame shows the end of the motion.
+            // If the video has only one frame, the frame shows the end of the motion.
             let ending = if count > 1 { ending } else { 1.0 };
             let u = (ending / GROWTH).min(1.0);
             let size = if motion.easing { 1.0 - (1.0 - u).powi(3) } else { u };
@@ -67,7 +67,8 @@ fn is_whole(sweep_deg: f64) -> bool {
     (turns - turns.round()).abs() < 1e-9 && turns.round() >= 1.0
 }
 
-/// Triangle wave: 0, 1, 0, −1, 0 over all frames. The frames on the way back are exactly equal to those on the way out.
+/// Returns a triangle wave: 0, 1, 0, −1, 0 over all frames. The frames of the way back are exactly equal to those of
+/// the way out.
 fn swing(index: u32, count: u32) -> f64 {
     let count = i64::from(count.max(1));
     let quarters = 4 * i64::from(index);
@@ -131,7 +132,7 @@ mod tests {
             assert!((a[30] - 40.0).abs() < 1e-6 && (a[90] + 40.0).abs() < 1e-6 && a[0].abs() < 1e-9);
             assert!(
                 (1..60).all(|i| a[i].to_bits() == a[60 - i].to_bits()),
-                "frames of the way back equal those of the way out"
+                "frames of the way back differ from those of the way out"
             );
         }
     }
@@ -153,6 +154,6 @@ mod tests {
         assert!((last.grow - 1.0).abs() < 1e-9 && (last.azimuth_deg - 20.0).abs() < 1e-9);
         let sizes: Vec<f64> = (0..60).map(|i| orbit(&m, i, 60).grow).collect();
         assert!(sizes.windows(2).all(|w| w[1] >= w[0]));
-        assert_eq!(orbit(&m, 0, 1), last, "a single frame shows the end");
+        assert_eq!(orbit(&m, 0, 1), last, "a single frame does not show the end");
     }
 }

@@ -1,17 +1,18 @@
-//! Custom camera paths: keyframes, or a base pose with start and end angles.
+//! Custom camera paths, given by keyframes, or by a base pose with start and end angles.
 
 use glam::DVec3;
 use plinth_spec::settings::{BasePose, Keyframe, Path};
 
 use crate::easing::{key, trapezoid};
 
-/// Smallest polar angle in degrees: at the pole itself the camera would have no azimuth.
+/// Smallest angle between the camera and the vertical axis in degrees. Exactly above the model, the camera would have
+/// no azimuth.
 const LEAST_POLAR_DEG: f64 = 0.5;
 
-/// Camera pose on a path.
+/// Pose of the camera at one time of a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PathPose {
-    /// Position in world space.
+    /// Position of the camera in world space.
     pub(crate) position: DVec3,
     /// Point in world space that the camera looks at.
     pub(crate) look_at: DVec3,
@@ -19,8 +20,8 @@ pub(crate) struct PathPose {
     pub(crate) fov_deg: f64,
 }
 
-/// The pose in frame `index` of `count` of a path that takes `length_secs`. `base` is used if the path has no base pose
-/// of its own.
+/// Returns the pose in frame `index` of `count` frames of a path that takes `length_secs` seconds. `base` is used if
+/// the path has no base pose of its own.
 pub(crate) fn path(path: &Path, base: BasePose, length_secs: f64, index: u32, count: u32) -> PathPose {
     let linear = if path.loops {
         f64::from(index) / f64::from(count.max(1))
@@ -53,8 +54,8 @@ fn pose_of(frame: &Keyframe) -> PathPose {
     PathPose { position: pose.position.into(), look_at: pose.look_at.into(), fov_deg: pose.fov_deg }
 }
 
-/// The pose at a fraction of the whole path. The camera stays at each keyframe for its dwell time, then moves to the
-/// next.
+/// Returns the pose at a fraction `u` of the duration of the path. The camera stays at each keyframe for its dwell
+/// time, then moves to the next keyframe.
 fn along(path: &Path, frames: &[Keyframe], u: f64) -> PathPose {
     let legs = if path.loops { frames.len() } else { frames.len() - 1 };
     let total: f64 = frames.iter().map(Keyframe::dwell_secs).sum::<f64>() + path.segment_secs * legs as f64;
@@ -81,7 +82,7 @@ fn between(path: &Path, frames: &[Keyframe], i: usize, u: f64) -> PathPose {
     };
     let i = i.cast_signed();
     let mut p = [at(i - 1), at(i), at(i + 1), at(i + 2)];
-    // At a dwell the curve has no tangent: the path ends there and a new one begins.
+    // Where the camera dwells, the curve has no tangent: one curve ends, and another one begins.
     let dwells = |k: isize| frames[k.rem_euclid(n) as usize].dwell_secs() > 0.0;
     if dwells(i) {
         p[0] = p[1];
@@ -93,14 +94,17 @@ fn between(path: &Path, frames: &[Keyframe], i: usize, u: f64) -> PathPose {
     PathPose {
         position: catmull_rom(p.map(|p| p.position), u),
         look_at: catmull_rom(p.map(|p| p.look_at), u),
-        // Clamped, because overshooting the field of view would look like zooming back and forth.
+        // The field of view is clamped to the values of both keyframes. Otherwise the spline would overshoot, which
+        // looks like zooming back and forth.
         fov_deg: catmull_rom(fov.map(DVec3::splat), u).x.clamp(fov[1].min(fov[2]), fov[1].max(fov[2])),
     }
 }
 
-/// Centripetal Catmull-Rom spline between the two middle points (Barry and Goldman 1988; Yuksel et al. 2011).
+/// Returns a point of the centripetal Catmull-Rom spline between the two middle points (Barry and Goldman 1988; Yuksel
+/// et al. 2011).
 fn catmull_rom(p: [DVec3; 4], u: f64) -> DVec3 {
-    // A repeated end point is replaced by a mirrored one, so that the curve leaves it in a straight line.
+    // At the end of a curve, the outer point equals its neighbour. It is replaced by a mirrored point, so that the end
+    // of the curve is straight.
     let first = if p[0] == p[1] { p[1] * 2.0 - p[2] } else { p[0] };
     let last = if p[3] == p[2] { p[2] * 2.0 - p[1] } else { p[3] };
     let p = [first, p[1], p[2], last];
@@ -153,7 +157,7 @@ mod tests {
         assert!(all[40] != all[0]);
     }
 
-    /// Moves to the right, dwells, and moves back past the start.
+    /// Returns the poses of a path that moves to the right, dwells, and moves back past its start.
     fn around_a_dwell() -> Vec<PathPose> {
         let frames: Vec<_> = [([0, 0, 4], 0.0), ([2, 0, 4], 1.0), ([-1, 2, 4], 0.0), ([-2, 0, 4], 0.0)]
             .iter()

@@ -1,24 +1,24 @@
-//! A gentle motion added to any other, like that of a hand-held camera.
+//! Sway: a gentle motion like that of a hand-held camera, which is added to any other motion.
 
 use std::f64::consts::TAU;
 
 use glam::DVec3;
 
-/// Approximate length of one sway in seconds.
+/// Approximate duration of one sway in seconds.
 const PERIOD_SECS: f64 = 6.0;
-/// Amplitude in degrees at intensity 1, sideways and vertically.
+/// Amplitudes in degrees at intensity 1: sideways and, below, vertically.
 const SIDEWAYS_DEG: f64 = 1.6;
 const UPWARD_DEG: f64 = 0.9;
-/// Amplitude of the second harmonic of the sideways motion, as a fraction of the first; it makes successive swings
-/// differ.
+/// Amplitude of the second harmonic of the sideways motion, as a fraction of the first harmonic. It makes each swing
+/// differ from the next.
 const SECOND_HARMONIC: f64 = 0.35;
-/// Phase in radians by which the vertical motion is ahead, so that the camera does not move along a straight line.
+/// Phase shift of the vertical motion in radians. Without it, the camera would move along a straight line.
 const UPWARD_AHEAD: f64 = 1.0;
-/// Limit of the elevation in degrees, so that the camera does not cross the pole.
+/// Limit of the elevation in degrees, so that the camera does not move over the pole.
 const STEEPEST_DEG: f64 = 88.0;
 
-/// Position in frame `index` of `count` of a camera at `position` that looks at `look_at`. The length holds a whole
-/// number of periods, so that the motion loops.
+/// Returns the position of a camera in frame `index` of `count` frames after adding the sway. Without sway, the camera
+/// is at `position` and looks at `look_at`. The video contains a whole number of swings, so that it loops.
 pub(crate) fn sway(
     position: DVec3,
     look_at: DVec3,
@@ -38,7 +38,7 @@ pub(crate) fn sway(
     let azimuth = away.x.atan2(away.z) + sideways;
     let steepest = STEEPEST_DEG.to_radians();
     let elevation = (away.y / distance).clamp(-1.0, 1.0).asin();
-    // A camera that is already beyond the limit keeps its elevation.
+    // If the elevation already exceeds the limit, it is not changed.
     let elevation =
         if elevation.abs() < steepest { (elevation + upward).clamp(-steepest, steepest) } else { elevation };
     let flat = elevation.cos();

@@ -1,54 +1,59 @@
-//! Gain maps: an SDR panorama, an image with the gain of each texel, and metadata (ISO 21496-1; the format of the
-//! metadata is that of the library @monogrid/gainmap-js).
+//! Decodes gain maps. A gain map consists of a panorama with standard dynamic range (SDR), an image with the gain of
+//! each texel, and metadata (ISO 21496-1). The format of the metadata is that of the library @monogrid/gainmap-js.
 
 use serde::Deserialize;
 
 use super::map::{EnvironmentMap, MAX_FILE_HEIGHT, MAX_FILE_WIDTH};
 use crate::SceneError;
 
-/// Radiance is clamped to this: the largest half float.
+/// Maximum radiance: the largest half-precision float. Higher values are clamped.
 const MAX_RADIANCE: f32 = 65_504.0;
-/// Metadata of a gain map; arrays hold one value per channel (R, G, B).
+/// Metadata of a gain map. Arrays have one value per channel (R, G, B).
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GainMap {
     /// Exponent with which the gain map is stored.
     pub gamma: [f32; 3],
-    /// log2 of the display boost at which the map starts to apply.
+    /// Binary logarithm of the display boost above which the gain map is applied.
     pub hdr_capacity_min: f32,
-    /// log2 of the display boost at which it applies fully.
+    /// Binary logarithm of the display boost at which the gain map is applied fully.
     pub hdr_capacity_max: f32,
-    /// Offset added to the SDR image before the gain is applied.
+    /// Offset that is added to the linear SDR value before the gain is applied.
     pub offset_sdr: [f32; 3],
-    /// Offset subtracted after the gain is applied.
+    /// Offset that is subtracted after the gain is applied.
     pub offset_hdr: [f32; 3],
-    /// log2 of the smallest gain.
+    /// Binary logarithm of the smallest gain.
     pub gain_map_min: [f32; 3],
-    /// log2 of the largest gain.
+    /// Binary logarithm of the largest gain.
     pub gain_map_max: [f32; 3],
 }
 
-/// Decodes a panorama from its three parts (WebP, WebP, JSON), with the full gain applied.
-/// Errors: a part cannot be read, or the images differ in size.
+/// Decodes a panorama from an SDR image (WebP), a gain image (WebP) and metadata (JSON). The gain is applied fully.
+/// Errors: if a part cannot be read, or the images differ in size.
 pub fn gain_map(sdr: &[u8], gain: &[u8], metadata: &[u8]) -> Result<EnvironmentMap, SceneError> {
     let fault = |problem: String| SceneError::Environment { problem };
     let numbers: GainMap =
-        serde_json::from_slice(metadata).map_err(|e| fault(format!("the metadata are not a gain map's: {e}")))?;
+        serde_json::from_slice(metadata).map_err(|e| fault(format!("the metadata are not valid: {e}")))?;
     let read = |what: &str, bytes: &[u8]| {
         let mut reader = image::ImageReader::with_format(std::io::Cursor::new(bytes), image::ImageFormat::WebP);
         let mut limits = image::Limits::default();
         limits.max_image_width = Some(MAX_FILE_WIDTH);
         limits.max_image_height = Some(MAX_FILE_HEIGHT);
         reader.limits(limits);
-        reader.decode().map(image::DynamicImage::into_rgb8).map_err(|e| fault(format!("the {what} image: {e}")))
+        reader
+            .decode()
+            .map(image::DynamicImage::into_rgb8)
+            .map_err(|e| fault(format!("the {what} image cannot be decoded: {e}")))
     };
     if !numbers.is_finite() {
-        return Err(fault("the metadata hold a number that is not finite, or a gamma of 0 or less".to_owned()));
+        return Err(fault("the metadata contain a number that is not finite, or a gamma of 0 or less".to_owned()));
     }
     let (sdr, gain) = (read("sdr", sdr)?, read("gainmap", gain)?);
     if sdr.dimensions() != gain.dimensions() {
         let ((w, h), (w2, h2)) = (sdr.dimensions(), gain.dimensions());
-        return Err(fault(format!("the sdr image is {w}×{h}, the gainmap image {w2}×{h2}; they must agree")));
+        return Err(fault(format!(
+            "the sdr image is {w}×{h}, the gainmap image {w2}×{h2}; they must have the same size"
+        )));
     }
     let (width, height) = sdr.dimensions();
     if width < 2 {
@@ -68,7 +73,7 @@ impl GainMap {
         lists.as_flattened().iter().all(|x| x.is_finite()) && self.gamma.iter().all(|g| *g > 0.0)
     }
 
-    /// Lookup tables of one channel for the bytes of both images.
+    /// Returns the lookup tables of one channel for the bytes of both images.
     fn tables(&self, c: usize) -> Tables {
         let byte = |i: usize| i as f32 / 255.0;
         Tables {
@@ -81,7 +86,8 @@ impl GainMap {
     }
 }
 
-/// For each byte of the SDR image its linear value plus the offset, and for each byte of the gain map its gain.
+/// Two lookup tables: for each byte of the SDR image, its linear value plus the offset; for each byte of the gain
+/// image, its gain.
 struct Tables {
     displayed: [f32; 256],
     gain: [f32; 256],
@@ -93,7 +99,7 @@ impl Tables {
     }
 }
 
-/// Linear value of an sRGB-encoded one (IEC 61966-2-1).
+/// Decodes an sRGB-encoded value (IEC 61966-2-1).
 pub(crate) fn linear_from_srgb(encoded: f32) -> f32 {
     if encoded <= 0.040_45 { encoded / 12.92 } else { ((encoded + 0.055) / 1.055).powf(2.4) }
 }
@@ -115,7 +121,8 @@ mod tests {
 
     #[test]
     fn the_gain_is_two_to_the_power_of_the_map() {
-        // SDR bytes: white, half and dark grey. Gain bytes: full, none, and half of log2 at gamma 2 (√0.25).
+        // SDR bytes: white, half and dark grey. Gain bytes: the full gain, no gain, and a gain whose logarithm is half
+        // the maximum (√0.25 at gamma 2).
         let map = gain_map(&webp(4, 2, [255, 188, 99]), &webp(4, 2, [255, 0, 64]), NUMBERS.as_bytes()).unwrap();
         assert_eq!((map.width, map.height), (4, 2));
         let [r, g, b] = map.pixels[5];
@@ -124,7 +131,7 @@ mod tests {
         assert!((b - 0.124_8 * 4.0).abs() < 5e-3, "{b}");
     }
 
-    /// Encodes a radiance: the byte of the SDR image and that of the gain map.
+    /// Encodes a radiance to the byte of the SDR image and the byte of the gain image.
     fn encoded(radiance: f32, (low, high): (f32, f32)) -> [u8; 2] {
         let offset = 1.0 / 64.0;
         let shown = radiance / (1.0 + radiance);
@@ -134,8 +141,8 @@ mod tests {
         [sdr as u8, ((gain - low) / (high - low) * 255.0).round().clamp(0.0, 255.0) as u8]
     }
 
-    /// Twelve stops of radiance, from a dark wall to a lamp. The mean relative error is half a percent, which is the
-    /// precision of an 8-bit gain map.
+    /// The radiances span twelve stops, from a dark wall to a lamp. The mean relative error is half a percent, which is
+    /// the precision of 8-bit gain maps.
     #[test]
     fn decoding_an_encoded_panorama_is_exact_to_eight_bits() {
         let (width, height) = (64_u32, 32_u32);

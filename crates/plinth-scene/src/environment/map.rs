@@ -1,48 +1,49 @@
-//! Equirectangular panoramas of radiance.
+//! Equirectangular panoramas whose texels are radiances.
 
 use std::f32::consts::{PI, TAU};
 
 use glam::Vec3;
 use rayon::prelude::*;
 
-/// Panoramas are scaled down to at most this width.
+/// Maximum width of a panorama. Larger panoramas are scaled down.
 const MAX_WIDTH: u32 = 4096;
-/// Panoramas are scaled down to at most this height.
+/// Maximum height of a panorama. Larger panoramas are scaled down.
 const MAX_HEIGHT: u32 = 2048;
-/// Width to which a panorama that only gives light is scaled down; more detail would not be visible.
+/// Maximum width of a panorama that is only used as a light source. More detail would have no visible effect.
 const MAX_LIGHT_WIDTH: u32 = 1024;
-/// Height to which a panorama that only gives light is scaled down.
+/// Maximum height of a panorama that is only used as a light source.
 const MAX_LIGHT_HEIGHT: u32 = 512;
-/// Widest panorama that is accepted in a file.
+/// Maximum width of a panorama in a file. Larger files are rejected.
 pub(crate) const MAX_FILE_WIDTH: u32 = 8192;
-/// Tallest panorama that is accepted in a file.
+/// Maximum height of a panorama in a file. Larger files are rejected.
 pub(crate) const MAX_FILE_HEIGHT: u32 = 4096;
-/// A panorama with at least this many columns is rotated by whole columns, which is exact to a quarter of a degree.
+/// A panorama with at least this many columns is rotated by a whole number of columns. The error is at most a quarter
+/// of a degree.
 const SHARP_WIDTH: u32 = 720;
 
-/// An equirectangular panorama of radiance.
+/// An equirectangular panorama of radiance in linear Rec.709.
 ///
-/// Linear Rec.709, row 0 at the zenith. A direction (x, y, z) is found at `u = atan2(z, x) / 2π + 0.5`,
-/// `v = acos(y) / π`.
+/// Row 0 is at the zenith. The direction (x, y, z) has the texture coordinates `u = atan2(z, x) / 2π + 0.5`, `v =
+/// acos(y) / π`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EnvironmentMap {
-    /// Columns; at least 2.
+    /// Number of columns; at least 2.
     pub width: u32,
-    /// Rows; at least 1.
+    /// Number of rows; at least 1.
     pub height: u32,
-    /// `width × height` finite, non-negative radiances.
+    /// `width × height` radiances, which are finite and not negative.
     pub pixels: Vec<[f32; 3]>,
 }
 
 impl EnvironmentMap {
-    /// The unit direction of a texel's centre.
+    /// Returns the unit direction of the centre of a texel.
     pub fn direction(&self, x: u32, y: u32) -> Vec3 {
         let phi = ((x as f32 + 0.5) / self.width as f32 - 0.5) * TAU;
         let theta = (y as f32 + 0.5) / self.height as f32 * PI;
         Vec3::new(theta.sin() * phi.cos(), theta.cos(), theta.sin() * phi.sin())
     }
 
-    /// Radiance in a direction, bilinearly interpolated.
+    /// Returns the radiance in a direction, with bilinear interpolation.
     pub fn radiance(&self, d: Vec3) -> Vec3 {
         let u = d.z.atan2(d.x) / TAU + 0.5;
         let v = d.y.clamp(-1.0, 1.0).acos() / PI;
@@ -56,11 +57,12 @@ impl EnvironmentMap {
         at(left, top).lerp(at(right, top), fx).lerp(at(left, bottom).lerp(at(right, bottom), fx), fy)
     }
 
-    /// Rotates the panorama about +Y, counter-clockwise seen from above, like three.js' `environmentRotation.y`.
+    /// Rotates the panorama about +Y, counter-clockwise as seen from above, like three.js' `environmentRotation.y`.
     ///
-    /// Wide panoramas are shifted by whole columns, which keeps a small sun small; narrow ones are interpolated.
+    /// Wide panoramas are rotated by a whole number of columns, so that a small sun is not blurred. Narrow panoramas
+    /// are interpolated.
     pub fn rotated(self, radians: f32) -> Self {
-        // u falls when a direction turns from +X toward −Z.
+        // The coordinate u decreases if a direction turns from +X toward −Z.
         let shift = f64::from(radians) / std::f64::consts::TAU * f64::from(self.width);
         let shift = if self.width >= SHARP_WIDTH { shift.round() } else { shift };
         let width = i64::from(self.width);
@@ -75,7 +77,7 @@ impl EnvironmentMap {
         Self { pixels: self.pixels.chunks_exact(self.width as usize).flat_map(row).collect(), ..self }
     }
 
-    /// Multiplies the radiance by a colour.
+    /// Multiplies all radiances by a colour.
     pub fn scaled(mut self, factor: Vec3) -> Self {
         for p in &mut self.pixels {
             *p = (Vec3::from(*p) * factor).to_array();
@@ -83,14 +85,14 @@ impl EnvironmentMap {
         self
     }
 
-    /// Builds a panorama from the texels of a file, scaled down to at most 4096 × 2048. Texels that are negative or not
-    /// finite become 0.
+    /// Builds a panorama from the texels of a file, scaled down to at most 4096 × 2048. Texels become 0 if they are
+    /// negative or not finite.
     pub(crate) fn gathered(width: u32, height: u32, texel: impl Fn(u32, u32) -> [f32; 3] + Sync) -> Self {
         let clean = |x, y| texel(x, y).map(|c| if c.is_finite() { c.max(0.0) } else { 0.0 });
         averaged((width, height), (width.min(MAX_WIDTH), height.min(MAX_HEIGHT)), clean)
     }
 
-    /// Scales the panorama down to the size that lighting needs: at most 1024 × 512.
+    /// Scales the panorama down to at most 1024 × 512, which is enough for a light source.
     pub(crate) fn for_light(self) -> Self {
         if self.width <= MAX_LIGHT_WIDTH && self.height <= MAX_LIGHT_HEIGHT {
             return self;
@@ -98,7 +100,7 @@ impl EnvironmentMap {
         self.reduced(MAX_LIGHT_WIDTH, MAX_LIGHT_HEIGHT)
     }
 
-    /// Scales the panorama down to at most this many columns and rows. Texels are weighted by solid angle, which
+    /// Scales the panorama down to at most this many columns and rows. Texels are weighted by their solid angle, which
     /// preserves the total light.
     pub fn reduced(&self, columns: u32, rows: u32) -> Self {
         let size = (self.width, self.height);
@@ -134,7 +136,8 @@ fn averaged(
     EnvironmentMap { width: columns, height: rows, pixels }
 }
 
-/// Splits `from` texels into `to` equal parts; returns for each part the texels it covers and their weights.
+/// Splits `from` texels into `to` parts of equal length. Returns for each part the indices of its texels and their
+/// weights.
 fn shares(from: u32, to: u32) -> Vec<Vec<(u32, f32)>> {
     let step = f64::from(from) / f64::from(to);
     (0..to)

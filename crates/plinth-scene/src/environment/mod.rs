@@ -1,4 +1,4 @@
-//! Environment light: panoramas read from files, and the built-in studio.
+//! Environment light: panoramas that are read from files, and the built-in studio.
 
 mod blur;
 mod gain_map;

@@ -1,4 +1,4 @@
-//! Reads Radiance `.hdr` files.
+//! Reads Radiance HDR files (`.hdr`).
 
 use std::io::Cursor;
 
@@ -8,8 +8,8 @@ use image::codecs::hdr::HdrDecoder;
 use super::map::{EnvironmentMap, MAX_FILE_HEIGHT, MAX_FILE_WIDTH};
 use crate::SceneError;
 
-/// Reads a Radiance panorama.
-/// Errors: the file is not a Radiance file, or is larger than 8192 × 4096 pixels.
+/// Reads a panorama from a Radiance HDR file.
+/// Errors: if the file has another format, or the panorama is larger than 8192 × 4096 pixels.
 pub fn radiance_hdr(bytes: &[u8]) -> Result<EnvironmentMap, SceneError> {
     let fault = |problem: String| SceneError::Environment { problem };
     let decoder = HdrDecoder::new(Cursor::new(bytes)).map_err(|e| fault(e.to_string()))?;
@@ -19,8 +19,8 @@ pub fn radiance_hdr(bytes: &[u8]) -> Result<EnvironmentMap, SceneError> {
             "a size of {width}×{height} is not between 2×1 and {MAX_FILE_WIDTH}×{MAX_FILE_HEIGHT}"
         )));
     }
-    // A scanline takes at least two bytes per 127 pixels and channel. A shorter file is truncated and is rejected
-    // before memory is allocated for it.
+    // A scanline takes at least two bytes per channel and 127 pixels. If the file is shorter, it is truncated, and is
+    // rejected before memory is allocated.
     let least = u64::from(height) * (u64::from(width) * 4 * 2 / 127);
     if (bytes.len() as u64) < least {
         return Err(fault(format!("{} bytes are too few for {width}×{height} pixels", bytes.len())));
@@ -33,7 +33,7 @@ pub fn radiance_hdr(bytes: &[u8]) -> Result<EnvironmentMap, SceneError> {
 mod tests {
     use super::*;
 
-    /// A file with uncompressed pixels: three mantissas and an exponent each.
+    /// Returns a file with uncompressed pixels. Each pixel has three mantissas and an exponent.
     fn hdr(width: u32, height: u32, pixel: impl Fn(u32, u32) -> [u8; 4]) -> Vec<u8> {
         let mut out = format!("#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y {height} +X {width}\n").into_bytes();
         out.extend((0..width * height).flat_map(|i| pixel(i % width, i / width)));

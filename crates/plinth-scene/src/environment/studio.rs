@@ -8,17 +8,18 @@ use super::EnvironmentMap;
 const WIDTH: u32 = 512;
 const HEIGHT: u32 = 256;
 
-/// A soft box: a rectangular light on the tangent plane of the unit sphere.
+/// A soft box: a rectangular light in a plane that touches the unit sphere.
 struct SoftBox {
     toward: Vec3,
-    /// Half extents as tangents of angles: (horizontal, vertical).
+    /// Half the width and half the height, as tangents of angles.
     half: (f32, f32),
-    /// Width of the soft edge in the same units.
+    /// Width of the soft edge, as the tangent of an angle.
     edge: f32,
     radiance: f32,
 }
 
-/// Neutral grey walls, a dim floor, one large overhead box, two strip lights at the sides and a small front fill.
+/// Returns a neutral photo studio. It has grey walls, a dim floor, a large light overhead, two strip lights at the
+/// sides, and a small light in front.
 pub fn studio() -> EnvironmentMap {
     let boxes = [
         SoftBox { toward: Vec3::new(-0.25, 1.0, 0.3), half: (0.62, 0.42), edge: 0.14, radiance: 2.0 },

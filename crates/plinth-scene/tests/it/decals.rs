@@ -1,4 +1,4 @@
-//! Decals as geometry: they move, hide and fade with the surface below.
+//! Tests of decals: they move with the surface on which they lie, and are hidden with it.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -18,7 +18,7 @@ fn image(alpha: u8) -> Vec<u8> {
     bytes.into_inner()
 }
 
-/// A scene with one decal that has these fields.
+/// Returns a scene with one decal. `decal` contains the fields of the decal, and `more` other settings.
 fn stuck(model: Model, decal: &Value, more: &Value) -> Scene {
     let mut all = json!({
         "id": "logo", "imageAssetId": "logo", "position": [0, 0, 0], "normal": [0, 0, 0], "euler": [0, 0, 0], "size": 0.5,
@@ -30,7 +30,7 @@ fn stuck(model: Model, decal: &Value, more: &Value) -> Scene {
     build_scene(Arc::new(model), &settings(&json), SceneAssets { environment: None, images: &images }).unwrap()
 }
 
-/// The geometry of the decal, which is the last primitive that is drawn.
+/// Returns the geometry of the decal, which is the last primitive.
 fn decal_of(scene: &Scene, time: Option<f32>) -> PosedPrimitive {
     scene.pose(time).pop().unwrap()
 }
@@ -41,7 +41,7 @@ fn middle(posed: &PosedPrimitive) -> Vec3 {
     (min + max) * 0.5
 }
 
-/// A finely divided square with half side 1 that faces +Z.
+/// Returns a finely subdivided square that faces +Z. Half its side length is 1.
 fn sheet() -> Model {
     let at = |i: u32| i as f32 / 10.0 - 1.0;
     let mut part = primitive((0..21 * 21).map(|i| [at(i % 21), at(i / 21), 0.0]).collect());
@@ -55,7 +55,7 @@ fn a_decal_lies_just_above_the_surface_where_it_was_put() {
     let scene = stuck(sheet(), &json!({"position": [0.33, -0.21, 0]}), &json!({}));
     let decal = decal_of(&scene, None);
     assert!((middle(&decal).truncate() - Vec2::new(0.33, -0.21)).length() < 1e-4, "{}", middle(&decal));
-    assert!(decal.positions.iter().all(|p| (5e-4..0.01).contains(&p.z)), "just above it");
+    assert!(decal.positions.iter().all(|p| (5e-4..0.01).contains(&p.z)), "the decal is not just above the surface");
     let primitive = &scene.model.meshes.last().unwrap().primitives[0];
     let uvs = &primitive.uvs[1];
     for (p, uv) in decal.positions.iter().zip(uvs) {
@@ -91,10 +91,10 @@ fn a_decal_follows_nodes_skins_and_morph_targets() {
     let bends =
         stuck(arm(), &json!({"position": [-0.5, 0.9, 0], "size": 0.3}), &json!({"animation": "bend", "length": 1}));
     let (straight, bent) = (bends.pose(Some(0.0)), bends.pose(Some(1.0)));
-    // At the end of its clip the arm bends to the right, so the elbow is at the left of its bounds.
+    // At the end of the clip, the arm is bent to the right, so the elbow is at the left edge of its bounds.
     let tip = |posed: &[PosedPrimitive]| posed[0].positions[8];
     let apart = |posed: &[PosedPrimitive]| middle(&posed[1]).distance(tip(posed));
-    assert!((apart(&straight) - apart(&bent)).abs() < 0.05, "the decal stays at the tip");
+    assert!((apart(&straight) - apart(&bent)).abs() < 0.05, "the decal does not stay at the tip");
     assert!(bends.moving(&bent) == [true, true]);
 }
 
@@ -103,13 +103,13 @@ fn hiding_a_mesh_hides_its_decals() {
     let hidden = stuck(sheet(), &json!({}), &json!({}));
     assert_eq!(hidden.pose(None).len(), 2);
     let names: Vec<&str> = hidden.model.nodes.iter().map(|n| n.name.as_str()).collect();
-    assert_eq!(names, ["part", "part"], "hiddenMeshNames hides both");
+    assert_eq!(names, ["part", "part"], "hiddenMeshNames does not hide both");
 }
 
 #[test]
 fn a_decal_is_put_on_front_faces_and_on_back_faces_only_if_there_are_no_others() {
     let mut cube = cuboid([-1.0; 3], [1.0; 3]);
-    // Front and back faces, both pointing outwards.
+    // The triangles are front faces and back faces whose normals point outwards.
     cube.meshes[0].primitives[0].indices = vec![4, 5, 7, 4, 7, 6, 0, 3, 1, 0, 2, 3];
     let through = json!({"size": 3, "imageAspect": 1});
     let sides = |normal: [f64; 3]| {

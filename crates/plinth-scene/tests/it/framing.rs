@@ -1,4 +1,4 @@
-//! The model is never cut off and fills the frame.
+//! Tests that the model is never cut off, and that it fills the frame.
 
 use glam::{Vec3, Vec4Swizzles};
 use plinth_model::{Model, Trs};
@@ -12,7 +12,7 @@ use crate::models::{
 
 const ASPECTS: [(&str, f32); 3] = [("16:9", 16.0 / 9.0), ("1:1", 1.0), ("9:16", 9.0 / 16.0)];
 
-/// Largest distance of any vertex from the centre of the frame in a shot; 1 is the edge of the frame.
+/// Returns the largest distance of any vertex from the centre of the frame. The edges of the frame have the distance 1.
 fn outermost(scene: &Scene, shot: &Shot, aspect: f32) -> f32 {
     let tan = (shot.camera.fov_y * 0.5).tan();
     let points = scene.pose(shot.clip_time).into_iter().flat_map(|one| one.positions);
@@ -69,7 +69,8 @@ fn nothing_is_cut_off_at_any_frame_of_any_effect_in_any_aspect() {
                 let edges: Vec<f32> = scene.shots.iter().map(|shot| outermost(&scene, shot, ratio)).collect();
                 let outermost = edges.iter().copied().fold(0.0, f32::max);
                 assert!(outermost < 0.9, "{name} {json}: {outermost}");
-                // A zoom-orbit starts farther away and is close only from the angle at its end.
+                // At the start of the effect `zoom-orbit`, the camera is farther away. It is close only at the end of
+                // the motion.
                 let least = if motion["effect"] == "zoom-orbit" { 0.5 } else { 0.8 };
                 assert!(name == "one point" || outermost > least, "{name} {json} is small: {outermost}");
             }
@@ -78,7 +79,7 @@ fn nothing_is_cut_off_at_any_frame_of_any_effect_in_any_aspect() {
 }
 
 #[test]
-fn units_and_position_in_the_file_do_not_matter() {
+fn units_and_position_in_the_file_have_no_effect() {
     let shape = || together(cuboid([-0.5, 0.0, -0.5], [0.5, 1.0, 0.5]), cuboid([-0.7, 0.0, -0.5], [0.7, 0.2, 0.5]));
     let unit = scene(shape(), &json!({"length": 0.2}));
     let others =
@@ -112,7 +113,7 @@ fn the_model_spans_two_units_around_the_origin_and_stands_on_the_floor() {
 }
 
 #[test]
-fn a_uniform_scale_changes_nothing_and_a_stretch_is_refitted() {
+fn a_uniform_scale_has_no_effect_and_the_camera_fits_a_stretched_model() {
     let plain = scene(cuboid([-1.0; 3], [1.0; 3]), &json!({}));
     let scaled = scene(cuboid([-1.0; 3], [1.0; 3]), &json!({"scaleX": 5, "scaleY": 5, "scaleZ": 5}));
     for (a, b) in plain.shots.iter().zip(&scaled.shots) {
@@ -127,10 +128,10 @@ fn a_translation_moves_the_model_and_not_the_camera() {
     let plain = scene(cuboid([-1.0; 3], [1.0; 3]), &json!({}));
     let lifted = scene(cuboid([-1.0; 3], [1.0; 3]), &json!({"translateY": 0.5, "translateX": -1}));
     assert!((lifted.bounds.0 - plain.bounds.0 - Vec3::new(-1.0, 0.5, 0.0)).length() < 1e-6);
-    assert!((lifted.floor_height + 1.0).abs() < 1e-6, "the floor does not move");
+    assert!((lifted.floor_height + 1.0).abs() < 1e-6, "the floor moves");
     assert_eq!(lifted.shots[7].camera.position, plain.shots[7].camera.position);
     let lowered = scene(cuboid([-1.0; 3], [1.0; 3]), &json!({"translateY": -0.5}));
-    assert!((lowered.floor_height + 1.5).abs() < 1e-6, "the floor moves with the model");
+    assert!((lowered.floor_height + 1.5).abs() < 1e-6, "the floor does not move with the model");
 }
 
 #[test]
@@ -193,7 +194,7 @@ fn sizes_that_are_not_finite_are_rejected() {
         let error = build_scene(model.into(), &settings(&json!({})), None).unwrap_err();
         assert_eq!(error, SceneError::NothingVisible);
     }
-    // The largest finite coordinates still have a size.
+    // The largest finite coordinates still give a finite size.
     let largest = scene(cuboid([f32::MIN; 3], [f32::MAX; 3]), &json!({}));
     assert!((largest.bounds.1 - Vec3::ONE).length() < 1e-5, "{:?}", largest.bounds);
 }

@@ -1,4 +1,4 @@
-//! Lights, background and shadow of a scene.
+//! Tests of the lights, the background and the shadow of a scene.
 
 use glam::Vec3;
 use plinth_model::{Light, LightKind, Node, Transform, Trs};
@@ -11,7 +11,7 @@ fn plain() -> plinth_model::Model {
     cuboid([-1.0; 3], [1.0; 3])
 }
 
-/// Irradiance of a surface from a panorama.
+/// Returns the irradiance that a panorama causes at a surface with this normal.
 fn irradiance(map: &EnvironmentMap, normal: Vec3) -> f32 {
     let texel = std::f32::consts::PI / map.height as f32 * (std::f32::consts::TAU / map.width as f32);
     (0..map.width * map.height)
@@ -36,7 +36,7 @@ fn intensity_0_turns_a_light_off() {
 }
 
 #[test]
-fn intensities_multiply_and_colours_tint() {
+fn irradiance_is_intensity_times_colour() {
     let once = scene(plain(), &json!({})).key_light.unwrap();
     let thrice = scene(plain(), &json!({"spotlightIntensity": 3, "keyLightColor": "#ff0000"})).key_light.unwrap();
     assert!((thrice.irradiance.x - once.irradiance.x * 3.0).abs() < 1e-5 && thrice.irradiance.y == 0.0);
@@ -96,7 +96,7 @@ fn the_studio_is_neutral_finite_and_the_same_every_time() {
     assert_eq!((map.width, map.height, map.pixels.len()), (512, 256, 512 * 256));
     assert!(map.pixels.iter().all(|p| p[0] == p[1] && p[1] == p[2] && p[0].is_finite() && p[0] > 0.0));
     assert_eq!(map, studio());
-    assert!(irradiance(&map, Vec3::Y) > 2.0 * irradiance(&map, Vec3::NEG_Y), "light comes from above");
+    assert!(irradiance(&map, Vec3::Y) > 2.0 * irradiance(&map, Vec3::NEG_Y), "light does not come from above");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Tests of scenes built from hand-made models.
+//! Tests of scenes that are built from small generated models.
 
 #![allow(
     clippy::unwrap_used,

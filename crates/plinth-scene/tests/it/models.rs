@@ -1,4 +1,4 @@
-//! Small models and scenes for the tests.
+//! Small models and scenes for tests.
 
 use std::sync::Arc;
 
@@ -20,13 +20,13 @@ pub(crate) fn scene(model: Model, json: &Value) -> Scene {
     build_scene(Arc::new(model), &settings(json), None).unwrap()
 }
 
-/// A scene in uniform light, which is quicker to build.
+/// Returns a scene with uniform light, which takes less time to build.
 pub(crate) fn plain_scene(model: Model, json: &Value) -> Scene {
     let even = EnvironmentMap { width: 2, height: 1, pixels: vec![[1.0; 3]; 2] };
     build_scene(Arc::new(model), &settings(json), Some(even)).unwrap()
 }
 
-/// A primitive that uses all of the points as triangle corners.
+/// Returns a primitive in which each point is one triangle corner.
 pub(crate) fn primitive(positions: Vec<[f32; 3]>) -> Primitive {
     let count = positions.len() as u32;
     let indices = (0..count).flat_map(|i| [i, (i + 1) % count, (i + 2) % count]).collect();
@@ -42,13 +42,13 @@ pub(crate) fn model_of(primitives: Vec<Primitive>) -> Model {
     }
 }
 
-/// A box between two corners.
+/// Returns a box with two given corners.
 pub(crate) fn cuboid(min: [f32; 3], max: [f32; 3]) -> Model {
     let corner = |i: u8| std::array::from_fn(|axis| if i >> axis & 1 == 0 { min[axis] } else { max[axis] });
     model_of(vec![primitive((0..8).map(corner).collect())])
 }
 
-/// Scales and moves a model's vertices, as files with other units have them.
+/// Scales and moves the vertices of a model, as if its file used other units.
 pub(crate) fn moved(mut model: Model, scale: f32, offset: [f32; 3]) -> Model {
     for p in model.meshes.iter_mut().flat_map(|m| &mut m.primitives).flat_map(|p| &mut p.positions) {
         *p = std::array::from_fn(|axis| p[axis] * scale + offset[axis]);
@@ -61,7 +61,7 @@ pub(crate) fn named(mut model: Model, name: &str) -> Model {
     model
 }
 
-/// Both models in one, as two nodes.
+/// Returns a model that contains both models, each as one node.
 pub(crate) fn together(mut a: Model, b: Model) -> Model {
     let meshes = a.meshes.len();
     a.nodes.extend(b.nodes.into_iter().map(|n| Node { mesh: n.mesh.map(|m| m + meshes), ..n }));
@@ -74,7 +74,7 @@ pub(crate) fn placed_at(mut model: Model, trs: Trs) -> Model {
     model
 }
 
-/// Adds a clip that moves the first node along x from `from` to `to` over `duration` seconds and back.
+/// Adds a clip that moves the first node along x, from `from` to `to` and back. The clip takes `duration` seconds.
 pub(crate) fn sliding(mut model: Model, from: f32, to: f32, duration: f32) -> Model {
     model.animations.push(Animation {
         name: "slide".into(),
@@ -90,7 +90,8 @@ pub(crate) fn sliding(mut model: Model, from: f32, to: f32, duration: f32) -> Mo
     model
 }
 
-/// A strip along y with two joints. The upper joint, at y = 1, bends by 90 degrees about z within a second.
+/// Returns a strip along the y axis with two joints. In one second, the upper joint at y = 1 rotates by 90 degrees
+/// about z.
 pub(crate) fn arm() -> Model {
     let heights = [0.0, 0.5, 1.0, 1.5, 2.0];
     let mut part = primitive(heights.iter().flat_map(|y| [[-0.1, *y, 0.0], [0.1, *y, 0.0]]).collect());
@@ -126,7 +127,8 @@ pub(crate) fn arm() -> Model {
     model
 }
 
-/// A unit square in z = 0 whose morph target moves its first corner to x = −3 within a second.
+/// Returns a unit square at z = 0 with a morph target. In one second, the morph target moves the first corner to x =
+/// −3.
 pub(crate) fn morphing() -> Model {
     let mut part = primitive(vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]);
     let mut pull = vec![[0.0; 3]; 4];

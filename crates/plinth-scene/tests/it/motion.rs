@@ -1,4 +1,4 @@
-//! Clips and effects over a whole render.
+//! Tests of animation clips and camera effects over a whole render.
 
 use glam::Vec3;
 use serde_json::json;
@@ -102,7 +102,7 @@ fn clips_of_zero_or_extreme_length_are_handled() {
 fn a_missing_clip_gives_a_warning_that_names_it() {
     let model = sliding(cuboid([-1.0; 3], [1.0; 3]), 0.0, 1.0, 1.0);
     let still = scene(model, &json!({"animation": "run"}));
-    assert!(still.clip.is_none() && still.shots.iter().all(|shot| shot.clip_time.is_none()), "the rest pose");
+    assert!(still.clip.is_none() && still.shots.iter().all(|shot| shot.clip_time.is_none()), "not the rest pose");
     let warning = "animation: the model has no clip 'run', so it stays in its rest pose; it has 'slide'";
     assert_eq!(still.warnings, [warning]);
     for wanted in ["*", "run"] {

@@ -1,4 +1,4 @@
-//! Posed vertices in world space.
+//! Tests of the posed vertices in world space.
 
 use glam::{Mat4, Vec3};
 use plinth_model::{Model, MorphTarget, Node, Transform, Trs};
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::models::{arm, cuboid, model_of, morphing, placed_at, primitive, scene, together};
 
-/// A triangle in the xz plane that faces up, with tangents along x.
+/// Returns a triangle in the xz plane that faces up. Its tangents point along x.
 fn tile() -> Model {
     let mut part = primitive(vec![[-1.0, 0.0, -1.0], [1.0, 0.0, 1.0], [1.0, 0.0, -1.0]]);
     part.normals = vec![[0.0, 1.0, 0.0]; 3];
@@ -24,13 +24,13 @@ fn near(a: Vec3, b: [f32; 3]) -> bool {
 }
 
 #[test]
-fn yaw_comes_first_then_pitch_then_roll_each_in_the_frame_of_those_before() {
+fn yaw_pitch_and_roll_are_applied_in_this_order_about_the_rotated_axes() {
     let yawed = posed(tile(), &json!({"panX": 90}));
     assert!(near(yawed.tangents[0], [0.0, 0.0, -1.0]) && near(yawed.normals[0], [0.0, 1.0, 0.0]));
-    // Pitch rotates about the model's own x axis, which the yaw has turned to −z.
+    // Pitch rotates about the model's own x axis, which points along −z after the yaw.
     let pitched = posed(tile(), &json!({"panX": 90, "tiltX": 90}));
     assert!(near(pitched.tangents[0], [0.0, 0.0, -1.0]) && near(pitched.normals[0], [1.0, 0.0, 0.0]));
-    // Roll rotates about the model's own z axis, which now points down.
+    // Roll rotates about the model's own z axis, which points down after the pitch.
     let rolled = posed(tile(), &json!({"panX": 90, "tiltX": 90, "rollZ": 90}));
     assert!(near(rolled.tangents[0], [1.0, 0.0, 0.0]), "{}", rolled.tangents[0]);
     assert!(near(rolled.normals[0], [0.0, 0.0, 1.0]), "{}", rolled.normals[0]);
@@ -75,7 +75,7 @@ fn children_follow_their_parents() {
     model.nodes[1].parent = Some(0);
     model.nodes[1].local = Transform::Trs(Trs { translation: Vec3::new(0.5, 0.0, 0.0), ..Trs::default() });
     let scene = scene(model, &json!({}));
-    // The parent spans x = 0..2, the child 1..2.
+    // The parent spans x = 0..2, and the child spans x = 1..2.
     assert!(near(scene.pose(None)[1].positions[0], [0.0, -0.5, -0.5]), "{}", scene.pose(None)[1].positions[0]);
 }
 
@@ -84,7 +84,7 @@ fn skins_deform_vertices() {
     let scene = scene(arm(), &json!({"animation": "bend", "length": 1}));
     let (straight, bent) = (scene.pose(Some(0.0)), scene.pose(Some(1.0)));
     let scale = scene.world_from_model_scale;
-    // The tip, at height 2, ends up beside the elbow, at height 1.
+    // The tip, at height 2, is moved beside the elbow, which is at height 1.
     let tip = bent[0].positions[8] - straight[0].positions[4];
     assert!(near(tip / scale, [1.1, 0.1, 0.0]), "{tip}");
     assert!(near(bent[0].tangents[8], [0.0, -1.0, 0.0]) && near(bent[0].normals[8], [0.0, 0.0, 1.0]));
@@ -93,14 +93,14 @@ fn skins_deform_vertices() {
 }
 
 #[test]
-fn morph_targets_mix_in() {
+fn morph_targets_displace_vertices_by_their_weights() {
     let scene = scene(morphing(), &json!({"animation": "pull"}));
     let at = |time: f32| scene.pose(Some(time))[0].positions[0].x / scene.world_from_model_scale;
     assert!((at(0.0) - at(1.0) - 3.0).abs() < 1e-4 && (at(0.0) - at(0.5) - 1.5).abs() < 1e-4);
 }
 
 #[test]
-fn instances_are_drawn_each_before_the_nodes_own_transform() {
+fn the_transform_of_an_instance_is_applied_before_that_of_its_node() {
     let mut model = cuboid([-0.5; 3], [0.5; 3]);
     let at = |x: f32| Transform::Trs(Trs { translation: Vec3::new(x, 0.0, 0.0), ..Trs::default() });
     model.nodes[0].local = Transform::Trs(Trs { scale: Vec3::splat(2.0), ..Trs::default() });
@@ -123,8 +123,8 @@ fn nodes_without_a_mesh_and_empty_meshes_are_skipped() {
     assert_eq!(scene(model, &json!({})).pose(None).len(), 2);
 }
 
-/// Two squares side by side in z = 0 that face +z. The right one rotates about their common edge until it faces −x. The
-/// vertices on the edge belong to the left square.
+/// Returns two squares side by side at z = 0 that face +z. The right one rotates about their common edge until it faces
+/// −x. The vertices on the edge belong to the left square.
 fn creased() -> Model {
     let square = |x: f32| [[x, 0.0], [x + 1.0, 0.0], [x + 1.0, 1.0], [x, 0.0], [x + 1.0, 1.0], [x, 1.0]];
     let corners = [square(-1.0), square(0.0)].concat();
@@ -145,7 +145,7 @@ fn creased() -> Model {
 }
 
 #[test]
-fn flat_normals_are_those_of_the_bent_triangles() {
+fn flat_normals_are_computed_from_the_bent_triangles() {
     for (scale, right) in [(1.0, [-1.0, 0.0, 0.0]), (-1.0, [1.0, 0.0, 0.0])] {
         let scene = scene(creased(), &json!({"animation": "bend", "length": 1, "scaleX": scale}));
         let (rest, bent) = (scene.pose(Some(0.0)), scene.pose(Some(1.0)));
@@ -156,10 +156,10 @@ fn flat_normals_are_those_of_the_bent_triangles() {
 }
 
 #[test]
-fn flat_normals_are_those_of_the_morphed_triangles() {
+fn flat_normals_are_computed_from_the_morphed_triangles() {
     let mut part = primitive(vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]);
     (part.indices, part.is_flat) = (vec![0, 1, 2], true);
-    // Lifts the last corner by 1.
+    // The morph target lifts the last corner by 1.
     let lift = vec![[0.0; 3], [0.0; 3], [0.0, 0.0, 1.0]];
     part.morph_targets = vec![MorphTarget { positions: lift, ..MorphTarget::default() }];
     let with_weight = |weight: f32, is_flat: bool| {
@@ -171,7 +171,7 @@ fn flat_normals_are_those_of_the_morphed_triangles() {
     let slope = Vec3::new(0.0, -1.0, 1.0).normalize().to_array();
     assert!(with_weight(1.0, true).iter().all(|n| near(*n, slope)), "{:?}", with_weight(1.0, true));
     assert!(with_weight(0.0, true).iter().all(|n| near(*n, [0.0, 0.0, 1.0])));
-    assert!(with_weight(1.0, false).iter().all(|n| near(*n, [0.0, 0.0, 1.0])), "normals of the file are unchanged");
+    assert!(with_weight(1.0, false).iter().all(|n| near(*n, [0.0, 0.0, 1.0])), "normals of the file were changed");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Names of encoders in ffmpeg and in the configuration.
+//! The names of H.264 encoders, in ffmpeg and in the configuration.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 /// An H.264 encoder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum H264Encoder {
-    /// x264, on the CPU. The reference: equal input gives equal files on every machine.
+    /// x264, a software encoder. The same input gives the same file on every machine.
     #[default]
     #[serde(rename = "libx264")]
     Libx264,
-    /// NVIDIA's NVENC.
+    /// NVENC, the hardware encoder of NVIDIA cards.
     #[serde(rename = "h264_nvenc")]
     Nvenc,
-    /// The video engine of Intel and AMD graphics on Linux.
+    /// VA-API, the interface of Intel's and AMD's hardware encoders on Linux.
     #[serde(rename = "h264_vaapi")]
     Vaapi,
-    /// Apple's media engine.
+    /// VideoToolbox, the interface of Apple's hardware encoder.
     #[serde(rename = "h264_videotoolbox")]
     VideoToolbox,
 }
@@ -27,11 +27,11 @@ impl H264Encoder {
     /// All encoders.
     pub const ALL: [Self; 4] = [Self::Libx264, Self::Nvenc, Self::Vaapi, Self::VideoToolbox];
 
-    /// The hardware encoders in the order in which `auto` tries them. NVENC is first, because a machine with an NVIDIA
+    /// The hardware encoders, in the order in which `auto` tests them. NVENC is first, because a machine with an NVIDIA
     /// card may also have integrated graphics with a slower encoder.
     pub const HARDWARE: [Self; 3] = [Self::Nvenc, Self::VideoToolbox, Self::Vaapi];
 
-    /// Returns the name in ffmpeg.
+    /// Returns the name of the encoder in ffmpeg.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Libx264 => "libx264",
@@ -41,7 +41,7 @@ impl H264Encoder {
         }
     }
 
-    /// Returns what the encoder requires of a machine, for messages.
+    /// Returns a message about the hardware and the drivers that the encoder requires.
     pub(crate) const fn needs(self) -> &'static str {
         match self {
             Self::Libx264 => "nothing",
@@ -51,7 +51,7 @@ impl H264Encoder {
         }
     }
 
-    /// Whether the encoder needs a device, which may be missing or fail.
+    /// Returns whether the encoder needs hardware, which may be missing or fail.
     pub const fn is_hardware(self) -> bool {
         !matches!(self, Self::Libx264)
     }
@@ -63,21 +63,21 @@ impl fmt::Display for H264Encoder {
     }
 }
 
-/// The requested encoder.
+/// The H.264 encoder that the user requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum EncoderChoice {
-    /// The first hardware encoder that works, otherwise libx264.
+    /// The first hardware encoder that works; libx264 if none does.
     Auto,
-    /// This encoder. If it does not work, that is an error.
+    /// A specific encoder. It is an error if this encoder does not work.
     Only(H264Encoder),
 }
 
-/// Name of [`EncoderChoice::Auto`].
+/// Name of [`EncoderChoice::Auto`] in the configuration.
 const AUTO: &str = "auto";
 
 impl EncoderChoice {
-    /// Returns all valid names.
+    /// Returns all names that the configuration accepts.
     pub fn names() -> impl Iterator<Item = &'static str> {
         std::iter::once(AUTO).chain(H264Encoder::ALL.map(H264Encoder::name))
     }
@@ -104,7 +104,7 @@ impl From<EncoderChoice> for String {
     }
 }
 
-/// Error for a name that is neither `auto` nor that of an encoder.
+/// Error for a name that is neither `auto` nor the name of an encoder.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no H.264 encoder '{0}'")]
 pub struct UnknownEncoder(String);

@@ -1,24 +1,25 @@
-//! Options of each encoder. With every encoder files have the same properties: High profile, 8-bit 4:2:0, BT.709 in
-//! limited range, a closed group of pictures (GOP) per second, and no reordering or edit list that shifts timestamps.
+//! Options of each H.264 encoder. All encoders produce files with the same properties: High profile, 8-bit 4:2:0,
+//! BT.709 in limited range, one closed group of pictures (GOP) per second, and neither reordered frames nor an edit
+//! list, which would shift timestamps.
 
 use std::process::Command;
 
 use super::choice::H264Encoder;
 use super::level::level;
 
-/// How much CPU time libx264 may use. Hardware encoders use hardly any.
+/// How much CPU time libx264 may use. Hardware encoders ignore it, because they use hardly any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effort {
-    /// For encoding in parallel to a renderer that uses the same cores.
+    /// For encoding while the renderer uses the same CPU cores.
     Low,
-    /// For files that are downloaded many times.
+    /// For files that are downloaded many times, so that a smaller size is worth more CPU time.
     Usual,
 }
 
 impl Effort {
-    /// Returns x264's preset and the options that differ from it. `Low` is `ultrafast` with those tools that save more
-    /// than they cost: at equal SSIM it takes 0.33 to 0.45 of the time of `veryfast` and 1.13 to 1.21 of its bytes
-    /// (`bench/encoders.sh`).
+    /// Returns an x264 preset, and options that override parts of it. `Low` is the preset `ultrafast` with those
+    /// additional tools that save more bits than they cost time. Compared with the preset `veryfast` at equal SSIM, it
+    /// takes 0.33 to 0.45 times as long, and the files are 1.13 to 1.21 times as large (`bench/encoders.sh`).
     const fn options(self) -> (&'static str, &'static str) {
         match self {
             Self::Low => {
@@ -36,23 +37,23 @@ pub(crate) struct H264 {
     pub(crate) width: u32,
     pub(crate) height: u32,
     pub(crate) fps: u32,
-    /// Quality as x264 constant rate factor (CRF); smaller is better.
+    /// Quality, as a constant rate factor (CRF) of x264. Lower values mean higher quality.
     pub(crate) crf: u8,
-    /// Peak bit rate in kbit/s; `None`: unlimited.
+    /// Peak bit rate in kbit/s; `None` means no limit.
     pub(crate) peak_kbit: Option<u32>,
     pub(crate) effort: Effort,
 }
 
 impl H264Encoder {
-    /// Adds the options before the first input: the device.
+    /// Adds the options that open the device, which must precede the first input.
     pub(crate) fn device(self, command: &mut Command) {
         if self == Self::Vaapi {
-            // Without a name ffmpeg uses the first render node that works.
+            // Without a device name, ffmpeg opens the first render node that works.
             command.args(["-init_hw_device", "vaapi=gpu", "-filter_hw_device", "gpu"]);
         }
     }
 
-    /// Returns the last filter before the encoder, which uploads frames to the device.
+    /// Returns the filter that uploads frames to the device. It must be the last filter before the encoder.
     pub(crate) const fn upload_filter(self) -> Option<&'static str> {
         match self {
             Self::Vaapi => Some("format=nv12,hwupload"),
@@ -62,7 +63,7 @@ impl H264Encoder {
 }
 
 impl H264 {
-    /// Adds the options of the output.
+    /// Adds the options of the encoder.
     pub(crate) fn output(&self, command: &mut Command) {
         match self.encoder {
             H264Encoder::Libx264 => self.libx264(command),
@@ -93,18 +94,19 @@ impl H264 {
         command.args(["-x264-params", &format!("{tools}open-gop=0:force-cfr=1:{colour}")]);
     }
 
-    /// `cq` is the target quantiser of the variable rate, on x264's scale.
+    /// Adds the options of NVENC. `cq` is the target quantiser of variable bit rate, on the same scale as x264's CRF.
     fn nvenc(&self, command: &mut Command) {
         command.args(["-c:v", "h264_nvenc", "-preset", "p5", "-tune", "hq", "-pix_fmt", "yuv420p"]);
         command.args(["-rc", "vbr", "-cq", &self.crf.to_string(), "-b:v", "0", "-spatial-aq", "1"]);
         self.peak(command);
         self.level(command);
-        // GOPs are closed, because there are no B-frames.
+        // All GOPs are closed, because B-frames are disabled.
         command.args(["-no-scenecut", "1", "-forced-idr", "1"]);
         self.groups(command);
     }
 
-    /// All drivers support constant quantisers; a limited bit rate needs quality-defined variable bit rate (QVBR).
+    /// Adds the options of VA-API. All drivers support constant quantisers. A limited bit rate requires quality-defined
+    /// variable bit rate (QVBR).
     fn vaapi(&self, command: &mut Command) {
         let crf = self.crf.to_string();
         command.args(["-c:v", "h264_vaapi"]);
@@ -117,7 +119,7 @@ impl H264 {
         self.groups(command);
     }
 
-    /// The quality scale of VideoToolbox is 1 to 100.
+    /// Adds the options of VideoToolbox, whose quality scale is 1 to 100.
     fn videotoolbox(&self, command: &mut Command) {
         let quality = 100_u8.saturating_sub(self.crf.saturating_mul(2)).max(1);
         command.args(["-c:v", "h264_videotoolbox", "-allow_sw", "0", "-realtime", "0", "-pix_fmt", "yuv420p"]);
@@ -126,22 +128,22 @@ impl H264 {
         self.groups(command);
     }
 
-    /// Limits the bit rate over one and a half seconds.
+    /// Limits the peak bit rate, averaged over one and a half seconds.
     fn peak(&self, command: &mut Command) {
         if let Some(kbit) = self.peak_kbit {
             command.args(["-maxrate", &format!("{kbit}k"), "-bufsize", &format!("{}k", kbit * 3 / 2)]);
         }
     }
 
-    /// Sets the level, because drivers choose different ones.
+    /// Sets the level explicitly, because drivers choose different levels.
     fn level(&self, command: &mut Command) {
         if let Some(level) = level(self.width, self.height, self.fps) {
             command.args(["-level", &level.to_string()]);
         }
     }
 
-    /// Sets the High profile and a GOP per second, without additional key frames at scene changes. B-frames are off,
-    /// because some hardware does not support them.
+    /// Sets the High profile and one GOP per second, without additional key frames at scene changes. B-frames are
+    /// disabled, because some hardware does not support them.
     fn groups(&self, command: &mut Command) {
         let gop = self.fps.to_string();
         command.args(["-profile:v", "high", "-g", &gop, "-bf", "0"]);

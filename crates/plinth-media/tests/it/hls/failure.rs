@@ -1,4 +1,4 @@
-//! Tests that packaging failures name their cause and leave no files behind.
+//! Tests that packaging errors name their cause, and that a failure leaves no files behind.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ fn script(folder: &Path, lines: &str) -> PathBuf {
     path
 }
 
-/// Packages a short video with a script in place of ffmpeg.
+/// Packages a short video with a script that replaces ffmpeg, and returns the error message.
 fn with_ffmpeg(lines: &str, cancel: &AtomicBool) -> String {
     let folder = tempfile::tempdir().unwrap();
     video(folder.path(), (64, 36), 40);
@@ -38,14 +38,14 @@ fn with_ffmpeg(lines: &str, cancel: &AtomicBool) -> String {
 }
 
 #[test]
-fn an_encoder_that_fails_is_quoted() {
+fn the_message_of_an_encoder_that_fails_is_quoted() {
     let said = with_ffmpeg("echo 'the encoder exploded' >&2; exit 3", &AtomicBool::new(false));
     assert!(said.contains("hls") && said.contains("the encoder exploded"), "{said}");
 }
 
 #[test]
 fn incomplete_files_of_an_encoder_are_rejected() {
-    // The last file contains the thumbnails, the one before it the smallest variant.
+    // The last output file contains the thumbnails; the one before contains the smallest variant.
     let never = AtomicBool::new(false);
     let cut = r#""$FFMPEG" "$@" && for f in "$(dirname "${@: -1}")"/*.mp4; do truncate -s -1000 "$f"; done"#;
     assert!(with_ffmpeg(cut, &never).contains("is not complete"));

@@ -1,5 +1,5 @@
-//! Tests that packaged videos follow RFC 8216 and the MUST rules of Apple's HLS Authoring Specification, referred to by
-//! their numbers. ffmpeg and ffprobe read the files.
+//! Tests that packaged videos follow RFC 8216 and Apple's HLS Authoring Specification. Tests are named after the
+//! numbers of Apple's MUST rules. The files are read with ffmpeg and ffprobe.
 
 mod failure;
 mod playback;
@@ -18,9 +18,9 @@ use plinth_spec::quality::Codec;
 
 use crate::support::{ball, plan, write};
 
-/// A video and its packaging.
+/// A video that was packaged as HLS, in a temporary folder.
 struct Packaged {
-    // Removed when dropped.
+    // Dropping this field deletes the folder.
     folder: tempfile::TempDir,
     size: (u32, u32),
     frames: u32,
@@ -28,7 +28,7 @@ struct Packaged {
 }
 
 impl Packaged {
-    /// Packages a video of this size and length.
+    /// Encodes a video of this size and number of frames, and packages it.
     fn new(size: (u32, u32), frames: u32) -> Self {
         let folder = tempfile::tempdir().unwrap();
         video(folder.path(), size, frames);
@@ -48,7 +48,7 @@ impl Packaged {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// Names of the files with an extension.
+    /// Returns the names of all files with this extension.
     fn named(&self, extension: &str) -> Vec<&String> {
         let is_of_kind = |name: &&String| Path::new(name).extension().is_some_and(|e| e == extension);
         self.files.iter().filter(is_of_kind).collect()
@@ -58,17 +58,17 @@ impl Packaged {
         std::fs::read(self.path(name)).unwrap()
     }
 
-    /// Folders of the variants, largest first.
+    /// Returns the folder names of the variants, largest first.
     fn variants(&self) -> Vec<String> {
         self.files.iter().filter_map(|name| name.strip_suffix("/init.mp4")).map(str::to_owned).collect()
     }
 
-    /// Length in seconds.
+    /// Returns the length of the video in seconds.
     fn secs(&self) -> f64 {
         f64::from(self.frames) / 30.0
     }
 
-    /// Writes a playable file: the initialization section of a variant followed by media data.
+    /// Writes a playable file that consists of a variant's initialization section and the given media data.
     fn playable(&self, variant: &str, media: &[u8]) -> PathBuf {
         let path = self.folder.path().join("playable.mp4");
         let whole = [self.bytes(&format!("{variant}/init.mp4")).as_slice(), media].concat();
@@ -77,14 +77,14 @@ impl Packaged {
     }
 }
 
-/// Writes `out.mp4` to a folder, encoded like a render.
+/// Writes the video `out.mp4` to a folder, encoded in the same way as a render.
 fn video(folder: &Path, size: (u32, u32), frames: u32) {
     let mut plan = plan(folder, size, Codec::H264, frames);
     plan.files.retain(|file, _path| *file == OutputFile::Video);
     write(plan, |i| ball(size, i, [240, 200, 60])).unwrap();
 }
 
-/// Packages `out.mp4` of a folder to `hls` in it.
+/// Packages `out.mp4` of a folder to its subfolder `hls`.
 fn package_in(folder: &Path) -> Result<HlsPackage, MediaError> {
     let plan = HlsPlan {
         ffmpeg: plinth_testkit::ffmpeg().to_owned(),
@@ -95,7 +95,7 @@ fn package_in(folder: &Path) -> Result<HlsPackage, MediaError> {
     package(&plan, &AtomicBool::new(false))
 }
 
-/// Whether times are equal up to rounding.
+/// Returns whether two times are equal, apart from rounding errors.
 fn same_time(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-3
 }

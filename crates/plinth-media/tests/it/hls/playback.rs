@@ -1,12 +1,13 @@
-//! Tests that ffmpeg plays the master playlist.
+//! Tests that ffmpeg can play the master playlist.
 
 use super::Packaged;
 use crate::support::{decode, psnr};
 
-/// Smallest PSNR between the frames of each variant and those of the source, scaled to the same size.
+/// Returns for each variant the smallest PSNR between its frames and the frames of the source. The source is scaled to
+/// the size of the variant.
 fn likeness(packaged: &Packaged) -> Vec<(String, f64)> {
     let (long, short) = (packaged.size.0.max(packaged.size.1), packaged.size.0.min(packaged.size.1));
-    // The streams are in the order of the playlist.
+    // ffmpeg numbers the streams in the order of the playlist.
     let (variants, _) = super::reader::master(&packaged.text("master.m3u8"));
     variants
         .iter()
@@ -14,7 +15,7 @@ fn likeness(packaged: &Packaged) -> Vec<(String, f64)> {
         .map(|(i, entry)| {
             let (width, height) = entry["RESOLUTION"].split_once('x').unwrap();
             let [width, height] = [width, height].map(|side| side.parse::<u32>().unwrap());
-            // The aspect ratio is that of the video, up to rounding to even sides.
+            // All variants have the same aspect ratio as the video, apart from rounding to even sides.
             let shape = f64::from(width.max(height)) / f64::from(width.min(height));
             assert!((shape - f64::from(long) / f64::from(short)).abs() < 0.05, "{entry:?}");
             let shown = decode(

@@ -7,18 +7,19 @@ use plinth_testkit::probe;
 use super::reader::{MediaPlaylist, master};
 use super::{Packaged, same_time};
 
-/// Aspect ratios of renders, a length that is not a multiple of a segment, and the shortest video.
+/// Sizes and numbers of frames of the tested videos. They cover all aspect ratios of renders, a length that is not a
+/// multiple of the segment length, and the shortest possible video.
 const VIDEOS: [((u32, u32), u32); 4] = [((320, 180), 75), ((180, 320), 61), ((200, 200), 60), ((320, 180), 1)];
 
-/// Profile, compatibility and level in the decoder configuration.
+/// Returns the value of `CODECS` from the profile, compatibility and level bytes in the decoder configuration.
 fn codecs(init: &[u8]) -> String {
     let at = init.windows(4).position(|word| word == b"avcC").unwrap() + 4;
     assert_eq!(init[at], 1, "version");
     init[at + 1..at + 4].iter().fold("avc1.".to_owned(), |text, byte| format!("{text}{byte:02X}"))
 }
 
-/// Highest and average bit rate of parts (bytes, seconds). As in RFC 8216, the highest rate is that of any run of parts
-/// that lasts between half and one and a half of the target duration.
+/// Returns the peak and the average bit rate of parts, each given by its bytes and seconds. As in RFC 8216, the peak is
+/// the highest bit rate of any run of parts that lasts between 0.5 and 1.5 times the target duration.
 fn rates(parts: &[(usize, f64)]) -> (u64, u64) {
     let rate = |run: &[(usize, f64)]| {
         let (bytes, secs) = run.iter().fold((0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));

@@ -1,19 +1,19 @@
-//! Parses playlists and tracks like a player.
+//! Parses playlists and thumbnail tracks like a player.
 
 use std::collections::BTreeMap;
 
-/// A segment or byte range of a media playlist.
+/// A part of a media playlist: a segment, or a byte range of a segment.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Part {
     pub(super) secs: f64,
-    /// Length and start.
+    /// Length and start of the byte range.
     pub(super) range: Option<(usize, usize)>,
     pub(super) uri: String,
 }
 
 /// A media playlist.
 pub(super) struct MediaPlaylist {
-    /// Tags of the whole playlist with their values.
+    /// Tags that apply to the whole playlist, with their values.
     pub(super) tags: BTreeMap<String, String>,
     pub(super) parts: Vec<Part>,
 }
@@ -48,10 +48,10 @@ impl MediaPlaylist {
     }
 }
 
-/// Attributes of an entry of a master playlist, including `URI`.
+/// Attributes of one variant in a master playlist. The key `URI` holds its address.
 pub(super) type Entry = BTreeMap<String, String>;
 
-/// Variants and I-frame variants of a master playlist.
+/// Returns the variants and the I-frame variants of a master playlist.
 pub(super) fn master(text: &str) -> (Vec<Entry>, Vec<Entry>) {
     let (mut variants, mut i_frames) = (Vec::new(), Vec::new());
     let mut lines = text.lines();
@@ -91,7 +91,7 @@ pub(super) struct Cue {
     pub(super) begin: f64,
     pub(super) end: f64,
     pub(super) sprite: String,
-    /// x, y, width, height.
+    /// x, y, width and height of the thumbnail on its sprite sheet.
     pub(super) rectangle: [u32; 4],
 }
 
@@ -109,7 +109,7 @@ pub(super) fn cues(text: &str) -> Vec<Cue> {
         .collect()
 }
 
-/// Parses `HH:MM:SS.mmm`; shorter forms are not accepted.
+/// Parses a time in the form `HH:MM:SS.mmm`. Shorter forms cause a panic.
 fn secs(clock: &str) -> f64 {
     assert_eq!(clock.len(), 12, "{clock}");
     clock.split(':').fold(0.0, |sum, part| sum * 60.0 + part.parse::<f64>().unwrap())

@@ -8,7 +8,7 @@ use super::reader::{Cue, cues};
 use super::{Packaged, same_time};
 use crate::support::{decode, psnr};
 
-/// Sheets by name: width, height, R, G, B bytes.
+/// Returns the sprite sheets by file name, each as width, height and R, G, B bytes.
 fn sheets(packaged: &Packaged) -> BTreeMap<String, (u32, u32, Vec<u8>)> {
     packaged
         .named("jpg")
@@ -22,7 +22,7 @@ fn sheets(packaged: &Packaged) -> BTreeMap<String, (u32, u32, Vec<u8>)> {
         .collect()
 }
 
-/// Pixels of the rectangle of a cue.
+/// Returns the pixels of a cue's rectangle on a sprite sheet.
 fn tile(cue: &Cue, (width, _, pixels): &(u32, u32, Vec<u8>)) -> Vec<u8> {
     let [x, y, columns, rows] = cue.rectangle;
     let row = |y: u32| &pixels[((y * width + x) * 3) as usize..][..(columns * 3) as usize];

@@ -12,10 +12,10 @@ use crate::targets::texture;
 
 use super::PICTURE_FORMAT;
 
-/// Number of times that a quarter of the picture is halved to spread light.
+/// Maximum number of times that a picture of a quarter of the frame's size is halved.
 const LEVELS: u32 = 6;
 
-/// Level that is composited: an eighth of the picture's size, which is smooth enough and cheap.
+/// Index of the mip level that is composited. It has an eighth of the picture's size, which is smooth enough and fast.
 const SHOWN: usize = 1;
 
 /// Spreads the light of bright surfaces.
@@ -24,20 +24,20 @@ pub(crate) struct Bloom {
     down: Vec<Step>,
     up: Vec<Step>,
     levels: Vec<wgpu::TextureView>,
-    /// Index of the level to which all wider ones are added.
+    /// Index of the level to which all smaller levels are added.
     first: usize,
     show: Step,
     shown: wgpu::TextureView,
 }
 
-/// A draw from one level to another.
+/// A draw from one mip level to another.
 struct Step {
     pipeline: wgpu::RenderPipeline,
     group: wgpu::BindGroup,
 }
 
 impl Bloom {
-    /// The result has `format`.
+    /// Creates the passes. The result has the format `format`.
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
@@ -62,7 +62,7 @@ impl Bloom {
         let first = SHOWN.min(last);
         let size = Region::whole((quarter.width >> first).max(1), (quarter.height >> first).max(1));
         let shown = texture(gpu, size, 1, format, usage, 1).create_view(&wgpu::TextureViewDescriptor::default());
-        // The mean over all levels, so that the total light is preserved.
+        // The result is the mean over all levels, so that the total light is preserved.
         let strength = [("STRENGTH", f64::from(strength) / (levels.len() - first) as f64)];
         let layout = bindings::layout(&gpu.device, "bloom", &[bindings::texture(0, bindings::FILTERED)]);
         let step = |define: &str, format, blend: Option<wgpu::BlendState>, source: &wgpu::TextureView| {
@@ -97,7 +97,7 @@ impl Bloom {
         })
     }
 
-    /// Returns the glow, which is smaller than the picture.
+    /// Returns the texture with the glow, which is smaller than the picture.
     pub(crate) fn result(&self) -> &wgpu::TextureView {
         &self.shown
     }

@@ -1,4 +1,4 @@
-//! The last pass: all effects that are computed per pixel.
+//! The last pass, which applies all effects that are computed for each pixel separately.
 
 use plinth_frame::Region;
 use plinth_scene::PostLook;
@@ -23,23 +23,23 @@ const INK: f32 = 1.0 / 500.0;
 pub(crate) struct Sources<'a> {
     pub(crate) picture: &'a wgpu::TextureView,
     pub(crate) glow: Option<&'a wgpu::TextureView>,
-    /// The blurred picture, and the coverage of each pixel by circles of confusion.
+    /// The blurred picture, and the fraction of each pixel that circles of confusion cover.
     pub(crate) blurred: Option<[&'a wgpu::TextureView; 2]>,
     pub(crate) surfaces: Option<&'a Surfaces>,
-    /// Radius of the blur around the model in pixels.
+    /// Maximum distance from the model that the blur reaches, in pixels.
     pub(crate) reach: u32,
 }
 
-/// Finishes the picture.
+/// Applies the effects and writes the finished picture.
 pub(crate) struct Develop {
     /// The draw near the model, and its region.
     near: Option<(Step, Region)>,
-    /// The draw elsewhere; `None` if the picture is finished there.
+    /// The draw for the rest of the picture. `None` if no effect changes the picture there.
     far: Option<Step>,
     whole: Region,
 }
 
-/// One draw.
+/// A pipeline and its bind group.
 struct Step {
     pipeline: wgpu::RenderPipeline,
     group: wgpu::BindGroup,
@@ -142,13 +142,13 @@ impl Develop {
     }
 }
 
-/// Returns the shader's defines.
+/// Returns the preprocessor defines that select the shader variant.
 fn defines(post: &PostLook, is_near: bool) -> Vec<&'static str> {
     let mut out = Vec::new();
     match post.filter {
         Filter::None => {}
         Filter::Grain => out.push("GRAIN"),
-        // Outlines are drawn only near the model.
+        // Outlines are only drawn near the model.
         Filter::Toon if !is_near => {}
         Filter::Toon => out.extend(["TOON", "TONED"]),
         Filter::Sepia => out.extend(["SEPIA", "FILTERED", "TONED"]),

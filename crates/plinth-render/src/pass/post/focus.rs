@@ -1,4 +1,4 @@
-//! Depth of field.
+//! The depth-of-field effect.
 
 use plinth_frame::Region;
 
@@ -12,23 +12,23 @@ use crate::targets::{TargetLook, texture};
 
 use super::{PICTURE_FORMAT, Surfaces, around_model};
 
-/// Distance and circle of confusion of a pixel.
+/// Format of a pixel's distance and the radius of its circle of confusion.
 const SURFACE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rg32Float;
-/// Largest circle of confusion in a square of pixels.
+/// Format of the radius of the largest circle of confusion in a square of pixels.
 const WIDEST_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R32Float;
-/// A fraction.
+/// Format of the fraction of a pixel that circles of confusion cover.
 const COVER_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R8Unorm;
 
-/// Minimum side of the squares in which the largest circle is searched, in pixels of the half-size picture.
+/// Minimum side length of the squares in which the largest circle is determined, in pixels of the half-size picture.
 const LEAST_SQUARE: u32 = 8;
 
-/// Blurs what is out of focus, at half size.
+/// Blurs everything that is out of focus, at half the size of the picture.
 pub(crate) struct Focus {
     steps: Vec<Step>,
     result: [wgpu::TextureView; 2],
 }
 
-/// One draw: its target and region.
+/// A draw with its pipeline, render targets and region.
 struct Step {
     pipeline: wgpu::RenderPipeline,
     group: wgpu::BindGroup,
@@ -37,7 +37,7 @@ struct Step {
 }
 
 impl Focus {
-    /// `reach` is the largest blur radius in pixels of the picture.
+    /// Creates the passes. `reach` is the largest blur radius in pixels of the picture.
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
@@ -101,7 +101,8 @@ impl Focus {
         Ok(Self { steps: vec![shrink, inside, around, gather, smooth], result })
     }
 
-    /// Returns the blurred picture at half size, and the coverage of each pixel by circles of what is in front of it.
+    /// Returns the blurred picture at half size, and the fraction of each pixel that circles of confusion of nearer
+    /// objects cover.
     pub(crate) fn result(&self) -> [&wgpu::TextureView; 2] {
         self.result.each_ref()
     }

@@ -1,5 +1,5 @@
-//! Post-processing after the composite: depth of field, bloom and per-pixel effects. Nothing is created for effects
-//! that are off.
+//! Post-processing of the composited picture: depth of field, bloom, and effects that are computed for each pixel. No
+//! resources are created for effects that are off.
 
 mod bloom;
 mod develop;
@@ -23,30 +23,30 @@ use bloom::Bloom;
 use develop::Develop;
 use focus::Focus;
 
-/// Format of intermediate pictures.
+/// Format of the pictures between post-processing passes.
 pub(crate) const PICTURE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
 
-/// All passes after the composite.
+/// All passes that follow the composite pass.
 pub(crate) struct Post {
-    /// The picture that the composite writes.
+    /// The picture to which the composite pass writes.
     pub(crate) picture: wgpu::TextureView,
     texture: wgpu::Texture,
-    /// Inputs of depth of field and outlines.
+    /// Normals and distances, which depth of field and outlines need.
     pub(crate) surfaces: Option<Surfaces>,
     focus: Option<Focus>,
     bloom: Option<Bloom>,
     develop: Develop,
 }
 
-/// Geometry targets, and the uniform of the lens.
+/// Textures with normals and distances, and the uniform of the lens.
 pub(crate) struct Surfaces {
     pub(crate) targets: GeometryTargets,
     lens: wgpu::Buffer,
 }
 
 impl Post {
-    /// Returns `None` if there are no effects. `radiance` is the target to which the composite writes radiance for
-    /// bloom.
+    /// Creates the passes. Returns `None` if there are no effects. `radiance` is the target to which the composite pass
+    /// writes the radiance for bloom.
     pub(crate) fn new(
         base: &PipelineBase<'_>,
         scene: &Scene,
@@ -103,7 +103,7 @@ impl Post {
         }
     }
 
-    /// Draws the finished picture.
+    /// Records all passes, the last of which draws the finished picture.
     pub(crate) fn run(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup, targets: &Targets) {
         if let Some(focus) = &self.focus {
             focus.run(recorder, frame);
@@ -115,16 +115,16 @@ impl Post {
     }
 }
 
-/// Largest blur radius as a fraction of the picture's height.
+/// Maximum blur radius as a fraction of the picture's height.
 const WIDEST_BLUR: f32 = 0.03;
 
-/// Returns the largest blur radius of any frame of a picture of this height, in whole pixels.
+/// Returns the largest blur radius over all frames, in whole pixels of a picture with this height.
 pub(crate) fn blur_reach(scene: &Scene, height: u32) -> u32 {
     scene.shots.iter().map(|shot| widest_blur(scene, shot, height)).fold(0.0, f32::max).ceil() as u32
 }
 
-/// Returns the largest blur radius in a frame in pixels: that of the nearest or of the farthest part of the model. The
-/// shader computes the same in `blur_radius`.
+/// Returns the largest blur radius in a frame, in pixels. It occurs at the nearest or the farthest part of the model.
+/// The formula is the same as in the shader function `blur_radius`.
 fn widest_blur(scene: &Scene, shot: &Shot, height: u32) -> f32 {
     let camera = &shot.camera;
     let forward = -camera.view_from_world.row(2).truncate();
@@ -152,7 +152,8 @@ fn lens(scene: &Scene, shot: &Shot, look: &TargetLook, height: u32) -> Lens {
     }
 }
 
-/// Returns the model's region enlarged by `room` pixels on all sides, within the drawn region and divided by `scale`.
+/// Returns the model's region after enlarging it by `room` pixels on all sides, within the drawn region. The result is
+/// divided by `scale`.
 fn around_model(look: &TargetLook, room: u32, scale: u32) -> Region {
     let (part, drawn) = (look.model_region, look.region);
     let along = |first: u32, length: u32, limit: u32| {
