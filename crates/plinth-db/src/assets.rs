@@ -5,8 +5,8 @@ use plinth_spec::id::WorkspaceId;
 use crate::sql::params;
 use crate::{Conn, Result};
 
-/// SQL that returns the number of rows, and their total size in bytes, over all workspaces of the account that owns
-/// workspace `$1`.
+/// Builds an SQL statement that returns the number of rows and their total size in bytes. It counts the rows of every
+/// workspace whose owner also owns workspace `$1`.
 macro_rules! usage_of {
     ($table:literal) => {
         concat!(

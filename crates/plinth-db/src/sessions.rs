@@ -34,7 +34,8 @@ pub async fn insert(tx: &mut Tx, sha256: &str, account: &AccountId, now: i64, ex
     insert!(tx, "sessions", sha256: sha256, account_id: account, created_at: now, expires_at: expires_at, seen_at: now)
 }
 
-/// Finds a session by its hash, if it has not expired, was used after `seen_after`, and its account is not suspended.
+/// Finds a session by the hash of its secret. Returns `None` if the session has expired, if it was not used after
+/// `seen_after`, or if its account is suspended.
 pub async fn find(conn: &mut Conn, sha256: &str, now: i64, seen_after: i64) -> Result<Option<Session>> {
     let sql = concat!(
         "SELECT ",

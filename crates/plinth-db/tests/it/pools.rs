@@ -1,4 +1,4 @@
-//! Claims of workers that take some classes of work only.
+//! Claims of workers that take only some classes of work.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use plinth_testkit::on_both_databases;
 
 use crate::make;
 
-/// Claims one render for a worker that takes these classes, and returns its number.
+/// Claims one render for a worker that takes these classes, and returns the render's identifier.
 async fn claim(db: &Db, kind: Kind, takes: &'static str) -> Option<String> {
     let claimed = db.write(move |tx| {
         Box::pin(async move {
@@ -25,7 +25,7 @@ async fn claim(db: &Db, kind: Kind, takes: &'static str) -> Option<String> {
     claimed.await.unwrap().map(|render: Render| render.id.to_string())
 }
 
-/// Queues renders of account 1 with these classes, the first one first. Returns their ids.
+/// Queues these renders of account 1, in this order. Returns their identifiers.
 async fn queue(db: &Db, made: Vec<Render>) -> Vec<String> {
     let ids = made.iter().map(|render| render.id.to_string()).collect();
     db.write(move |tx| {
@@ -54,7 +54,7 @@ async fn a_worker_claims_what_it_takes_and_no_more(address: &str) {
     assert_eq!(
         claim(&db, Kind::Render, "standard,4k").await.as_ref(),
         Some(&ids[1]),
-        "a render without class is anyone's"
+        "every worker takes a render without class"
     );
     assert_eq!(claim(&db, Kind::Render, "standard,4k").await, None);
     assert_eq!(claim(&db, Kind::Render, "share,dataset").await.as_ref(), Some(&ids[2]));
@@ -63,7 +63,7 @@ async fn a_worker_claims_what_it_takes_and_no_more(address: &str) {
     assert_eq!(
         claim(&db, Kind::Render, "pro").await.as_ref(),
         Some(&ids[0]),
-        "idle workers of other pools left it queued"
+        "idle workers of other pools do not claim the render"
     );
 }
 
