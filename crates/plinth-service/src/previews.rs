@@ -1,4 +1,4 @@
-//! Previews: single frames that a worker in this process draws at once.
+//! Previews: single frames that a worker in this process draws immediately, outside of the queue.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,19 +19,19 @@ use crate::service::Service;
 pub const MAX_SIDE: u32 = 1280;
 /// Longer side of the smallest preview, in pixels.
 const MIN_SIDE: u32 = 64;
-/// Number of previews that may wait or be drawn at a time, over all accounts. Each account has one.
+/// Maximum number of previews of all accounts that may wait or be drawn at a time. Each account may have one.
 const AT_ONCE: u64 = 16;
-/// Settings that say which views a dataset has. Its preview shows the model as a video does.
+/// Settings that exist for datasets only. They are removed for a preview, which shows the model as in a video.
 const OF_DATASETS: [&str; 3] = ["output", "datasetQuality", "coverage"];
 
-/// A frame that somebody wants to see.
+/// A request for a preview.
 #[derive(Clone, Debug, Default)]
 pub struct Preview {
     /// Render settings.
     pub settings: Map<String, Value>,
     /// Longer side of the picture in pixels, at most [`MAX_SIDE`].
     pub longest: u32,
-    /// Time of the frame as a share of the video; `None` is the frame of the poster.
+    /// Time of the frame as a fraction of the video; `None` is the time of the poster.
     pub position: Option<f64>,
 }
 
@@ -50,7 +50,7 @@ pub struct WantedPreview {
     pub assets: RenderAssets,
     /// Longer side of the picture, in pixels.
     pub longest: u32,
-    /// Time of the frame as a share of the video; `None` is the frame of the poster.
+    /// Time of the frame as a fraction of the video; `None` is the time of the poster.
     pub position: Option<f64>,
     /// Receives the PNG, or why there is none. Closed when nobody waits any more.
     pub reply: oneshot::Sender<std::result::Result<Vec<u8>, String>>,

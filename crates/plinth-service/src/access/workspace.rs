@@ -15,7 +15,7 @@ use crate::service::Service;
 const NAME_CHARS: usize = 100;
 
 impl Service {
-    /// Creates a team workspace, whose owner pays for its renders.
+    /// Creates a team workspace. Its owner pays for its renders.
     pub async fn create_workspace(&self, name: &str, owner_email: &str) -> Result<Workspace> {
         let (name, owner) = (name.trim().to_owned(), normalized(owner_email)?);
         if name.is_empty() || name.chars().count() > NAME_CHARS {

@@ -11,7 +11,7 @@ use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
 impl Service {
-    /// Returns the price of renders, and which pools of the paying account would cover it.
+    /// Returns the price of renders, and the pools of the paying account that would cover the price.
     pub async fn quote(&self, caller: &Caller, request: QuoteRequest) -> Result<Quote> {
         let missing = || ServiceError::new(ErrorCode::RendersRequired, "give 'renders', a list of at least one render");
         let items = request.renders.filter(|items| !items.is_empty()).ok_or_else(missing)?;

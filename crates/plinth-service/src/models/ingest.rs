@@ -38,7 +38,7 @@ impl Service {
     }
 }
 
-/// Returns the last segment of the URL's path if it is the name of a GLB file, and a default name otherwise.
+/// Returns the last segment of the URL's path if it is the name of a GLB file. Otherwise returns a default name.
 fn name_of(url: &Url) -> String {
     let last = url.path_segments().and_then(|mut parts| parts.next_back()).unwrap_or_default();
     let name = percent_decoded(last);

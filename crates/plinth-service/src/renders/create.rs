@@ -13,7 +13,7 @@ use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
 impl Service {
-    /// Creates a render, or returns the one that an earlier identical request created.
+    /// Creates a render. Returns the earlier render instead if an identical request created one before.
     pub async fn create_render(&self, caller: &Caller, request: CreateRender, key: ReplayKey) -> Result<CreatedRender> {
         let item = BatchItem { model_id: request.model_id, render_settings: request.render_settings };
         let placed = self.place_now(caller, vec![wanted(caller, &item)?], key).await?;
@@ -28,7 +28,7 @@ impl Service {
         })
     }
 
-    /// Creates a batch of up to 100 renders. If one item is invalid, none is created.
+    /// Creates a batch of up to 100 renders. If one item is invalid, no render is created.
     pub async fn create_batch(
         &self,
         caller: &Caller,

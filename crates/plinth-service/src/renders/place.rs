@@ -1,4 +1,5 @@
-//! Creates renders in one transaction: idempotent replay, price, row and ledger entry.
+//! Creates renders in one transaction: finds renders to replay, charges the prices, and inserts rows and ledger
+//! entries.
 
 use std::collections::BTreeSet;
 
@@ -30,12 +31,12 @@ const SYSTEM_PREVIEW: &str = "{\"quality\":\"share\"}";
 pub(crate) struct Wanted {
     pub model_id: ModelId,
     pub settings: RenderSettings,
-    /// Whether the free pool must not be charged, regardless of the settings.
+    /// Whether the free pool must not be charged, even if the settings allow it.
     pub is_strict: bool,
 }
 
 impl Wanted {
-    /// Creates the request for the render of an upload.
+    /// Returns the render to create for an upload.
     // Spec, Errors, no_credits: renders of uploads are never charged to the free pool.
     pub(crate) const fn of_upload(model_id: ModelId, settings: RenderSettings) -> Self {
         Self { model_id, settings, is_strict: true }
@@ -55,9 +56,11 @@ pub(crate) struct Placed {
     pub is_replay: bool,
 }
 
-/// Creates renders, all or none, and charges those that are not replays. `key` is the request's idempotency key; an upload
-/// has none, so its render is always new and never replayed. Locks the paying account.
-/// Errors: a model is not active (unless its render is a replay under the same key), or the balance is too low.
+/// Creates all renders of a request or none, and charges the new ones. A replay is an existing render that is returned
+/// instead of a new one. `key` is the idempotency key of the request. An upload has no key, so its render is always new
+/// and is never replayed. Locks the paying account.
+/// Errors: the balance is too low, or the model of a new render is not active. A replay with the same key needs no
+/// active model.
 // Spec, Create-render rules, 1 to 6.
 pub(crate) async fn place(
     tx: &mut Tx,
@@ -111,14 +114,16 @@ fn decide_funding(balance: Balance, costs: &[Cost]) -> Result<Vec<Pool>> {
     })
 }
 
-/// Rejects early a render that the balance does not cover. The binding decision is made by [`place`].
+/// Returns an error early if the balance does not cover a render. [`place`] checks the balance again with the account
+/// locked.
 pub(crate) async fn check_funds(conn: &mut Conn, payer: &AccountId, wanted: &Wanted) -> Result<()> {
     let payer = accounts::find(conn, payer).await?;
     let payer = payer.ok_or_else(|| ServiceError::internal("the paying account is missing"))?;
     decide_funding(payer.balance, &[wanted.cost()]).map(drop)
 }
 
-/// Returns an error unless all models are active ones of the workspace. A replay under the same key needs no active model.
+/// Returns an error if a model is not active or does not belong to the workspace. A replay with the same key needs no
+/// active model.
 async fn check_are_active(tx: &mut Tx, caller: &Caller, drafts: &[Render], earlier: &[Option<Render>]) -> Result<()> {
     let is_own = |draft: &Render, earlier: &Option<Render>| {
         earlier.as_ref().is_some_and(|earlier| !earlier.replay_key.is_empty() && earlier.replay_key == draft.replay_key)
@@ -153,9 +158,8 @@ fn draft(caller: &Caller, want: &Wanted, key: Option<&ReplayKey>, before: &[Rend
     }
 }
 
-/// Creates the free preview of an upload without settings, or finds the one that the model has already.
-/// Locks the paying account.
-/// Errors: the account has used up its free previews of the last 24 hours.
+/// Creates the free preview of an upload without settings. If the model has a preview already, returns it. Locks the
+/// paying account. Errors: the account has used up its free previews of the last 24 hours.
 pub(crate) async fn place_system_preview(
     tx: &mut Tx,
     caller: &Caller,
@@ -197,7 +201,8 @@ pub(crate) const fn free_uploads_since(now: i64) -> i64 {
     now - DAY_MS
 }
 
-/// Derives the frames' hash for watermarked frames, which cannot be shared with others.
+/// Derives the hash of watermarked frames from the hash of the same frames without a watermark. The two are different,
+/// so a render with a watermark never shares frames with a render without one.
 fn marked(frames_sha256: &str) -> String {
     sha256_hex(format!("marked {frames_sha256}"))
 }

@@ -1,11 +1,11 @@
-//! Holds on the store.
+//! Deletion holds.
 
 use plinth_service::Clock;
 use plinth_testkit::on_both_databases;
 
 use crate::test_service::TestService;
 
-/// As long as a process that was killed is waited for.
+/// Time in milliseconds after which the hold of a killed process expires.
 const HOLD_MS: i64 = 600_000;
 
 async fn a_hold_is_renewed_for_as_long_as_it_lives(address: &str) {
@@ -21,7 +21,7 @@ async fn a_hold_is_renewed_for_as_long_as_it_lives(address: &str) {
         assert!(test_service.service.is_held().await.unwrap());
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
-    assert!(hold.release().await.unwrap(), "it was held all the time");
+    assert!(hold.release().await.unwrap(), "the hold did not expire in the meantime");
     assert!(!test_service.service.is_held().await.unwrap());
 }
 
@@ -31,8 +31,8 @@ async fn a_hold_that_expired_says_so_and_does_not_come_back(address: &str) {
     test_service.wait_ms(HOLD_MS);
     assert!(!test_service.service.is_held().await.unwrap());
     let other = test_service.service.hold_storage().await.unwrap();
-    assert!(!lost.release().await.unwrap(), "something may have been removed meanwhile");
-    assert!(test_service.service.is_held().await.unwrap(), "another hold is not touched");
+    assert!(!lost.release().await.unwrap(), "objects may have been deleted after the hold expired");
+    assert!(test_service.service.is_held().await.unwrap(), "releasing one hold does not end another hold");
     assert!(other.release().await.unwrap());
     assert!(!test_service.service.is_held().await.unwrap());
 }
