@@ -7,7 +7,7 @@ use plinth_service::ServiceError;
 use plinth_spec::ErrorCode;
 use plinth_spec::wire::ErrorBody;
 
-/// The error of a handler; it becomes the error body of the response.
+/// The error of a handler. Its response has the error as its body.
 #[derive(Debug)]
 pub(crate) struct ApiError(ServiceError);
 
@@ -58,7 +58,7 @@ pub(crate) async fn method_not_allowed() -> ApiError {
 }
 
 /// Converts the panic of a handler into an internal error.
-#[expect(clippy::needless_pass_by_value, reason = "the panic layer hands the payload over")]
+#[expect(clippy::needless_pass_by_value, reason = "the panic layer passes the payload by value")]
 pub(crate) fn panicked(panic: Box<dyn std::any::Any + Send + 'static>) -> Response {
     let words = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let words = words.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Signed links to files of the local store. A link needs no API key: its signature grants access.
+//! Signed links to files of the local store. Requests to a link need no API key, because its signature grants access.
 
 use axum::Extension;
 use axum::body::Body;

@@ -52,7 +52,7 @@ impl IntoResponse for PageError {
 }
 
 /// Converts the panic of a handler into an internal error.
-#[expect(clippy::needless_pass_by_value, reason = "the panic layer hands the payload over")]
+#[expect(clippy::needless_pass_by_value, reason = "the panic layer passes the payload by value")]
 pub(crate) fn panicked(panic: Box<dyn std::any::Any + Send + 'static>) -> Response {
     let message = panic.downcast_ref::<String>().map(String::as_str);
     let message = message.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or_default();

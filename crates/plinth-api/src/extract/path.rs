@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::ApiError;
 
-/// Path parameters. A path that is not valid UTF-8 is rejected with 404.
+/// Path parameters. A path that is not valid UTF-8 is rejected with status 404.
 #[derive(Debug)]
 pub(crate) struct Path<T>(pub T);
 
