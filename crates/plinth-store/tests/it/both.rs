@@ -1,4 +1,4 @@
-//! Tests that run on local files and on S3.
+//! Tests that run on a local store and on S3.
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
@@ -131,7 +131,7 @@ async fn a_bundle_has_the_length_it_announces_and_a_foreign_reader_opens_it(stor
     while let Some(piece) = broken.next().await {
         failed |= piece.is_err();
     }
-    assert!(failed, "a missing object is not silently left out");
+    assert!(failed, "a missing object ends the stream with an error");
 }
 
 macro_rules! on_both_stores {
@@ -198,7 +198,7 @@ fn addresses_that_cannot_be_opened_say_what_is_accepted() {
     assert!(open("s3://bucket", &[("aws_nonsense", "1")]).contains("aws_nonsense"));
 }
 
-/// The download takes longer than `object_store` would wait for a whole response, including its retries.
+/// The download takes longer than the default time limit of `object_store` for a whole response, including retries.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "takes four minutes"]
 async fn a_slow_client_gets_the_whole_of_a_large_object() {
@@ -213,7 +213,7 @@ async fn a_slow_client_gets_the_whole_of_a_large_object() {
         let piece = piece.unwrap();
         assert_eq!(piece, content.slice(read..read + piece.len()));
         read += piece.len();
-        // 240 s for the whole.
+        // The client reads so slowly that the whole object takes 240 s.
         tokio::time::sleep_until(begin + std::time::Duration::from_mins(4).mul_f64(read as f64 / SIZE as f64)).await;
     }
     assert_eq!(read, SIZE);
