@@ -3,7 +3,7 @@
 use crate::named::named;
 
 named! {
-    /// State of a render's HLS packaging.
+    /// The state of a render's HLS packaging.
     HlsStatus {
         /// The packaging waits for the video or for a worker.
         Pending = "pending",
@@ -19,7 +19,7 @@ named! {
 }
 
 named! {
-    /// Event that changes the state of a packaging.
+    /// An event that changes the state of a packaging.
     HlsEvent {
         /// A worker claims the packaging.
         Claim = "claim",
@@ -50,7 +50,7 @@ impl HlsStatus {
 }
 
 impl HlsEvent {
-    /// Returns the transitions of the event, as pairs of old and new state.
+    /// Returns the transitions of the event, as pairs of the old and the new state.
     pub fn moves(self) -> impl Iterator<Item = (HlsStatus, HlsStatus)> {
         HlsStatus::ALL.iter().filter_map(move |from| Some((*from, from.after(self)?)))
     }

@@ -1,4 +1,4 @@
-//! Overlay images.
+//! JSON bodies of overlay images.
 
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +42,7 @@ pub struct OverlayRow {
     pub layer: Layer,
     /// Name.
     pub name: String,
-    /// Description for people.
+    /// Human-readable description.
     pub description: String,
     /// Horizontal alignment.
     pub alignment: Alignment,
