@@ -85,7 +85,7 @@ impl Service {
         self.find_orphans(&mut listed, found).await?;
         if repair && !listed.orphans.is_empty() {
             if listed.named == 0 {
-                let message = "nothing was marked for removal: no row names any file of the store, so this may be the database \
+                let message = "nothing was marked for removal: no row references any file of the store, so this may be the database \
                              of another installation";
                 return Err(ServiceError::bad_request(message));
             }

@@ -1,4 +1,4 @@
-//! `plinth migrate`: brings the tables of the database up to date.
+//! `plinth migrate`: updates the schema of the database.
 
 use std::io::Write;
 
@@ -12,8 +12,9 @@ pub(crate) fn command() -> Command {
     Command::new("migrate")
         .about("Brings the tables of the database up to date, before servers and workers of a new version start")
         .long_about(
-            "Brings the tables of the database up to date, before servers and workers of a new version start. Those of the \
-             version before may go on meanwhile. Without it, the first server or worker of the new version does the same.",
+            "Brings the tables of the database up to date, before servers and workers of a new version start. Servers \
+             and workers of the previous version may continue to run. Without this command, the first server or worker of \
+             the new version updates the tables.",
         )
         .arg(
             Arg::new("check")
