@@ -31,9 +31,9 @@ pub(super) fn command() -> Command {
         .about("Copies the SQLite database and all files that it references into a new folder, while the server runs")
         .long_about(
             "Copies the SQLite database and all files that it references into a new folder, while the server runs. \
-             During the copy, no file is deleted from the store. A manifest with the hash of every file is written last: a folder \
-             without it is not a complete backup. With PostgreSQL, run pg_dump and copy the bucket under `plinth admin \
-             storage hold`.",
+             During the copy, no file is deleted from the store. A manifest with the hash of every file is written last: a \
+             folder without it is not a complete backup. With PostgreSQL, run pg_dump and copy the bucket under `plinth \
+             admin storage hold`.",
         )
         .arg(positional("DIR", "A folder that is empty or does not exist"))
 }

@@ -79,7 +79,7 @@ async fn health_reports_a_lost_database() {
     let body: Value = serde_json::from_slice(&health.bytes().await.unwrap()).unwrap();
     assert_eq!((&body["data"]["status"], &body["data"]["database"]), (&json!("degraded"), &json!("unreachable")));
     assert_eq!(served.client.get("/account").await.refusal(), (500, "internal"));
-    // A malformed key is rejected without a query.
+    // A malformed key is rejected without a database query.
     let token = &served.client.token;
     let mistyped = format!("{}{}", &token[..token.len() - 1], if token.ends_with('0') { '1' } else { '0' });
     for wrong in ["nonsense", "plinth_sk_short", &mistyped] {
@@ -100,7 +100,7 @@ async fn health_reports_a_lost_store() {
     let objects = served.place.objects();
     std::fs::rename(&objects, served.place.folder.path().join("elsewhere")).unwrap();
     std::fs::write(&objects, b"where a folder should be").unwrap();
-    // The result of an earlier check is reused for 5 s.
+    // The result of an earlier check of the store is reused for 5 s.
     while health().await == (200, body("ok", "ok")) {
         assert!(begin.elapsed() < Duration::from_secs(20), "the store is checked again");
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -131,7 +131,7 @@ async fn a_stopping_server_is_alive_but_not_ready_and_answers_until_it_has_drain
     server.signal("TERM");
     let begin = Instant::now();
     while ask("/readyz").await.0 == 200 {
-        assert!(begin.elapsed() < Duration::from_secs(2), "readiness falls at once");
+        assert!(begin.elapsed() < Duration::from_secs(2), "the server is not ready as soon as it is told to stop");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(ask("/readyz").await, (503, "the server is stopping".to_owned()));
