@@ -49,12 +49,12 @@ impl IntoResponse for ApiError {
 
 /// Fallback for paths without a route.
 pub(crate) async fn not_found() -> ApiError {
-    ApiError::new(ErrorCode::NotFound, "there is nothing under this address")
+    ApiError::new(ErrorCode::NotFound, "there is no resource at this path")
 }
 
 /// Fallback for routes that do not support the request's method.
 pub(crate) async fn method_not_allowed() -> ApiError {
-    ApiError::new(ErrorCode::MethodNotAllowed, "this address does not take this method")
+    ApiError::new(ErrorCode::MethodNotAllowed, "this path does not support this method")
 }
 
 /// Converts the panic of a handler into an internal error.

@@ -1,4 +1,5 @@
-//! The connection loop: limits the number of connections, closes slow ones, and shuts down gracefully within a time limit.
+//! The connection loop. It limits the number of connections, closes slow connections, and shuts down gracefully within
+//! a time limit.
 
 use std::sync::Arc;
 use std::time::Duration;

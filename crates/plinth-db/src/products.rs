@@ -35,7 +35,7 @@ pub async fn delete_all(tx: &mut Tx) -> Result<()> {
     tx.execute("DELETE FROM products", params![]).await.map(drop)
 }
 
-/// Lists all credit packs, those with the fewest credits first.
+/// Lists all credit packs in ascending order of their credits.
 pub async fn list(conn: &mut Conn) -> Result<Vec<Product>> {
     let sql = concat!("SELECT ", columns!(), " FROM products ORDER BY credits, id");
     conn.fetch_all(sql, params![]).await?.iter().map(product).collect()

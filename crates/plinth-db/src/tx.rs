@@ -84,7 +84,7 @@ impl Db {
     ///
     /// After 45 s the transaction is rolled back, because its locks may block other transactions.
     ///
-    /// Errors: those of `work`, and database errors converted from [`DbError`].
+    /// Errors: the errors of `work`, and database errors, which are converted from [`DbError`].
     pub async fn write<T, E, F>(&self, work: F) -> std::result::Result<T, E>
     where
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, std::result::Result<T, E>> + Send + 'static,

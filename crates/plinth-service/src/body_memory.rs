@@ -36,7 +36,7 @@ impl Service {
             retry_after_secs: Some(WAIT_SECS),
             ..ServiceError::new(
                 ErrorCode::RateLimited,
-                "too many large requests at the same time; send fewer, or smaller ones",
+                "too many large requests at the same time; send fewer or smaller requests",
             )
         })?;
         Ok(BodyMemory(Some(granted?)))

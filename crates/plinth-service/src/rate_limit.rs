@@ -43,7 +43,7 @@ impl Allowance {
         if !self.is_exceeded {
             return Ok(self);
         }
-        let message = format!("more than {} requests; try again in {} s", self.limit, self.reset_secs);
+        let message = format!("the limit of {} requests is exceeded; try again in {} s", self.limit, self.reset_secs);
         Err(ServiceError {
             retry_after_secs: Some(self.reset_secs),
             ..ServiceError::new(ErrorCode::RateLimited, message)

@@ -30,7 +30,7 @@ pub(crate) enum Inserted<T> {
 
 impl Service {
     /// Runs `work` in a transaction and passes it the current Unix time in milliseconds.
-    /// Errors: those of `work` and of the database.
+    /// Errors: the errors of `work` and of the database.
     pub(crate) async fn write_at<T, E, F>(&self, work: F) -> std::result::Result<T, E>
     where
         F: for<'t> FnOnce(&'t mut Tx, i64) -> BoxFuture<'t, std::result::Result<T, E>> + Send + 'static,
@@ -50,7 +50,7 @@ impl Service {
     /// Runs `work` in a transaction that holds the lock of an account. Reads the Unix time in milliseconds after the
     /// lock was obtained, and passes it to `work`. Requests of this process that wait for the same lock hold no
     /// database connection, so many requests of one account cannot use up the connections.
-    /// Errors: those of `work` and of the database; `rate_limited` after waiting 30 s for other requests.
+    /// Errors: the errors of `work` and of the database; `rate_limited` if the request waited 30 s for other requests.
     pub(crate) async fn write_locked<T, F>(&self, account: AccountId, work: F) -> Result<T>
     where
         F: for<'t> FnOnce(&'t mut Tx, i64) -> BoxFuture<'t, Result<T>> + Send + 'static,

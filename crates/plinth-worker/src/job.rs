@@ -61,7 +61,7 @@ impl Node {
             let mut hear = |event: ChildEvent| match event {
                 ChildEvent::PostersWritten => {
                     if let Some(tell) = posters_written.take() {
-                        // Sending fails only if the job was cancelled, because the receiver is dropped then.
+                        // Sending fails only if the job was cancelled, which drops the receiver.
                         let _unheard = tell.send(());
                     }
                 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Maximum number of rounds that kill all processes of a session. One round is not enough if a process forks meanwhile.
+/// Maximum number of rounds that kill all processes of a session. One round is not enough if a process forks during the
+/// round.
 const KILL_ROUNDS: u32 = 100;
 const ROUND_PAUSE: Duration = Duration::from_millis(10);
 

@@ -99,11 +99,12 @@ fn check_length(bytes: usize, most: usize) -> Result<()> {
     if bytes <= most {
         return Ok(());
     }
-    Err(ApiError::new(ErrorCode::FileTooLarge, format!("a part has more than {most} bytes")))
+    Err(ApiError::new(ErrorCode::FileTooLarge, format!("a form field has more than {most} bytes")))
 }
 
 fn text_of(name: &str, bytes: Bytes, malformed: ErrorCode) -> Result<String> {
-    String::from_utf8(bytes.into()).map_err(|_not_text| refused(malformed, &format!("'{name}' is not text")))
+    String::from_utf8(bytes.into())
+        .map_err(|_not_text| refused(malformed, &format!("the field '{name}' is not valid UTF-8")))
 }
 
 fn broken(code: ErrorCode, error: &MultipartError) -> ApiError {

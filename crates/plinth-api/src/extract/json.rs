@@ -28,7 +28,7 @@ impl<T: JsonRequest> FromRequest<Api> for JsonBody<T> {
         let kind = parts.headers.get(header::CONTENT_TYPE).map(|v| v.to_str().unwrap_or_default().to_owned());
         let stated = parts.headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse().ok());
         let too_large =
-            || ApiError::bad_request(format!("the body breaks off or has more than {} bytes", T::MAX_BYTES));
+            || ApiError::bad_request(format!("the body ends early or has more than {} bytes", T::MAX_BYTES));
         let bytes: usize = stated.unwrap_or(T::MAX_BYTES);
         if bytes > T::MAX_BYTES {
             return Err(too_large());
@@ -38,7 +38,7 @@ impl<T: JsonRequest> FromRequest<Api> for JsonBody<T> {
             .ok_or_else(|| ServiceError::internal("the route reads a body but lacks the authentication layer"))?;
         let memory = api.service.body_memory(caller, bytes).await?;
         let reading = tokio::time::timeout(ARRIVAL, to_bytes(body, bytes)).await;
-        let late = |_late| ApiError::bad_request(format!("the body takes longer than {} s", ARRIVAL.as_secs()));
+        let late = |_late| ApiError::bad_request(format!("the body was not received within {} s", ARRIVAL.as_secs()));
         let bytes = reading.map_err(late)?.map_err(|_too_large| too_large())?;
         if bytes.is_empty() {
             return Ok(Self(parse(b"{}")?, memory));

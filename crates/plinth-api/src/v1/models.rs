@@ -79,7 +79,7 @@ pub(crate) async fn upload_model(State(api): State<Api>, Editor(caller): Editor,
             _ => {}
         }
     }
-    let missing = || ApiError::new(ErrorCode::NoFile, "give 'file', a model");
+    let missing = || ApiError::new(ErrorCode::NoFile, "send a model in the field 'file'");
     // If the user has chosen no file, browsers send a field without file name and content.
     let (file, name) = file.filter(|(file, name)| file.size() > 0 || !name.is_empty()).ok_or_else(missing)?;
     let _memory = api.service.body_memory(&caller, settings.as_ref().map_or(0, String::len)).await?;

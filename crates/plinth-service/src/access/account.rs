@@ -102,7 +102,7 @@ impl Service {
         Ok(accounts::count(&mut self.db.read().await?).await?)
     }
 
-    /// Returns the caller's account in the form of the API. The balance is that of the account that pays for the
+    /// Returns the caller's account in the form of the API. Its balance is the balance of the account that pays for the
     /// caller's renders.
     pub async fn account(&self, caller: &Caller) -> Result<plinth_spec::wire::Account> {
         let payer = accounts::find(&mut self.db.read().await?, &caller.payer_id).await?;

@@ -58,7 +58,7 @@ impl Service {
     /// Checks a password and returns the secret of a new session.
     /// Errors: the address or the password is wrong, the account is suspended, or there were too many attempts.
     pub async fn sign_in_with_password(&self, client: ClientAddress, email: &str, password: String) -> Result<String> {
-        let refusal = || unauthorized("address and password do not belong together");
+        let refusal = || unauthorized("the e-mail address or the password is wrong");
         let email = normalized(email).map_err(|_malformed| refusal())?;
         let network = client.network();
         self.count_password(&network, client.is_shared, &email).await.map_err(|over| {

@@ -120,7 +120,10 @@ impl Service {
 fn check_names(files: &[EnvPartFile]) -> Result<()> {
     for (part, name) in [(EnvPart::Sdr, "sdr"), (EnvPart::GainMap, "gainmap"), (EnvPart::Metadata, "metadata")] {
         if !files.iter().any(|sent| sent.part == part && sent.file.size() > 0) {
-            return Err(ServiceError::new(ErrorCode::NoFile, format!("give '{name}', a part of the environment")));
+            return Err(ServiceError::new(
+                ErrorCode::NoFile,
+                format!("send a part of the environment in the field '{name}'"),
+            ));
         }
     }
     Ok(())

@@ -22,7 +22,7 @@ fn bounded(what: &str, text: Option<&str>, most: usize) -> Result<String> {
         return Err(ServiceError::bad_request(format!("{what} may have at most {most} characters")));
     }
     if text.contains(|c: char| c.is_control() && !c.is_whitespace()) {
-        return Err(ServiceError::bad_request(format!("{what} may have no control characters")));
+        return Err(ServiceError::bad_request(format!("{what} must not contain control characters")));
     }
     Ok(text.to_owned())
 }

@@ -118,7 +118,8 @@ impl Service {
 
     /// Finds an overlay or texture of the workspace by the hash of its file.
     pub async fn resolve_overlay(&self, caller: &Caller, request: &ResolveOverlay) -> Result<OverlayResolved> {
-        let missing = || ServiceError::new(ErrorCode::Sha256Required, "give 'sha256' as 64 hex digits");
+        let missing =
+            || ServiceError::new(ErrorCode::Sha256Required, "send a hash of 64 hex digits in the field 'sha256'");
         let sha256 = request.sha256.as_deref().and_then(parse_sha256).ok_or_else(missing)?;
         let layer = layer(request.layer.as_deref())?;
         let mut conn = self.db.read().await?;

@@ -19,7 +19,7 @@ pub(super) struct Picture {
 /// Returns the uploaded file of a form.
 /// Errors: the file is missing or empty.
 pub(super) async fn arrived(file: Option<Incoming>) -> Result<Arrived> {
-    let file = file.ok_or_else(|| ServiceError::new(ErrorCode::NoFile, "give 'file', an image"))?;
+    let file = file.ok_or_else(|| ServiceError::new(ErrorCode::NoFile, "send an image in the field 'file'"))?;
     if file.size() == 0 {
         return Err(unusable("it is empty"));
     }

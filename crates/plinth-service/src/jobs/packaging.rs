@@ -75,7 +75,7 @@ pub(super) async fn move_packaging(
     if !leases::report(tx, &render.id, token, &report, now).await? {
         return Ok(Err(LeaseLost));
     }
-    // Schedules the files of interrupted attempts for deletion, and those of the last attempt if it failed.
+    // Schedules the files of interrupted attempts for deletion, and also the files of the last attempt if it failed.
     let dead = if hls == HlsStatus::Failed { render.hls_attempt + 1 } else { render.hls_attempt };
     if let Some(attempt) = render.files_attempt.filter(|_attempt| hls != HlsStatus::Pending) {
         for earlier in 1..dead {

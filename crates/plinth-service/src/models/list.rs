@@ -122,7 +122,8 @@ impl Service {
 
     /// Returns whether an active model of the workspace has a file with this hash.
     pub async fn check_hash(&self, caller: &Caller, request: &CheckHash) -> Result<HashMatch> {
-        let missing = || ServiceError::new(ErrorCode::Sha256Required, "give 'sha256' as 64 hex digits");
+        let missing =
+            || ServiceError::new(ErrorCode::Sha256Required, "send a hash of 64 hex digits in the field 'sha256'");
         let sha256 = request.sha256.as_deref().and_then(parse_sha256).ok_or_else(missing)?;
         let mut conn = self.db.read().await?;
         let model_id = models::find_active_by_sha256(&mut conn, &caller.workspace_id, &sha256).await?;

@@ -37,7 +37,7 @@ fn id_of(path: &str) -> Option<StagedId> {
 fn too_many_bytes() -> ServiceError {
     let most = limits::STAGED_BYTES >> 30;
     let message = format!(
-        "the files that were put and not finalized have more than {most} GB; finalize some, or wait for two days"
+        "the uploads that are not finalized have more than {most} GB; finalize some, or wait until they expire after two days"
     );
     ServiceError::new(ErrorCode::LimitReached, message)
 }
@@ -56,7 +56,7 @@ impl Service {
                 let since = since(now);
                 if staged::count_open(tx, &workspace, since).await? >= limits::STAGED_UPLOADS {
                     let most = limits::STAGED_UPLOADS;
-                    let message = format!("{most} links to put a file are open; finalize some, or wait for two days");
+                    let message = format!("{most} upload links are open; finalize some of the uploads, or wait until they expire after two days");
                     return Err(ServiceError::new(ErrorCode::LimitReached, message));
                 }
                 if staged::open_bytes(tx, &workspace, since, None).await? >= limits::STAGED_BYTES {
@@ -86,9 +86,11 @@ impl Service {
     pub async fn finalize_upload(&self, caller: &Caller, request: FinalizeUpload) -> Result<Uploaded> {
         let ticket = request.ticket.unwrap_or_default();
         if ticket.len() != TICKET_CHARS || !ticket.bytes().all(|b| b.is_ascii_alphanumeric()) {
-            return Err(ServiceError::bad_request("give 'ticket', as returned by create-upload-url"));
+            return Err(ServiceError::bad_request("send the ticket from create-upload-url in the field 'ticket'"));
         }
-        let name = request.filename.ok_or_else(|| ServiceError::bad_request("give 'filename', ending in .glb"))?;
+        let name = request
+            .filename
+            .ok_or_else(|| ServiceError::bad_request("send a file name that ends in .glb in the field 'filename'"))?;
         let name = file_name(&name)?;
         let format = Format::of_name(&name, false)?;
         let settings = request.render_settings.filter(|value| !value.is_null());

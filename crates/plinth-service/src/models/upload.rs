@@ -52,7 +52,7 @@ impl Service {
         let waiting = self.uploads.acquire(account, 1);
         let granted = tokio::time::timeout(Duration::from_secs(WAIT_SECS), waiting).await;
         let permit = granted.map_err(|_late| {
-            let message = format!("{} files are being sent already; try again later", limits::UPLOADS_AT_ONCE);
+            let message = format!("the account is sending {} files already; try again later", limits::UPLOADS_AT_ONCE);
             ServiceError { retry_after_secs: Some(WAIT_SECS), ..ServiceError::new(ErrorCode::RateLimited, message) }
         })?;
         Incoming::new(&self.options.incoming, limit, Some(permit?))

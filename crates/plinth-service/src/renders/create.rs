@@ -35,7 +35,9 @@ impl Service {
         request: CreateBatch,
         key: ReplayKey,
     ) -> Result<Vec<BatchRender>> {
-        let missing = || ServiceError::new(ErrorCode::RendersRequired, "give 'renders', a list of at least one render");
+        let missing = || {
+            ServiceError::new(ErrorCode::RendersRequired, "send a list of at least one render in the field 'renders'")
+        };
         let items = request.renders.filter(|items| !items.is_empty()).ok_or_else(missing)?;
         if items.len() > limits::BATCH_ITEMS {
             let message = format!("a batch has at most {} renders, not {}", limits::BATCH_ITEMS, items.len());
@@ -66,7 +68,7 @@ impl Service {
 }
 
 fn wanted(caller: &Caller, item: &BatchItem) -> Result<Wanted> {
-    let missing = || ServiceError::new(ErrorCode::ModelIdRequired, "give 'modelId', the model to render");
+    let missing = || ServiceError::new(ErrorCode::ModelIdRequired, "send the ID of a model in the field 'modelId'");
     let id = item.model_id.as_deref().filter(|id| !id.is_empty()).ok_or_else(missing)?;
     let settings = parse_settings(caller, item.render_settings.as_ref())?;
     let model_id = ModelId::parse(id).ok_or_else(ServiceError::model_not_found)?;

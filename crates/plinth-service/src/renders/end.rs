@@ -13,8 +13,8 @@ use crate::service::Service;
 
 /// Error message of a cancelled render.
 const CANCELLED: &str = "Cancelled";
-/// Time in milliseconds from the deletion of a render to the deletion of its HLS files. A worker that is packaging the
-/// render has stopped by then.
+/// Time in milliseconds from the deletion of a render to the deletion of its HLS files. Within this time, a worker that
+/// is packaging the render stops.
 const PACKAGING_MS: i64 = 3600 * 1000;
 
 impl Service {

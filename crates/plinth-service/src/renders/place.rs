@@ -107,7 +107,7 @@ fn decide_funding(balance: Balance, costs: &[Cost]) -> Result<Vec<Pool>> {
     funding::decide(balance, costs).map_err(|short| {
         let left = short.left;
         let message = format!(
-            "the balance does not cover a render of {} credits: {} are left, and {} in the free pool",
+            "the balance does not cover a render of {} credits: {} paid and {} free credits are left",
             short.credits, left.paid, left.free
         );
         ServiceError::new(ErrorCode::NoCredits, message)
@@ -192,7 +192,8 @@ pub(crate) fn check_free_uploads(used: u64, per_day: u32) -> Result<()> {
     if used < u64::from(per_day) {
         return Ok(());
     }
-    let message = format!("{per_day} uploads in 24 hours are free; give renderSettings for a billed render, or wait");
+    let message =
+        format!("the {per_day} free uploads in 24 hours are used up; send renderSettings for a billed render, or wait");
     Err(ServiceError::new(ErrorCode::UploadLimit, message))
 }
 

@@ -34,8 +34,8 @@ pub struct Account {
     pub total: u64,
     /// Permissions of the caller's token.
     pub scopes: Vec<Scope>,
-    /// Workspace to which the token is bound; null for a personal token. With a workspace, the balances are those of
-    /// the workspace's owner.
+    /// Workspace to which the token is bound; null for a personal token. With a workspace, the balances are the
+    /// balances of its owner.
     #[schema(required)]
     pub workspace: Option<BoundWorkspace>,
 }

@@ -192,7 +192,7 @@ pub struct UpdateModel {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
     /// The edit has no field.
-    #[error("give at least one of title, sku and tags")]
+    #[error("send at least one of title, sku and tags")]
     Empty,
     /// A text is too long.
     #[error("{field} may have at most {} characters", limits::TITLE_CHARS)]
@@ -201,7 +201,7 @@ pub enum EditError {
         field: &'static str,
     },
     /// A text contains a control character, such as a line break. PostgreSQL cannot store a NUL character.
-    #[error("{field} may have no control characters")]
+    #[error("{field} must not contain control characters")]
     Control {
         /// Name of the field.
         field: &'static str,

@@ -289,11 +289,11 @@ async fn password_attempts_are_limited(served: Served) {
     let page = attempt(" Bob@Example.org", right).await;
     assert_eq!((page.status, page.header("set-cookie").is_empty()), (303, false));
     let wrong = attempt(BOB, "wrong").await;
-    assert!(wrong.status == 401 && wrong.shows("do not belong together") && wrong.shows(BOB), "{}", wrong.html);
+    assert!(wrong.status == 401 && wrong.shows("or the password is wrong") && wrong.shows(BOB), "{}", wrong.html);
     for (email, password) in [(EMAIL, ""), ("nobody@example.org", right), ("nonsense", right), (BOB, &"x".repeat(2000))]
     {
         let page = attempt(email, password).await;
-        assert!(page.status == 401 && page.shows("do not belong together"), "{email}: {}", page.html);
+        assert!(page.status == 401 && page.shows("or the password is wrong"), "{email}: {}", page.html);
     }
     // 3 of 10 attempts are used. A successful attempt counts, too.
     for _ in 3..10 {
