@@ -36,7 +36,7 @@ impl JobError {
 
     /// Logs `error` and returns the failure to create the job's folder.
     pub(crate) fn preparing(error: &(dyn Error + 'static)) -> Self {
-        tracing::error!(error = failure_message(error), "a job's folder cannot be made");
+        tracing::error!(error = failure_message(error), "the folder of a job cannot be created");
         Self::failed(FailureCode::RendererCrash, "the render node has no room for the job; please try again")
     }
 }

@@ -48,9 +48,11 @@ pub(crate) async fn fetch_model(
     let arriving = tempfile::Builder::new().prefix("model-").tempfile_in(scratch.own())?.into_temp_path();
     download(store, &ObjectKey::Model(wanted.id), &arriving).await?;
     if !has_sha256(&arriving, wanted.sha256).await? {
-        return Err(
-            io::Error::new(io::ErrorKind::InvalidData, "the stored file is not the one that was uploaded").into()
-        );
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "the hash of the stored file differs from the hash of the uploaded file",
+        )
+        .into());
     }
     // The file must be readable for all users, because jobs may run as another user.
     std::fs::set_permissions(&arriving, Permissions::from_mode(0o444))?;

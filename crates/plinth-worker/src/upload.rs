@@ -68,7 +68,7 @@ fn file_in(folder: &Path, name: &Path) -> io::Result<PathBuf> {
     }
     let path = folder.canonicalize()?.join(name);
     if path.canonicalize()? != path || !path.is_file() {
-        return refused("the job made a link or something else where a file should be");
+        return refused("an output of the job is not a regular file");
     }
     Ok(path)
 }

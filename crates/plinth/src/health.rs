@@ -44,9 +44,9 @@ pub(crate) fn of_worker(service: Service, phase: watch::Receiver<Phase>) -> Rout
 pub(crate) async fn listen(address: std::net::SocketAddr) -> Result<TcpListener> {
     let listener = TcpListener::bind(address).await;
     let listener = listener.with_context(|| {
-        format!("health checks cannot be answered at {address}; give another address with --health-listen")
+        format!("health checks cannot be served at {address}; choose another address with --health-listen")
     })?;
-    tracing::info!(address = %listener.local_addr()?, "health checks are answered");
+    tracing::info!(address = %listener.local_addr()?, "health checks are served");
     Ok(listener)
 }
 
@@ -54,7 +54,7 @@ pub(crate) async fn listen(address: std::net::SocketAddr) -> Result<TcpListener>
 pub(crate) async fn serve(listener: TcpListener, router: Router, ended: CancellationToken) -> Result<()> {
     let serving = axum::serve(listener, router).into_future();
     tokio::select! {
-        served = serving => served.context("health checks are no longer answered"),
+        served = serving => served.context("health checks are no longer served"),
         () = ended.cancelled() => Ok(()),
     }
 }

@@ -98,7 +98,7 @@ pub(crate) fn read(args: &ArgMatches, settings: &RenderSettings) -> Result<BTree
     for id in settings.overlay_ids() {
         if !files.iter().any(|(known, _)| known == id) {
             return Err(
-                Usage(format!("the settings name the image '{id}'; pass its file with --asset {id}=FILE")).into()
+                Usage(format!("the settings refer to the image '{id}'; pass its file with --asset {id}=FILE")).into()
             );
         }
     }

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     // the wall-clock limit.
     bound(Resource::Cpu, number("seconds")?.saturating_mul(2), "CPU time")?;
     enter_fence(args)?;
-    end_with_parent("the check cannot be tied to the life of the server")?;
+    end_with_parent("the check cannot be set to end with the server")?;
     let report = if args.get_flag("image") {
         check_image(opened).map(|report| serde_json::to_string(&report))
     } else {

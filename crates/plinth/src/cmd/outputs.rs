@@ -100,13 +100,13 @@ pub(crate) fn outputs(args: &ArgMatches, settings: &RenderSettings) -> Result<(O
     }
     let main = match (extension(out).as_str(), quality.has_alpha()) {
         ("png", _) if !outputs.is_empty() => {
-            let message = "an output .png is a single still; name the output .mp4 to write further files";
+            let message = "an output .png is a single still; use an output that ends in .mp4 to write further files";
             return Err(Usage(message.to_owned()).into());
         }
         ("png", _) => OutputFile::FullPoster,
         ("mov", true) | ("mp4", false) => OutputFile::Video,
         ("mov", false) => {
-            let message = format!("a .mov has quality pro, not {}; name the output .mp4", quality.as_str());
+            let message = format!("a .mov has quality pro, not {}; use an output that ends in .mp4", quality.as_str());
             return Err(Usage(message).into());
         }
         ("mp4", true) => return Err(Usage("quality pro needs an output that ends in .mov".to_owned()).into()),

@@ -63,7 +63,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let (outputs, dataset) = outputs::outputs(args, &settings)?;
     let environment = environment::files(args)?;
     if let Some(id) = settings.environment().id.as_ref().filter(|_| environment.is_none()) {
-        return Err(Usage(format!("the settings name the environment '{id}'; pass its file with --env")).into());
+        return Err(Usage(format!("the settings refer to the environment '{id}'; pass its file with --env")).into());
     }
     let assets = assets::read(args, &settings)?;
     let machine = Machine::read(args)?;
@@ -154,7 +154,7 @@ fn encoder(machine: &Machine, stop: &Stop, is_silent: bool) -> Result<H264Encode
 /// Returns an error if the output would replace the model. This can happen if both are ZIP files.
 fn refuse_own_output(model: &Path, out: &Path) -> Result<()> {
     let same = matches!((model.canonicalize(), out.canonicalize()), (Ok(model), Ok(out)) if model == out);
-    if same { Err(Usage(format!("{} is the model; name another output", out.display())).into()) } else { Ok(()) }
+    if same { Err(Usage(format!("{} is the model; choose another output", out.display())).into()) } else { Ok(()) }
 }
 
 /// Reads a model file, whose extension must be accepted. Converts a ZIP with an OBJ to a GLB.

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let job = ChildJob::read(Path::new(".")).context("the job's description cannot be read")?;
     confine(job.limits)?;
     enter_fence(args)?;
-    end_with_parent("the job cannot be tied to the life of the worker")?;
+    end_with_parent("the job cannot be set to end with the worker")?;
     let cancel = Arc::new(AtomicBool::new(false));
     let requests = read_requests(Arc::clone(&cancel));
     let mut told = Ok(());

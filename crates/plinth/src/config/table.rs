@@ -115,9 +115,9 @@ rows! {
     PUBLIC_URL: Address, "public_url", "public-url", "URL", Default::Otherwise("`http://<listen>`"),
         "URL under which clients reach the service; links in responses begin with it";
     MAX_CONNECTIONS: Http, "max_connections", "max-connections", "N", Default::Number(8192),
-        "Maximum number of simultaneous connections, or fewer if the limit of open files is lower; more have to wait";
+        "Maximum number of simultaneous connections, or fewer if the limit of open files is lower; further connections wait";
     TRUSTED_PROXIES: Http, "trusted_proxies", "trusted-proxies", "ADDRESS[/BITS],…", Default::Otherwise("none"),
-        "Reverse proxies whose X-Forwarded-For header is trusted; sign-in attempts are limited by the client's address in it";
+        "Reverse proxies whose X-Forwarded-For header is trusted; sign-in attempts are limited by the client address in this header";
     SHUTDOWN_SECONDS: Http, "shutdown_seconds", "shutdown-seconds", "SECONDS", Default::Number(30),
         "Time that running requests have to finish after the server was told to stop";
     DRAIN_SECONDS: Http, "drain_seconds", "drain-seconds", "SECONDS", Default::Number(0),

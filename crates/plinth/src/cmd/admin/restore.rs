@@ -46,7 +46,7 @@ fn check(backup: &Path) -> Result<Sum> {
         }
         Ok(())
     })?;
-    ensure!(has_database, "the manifest of {} names no {DATABASE}", backup.display());
+    ensure!(has_database, "the manifest of {} does not list {DATABASE}", backup.display());
     ensure!(bad == 0, "{bad} of {} files of the backup are missing or damaged", sum.files);
     Ok(sum)
 }
@@ -68,7 +68,7 @@ pub(super) fn run(config: &Config, args: &ArgMatches) -> Result<Done> {
         && config.store_url == format!("file://{}", data.join(OBJECTS).display());
     ensure!(
         is_usual,
-        "a backup can only be restored to --data; do not set the URLs of database and store, and move the files later"
+        "a backup can only be restored to --data; remove the URLs of database and store, and move the files after the restoration"
     );
     // While this command holds the lock, no server can start in the folder.
     let _lock = server_lock::acquire(config)?;

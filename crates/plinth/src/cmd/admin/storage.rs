@@ -70,7 +70,7 @@ async fn hold(service: &Service, args: &ArgMatches) -> Result<Done> {
         Ok(())
     })
     .await?;
-    Ok(Done { text: "nothing was deleted from the store meanwhile".to_owned(), json: json!({"held": true}) })
+    Ok(Done { text: "nothing was deleted from the store during the command".to_owned(), json: json!({"held": true}) })
 }
 
 async fn check(service: &Service, args: &ArgMatches, out: &mut dyn Write) -> Result<Done> {
@@ -122,7 +122,7 @@ async fn check(service: &Service, args: &ArgMatches, out: &mut dyn Write) -> Res
     } else {
         writeln!(out, "{text}")?;
     }
-    let what = if repair { "are marked and will be deleted" } else { "can be deleted with --repair" };
+    let what = if repair { "are scheduled for deletion" } else { "can be deleted with --repair" };
     bail!(
         "{orphans} files with {orphan_bytes} bytes that no row references {what}; {gone} files that rows reference are missing: \
          restore them from a backup, or delete the models or renders that they belong to"

@@ -161,7 +161,7 @@ fn migrate_makes_the_tables_and_says_so(place: &Place) {
     let (code, said) = migrate(&["--check"]);
     assert!(code == Some(1) && said.contains("there are no tables yet; run plinth migrate"), "{said}");
     let (code, said) = migrate(&[]);
-    assert!(code == Some(0) && said.starts_with("The tables were made, of version "), "{said}");
+    assert!(code == Some(0) && said.starts_with("The tables were created with version "), "{said}");
     let (code, said) = migrate(&[]);
     assert!(code == Some(0) && said.ends_with(" already.\n"), "{said}");
     assert_eq!(migrate(&["--check"]).0, Some(0));
