@@ -1,7 +1,8 @@
 //! Limits the time for receiving request bodies, and drains the bodies that a handler leaves unread.
 //!
-//! A client that is still sending when its request is rejected would see a broken connection instead of the response.
-//! Therefore the unread rest of a body is drained: it is read and discarded, up to a limit of bytes and time.
+//! If the server rejected a request and closed the connection while the client is still sending, the client would see a
+//! broken connection instead of the response. Therefore the unread rest of a body is drained: it is read and discarded,
+//! up to a limit of bytes and time.
 
 use std::io::{Error, ErrorKind};
 use std::pin::Pin;
@@ -48,7 +49,7 @@ pub(crate) async fn limit_body_time(mut request: Request, next: Next) -> Respons
     next.run(request).await
 }
 
-/// Returns the total time to wait for a body of which `received` bytes have arrived.
+/// Returns the total time that the server waits for a body, if it has received `received` bytes of it.
 fn total_time(drain_limit: &DrainLimit, received: u64) -> Duration {
     if drain_limit.is_extended() {
         GRACE + Duration::from_secs(received / BYTES_PER_SECOND)

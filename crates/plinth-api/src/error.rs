@@ -47,12 +47,12 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// Fallback for paths without a route.
+/// Handler for requests whose path has no route.
 pub(crate) async fn not_found() -> ApiError {
     ApiError::new(ErrorCode::NotFound, "there is no resource at this path")
 }
 
-/// Fallback for routes that do not support the request's method.
+/// Handler for requests whose path has a route that does not support their method.
 pub(crate) async fn method_not_allowed() -> ApiError {
     ApiError::new(ErrorCode::MethodNotAllowed, "this path does not support this method")
 }

@@ -1,4 +1,4 @@
-//! Usage queries shared by the tables of textures and environments.
+//! Queries of the number and total size of a workspace's textures or environments.
 
 use plinth_spec::id::WorkspaceId;
 

@@ -13,7 +13,7 @@ use crate::pool::QUERY_TIMEOUT;
 use crate::row::Row;
 use crate::sql::{Param, Sql, params};
 
-/// A database connection that can only run queries; [`Tx`](crate::Tx) adds writes.
+/// A database connection that can only run queries. A [`Tx`](crate::Tx) can also write.
 pub struct Conn(pub(crate) Inner);
 
 pub(crate) enum Inner {

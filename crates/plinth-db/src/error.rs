@@ -21,7 +21,7 @@ pub enum DbError {
     /// A statement failed.
     #[error("a database statement failed")]
     Sql(#[from] sqlx::Error),
-    /// A column contains a value that this version cannot parse.
+    /// A column contains a value that this version of the program cannot parse.
     #[error("column {column} contains '{value}', which this version does not know")]
     Corrupt {
         /// Name of the column.

@@ -50,7 +50,7 @@ pub struct Lost {
     pub render: Render,
     /// Token of the expired lease.
     pub token: String,
-    /// How often a lease of this render expired before.
+    /// Number of earlier leases of this render that expired.
     pub losses: i64,
 }
 

@@ -26,7 +26,7 @@ pub fn newest_version() -> i64 {
     FILES.last().map_or(0, |(version, _name, _sql)| *version)
 }
 
-/// Returns all migrations, in order of their version.
+/// Returns all migrations in the order of their versions.
 pub(crate) fn migrator() -> Migrator {
     let migrations = FILES.iter().map(|(version, name, sql)| {
         Migration::new(

@@ -72,7 +72,7 @@ enum Pools {
 
 impl Db {
     /// Opens `sqlite://FILE` or `postgres://…` and runs schema migrations if `options.may_change` is set.
-    /// Errors: the URL is malformed, the database cannot be reached, or its schema is of a newer version.
+    /// Errors: the URL is malformed, the database cannot be reached, or the database has the schema of a newer version.
     pub async fn open(address: &str, options: DbOptions) -> Result<Self> {
         let pools = if let Some(path) = address.strip_prefix("sqlite://") {
             open_sqlite(Path::new(path), options).await?
@@ -85,7 +85,7 @@ impl Db {
         Ok(Self(pools))
     }
 
-    /// Returns true if processes on several machines can share this database (PostgreSQL).
+    /// Returns whether processes on several machines can share this database. This is true for PostgreSQL.
     pub const fn is_shared(&self) -> bool {
         matches!(self.0, Pools::Postgres { .. })
     }

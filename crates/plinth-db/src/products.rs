@@ -14,7 +14,7 @@ row!(columns, product -> Product {
     stripe_price_id: "price_reference"
 });
 
-/// Inserts a credit pack, or updates the one with the same identifier.
+/// Inserts a credit pack, or updates the existing credit pack with the same identifier.
 pub async fn upsert(tx: &mut Tx, product: &Product) -> Result<()> {
     let p = product;
     insert!(

@@ -6,7 +6,7 @@ use crate::{Result, Tx};
 /// State of a window after a request was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Requests in this window, including the one just counted.
+    /// Number of requests in this window, including the request that was just counted.
     pub requests: u64,
     /// End of the window.
     pub ends_at: i64,

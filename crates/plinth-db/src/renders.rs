@@ -54,9 +54,9 @@ pub struct Render {
     pub error_message: Option<String>,
     /// Warnings about items that the settings name and that do not exist, as a JSON array of strings.
     pub warnings: String,
-    /// How often a worker has claimed the render.
+    /// Number of times that a worker has claimed the render.
     pub attempt: i64,
-    /// How often a worker has claimed the HLS packaging.
+    /// Number of times that a worker has claimed the HLS packaging.
     pub hls_attempt: i64,
     /// Number of the attempt whose poster is valid.
     pub poster_attempt: Option<i64>,
@@ -243,7 +243,7 @@ pub async fn find_earlier(
     Ok(found)
 }
 
-/// Finds the newest system preview of a model that has not failed.
+/// Finds the newest system preview of a model. Ignores failed previews.
 pub async fn find_system_preview(conn: &mut Conn, model: &ModelId) -> Result<Option<RenderId>> {
     static SQL: LazyLock<BuiltSql> = LazyLock::new(|| {
         BuiltSql::same(format!(

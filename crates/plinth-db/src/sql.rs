@@ -2,7 +2,8 @@
 
 use plinth_spec::id;
 
-/// A statement in the dialects of both databases, which differ in locking clauses only. Parameters are `$1`, `$2`, ….
+/// A statement in the dialects of both databases. The two texts differ only in their locking clauses. Parameters are
+/// `$1`, `$2`, ….
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sql {
     pub(crate) sqlite: &'static str,

@@ -58,7 +58,7 @@ pub async fn find_open(conn: &mut Conn, ticket_sha256: &str, workspace: &Workspa
     row.map(|row| row.parsed("id", StagedId::parse)).transpose()
 }
 
-/// Marks a staged upload as finalized. Returns false if another request has done so already.
+/// Marks a staged upload as finalized. Returns false if another request has finalized the upload already.
 pub async fn finalize(tx: &mut Tx, id: &StagedId, now: i64) -> Result<bool> {
     let sql = "UPDATE staged_uploads SET finalized_at = $2 WHERE id = $1 AND finalized_at IS NULL";
     Ok(tx.execute(sql, params![id, now]).await? == 1)

@@ -16,7 +16,7 @@ pub struct NewToken {
     pub id: TokenId,
     /// Account that owns the key.
     pub account_id: AccountId,
-    /// Workspace to which the key gives access: a team workspace, or the account's personal one.
+    /// Workspace to which the key gives access: a team workspace, or the account's personal workspace.
     pub workspace_id: WorkspaceId,
     /// Display name.
     pub name: String,

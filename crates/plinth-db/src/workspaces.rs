@@ -41,7 +41,7 @@ macro_rules! select {
     };
 }
 
-/// Inserts a workspace and adds its owner as a member.
+/// Inserts a workspace, and adds its owner as a member.
 pub async fn insert(tx: &mut Tx, workspace: &Workspace) -> Result<()> {
     workspace.add(tx).await?;
     let w = workspace;

@@ -44,7 +44,7 @@ impl Service {
 }
 
 /// Parses the JSON text of a request.
-/// Errors: a message for the caller that says why the text cannot be parsed.
+/// The error is a message for the caller with the reason why the text cannot be parsed.
 pub fn parse_json<T: DeserializeOwned>(text: &[u8]) -> std::result::Result<T, String> {
     let values = count_json_values(text);
     if values > limits::JSON_VALUES {

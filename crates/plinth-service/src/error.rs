@@ -44,7 +44,7 @@ impl ServiceError {
         Self { cause: Some(cause.into()), ..self }
     }
 
-    /// Creates an internal server error, whose cause is not the caller's fault.
+    /// Creates an internal server error. The response does not contain the cause.
     pub fn internal(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::new(ErrorCode::Internal, "the server could not process the request; please try again").with_cause(cause)
     }

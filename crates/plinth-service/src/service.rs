@@ -21,7 +21,7 @@ use crate::rate_limit::Windows;
 const MAX_CONCURRENT_PASSWORD_CHECKS: u64 = 2;
 /// Limit of the memory that request bodies may use in the whole process. Small bodies do not count.
 const BODY_MEMORY_BYTES: u64 = 256 << 20;
-/// Share of [`BODY_MEMORY_BYTES`] that one account may use.
+/// Part of [`BODY_MEMORY_BYTES`] that one account may use.
 const BODY_MEMORY_BYTES_PER_ACCOUNT: u64 = BODY_MEMORY_BYTES / 4;
 
 /// Configuration of a [`Service`].
@@ -39,7 +39,7 @@ pub struct ServiceOptions {
     pub ingests_per_10_minutes: u32,
     /// Maximum number of free system previews per account in 24 hours.
     pub free_uploads_per_day: u32,
-    /// Lease time in seconds. A worker loses a claim that it does not renew within this time.
+    /// Lease time in seconds. If a worker does not renew its claim within this time, the claim is lost.
     pub lease_secs: u32,
     /// Time in seconds after which a deletion hold expires if it is not renewed.
     pub hold_secs: u32,

@@ -26,7 +26,7 @@ pub struct Balance {
 pub struct Cost {
     /// Price in credits, at least 1.
     pub credits: u64,
-    /// Whether the free pool must not pay (`strictCredits`).
+    /// Whether the free pool must not pay. This is the setting `strictCredits`.
     pub strict: bool,
 }
 

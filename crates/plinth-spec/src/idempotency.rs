@@ -24,14 +24,15 @@ impl ReplayKey {
         &self.0
     }
 
-    /// Returns the earliest creation time, in milliseconds since 1970, at which a render with this key is returned again.
+    /// Returns the earliest creation time, in milliseconds since 1970, of a render that a request with the same key
+    /// returns again.
     pub const fn replays_since(&self, now_ms: i64) -> i64 {
         now_ms - if self.0.is_empty() { RESUBMIT_MS } else { REPLAY_MS }
     }
 }
 
-/// Returns the earliest creation time, in milliseconds since 1970, at which a render is returned again for an identical
-/// request, whatever its key.
+/// Returns the earliest creation time, in milliseconds since 1970, of a render that an identical request returns again,
+/// whatever its key.
 pub const fn resubmit_since(now_ms: i64) -> i64 {
     now_ms - RESUBMIT_MS
 }

@@ -8,7 +8,8 @@ use crate::key::ObjectKey;
 use crate::open::Store;
 use crate::stored::Stored;
 
-// Field layout: PKWARE, APPNOTE.TXT 6.3.10, sections 4.3.7, 4.3.12, 4.3.14 to 4.3.16, 4.5.3.
+// The layout of the fields is defined in PKWARE, APPNOTE.TXT 6.3.10, sections 4.3.7, 4.3.12, 4.3.14 to 4.3.16 and
+// 4.5.3.
 const LOCAL_HEADER: u32 = 0x0403_4b50;
 const CENTRAL_HEADER: u32 = 0x0201_4b50;
 const END_64: u32 = 0x0606_4b50;

@@ -254,7 +254,7 @@ impl Running {
         }
         session::kill(self.child.id());
         if status.is_none() {
-            // Both calls fail only if the process has ended already.
+            // `kill` and `wait` fail only if the process has ended already.
             drop(self.child.kill());
             drop(self.child.wait());
         }

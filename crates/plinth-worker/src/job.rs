@@ -1,4 +1,4 @@
-//! Preparation and execution of jobs in child processes.
+//! Prepares jobs and runs them in child processes.
 
 use std::fs::{create_dir_all, read_dir};
 use std::io;

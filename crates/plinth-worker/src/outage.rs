@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_job_goes_on_after_an_outage() {
+    async fn a_job_continues_after_an_outage() {
         let (outage, step) = (Duration::from_mins(10), failing(2, store_outage));
         assert_eq!(retry_store(outage, "the model", &step).await.unwrap(), 3);
         let step = failing(2, || ServiceError::new(ErrorCode::Internal, "no connection"));

@@ -19,7 +19,8 @@ use crate::config::Config;
 /// render.
 const SECONDS: [f64; 16] =
     [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0];
-/// Interval at which recorded durations are aggregated, so that they do not accumulate between two scrapes.
+/// Interval at which recorded durations are aggregated into the histograms. Without it, they would accumulate in memory
+/// until Prometheus reads the metrics.
 const AGGREGATION_INTERVAL: Duration = Duration::from_secs(5);
 
 /// A bound listener and an installed recorder of metrics. [`Self::serve`] serves them.

@@ -44,7 +44,7 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
 #[serde(rename_all = "camelCase")]
 #[expect(dead_code, reason = "describes the form")]
 pub(crate) struct UploadForm {
-    /// A `.glb`, or a `.zip` with one OBJ, of at most 1 GB.
+    /// The model: a `.glb`, or a `.zip` with one OBJ. At most 1 GB.
     #[schema(value_type = String, format = Binary, content_media_type = "application/octet-stream")]
     file: Vec<u8>,
     /// Render settings as JSON text. Without settings, the upload creates a free preview.

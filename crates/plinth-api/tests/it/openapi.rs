@@ -167,7 +167,7 @@ fn operations_need_the_key_except_health() {
     }
 }
 
-/// Attributes and descriptions repeat some limits as literals, because they cannot refer to a constant.
+/// The attributes of handlers repeat some limits as literals, because attributes cannot refer to constants.
 #[test]
 fn bounds_and_defaults_match_the_limits() {
     let document = document();

@@ -47,7 +47,7 @@ fn of_classes(classes: &[Option<WorkClass>]) -> Vec<Render> {
     (1..).zip(classes).map(|(n, class)| Render { work_class: *class, ..make::render(n, 1) }).collect()
 }
 
-async fn a_worker_claims_what_it_takes_and_no_more(address: &str) {
+async fn a_worker_claims_only_the_classes_that_it_takes(address: &str) {
     let db = make::open(address).await;
     let ids =
         queue(&db, of_classes(&[Some(WorkClass::Pro), None, Some(WorkClass::Share), Some(WorkClass::Dataset)])).await;
@@ -160,7 +160,7 @@ mod beside_a_backlog {
 mod both {
     use super::on_both_databases;
     on_both_databases! {
-        a_worker_claims_what_it_takes_and_no_more
+        a_worker_claims_only_the_classes_that_it_takes
         the_oldest_render_comes_first_whatever_its_class
         renders_with_equal_frames_are_claimed_together_only_if_their_class_is_equal
         packagings_are_claimed_by_class

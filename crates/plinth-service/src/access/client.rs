@@ -7,7 +7,7 @@ use std::net::IpAddr;
 pub struct ClientAddress {
     /// Address of the client. If a reverse proxy did not send its client's address, this is the address of the proxy.
     pub address: IpAddr,
-    /// Whether several clients may have this address, because it belongs to a reverse proxy.
+    /// Whether several clients may share this address, because it is the address of a reverse proxy.
     pub is_shared: bool,
 }
 

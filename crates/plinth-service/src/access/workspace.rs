@@ -77,7 +77,7 @@ impl Service {
     pub async fn delete_workspace(&self, id: &WorkspaceId) -> Result<()> {
         let id = id.clone();
         let owner = team(&mut self.db.read().await?, &id).await?.owner_id;
-        // The owner's lock waits for transactions that are charging the owner.
+        // Locks the owner's account. This waits for transactions that are charging the owner.
         let deleted = self.write_locked(owner, move |tx, now| {
             Box::pin(async move {
                 team(tx, &id).await?;

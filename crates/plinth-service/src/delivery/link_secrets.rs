@@ -18,9 +18,9 @@ const OLD_MS: i64 = (limits::EXPIRES_MAX_SECS + 3600) * 1000;
 /// Data about a secret that signs links. The secret itself is not included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkSecretInfo {
-    /// Identifier; empty for the first secret of an old installation.
+    /// Identifier. Empty for the first secret of an installation that is older than these identifiers.
     pub id: String,
-    /// Time of creation, as Unix time in milliseconds; 0 for the first secret of an old installation.
+    /// Time of creation, as Unix time in milliseconds. 0 if the identifier is empty.
     pub created_at: i64,
     /// Time at which the links of the secret become invalid; `None` for the secret that signs new links.
     pub ends_at: Option<i64>,

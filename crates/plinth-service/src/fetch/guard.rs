@@ -1,4 +1,4 @@
-//! Protection against server-side request forgery: only public addresses can be downloaded from.
+//! Protection against server-side request forgery: the service downloads only from public addresses.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 

@@ -17,7 +17,7 @@ use crate::service::Service;
 pub struct RenderAssets {
     /// Environment map.
     pub env: Option<EnvId>,
-    /// Images, keyed by their identifiers in the settings.
+    /// Images. The keys are the identifiers in the settings.
     pub images: BTreeMap<String, ImageAsset>,
 }
 

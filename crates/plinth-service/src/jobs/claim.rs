@@ -61,7 +61,7 @@ impl Service {
                         Lease { token: random_text(TOKEN_CHARS), until: now + lease_ms, worker: worker.clone() };
                     let render = match claims.first().map(|claim| &claim.render) {
                         None => leases::claim(tx, Kind::Render, &lease, now).await?,
-                        // Renders created by versions that did not store `frames_sha256` are claimed alone.
+                        // A render that was created by a version without `frames_sha256` is claimed alone.
                         Some(first) if first.frames_sha256.is_empty() => None,
                         Some(first) => leases::claim_like(tx, &lease, first, now).await?,
                     };

@@ -187,7 +187,8 @@ fn new_model(caller: &Caller, name: String, checked: &Checked) -> Result<Model> 
     })
 }
 
-/// Replaces the extension of a ZIP's name with `.glb`, because the stored and downloaded file is a GLB.
+/// Replaces the extension of the name of a ZIP with `.glb`, because the stored file, which clients can download, is a
+/// GLB.
 fn glb_name(name: String) -> String {
     match name.rsplit_once('.') {
         Some((stem, extension)) if extension.eq_ignore_ascii_case("zip") => format!("{stem}.glb"),

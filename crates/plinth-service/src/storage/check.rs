@@ -59,7 +59,7 @@ struct Listing {
     named: u64,
     /// Paths of objects that no row references and that are not scheduled for deletion.
     orphans: Vec<String>,
-    /// Hashes of all paths, which need about 20 MB for a million objects.
+    /// Hashes of the paths of all objects. They need about 20 MB for a million objects.
     paths: HashSet<u64>,
     hasher: RandomState,
 }
@@ -174,7 +174,7 @@ impl Service {
                 for row in &rows {
                     listed.checked.rows += 1;
                     for path in Named::by(row)?.required {
-                        // Objects stored after the listing are looked up one by one.
+                        // An object that was stored after the listing is looked up in the store.
                         let is_there = listed.has(&path) || self.store.find_path(&path).await?.is_some();
                         if !is_there && self.is_still_named(kind, row.id(), &path).await? {
                             found(Finding::Gone { path });

@@ -125,7 +125,7 @@ async fn an_account_can_have_one_hundred_overlays(address: &str) {
     assert_eq!((error.code, error.status), (ErrorCode::LimitReached, 429));
 }
 
-async fn an_environment_is_a_checked_triple(address: &str) {
+async fn an_environment_needs_three_valid_files(address: &str) {
     let test_service = TestService::new(address).await;
     let (service, caller) = (&test_service.service, &test_service.caller);
     let webp = Bytes::from_static(b"RIFF\x04\0\0\0WEBPVP8 ");
@@ -182,7 +182,7 @@ async fn referenced_objects_are_not_scheduled_for_deletion(address: &str) {
     assert!(left.len() <= 1 && !left.contains(&named), "{left:?}");
 }
 
-async fn known_or_excess_files_are_not_checked(address: &str) {
+async fn known_files_and_files_over_a_limit_are_not_checked(address: &str) {
     let test_service = TestService::new(address).await;
     let caller = &test_service.caller;
     let known = test_service.service.create_texture(caller, new_texture(&test_service, 1).await).await.unwrap();
@@ -211,8 +211,8 @@ mod both {
         overlays_have_defaults_bounds_and_an_owner
         an_image_is_found_by_content_layer_and_workspace
         an_account_can_have_one_hundred_overlays
-        an_environment_is_a_checked_triple
-        known_or_excess_files_are_not_checked
+        an_environment_needs_three_valid_files
+        known_files_and_files_over_a_limit_are_not_checked
         referenced_objects_are_not_scheduled_for_deletion
     }
 }

@@ -86,7 +86,7 @@ async fn eight_workers_claim_each_of_1000_renders_once(address: &str) {
     let test_service = TestService::new(address).await;
     test_service.grant(Pool::Paid, 1000).await;
     let model = test_service.model("chair").await;
-    // Each angle is used by two renders that share frames, so that claims contain one or two renders.
+    // Two renders have the same angle and therefore share their frames, so that a claim contains one or two renders.
     for batch in 0..10 {
         let item = |n: u32| BatchItem {
             model_id: Some(model.clone()),

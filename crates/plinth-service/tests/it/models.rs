@@ -33,7 +33,7 @@ async fn an_upload_makes_a_model_and_a_free_preview_or_a_billed_render(address: 
     test_service.assert_balanced().await;
 }
 
-async fn the_same_file_is_one_model_while_that_is_active(address: &str) {
+async fn uploads_of_one_file_share_a_model_while_it_is_active(address: &str) {
     let test_service = TestService::new(address).await;
     let first = test_service.upload("chair", None).await.unwrap();
     let again = test_service.upload("chair", None).await.unwrap();
@@ -308,7 +308,7 @@ async fn exists(db: &Db, id: &RenderId) -> bool {
     renders::find_anywhere(&mut db.read().await.unwrap(), id).await.unwrap().is_some()
 }
 
-async fn a_known_file_is_not_checked_again_and_an_unpaid_one_not_at_all(address: &str) {
+async fn known_files_and_uploads_without_credits_are_not_checked(address: &str) {
     let test_service = TestService::new(address).await;
     let known = test_service.upload("chair", None).await.unwrap().result.model_id;
     let blind = test_service.without_checks(address).await;
@@ -435,7 +435,7 @@ mod both {
     use super::on_both_databases;
     on_both_databases! {
         an_upload_makes_a_model_and_a_free_preview_or_a_billed_render
-        the_same_file_is_one_model_while_that_is_active
+        uploads_of_one_file_share_a_model_while_it_is_active
         concurrent_uploads_of_one_file_make_one_model
         uploads_that_the_balance_does_not_cover_leave_no_files
         invalid_files_return_the_matching_error_code
@@ -447,7 +447,7 @@ mod both {
         models_of_another_workspace_are_not_found
         pages_go_by_offset_or_cursor
         a_failed_preview_is_created_again
-        a_known_file_is_not_checked_again_and_an_unpaid_one_not_at_all
+        known_files_and_uploads_without_credits_are_not_checked
         the_number_of_open_staged_uploads_is_limited
         the_size_of_staged_files_is_limited
         an_account_sends_a_limited_number_of_files_at_the_same_time

@@ -166,11 +166,11 @@ fn whatever_happens(database: &TestDatabase, cases: u32) {
 }
 
 #[test]
-fn balances_are_sums_and_refunds_single_whatever_happens_on_sqlite() {
+fn balances_are_sums_and_no_refund_happens_twice_on_sqlite() {
     whatever_happens(&TestDatabase::sqlite(), 40);
 }
 
 #[test]
-fn balances_are_sums_and_refunds_single_whatever_happens_on_postgres() {
+fn balances_are_sums_and_no_refund_happens_twice_on_postgres() {
     whatever_happens(&TestDatabase::postgres(), 20);
 }

@@ -8,7 +8,7 @@ use crate::test_service::TestService;
 /// Time in milliseconds after which the hold of a killed process expires.
 const HOLD_MS: i64 = 600_000;
 
-async fn a_hold_is_renewed_for_as_long_as_it_lives(address: &str) {
+async fn a_hold_is_renewed_until_it_is_released(address: &str) {
     let test_service = TestService::with(address, |options| {
         options.clock = Clock::Database;
         options.hold_secs = 1;
@@ -25,7 +25,7 @@ async fn a_hold_is_renewed_for_as_long_as_it_lives(address: &str) {
     assert!(!test_service.service.is_held().await.unwrap());
 }
 
-async fn a_hold_that_expired_says_so_and_does_not_come_back(address: &str) {
+async fn an_expired_hold_is_reported_and_cannot_be_renewed(address: &str) {
     let test_service = TestService::new(address).await;
     let lost = test_service.service.hold_storage().await.unwrap();
     test_service.wait_ms(HOLD_MS);
@@ -49,8 +49,8 @@ async fn a_dropped_hold_expires(address: &str) {
 mod both {
     use super::on_both_databases;
     on_both_databases! {
-        a_hold_is_renewed_for_as_long_as_it_lives
-        a_hold_that_expired_says_so_and_does_not_come_back
+        a_hold_is_renewed_until_it_is_released
+        an_expired_hold_is_reported_and_cannot_be_renewed
         a_dropped_hold_expires
     }
 }

@@ -26,7 +26,8 @@ macro_rules! objects {
 
             /// Reads the fields from the members of a JSON object. Each member must have been checked against its
             /// description before.
-            /// Errors: the first field whose value does not have its type.
+            /// Errors: the value of a field does not have the type of the field. The error is about the first such
+            /// field.
             pub(in crate::settings) fn from_members(
                 members: &serde_json::Map<String, serde_json::Value>,
             ) -> Result<Self, $crate::settings::SettingsError> {

@@ -37,7 +37,7 @@ pub enum Shape {
         /// Maximum magnitude.
         max: f64,
     },
-    /// A length in seconds, greater than 0. The maximum depends on the tier and is checked separately.
+    /// A length in seconds, greater than 0. The maximum depends on the video quality and is checked separately.
     Length,
     /// A boolean.
     Flag,
@@ -87,7 +87,7 @@ pub enum Shape {
 impl Shape {
     /// Validates a value and all values inside of it. Error messages contain the path `at` of the value, and the unit
     /// `unit` if the value is a number.
-    /// Errors: the first part of the value that is not accepted.
+    /// Errors: a part of the value is not accepted. The error is about the first such part.
     pub(super) fn check(&self, at: &str, unit: &str, value: &Value) -> Result<()> {
         let must = |fits: bool, wanted: &dyn Fn() -> String| {
             let error = || SettingsError::invalid(at, format!("{at} must be {}, not {}", wanted(), shown(value)));

@@ -5,7 +5,7 @@ use crate::named::named;
 named! {
     /// The state of a render's HLS packaging.
     HlsStatus {
-        /// The packaging waits for the video or for a worker.
+        /// The packaging waits until the video is done and a worker claims it.
         Pending = "pending",
         /// A worker packages the video.
         Processing = "processing",
@@ -13,7 +13,7 @@ named! {
         Ready = "ready",
         /// The packaging failed; the video is not affected.
         Failed = "failed",
-        /// The render has no stream: it is a dataset or a system preview, or has no video.
+        /// The render gets no stream, because it is a dataset or a system preview, or ended without a video.
         Skipped = "skipped",
     }
 }

@@ -17,7 +17,7 @@ named! {
         Done = "done",
         /// The render failed.
         Error = "error",
-        /// The render failed and was dismissed, or was cancelled.
+        /// The render was cancelled, or it failed and the failure was dismissed.
         Failed = "failed",
     }
 }

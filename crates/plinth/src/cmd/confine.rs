@@ -5,10 +5,9 @@ use clap::{Arg, ArgMatches};
 use plinth_fence::Fence;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Lowers the soft limit of a resource for this process and its children. Does nothing if the limit is lower already.
-/// The hard limit is not changed, because only a soft limit that is exceeded raises a signal of its own, such as
-/// SIGXCPU.
-/// Errors: the system rejects the limit; the message contains `what`.
+/// Sets the soft limit of a resource for this process and its children to `most`, but not above the hard limit. The
+/// hard limit is not changed, because only a soft limit that is exceeded raises a signal of its own, such as SIGXCPU.
+/// Errors: the system rejects the limit. The message contains `what`, the name of the limit.
 pub(super) fn bound(resource: Resource, most: u64, what: &str) -> Result<()> {
     let allowed = getrlimit(resource);
     let current = allowed.maximum.map_or(most, |maximum| maximum.min(most));

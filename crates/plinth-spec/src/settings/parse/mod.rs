@@ -22,7 +22,7 @@ pub(super) const STAMPED: &[&str] = &["preview", "thumbOnly"];
 
 impl RenderSettings {
     /// Parses and validates settings.
-    /// Errors: the first field that is unknown or has an invalid value.
+    /// Errors: a field is unknown or has an invalid value. The error is about the first such field.
     pub fn from_json(value: &Value, options: ParseOptions) -> Result<Self> {
         let Value::Object(members) = value else {
             return Err(SettingsError::invalid(

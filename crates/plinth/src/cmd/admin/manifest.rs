@@ -110,7 +110,7 @@ fn is_expected(path: &str) -> bool {
     path == DATABASE || is_plain && path.starts_with(&format!("{OBJECTS}/"))
 }
 
-/// Syncs all folders to disk, so that the names of their files survive a power failure.
+/// Syncs a folder and its subfolders to disk, so that the names of their files survive a power failure.
 pub(super) fn sync_folders(folder: &Path) -> std::io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;

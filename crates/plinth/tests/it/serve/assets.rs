@@ -112,7 +112,7 @@ async fn equal_images_are_stored_once(served: Served) {
     assert_eq!(client.form("/assets/textures", image(2)).await.status, 201, "a deleted texture is created again");
 }
 
-async fn an_environment_is_a_checked_triple(served: Served) {
+async fn an_environment_needs_three_valid_files(served: Served) {
     let client = &served.client;
     let webp = b"RIFF\0\0\0\0WEBPsome";
     let full =
@@ -239,7 +239,7 @@ async fn each_kind_has_a_maximum_size(served: Served) {
 }
 
 on_both! {
-    overlays_have_defaults_and_bounds equal_images_are_stored_once an_environment_is_a_checked_triple
+    overlays_have_defaults_and_bounds equal_images_are_stored_once an_environment_needs_three_valid_files
     each_kind_has_a_maximum_number each_kind_has_a_maximum_size
 }
 

@@ -76,7 +76,7 @@ impl Backstage {
         claim
     }
 
-    /// Finishes the oldest queued render, with files of a few bytes.
+    /// Acts as a worker that finishes the oldest queued render. Each file has a few bytes.
     pub(crate) async fn finish(&self, id: &str, codec: Codec, files: &[OutputFile]) {
         let claim = self.claim(id).await;
         let mut made = RenderFiles::none(codec);
@@ -93,7 +93,7 @@ impl Backstage {
         self.service.store().put(&key, Bytes::from(content(&file.file_name(codec)))).await.unwrap().into()
     }
 
-    /// Finishes the oldest queued packaging, with files of a few bytes.
+    /// Acts as a worker that finishes the oldest queued packaging. Each file has a few bytes.
     pub(crate) async fn package(&self, id: &str, names: &[&str]) {
         let claim = self.service.claim_packaging("test").await.unwrap().unwrap();
         assert_eq!(claim.render.id.as_str(), id);

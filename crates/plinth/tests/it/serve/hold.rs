@@ -91,7 +91,7 @@ async fn deleted_files_remain_until_the_command_ends(served: Served) {
     assert!(!files.join("1/video.mp4").exists());
 }
 
-async fn a_hold_ends_with_a_command_that_fails(served: Served) {
+async fn a_hold_ends_if_its_command_fails(served: Served) {
     let place = &served.place;
     let commands: [(&[&str], &str); 3] = [
         (&["false"], "false failed: exit status: 1"),
@@ -137,7 +137,7 @@ async fn the_hold_of_a_killed_process_expires(served: Served) {
 
 on_both! {
     deleted_files_remain_until_the_command_ends
-    a_hold_ends_with_a_command_that_fails
+    a_hold_ends_if_its_command_fails
     a_hold_that_is_stopped_stops_its_command
     the_hold_of_a_killed_process_expires
 }

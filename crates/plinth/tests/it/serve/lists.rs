@@ -1,4 +1,4 @@
-//! Tests of paging while rows are added and removed.
+//! Tests of lists: paging, also while rows are added and removed, and the fields of the rows.
 
 use std::collections::BTreeSet;
 

@@ -143,7 +143,7 @@ async fn a_stopping_server_is_alive_but_not_ready_and_answers_until_it_has_drain
 }
 
 #[tokio::test]
-async fn readiness_falls_when_the_database_is_gone() {
+async fn a_server_is_not_ready_without_its_database() {
     let mut served = Served::shared().await;
     let ask = async |path: &str| {
         served.client.http.get(format!("{}{path}", served.server.base)).send().await.unwrap().status().as_u16()
@@ -153,7 +153,7 @@ async fn readiness_falls_when_the_database_is_gone() {
     assert_eq!((ask("/livez").await, ask("/readyz").await), (200, 503));
 }
 
-fn migrate_makes_the_tables_and_says_so(place: &Place) {
+fn migrate_creates_the_tables_and_reports_it(place: &Place) {
     let migrate = |flags: &[&str]| {
         let done = place.program().arg("migrate").args(flags).output().unwrap();
         (done.status.code(), crate::text(&done.stdout) + &crate::text(&done.stderr))
@@ -170,10 +170,10 @@ fn migrate_makes_the_tables_and_says_so(place: &Place) {
 
 #[test]
 fn migrate_makes_the_tables_of_sqlite() {
-    migrate_makes_the_tables_and_says_so(&Place::alone());
+    migrate_creates_the_tables_and_reports_it(&Place::alone());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn migrate_makes_the_tables_of_postgres() {
-    migrate_makes_the_tables_and_says_so(&Place::shared().await);
+    migrate_creates_the_tables_and_reports_it(&Place::shared().await);
 }

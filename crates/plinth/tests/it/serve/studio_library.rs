@@ -92,7 +92,7 @@ async fn an_upload_needs_the_token_of_its_session(served: Served) {
     assert!(browser.get("/").await.shows("Nothing here yet"));
 }
 
-async fn models_are_found_edited_and_put_away(served: Served) {
+async fn models_are_found_edited_archived_and_deleted(served: Served) {
     let mut browser = served.browser(EMAIL).await;
     let (chair, lamp) = (browser.uploaded("chair").await, browser.uploaded("lamp").await);
     let edit = [("title", " Oak Chair 50%_x "), ("sku", "SKU-17"), ("tags", "Wood, oak,, wood ")];
@@ -199,7 +199,7 @@ async fn names_are_shown_as_text(served: Served) {
     }
 }
 
-async fn strangers_and_viewers_change_nothing(served: Served) {
+async fn other_accounts_and_viewers_cannot_change_models(served: Served) {
     let mut ada = served.browser(EMAIL).await;
     let path = ada.uploaded("chair").await;
     served.place.admin(&["account", "create", BOB]);
@@ -237,6 +237,6 @@ async fn strangers_and_viewers_change_nothing(served: Served) {
 
 on_both! {
     files_become_models_and_rejected_ones_say_why an_upload_needs_the_token_of_its_session
-    models_are_found_edited_and_put_away many_models_are_changed_at_once names_are_shown_as_text
-    strangers_and_viewers_change_nothing
+    models_are_found_edited_archived_and_deleted many_models_are_changed_at_once names_are_shown_as_text
+    other_accounts_and_viewers_cannot_change_models
 }

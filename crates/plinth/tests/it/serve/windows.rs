@@ -63,7 +63,7 @@ async fn an_identical_request_within_seconds_is_a_replay(served: Served) {
     assert_eq!(order(client, &other, &settings, None).await.status, 201);
     assert_eq!(order(client, &model, &json!({"quality": "share", "length": 6}), None).await.status, 201);
     assert_eq!(paid().await, 95 - 5 - 6);
-    // Adding a key does not make it a different request.
+    // An additional idempotency key does not make the request a different one.
     let settings = json!({"quality": "share", "length": 7});
     let first = order(client, &model, &settings, Some("A")).await;
     assert_eq!((first.status, first.data().get("deduped")), (201, None));

@@ -32,7 +32,7 @@ fn worker(pool: &str, takes: &str) -> Worker {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pool_needs_slots_for_what_it_could_take_and_for_what_it_has() {
+async fn a_pool_needs_slots_for_queued_renders_that_it_takes_and_for_running_renders() {
     let house = House::for_many_machines().await;
     assert_eq!(counted(&house), [0, 0]);
     let share = json!({"quality": "share", "length": 1});

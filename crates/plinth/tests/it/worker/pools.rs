@@ -50,7 +50,7 @@ impl Drop for Process {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_draws_what_it_takes_and_ends_when_there_is_no_more() {
+async fn a_worker_renders_the_classes_that_it_takes_and_exits_when_idle() {
     let house = House::in_real_time().await;
     let share = house.order("chair", tiny()).await;
     let standard = house.order("table", json!({"quality": "standard", "length": 0.04})).await;

@@ -1,4 +1,4 @@
-//! A server and its workers, each a process that can be killed and restarted.
+//! A server and its workers. Each is a process that tests can kill and restart.
 
 use std::fs::File;
 use std::process::{Child, Command, Stdio};
