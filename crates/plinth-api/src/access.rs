@@ -16,7 +16,8 @@ static LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
 static REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
 static RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 
-/// Middleware: authenticates the bearer token, counts the request, and reports the remaining allowance in the response headers.
+/// Middleware that authenticates the bearer token and counts the request. The response headers report how many requests
+/// the rate limit still allows.
 pub(crate) async fn let_in(State(api): State<Api>, mut request: Request, next: Next) -> Response {
     let caller = match api.service.authenticate(bearer(request.headers())).await {
         Ok(caller) => caller,
@@ -37,12 +38,13 @@ pub(crate) async fn let_in(State(api): State<Api>, mut request: Request, next: N
         Err(error) => ApiError::from(error).into_response(),
     };
     say(allowance, response.headers_mut());
-    // The tracing middleware logs the caller.
+    // The tracing middleware reads the caller from the response, to log it.
     response.extensions_mut().insert(caller);
     response
 }
 
-/// Returns the bearer token. Several `Authorization` headers are rejected, because a proxy may have checked another one.
+/// Returns the bearer token. Returns `None` if the request has several `Authorization` headers, because a proxy may
+/// have checked a different one.
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let (value, None) = (values.next()?, values.next()) else { return None };
@@ -56,11 +58,11 @@ fn say(allowance: Allowance, headers: &mut HeaderMap) {
     headers.insert(&RESET, HeaderValue::from(allowance.reset_secs));
 }
 
-/// A caller with the scope `read`.
+/// A caller whose key has the scope `read`.
 #[derive(Debug)]
 pub(crate) struct Reader(pub Caller);
 
-/// A caller with the scope that allows changes and renders.
+/// A caller whose key has the scope for changes and renders.
 #[derive(Debug)]
 pub(crate) struct Editor(pub Caller);
 
@@ -82,7 +84,7 @@ impl<S: Sync> FromRequestParts<S> for Editor {
 
 fn with_scope(parts: &Parts, scope: Scope) -> Result<Caller, ApiError> {
     let caller = parts.extensions.get::<Caller>();
-    let caller = caller.ok_or_else(|| ServiceError::internal("a route without the layer that lets callers in"))?;
+    let caller = caller.ok_or_else(|| ServiceError::internal("the route lacks the authentication layer"))?;
     caller.require(scope)?;
     Ok(caller.clone())
 }

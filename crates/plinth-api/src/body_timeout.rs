@@ -1,7 +1,8 @@
-//! Time limits of request bodies, and draining of bodies that a handler leaves unread.
+//! Limits the time for receiving request bodies, and drains the bodies that a handler leaves unread.
 //!
-//! A client that is still sending when its request is rejected would see a broken connection instead of the response.
-//! Therefore the unread rest of a body is read and discarded, up to a limit of bytes and time.
+//! If the server rejected a request and closed the connection while the client is still sending, the client would see a
+//! broken connection instead of the response. Therefore the unread rest of a body is drained: it is read and discarded,
+//! up to a limit of bytes and time.
 
 use std::io::{Error, ErrorKind};
 use std::pin::Pin;
@@ -22,20 +23,23 @@ use tower_http::timeout::TimeoutBody;
 
 /// Maximum time between two chunks of a body.
 const STALL: Duration = Duration::from_secs(30);
-/// Total time that the server waits for a body of an authenticated client, before the time for received bytes is added.
+/// Total time that the server waits for the body of an authenticated client. Received bytes extend this time.
 const GRACE: Duration = Duration::from_secs(30);
-/// Minimum rate: each so many received bytes extend the total time by one second.
+/// Minimum rate of an upload. Each time the server has received this number of bytes, the total time grows by one
+/// second.
 const BYTES_PER_SECOND: u64 = 4096;
-/// Total time that the server waits for a body of an unauthenticated client, which can only be a small form.
+/// Total time that the server waits for the body of an unauthenticated client. The only such bodies are small forms,
+/// for example of the sign-in page.
 const UNAUTHENTICATED_TIME: Duration = Duration::from_secs(10);
-/// Time limit for draining a body of an authenticated client.
+/// Time limit for draining the body of an authenticated client.
 const DRAIN_TIME: Duration = Duration::from_mins(5);
 
-/// Middleware: applies the time limits to the request's body and drains its rest.
+/// Middleware that applies the time limits to the body of a request, and drains what the handler leaves unread.
 pub(crate) async fn limit_body_time(mut request: Request, next: Next) -> Response {
     let drain_limit = DrainLimit::default();
     request.extensions_mut().insert(drain_limit.clone());
-    // A client with `Expect: 100-continue` sends no body before `100 Continue`. A rejected request never gets one.
+    // A client with `Expect: 100-continue` sends no body before it receives `100 Continue`, which the server never
+    // sends for a rejected request.
     let is_waiting = request.headers().contains_key(header::EXPECT);
     let request = request.map(|body| {
         let inner = Some(Body::new(TimeoutBody::new(STALL, body)));
@@ -45,7 +49,7 @@ pub(crate) async fn limit_body_time(mut request: Request, next: Next) -> Respons
     next.run(request).await
 }
 
-/// Returns the total time to wait for a body of which `received` bytes have arrived.
+/// Returns the total time that the server waits for a body, if it has received `received` bytes of it.
 fn total_time(drain_limit: &DrainLimit, received: u64) -> Duration {
     if drain_limit.is_extended() {
         GRACE + Duration::from_secs(received / BYTES_PER_SECOND)
@@ -54,15 +58,15 @@ fn total_time(drain_limit: &DrainLimit, received: u64) -> Duration {
     }
 }
 
-/// A body with time limits, whose unread rest is drained when it is dropped.
+/// A body with time limits. On drop, its unread rest is drained.
 struct TimedBody {
     inner: Option<Body>,
-    /// Whether the client sends the body already, or was told to by `100 Continue`.
+    /// Whether the client sends the body: it did not wait for `100 Continue`, or has received it.
     is_coming: bool,
     drain_limit: DrainLimit,
-    /// Time spent waiting for the client. Time in which the handler did not read is not counted.
+    /// Time spent waiting for the client. Does not include time in which the handler did not read.
     waited: Duration,
-    /// Start of the wait for the next chunk, and the timer that ends it.
+    /// Start of the current wait for a chunk, and the timer that limits the wait.
     waiting: Option<(Instant, Pin<Box<Sleep>>)>,
     /// Bytes received so far.
     received: u64,

@@ -1,4 +1,4 @@
-//! Determines the address of a client, also behind reverse proxies.
+//! Determines the address of a client, which may be behind reverse proxies.
 
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use plinth_service::access::ClientAddress;
 
 static FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// A reverse proxy, or a network of them, whose `X-Forwarded-For` header is trusted.
+/// A reverse proxy, or a network of reverse proxies, whose header `X-Forwarded-For` is trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrustedProxy(IpNet);
 
@@ -22,8 +22,9 @@ impl FromStr for TrustedProxy {
     }
 }
 
-/// Returns the client of a request that came from `peer`: the last address in `X-Forwarded-For` that is not a trusted proxy,
-/// if the peer is one. A proxy appends the address from which it was called; what stands before may be made up.
+/// Returns the client of a request. `peer` is the other end of the connection. If the peer is a trusted proxy, the
+/// client is the last address in `X-Forwarded-For` that is not a trusted proxy. A proxy appends the address of its own
+/// peer to this header; a client may have forged the entries before it.
 pub(crate) fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[TrustedProxy]) -> ClientAddress {
     let is_trusted = |address: IpAddr| trusted.iter().any(|TrustedProxy(network)| network.contains(&address));
     let peer = peer.to_canonical();
@@ -33,7 +34,7 @@ pub(crate) fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[Trust
     }
     let values = headers.get_all(&FORWARDED_FOR).iter().rev();
     let entries = values.flat_map(|value| value.to_str().unwrap_or_default().rsplit(','));
-    // A malformed entry ends the search, because the addresses before it may be made up.
+    // A malformed entry ends the search, because a client may have forged the addresses before it.
     let mut addresses = entries.map_while(|entry| parse(entry.trim()));
     addresses
         .find(|address| !is_trusted(*address))
@@ -46,7 +47,8 @@ fn parse(entry: &str) -> Option<IpAddr> {
     address.ok().map(|address: IpAddr| address.to_canonical())
 }
 
-/// Returns whether an address is one of this machine or of a private network, as that of a reverse proxy usually is.
+/// Returns whether an address belongs to this machine or to a private network. The address of a reverse proxy usually
+/// does.
 fn is_local(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => address.is_loopback() || address.is_private() || address.is_link_local(),

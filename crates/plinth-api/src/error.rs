@@ -7,7 +7,7 @@ use plinth_service::ServiceError;
 use plinth_spec::ErrorCode;
 use plinth_spec::wire::ErrorBody;
 
-/// The error of a handler; it becomes the error body of the response.
+/// The error of a handler. Its response has the error as its body.
 #[derive(Debug)]
 pub(crate) struct ApiError(ServiceError);
 
@@ -47,18 +47,18 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// Fallback for paths without a route.
+/// Handler for requests whose path has no route.
 pub(crate) async fn not_found() -> ApiError {
-    ApiError::new(ErrorCode::NotFound, "there is nothing under this address")
+    ApiError::new(ErrorCode::NotFound, "there is no resource at this path")
 }
 
-/// Fallback for routes that do not support the request's method.
+/// Handler for requests whose path has a route that does not support their method.
 pub(crate) async fn method_not_allowed() -> ApiError {
-    ApiError::new(ErrorCode::MethodNotAllowed, "this address does not take this method")
+    ApiError::new(ErrorCode::MethodNotAllowed, "this path does not support this method")
 }
 
 /// Converts the panic of a handler into an internal error.
-#[expect(clippy::needless_pass_by_value, reason = "the panic layer hands the payload over")]
+#[expect(clippy::needless_pass_by_value, reason = "the panic layer passes the payload by value")]
 pub(crate) fn panicked(panic: Box<dyn std::any::Any + Send + 'static>) -> Response {
     let words = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let words = words.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();

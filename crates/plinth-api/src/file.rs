@@ -1,4 +1,4 @@
-//! File responses, with ranges and conditional requests.
+//! Responses that contain a file. Supports byte ranges and conditional requests.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use plinth_spec::ErrorCode;
 use crate::error::{ApiError, Result};
 use crate::state::Api;
 
-/// Media type for clients that accept only plain bytes.
+/// Media type of responses to clients that accept only this type.
 pub(crate) const BYTES: &str = "application/octet-stream";
 
 /// The part of a file that a `Range` header requests.
@@ -23,7 +23,7 @@ enum Wanted {
     Nothing,
 }
 
-/// Builds the response with a file, or with the requested range of it.
+/// Builds the response that contains a file or the requested range of its bytes.
 pub(crate) async fn respond(api: &Api, headers: &HeaderMap, delivery: Delivery) -> Result<Response> {
     let size = delivery.blob.size;
     let etag = delivery.blob.etag.as_ref().map(|tag| format!("\"{}\"", tag.trim_matches('"')));
@@ -62,14 +62,14 @@ pub(crate) async fn respond(api: &Api, headers: &HeaderMap, delivery: Delivery) 
     Ok(response)
 }
 
-/// Sets `Content-Type`: the file's own media type, or plain bytes where the client accepts exactly that.
+/// Sets `Content-Type` to the media type of the file. If the client accepts exactly [`BYTES`], sets this type instead.
 pub(crate) fn set_media_type(response: &mut Response, request: &HeaderMap, own: &str) {
     let wants_bytes = request.get(header::ACCEPT).is_some_and(|accepted| accepted == BYTES);
     set(response, header::CONTENT_TYPE, if wants_bytes { BYTES } else { own });
     set(response, header::VARY, "accept");
 }
 
-/// Sets headers that keep browsers from running an uploaded file as a page of this origin.
+/// Sets headers that prevent browsers from executing an uploaded file as a page of this origin.
 pub(crate) fn guard(response: &mut Response) {
     set(response, header::X_CONTENT_TYPE_OPTIONS, "nosniff");
     set(response, header::CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox");
@@ -98,8 +98,8 @@ fn lists(header: &str, etag: &str) -> bool {
     header.split(',').map(|tag| tag.trim().trim_start_matches("W/")).any(|tag| tag == "*" || tag == etag)
 }
 
-/// Parses a `Range` header. A malformed range is ignored (RFC 9110, sections 14.1.2 and 14.2). For several ranges the whole
-/// file is sent.
+/// Parses a `Range` header. A malformed header is ignored (RFC 9110, sections 14.1.2 and 14.2). If the header requests
+/// several ranges, the whole file is sent.
 fn wanted(range: &str, size: u64) -> Wanted {
     let Ok(parsed) = parse_range_header(range) else { return Wanted::Whole };
     let [SyntacticallyCorrectRange { start, end }] = parsed.ranges.as_slice() else { return Wanted::Whole };
@@ -107,7 +107,7 @@ fn wanted(range: &str, size: u64) -> Wanted {
         (StartPosition::Index(start), EndPosition::Index(last)) if last < start => return Wanted::Whole,
         (StartPosition::Index(start), EndPosition::Index(last)) => (start, last.saturating_add(1).min(size)),
         (StartPosition::Index(start), EndPosition::LastByte) => (start, size),
-        // A suffix longer than the file is the whole file.
+        // If the suffix is longer than the file, it is the whole file.
         (StartPosition::FromLast(count), _) => (size.saturating_sub(count), size),
     };
     if start < end { Wanted::Part(start..end) } else { Wanted::Nothing }

@@ -1,4 +1,4 @@
-//! Signed links to files of the local store. A link needs no API key: its signature grants access.
+//! Signed links to files of the local store. Requests to a link need no API key, because its signature grants access.
 
 use axum::Extension;
 use axum::body::Body;
@@ -63,7 +63,7 @@ pub(crate) async fn put_file(
     drain_limit.extend();
     let mut pieces = body.into_data_stream();
     while let Some(piece) = pieces.next().await {
-        let broke = |_gone| ApiError::new(ErrorCode::BadRequest, "the upload broke off");
+        let broke = |_gone| ApiError::new(ErrorCode::BadRequest, "the connection was lost during the upload");
         file.write(&piece.map_err(broke)?).await?;
     }
     api.service.finish_local_put(&link, file).await?;

@@ -23,16 +23,17 @@ const JSON: &str = "application/json";
 pub fn document() -> Value {
     let mut document = json!(described());
     if let Some(paths) = document["paths"].as_object_mut() {
-        // OpenAPI has no wildcard: the rest of a path is an ordinary parameter.
+        // OpenAPI has no wildcards, so the rest of a path is described as an ordinary parameter.
         *paths = std::mem::take(paths).into_iter().map(|(path, item)| (path.replace("{*", "{"), item)).collect();
     }
-    // The schema of the settings is built separately: the macros cannot express its rules.
+    // The schema of the render settings is built separately, because the macros cannot express its rules.
     for (name, mut schema) in
         [("RenderSettings", settings::schema()), ("EchoedRenderSettings", settings::echoed_schema())]
     {
         if let Some(members) = schema.as_object_mut() {
             members.remove("$schema");
-            // Client generators name types after titles, so two schemas with one title would become one type.
+            // Client generators name a type after the title of its schema, so two schemas with the same title would
+            // become one type.
             members.remove("title");
         }
         document["components"]["schemas"][name] = schema;
@@ -59,7 +60,7 @@ fn described() -> OpenApi {
     let info = InfoBuilder::new()
         .title("Plinth")
         .version("1.0.0")
-        .description(Some("3D models to turntable videos and datasets. Errors carry a code; clients branch on it."));
+        .description(Some("Renders 3D models as videos and datasets. Clients distinguish errors by their codes."));
     let base = OpenApiBuilder::new().info(info.build()).servers(Some([ServerBuilder::new().url("/v1").build()]));
     let mut components = Components::new();
     let scheme = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).description(Some("An API key.")).build();
@@ -73,13 +74,14 @@ fn described() -> OpenApi {
     document
 }
 
-/// Adds bounds and defaults from [`limits`] to parameters, because attributes cannot refer to constants.
+/// Adds bounds and defaults from [`limits`] to parameters. The attributes of the handlers cannot do it, because they
+/// cannot refer to constants.
 fn describe_limits(operation: &mut Operation) {
     for parameter in operation.parameters.iter_mut().flatten() {
         let RefOr::T(parameter) = parameter else { continue };
         let (words, schema) = match parameter.name.as_str() {
-            "limit" => ("Most rows.".to_owned(), limit_schema()),
-            "expires" => (format!("Seconds; {}.", expires_bounds()), expires_schema()),
+            "limit" => ("Maximum number of rows on the page.".to_owned(), limit_schema()),
+            "expires" => (format!("Lifetime of the link in seconds; {}.", expires_bounds()), expires_schema()),
             _ => continue,
         };
         parameter.description = Some(words);
@@ -87,7 +89,7 @@ fn describe_limits(operation: &mut Operation) {
     }
 }
 
-/// Adds the size limits of a JSON body to its description.
+/// Adds the size limits of an operation's JSON body to the description of the body.
 fn describe_body(operation: &mut Operation) {
     let Some(RefOr::T(body)) = &mut operation.request_body else { return };
     let text = json!(body.content.get("application/json")).to_string();
@@ -105,15 +107,15 @@ fn describe_parts(operation: &mut Operation) {
     }
     if let Some(RefOr::T(whole)) = responses.get("200") {
         let mut part = whole.clone();
-        "A part of it, as `Range` says.".clone_into(&mut part.description);
+        "The part of the file that `Range` requests.".clone_into(&mut part.description);
         responses.insert("206".to_owned(), part.into());
     }
-    let words = "The client has it: `If-None-Match` names its `ETag`.";
+    let words = "The file has not changed: its `ETag` is in `If-None-Match`.";
     responses.insert("304".to_owned(), ResponseBuilder::new().description(words).build().into());
 }
 
-/// Adds further media types of file responses: those that depend on the file, and plain bytes for generated clients that
-/// support no others.
+/// Adds further media types to file responses: media types that depend on the file, and plain bytes for generated
+/// clients that support no other type.
 fn describe_media_types(operation: &mut Operation) {
     let others = match operation.operation_id.as_deref() {
         Some("get_video") => &["video/quicktime"][..],
@@ -131,7 +133,7 @@ fn describe_media_types(operation: &mut Operation) {
     }
 }
 
-/// Adds the error responses of an operation, one for each status, listing the error codes.
+/// Adds the error responses of an operation: one response for each status, with the list of its error codes.
 fn describe_errors(path: &str, operation: &mut Operation) {
     let id = operation.operation_id.as_deref().unwrap_or_default();
     let mut codes = operation_errors(id, path);

@@ -35,7 +35,8 @@ const CREATE: &[E] =
 /// Error codes of storing an asset.
 const ASSET: &[E] = &[E::BadRequest, E::NoFile, E::FileTooLarge, E::LimitReached];
 
-/// Additional error codes of each operation, by operation name. Operations that are not listed have only [`COMMON`].
+/// Additional error codes of each operation, by operation name. Operations that are not in the list have only the codes
+/// in [`COMMON`].
 const OWN: &[(&str, &[&[E]])] = &[
     ("upload_model", &[UPLOAD, &[E::NoFile, E::UploadFailed]]),
     ("finalize_upload", &[UPLOAD, &[E::NotFound, E::UploadFailed]]),

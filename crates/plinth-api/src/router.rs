@@ -14,8 +14,8 @@ use crate::state::Api;
 use crate::trace::traced;
 use crate::v1;
 
-/// Builds the router: the API under `/v1` and under its legacy base `/api/v1`, and signed links to files. `pages` serves
-/// all other paths, with its own 404 response.
+/// Builds the router. It serves the API under `/v1` and under the legacy base `/api/v1`, and signed links to files.
+/// `pages` serves all other paths and answers unknown paths with status 404.
 pub fn router(api: &Api, pages: Router) -> Router {
     let (guarded, _described) = v1::guarded().split_for_parts();
     let (open, _described) = v1::open().split_for_parts();
@@ -30,13 +30,13 @@ pub fn router(api: &Api, pages: Router) -> Router {
         .nest("/v1", endpoints.clone())
         .nest("/api/v1", endpoints)
         .route("/_o/{*path}", get(get_file).put(put_file))
-        // The bare bases belong to no nest.
+        // The nested routers do not match the bare paths `/v1/` and `/api/v1/`.
         .route("/v1/", any(not_found))
         .route("/api/v1/", any(not_found))
         .method_not_allowed_fallback(method_not_allowed)
         .with_state(api.clone())
         .merge(pages)
-        // Each body has a bound of its own kind, which its reader holds.
+        // axum's limit is disabled, because each extractor of a body enforces its own limit.
         .layer(DefaultBodyLimit::disable())
         .layer(CatchPanicLayer::custom(panicked))
         .layer(middleware::from_fn(limit_body_time))

@@ -1,4 +1,5 @@
-//! The connection loop: limits the number of connections, closes slow ones, and shuts down gracefully within a time limit.
+//! The connection loop. It limits the number of connections, closes slow connections, and shuts down gracefully within
+//! a time limit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,17 +21,17 @@ use crate::write_timeout::with_write_timeout;
 
 /// Time limit for receiving the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(20);
-/// Pause before the next `accept` after one that failed, for example because file descriptors ran out.
+/// Pause after a failed `accept`, which may fail because no file descriptor is left.
 const ACCEPT_RETRY_PAUSE: Duration = Duration::from_millis(200);
 
 /// Options of [`serve`].
 #[derive(Clone, Debug)]
 pub struct ServeOptions {
-    /// Maximum number of open connections. Further ones wait in the operating system's backlog.
+    /// Maximum number of open connections. Further connections wait in the backlog of the operating system.
     pub max_connections: usize,
     /// Time that running requests have to finish during shutdown.
     pub shutdown: Duration,
-    /// Reverse proxies that name the client in the header `X-Forwarded-For`.
+    /// Reverse proxies whose header `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<TrustedProxy>,
 }
 
@@ -72,7 +73,7 @@ pub async fn serve(listener: TcpListener, router: Router, options: ServeOptions,
         let connection = builder.serve_connection(TokioIo::new(with_write_timeout(socket)), service).into_owned();
         let connection = ending.watch(connection);
         tokio::spawn(async move {
-            // Clients may disconnect at any time, so this is no warning.
+            // Logged at debug level only, because clients may disconnect at any time.
             if let Err(error) = connection.await {
                 tracing::debug!(error = %error, "a connection broke");
             }

@@ -1,4 +1,4 @@
-//! Request tracing: assigns each request an identifier, logs one line when it ends, and records its metrics.
+//! Request tracing: assigns an identifier to each request, and logs and measures the request when it ends.
 
 use std::time::Instant;
 
@@ -17,15 +17,15 @@ const CLIENT_GONE: u16 = 499;
 /// Route label of a request that matches no route.
 const NO_ROUTE: &str = "none";
 
-/// Middleware: assigns the request an identifier, and logs and measures the request when it ends. The authentication
-/// middleware passes the caller in the extensions of the response.
+/// Middleware that assigns an identifier to a request, and logs and measures the request when it ends. It reads the
+/// caller from the extensions of the response, where the authentication middleware puts it.
 pub(crate) async fn traced(request: Request, next: Next) -> Response {
     let id = nanoid::nanoid!(16, &nanoid::alphabet::SAFE[2..]);
     let span = tracing::info_span!("request", request.id = id);
     let mut line = Line {
         span: span.clone(),
         method: method(request.method()),
-        // Logs the route template, never the path itself: a signed link is a secret.
+        // Logs the route template instead of the path, because the path of a signed link is a secret.
         route: request.extensions().get::<MatchedPath>().map_or_else(|| NO_ROUTE.to_owned(), |p| p.as_str().to_owned()),
         begun: Instant::now(),
         status: CLIENT_GONE,
@@ -40,7 +40,7 @@ pub(crate) async fn traced(request: Request, next: Next) -> Response {
     response
 }
 
-/// Log line and metrics of one request, emitted on drop.
+/// The log line and the metrics of one request. They are emitted on drop.
 struct Line {
     span: Span,
     method: &'static str,
@@ -71,7 +71,8 @@ impl Drop for Line {
     }
 }
 
-/// Returns the method's name, or `other` for a non-standard method, so that clients cannot add metric labels.
+/// Returns the name of the method, or `other` for a non-standard method. Otherwise clients could create any number of
+/// metric labels.
 fn method(method: &Method) -> &'static str {
     match method.as_str() {
         "GET" => "GET",

@@ -79,16 +79,17 @@ pub async fn count(conn: &mut Conn) -> Result<u64> {
     conn.fetch_one("SELECT count(*) AS n FROM accounts", params![]).await?.count("n")
 }
 
-/// Finds and locks an account until the transaction ends, so that no other transaction can change its balance. To avoid
-/// deadlocks, every charge and refund takes this lock before it changes a render.
+/// Finds an account and locks its row until the transaction ends, so that no other transaction can change its balance.
+/// To avoid deadlocks, every charge and refund locks the account before it changes a render.
 pub async fn lock(tx: &mut Tx, id: &AccountId) -> Result<Option<Account>> {
-    // SQLite has one writer at a time and needs no lock. PostgreSQL checks the foreign key from a render to its account when a
-    // transaction writes the render twice. NO KEY lets that check pass while another transaction holds this lock.
+    // SQLite needs no lock, because it allows one writer at a time. PostgreSQL locks the account in FOR KEY SHARE mode
+    // when it checks the foreign key of a render. FOR NO KEY UPDATE does not block this check, but FOR UPDATE would.
     let sql = Sql { sqlite: select!("WHERE id = $1"), postgres: select!("WHERE id = $1 FOR NO KEY UPDATE") };
     tx.fetch_optional(sql, params![id]).await?.as_ref().map(account).transpose()
 }
 
-/// Like [`lock`], but without waiting. Returns `None` if another transaction holds the lock, or the account is missing.
+/// Like [`lock`], but does not wait. Returns `None` if another transaction holds the lock, or if the account does not
+/// exist.
 pub async fn try_lock(tx: &mut Tx, id: &AccountId) -> Result<Option<Account>> {
     let sql =
         Sql { sqlite: select!("WHERE id = $1"), postgres: select!("WHERE id = $1 FOR NO KEY UPDATE SKIP LOCKED") };
@@ -104,7 +105,7 @@ pub(crate) async fn move_credits(tx: &mut Tx, id: &AccountId, pool: Pool, credit
     Ok(tx.execute(sql, params![id, credits]).await? == 1)
 }
 
-/// Suspends an account, or lifts its suspension if `since` is `None`.
+/// Suspends an account from the time `since` on; `None` ends the suspension.
 pub async fn set_suspended(tx: &mut Tx, id: &AccountId, since: Option<i64>) -> Result<()> {
     tx.execute("UPDATE accounts SET suspended_at = $2 WHERE id = $1", params![id, since]).await.map(drop)
 }

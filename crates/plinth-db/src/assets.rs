@@ -1,12 +1,12 @@
-//! Usage queries shared by the tables of textures and environments.
+//! Queries of the number and total size of a workspace's textures or environments.
 
 use plinth_spec::id::WorkspaceId;
 
 use crate::sql::params;
 use crate::{Conn, Result};
 
-/// SQL that returns the number of rows, and their total size in bytes, over all workspaces of the account that owns
-/// workspace `$1`.
+/// Builds an SQL statement that returns the number of rows and their total size in bytes. It counts the rows of every
+/// workspace whose owner also owns workspace `$1`.
 macro_rules! usage_of {
     ($table:literal) => {
         concat!(

@@ -13,7 +13,7 @@ use crate::pool::QUERY_TIMEOUT;
 use crate::row::Row;
 use crate::sql::{Param, Sql, params};
 
-/// A database connection that can only run queries; [`Tx`](crate::Tx) adds writes.
+/// A database connection that can only run queries. A [`Tx`](crate::Tx) can also write.
 pub struct Conn(pub(crate) Inner);
 
 pub(crate) enum Inner {
@@ -22,7 +22,8 @@ pub(crate) enum Inner {
 }
 
 impl Conn {
-    /// Closes the connection on drop instead of returning it to the pool, because its transaction state is unknown.
+    /// Makes the drop close the connection instead of returning it to the pool. Needed when the state of its
+    /// transaction is unknown.
     pub(crate) fn discard(&mut self) {
         match &mut self.0 {
             Inner::Sqlite(conn) => conn.close_on_drop(),
@@ -49,7 +50,8 @@ impl Conn {
         self.fetch_rows(sqlite, postgres, params).await
     }
 
-    /// Like [`fetch_all`](Self::fetch_all), for a statement that was built for a number of rows. It must not contain values.
+    /// Like [`fetch_all`](Self::fetch_all), for a statement whose text depends on the number of rows. Values are passed
+    /// as parameters and never written into `text`.
     pub(crate) async fn fetch_all_built(&mut self, text: &str, params: &[Param]) -> Result<Vec<Row>> {
         self.fetch_rows(AssertSqlSafe(text), AssertSqlSafe(text), params).await
     }
@@ -92,7 +94,8 @@ impl Conn {
         self.execute_text(sqlite, postgres, params).await
     }
 
-    /// Like [`execute`](Self::execute), for a statement that was built for a number of rows. It must not contain values.
+    /// Like [`execute`](Self::execute), for a statement whose text depends on the number of rows. Values are passed as
+    /// parameters and never written into `text`.
     pub(crate) async fn execute_built(&mut self, text: &str, params: &[Param]) -> Result<u64> {
         self.execute_text(AssertSqlSafe(text), AssertSqlSafe(text), params).await
     }
@@ -112,7 +115,8 @@ impl Conn {
         })
     }
 
-    /// Returns the database server's time, which is the same clock for all machines, as Unix time in milliseconds.
+    /// Returns the time of the database server's clock, as Unix time in milliseconds. All machines use this clock, so
+    /// their times agree.
     pub async fn now_ms(&mut self) -> Result<i64> {
         let sql = Sql {
             sqlite: "SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now",
@@ -122,12 +126,12 @@ impl Conn {
     }
 }
 
-/// Adds a client-side timeout to a PostgreSQL query, because a lost machine never responds.
+/// Adds a client-side timeout to a PostgreSQL query, because a database server that is unreachable never responds.
 async fn with_timeout<T>(query: impl Future<Output = sqlx::Result<T>>) -> Result<T> {
     Ok(timeout(QUERY_TIMEOUT, query).await.map_err(|_late| DbError::QueryTimeout)??)
 }
 
-/// Closes a connection after a timeout instead of reusing it.
+/// Makes the pool close the connection, instead of reusing it, if the error is a timeout.
 fn close_after_timeout(conn: &mut PoolConnection<Postgres>, error: &DbError) {
     if matches!(error, DbError::QueryTimeout) {
         conn.close_on_drop();

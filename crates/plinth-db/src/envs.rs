@@ -16,13 +16,13 @@ pub struct Env {
     pub workspace_id: WorkspaceId,
     /// Display name.
     pub name: String,
-    /// Total size of all its files, in bytes.
+    /// Total size of the environment's files, in bytes.
     pub file_size: u64,
     /// Width in pixels.
     pub width: Option<u32>,
     /// Height in pixels.
     pub height: Option<u32>,
-    /// Whether it has a thumbnail.
+    /// Whether the environment has a thumbnail.
     pub has_thumb: bool,
     /// Time of the upload.
     pub created_at: i64,
@@ -53,7 +53,8 @@ pub async fn list(conn: &mut Conn, workspace: &WorkspaceId) -> Result<Vec<Env>> 
     conn.fetch_all(sql, params![workspace]).await?.iter().map(Env::of).collect()
 }
 
-/// Returns the number and total size in bytes of environments, over all workspaces of the account that owns this one.
+/// Returns the number of environments and their total size in bytes, in all workspaces of the account that owns
+/// `workspace`.
 pub async fn usage(conn: &mut Conn, workspace: &WorkspaceId) -> Result<(u64, u64)> {
     assets::usage(conn, usage_of!("envs"), workspace).await
 }

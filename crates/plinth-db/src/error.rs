@@ -21,7 +21,7 @@ pub enum DbError {
     /// A statement failed.
     #[error("a database statement failed")]
     Sql(#[from] sqlx::Error),
-    /// A column contains a value that this version cannot parse.
+    /// A column contains a value that this version of the program cannot parse.
     #[error("column {column} contains '{value}', which this version does not know")]
     Corrupt {
         /// Name of the column.
@@ -35,12 +35,12 @@ pub enum DbError {
 }
 
 impl DbError {
-    /// Returns true for a violation of a unique constraint: a row with this key exists already.
+    /// Returns whether the error is a violation of a unique constraint: a row with the same key exists already.
     pub fn is_duplicate(&self) -> bool {
         matches!(self, Self::Sql(sqlx::Error::Database(error)) if error.is_unique_violation())
     }
 
-    /// Returns true if no connection to the database could be made or obtained.
+    /// Returns whether the error is a failure to connect to the database or to get a connection from the pool.
     pub fn is_unreachable(&self) -> bool {
         matches!(self, Self::Sql(sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed))
     }

@@ -1,17 +1,19 @@
-//! Objects of the store that are scheduled for deletion because no row references them any more.
+//! The schedule of deletions: objects of the store that no row references any more.
 
 use crate::sql::{Sql, params};
 use crate::{Conn, Result, Tx};
 
-/// Schedules all objects under a prefix for deletion. Scheduling a prefix again can only postpone its deletion.
+/// Schedules the deletion of all objects under a prefix. If the prefix is scheduled already, the later of the two times
+/// counts.
 pub async fn insert(tx: &mut Tx, prefix: &str, due_at: i64) -> Result<()> {
     let sql = "INSERT INTO garbage (prefix, due_at) VALUES ($1, $2) ON CONFLICT (prefix) DO UPDATE SET \
                due_at = CASE WHEN garbage.due_at < excluded.due_at THEN excluded.due_at ELSE garbage.due_at END";
     tx.execute(sql, params![prefix, due_at]).await.map(drop)
 }
 
-/// Claims prefixes whose deletion time has come, the oldest first; the caller deletes their objects. No other caller can
-/// claim them until `again_at`. From then on they can be claimed again, in case the deletion failed.
+/// Claims the prefixes whose deletion time has come, earliest first, and returns them. The caller then deletes the
+/// objects. The claim lasts until `again_at`; after this time the prefixes can be claimed again, in case the deletion
+/// failed.
 pub async fn claim_due(tx: &mut Tx, now: i64, again_at: i64, limit: u32) -> Result<Vec<String>> {
     macro_rules! take {
         ($lock:literal) => {
@@ -29,12 +31,13 @@ pub async fn claim_due(tx: &mut Tx, now: i64, again_at: i64, limit: u32) -> Resu
     Ok(prefixes)
 }
 
-/// Removes a claimed prefix from the schedule after its objects were deleted, unless it was scheduled again since.
+/// Removes a claimed prefix from the schedule, after its objects were deleted. Keeps the prefix if it was scheduled
+/// again after the claim.
 pub async fn delete_claimed(tx: &mut Tx, prefix: &str, again_at: i64) -> Result<()> {
     tx.execute("DELETE FROM garbage WHERE prefix = $1 AND due_at <= $2", params![prefix, again_at]).await.map(drop)
 }
 
-/// Removes a prefix from the schedule, because a row references its objects again.
+/// Removes a prefix from the schedule. Called when a row references its objects again.
 pub async fn delete(tx: &mut Tx, prefix: &str) -> Result<()> {
     tx.execute("DELETE FROM garbage WHERE prefix = $1", params![prefix]).await.map(drop)
 }

@@ -1,4 +1,4 @@
-//! Key-value table of an installation's own data.
+//! A key-value table for data of the installation itself.
 
 use crate::sql::params;
 use crate::{Conn, Result, Tx};
@@ -9,7 +9,7 @@ pub async fn find(conn: &mut Conn, key: &str) -> Result<Option<String>> {
     row.map(|row| row.text("value")).transpose()
 }
 
-/// Stores a value unless the key has one already, and returns the stored value.
+/// Stores `value` unless the key has a value already. Returns the value that is stored after the call.
 pub async fn insert_or_find(tx: &mut Tx, key: &str, value: &str) -> Result<String> {
     let sql = "INSERT INTO instance (key, value) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING";
     tx.execute(sql, params![key, value]).await?;

@@ -1,5 +1,5 @@
-//! Leases: a worker claims a render for a limited time. Each write of a worker checks the lease's token, so a worker that
-//! has lost its lease can no longer change the render.
+//! Leases: a worker claims a render for a limited time. Each write of the worker checks the token of its lease, so a
+//! worker whose lease has expired cannot change the render.
 
 use std::sync::LazyLock;
 
@@ -17,16 +17,16 @@ use crate::{Conn, Result, Tx};
 /// A worker that claims renders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Worker {
-    /// Name, for people.
+    /// Display name.
     pub name: String,
     /// Pool that the worker belongs to; empty if it belongs to none.
     pub pool: String,
-    /// Classes of work that the worker takes.
+    /// Classes of renders that the worker claims.
     pub takes: Takes,
 }
 
 impl From<&str> for Worker {
-    /// Makes a worker that belongs to no pool and takes everything.
+    /// Returns a worker that belongs to no pool and claims renders of every class.
     fn from(name: &str) -> Self {
         Self { name: name.to_owned(), ..Self::default() }
     }
@@ -50,14 +50,14 @@ pub struct Lost {
     pub render: Render,
     /// Token of the expired lease.
     pub token: String,
-    /// How often a lease of this render expired before.
+    /// Number of earlier leases of this render that expired.
     pub losses: i64,
 }
 
-/// Builds a statement that claims the first render, in the given order, that satisfies the condition `pick`. Its parameters
-/// from `$6` on are those of the condition.
-// SKIP LOCKED skips rows that another transaction is claiming. MATERIALIZED is needed because some query plans run a plain
-// subquery more than once and then claim more rows than the limit.
+/// Builds a statement that claims the first render, in the given order, for which the SQL condition `pick` is true. The
+/// condition's parameters are `$6` and following.
+// SKIP LOCKED skips rows that another transaction is claiming. Without MATERIALIZED, some query plans run the subquery
+// more than once, and the statement then claims more rows than the limit.
 fn claim_statement(pick: &str, order: &str, set: &str) -> BuiltSql {
     BuiltSql::locking(" FOR UPDATE SKIP LOCKED", |lock| {
         format!(
@@ -86,7 +86,8 @@ fn claim_class_statement(class: &str) -> BuiltSql {
     claim_render_statement(&format!("payer_id = $6 AND {class}"), Kind::Render.order())
 }
 
-// Two conditions, because `=` finds no NULL, and an index does not serve a condition that finds both.
+// Rows with a class and rows without one need separate statements: `=` does not match NULL, and an index cannot serve
+// one condition that matches both.
 static CLAIM_RENDER: LazyLock<BuiltSql> = LazyLock::new(|| claim_class_statement("work_class = $7"));
 static CLAIM_OLD_RENDER: LazyLock<BuiltSql> = LazyLock::new(|| claim_class_statement("work_class IS NULL"));
 static CLAIM_PACKAGING: LazyLock<BuiltSql> = LazyLock::new(|| claim_packaging_statement("work_class = $7"));
@@ -98,7 +99,7 @@ static CLAIM_OLD_LIKE: LazyLock<BuiltSql> = LazyLock::new(|| {
     claim_render_statement("model_id = $6 AND frames_sha256 = $7 AND work_class IS NULL", "created_at, id")
 });
 
-/// The parameters of a claim, followed by those of its condition.
+/// Builds the parameters of a claim statement: the lease, then the parameters of its condition.
 macro_rules! claim_params {
     ($lease:expr, $now:expr, $($more:expr),+) => {
         params![
@@ -107,9 +108,9 @@ macro_rules! claim_params {
     };
 }
 
-/// Claims the next render, or the next finished render to package, of the classes that the worker takes. Picks the account
-/// that recently used the least worker time, and of that account the render that has waited longest; system previews come
-/// last.
+/// Claims the next render of a class that the worker takes: a queued render, or a finished render that is queued for
+/// packaging, as `kind` says. Picks the account that recently used the least worker time, then the account's oldest
+/// queued render. An account's system previews come after its other renders.
 pub async fn claim(tx: &mut Tx, kind: Kind, lease: &Lease, now: i64) -> Result<Option<Render>> {
     let mut cursor = QueueCursor::new(kind, &lease.worker.takes);
     while let Some(account) = cursor.next(tx).await? {
@@ -143,7 +144,7 @@ async fn claim_class(
     row.as_ref().map(Render::of).transpose()
 }
 
-/// Claims the render that has waited longest of those that share their frames and their class with `like`.
+/// Claims the oldest queued render with the same frames and the same class as `like`.
 pub async fn claim_like(tx: &mut Tx, lease: &Lease, like: &Render, now: i64) -> Result<Option<Render>> {
     let (model, frames) = (&like.model_id, like.frames_sha256.as_str());
     let row = match like.work_class {
@@ -153,13 +154,13 @@ pub async fn claim_like(tx: &mut Tx, lease: &Lease, like: &Render, now: i64) -> 
     row.as_ref().map(Render::of).transpose()
 }
 
-/// Renews a lease. Returns false if it is lost.
+/// Renews a lease. Returns false if the render no longer has a lease with this token.
 pub async fn renew(tx: &mut Tx, id: &RenderId, token: &str, until: i64) -> Result<bool> {
     let sql = "UPDATE renders SET lease_until = $3 WHERE id = $1 AND lease_token = $2";
     Ok(tx.execute(sql, params![id, token, until]).await? == 1)
 }
 
-/// Finds a render that is claimed with this lease token.
+/// Finds a render by its identifier. Returns `None` if its lease does not have this token.
 pub async fn find_held(conn: &mut Conn, id: &RenderId, token: &str) -> Result<Option<Render>> {
     let sql = concat!("SELECT ", columns!(), " FROM renders WHERE id = $1 AND lease_token = $2");
     conn.fetch_optional(sql, params![id, token]).await?.as_ref().map(Render::of).transpose()
@@ -178,13 +179,14 @@ pub struct Report {
     pub failure_code: Option<FailureCode>,
     /// Human-readable reason of a failure.
     pub error_message: Option<String>,
-    /// Warnings about missing items, as a JSON array of strings; `None` leaves them unchanged.
+    /// Warnings about items that the model or the store lacks, as a JSON array of strings; `None` leaves the stored
+    /// warnings unchanged.
     pub warnings: Option<String>,
-    /// Attempt whose poster is valid; `None` leaves it unchanged.
+    /// Number of the attempt whose poster is valid; `None` leaves the stored number unchanged.
     pub poster_attempt: Option<i64>,
-    /// Attempt whose files are valid; `None` leaves it unchanged.
+    /// Number of the attempt whose files are valid; `None` leaves the stored number unchanged.
     pub files_attempt: Option<i64>,
-    /// List of output files, as JSON; `None` leaves it unchanged.
+    /// List of output files, as JSON; `None` leaves the stored list unchanged.
     pub files: Option<String>,
     /// Whether the report ends the lease.
     pub is_last: bool,
@@ -230,8 +232,8 @@ pub async fn report(tx: &mut Tx, id: &RenderId, token: &str, report: &Report, no
     Ok(true)
 }
 
-/// Requeues a render whose lease has expired, and discards the poster of the lost attempt. Returns false if the render has
-/// another lease or is not in state `from`.
+/// Requeues a render whose lease has expired, and discards the poster of the interrupted attempt. Returns false if the
+/// render has another lease or is not in state `from`.
 pub async fn requeue_lost(
     tx: &mut Tx,
     id: &RenderId,
@@ -257,7 +259,7 @@ fn payer_and_class(row: &Row) -> Result<(AccountId, Option<WorkClass>)> {
     Ok((row.parsed("payer_id", AccountId::parse)?, row.maybe_parsed("work_class", WorkClass::from_name)?))
 }
 
-/// Lists renders whose lease has expired, those that expired first at the top.
+/// Lists renders whose lease has expired, the earliest expiry first.
 pub async fn list_lost(conn: &mut Conn, now: i64, limit: u32) -> Result<Vec<Lost>> {
     let sql = concat!(
         "SELECT lease_token, losses, ",
@@ -270,7 +272,8 @@ pub async fn list_lost(conn: &mut Conn, now: i64, limit: u32) -> Result<Vec<Lost
         .collect()
 }
 
-/// Returns whether this lease has expired. If so, locks the render, so that its worker cannot renew the lease meanwhile.
+/// Returns whether the lease has expired. If it has, the render's row stays locked until the transaction ends, so that
+/// the worker cannot renew the lease in the meantime.
 pub async fn is_lost(tx: &mut Tx, id: &RenderId, token: &str, now: i64) -> Result<bool> {
     macro_rules! held {
         ($lock:literal) => {

@@ -29,7 +29,7 @@ pub struct NewEntry {
     pub price_cents: i64,
     /// Source of the credits.
     pub source: String,
-    /// Description for people.
+    /// Human-readable description.
     pub description: String,
     /// Time of the entry.
     pub created_at: i64,
@@ -57,7 +57,8 @@ row!(columns, entry -> LedgerEntry {
     render_id: "render_id"
 });
 
-/// Changes the balance and writes the entry, so that an account's balance is always the sum of its entries.
+/// Writes the entry and changes the account's balance by the same number, so that a balance is always the sum of its
+/// entries.
 pub async fn post(tx: &mut Tx, entry: &NewEntry) -> Result<Posted> {
     let e = entry;
     let find_duplicate = "SELECT id FROM ledger WHERE render_id = $1 AND type = $2";
@@ -71,9 +72,10 @@ pub async fn post(tx: &mut Tx, entry: &NewEntry) -> Result<Posted> {
     Ok(Posted::Done)
 }
 
-/// Changes the balance of one account and writes several entries, with one statement for each pool and one for all entries.
-/// Returns false if a pool has too few credits; the caller must then roll the transaction back.
-/// Errors: a render has an entry of its type already.
+/// Writes several entries of one account and changes its balance. Runs one statement for each pool and one for all
+/// entries. Returns false if a pool has too few credits; the caller must then roll the transaction back.
+/// Errors: [`DbError::is_duplicate`](crate::DbError::is_duplicate) if the ledger already has an entry of the same type
+/// for the same render.
 pub async fn post_all(tx: &mut Tx, account: &AccountId, entries: &[NewEntry]) -> Result<bool> {
     for pool in [Pool::Paid, Pool::Free] {
         let credits = entries.iter().filter(|entry| entry.pool == pool).map(|entry| entry.credits).sum::<i64>();
@@ -84,7 +86,8 @@ pub async fn post_all(tx: &mut Tx, account: &AccountId, entries: &[NewEntry]) ->
     insert(tx, entries).await.map(|()| true)
 }
 
-/// Inserts entries. Unique indexes prevent a second entry of a render even if the caller has not locked the account.
+/// Inserts entries. A unique index prevents two entries of one type for one render, even if the caller has not locked
+/// the account.
 async fn insert(tx: &mut Tx, entries: &[NewEntry]) -> Result<()> {
     if entries.is_empty() {
         return Ok(());
@@ -111,7 +114,7 @@ async fn insert(tx: &mut Tx, entries: &[NewEntry]) -> Result<()> {
     tx.execute_built(&insert_rows_statement("ledger", columns, entries.len()), &values).await.map(drop)
 }
 
-/// Lists the entries of an account, newest first, optionally of one workspace only.
+/// Lists the entries of an account, newest first. With a `workspace`, lists only entries of this workspace.
 pub async fn list(
     conn: &mut Conn,
     account: &AccountId,
@@ -129,13 +132,13 @@ pub async fn list(
     conn.fetch_all(sql, params).await?.iter().map(entry).collect()
 }
 
-/// Counts the entries that [`list`] returns over all pages.
+/// Counts the entries that [`list`] returns on all pages together.
 pub async fn count(conn: &mut Conn, account: &AccountId, workspace: Option<&WorkspaceId>) -> Result<u64> {
     let sql = "SELECT count(*) AS n FROM ledger WHERE account_id = $1 AND ($2 IS NULL OR workspace_id = $2)";
     conn.fetch_one(sql, params![account, workspace]).await?.count("n")
 }
 
-/// Consistency check: lists accounts whose balance is not the sum of their entries. The list should be empty.
+/// Consistency check: lists the accounts whose balance differs from the sum of their entries. The list should be empty.
 pub async fn find_unbalanced(conn: &mut Conn) -> Result<Vec<AccountId>> {
     let sql = "SELECT a.id FROM accounts a LEFT JOIN ledger l ON l.account_id = a.id \
                GROUP BY a.id, a.paid, a.free \

@@ -1,7 +1,8 @@
 //! Typed access to the tables of a SQLite or PostgreSQL database. Business rules live in `plinth-service`.
 //!
-//! Both databases run the same SQL. Queries need a [`Conn`]; writes need a [`Tx`], which exists only inside [`Db::write`].
-//! All times are Unix times in milliseconds, passed in by the caller, who usually reads them with [`Conn::now_ms`].
+//! Both databases run the same SQL. Queries need a [`Conn`]; writes need a [`Tx`], which only [`Db::write`] provides.
+//! All times are Unix times in milliseconds. The caller passes the current time, which it usually reads with
+//! [`Conn::now_ms`].
 
 mod assets;
 mod conn;

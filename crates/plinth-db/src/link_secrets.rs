@@ -7,13 +7,14 @@ use crate::{Conn, Result, Tx};
 /// A secret that signs links.
 #[derive(Clone)]
 pub struct LinkSecret {
-    /// Identifier, which links name; empty for the first secret of an old installation.
+    /// Identifier, which is part of each link that the secret signs. Empty for the first secret of an installation that
+    /// is older than these identifiers.
     pub id: String,
     /// The secret.
     pub secret: String,
     /// Time of creation.
     pub created_at: i64,
-    /// Time at which its links end; `None` for a secret that signs new links.
+    /// Time at which the links that the secret signed become invalid; `None` while the secret signs new links.
     pub ends_at: Option<i64>,
 }
 
@@ -32,7 +33,7 @@ pub async fn insert(tx: &mut Tx, secret: &LinkSecret) -> Result<()> {
     secret.add(tx).await
 }
 
-/// Finds the newest secret that signs new links.
+/// Finds the newest secret that still signs new links.
 pub async fn find_newest(conn: &mut Conn) -> Result<Option<LinkSecret>> {
     let sql = concat!(
         "SELECT ",
@@ -42,13 +43,13 @@ pub async fn find_newest(conn: &mut Conn) -> Result<Option<LinkSecret>> {
     conn.fetch_optional(sql, params![]).await?.as_ref().map(LinkSecret::of).transpose()
 }
 
-/// Finds a secret whose links have not ended.
+/// Finds a secret by its identifier if its links are still valid.
 pub async fn find(conn: &mut Conn, id: &str, now: i64) -> Result<Option<LinkSecret>> {
     let sql = concat!("SELECT ", columns!(), " FROM link_secrets WHERE id = $1 AND (ends_at IS NULL OR ends_at > $2)");
     conn.fetch_optional(sql, params![id, now]).await?.as_ref().map(LinkSecret::of).transpose()
 }
 
-/// Lists the secrets whose links have not ended, newest first.
+/// Lists the secrets whose links are still valid, newest first.
 pub async fn list(conn: &mut Conn, now: i64) -> Result<Vec<LinkSecret>> {
     let sql = concat!(
         "SELECT ",
@@ -58,13 +59,13 @@ pub async fn list(conn: &mut Conn, now: i64) -> Result<Vec<LinkSecret>> {
     conn.fetch_all(sql, params![now]).await?.iter().map(LinkSecret::of).collect()
 }
 
-/// Lets all secrets end at a time, or at the earlier one at which they end already.
+/// Sets the end of every secret to `ends_at`, except of secrets that end earlier.
 pub async fn end_all(tx: &mut Tx, ends_at: i64) -> Result<()> {
     let sql = "UPDATE link_secrets SET ends_at = $1 WHERE ends_at IS NULL OR ends_at > $1";
     tx.execute(sql, params![ends_at]).await.map(drop)
 }
 
-/// Deletes secrets whose links have ended. Returns their number.
+/// Deletes the secrets whose links have become invalid. Returns the number of deleted secrets.
 pub async fn delete_ended(tx: &mut Tx, now: i64) -> Result<u64> {
     tx.execute("DELETE FROM link_secrets WHERE ends_at <= $1", params![now]).await
 }

@@ -21,12 +21,12 @@ const FILES: &[(i64, &str, &str)] = &[
     (204, "staged_bytes", include_str!("../migrations/0204_staged_bytes.sql")),
 ];
 
-/// Returns the version of the tables that this program uses: that of the last migration.
+/// Returns the version of the newest migration that this program contains.
 pub fn newest_version() -> i64 {
     FILES.last().map_or(0, |(version, _name, _sql)| *version)
 }
 
-/// Returns all migrations, in order of their version.
+/// Returns all migrations in the order of their versions.
 pub(crate) fn migrator() -> Migrator {
     let migrations = FILES.iter().map(|(version, name, sql)| {
         Migration::new(

@@ -22,7 +22,7 @@ pub struct Model {
     pub title: Option<String>,
     /// Product code.
     pub sku: Option<String>,
-    /// Tags. [`insert`] does not write them.
+    /// Tags. [`insert`] does not write tags; [`update`] does.
     pub tags: Vec<String>,
     /// Size of the stored GLB, in bytes.
     pub file_size: u64,
@@ -55,7 +55,7 @@ pub struct ModelFilter {
     pub tags: Vec<String>,
     /// Only models that changed at or after this time.
     pub updated_since: Option<i64>,
-    /// Only models whose title, product code, file name or one of whose tags contains this text, in lower case.
+    /// Only models whose title, product code, file name or tags contain this text, which is given in lower case.
     pub search: Option<String>,
 }
 
@@ -71,7 +71,8 @@ macro_rules! select {
         )
     };
 }
-// `$4` contains the requested tags, each between separator characters that no tag contains. `$5` is a pattern for LIKE.
+// `$4` contains the requested tags, with a separator character before and after each; no tag contains the separator.
+// `$5` is a pattern for LIKE.
 macro_rules! filter {
     () => {
         "FROM models m WHERE m.workspace_id = $1 AND m.status <> 'deleted' AND ($2 IS NULL OR m.status = $2) \
@@ -88,13 +89,13 @@ pub async fn insert(tx: &mut Tx, model: &Model) -> Result<()> {
     model.add(tx).await
 }
 
-/// Finds a model of a workspace; deleted models are not found.
+/// Finds a model of a workspace. Returns `None` for a deleted model.
 pub async fn find(conn: &mut Conn, workspace: &WorkspaceId, id: &ModelId) -> Result<Option<Model>> {
     let sql = concat!(select!(), "FROM models m WHERE m.id = $1 AND m.workspace_id = $2 AND m.status <> 'deleted'");
     conn.fetch_optional(sql, params![id, workspace]).await?.as_ref().map(Model::of).transpose()
 }
 
-/// Returns those of the given models that are active and belong to the workspace.
+/// Returns the identifiers from `ids` whose models are active and belong to the workspace.
 pub async fn list_active(conn: &mut Conn, workspace: &WorkspaceId, ids: &[ModelId]) -> Result<Vec<ModelId>> {
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -108,7 +109,8 @@ pub async fn list_active(conn: &mut Conn, workspace: &WorkspaceId, ids: &[ModelI
     rows.iter().map(|row| row.parsed("id", ModelId::parse)).collect()
 }
 
-/// Returns the hex SHA-256 of a model's file, also for a deleted model: renders created before its deletion need the file.
+/// Returns the hex SHA-256 of a model's file. Works for deleted models, too, because renders that were created before
+/// the deletion need the file.
 pub async fn file_sha256(conn: &mut Conn, id: &ModelId) -> Result<Option<String>> {
     let row = conn.fetch_optional("SELECT sha256 FROM models WHERE id = $1", params![id]).await?;
     row.map(|row| row.text("sha256")).transpose()
@@ -122,7 +124,8 @@ pub async fn find_active_by_sha256(conn: &mut Conn, workspace: &WorkspaceId, sha
     row.map(|row| row.parsed("id", ModelId::parse)).transpose()
 }
 
-/// Returns one page, newest first. In cursor mode it contains one extra row if there is another page.
+/// Returns one page of the models that match a filter, newest first. A page that is requested by a cursor contains one
+/// extra row if another page follows.
 pub async fn list(conn: &mut Conn, filter: &ModelFilter, page: &PageRequest) -> Result<Vec<Model>> {
     let rows = match &page.start {
         Start::Offset(offset) => {
@@ -163,7 +166,7 @@ pub async fn list(conn: &mut Conn, filter: &ModelFilter, page: &PageRequest) -> 
     rows.iter().map(Model::of).collect()
 }
 
-/// Counts the models that match a filter, over all pages.
+/// Counts the models that match a filter, on all pages together.
 pub async fn count(conn: &mut Conn, filter: &ModelFilter) -> Result<u64> {
     let tags = separated(&filter.tags);
     let params = params![
@@ -176,7 +179,7 @@ pub async fn count(conn: &mut Conn, filter: &ModelFilter) -> Result<u64> {
     conn.fetch_one(concat!("SELECT count(*) AS n ", filter!()), params).await?.count("n")
 }
 
-/// Moves a model from one state to another. Returns false if it is not in state `from`.
+/// Changes the state of a model. Returns false if the model is not in state `from`.
 pub async fn set_status(tx: &mut Tx, id: &ModelId, from: ModelStatus, to: ModelStatus, now: i64) -> Result<bool> {
     let sql = concat!("UPDATE models SET status = $3, ", touched!("$4"), " WHERE id = $1 AND status = $2");
     Ok(tx.execute(sql, params![id, from.as_str(), to.as_str(), now]).await? == 1)
@@ -201,7 +204,7 @@ pub async fn update(
     Ok(())
 }
 
-/// Returns the pattern for LIKE that matches texts containing the searched text.
+/// Returns the LIKE pattern that matches every text which contains the filter's search text.
 fn pattern(filter: &ModelFilter) -> Option<String> {
     let search = filter.search.as_ref()?;
     let escaped: String =

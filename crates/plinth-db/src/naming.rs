@@ -1,4 +1,4 @@
-//! Lists, page by page, the rows of all tables that reference objects in the store.
+//! Lists the rows that reference objects in the store, one table and one page at a time.
 
 use plinth_spec::id::{EnvId, ModelId, OverlayId, StagedId, TextureId};
 
@@ -12,7 +12,7 @@ use crate::{Conn, Result};
 pub enum Kind {
     /// Models.
     Model,
-    /// Files that clients upload directly to the store and have not finalized.
+    /// Uploads directly to the store that the client has not finalized.
     Staged,
     /// Overlays.
     Overlay,
@@ -29,7 +29,7 @@ pub enum Kind {
 pub enum Naming {
     /// A model.
     Model(ModelId),
-    /// A file that a client uploads directly to the store.
+    /// An upload directly to the store that the client has not finalized.
     Staged(StagedId),
     /// An overlay.
     Overlay(OverlayId),
@@ -71,7 +71,7 @@ impl Naming {
     }
 }
 
-// Builds the SELECT statement of a table with the given condition.
+// Builds the statement that selects the rows of a table that satisfy a condition.
 macro_rules! over {
     ($kind:expr, $which:literal) => {
         match $kind {
@@ -85,7 +85,8 @@ macro_rules! over {
     };
 }
 
-/// Lists rows by ascending identifier, starting after `after`; an empty `after` starts at the first row.
+/// Lists at most `limit` rows in ascending order of their identifiers. Starts after the identifier `after`, or at the
+/// first row if `after` is empty.
 pub async fn page(conn: &mut Conn, kind: Kind, after: &str, limit: u32) -> Result<Vec<Naming>> {
     let sql = over!(kind, "id > $1 ORDER BY id LIMIT $2");
     let rows = conn.fetch_all(sql, params![after, i64::from(limit)]).await?;

@@ -20,7 +20,7 @@ pub struct Overlay {
     pub name: String,
     /// Description of the image.
     pub description: String,
-    /// Which part remains visible when the image is cropped.
+    /// The part of the image that remains visible when the image is cropped.
     pub alignment: Alignment,
     /// Opacity, from 0 (invisible) to 1 (opaque).
     pub opacity: f64,
@@ -61,7 +61,7 @@ pub async fn find_anywhere(conn: &mut Conn, id: &OverlayId) -> Result<Option<Ove
     conn.fetch_optional(select!("WHERE id = $1"), params![id]).await?.as_ref().map(Overlay::of).transpose()
 }
 
-/// Finds a workspace's newest overlay by layer and hash of its file.
+/// Finds the newest overlay of a workspace that has this layer and this hash of its file.
 pub async fn find_by_sha256(
     conn: &mut Conn,
     workspace: &WorkspaceId,
@@ -74,7 +74,8 @@ pub async fn find_by_sha256(
     row.map(|row| row.parsed("id", OverlayId::parse)).transpose()
 }
 
-/// Lists the overlays of a workspace and the system overlays, newest first, optionally of one layer only.
+/// Lists the overlays of a workspace and the system overlays, newest first. With a `layer`, lists only the overlays of
+/// this layer.
 pub async fn list(conn: &mut Conn, workspace: &WorkspaceId, layer: Option<Layer>) -> Result<Vec<Overlay>> {
     let sql = select!(
         "WHERE (workspace_id = $1 OR is_system) AND ($2 IS NULL OR layer = $2) ORDER BY created_at DESC, id DESC"
@@ -82,7 +83,7 @@ pub async fn list(conn: &mut Conn, workspace: &WorkspaceId, layer: Option<Layer>
     conn.fetch_all(sql, params![workspace, layer.map(Layer::as_str)]).await?.iter().map(Overlay::of).collect()
 }
 
-/// Counts overlays over all workspaces of the account that owns this one, without system overlays.
+/// Counts the overlays in all workspaces of the account that owns `workspace`. System overlays are not counted.
 pub async fn count(conn: &mut Conn, workspace: &WorkspaceId) -> Result<u64> {
     let sql = concat!("SELECT count(*) AS n FROM overlays WHERE NOT is_system AND ", of_owner!());
     conn.fetch_one(sql, params![workspace]).await?.count("n")

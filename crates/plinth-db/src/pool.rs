@@ -14,22 +14,24 @@ use crate::error::DbError;
 use crate::migrate::migrator;
 use crate::sql::{Sql, params};
 
-/// Timeout for getting a connection from the pool, and for SQLite's lock on the file.
+/// Timeout for getting a connection from the pool, and for getting SQLite's lock on the database file.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Connection options with which PostgreSQL cancels slow statements and statements that wait too long for a lock, and ends
-/// idle transactions. They bound how long a paused or lost machine can block the others with its locks.
+/// Options of a PostgreSQL connection that limit the time of a statement, of waiting for a lock, and of an idle
+/// transaction. They bound how long a paused or unreachable machine can block other machines with its locks.
 const TIME_LIMITS: [(&str, &str); 6] = [
     ("statement_timeout", "30s"),
     ("lock_timeout", "10s"),
     ("idle_in_transaction_session_timeout", "15s"),
-    // Detects a lost machine: two probes after 30 s without data.
+    // TCP keepalive closes the connection to an unreachable machine: it sends two probes after 30 s without data.
     ("tcp_keepalives_idle", "30"),
     ("tcp_keepalives_interval", "10"),
     ("tcp_keepalives_count", "2"),
 ];
-/// Client-side timeout of a PostgreSQL statement; a little longer than `statement_timeout`.
+/// Client-side timeout of a PostgreSQL statement. It is longer than `statement_timeout`, so the server's timeout comes
+/// first.
 pub(crate) const QUERY_TIMEOUT: Duration = Duration::from_secs(35);
-/// Largest number of connections to PostgreSQL that are reserved for leases; a quarter of all, if that is less.
+/// Maximum number of PostgreSQL connections that are reserved for leases. At most a quarter of all connections is
+/// reserved.
 const MAX_LEASE_CONNECTIONS: u32 = 4;
 /// Number of read-only connections to a SQLite database.
 const SQLITE_READERS: u32 = 4;
@@ -60,15 +62,17 @@ pub struct Db(Pools);
 
 #[derive(Clone, Debug)]
 enum Pools {
-    // SQLite allows one writer at a time. With a pool of one connection, writers wait in order; SQLite's file lock is unfair.
+    // SQLite allows one writer at a time, and its file lock does not serve waiting writers in order. A pool of one
+    // connection does.
     Sqlite { writer: SqlitePool, readers: SqlitePool },
-    // Requests of clients cannot use up the connections reserved for workers, which renew their leases with them.
+    // Workers renew their leases with connections of their own, so that requests of clients cannot use up all
+    // connections.
     Postgres { requests: PgPool, leases: PgPool },
 }
 
 impl Db {
     /// Opens `sqlite://FILE` or `postgres://…` and runs schema migrations if `options.may_change` is set.
-    /// Errors: the URL is malformed, the database cannot be reached, or its schema is of a newer version.
+    /// Errors: the URL is malformed, the database cannot be reached, or the database has the schema of a newer version.
     pub async fn open(address: &str, options: DbOptions) -> Result<Self> {
         let pools = if let Some(path) = address.strip_prefix("sqlite://") {
             open_sqlite(Path::new(path), options).await?
@@ -81,7 +85,7 @@ impl Db {
         Ok(Self(pools))
     }
 
-    /// Returns true if processes on several machines can share this database (PostgreSQL).
+    /// Returns whether processes on several machines can share this database. This is true for PostgreSQL.
     pub const fn is_shared(&self) -> bool {
         matches!(self.0, Pools::Postgres { .. })
     }
@@ -94,11 +98,12 @@ impl Db {
         }))
     }
 
-    /// Returns the same database with the connections that are reserved for workers' claims, reports and renewals of leases.
+    /// Returns a handle to the same database that uses the connections reserved for workers: for claims, reports and
+    /// lease renewals.
     #[must_use]
     pub fn for_leases(&self) -> Self {
         match &self.0 {
-            // A single writer serves all.
+            // SQLite has a single writer, which nothing can be reserved from.
             Pools::Sqlite { .. } => self.clone(),
             Pools::Postgres { leases, .. } => {
                 Self(Pools::Postgres { requests: leases.clone(), leases: leases.clone() })
@@ -111,7 +116,7 @@ impl Db {
         self.read().await?.fetch_one("SELECT CAST(1 AS BIGINT) AS one", params![]).await?.int("one").map(drop)
     }
 
-    /// Returns the version of the tables: that of the last migration that was run. `None` if there are no tables.
+    /// Returns the version of the last migration that was run on this database; `None` if the database has no tables.
     pub async fn table_version(&self) -> Result<Option<i64>> {
         let sql = Sql {
             sqlite: "SELECT count(*) AS tables FROM sqlite_master WHERE name = '_sqlx_migrations'",
@@ -127,7 +132,7 @@ impl Db {
     }
 
     /// Writes a consistent snapshot of a SQLite database to a new file, while other connections read and write.
-    /// Errors: the file exists, or the database is PostgreSQL (use `pg_dump` there).
+    /// Errors: the file exists, or the database is PostgreSQL, which `pg_dump` copies.
     pub async fn copy_to(&self, file: &Path) -> Result<()> {
         let problem = "only a SQLite database can be copied to a file";
         if self.is_shared() {
@@ -139,7 +144,7 @@ impl Db {
         self.connection_to_write().await?.execute("VACUUM INTO $1", params![file]).await.map(drop)
     }
 
-    /// Closes all connections; waits until those in use are returned to the pool.
+    /// Closes all connections. Waits until the connections in use are returned to the pool.
     pub async fn close(&self) {
         match &self.0 {
             Pools::Sqlite { writer, readers } => {
@@ -188,7 +193,8 @@ async fn open_postgres(address: &str, options: DbOptions) -> Result<Pools> {
     let connect = PgConnectOptions::from_str(address)
         .map_err(|_secret| DbError::Address { problem: "it is not a valid PostgreSQL URL".to_owned() })?;
     if options.may_change {
-        // Migrations run without time limits: creating an index over many rows is slow, and other processes wait for it.
+        // Migrations run without time limits, because creating an index on a large table is slow. Other processes wait
+        // until the migrations are done.
         let mut conn = PgConnection::connect_with(&connect).await?;
         migrator().run(&mut conn).await?;
         conn.close().await?;

@@ -14,7 +14,7 @@ row!(columns, product -> Product {
     stripe_price_id: "price_reference"
 });
 
-/// Inserts a credit pack, or updates the one with the same identifier.
+/// Inserts a credit pack, or updates the existing credit pack with the same identifier.
 pub async fn upsert(tx: &mut Tx, product: &Product) -> Result<()> {
     let p = product;
     insert!(
@@ -35,7 +35,7 @@ pub async fn delete_all(tx: &mut Tx) -> Result<()> {
     tx.execute("DELETE FROM products", params![]).await.map(drop)
 }
 
-/// Lists all credit packs, those with the fewest credits first.
+/// Lists all credit packs in ascending order of their credits.
 pub async fn list(conn: &mut Conn) -> Result<Vec<Product>> {
     let sql = concat!("SELECT ", columns!(), " FROM products ORDER BY credits, id");
     conn.fetch_all(sql, params![]).await?.iter().map(product).collect()

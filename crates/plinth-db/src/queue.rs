@@ -34,7 +34,7 @@ impl Kind {
         class.map_or_else(|| kind.to_owned(), |class| format!("{kind} {}", class.as_str()))
     }
 
-    /// SQL: the order of an account's queued work.
+    /// Returns the SQL ORDER BY list of an account's queued work.
     pub(crate) const fn order(self) -> &'static str {
         match self {
             Self::Render => "is_system_preview, created_at, id",
@@ -42,7 +42,7 @@ impl Kind {
         }
     }
 
-    /// SQL condition: the render is queued.
+    /// Returns the SQL condition that a render is queued for this kind of work.
     fn queued(self) -> String {
         let may = match self {
             Self::Render => may(RenderEvent::Claim),
@@ -52,28 +52,28 @@ impl Kind {
     }
 }
 
-/// All classes of work; `None` is the work that was queued before classes were stored.
+/// Returns all classes of work. `None` stands for work that was queued by a version that did not store classes.
 fn classes() -> impl Iterator<Item = Option<WorkClass>> {
     WorkClass::ALL.iter().copied().map(Some).chain([None])
 }
 
-/// SQL condition: the render is of this class.
+/// Returns the SQL condition that a render is of this class.
 fn is_of(class: Option<WorkClass>) -> String {
     class.map_or_else(|| "work_class IS NULL".to_owned(), |class| format!("work_class = '{}'", class.as_str()))
 }
 
-/// Adds an account to the queues of some classes. Call it in every transaction that queues work for the account, after
-/// writing that work.
+/// Adds an account to the queues of the given classes. Every transaction that queues work for the account must call
+/// this function after it wrote the work.
 pub async fn enter(
     tx: &mut Tx,
     kind: Kind,
     classes: impl IntoIterator<Item = Option<WorkClass>>,
     account: &AccountId,
 ) -> Result<()> {
-    // In one order, so that two transactions never wait for each other's rows.
+    // All transactions write the rows in the same order, so that two of them never deadlock.
     let names: BTreeSet<String> = classes.into_iter().map(|class| kind.queue(class)).collect();
-    // The update changes nothing but locks the row. So this transaction waits for one that is removing the row, and a
-    // transaction that tries to remove it later sees the new work.
+    // If the row exists, the update changes no value but locks the row. Therefore this statement waits for a
+    // transaction that is removing the row, and a transaction that tries to remove the row later sees the new work.
     let sql = "INSERT INTO queue (kind, account_id, score) \
                VALUES ($1, $2, coalesce((SELECT score FROM shares WHERE account_id = $2), $3)) \
                ON CONFLICT (kind, account_id) DO UPDATE SET account_id = excluded.account_id";
@@ -83,7 +83,8 @@ pub async fn enter(
     Ok(())
 }
 
-/// Changes the score of an account in all queues. It names them, because the table's key begins with the name.
+/// Changes the score of an account in all queues. The statement lists the queues by name, because the primary key
+/// begins with the name.
 static SET_SCORE: LazyLock<BuiltSql> = LazyLock::new(|| {
     let kinds = [Kind::Package, Kind::Render];
     let names: BTreeSet<String> = kinds.iter().flat_map(|kind| classes().map(|class| kind.queue(class))).collect();
@@ -94,15 +95,15 @@ static SET_SCORE: LazyLock<BuiltSql> = LazyLock::new(|| {
 /// Cursor over the accounts with queued work of some classes, in order of priority.
 #[derive(Clone, Debug)]
 pub(crate) struct QueueCursor {
-    /// Names of the queues, one for each class; empty for those that are not read.
+    /// Names of the queues, one for each class. The name is empty for a class that is not read.
     queues: Vec<String>,
     page: std::vec::IntoIter<AccountId>,
     /// Score and account of the last row read; `None` before the first query.
     last: Option<(f64, AccountId)>,
 }
 
-/// Reads one page of each queue by its index, and merges them. The parameters are page size, last score and last account,
-/// then the names of the queues.
+/// Reads one page of each queue by its index, and merges the pages. The parameters are the page size, the last score,
+/// the last account, and the names of the queues.
 static NEXT_ACCOUNTS: LazyLock<BuiltSql> = LazyLock::new(|| {
     let page = |(number, _class)| {
         format!(
@@ -158,7 +159,8 @@ fn heads_statement(kind: Kind) -> BuiltSql {
 static RENDER_HEADS: LazyLock<BuiltSql> = LazyLock::new(|| heads_statement(Kind::Render));
 static PACKAGE_HEADS: LazyLock<BuiltSql> = LazyLock::new(|| heads_statement(Kind::Package));
 
-/// Lists the classes in which an account has queued work that a worker takes, in the order of their oldest render.
+/// Lists the classes in which an account has queued work that the worker takes, ordered by the oldest render of each
+/// class.
 pub(crate) async fn heads(
     tx: &mut Tx,
     kind: Kind,
@@ -183,14 +185,14 @@ fn leave_statement(kind: Kind, class: Option<WorkClass>) -> BuiltSql {
     ))
 }
 
-/// A statement per class, in the order of [`classes`].
+/// One statement for each class, in the order of [`classes`].
 static LEAVE_RENDERS: LazyLock<Vec<BuiltSql>> =
     LazyLock::new(|| classes().map(|class| leave_statement(Kind::Render, class)).collect());
 static LEAVE_PACKAGING: LazyLock<Vec<BuiltSql>> =
     LazyLock::new(|| classes().map(|class| leave_statement(Kind::Package, class)).collect());
 
-/// Removes an account from the queues of those classes that a worker takes and in which the account has no queued work, unless
-/// another transaction is queueing work for it now.
+/// Removes an account from queues in which it has no work left. Considers the classes that the worker takes. Skips a
+/// queue to which another transaction is adding work of the account.
 pub(crate) async fn leave_if_empty(tx: &mut Tx, kind: Kind, account: &AccountId, takes: &Takes) -> Result<()> {
     macro_rules! held {
         ($lock:literal) => {
@@ -205,22 +207,25 @@ pub(crate) async fn leave_if_empty(tx: &mut Tx, kind: Kind, account: &AccountId,
         let name = kind.queue(class);
         let sql = Sql { sqlite: held!(""), postgres: held!(" FOR UPDATE SKIP LOCKED") };
         if tx.fetch_optional(sql, params![name.as_str(), account]).await?.is_some() {
-            // This statement sees all work queued before the row was locked; transactions that queue more wait for the lock.
+            // This statement sees all work that was queued before the row was locked. Transactions that queue more work
+            // wait for the lock.
             tx.execute(statement, params![name.as_str(), account]).await?;
         }
     }
     Ok(())
 }
 
-/// Starts measuring the time of a worker slot, on one of the renders it processes, and charges the time from `now` to
-/// `from` to the account in advance, so that an account that has just got a slot is not first in the queue again.
+/// Starts to measure the time during which a worker slot processes the render `id`. Charges the time from `now` to
+/// `from` to the account in advance. Without this charge, an account that was just served would be first in the queue
+/// again.
 pub async fn begin_slot(tx: &mut Tx, id: &RenderId, account: &AccountId, now: i64, from: i64) -> Result<()> {
     tx.execute("UPDATE renders SET slot_since = $2 WHERE id = $1", params![id, from]).await?;
     charge(tx, account, from - now, now).await
 }
 
-/// Charges the time of a worker slot up to `now` to the account that pays for the render. Does nothing if the slot is
-/// measured on another render, or if the lease is lost. `is_last` stops the measurement: the slot becomes free.
+/// Charges the time of a worker slot up to `now` to the account that pays for the render. Does nothing if the lease is
+/// lost, or if the slot's time is measured on another render that shares the frames. `is_last` ends the measurement,
+/// because the slot becomes free.
 pub async fn count_slot(tx: &mut Tx, id: &RenderId, token: &str, now: i64, is_last: bool) -> Result<()> {
     let sql = "SELECT payer_id, slot_since FROM renders WHERE id = $1 AND lease_token = $2 AND slot_since IS NOT NULL";
     let Some(row) = tx.fetch_optional(sql, params![id, token]).await? else { return Ok(()) };
@@ -239,7 +244,7 @@ async fn charge(tx: &mut Tx, account: &AccountId, used_ms: i64, now: i64) -> Res
             concat!("SELECT score FROM shares WHERE account_id = $1", $lock)
         };
     }
-    // Ensures that there is a row to lock.
+    // Creates the row if it is missing, so that it can be locked.
     let sql = "INSERT INTO shares (account_id, score) VALUES ($1, $2) ON CONFLICT (account_id) DO NOTHING";
     tx.execute(sql, params![account, UNUSED]).await?;
     let sql = Sql { sqlite: score!(""), postgres: score!(" FOR UPDATE") };

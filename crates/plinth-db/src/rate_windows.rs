@@ -1,4 +1,4 @@
-//! Request counters of the rate limits, one fixed time window per key.
+//! Request counters of the rate limits. Each key has one fixed time window.
 
 use crate::sql::params;
 use crate::{Result, Tx};
@@ -6,13 +6,13 @@ use crate::{Result, Tx};
 /// State of a window after a request was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Requests in this window, including the one just counted.
+    /// Number of requests in this window, including the request that was just counted.
     pub requests: u64,
     /// End of the window.
     pub ends_at: i64,
 }
 
-/// Counts a request in the key's current window; starts a new window if that one has ended.
+/// Counts a request in the key's current window. Starts a new window if the current one has ended.
 pub async fn count(tx: &mut Tx, key: &str, length_ms: i64, now: i64) -> Result<Window> {
     let sql = "INSERT INTO rate_windows (key, started_at, ends_at, requests) VALUES ($1, $2, $3, 1) \
                ON CONFLICT (key) DO UPDATE SET \
@@ -24,7 +24,7 @@ pub async fn count(tx: &mut Tx, key: &str, length_ms: i64, now: i64) -> Result<W
     Ok(Window { requests: row.count("requests")?, ends_at: row.int("ends_at")? })
 }
 
-/// Deletes windows that have ended, and returns their number.
+/// Deletes windows that have ended. Returns the number of deleted windows.
 pub async fn delete_ended(tx: &mut Tx, now: i64) -> Result<u64> {
     tx.execute("DELETE FROM rate_windows WHERE ends_at <= $1", params![now]).await
 }

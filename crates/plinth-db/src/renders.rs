@@ -1,4 +1,4 @@
-//! Renders. A row is both the render and the job in the work queue.
+//! Renders. A row is both the render and its entry in the work queue.
 
 use std::sync::LazyLock;
 
@@ -29,15 +29,16 @@ pub struct Render {
     pub settings: String,
     /// Hex SHA-256 of the settings.
     pub settings_sha256: String,
-    /// Hex SHA-256 of the settings that affect the frames; equal for renders of a model that share frames. Empty if unknown.
+    /// Hex SHA-256 of the settings that affect the frames. Two renders of one model with the same hash have the same
+    /// frames. Empty for renders that were created before the hash was stored.
     pub frames_sha256: String,
     /// Class of the work; `None` if the render was created before classes were stored.
     pub work_class: Option<WorkClass>,
     /// Idempotency key; empty if the request had none.
     pub replay_key: String,
-    /// Index among identical renders of the same request.
+    /// Index among the identical renders of one request.
     pub replay_ordinal: i64,
-    /// Whether this is the free preview that is created on upload.
+    /// Whether the render is the free preview that an upload creates.
     pub is_system_preview: bool,
     /// Pool of credits that was charged; `None` if the render was free.
     pub pool: Option<Pool>,
@@ -51,15 +52,15 @@ pub struct Render {
     pub failure_code: Option<FailureCode>,
     /// Human-readable reason of a failure.
     pub error_message: Option<String>,
-    /// Warnings about items that the settings name but that are missing, as a JSON array of strings.
+    /// Warnings about items that the settings name and that do not exist, as a JSON array of strings.
     pub warnings: String,
-    /// How often a worker has claimed the render.
+    /// Number of times that a worker has claimed the render.
     pub attempt: i64,
-    /// How often a worker has claimed the HLS packaging.
+    /// Number of times that a worker has claimed the HLS packaging.
     pub hls_attempt: i64,
-    /// Attempt whose poster is valid.
+    /// Number of the attempt whose poster is valid.
     pub poster_attempt: Option<i64>,
-    /// Attempt whose files are valid.
+    /// Number of the attempt whose files are valid.
     pub files_attempt: Option<i64>,
     /// List of output files, as JSON.
     pub files: Option<String>,
@@ -87,8 +88,8 @@ table!(Render in "renders", columns: id, workspace_id, model_id, payer_id, setti
     attempt, hls_attempt, poster_attempt, files_attempt, files, created_at, updated_at);
 pub(crate) use columns;
 
-// One condition per index. A single condition for all filters would make the database read the whole list. In `changed`, the
-// renders that changed are found first, because an index in the order of the list would be read up to its end.
+// Each condition fits one index. With a single condition for all filters, the database would read the whole list. The
+// condition `changed` finds the changed renders first; an index in the order of the list would be read to its end.
 macro_rules! filter {
     (none) => {
         " FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL AND $2 IS NULL AND $3 IS NULL AND $4 IS NULL "
@@ -110,7 +111,7 @@ macro_rules! filter {
          AND ($3 IS NULL OR status = $3) AND ($4 IS NULL OR updated_at >= $4) "
     };
 }
-// Builds a statement over a list, with the condition that fits the filter.
+// Builds a statement on a list of renders, with the condition that fits the filter.
 macro_rules! over {
     ($shape:expr, $before:expr, $after:expr) => {
         match $shape {
@@ -129,19 +130,19 @@ macro_rules! over {
     };
 }
 
-/// Condition of a list, which determines the index to read.
+/// The condition of a list. It determines which index the database reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
     None,
     Model,
     Status,
-    /// All renders that changed, among many.
+    /// All renders of the workspace that changed, if they are many.
     Workspace,
-    /// All renders that changed, of which there are few.
+    /// All renders of the workspace that changed, if they are few.
     Changed,
 }
 
-/// Up to this number, the renders that changed are found and then sorted.
+/// Maximum number of changed renders that are found first and then sorted. A longer list is read in its order.
 const FEW_CHANGED: i64 = 5000;
 
 impl Shape {
@@ -170,7 +171,7 @@ pub async fn insert(tx: &mut Tx, render: &Render) -> Result<()> {
     add_to_count(tx, &render.workspace_id, 1).await
 }
 
-/// Inserts renders of one workspace with one statement, and raises the workspace's counter.
+/// Inserts renders of one workspace with one statement, and adds their number to the workspace's counter.
 pub async fn insert_all(tx: &mut Tx, renders: &[Render]) -> Result<()> {
     let Some(first) = renders.first() else { return Ok(()) };
     let values: Vec<Param> = renders.iter().flat_map(Render::values).collect();
@@ -183,22 +184,23 @@ async fn add_to_count(tx: &mut Tx, workspace: &WorkspaceId, more: i64) -> Result
     tx.execute(sql, params![workspace, more]).await.map(drop)
 }
 
-/// Finds a render of a workspace; deleted renders are not found.
+/// Finds a render of a workspace. Returns `None` for a deleted render.
 pub async fn find(conn: &mut Conn, workspace: &WorkspaceId, id: &RenderId) -> Result<Option<Render>> {
     let sql =
         concat!("SELECT ", columns!(), " FROM renders WHERE id = $1 AND workspace_id = $2 AND deleted_at IS NULL");
     conn.fetch_optional(sql, params![id, workspace]).await?.as_ref().map(Render::of).transpose()
 }
 
-/// Finds a render in any workspace, for workers.
+/// Finds a render in any workspace. Workers use it, because they serve all workspaces.
 pub async fn find_anywhere(conn: &mut Conn, id: &RenderId) -> Result<Option<Render>> {
     let sql = concat!("SELECT ", columns!(), " FROM renders WHERE id = $1 AND deleted_at IS NULL");
     conn.fetch_optional(sql, params![id]).await?.as_ref().map(Render::of).transpose()
 }
 
-/// Finds, for each of `drafts` of one request, the earlier render to return instead: the newest one with the workspace,
-/// model, settings and ordinal of the draft that was created since `keyed_since` with the same idempotency key, or since
-/// `any_since` with any key. `any_since` must not be earlier than `keyed_since`.
+/// Finds, for each of `drafts`, an earlier render to return instead of creating a new one. All drafts belong to one
+/// request. An earlier render must have the workspace, model, settings and ordinal of the draft. It must have been
+/// created since `keyed_since` with the same idempotency key, or since `any_since` with any key. Of several, the newest
+/// render with the same key is preferred. `any_since` must not be earlier than `keyed_since`.
 pub async fn find_earlier(
     conn: &mut Conn,
     drafts: &[Render],
@@ -241,7 +243,7 @@ pub async fn find_earlier(
     Ok(found)
 }
 
-/// Finds the newest system preview of a model that has not failed.
+/// Finds the newest system preview of a model. Ignores failed previews.
 pub async fn find_system_preview(conn: &mut Conn, model: &ModelId) -> Result<Option<RenderId>> {
     static SQL: LazyLock<BuiltSql> = LazyLock::new(|| {
         BuiltSql::same(format!(
@@ -254,13 +256,13 @@ pub async fn find_system_preview(conn: &mut Conn, model: &ModelId) -> Result<Opt
     row.map(|row| row.parsed("id", RenderId::parse)).transpose()
 }
 
-/// Counts the free previews created for an account after a time, including deleted ones.
+/// Counts the system previews that were created for an account after the time `since`, including deleted previews.
 pub async fn count_system_previews(conn: &mut Conn, payer: &AccountId, since: i64) -> Result<u64> {
     let sql = "SELECT count(*) AS n FROM renders WHERE payer_id = $1 AND is_system_preview AND created_at > $2";
     conn.fetch_one(sql, params![payer, since]).await?.count("n")
 }
 
-/// Facts about a render of a model.
+/// The part of a render that the list of a model's renders shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RenderSummary {
     /// Identifier.
@@ -277,7 +279,8 @@ pub struct RenderSummary {
     pub updated_at: i64,
 }
 
-/// Lists the renders of a model, newest first: at most `limit`, and at most as many as have `characters` of settings in total.
+/// Lists the newest renders of a model, newest first. Stops after `limit` renders, or before the total length of their
+/// settings exceeds `characters`.
 pub async fn list_summaries(
     conn: &mut Conn,
     model: &ModelId,
@@ -306,7 +309,7 @@ pub async fn list_summaries(
     rows.iter().map(summary).collect()
 }
 
-/// Returns the newest finished renders of a model in a workspace, at most `limit`, newest first.
+/// Returns at most `limit` finished renders of a model in a workspace, newest first.
 pub async fn newest_done(conn: &mut Conn, workspace: &WorkspaceId, model: &ModelId, limit: u32) -> Result<Vec<Render>> {
     let sql = concat!(
         "SELECT ",
@@ -318,7 +321,8 @@ pub async fn newest_done(conn: &mut Conn, workspace: &WorkspaceId, model: &Model
     conn.fetch_all(sql, params).await?.iter().map(Render::of).collect()
 }
 
-/// Returns one page, newest first. In cursor mode it contains one extra row if there is another page.
+/// Returns one page of the renders that match a filter, newest first. A page that is requested by a cursor contains one
+/// extra row if another page follows.
 pub async fn list(conn: &mut Conn, filter: &RenderFilter, page: &PageRequest) -> Result<Vec<Render>> {
     let shape = Shape::of(conn, filter).await?;
     let (after, limit) = match &page.start {
@@ -341,7 +345,8 @@ pub async fn list(conn: &mut Conn, filter: &RenderFilter, page: &PageRequest) ->
     conn.fetch_all(sql, params).await?.iter().map(Render::of).collect()
 }
 
-/// Finds the position of the row with this zero-based number in the list. Skipped rows are read from the index only.
+/// Finds the position of the row with the zero-based index `number` in the list. Reads the skipped rows from the
+/// database index only.
 async fn find_position(conn: &mut Conn, filter: &RenderFilter, shape: Shape, number: u64) -> Result<Option<Position>> {
     let sql = over!(shape, "SELECT created_at, id", "ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET $5");
     let f = filter;
@@ -351,7 +356,7 @@ async fn find_position(conn: &mut Conn, filter: &RenderFilter, shape: Shape, num
     row.map(|row| Ok(Position { created_at_ms: row.int("created_at")?, id: row.text("id")? })).transpose()
 }
 
-/// Counts the renders that match a filter, over all pages.
+/// Counts the renders that match a filter, on all pages together.
 pub async fn count(conn: &mut Conn, filter: &RenderFilter) -> Result<u64> {
     let f = filter;
     if let RenderFilter { workspace_id, model_id: None, status: None, updated_since: None } = filter {
@@ -362,9 +367,9 @@ pub async fn count(conn: &mut Conn, filter: &RenderFilter) -> Result<u64> {
     conn.fetch_one(over!(shape, "SELECT count(*) AS n", ""), params).await?.count("n")
 }
 
-/// Counts the unfinished renders, queued or claimed, per state.
+/// Counts the queued and the claimed renders in each state.
 pub async fn count_unfinished(conn: &mut Conn) -> Result<Vec<(RenderStatus, u64)>> {
-    // Two queries joined by UNION, because each has a partial index of its own.
+    // Two queries with UNION ALL, because each of them uses its own partial index.
     static SQL: LazyLock<BuiltSql> = LazyLock::new(|| {
         BuiltSql::same(format!(
             "SELECT status, count(*) AS n FROM renders WHERE {} AND deleted_at IS NULL GROUP BY status \
@@ -386,7 +391,8 @@ pub async fn count_unpackaged(conn: &mut Conn) -> Result<u64> {
     conn.fetch_one(&SQL, params![]).await?.count("n")
 }
 
-/// Moves a render that no worker has claimed from one state to another. Returns false if it is claimed or not in `from`.
+/// Changes the state of a render that no worker has claimed. Returns false if a worker has claimed it, or if it is not
+/// in state `from`.
 pub async fn set_status(
     tx: &mut Tx,
     id: &RenderId,
@@ -410,8 +416,8 @@ pub async fn set_status(
     Ok(tx.execute(&SQL, params![id, from.as_str(), to.as_str(), message, now]).await? == 1)
 }
 
-/// Marks a render in a final state as deleted, and decrements its workspace's counter. Returns false if it does not exist
-/// or has not ended.
+/// Marks a render as deleted, and decrements its workspace's counter. Returns false if the render does not exist, is
+/// deleted already, or is not in a final state.
 pub async fn set_deleted(tx: &mut Tx, id: &RenderId, now: i64) -> Result<bool> {
     static SQL: LazyLock<BuiltSql> = LazyLock::new(|| {
         BuiltSql::same(format!(

@@ -15,7 +15,7 @@ pub struct Session {
     pub email: String,
     /// Whether the account is an administrator of the installation.
     pub is_admin: bool,
-    /// The selected workspace; `None` for the account's personal one.
+    /// The selected workspace; `None` for the account's personal workspace.
     pub workspace_id: Option<WorkspaceId>,
     /// Time of the last use, accurate to about a minute.
     pub seen_at: i64,
@@ -34,7 +34,8 @@ pub async fn insert(tx: &mut Tx, sha256: &str, account: &AccountId, now: i64, ex
     insert!(tx, "sessions", sha256: sha256, account_id: account, created_at: now, expires_at: expires_at, seen_at: now)
 }
 
-/// Finds a session by its hash, if it has not expired, was used after `seen_after`, and its account is not suspended.
+/// Finds a session by the hash of its secret. Returns `None` if the session has expired, if it was not used after
+/// `seen_after`, or if its account is suspended.
 pub async fn find(conn: &mut Conn, sha256: &str, now: i64, seen_after: i64) -> Result<Option<Session>> {
     let sql = concat!(
         "SELECT ",
@@ -50,7 +51,7 @@ pub async fn touch(tx: &mut Tx, sha256: &str, now: i64) -> Result<()> {
     tx.execute("UPDATE sessions SET seen_at = $2 WHERE sha256 = $1", params![sha256, now]).await.map(drop)
 }
 
-/// Selects the workspace of a session; `None` selects the account's personal one.
+/// Selects the workspace of a session. `None` selects the account's personal workspace.
 pub async fn set_workspace(tx: &mut Tx, sha256: &str, workspace: Option<&WorkspaceId>) -> Result<()> {
     let sql = "UPDATE sessions SET workspace_id = $2 WHERE sha256 = $1";
     tx.execute(sql, params![sha256, workspace]).await.map(drop)
@@ -80,7 +81,8 @@ pub async fn use_link(tx: &mut Tx, sha256: &str, now: i64) -> Result<Option<Acco
     row.map(|row| row.parsed("account_id", AccountId::parse)).transpose()
 }
 
-/// Deletes expired links and sessions, and sessions not used after `seen_after`. Returns the number of deleted rows.
+/// Deletes expired links and sessions, and sessions that were not used after `seen_after`. Returns the number of
+/// deleted rows.
 pub async fn delete_expired(tx: &mut Tx, now: i64, seen_after: i64) -> Result<u64> {
     let links = tx.execute("DELETE FROM sign_in_links WHERE expires_at <= $1", params![now]).await?;
     let sql = "DELETE FROM sessions WHERE expires_at <= $1 OR seen_at <= $2";

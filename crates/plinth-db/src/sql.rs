@@ -2,7 +2,8 @@
 
 use plinth_spec::id;
 
-/// A statement in the dialects of both databases, which differ in locking clauses only. Parameters are `$1`, `$2`, ….
+/// A statement in the dialects of both databases. The two texts differ only in their locking clauses. Parameters are
+/// `$1`, `$2`, ….
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sql {
     pub(crate) sqlite: &'static str,
@@ -15,7 +16,8 @@ impl From<&'static str> for Sql {
     }
 }
 
-/// A value bound to a statement. A `None` still has a type, because PostgreSQL needs the type of a NULL parameter.
+/// A value bound to a statement. Each variant holds an `Option`, because PostgreSQL needs the type of a parameter even
+/// if its value is NULL.
 #[derive(Clone, Debug)]
 pub(crate) enum Param {
     Int(Option<i64>),
@@ -77,14 +79,14 @@ macro_rules! from_ids {
 }
 from_ids!(AccountId WorkspaceId TokenId ModelId RenderId OverlayId TextureId EnvId EntryId StagedId);
 
-/// Lists the values to bind: the first to `$1`, the second to `$2`, and so on.
+/// Builds the list of values to bind: the first value is `$1`, the second is `$2`, and so on.
 macro_rules! params {
     ($($value:expr),* $(,)?) => { &[$($crate::sql::Param::from($value)),*] };
 }
 pub(crate) use params;
 
-/// SQL that sets `updated_at` to the current time. The value strictly increases with each change, even within one
-/// millisecond or when the clock is set back.
+/// Builds the SQL assignment that sets `updated_at` to the current time. The value increases with each change, even if
+/// two changes have the same time or the clock was set back.
 macro_rules! touched {
     ($now:literal) => {
         concat!("updated_at = CASE WHEN updated_at < ", $now, " THEN ", $now, " ELSE updated_at + 1 END")
@@ -92,7 +94,7 @@ macro_rules! touched {
 }
 pub(crate) use touched;
 
-/// SQL condition: the row belongs to any workspace of the account that owns workspace `$1`.
+/// The SQL condition that a row belongs to a workspace whose owner also owns workspace `$1`.
 macro_rules! of_owner {
     () => {
         "workspace_id IN (SELECT theirs.id FROM workspaces theirs JOIN workspaces this \

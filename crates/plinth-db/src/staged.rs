@@ -1,5 +1,5 @@
 //! Staged uploads: files that a client uploads directly to the store before they become models. A client finalizes its
-//! upload with a ticket, of which only the hash is stored.
+//! upload with a ticket. Only the hash of the ticket is stored.
 
 use plinth_spec::id::{StagedId, WorkspaceId};
 
@@ -12,8 +12,8 @@ pub async fn insert(tx: &mut Tx, id: &StagedId, ticket_sha256: &str, workspace: 
     insert!(tx, "staged_uploads", id: id, ticket_sha256: ticket_sha256, workspace_id: workspace, created_at: now)
 }
 
-/// Counts the staged uploads that were created after `since` and not finalized, in all workspaces of the account that owns
-/// this workspace.
+/// Counts the staged uploads that were created after `since` and are not finalized, in all workspaces of the account
+/// that owns `workspace`.
 pub async fn count_open(conn: &mut Conn, workspace: &WorkspaceId, since: i64) -> Result<u64> {
     let sql = concat!(
         "SELECT count(*) AS n FROM staged_uploads WHERE created_at > $2 AND finalized_at IS NULL AND ",
@@ -22,7 +22,7 @@ pub async fn count_open(conn: &mut Conn, workspace: &WorkspaceId, since: i64) ->
     conn.fetch_one(sql, params![workspace, since]).await?.count("n")
 }
 
-/// Returns the total size of the files of the uploads that [`count_open`] counts, without that of `except`.
+/// Returns the total size of the files of the uploads that [`count_open`] counts. Leaves out the upload `except`.
 pub async fn open_bytes(
     conn: &mut Conn,
     workspace: &WorkspaceId,
@@ -50,7 +50,7 @@ pub async fn find_workspace(conn: &mut Conn, id: &StagedId) -> Result<Option<Wor
     row.map(|row| row.parsed("workspace_id", WorkspaceId::parse)).transpose()
 }
 
-/// Finds the staged upload of a ticket in this workspace, unless it was finalized.
+/// Finds the staged upload of a ticket in this workspace. Returns `None` if the upload was finalized.
 pub async fn find_open(conn: &mut Conn, ticket_sha256: &str, workspace: &WorkspaceId) -> Result<Option<StagedId>> {
     let sql = "SELECT id FROM staged_uploads \
                WHERE ticket_sha256 = $1 AND workspace_id = $2 AND finalized_at IS NULL";
@@ -58,7 +58,7 @@ pub async fn find_open(conn: &mut Conn, ticket_sha256: &str, workspace: &Workspa
     row.map(|row| row.parsed("id", StagedId::parse)).transpose()
 }
 
-/// Marks a staged upload as finalized. Returns false if another request has done so already.
+/// Marks a staged upload as finalized. Returns false if another request has finalized the upload already.
 pub async fn finalize(tx: &mut Tx, id: &StagedId, now: i64) -> Result<bool> {
     let sql = "UPDATE staged_uploads SET finalized_at = $2 WHERE id = $1 AND finalized_at IS NULL";
     Ok(tx.execute(sql, params![id, now]).await? == 1)

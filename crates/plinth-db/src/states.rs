@@ -9,14 +9,14 @@ use plinth_spec::state::{HlsEvent, HlsStatus, RenderEvent, RenderStatus};
 
 use crate::sql::Sql;
 
-/// A statement that is built at run time, when it is first used.
+/// A statement that is built at run time, on its first use.
 pub(crate) struct BuiltSql {
     sqlite: String,
     postgres: String,
 }
 
 impl BuiltSql {
-    /// Uses the same SQL for both databases.
+    /// Creates a statement with the same SQL for both databases.
     pub(crate) fn same(text: String) -> Self {
         Self { sqlite: text.clone(), postgres: text }
     }
@@ -27,8 +27,8 @@ impl BuiltSql {
         Self { sqlite: with(self.sqlite), postgres: with(self.postgres) }
     }
 
-    /// Builds the SQL of both databases with `text`, which receives the locking clause: `lock` for PostgreSQL, and an empty
-    /// string for SQLite, which has only one writer.
+    /// Builds the SQL of each database by calling `text` with its locking clause. The clause is `lock` for PostgreSQL,
+    /// and empty for SQLite, which has only one writer.
     pub(crate) fn locking(lock: &str, text: impl Fn(&str) -> String) -> Self {
         Self { sqlite: text(""), postgres: text(lock) }
     }
@@ -46,28 +46,30 @@ impl From<&'static BuiltSql> for Sql {
     }
 }
 
-/// SQL condition: the render is in a state in which this event is allowed.
+/// Returns the SQL condition that the render's state allows this event.
 pub(crate) fn may(event: RenderEvent) -> String {
     is_one_of("status", event.moves().map(|(from, _to)| from.as_str()))
 }
 
-/// SQL expression: the render's state after this event, or its present state if the event is not allowed.
+/// Returns the SQL expression of the render's state after this event. If the event is not allowed, the state stays the
+/// same.
 pub(crate) fn after(event: RenderEvent) -> String {
     moved("status", event.moves().map(|(from, to)| (from.as_str(), to.as_str())))
 }
 
-/// SQL condition: the render is done, and its HLS packaging is in a state in which this event is allowed.
+/// Returns the SQL condition that the render is done and the state of its HLS packaging allows this event.
 pub(crate) fn may_package(event: HlsEvent) -> String {
     let is_done = is_one_of("status", [RenderStatus::Done.as_str()]);
     format!("{is_done} AND {}", is_one_of("hls_status", event.moves().map(|(from, _to): (HlsStatus, _)| from.as_str())))
 }
 
-/// SQL expression: the state of the HLS packaging after this event, or its present state if the event is not allowed.
+/// Returns the SQL expression of the packaging state after this event. If the event is not allowed, the state stays the
+/// same.
 pub(crate) fn after_packaging(event: HlsEvent) -> String {
     moved("hls_status", event.moves().map(|(from, to)| (from.as_str(), to.as_str())))
 }
 
-/// SQL condition: the render's state is one for which the predicate returns true.
+/// Returns the SQL condition that the predicate is true for the render's state.
 pub(crate) fn is_in(is_wanted: impl Fn(RenderStatus) -> bool) -> String {
     is_one_of("status", RenderStatus::ALL.iter().filter(|status| is_wanted(**status)).map(|status| status.as_str()))
 }
@@ -89,8 +91,8 @@ fn moved(column: &str, moves: impl Iterator<Item = (&'static str, &'static str)>
 mod tests {
     use super::*;
 
-    /// If this fails, the states in a partial index differ from those in the statements that need it. Add a migration that
-    /// creates the index again.
+    /// If this test fails, a statement names other states than the partial index that it needs. Add a migration that
+    /// drops this index and creates it with the new states.
     #[test]
     fn partial_indexes_and_statements_name_the_same_states() {
         let indexes =

@@ -1,4 +1,4 @@
-//! Maps structs to table rows; each column is listed once.
+//! Macros that map structs to table rows. Each column is written once.
 
 use plinth_spec::funding::Pool;
 use plinth_spec::id;
@@ -53,7 +53,7 @@ impl Column for Timestamp {
     }
 }
 
-// Types stored as text: `as_str` writes them, and the named function parses them.
+// Implements `Column` for types that are stored as text. `as_str` writes a value, and the given function parses it.
 macro_rules! parsed {
     ($($type:ty: $parse:ident;)*) => {$(
         impl Column for $type {
@@ -98,19 +98,19 @@ parsed! {
     WorkClass: from_name;
 }
 
-/// Builds the `INSERT` statement for these columns.
+/// Builds the statement that inserts one row with these columns.
 pub(crate) fn insert_statement(table: &str, columns: &str) -> BuiltSql {
     BuiltSql::same(insert_rows_statement(table, columns, 1))
 }
 
-/// Builds the `INSERT` statement for several rows of these columns.
+/// Builds the statement that inserts several rows with these columns.
 pub(crate) fn insert_rows_statement(table: &str, columns: &str, rows: usize) -> String {
     let width = columns.split(',').count();
     let rows: Vec<String> = (0..rows).map(|row| numbered(row * width + 1, width)).collect();
     format!("INSERT INTO {table} ({columns}) VALUES {}", rows.join(", "))
 }
 
-/// Builds a list of parameters in parentheses, the first of which is `$first`.
+/// Builds a list of parameters in parentheses, from `$first` on: `($3, $4, $5)`.
 pub(crate) fn numbered(first: usize, count: usize) -> String {
     let numbers: Vec<String> = (first..first + count).map(|number| format!("${number}")).collect();
     format!("({})", numbers.join(", "))
@@ -118,7 +118,7 @@ pub(crate) fn numbered(first: usize, count: usize) -> String {
 
 /// Maps a struct to a table whose columns have the names of its fields: `table!(Env in "envs", columns: id, name)`.
 /// Generates `columns!()`, the column list for statements; `Env::of`, which reads a row; and `Env::add`, which inserts
-/// one. A field that is not a column comes after a semicolon, with the function that reads it.
+/// a row. A field that is not stored in a single column is listed after a semicolon, with the function that reads it.
 macro_rules! table {
     ($type:ident in $table:literal, $columns:ident: $first:ident $(, $rest:ident)* $(; $other:ident = $read:path)?) => {
         macro_rules! $columns {
@@ -137,7 +137,7 @@ macro_rules! table {
                 })
             }
 
-            /// Returns the values of the columns, in their order.
+            /// Returns the values in the order of the columns.
             fn values(&self) -> Vec<$crate::sql::Param> {
                 use $crate::table::Column;
                 vec![Column::param(&self.$first) $(, Column::param(&self.$rest))*]
@@ -153,9 +153,9 @@ macro_rules! table {
 }
 pub(crate) use table;
 
-/// Inserts a row and waits for it, each value beside the name of its column:
-/// `insert!(tx, "members", account_id: account, role: role.as_str(); "ON CONFLICT (account_id) DO NOTHING")`.
-/// What follows the semicolon may be left out.
+/// Inserts a row. Each value is written beside the name of its column:
+/// `insert!(tx, "members", account_id: account, role: role.as_str(); "ON CONFLICT (account_id) DO NOTHING")`. The
+/// clause after the semicolon is optional.
 macro_rules! insert {
     ($tx:expr, $table:literal, $first:ident: $value:expr $(, $rest:ident: $other:expr)* $(,)? $(; $clause:literal)?) => {{
         static SQL: std::sync::LazyLock<$crate::states::BuiltSql> = std::sync::LazyLock::new(|| {
@@ -167,10 +167,10 @@ macro_rules! insert {
 }
 pub(crate) use insert;
 
-/// Maps a struct to the columns that are read into it, of which each is listed once:
+/// Maps a struct to the columns from which its fields are read:
 /// `row!(columns, product -> Product { id: "id", price: "price_cents" })`. Generates `columns!()`, the column list for
-/// statements, and `product`, which reads a row. A field of several columns comes after a semicolon, with the function that
-/// reads it.
+/// statements, and `product`, which reads a row. A field that is read from several columns is listed after a semicolon,
+/// with the function that reads it.
 macro_rules! row {
     ($columns:ident, $read:ident -> $type:ident {
         $first:ident: $first_column:literal $(, $field:ident: $column:literal)* $(; $other:ident = $other_read:path)?

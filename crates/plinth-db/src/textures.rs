@@ -62,7 +62,8 @@ pub async fn list(conn: &mut Conn, workspace: &WorkspaceId) -> Result<Vec<Textur
     conn.fetch_all(sql, params![workspace]).await?.iter().map(Texture::of).collect()
 }
 
-/// Returns the number and total size in bytes of textures, over all workspaces of the account that owns this one.
+/// Returns the number of textures and their total size in bytes, in all workspaces of the account that owns
+/// `workspace`.
 pub async fn usage(conn: &mut Conn, workspace: &WorkspaceId) -> Result<(u64, u64)> {
     assets::usage(conn, usage_of!("textures"), workspace).await
 }

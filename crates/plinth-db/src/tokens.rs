@@ -16,7 +16,7 @@ pub struct NewToken {
     pub id: TokenId,
     /// Account that owns the key.
     pub account_id: AccountId,
-    /// Workspace to which the key gives access: a team workspace, or the account's personal one.
+    /// Workspace to which the key gives access: a team workspace, or the account's personal workspace.
     pub workspace_id: WorkspaceId,
     /// Display name.
     pub name: String,
@@ -43,7 +43,7 @@ pub struct Token {
     pub workspace_id: WorkspaceId,
     /// Display name.
     pub name: String,
-    /// Prefix of the secret; empty for old keys whose prefix was not stored.
+    /// Prefix of the secret. Empty for keys that were created before prefixes were stored.
     pub prefix: String,
     /// Last four characters of the secret.
     pub last4: String,
@@ -72,7 +72,7 @@ row!(columns, token -> Token {
     last_used_at: "last_used_at"
 });
 
-/// A key with all facts that decide whether a request may use it, read in one query.
+/// A key, with its account and workspace. One query reads everything that decides whether a request may use the key.
 #[derive(Clone, Debug)]
 pub struct Bearer {
     /// The key.
@@ -83,11 +83,11 @@ pub struct Bearer {
     pub email: String,
     /// Whether the account is an administrator of the installation.
     pub is_admin: bool,
-    /// Whether the account or the owner of the workspace is suspended.
+    /// Whether the account is suspended, or the account that owns the workspace.
     pub is_suspended: bool,
     /// Name of the key's workspace.
     pub workspace_name: String,
-    /// Whether that workspace is a personal one.
+    /// Whether the key's workspace is the personal workspace of an account.
     pub workspace_is_personal: bool,
     /// Account that owns the workspace and pays for its renders.
     pub payer_id: AccountId,
@@ -162,7 +162,7 @@ pub async fn count_active(conn: &mut Conn, account: &AccountId, now: i64) -> Res
     conn.fetch_one(sql, params![account, now]).await?.count("n")
 }
 
-/// Revokes a key. Returns false if the key does not exist or is revoked already.
+/// Revokes a key. Returns false if the key does not exist or was revoked before.
 pub async fn revoke(tx: &mut Tx, id: &TokenId, now: i64) -> Result<bool> {
     let sql = "UPDATE tokens SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
     Ok(tx.execute(sql, params![id, now]).await? == 1)

@@ -11,7 +11,7 @@ use crate::conn::Conn;
 use crate::error::DbError;
 use crate::pool::Db;
 
-/// Time limit of a transaction; longer than the limits of a statement and of waiting for a lock.
+/// Time limit of a transaction. It is longer than the time limits of a statement and of waiting for a lock.
 const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(45);
 
 /// An open transaction, for reads and writes.
@@ -24,7 +24,8 @@ pub struct Tx {
 
 impl Drop for Tx {
     fn drop(&mut self) {
-        // Reached after a panic or timeout. A connection with an open transaction must not return to the pool.
+        // The transaction is still open only after a panic or a timeout. A connection with an open transaction must not
+        // return to the pool.
         if self.is_open {
             self.conn.discard();
         }
@@ -48,7 +49,7 @@ impl DerefMut for Tx {
 impl Tx {
     pub(crate) async fn begin(conn: Conn) -> Result<Self> {
         let mut tx = Self { conn, is_open: true, after_commit: Vec::new() };
-        // With a plain BEGIN, SQLite rejects the first write immediately if another writer is active, without waiting.
+        // After a plain BEGIN, SQLite does not wait for another active writer but rejects the first write immediately.
         tx.control("BEGIN IMMEDIATE", "BEGIN").await?;
         Ok(tx)
     }
@@ -77,13 +78,13 @@ impl Tx {
 impl Db {
     /// Runs `work` in a transaction. Commits if `work` returns `Ok` and rolls back if it returns an error.
     ///
-    /// The transaction runs in a separate task, so it completes even if the caller's future is dropped (for example because
-    /// a client disconnects). Dropping a transaction halfway would also return a connection with an open transaction to the
-    /// pool: transact-rs/sqlx#4385.
+    /// The transaction runs in a separate task, so it completes even if the caller's future is dropped, for example
+    /// because a client disconnects. Without the task, such a drop would also return a connection with an open
+    /// transaction to the pool: transact-rs/sqlx#4385.
     ///
-    /// After 45 s the transaction is rolled back, because it may block others with its locks.
+    /// After 45 s the transaction is rolled back, because its locks may block other transactions.
     ///
-    /// Errors: those of `work`, and database errors converted from [`DbError`].
+    /// Errors: the errors of `work`, and database errors, which are converted from [`DbError`].
     pub async fn write<T, E, F>(&self, work: F) -> std::result::Result<T, E>
     where
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, std::result::Result<T, E>> + Send + 'static,
@@ -104,7 +105,8 @@ impl Db {
                     Ok(value)
                 }
                 Err(error) => {
-                    // A failed rollback is harmless: closing the connection rolls back too. Return the first error.
+                    // A failed rollback is harmless, because closing the connection rolls back, too. The caller gets
+                    // the error that caused the rollback.
                     if let Err(also) = tx.rollback().await {
                         tracing::warn!(error = %also, "rolling back a failed transaction failed; its connection is closed instead");
                     }

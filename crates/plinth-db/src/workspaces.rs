@@ -41,14 +41,14 @@ macro_rules! select {
     };
 }
 
-/// Inserts a workspace and adds its owner as a member.
+/// Inserts a workspace, and adds its owner as a member.
 pub async fn insert(tx: &mut Tx, workspace: &Workspace) -> Result<()> {
     workspace.add(tx).await?;
     let w = workspace;
     set_member(tx, &w.id, &w.owner_id, Role::Owner, w.created_at).await
 }
 
-/// Finds a workspace by its identifier, also if it is deleted.
+/// Finds a workspace by its identifier. Finds deleted workspaces, too.
 pub async fn find(conn: &mut Conn, id: &WorkspaceId) -> Result<Option<Workspace>> {
     conn.fetch_optional(select!("WHERE id = $1"), params![id]).await?.as_ref().map(Workspace::of).transpose()
 }
@@ -59,8 +59,8 @@ pub async fn find_personal(conn: &mut Conn, owner: &AccountId) -> Result<Option<
     row.as_ref().map(Workspace::of).transpose()
 }
 
-/// Lists the workspaces of which an account is a member, its personal one first. Omits deleted workspaces and those of
-/// suspended owners.
+/// Lists the workspaces of which an account is a member, its personal workspace first. Omits deleted workspaces, and
+/// workspaces whose owner is suspended.
 pub async fn list_of_member(conn: &mut Conn, account: &AccountId) -> Result<Vec<Membership>> {
     let sql = concat!(
         "SELECT w.*, m.role FROM members m JOIN (SELECT ",
@@ -76,7 +76,8 @@ pub async fn list_of_member(conn: &mut Conn, account: &AccountId) -> Result<Vec<
     memberships.collect()
 }
 
-/// Marks a team workspace as deleted. Returns false if it is personal, deleted already or missing.
+/// Marks a team workspace as deleted. Returns false if the workspace is personal, is deleted already, or does not
+/// exist.
 pub async fn set_deleted(tx: &mut Tx, id: &WorkspaceId, now: i64) -> Result<bool> {
     let sql = "UPDATE workspaces SET deleted_at = $2 WHERE id = $1 AND deleted_at IS NULL AND NOT is_personal";
     Ok(tx.execute(sql, params![id, now]).await? == 1)
@@ -101,20 +102,21 @@ pub async fn remove_member(tx: &mut Tx, id: &WorkspaceId, account: &AccountId) -
     Ok(tx.execute(sql, params![id, account]).await? == 1)
 }
 
-/// Returns the role of an account in a workspace; `None` if it is not a member.
+/// Returns the role of an account in a workspace; `None` if the account is not a member.
 pub async fn role_of(conn: &mut Conn, id: &WorkspaceId, account: &AccountId) -> Result<Option<Role>> {
     let sql = "SELECT role FROM members WHERE workspace_id = $1 AND account_id = $2";
     let row = conn.fetch_optional(sql, params![id, account]).await?;
     row.map(|row| row.parsed("role", Role::from_name)).transpose()
 }
 
-/// Returns the number of renders in a workspace, from a counter that inserting and deleting renders updates.
+/// Returns the number of renders in a workspace. Reads a counter, which changes when a render is inserted or deleted.
 pub async fn render_count(conn: &mut Conn, id: &WorkspaceId) -> Result<u64> {
     let sql = "SELECT render_count FROM workspaces WHERE id = $1";
     conn.fetch_one(sql, params![id]).await?.count("render_count")
 }
 
-/// Consistency check: lists workspaces whose render counter is wrong. The list should be empty.
+/// Consistency check: lists the workspaces whose counter differs from the number of their renders. The list should be
+/// empty.
 pub async fn find_miscounted(conn: &mut Conn) -> Result<Vec<WorkspaceId>> {
     let sql = "SELECT id FROM workspaces w WHERE render_count <> \
                (SELECT count(*) FROM renders r WHERE r.workspace_id = w.id AND r.deleted_at IS NULL) ORDER BY id";

@@ -12,7 +12,8 @@ use crate::error::{Result, ServiceError};
 use crate::fair_semaphore::FairPermit;
 use crate::service::Service;
 
-/// Estimated memory per byte of a body: for the text, the parsed values and the objects built from them.
+/// Estimated memory in bytes for each byte of a body. It covers the text, the parsed JSON values, and the objects built
+/// from the values.
 const MEMORY_PER_BYTE: u64 = 8;
 /// Timeout for reserving memory, in seconds.
 const WAIT_SECS: u64 = 30;
@@ -22,7 +23,8 @@ const WAIT_SECS: u64 = 30;
 pub struct BodyMemory(#[expect(dead_code, reason = "the permit is released on drop")] Option<FairPermit>);
 
 impl Service {
-    /// Reserves the memory to read a body of `bytes` bytes, and waits until it is available. Small bodies need none.
+    /// Reserves the memory for reading a body of `bytes` bytes, and waits until the memory is available. A small body
+    /// needs no reservation.
     /// Errors: `rate_limited` if the memory is not available within 30 s.
     pub async fn body_memory(&self, caller: &Caller, bytes: usize) -> Result<BodyMemory> {
         if bytes <= limits::JSON_SMALL_BYTES {
@@ -34,7 +36,7 @@ impl Service {
             retry_after_secs: Some(WAIT_SECS),
             ..ServiceError::new(
                 ErrorCode::RateLimited,
-                "too many large requests at the same time; send fewer, or smaller ones",
+                "too many large requests at the same time; send fewer or smaller requests",
             )
         })?;
         Ok(BodyMemory(Some(granted?)))
@@ -42,7 +44,7 @@ impl Service {
 }
 
 /// Parses the JSON text of a request.
-/// Errors: a message for the caller that says why the text cannot be parsed.
+/// The error is a message for the caller with the reason why the text cannot be parsed.
 pub fn parse_json<T: DeserializeOwned>(text: &[u8]) -> std::result::Result<T, String> {
     let values = count_json_values(text);
     if values > limits::JSON_VALUES {

@@ -8,10 +8,10 @@ use plinth_db::{Conn, DbError};
 /// Source of the current time.
 #[derive(Clone, Debug, Default)]
 pub enum Clock {
-    /// The database server's clock, which is the same for all machines.
+    /// The clock of the database server. All machines use it, so their times agree.
     #[default]
     Database,
-    /// A Unix time in milliseconds that tests set, so that they need not wait.
+    /// A Unix time in milliseconds. Tests set it instead of waiting.
     Set(Arc<AtomicI64>),
 }
 

@@ -12,7 +12,7 @@ use plinth_store::StoreError;
 pub struct ServiceError {
     /// Machine-readable error code.
     pub code: ErrorCode,
-    /// HTTP status; some codes have several.
+    /// HTTP status. Some codes are used with several statuses.
     pub status: u16,
     /// Human-readable message.
     pub message: String,
@@ -32,7 +32,7 @@ impl ServiceError {
         Self { code, status: code.status(), message: message.into(), retry_after_secs: None, cause: None }
     }
 
-    /// Replaces the HTTP status, for codes that have several.
+    /// Replaces the HTTP status. Used for codes that have several statuses.
     #[must_use]
     pub fn with_status(self, status: u16) -> Self {
         Self { status, ..self }
@@ -44,12 +44,13 @@ impl ServiceError {
         Self { cause: Some(cause.into()), ..self }
     }
 
-    /// Creates an internal server error, whose cause is not the caller's fault.
+    /// Creates an internal server error. The response does not contain the cause.
     pub fn internal(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Self::new(ErrorCode::Internal, "something went wrong here; please try again").with_cause(cause)
+        Self::new(ErrorCode::Internal, "the server could not process the request; please try again").with_cause(cause)
     }
 
-    /// Logs a server error (status 500 or above) with its causes. Other errors are the caller's and are not logged.
+    /// Logs a server error (status 500 or above) with its causes. Does not log other errors, because the caller is
+    /// responsible for them.
     pub fn log(&self) {
         if self.status >= 500 {
             let causes = std::iter::successors(std::error::Error::source(self), |cause| cause.source());

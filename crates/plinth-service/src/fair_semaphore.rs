@@ -1,4 +1,4 @@
-//! A semaphore with fair queueing: the waiting holder with the fewest units is next.
+//! A semaphore with fair queueing: of all waiting holders, the one that holds the fewest units is served next.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
@@ -9,13 +9,13 @@ use tokio::sync::oneshot;
 
 use crate::error::{Result, ServiceError};
 
-/// What permits are shared among, by default accounts.
+/// The type that identifies a holder of permits. The default is an account identifier.
 pub(crate) trait Holder: Clone + Eq + Hash + std::fmt::Debug {}
 
 impl<H: Clone + Eq + Hash + std::fmt::Debug> Holder for H {}
 
-/// A semaphore with weighted permits. The next permit goes to the waiting holder with the fewest units. Requests of one
-/// holder are served in order. Cheap to clone.
+/// A semaphore with weighted permits. The next permit goes to the waiting holder that holds the fewest units. Requests
+/// of one holder are served in order. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct FairSemaphore<H: Holder = AccountId>(Arc<Mutex<State<H>>>);
 
@@ -36,7 +36,7 @@ struct Waiter<H: Holder> {
     grant: oneshot::Sender<FairPermit<H>>,
 }
 
-/// Units of a semaphore; returned on drop.
+/// Units of a semaphore. Dropping the permit returns them.
 #[derive(Debug)]
 pub(crate) struct FairPermit<H: Holder = AccountId> {
     semaphore: FairSemaphore<H>,
@@ -52,7 +52,7 @@ impl<H: Holder> FairSemaphore<H> {
         Self(Arc::new(Mutex::new(state)))
     }
 
-    /// Waits for `weight` units, or for the maximum per holder if that is less.
+    /// Waits for `weight` units, at most for the maximum number of units per holder.
     pub(crate) async fn acquire(&self, holder: &H, weight: u64) -> Result<FairPermit<H>> {
         let (grant, granted) = oneshot::channel();
         {
@@ -67,7 +67,8 @@ impl<H: Holder> FairSemaphore<H> {
     /// Grants permits to waiters while enough units are free.
     fn grant(&self) {
         loop {
-            // The lock is released at the end of this statement, because `send` to a cancelled waiter drops the permit, which locks.
+            // This statement must release the lock before `send`. If the waiter was cancelled, `send` drops the permit,
+            // and dropping a permit takes the lock.
             let next = self.state().take_next();
             let Some(Waiter { holder, weight, grant }) = next else { return };
             let _gone = grant.send(FairPermit { semaphore: self.clone(), holder, weight });
@@ -80,14 +81,14 @@ impl<H: Holder> FairSemaphore<H> {
 }
 
 impl<H: Holder> State<H> {
-    /// Removes and returns the next waiter if enough units are free for it. Otherwise returns `None` instead of serving a
-    /// smaller request first, so that small requests cannot starve a large one.
+    /// Removes and returns the next waiter if enough units are free for it. Otherwise returns `None`, even if a smaller
+    /// request could be served, so that small requests cannot starve a large one.
     fn take_next(&mut self) -> Option<Waiter<H>> {
         self.waiting.retain(|waiter| !waiter.grant.is_closed());
         let held = |waiter: &Waiter<H>| self.held.get(&waiter.holder).copied().unwrap_or_default();
         let may_have = |waiter: &Waiter<H>| held(waiter) + waiter.weight <= self.max_per_holder;
         let candidates = self.waiting.iter().enumerate().filter(|(_, waiter)| may_have(waiter));
-        // `min_by_key` returns the first minimum, which has waited longest.
+        // `min_by_key` returns the first of several minima, which is the waiter that has waited longest.
         let (next, _) = candidates.min_by_key(|(_, waiter)| held(waiter))?;
         let waiter = if self.waiting[next].weight <= self.free { self.waiting.remove(next)? } else { return None };
         self.free -= waiter.weight;
@@ -120,7 +121,7 @@ mod tests {
         AccountId::parse(&name.to_string().repeat(plinth_spec::id::LENGTH)).unwrap()
     }
 
-    /// Starts a task that acquires units, and returns when the task is queued or has them.
+    /// Starts a task that acquires units. Returns when the task is queued or has acquired the units.
     async fn queue(gate: &FairSemaphore, name: char, weight: u64) -> tokio::task::JoinHandle<FairPermit> {
         let before = gate.state().waiting.len();
         let (waits, account) = (gate.clone(), account(name));

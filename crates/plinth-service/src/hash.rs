@@ -1,4 +1,4 @@
-//! SHA-256 hashes in the hexadecimal form of rows and responses.
+//! SHA-256 hashes in hexadecimal, as database rows and API responses contain them.
 
 use std::fs::File;
 use std::io::{self, Read as _};

@@ -10,12 +10,12 @@ use tokio::time::{Instant, timeout};
 
 use crate::service::Service;
 
-/// Timeout of the check of database and store; short enough that `/health` responds within 2 s in total.
+/// Timeout of the check of database and store. It is short enough for `/health` to respond within 2 s in total.
 const PING_TIMEOUT: Duration = Duration::from_millis(1500);
-/// How long a result of the store check is cached.
+/// Time for which the result of a store check is cached.
 const STORE_FRESH_FOR: Duration = Duration::from_secs(5);
 
-/// Cached result of the store check: time of the check, and whether the store responded.
+/// Cached result of the last store check: its time, and whether the store responded.
 #[derive(Debug, Default)]
 pub(crate) struct StoreHealth(Mutex<Option<(Instant, bool)>>);
 
@@ -53,7 +53,7 @@ impl Service {
     }
 }
 
-/// Returns whether a ping succeeds in time; logs the reason if it does not.
+/// Returns whether a ping succeeds in time. Logs the reason if the ping fails.
 async fn responds<E: std::fmt::Display>(part: &str, ping: impl Future<Output = Result<(), E>>) -> bool {
     match timeout(PING_TIMEOUT, ping).await {
         Ok(Ok(())) => true,

@@ -1,4 +1,4 @@
-//! Random identifiers and secrets. The rest of the crate gets its randomness from here.
+//! Random identifiers and secrets. No other module of the crate generates random values.
 
 use plinth_spec::id::{
     ALPHABET, AccountId, EntryId, EnvId, LENGTH, ModelId, OverlayId, RenderId, StagedId, TextureId, TokenId,
@@ -13,7 +13,8 @@ pub(crate) fn random_text(length: usize) -> String {
 
 /// Identifiers that can be generated.
 pub(crate) trait New: Sized {
-    /// Generates an identifier with 71 random bits. A collision would violate a unique constraint, and is too rare to handle.
+    /// Generates an identifier with 71 random bits. A collision would violate a unique constraint of the database. It
+    /// is so rare that no code handles it.
     fn new_random() -> Self;
 }
 
@@ -21,7 +22,7 @@ macro_rules! new_ids {
     ($($name:ident)*) => {$(
         impl New for $name {
             fn new_random() -> Self {
-                Self::parse(&random_text(LENGTH)).unwrap_or_else(|| unreachable!("the alphabet and the length are its own"))
+                Self::parse(&random_text(LENGTH)).unwrap_or_else(|| unreachable!("a random text has the alphabet and the length of an identifier"))
             }
         }
     )*};

@@ -1,4 +1,4 @@
-//! Previews: single frames that a worker in this process draws at once.
+//! Previews: single frames that a worker in this process draws immediately, outside of the queue.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,23 +19,23 @@ use crate::service::Service;
 pub const MAX_SIDE: u32 = 1280;
 /// Longer side of the smallest preview, in pixels.
 const MIN_SIDE: u32 = 64;
-/// Number of previews that may wait or be drawn at a time, over all accounts. Each account has one.
+/// Maximum number of previews of all accounts that may wait or be drawn at a time. Each account may have one.
 const AT_ONCE: u64 = 16;
-/// Settings that say which views a dataset has. Its preview shows the model as a video does.
+/// Settings that exist for datasets only. They are removed for a preview, which shows the model as in a video.
 const OF_DATASETS: [&str; 3] = ["output", "datasetQuality", "coverage"];
 
-/// A frame that somebody wants to see.
+/// A request for a preview.
 #[derive(Clone, Debug, Default)]
 pub struct Preview {
     /// Render settings.
     pub settings: Map<String, Value>,
     /// Longer side of the picture in pixels, at most [`MAX_SIDE`].
     pub longest: u32,
-    /// Time of the frame as a share of the video; `None` is the frame of the poster.
+    /// Time of the frame as a fraction of the video; `None` is the time of the poster.
     pub position: Option<f64>,
 }
 
-/// A preview as a worker receives it.
+/// A preview that a worker must draw.
 #[derive(Debug)]
 pub struct WantedPreview {
     /// Workspace of the model.
@@ -46,13 +46,13 @@ pub struct WantedPreview {
     pub sha256: String,
     /// Checked render settings of a video.
     pub settings: RenderSettings,
-    /// Assets that the settings name.
+    /// Assets that the settings refer to.
     pub assets: RenderAssets,
     /// Longer side of the picture, in pixels.
     pub longest: u32,
-    /// Time of the frame as a share of the video; `None` is the frame of the poster.
+    /// Time of the frame as a fraction of the video; `None` is the time of the poster.
     pub position: Option<f64>,
-    /// Receives the PNG, or why there is none. Closed when nobody waits any more.
+    /// Receives the PNG, or the reason why the frame could not be drawn. Closed if the request was cancelled.
     pub reply: oneshot::Sender<std::result::Result<Vec<u8>, String>>,
 }
 
@@ -60,7 +60,7 @@ pub struct WantedPreview {
 #[derive(Debug)]
 pub(crate) struct PreviewDesk {
     sender: mpsc::Sender<WantedPreview>,
-    /// Taken by the first worker.
+    /// The queue of previews. `None` after a worker has taken it.
     receiver: Mutex<Option<mpsc::Receiver<WantedPreview>>>,
     turns: FairSemaphore,
 }
@@ -77,7 +77,7 @@ impl PreviewDesk {
 }
 
 impl Service {
-    /// Returns the previews to draw, for one worker of this process. The second call returns `None`.
+    /// Returns the queue of previews to the worker of this process. Every call after the first returns `None`.
     pub fn take_previews(&self) -> Option<mpsc::Receiver<WantedPreview>> {
         self.previews.receiver.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -87,15 +87,19 @@ impl Service {
         self.previews.has_worker()
     }
 
-    /// Draws a frame of a model with the given settings, as PNG. The next one of the same account waits for it.
-    /// Errors: the settings are invalid, name a missing asset, or cannot be drawn; no worker is in this process.
+    /// Draws a frame of a model with the given settings. Returns a PNG. If the account has another preview in progress,
+    /// waits for it first.
+    /// Errors: the settings are invalid, refer to a missing asset or cannot be drawn, or this process has no worker.
     pub async fn preview(&self, caller: &Caller, model: &str, preview: Preview) -> Result<Vec<u8>> {
-        // Previews are not counted as requests; that an account has one at a time is their limit.
+        // Previews do not count toward the rate limit, because an account can have only one preview at a time.
         let _turn = self.previews.turns.acquire(&caller.payer_id, 1).await?;
         let model = self.model_row(caller, model).await?;
         let settings = of_video(caller, preview.settings)?;
         if !self.draws_previews() {
-            return Err(ServiceError::new(ErrorCode::NotFound, "this server does not draw, so it has no previews"));
+            return Err(ServiceError::new(
+                ErrorCode::NotFound,
+                "this server does not draw previews, because it runs without a worker",
+            ));
         }
         let assets = self.find_assets(&caller.workspace_id, &settings).await?;
         let assets = assets.map_err(|missing| ServiceError::new(ErrorCode::InvalidSettings, missing.message))?;
@@ -117,7 +121,7 @@ impl Service {
     }
 }
 
-/// Checks settings, and turns those of a dataset into those of a video.
+/// Checks settings. Converts settings of a dataset to settings of a video.
 fn of_video(caller: &Caller, mut settings: Map<String, Value>) -> Result<RenderSettings> {
     let checked = parse_settings(caller, Some(&Value::Object(settings.clone())))?;
     if checked.video().output == Output::Video {

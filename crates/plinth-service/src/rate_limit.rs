@@ -20,7 +20,7 @@ const PASSWORDS_MS: i64 = 600_000;
 pub enum Meter {
     /// All requests of an API key, or of all browser sessions of an account together.
     Requests,
-    /// Ingest requests, which count as requests too.
+    /// Ingest requests. They count toward the limit of all requests, too.
     Ingests,
 }
 
@@ -43,7 +43,7 @@ impl Allowance {
         if !self.is_exceeded {
             return Ok(self);
         }
-        let message = format!("more than {} requests; try again in {} s", self.limit, self.reset_secs);
+        let message = format!("the limit of {} requests is exceeded; try again in {} s", self.limit, self.reset_secs);
         Err(ServiceError {
             retry_after_secs: Some(self.reset_secs),
             ..ServiceError::new(ErrorCode::RateLimited, message)
@@ -52,8 +52,9 @@ impl Allowance {
 }
 
 impl Service {
-    /// Counts a request of the caller's API key and of the account, whose keys together may make ten times as many; or of the
-    /// account's browser sessions.
+    /// Counts a request of the caller. For an API key, counts it toward the limit of the key and toward the limit of
+    /// the account, which is ten times as high. For a browser session, counts it toward the limit of all sessions of
+    /// the account.
     pub async fn count_request(&self, caller: &Caller, meter: Meter) -> Result<Allowance> {
         let (name, limit, window_ms) = match meter {
             Meter::Requests => ("requests", self.options.requests_per_minute, 60_000),
@@ -70,13 +71,14 @@ impl Service {
         self.count(counted, window_ms).await
     }
 
-    /// Counts a password that a client of the network `client` tries for an e-mail address. `is_shared` says that the network
-    /// is a reverse proxy with several clients.
+    /// Counts an attempt to sign in with a password for an e-mail address. `client` is the network of the client.
+    /// `is_shared` says that several clients share this network, because it belongs to a reverse proxy.
     /// Errors: `rate_limited` if there were too many attempts.
     pub(crate) async fn count_password(&self, client: &str, is_shared: bool, email: &str) -> Result<()> {
         let account = sha256_hex(email);
         let of_client = if is_shared { limits::PASSWORDS_PER_UNTRUSTED_PROXY } else { limits::PASSWORDS_PER_CLIENT };
-        // A rejected attempt must not use up the limits after it, which are shared with others.
+        // The order matters: an attempt that exceeds one limit is not counted toward the later limits, which are shared
+        // with other clients.
         let counted = vec![
             (format!("password:{client}:{account}"), limits::PASSWORDS_PER_CLIENT_AND_ACCOUNT),
             (format!("password:{client}"), of_client),
@@ -85,9 +87,10 @@ impl Service {
         self.count(counted, PASSWORDS_MS).await?.check().map(drop)
     }
 
-    /// Counts a request under several keys, each with its limit, in windows that start with their first request: in the database
-    /// if several processes share it, and otherwise in memory. Stops at the first key whose limit is exceeded, and returns its
-    /// allowance; otherwise returns that of the first key.
+    /// Counts a request under several keys, each of which has a limit. A window starts with its first request. The
+    /// counters are in the database if several processes share it, and otherwise in memory. Stops at the first key
+    /// whose limit is exceeded, and returns the allowance of this key. If no limit is exceeded, returns the allowance
+    /// of the first key.
     async fn count(&self, counted: Vec<(String, u32)>, window_ms: i64) -> Result<Allowance> {
         if let Windows::Memory(windows) = &self.windows {
             let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;
@@ -120,13 +123,14 @@ fn allowance(limit: u32, window: Window, window_ms: i64, now: i64) -> Allowance 
     Allowance {
         limit,
         remaining: u32::try_from(left).unwrap_or(limit),
-        // Another request may have started the window after this one read the clock, so the difference needs a clamp.
+        // Clamped, because another request may have started the window after this request read the clock.
         reset_secs: (window.ends_at - now).clamp(1, window_ms).unsigned_abs().div_ceil(1000),
         is_exceeded: window.requests > u64::from(limit),
     }
 }
 
-/// Returns the first exceeded allowance, without looking at those after it, or the first one if none is exceeded.
+/// Returns the first exceeded allowance, and does not evaluate the rest of the iterator. Returns the first allowance if
+/// none is exceeded.
 fn first_or_exceeded(mut allowances: impl Iterator<Item = Allowance>) -> Option<Allowance> {
     let first = allowances.next()?;
     if first.is_exceeded { Some(first) } else { allowances.find(|one| one.is_exceeded).or(Some(first)) }
@@ -141,7 +145,7 @@ fn no_limit() -> ServiceError {
 pub(crate) enum Windows {
     /// In the memory of this process, which avoids a disk write per request.
     Memory(Arc<Mutex<HashMap<String, Window>>>),
-    /// In the database, shared by all its processes.
+    /// In the database, which all processes share.
     Database,
 }
 
@@ -150,7 +154,7 @@ impl Windows {
         if db.is_shared() { Self::Database } else { Self::Memory(Arc::default()) }
     }
 
-    /// Removes windows that have ended from memory.
+    /// Removes the windows that have ended from memory.
     pub(crate) fn forget_ended(&self, now: i64) {
         if let Self::Memory(windows) = self {
             lock(windows).retain(|_, window| window.ends_at > now);
@@ -162,7 +166,7 @@ fn lock(windows: &Mutex<HashMap<String, Window>>) -> MutexGuard<'_, HashMap<Stri
     windows.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Counts a request in the key's current window; starts a new window if that one has ended.
+/// Counts a request in the key's current window. Starts a new window if the current one has ended.
 fn count_in(windows: &mut HashMap<String, Window>, key: String, length_ms: i64, now: i64) -> Window {
     let fresh = Window { requests: 0, ends_at: now + length_ms };
     let window = windows.entry(key).or_insert(fresh);

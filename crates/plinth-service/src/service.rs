@@ -19,9 +19,9 @@ use crate::rate_limit::Windows;
 
 /// Maximum number of concurrent password checks.
 const MAX_CONCURRENT_PASSWORD_CHECKS: u64 = 2;
-/// Memory limit, for the whole process, of request bodies that are read into memory. Small bodies do not count.
+/// Limit of the memory that request bodies may use in the whole process. Small bodies do not count.
 const BODY_MEMORY_BYTES: u64 = 256 << 20;
-/// Share of [`BODY_MEMORY_BYTES`] that one account may use.
+/// Part of [`BODY_MEMORY_BYTES`] that one account may use.
 const BODY_MEMORY_BYTES_PER_ACCOUNT: u64 = BODY_MEMORY_BYTES / 4;
 
 /// Configuration of a [`Service`].
@@ -39,14 +39,14 @@ pub struct ServiceOptions {
     pub ingests_per_10_minutes: u32,
     /// Maximum number of free system previews per account in 24 hours.
     pub free_uploads_per_day: u32,
-    /// Lease time in seconds. A worker loses a claim that it does not renew within this time.
+    /// Lease time in seconds. If a worker does not renew its claim within this time, the claim is lost.
     pub lease_secs: u32,
-    /// Time in seconds after which a hold on deletions expires, if it is not renewed.
+    /// Time in seconds after which a deletion hold expires if it is not renewed.
     pub hold_secs: u32,
-    /// Maximum number of concurrent model checks, and of concurrent image checks. A check uses about as much memory as the
-    /// file is large.
+    /// Maximum number of concurrent model checks, and also of concurrent image checks. A check uses about as much
+    /// memory as the size of its file.
     pub checks_at_once: usize,
-    /// Program that checks uploaded files in a separate process. `None` checks them in this process.
+    /// Program that checks uploaded files in a separate process. If it is `None`, files are checked in this process.
     pub checker: Option<Checker>,
     /// Folder for files while they are being uploaded.
     pub incoming: PathBuf,
@@ -59,8 +59,9 @@ pub struct ServiceOptions {
 /// A program that checks uploaded files in a separate process.
 #[derive(Clone, Debug)]
 pub struct Checker {
-    /// Path of the program. `check-file --memory-bytes BYTES --seconds SECONDS FILE [GLB]` must print a
-    /// [`FileReport`](crate::check::FileReport) as JSON, or with `--image` an [`ImageReport`](crate::check::ImageReport).
+    /// Path of the program. Its arguments are `check-file --memory-bytes BYTES --seconds SECONDS FILE [GLB]`. It must
+    /// print a [`FileReport`](crate::check::FileReport) as JSON, or an [`ImageReport`](crate::check::ImageReport) with
+    /// `--image`.
     pub program: PathBuf,
     /// Memory limit of a check. A file that needs more is rejected.
     pub memory_bytes: u64,
@@ -79,7 +80,7 @@ impl ServiceOptions {
     pub const LEASE_SECS: u32 = 60;
     /// Default time in seconds after which a hold expires.
     pub const HOLD_SECS: u32 = 600;
-    /// Default maximum number of concurrent model checks, and of concurrent image checks.
+    /// Default of [`checks_at_once`](Self::checks_at_once).
     pub const CHECKS_AT_ONCE: u8 = 2;
 }
 
@@ -107,19 +108,19 @@ impl Default for ServiceOptions {
 #[derive(Clone, Debug)]
 pub struct Service {
     pub(crate) db: Db,
-    /// The same database, with the connections that are reserved for workers.
+    /// The same database as `db`, but with the connections that are reserved for workers.
     pub(crate) leases: Db,
-    /// One permit for each account, for the transaction that holds the account's lock.
+    /// One permit per account. The request that holds it may run a transaction that locks the account's row.
     pub(crate) writers: FairSemaphore,
     pub(crate) store: Store,
     pub(crate) options: Arc<ServiceOptions>,
     pub(crate) model_checks: FairSemaphore,
     pub(crate) image_checks: FairSemaphore,
-    /// Permits for memory of request bodies, in bytes.
+    /// Memory of request bodies, in bytes.
     pub(crate) body_memory: FairSemaphore,
-    /// Permits for model files that accounts are sending.
+    /// One permit for each model file that an account is sending.
     pub(crate) uploads: FairSemaphore,
-    /// Permits for password checks, shared among the networks of clients.
+    /// Permits for password checks, shared fairly among the networks of clients.
     pub(crate) passwords: FairSemaphore<String>,
     pub(crate) placed: Arc<Notify>,
     pub(crate) previews: Arc<PreviewDesk>,
@@ -149,17 +150,18 @@ impl Service {
         }
     }
 
-    /// Returns the database, for administrative commands.
+    /// Returns the database. Administrative commands use it directly.
     pub const fn db(&self) -> &Db {
         &self.db
     }
 
-    /// Waits until this process has created a render since the last call, so that a worker in it need not poll for one.
+    /// Waits until this process creates a render. Returns at once if it has created one since the last call. A worker
+    /// in the same process waits here instead of polling the database.
     pub async fn render_placed(&self) {
         self.placed.notified().await;
     }
 
-    /// Returns the store, for workers.
+    /// Returns the store. Workers use it directly.
     pub const fn store(&self) -> &Store {
         &self.store
     }

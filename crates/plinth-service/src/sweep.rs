@@ -10,14 +10,15 @@ use crate::error::{Result, ServiceError};
 use crate::models::remove_orphans;
 use crate::service::Service;
 
-/// Maximum number of prefixes, and of staged uploads, per call.
+/// Maximum number of prefixes that one call deletes, and of staged uploads.
 const BATCH_SIZE: u32 = 100;
 /// Delay before a failed deletion is tried again, in milliseconds.
 const RETRY_MS: i64 = 10 * 60 * 1000;
-/// Age in milliseconds at which staged uploads are deleted: the longest life of an upload link plus that of a staged file.
+/// Age in milliseconds at which staged uploads are deleted: the maximum lifetime of an upload link plus the lifetime of
+/// a staged file.
 const STAGED_LIFETIME_MS: i64 = (limits::EXPIRES_MAX_SECS + limits::STAGING_LIFETIME_SECS) * 1000;
 
-/// An unfinished file that was not written to for this long belongs to an aborted upload.
+/// Time in milliseconds without a write after which a partly written object counts as abandoned.
 const UNFINISHED_MS: i64 = limits::STAGING_LIFETIME_SECS * 1000;
 
 /// Result of a cleanup.
@@ -30,10 +31,12 @@ pub struct Swept {
 }
 
 impl Service {
-    /// Deletes objects scheduled for deletion, abandoned uploads, and expired sessions, link secrets and rate windows. Several machines may
-    /// run this concurrently. Call it again until it deletes nothing.
+    /// Deletes objects that are scheduled for deletion, abandoned uploads, and expired sessions, link secrets and rate
+    /// windows. Several machines may call this method concurrently. One call deletes a limited number; call it again
+    /// until it deletes nothing.
     pub async fn sweep(&self) -> Result<Swept> {
-        // Checked again below: if a hold started meanwhile, the backup in progress may reference the claimed objects.
+        // The hold is checked again after the claim. If a hold started in the meantime, its backup may reference the
+        // claimed objects.
         if self.is_held().await? {
             return Ok(Swept::default());
         }
@@ -71,7 +74,8 @@ impl Service {
         Ok(swept)
     }
 
-    /// Deletes all objects under a prefix, then its schedule entry. After a crash in between, a later cleanup finds no objects.
+    /// Deletes all objects under a prefix, then removes the prefix from the schedule. After a crash between the two
+    /// steps, the next cleanup repeats them without harm.
     async fn remove_prefix(&self, prefix: &str, retry_at: i64) -> Result<u64> {
         let removed = self.store.delete_prefix(prefix).await?;
         let prefix = prefix.to_owned();
@@ -81,15 +85,15 @@ impl Service {
         Ok(removed)
     }
 
-    /// Deletes files of interrupted uploads to processes that were killed. Returns their number.
+    /// Deletes the partly received files of servers that were killed. Returns the number of deleted files.
     pub async fn sweep_incoming(&self) -> Result<usize> {
         let folder = self.options.incoming.clone();
         let removing = tokio::task::spawn_blocking(move || remove_orphans(&folder));
         Ok(removing.await.map_err(ServiceError::internal)??)
     }
 
-    /// Deletes partly written objects of killed processes from a local store. Returns their number. Lists all files of the
-    /// store, so it should run rarely.
+    /// Deletes the partly written objects of killed processes from a local store. Returns the number of deleted
+    /// objects. Lists all files of the store, so it should run rarely.
     pub async fn sweep_unfinished(&self) -> Result<u64> {
         let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;
         let since = Duration::from_millis(u64::try_from(now - UNFINISHED_MS).unwrap_or_default());

@@ -13,11 +13,11 @@ const SWEEP_EVERY: Duration = Duration::from_mins(5);
 const SWEEP_UNFINISHED_EVERY: Duration = Duration::from_hours(24);
 
 impl Service {
-    /// Requeues renders with expired leases and runs the cleanups, now and then periodically. Never returns. The future can be
-    /// dropped at any time.
+    /// Requeues renders with expired leases and runs the cleanups, first immediately and then periodically. Never
+    /// returns. The future may be dropped at any time.
     pub async fn upkeep(&self) {
         let lease = Duration::from_secs(u64::from(self.options.lease_secs));
-        // The loops run concurrently, so that a slow store does not delay the requeueing.
+        // The loops run concurrently, so that a slow store does not delay the loop that requeues renders.
         let reaping = async {
             let mut timer = timer(Duration::ZERO, lease / 4);
             loop {
@@ -63,7 +63,7 @@ impl Service {
             Ok(files) => tracing::info!(files, "deleted incomplete uploads of killed servers"),
             Err(error) => tracing::error!(error = %causes(&error), "cleaning up the upload folder failed"),
         }
-        // Links of the local store record the sizes themselves.
+        // A local store needs no measuring, because each upload to it records its size.
         if self.store.local_signer().is_none() {
             match self.measure_staged().await {
                 Ok(0) => {}

@@ -1,4 +1,4 @@
-//! Transactions with a timestamp, and storing files together with the row that references them.
+//! Runs transactions that know the current time, and stores files together with the row that references them.
 
 use std::path::Path;
 use std::time::Duration;
@@ -17,20 +17,20 @@ use crate::service::Service;
 /// Time in milliseconds after which a stored object is deleted if no row references it.
 pub(crate) const UNNAMED_MS: i64 = limits::STAGING_LIFETIME_SECS * 1000;
 
-/// Timeout for the lock of an account while other requests of this process hold it, in seconds.
+/// Time in seconds that a request waits for the lock of an account while other requests of this process use it.
 const TURN_SECS: u64 = 30;
 
 /// Result of inserting the row for stored objects.
 pub(crate) enum Inserted<T> {
-    /// A row references the objects now.
+    /// The row was inserted and references the objects.
     Named(T),
-    /// Another request has stored the same file first. No row references the objects.
+    /// No row references the objects, because another request stored the same file first.
     Unneeded(T),
 }
 
 impl Service {
     /// Runs `work` in a transaction and passes it the current Unix time in milliseconds.
-    /// Errors: those of `work` and of the database.
+    /// Errors: the errors of `work` and of the database.
     pub(crate) async fn write_at<T, E, F>(&self, work: F) -> std::result::Result<T, E>
     where
         F: for<'t> FnOnce(&'t mut Tx, i64) -> BoxFuture<'t, std::result::Result<T, E>> + Send + 'static,
@@ -47,10 +47,10 @@ impl Service {
         written.await
     }
 
-    /// Runs `work` in a transaction that holds the lock of an account, and passes it the Unix time in milliseconds, read
-    /// after the lock was obtained. Requests of this process that need the same lock wait without a database connection, so
-    /// many of one account cannot use up the connections.
-    /// Errors: those of `work` and of the database; `rate_limited` after waiting 30 s for other requests.
+    /// Runs `work` in a transaction that holds the lock of an account. Reads the Unix time in milliseconds after the
+    /// lock was obtained, and passes it to `work`. Requests of this process that wait for the same lock hold no
+    /// database connection, so many requests of one account cannot use up the connections.
+    /// Errors: the errors of `work` and of the database; `rate_limited` if the request waited 30 s for other requests.
     pub(crate) async fn write_locked<T, F>(&self, account: AccountId, work: F) -> Result<T>
     where
         F: for<'t> FnOnce(&'t mut Tx, i64) -> BoxFuture<'t, Result<T>> + Send + 'static,
@@ -59,7 +59,7 @@ impl Service {
         let clock = self.options.clock.clone();
         let turn = self.writer_turn(&account).await?;
         let written = self.db.write(move |tx| {
-            // Released after the commit, or when the transaction is rolled back.
+            // The permit is released after the commit or the rollback.
             tx.after_commit(move || drop(turn));
             Box::pin(async move {
                 accounts::lock(tx, &account).await?;
@@ -81,7 +81,7 @@ impl Service {
         })
     }
 
-    /// Runs `work` in a transaction as [`write_at`](Self::write_at) does, on the connections that are reserved for workers.
+    /// Like [`write_at`](Self::write_at), but uses the connections that are reserved for workers.
     pub(crate) async fn write_lease<T, E, F>(&self, work: F) -> std::result::Result<T, E>
     where
         F: for<'t> FnOnce(&'t mut Tx, i64) -> BoxFuture<'t, std::result::Result<T, E>> + Send + 'static,
@@ -98,11 +98,11 @@ impl Service {
         written.await
     }
 
-    /// Stores files and then calls `insert`, which inserts the row that references them. All keys must begin with `prefix`. The
-    /// prefix is scheduled for deletion before the files are stored, and removed from the schedule with the insertion, so a
-    /// crash leaves no unreferenced files behind. `insert` runs with the account locked and must repeat the checks that were
-    /// made before the files were stored. If it refuses the request, or another request has stored the same file first, the
-    /// files are deleted at once.
+    /// Stores files and then calls `insert`, which inserts the row that references them. All keys must begin with
+    /// `prefix`. The prefix is scheduled for deletion before the files are stored. The transaction of the row removes
+    /// the prefix from the schedule. Therefore a crash leaves no unreferenced files behind. `insert` runs with the
+    /// account locked and must repeat the checks that were made before the files were stored. If `insert` returns an
+    /// error or `Unneeded`, the files are deleted at once.
     pub(crate) async fn store_named<T, F>(
         &self,
         account: &AccountId,
@@ -136,7 +136,8 @@ impl Service {
         let is_unreferenced = match &inserted {
             Ok(Inserted::Named(_)) => false,
             Ok(Inserted::Unneeded(_)) => true,
-            // After an internal error the row may exist: the answer of the database may have been lost.
+            // After an internal error, the files are kept: the row may exist, because the response of the database may
+            // have been lost.
             Err(error) => error.status < 500,
         };
         if is_unreferenced {

@@ -1,8 +1,8 @@
-//! The table of error codes: code, HTTP status, meaning. Clients branch on the code.
+//! The table of error codes: code, HTTP status and meaning. Clients distinguish errors by their code.
 
 macro_rules! error_codes {
     ($($variant:ident $code:literal $status:literal $meaning:literal;)*) => {
-        /// Why a request is rejected.
+        /// The reason why a request is rejected.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum ErrorCode {
             $(#[doc = $meaning] $variant,)*
@@ -17,7 +17,8 @@ macro_rules! error_codes {
                 match self { $(Self::$variant => $code,)* }
             }
 
-            /// Returns the HTTP status of responses with this code. A few codes have several: see [`Self::other_statuses`].
+            /// Returns the HTTP status of responses with this code. A few codes have further statuses: see
+            /// [`Self::other_statuses`].
             pub const fn status(self) -> u16 {
                 match self { $(Self::$variant => $status,)* }
             }
@@ -59,9 +60,9 @@ error_codes! {
     RenderNotFound "render_not_found" 404 "The render does not exist.";
     DatasetNotFound "dataset_not_found" 404 "The render has no dataset to download.";
     AssetNotFound "asset_not_found" 404 "The render does not have this file.";
-    VideoNotFound "video_not_found" 404 "The video does not exist, or not yet.";
-    PosterNotFound "poster_not_found" 404 "The poster does not exist, or not yet.";
-    ThumbNotFound "thumb_not_found" 404 "The thumbnail video does not exist, or not yet.";
+    VideoNotFound "video_not_found" 404 "The render has no video, or its video is not ready yet.";
+    PosterNotFound "poster_not_found" 404 "The render has no poster, or its poster is not ready yet.";
+    ThumbNotFound "thumb_not_found" 404 "The render has no thumbnail video, or it is not ready yet.";
     FileNotFound "file_not_found" 404 "The model's file is missing from storage.";
     NotFound "not_found" 404 "No resource has this path or ID.";
     MethodNotAllowed "method_not_allowed" 405 "The path does not accept this method.";
@@ -78,7 +79,7 @@ error_codes! {
 }
 
 impl ErrorCode {
-    /// Returns the other HTTP statuses that responses with this code can have, depending on the cause.
+    /// Returns further HTTP statuses of responses with this code. The status depends on the cause of the error.
     pub const fn other_statuses(self) -> &'static [u16] {
         match self {
             Self::UploadFailed => &[400, 500],
@@ -118,7 +119,7 @@ mod tests {
         assert_eq!(ErrorCode::RenderStarted.status(), 409);
     }
 
-    /// The contract's table, in its order.
+    /// The error codes and statuses of the API contract, in the order of the contract.
     #[rustfmt::skip]
     const CONTRACT: [(&str, u16); 40] = [
         ("unauthorized", 401), ("token_expired", 401), ("forbidden", 403), ("insufficient_scope", 403),
@@ -150,7 +151,7 @@ mod tests {
         };
         assert_eq!(varies("upload_failed"), BTreeSet::from([400, 422, 500]));
         assert_eq!(varies("ingest_failed"), BTreeSet::from([422, 500]));
-        // The contract has no code for these two statuses.
+        // The API contract has no code for these two statuses.
         let known = |code: &&ErrorCode| {
             CONTRACT.iter().any(|(text, _)| code.as_str() == *text) || code.as_str().ends_with("_failed")
         };

@@ -1,9 +1,9 @@
-//! Failure codes of renders, on which clients branch.
+//! Failure codes of renders. Clients distinguish failures by their code.
 
 use crate::named::named;
 
 named! {
-    /// Why a render failed.
+    /// The reason why a render failed.
     FailureCode {
         /// The model could not be fetched.
         ModelDownloadFailed = "model_download_failed",
@@ -25,13 +25,14 @@ named! {
         EncodeFailed = "encode_failed",
         /// A finished file could not be stored.
         UploadFailed = "upload_failed",
-        /// The worker that rendered it stopped responding.
+        /// The workers that processed the render stopped responding.
         Reaped = "reaped",
     }
 }
 
 impl FailureCode {
-    /// Returns whether a render that failed with this code is refunded: always, unless its model is the cause.
+    /// Returns whether a render that failed with this code is refunded. It is refunded unless its model caused the
+    /// failure.
     pub const fn is_refunded(self) -> bool {
         !matches!(self, Self::RendererError)
     }

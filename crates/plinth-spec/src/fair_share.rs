@@ -1,17 +1,19 @@
-//! Scores that compare the slot time used by accounts; older use counts less.
+//! Scores that compare how much worker time accounts have used. Older use counts less.
 //!
-//! Each second of use is weighted by its time: it weighs twice as much as a second one half-life earlier. Weights grow with
-//! time instead of decaying, so a stored sum stays valid while an account uses nothing, and sums are comparable at any time
-//! (Cormode, Shkapenyuk, Srivastava and Xu, "Forward Decay", ICDE 2009). A score is the logarithm of that sum, because the
-//! sum itself would overflow within days.
+//! A score is the logarithm of a weighted sum over the seconds of use. A second weighs twice as much as a second that
+//! was used one half-life earlier. The weights of later seconds grow, while the weights of earlier seconds never
+//! change. Therefore a stored sum stays valid while an account uses nothing, and the sums of two accounts can be
+//! compared at any time (Cormode, Shkapenyuk, Srivastava and Xu, "Forward Decay", ICDE 2009). The logarithm is stored
+//! because the sum itself would overflow within days.
 
-/// Half-life of the weight of used slot time, in seconds.
+/// Half-life of the weight of used worker time, in seconds.
 pub const HALF_LIFE_SECS: f64 = 600.0;
-/// The score of an account that has used no slot time. It is lower than the score of any use since 1970.
+/// The score of an account that has used no worker time. It is lower than every score of an account that has used some
+/// since 1970.
 pub const UNUSED: f64 = 0.0;
 
-/// Returns the score after an account with this `score` used `secs` of slot time that ended at `at_ms` (milliseconds since
-/// 1970). Use of less than a millisecond is ignored.
+/// Returns the new score of an account with the old score `score` that has used `secs` seconds of worker time. The use
+/// ended at `at_ms`, in milliseconds since 1970. Use of less than a millisecond is ignored.
 pub fn score_after(score: f64, secs: f64, at_ms: i64) -> f64 {
     if secs < 0.001 {
         return score;
@@ -38,7 +40,7 @@ mod tests {
         assert!(near(twice, score_after(UNUSED, 60.0, NOW)));
         let old = score_after(UNUSED, 60.0, NOW - HALF_LIFE_MS);
         assert!(near(old, score_after(UNUSED, 30.0, NOW)));
-        // Half of 60 s and 30 s more.
+        // After one half-life, 60 s of use count as 30 s. Another 30 s are added.
         assert!(near(score_after(old, 30.0, NOW), twice));
     }
 

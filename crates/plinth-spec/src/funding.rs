@@ -1,4 +1,4 @@
-//! Decides which credit pool pays for renders: the paid balance, the free pool, or neither.
+//! Decides which credit pool pays for renders: the paid pool, the free pool, or neither.
 
 use crate::named::named;
 
@@ -7,7 +7,7 @@ named! {
     Pool {
         /// Ordinary credits: signup bonus and purchases.
         Paid = "paid",
-        /// The legacy free pool; renders paid from it are watermarked.
+        /// Credits of the legacy free pool. A render that this pool pays for is watermarked.
         Free = "free",
     }
 }
@@ -21,29 +21,29 @@ pub struct Balance {
     pub free: u64,
 }
 
-/// Cost of a render.
+/// The cost of a render.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// Price in credits, above 0.
+    /// Price in credits, at least 1.
     pub credits: u64,
-    /// Whether the free pool must not pay (`strictCredits`).
+    /// Whether the free pool must not pay. This is the setting `strictCredits`.
     pub strict: bool,
 }
 
-/// The balance does not cover the cost.
+/// The error that the balance does not cover a cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("item {item} costs {credits} credits; {} paid and {} free credits are left for it", left.paid, left.free)]
 pub struct Shortage {
     /// Index of the first cost that neither pool covers.
     pub item: usize,
-    /// Price of that item, in credits.
+    /// Price of this item, in credits.
     pub credits: u64,
-    /// Balance left after the items before it.
+    /// Balance that is left after the items before this one were paid.
     pub left: Balance,
 }
 
 impl Balance {
-    /// Returns the sum of both pools.
+    /// Returns the sum of paid and free credits.
     pub const fn total(self) -> u64 {
         self.paid.saturating_add(self.free)
     }
@@ -56,9 +56,9 @@ impl Balance {
     }
 }
 
-/// Decides which pool pays for each cost, in order: the paid balance if it covers the cost, otherwise the free pool if it
-/// covers the cost and the cost is not strict. A cost is never split between pools.
-/// Errors: the first cost that is not covered; then no cost is paid.
+/// Decides for each cost, in order, which pool pays. The paid pool pays if it covers the cost. Otherwise the free pool
+/// pays if it covers the cost and the cost is not strict. A cost is never split between the pools.
+/// Errors: the first cost that neither pool can pay.
 // Spec, Create-render rules, 3 and 6.
 pub fn decide(mut left: Balance, costs: &[Cost]) -> Result<Vec<Pool>, Shortage> {
     costs
@@ -78,7 +78,7 @@ pub fn decide(mut left: Balance, costs: &[Cost]) -> Result<Vec<Pool>, Shortage> 
         .collect()
 }
 
-/// Returns the sum that each pool pays, given the decision of [`decide`].
+/// Returns the total that each pool pays. `pools` is the result of [`decide`].
 pub fn charged(costs: &[Cost], pools: &[Pool]) -> Balance {
     let mut sum = Balance::default();
     for (cost, pool) in costs.iter().zip(pools) {

@@ -4,12 +4,13 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Characters of an ID. `-` and `_` are not used, so that an ID never looks like a command-line flag and a double click selects all of it.
+/// Characters of an ID. An ID contains no `-` and no `_`: it never looks like a command-line flag, and a double click
+/// selects all of it.
 pub const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /// Length of an ID, in characters.
 pub const LENGTH: usize = 12;
 
-/// Returns whether a string has the form of an ID.
+/// Returns whether a string has the length and the characters of an ID.
 pub fn is_well_formed(text: &str) -> bool {
     text.len() == LENGTH && text.bytes().all(|b| b.is_ascii_alphanumeric())
 }
@@ -23,7 +24,7 @@ macro_rules! ids {
         pub struct $name(String);
 
         impl $name {
-            /// Parses an ID; returns `None` when the string does not have its form.
+            /// Parses an ID. Returns `None` if the string does not have the length and the characters of an ID.
             pub fn parse(text: &str) -> Option<Self> {
                 is_well_formed(text).then(|| Self(text.to_owned()))
             }
@@ -54,7 +55,7 @@ ids! {
     AccountId;
     /// ID of a workspace, which owns models, renders and assets.
     WorkspaceId;
-    /// ID of an API key; it is not secret.
+    /// ID of an API key. The ID is not secret.
     TokenId;
     /// ID of a model.
     ModelId;

@@ -1,36 +1,38 @@
-//! Rules for when a repeated request returns the render of an earlier one.
+//! Rules that decide when a repeated request returns the render of an earlier request.
 
-/// Maximum length of an `Idempotency-Key`, in characters; longer keys are truncated.
+/// Maximum length of an `Idempotency-Key`, in characters. Longer keys are truncated.
 pub const KEY_CHARS: usize = 80;
-/// How long requests with the same key return the same render, in milliseconds.
+/// Time in milliseconds after the creation of a render in which requests with the same key return this render.
 pub const REPLAY_MS: i64 = 30 * 60 * 1000;
-/// How long identical requests with other keys return the same render, in milliseconds.
+/// Time in milliseconds after the creation of a render in which identical requests return this render, whatever their
+/// key.
 pub const RESUBMIT_MS: i64 = 5 * 1000;
 
-/// The idempotency key of a request; empty when it has none.
+/// The idempotency key of a request. Empty if the request has none.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ReplayKey(String);
 
 impl ReplayKey {
-    /// Parses the header's value; a blank one counts as no key.
+    /// Parses the value of the header. A blank value counts as no key.
     // Spec, Create-render rules, 4 and 5.
     pub fn from_header(value: Option<&str>) -> Self {
         Self(value.unwrap_or_default().trim().chars().take(KEY_CHARS).collect())
     }
 
-    /// Returns the key as a string; empty for a request without a key.
+    /// Returns the key as a string, which is empty for a request without a key.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns the earliest creation time, in milliseconds since 1970, at which a render with this key is returned again.
+    /// Returns the earliest creation time, in milliseconds since 1970, of a render that a request with the same key
+    /// returns again.
     pub const fn replays_since(&self, now_ms: i64) -> i64 {
         now_ms - if self.0.is_empty() { RESUBMIT_MS } else { REPLAY_MS }
     }
 }
 
-/// Returns the earliest creation time, in milliseconds since 1970, at which a render is returned again for an identical
-/// request with any key.
+/// Returns the earliest creation time, in milliseconds since 1970, of a render that an identical request returns again,
+/// whatever its key.
 pub const fn resubmit_since(now_ms: i64) -> i64 {
     now_ms - RESUBMIT_MS
 }

@@ -1,6 +1,7 @@
 //! The service contract as data and pure functions: settings, prices, states, limits, error codes, wire types.
 //!
-//! No I/O, no clock, no randomness. Every default, limit, price and range of the product is declared here, and only here.
+//! This crate does no I/O, and uses no clock and no random numbers. It is the only place that declares the defaults,
+//! limits, prices and ranges of the service.
 
 #![warn(missing_docs)]
 

@@ -33,11 +33,11 @@ pub const BATCH_ITEMS: usize = 100;
 pub const PAGE_DEFAULT: u32 = 50;
 /// Maximum number of rows of a list page.
 pub const PAGE_MAX: u32 = 100;
-/// Maximum number of renders that a model's details contain; clients read further ones from the list of renders.
+/// Maximum number of renders in the details of a model. Clients read further renders from the list of renders.
 pub const MODEL_RENDERS: u32 = 1000;
-/// Maximum total size of the settings of those renders, in characters.
+/// Maximum total size of the settings of the renders in the details of a model, in characters.
 pub const MODEL_RENDERS_CHARACTERS: u64 = 4 << 20;
-/// Largest accepted list offset; clients read longer lists by cursor.
+/// Largest accepted list offset. Clients read longer lists by cursor.
 pub const OFFSET_MAX: u64 = i64::MAX as u64;
 /// Maximum number of tags of a model.
 pub const TAGS: usize = 20;
@@ -55,8 +55,8 @@ pub const JSON_SMALL_BYTES: usize = 64 << 10;
 pub const JSON_RENDER_BYTES: usize = 1 << 20;
 /// Maximum size of a JSON body with the settings of many renders, in bytes.
 pub const JSON_BATCH_BYTES: usize = 4 << 20;
-/// Maximum number of values in a JSON body, counting numbers, strings, arrays, objects and keys. Parsed JSON can take 100
-/// times the memory of its source.
+/// Maximum number of values in a JSON body. Numbers, strings, arrays, objects and keys count. Without this limit,
+/// parsed JSON could need 100 times the memory of its text.
 pub const JSON_VALUES: usize = 65_536;
 /// Maximum size of a form field other than files and `renderSettings`, in bytes.
 pub const FORM_FIELD_BYTES: usize = 16 << 10;
@@ -65,15 +65,15 @@ pub const FORM_FIELD_BYTES: usize = 16 << 10;
 pub const REQUESTS_PER_MINUTE: u32 = 300;
 /// Maximum number of ingest requests per token in ten minutes.
 pub const INGESTS_PER_10_MINUTES: u32 = 20;
-/// Timeout for connecting to the server of an ingested URL and for its response headers, in seconds.
+/// Timeout in seconds for connecting to the server of an ingested URL, and for receiving the headers of its response.
 pub const INGEST_ANSWER_SECS: u64 = 20;
-/// Timeout of an ingest download without new data, in seconds.
+/// Time in seconds after which an ingest download without new data fails.
 pub const INGEST_STALL_SECS: u64 = 45;
 /// Timeout of a whole ingest download, in seconds.
 pub const INGEST_TOTAL_SECS: u64 = 10 * 60;
 /// Maximum number of redirects that an ingest follows.
 pub const INGEST_REDIRECTS: usize = 5;
-/// Number of times that a render is queued again after its worker was lost.
+/// Number of times that a render is requeued after its worker stopped responding.
 pub const LOSSES: i64 = 2;
 /// Time limit for rendering a free preview, in seconds.
 pub const PREVIEW_SECS: u64 = 300;
@@ -83,11 +83,11 @@ pub const FREE_UPLOADS_PER_DAY: u32 = 100;
 pub const PASSWORDS_PER_CLIENT_AND_ACCOUNT: u32 = 10;
 /// Maximum number of passwords that one client may try in ten minutes.
 pub const PASSWORDS_PER_CLIENT: u32 = 60;
-/// Maximum number of passwords that the clients of a reverse proxy that is not trusted may try in ten minutes, together.
+/// Maximum number of passwords that all clients of an untrusted reverse proxy together may try in ten minutes.
 pub const PASSWORDS_PER_UNTRUSTED_PROXY: u32 = 600;
 /// Maximum number of passwords that all clients together may try for one account in ten minutes.
 pub const PASSWORDS_PER_ACCOUNT: u32 = 100;
-/// Maximum number of active API keys per account. It bounds, per account, whatever is limited per key.
+/// Maximum number of active API keys per account. Each limit per key is thereby also a limit per account.
 pub const KEYS: u64 = 50;
 /// Maximum length of an API key's name, in characters.
 pub const KEY_NAME_CHARS: usize = 100;
@@ -108,7 +108,7 @@ pub const ENVS: u64 = 20;
 pub const ENVS_BYTES: u64 = 200 << 20;
 /// Largest file of an environment, in bytes.
 pub const ENV_PART_BYTES: u64 = 48 << 20;
-/// Maximum number of views of a dataset with cameras from the request.
+/// Maximum number of views of a dataset whose cameras come from the request.
 pub const DATASET_VIEWS: usize = 10_000;
 
 /// Default lifetime of a signed URL, in seconds.
@@ -121,20 +121,21 @@ pub const EXPIRES_MAX_SECS: i64 = 604_800;
 pub const SIGN_IN_LINK_SECS: i64 = 24 * 3600;
 /// Lifetime of a browser session, in seconds.
 pub const SESSION_SECS: i64 = 14 * 24 * 3600;
-/// Lifetime of a browser session without requests, in seconds.
+/// Time in seconds without a request after which a browser session expires.
 pub const SESSION_IDLE_SECS: i64 = 3 * 24 * 3600;
 /// Maximum number of staged uploads per account that are neither finalized nor expired.
 pub const STAGED_UPLOADS: u64 = 100;
-/// Maximum total size of an account's staged files that are not finalized, in bytes.
+/// Maximum total size in bytes of an account's staged files that are not finalized.
 pub const STAGED_BYTES: u64 = 20 << 30;
-/// Maximum number of model files that an account may send at the same time; more wait.
+/// Maximum number of model files that an account may send at the same time. Further uploads wait.
 pub const UPLOADS_AT_ONCE: u64 = 16;
-/// Number of times that the limits of one API key apply to all keys of an account together.
+/// All API keys of an account together may make this many times the requests of one key.
 pub const ACCOUNT_FACTOR: u32 = 10;
 /// Lifetime of a staged file that is not finalized, in seconds.
 pub const STAGING_LIFETIME_SECS: i64 = 48 * 3600;
 
-/// Returns the lifetime of a signed URL in seconds: the requested one, clamped to the allowed range.
+/// Returns the lifetime of a signed URL in seconds: the requested lifetime, clamped to the allowed range, or the
+/// default.
 pub fn clamp_expires_secs(requested: Option<i64>) -> i64 {
     requested.unwrap_or(EXPIRES_DEFAULT_SECS).clamp(EXPIRES_MIN_SECS, EXPIRES_MAX_SECS)
 }

@@ -1,4 +1,4 @@
-//! Enums whose variants have names in the API: one declaration generates the enum, the names and the parser.
+//! Enums whose variants have names in the API. One declaration generates the enum, the names and the parser.
 
 /// An enum whose variants have names in the API.
 pub trait Named: Copy + 'static {
@@ -22,7 +22,7 @@ macro_rules! named {
         $crate::named::named! { $(#[doc = $doc])* $name { $($members)* } }
 
         impl $name {
-            /// The variant that applies when the request names none.
+            /// The variant that applies if a request contains none.
             pub const DEFAULT: Self = Self::$default;
         }
 
@@ -43,7 +43,7 @@ macro_rules! named {
             $($(#[doc = $member_doc])* #[serde(rename = $text)] $member,)*
         }
 
-        // Not derived: the derive does not see names that come through a macro.
+        // Implemented by hand, because the derive macro of utoipa cannot read names that a macro passes to it.
         impl utoipa::PartialSchema for $name {
             fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
                 utoipa::openapi::ObjectBuilder::new()

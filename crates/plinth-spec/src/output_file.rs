@@ -1,5 +1,5 @@
-//! Output files of a render, each declared once. Store, worker, renderer, API, command line and web UI read names, formats
-//! and sizes from here.
+//! Output files of a render. Each is declared once, with its names, format and size. Store, worker, renderer, API,
+//! command line and web UI use this declaration.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::quality::Codec;
 use crate::settings::Output;
 
 named! {
-    /// Output file of a render. Clients download it by a signed URL.
+    /// An output file of a render. Clients can download it through a signed URL.
     OutputFile {
         /// Main video.
         Video = "video",
@@ -37,9 +37,9 @@ pub enum Content {
     Video,
     /// All frames in H.264.
     SmallVideo(Size),
-    /// One frame as PNG: the first, or the last for the effect `reveal`.
+    /// One frame as PNG: the first frame, or the last frame of the effect `reveal`.
     Still(Size),
-    /// ZIP with many views and their cameras. A render with a dataset has no other output file.
+    /// ZIP with many views and their cameras. A render of a dataset has no other output file.
     Dataset,
 }
 
@@ -48,9 +48,9 @@ pub enum Content {
 pub enum Size {
     /// Size of the frames.
     Full,
-    /// At most this many pixels on the longer side.
+    /// Scaled so that the longer side has at most this many pixels.
     Within(u32),
-    /// A quarter of the width and height.
+    /// A quarter of the width and a quarter of the height of the frames.
     Quarter,
 }
 
@@ -63,11 +63,12 @@ pub struct Declaration {
     pub stem: &'static str,
     /// Key in the output of `plinth render --json`.
     pub local_name: &'static str,
-    /// Help text of the `plinth render` flag that also writes this file. `None` for files that can only be the main output.
+    /// Help text of the `plinth render` flag that additionally writes this file. `None` for a file that can only be the
+    /// main output.
     pub flag_help: Option<&'static str>,
     /// Label in the web UI.
     pub label: &'static str,
-    /// Error of a download when the render does not have the file, and the noun in its message.
+    /// Error code of a download if the render does not have the file, and the noun for the file in the error message.
     pub missing: (ErrorCode, &'static str),
     /// Whether the bundle contains the file.
     pub is_bundled: bool,
@@ -87,7 +88,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Returns the file name extension, without the dot.
+    /// Returns the extension of the file name, without the dot.
     pub const fn extension(self) -> &'static str {
         match self {
             Self::Mp4 => "mp4",
@@ -121,7 +122,7 @@ const WEB: Declaration = Declaration {
     content: Content::SmallVideo(Size::Within(1920)),
     stem: "web",
     local_name: "web",
-    flag_help: Some("Also write a video of at most 1920 on the long side, for web pages"),
+    flag_help: Some("Also write a video with at most 1920 pixels on the long side, for web pages"),
     label: "Video for the web",
     missing: (ErrorCode::VideoNotFound, "video"),
     is_bundled: true,
@@ -130,7 +131,9 @@ const POSTER: Declaration = Declaration {
     content: Content::Still(Size::Within(480)),
     stem: "poster.small",
     local_name: "smallPoster",
-    flag_help: Some("Also write a still of at most 480 on the long side: the first frame, in a reveal the last"),
+    flag_help: Some(
+        "Also write a picture with at most 480 pixels on the long side: the first frame, or the last frame of a reveal",
+    ),
     label: "Small picture",
     missing: (ErrorCode::PosterNotFound, "poster"),
     is_bundled: false,
@@ -139,7 +142,7 @@ const FULL_POSTER: Declaration = Declaration {
     content: Content::Still(Size::Full),
     stem: "poster",
     local_name: "poster",
-    flag_help: Some("Also write that still in full size"),
+    flag_help: Some("Also write the same picture in full size"),
     label: "Picture in full size",
     missing: (ErrorCode::PosterNotFound, "poster"),
     is_bundled: true,
@@ -148,7 +151,7 @@ const THUMB: Declaration = Declaration {
     content: Content::SmallVideo(Size::Quarter),
     stem: "thumb",
     local_name: "thumb",
-    flag_help: Some("Also write a video of a quarter of each side"),
+    flag_help: Some("Also write a video with a quarter of the width and height"),
     label: "Small video",
     missing: (ErrorCode::ThumbNotFound, "thumbnail video"),
     is_bundled: true,
@@ -176,7 +179,7 @@ impl OutputFile {
         }
     }
 
-    /// Returns all files of a render with this output.
+    /// Returns all files of a render whose output is `output`.
     pub fn all_of(output: Output) -> impl Iterator<Item = Self> {
         Self::ALL.iter().copied().filter(move |file| {
             let is_dataset = file.declaration().content == Content::Dataset;
@@ -199,13 +202,14 @@ impl OutputFile {
         format!("{}.{}", self.declaration().stem, self.format(codec).extension())
     }
 
-    /// Returns whether the file is a single frame. Single frames are ready before the videos.
+    /// Returns whether the file is a single frame. Single frames are ready before videos.
     pub const fn is_still(self) -> bool {
         matches!(self.declaration().content, Content::Still(_))
     }
 
-    /// Returns whether a hardware encoder may encode the file. Only H.264 is encoded in hardware, and not the thumbnail video:
-    /// hardware encoders have a minimum size and a limited number of streams, and libx264 encodes it in almost no time.
+    /// Returns whether a hardware encoder may encode the file. This is true for H.264 videos except the thumbnail
+    /// video. Hardware encoders have a minimum picture size and a limited number of streams, and libx264 encodes a
+    /// thumbnail video in almost no time.
     pub fn may_use_hardware(self, codec: Codec) -> bool {
         match self.declaration().content {
             Content::Video => codec == Codec::H264,

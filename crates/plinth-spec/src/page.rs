@@ -7,16 +7,16 @@ use sha2::{Digest as _, Sha256};
 
 use crate::limits;
 
-/// Start of a page.
+/// The start of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Start {
     /// Skips this many rows.
     Offset(u64),
-    /// Cursor mode: starts after this row, or at the first row for `None`.
+    /// Starts after this row, or at the first row for `None`. The page is requested by cursor.
     After(Option<Position>),
 }
 
-/// Position in a list that is ordered by creation time, newest first, and then by ID.
+/// The position of a row in a list. Lists are ordered by creation time, newest first, and then by ID.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Position {
     /// Creation time of the row, in Unix milliseconds.
@@ -34,23 +34,23 @@ pub struct PageRequest {
     pub start: Start,
 }
 
-/// Error in the query parameters of a page.
+/// An error in the query parameters of a page.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PageError {
     /// `limit` is not an integer in its range.
     #[error("limit must be a whole number from 1 to {max}, not '{0}'", max = limits::PAGE_MAX)]
     Limit(String),
-    /// `offset` is not a non-negative integer, or too large.
+    /// `offset` is negative, too large, or not an integer.
     #[error("offset must be a whole number from 0, not '{0}'")]
     Offset(String),
-    /// `cursor` is malformed, or was made for a list with other filters.
-    #[error("the cursor is not valid for this list; start again with an empty one")]
+    /// `cursor` is malformed, or belongs to a list with other filters.
+    #[error("the cursor is not valid for this list; start again with an empty cursor")]
     Cursor,
 }
 
 impl PageRequest {
-    /// Parses the query parameters. `filters` contains all other parameters of the list: a cursor is only valid with the same
-    /// filters.
+    /// Parses the query parameters of a page. `filters` contains all other parameters of the list. A cursor is valid
+    /// only together with the filters for which it was created.
     /// Errors: a parameter is malformed or out of range.
     pub fn parse(
         limit: Option<&str>,
@@ -97,18 +97,18 @@ fn fingerprint(filters: &str) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(untagged)]
 pub enum PageMeta {
-    /// In offset mode.
+    /// Metadata of a page that was requested by offset.
     Offset {
         /// Number of rows in the whole list.
         total: u64,
         /// Number of rows before this page.
         offset: u64,
-        /// Maximum number of rows of a page.
+        /// Maximum number of rows on the page.
         limit: u32,
     },
-    /// In cursor mode.
+    /// Metadata of a page that was requested by cursor.
     Cursor {
-        /// Maximum number of rows of a page.
+        /// Maximum number of rows on the page.
         limit: u32,
         /// Value of `cursor` for the next page; null on the last page.
         #[serde(rename = "nextCursor")]

@@ -6,10 +6,12 @@ use crate::funding::{self, Balance, Cost};
 use crate::quality::Quality;
 use crate::settings::{Output, RenderSettings};
 
-/// Returns the price of a video in credits: rate times seconds, rounded up to a whole credit, at least 1.
+/// Returns the price of a video in credits: the price per second times the length, rounded up to a whole credit, at
+/// least 1.
 pub fn video_credits(quality: Quality, length_secs: f64) -> u64 {
     let exact = f64::from(quality.credits_per_second()) * length_secs;
-    // Lengths such as 0.1 s are not exact in binary, so the product may exceed a whole credit by a rounding error.
+    // Lengths such as 0.1 s are not exact in binary. The product may therefore exceed a whole credit by a rounding
+    // error, which is subtracted before rounding up.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "lengths are positive and bounded")]
     let credits = (exact - 1e-9).ceil().max(1.0) as u64;
     credits
@@ -24,7 +26,7 @@ pub fn render_credits(settings: &RenderSettings) -> u64 {
     }
 }
 
-/// Returns the price of a render and whether only the paid pool may pay it.
+/// Returns the price of a render, and whether only the paid pool may pay for it.
 pub fn cost(settings: &RenderSettings) -> Cost {
     Cost { credits: render_credits(settings), strict: settings.video().strict_credits }
 }
@@ -60,7 +62,7 @@ pub enum QuoteLine {
 pub struct Quote {
     /// Total price in credits.
     pub credits_required: u64,
-    /// Sum of both pools in credits.
+    /// Sum of paid and free credits.
     pub credits_available: u64,
     /// Whether a batch of these renders would be accepted.
     pub sufficient: bool,
@@ -68,8 +70,8 @@ pub struct Quote {
     pub breakdown: Vec<QuoteLine>,
 }
 
-/// Prices a batch of renders. One pool pays the whole price of a render, so the balance may not suffice although the sum of
-/// both pools exceeds the total price.
+/// Returns the price of a batch of renders. One pool must pay the whole price of a render. Therefore the balance can be
+/// insufficient even if the sum of both pools exceeds the total price.
 pub fn quote(renders: &[RenderSettings], balance: Balance) -> Quote {
     let costs: Vec<Cost> = renders.iter().map(cost).collect();
     let line = |settings: &RenderSettings| {

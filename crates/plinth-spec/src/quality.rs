@@ -41,7 +41,8 @@ named! {
 }
 
 impl Quality {
-    /// Returns width and height of the frames in pixels. 1:1 uses the height of 16:9 for both; 9:16 swaps width and height.
+    /// Returns the width and the height of the frames in pixels. For 1:1, both are the height of 16:9. For 9:16, width
+    /// and height of 16:9 are swapped.
     pub const fn size(self, aspect: Aspect) -> (u32, u32) {
         let (width, height) = match self {
             Self::Share => (960, 540),
@@ -55,7 +56,7 @@ impl Quality {
         }
     }
 
-    /// Returns whether indirect light is baked at a finer resolution, which is visible only in large frames.
+    /// Returns whether indirect light is baked at a higher resolution. The difference is visible only in large frames.
     pub const fn has_fine_light(self) -> bool {
         matches!(self, Self::FourK | Self::Pro)
     }
@@ -73,7 +74,7 @@ impl Quality {
         matches!(self, Self::Pro)
     }
 
-    /// Returns the price of a second in credits.
+    /// Returns the price of one second of video in credits.
     pub const fn credits_per_second(self) -> u32 {
         match self {
             Self::Share => 1,
@@ -114,7 +115,7 @@ impl DatasetQuality {
         }
     }
 
-    /// Returns the width, equal to the height, of a view in pixels.
+    /// Returns the width of a view in pixels, which is also its height.
     pub const fn side(self) -> u32 {
         match self {
             Self::Small => 800,
@@ -133,7 +134,7 @@ impl DatasetQuality {
     }
 }
 
-/// Returns the number of frames of a video: its length times 30, rounded, at least 1.
+/// Returns the number of frames of a video: its length in seconds times 30, rounded, at least 1.
 pub fn frame_count(length_secs: f64) -> u32 {
     let frames = (length_secs * f64::from(FRAMES_PER_SECOND)).round();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the range of u32")]

@@ -1,21 +1,21 @@
-//! What a member may do in a workspace.
+//! The role of a member in a workspace, which determines what the member may do.
 
 use crate::named::named;
 
 named! {
-    /// What a member may do in a workspace.
+    /// The role of a member in a workspace, which determines what the member may do.
     Role {
-        /// May do everything.
+        /// The owner may do everything.
         Owner = "owner",
-        /// May change resources and create renders.
+        /// An editor may change resources and create renders.
         Editor = "editor",
-        /// May only read.
+        /// A viewer may only read.
         Viewer = "viewer",
     }
 }
 
 impl Role {
-    /// Returns whether a member with this role may change resources and own API keys that are bound to the workspace.
+    /// Returns whether a member with this role may change resources, and may own API keys of the workspace.
     // Spec, Authentication, 6.
     pub const fn can_edit(self) -> bool {
         matches!(self, Self::Owner | Self::Editor)

@@ -1,4 +1,4 @@
-//! Classes of queued work, by which worker pools share the queue.
+//! Classes of queued work. A worker pool claims some of these classes.
 
 use std::str::FromStr;
 
@@ -7,7 +7,7 @@ use crate::quality::Quality;
 use crate::settings::{Output, RenderSettings};
 
 named! {
-    /// Class of a render in the queue: the quality of a video, or any dataset.
+    /// The class of a render in the queue. Videos have one class per quality. All datasets have the same class.
     WorkClass {
         /// Videos of the quality `share`, and free previews.
         Share = "share",
@@ -36,13 +36,13 @@ impl WorkClass {
     }
 }
 
-/// The classes of work that a worker takes; all by default.
+/// The classes of work that a worker takes. The default is all classes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Takes(Vec<WorkClass>);
 
 impl Takes {
-    /// Returns whether the worker takes work of this class. Renders that were created before classes were stored have none;
-    /// every worker takes them.
+    /// Returns whether the worker takes work of this class. `None` is the class of renders that were created before
+    /// classes were stored; every worker takes these renders.
     pub fn includes(&self, class: Option<WorkClass>) -> bool {
         class.is_none_or(|class| self.0.contains(&class))
     }
@@ -54,7 +54,7 @@ impl Default for Takes {
     }
 }
 
-/// The text is not a list of classes.
+/// The error for a text that is not a list of classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a list of classes of work must name at least one, and only known ones")]
 pub struct NotTakes;

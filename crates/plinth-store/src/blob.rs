@@ -18,11 +18,12 @@ use crate::open::Store;
 use crate::resume::{PAUSE, Pieces, Reopen, resuming};
 use crate::stored::Stored;
 
-/// Bytes per part of a multipart upload; up to four parts are in memory. S3 allows 10 000 parts, so objects of up to 78 GiB.
+/// Size of a part of a multipart upload, in bytes. Up to four parts are in memory. S3 allows 10 000 parts, so an object
+/// has at most 78 GiB.
 const PART_BYTES: usize = 8 << 20;
 /// Maximum number of parts uploaded concurrently.
 const PARTS_AT_ONCE: usize = 3;
-/// Maximum number of files uploaded concurrently. Each has up to four parts in memory.
+/// Maximum number of files uploaded concurrently. Each upload has up to four parts in memory.
 pub(crate) const PUTS_AT_ONCE: usize = 6;
 /// Read buffer size in bytes.
 const READ_BYTES: usize = 256 << 10;
@@ -35,7 +36,7 @@ pub type BlobStream = BoxStream<'static, Result<Bytes>>;
 pub struct Blob {
     /// Size in bytes.
     pub size: u64,
-    /// Entity tag, which changes whenever the content changes.
+    /// Entity tag. It changes whenever the content changes.
     pub etag: Option<String>,
     /// Time of the last write, in milliseconds since 1970.
     pub modified_at_ms: i64,
@@ -74,19 +75,20 @@ impl Store {
                 Ok(stored)
             }
             Err(error) => {
-                // Reports the original error. If the abort fails, the bucket's lifecycle rule removes the remaining parts.
+                // Returns the error of the upload. If the abort fails, too, a lifecycle rule of the bucket removes the
+                // uploaded parts.
                 let _aborted = writer.abort().await;
                 Err(error)
             }
         }
     }
 
-    /// Returns the metadata of an object; `None` when it does not exist.
+    /// Returns the metadata of an object; `None` if the object does not exist.
     pub async fn find(&self, key: &ObjectKey<'_>) -> Result<Option<Blob>> {
         self.find_path(&key.path()).await
     }
 
-    /// Like [`Self::find`], for the path in a signed link.
+    /// Like [`Self::find`], but finds the object by the path in a signed link.
     pub async fn find_path(&self, path: &str) -> Result<Option<Blob>> {
         match self.objects.head(&self.path_of(path)?).await {
             Ok(meta) => {
@@ -98,12 +100,12 @@ impl Store {
         }
     }
 
-    /// Reads an object, or the byte range `range` of it.
+    /// Reads an object. With `range`, reads only these bytes.
     pub async fn read(&self, key: &ObjectKey<'_>, range: Option<Range<u64>>) -> Result<BlobStream> {
         self.read_path(&key.path(), range).await
     }
 
-    /// Like [`Self::read`], for the path in a signed link.
+    /// Like [`Self::read`], but finds the object by the path in a signed link.
     pub async fn read_path(&self, path: &str, range: Option<Range<u64>>) -> Result<BlobStream> {
         if range.as_ref().is_some_and(Range::is_empty) {
             return Ok(stream::empty().boxed());
@@ -113,7 +115,7 @@ impl Store {
         let found = self.objects.get_opts(&path, options).await?;
         let (range, etag) = (found.range.clone(), found.meta.e_tag.clone());
         let mut pieces = found.into_stream();
-        // Local reads need no resumption.
+        // Only reads from S3 are resumed. Local reads have no connection that could break.
         if self.folder.is_none() && etag.is_some() {
             pieces = resuming(pieces, range, Object { objects: Arc::clone(&self.objects), path, etag }, PAUSE);
         }
@@ -174,7 +176,7 @@ impl Store {
 struct Object {
     objects: Arc<dyn ObjectStore>,
     path: Path,
-    /// Entity tag that a reopened read must match, so that both parts belong to the same object.
+    /// Entity tag that the object must still have when a read is resumed, so that all bytes come from the same content.
     etag: Option<String>,
 }
 

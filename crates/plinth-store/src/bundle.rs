@@ -1,4 +1,4 @@
-//! Streams several objects as one uncompressed ZIP, whose length is known in advance.
+//! Streams several objects as one uncompressed ZIP. The length of the ZIP is known in advance.
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
@@ -8,7 +8,8 @@ use crate::key::ObjectKey;
 use crate::open::Store;
 use crate::stored::Stored;
 
-// Field layout: PKWARE, APPNOTE.TXT 6.3.10, sections 4.3.7, 4.3.12, 4.3.14 to 4.3.16, 4.5.3.
+// The layout of the fields is defined in PKWARE, APPNOTE.TXT 6.3.10, sections 4.3.7, 4.3.12, 4.3.14 to 4.3.16 and
+// 4.5.3.
 const LOCAL_HEADER: u32 = 0x0403_4b50;
 const CENTRAL_HEADER: u32 = 0x0201_4b50;
 const END_64: u32 = 0x0606_4b50;
@@ -20,7 +21,7 @@ const FLAGS: u16 = 1 << 11;
 const VERSION: u16 = 45;
 /// 1 January 1980, the earliest DOS date. A fixed date makes equal bundles byte-identical.
 const DATE: u16 = (1 << 5) | 1;
-/// Marks a 32-bit field whose value is in the ZIP64 extra field.
+/// Value of a 32-bit field whose actual value is in the ZIP64 extra field.
 const WIDE: u32 = u32::MAX;
 
 /// A file in a bundle.
@@ -40,7 +41,7 @@ pub fn bundle_length(entries: &[BundleEntry<'_>]) -> u64 {
     files + directory(&facts(entries)).len() as u64
 }
 
-/// Returns the ZIP as a stream of chunks. A missing object ends the stream with an error.
+/// Returns the ZIP as a stream of chunks. If an object is missing, the stream ends with an error.
 pub fn bundle_stream(store: &Store, entries: &[BundleEntry<'_>]) -> BlobStream {
     let files: Vec<(Bytes, String)> =
         entries.iter().map(|e| (Bytes::from(local_header(&e.name, e.stored)), e.key.path())).collect();

@@ -3,10 +3,10 @@
 /// An error of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The address is malformed or of an unknown kind.
+    /// The address is malformed, or its scheme is unknown.
     #[error("the store address is not usable; give file:///FOLDER or s3://BUCKET/PREFIX: {problem}")]
     Address {
-        /// What is wrong with the address.
+        /// The reason why the address cannot be used.
         problem: String,
     },
     /// The object does not exist.
@@ -38,7 +38,8 @@ impl StoreError {
         matches!(self, Self::NotFound { .. })
     }
 
-    /// Whether the same request may succeed later: the store could not be reached, or refused for reasons of its own.
+    /// Returns whether the same request may succeed later, because the store could not be reached or had an internal
+    /// error.
     pub const fn may_pass(&self) -> bool {
         matches!(self, Self::Objects(_))
     }

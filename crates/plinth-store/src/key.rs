@@ -1,4 +1,4 @@
-//! The object keys: path and content type of every stored object.
+//! Object keys. They determine the path and the content type of every stored object.
 
 use plinth_spec::OutputFile;
 use plinth_spec::id::{EnvId, ModelId, OverlayId, RenderId, StagedId, TextureId};
@@ -17,8 +17,8 @@ pub enum ObjectKey<'a> {
     Texture(&'a TextureId),
     /// A part of an environment.
     Env(&'a EnvId, EnvPart),
-    /// A file of a render: render, attempt, file, codec of the render's quality. Each attempt has its own files, so a worker
-    /// that lost its lease cannot overwrite those of its successor.
+    /// A file of a render: render, attempt, file, codec of the render's quality. Each attempt has its own files, so
+    /// that a worker whose lease was lost cannot overwrite the files of the next worker.
     Render(&'a RenderId, i64, OutputFile, Codec),
     /// A file of a render's HLS packaging: render, attempt of the render, attempt of the packaging, name.
     Hls(&'a RenderId, i64, i64, &'a str),

@@ -1,7 +1,7 @@
 //! Blob storage in local files or S3.
 //!
-//! [`ObjectKey`] lists every kind of stored object. S3 signs its own presigned links; [`LinkSigner`] signs those to local
-//! files.
+//! [`ObjectKey`] lists every kind of stored object. Links to objects in S3 are presigned for S3; [`LinkSigner`] signs
+//! links to local files.
 
 mod blob;
 mod bundle;

@@ -65,7 +65,8 @@ pub enum LinkError {
 /// A secret that signs links to objects in the local store.
 #[derive(Clone)]
 pub struct LinkSecret {
-    /// Identifier, which links name. Links signed with the first secret of an old installation name none; it is empty there.
+    /// Identifier, which is part of each link that the secret signs. Empty for the first secret of an installation that
+    /// is older than these identifiers.
     pub id: String,
     /// The secret.
     pub secret: String,
@@ -84,7 +85,7 @@ pub struct NewLink<'a> {
     pub method: LinkMethod,
     /// The object.
     pub key: &'a ObjectKey<'a>,
-    /// Requested lifetime; it is clamped to the limits for links.
+    /// Requested lifetime. It is clamped to the limits for links.
     pub lifetime_secs: i64,
     /// `Content-Disposition` of the response.
     pub disposition: Option<&'a str>,
@@ -119,7 +120,7 @@ impl LinkSigner {
         )
     }
 
-    /// Verifies the signature and the expiry time of a link. `secret` is the one that the link names.
+    /// Verifies the signature and the expiry time of a link. `secret` is the secret whose identifier the link contains.
     /// Errors: the reason for the rejection. Signatures are compared in constant time.
     pub fn check(
         &self,
@@ -128,7 +129,7 @@ impl LinkSigner {
         signature: &str,
         now_secs: i64,
     ) -> std::result::Result<(), LinkError> {
-        // A link has one spelling: upper-case digits are rejected.
+        // Upper-case hex digits are rejected, so that each link has exactly one valid spelling.
         let is_lower_case = !signature.bytes().any(|digit| digit.is_ascii_uppercase());
         let bytes = hex::decode(signature).ok().filter(|_bytes| is_lower_case).ok_or(LinkError::Signature)?;
         mac(secret, link).verify_slice(&bytes).map_err(|_differs| LinkError::Signature)?;
@@ -140,7 +141,7 @@ fn mac(secret: &LinkSecret, link: &Link<'_>) -> Hmac<Sha256> {
     #[expect(clippy::expect_used, reason = "HMAC takes a key of any length")]
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.secret.as_bytes()).expect("a key of any length");
     let expires = link.expires_at_secs.to_string();
-    // Each field is preceded by its length, so that two different links never have the same signed text.
+    // The length of each field is signed, too, so that the signed bytes of two different links always differ.
     for part in [link.method.as_str(), link.key, &expires, link.content_type, link.disposition] {
         mac.update(&(part.len() as u64).to_be_bytes());
         mac.update(part.as_bytes());
@@ -158,7 +159,8 @@ impl Store {
         Ok(url.origin().ascii_serialization())
     }
 
-    /// Returns a signed link to an object. `secret` signs links to the local store; S3 signs with its own.
+    /// Returns a signed link to an object. `secret` signs links to the local store. Links to S3 are signed with the S3
+    /// credentials.
     pub async fn link(&self, link: NewLink<'_>, secret: &LinkSecret) -> Result<String> {
         let NewLink { method, key, disposition, now_secs, .. } = link;
         let lifetime_secs = limits::clamp_expires_secs(Some(link.lifetime_secs));
@@ -236,7 +238,10 @@ mod tests {
         let url = signer().sign(&secret(), &link());
         assert!(url.contains("&kid=k3Jd92LmQx7a&") && !format!("{:?}", secret()).contains("\"secret\""), "{url}");
         let first = LinkSecret { id: String::new(), ..secret() };
-        assert!(!signer().sign(&first, &link()).contains("kid"), "links of old installations name no secret");
+        assert!(
+            !signer().sign(&first, &link()).contains("kid"),
+            "links of old installations contain no identifier of a secret"
+        );
     }
 
     #[test]

@@ -19,8 +19,8 @@ pub struct Listed {
 }
 
 impl Store {
-    /// Lists all objects under a folder, unordered. An empty `folder` lists the whole store.
-    /// Errors: a `folder` that is not a valid path.
+    /// Lists all objects under a folder, in no particular order. If `folder` is empty, lists the whole store.
+    /// Errors: `folder` is not a valid path.
     pub fn list(&self, folder: &str) -> Result<BoxStream<'static, Result<Listed>>> {
         let root = self.path_of("")?;
         let found = self.objects.list(Some(&self.path_of(folder.trim_end_matches('/'))?));

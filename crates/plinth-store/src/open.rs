@@ -16,7 +16,7 @@ use crate::error::StoreError;
 use crate::key::ObjectKey;
 use crate::link::LinkSigner;
 
-/// Maximum time in which S3 may send no data.
+/// Maximum time without data from S3 during a request.
 const READ_TIME: Duration = Duration::from_mins(1);
 
 /// Options of [`Store::open`].
@@ -24,9 +24,9 @@ const READ_TIME: Duration = Duration::from_mins(1);
 pub struct StoreOptions {
     /// `file:///FOLDER` or `s3://BUCKET/PREFIX`.
     pub address: String,
-    /// Settings of S3 by their usual names, such as `aws_access_key_id` and `aws_endpoint`.
+    /// S3 settings by their usual names, such as `aws_access_key_id` and `aws_endpoint`.
     pub s3: Vec<(String, String)>,
-    /// S3 endpoint used in signed links, when clients reach S3 at another address than the server.
+    /// S3 endpoint in signed links. Needed if clients reach S3 at another address than the server does.
     pub s3_public_endpoint: Option<String>,
     /// Signer of links to local files.
     pub signer: LinkSigner,
@@ -48,13 +48,13 @@ pub struct Store {
 #[derive(Clone, Debug)]
 pub(crate) enum Links {
     Local(LinkSigner),
-    // S3 signatures cover the host, so links for clients must be signed for the endpoint that clients use.
+    // An S3 signature covers the host, so links must be signed for the endpoint that clients use.
     S3(Arc<AmazonS3>),
 }
 
 impl Store {
-    /// Opens a store. A missing folder is created; a missing bucket is not.
-    /// Errors: a malformed address; unknown or incomplete S3 settings.
+    /// Opens a store. Creates a missing folder, but not a missing bucket.
+    /// Errors: the address is malformed, or the S3 settings are unknown or incomplete.
     pub fn open(options: StoreOptions) -> Result<Self> {
         let address = options.address.as_str();
         if let Some(folder) = address.strip_prefix("file://") {
@@ -81,7 +81,8 @@ impl Store {
             return Err(StoreError::Address { problem: "the folder is missing".to_owned() });
         }
         std::fs::create_dir_all(folder)?;
-        // Acknowledged objects survive a power failure. Empty folders are removed.
+        // With fsync, an object whose write was acknowledged survives a power failure. The automatic cleanup removes
+        // empty folders.
         let files = LocalFileSystem::new_with_prefix(folder)?.with_fsync(true).with_automatic_cleanup(true);
         let folder = Some(folder.into());
         let puts = Arc::new(Semaphore::new(PUTS_AT_ONCE));
@@ -119,7 +120,7 @@ pub fn is_s3_setting(name: &str) -> bool {
 fn s3(bucket: &str, settings: &[(String, String)], endpoint: Option<&str>) -> Result<AmazonS3> {
     use_ring();
     let problem = |problem: String| StoreError::Address { problem };
-    // The whole response has no time limit, because a slow client may take long to download a model of 1 GB.
+    // Responses have no total time limit, because a slow client may need long to download a model of 1 GB.
     let client = ClientOptions::new().with_timeout_disabled().with_read_timeout(READ_TIME);
     let mut builder = AmazonS3Builder::new().with_client_options(client).with_bucket_name(bucket);
     for (name, value) in settings {
@@ -131,7 +132,8 @@ fn s3(bucket: &str, settings: &[(String, String)], endpoint: Option<&str>) -> Re
     }
     let endpoint = endpoint.map(str::to_owned).or_else(|| builder.get_config_value(&AmazonS3ConfigKey::Endpoint));
     if let Some(endpoint) = endpoint {
-        // Plain HTTP is allowed where the operator's endpoint names it, for a server on the same machine or network.
+        // Plain HTTP is allowed if the configured endpoint begins with `http://`, for an S3 server on the same machine
+        // or network.
         builder = builder.with_allow_http(endpoint.starts_with("http://")).with_endpoint(endpoint);
     }
     builder.build().map_err(|error| problem(error.to_string()))

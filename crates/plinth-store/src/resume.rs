@@ -1,4 +1,4 @@
-//! Resumes reads whose connection broke.
+//! Resumes reads from the store after a broken connection.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -8,21 +8,21 @@ use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
 use tokio::time::sleep;
 
-/// Maximum number of consecutive attempts that deliver no byte.
+/// Maximum number of consecutive attempts without a received byte.
 const TRIES: u32 = 8;
-/// Pause before the first retry of [`resuming`]. It doubles with each further retry.
+/// Pause before the first retry of [`resuming`]. The pause doubles with each further retry.
 pub(crate) const PAUSE: Duration = Duration::from_millis(100);
 
 /// Chunks of an object as received from the store.
 pub(crate) type Pieces = BoxStream<'static, object_store::Result<Bytes>>;
 
-/// Opens the remaining range of an object. Fails when the object has changed since the first read.
+/// Opens the remaining range of an object. Returns an error if the object has changed since the first read.
 pub(crate) trait Reopen: Send + Sync + 'static {
     fn reopen(&self, rest: Range<u64>) -> impl Future<Output = object_store::Result<Pieces>> + Send;
 }
 
-/// Returns a stream that resumes a read after a broken connection. Received bytes are not requested again, so a slow client
-/// gets a large object however often the store's server closes the connection.
+/// Returns a stream that resumes a read after a broken connection. Received bytes are not requested again. Therefore a
+/// slow client gets the whole of a large object, even if the server of the store closes the connection many times.
 pub(crate) fn resuming(pieces: Pieces, range: Range<u64>, source: impl Reopen, pause: Duration) -> Pieces {
     let begin = Reading { pieces, rest: range, source, pause, tries: 0 };
     stream::try_unfold(begin, async |mut reading| Ok(reading.next().await?.map(|bytes| (bytes, reading)))).boxed()
@@ -33,7 +33,7 @@ struct Reading<S> {
     rest: Range<u64>,
     source: S,
     pause: Duration,
-    /// Attempts since the last received byte.
+    /// Number of attempts since the last received byte.
     tries: u32,
 }
 
@@ -64,7 +64,7 @@ impl<S: Reopen> Reading<S> {
                     self.pieces = pieces;
                     return Ok(());
                 }
-                // The object was replaced or deleted.
+                // The object was replaced or deleted, so the read cannot be resumed.
                 Err(gone @ (object_store::Error::Precondition { .. } | object_store::Error::NotFound { .. })) => {
                     return Err(gone);
                 }
@@ -84,7 +84,7 @@ mod tests {
 
     const SIZE: u64 = 1000;
 
-    /// A source that sends a fixed number of bytes per connection, then fails.
+    /// A source whose connections each send a fixed number of bytes, then fail.
     struct Breaking {
         bytes_a_time: u64,
         opened: Arc<AtomicU32>,

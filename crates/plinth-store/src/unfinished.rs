@@ -17,7 +17,7 @@ impl Store {
     }
 }
 
-/// Tolerates that other processes remove files at the same time.
+/// Removes partial uploads in one folder and its subfolders. Other processes may remove files at the same time.
 fn remove_from(folder: &Path, since: SystemTime) -> io::Result<u64> {
     let mut removed = 0;
     for entry in there(std::fs::read_dir(folder))?.into_iter().flatten() {
@@ -35,7 +35,7 @@ fn remove_from(folder: &Path, since: SystemTime) -> io::Result<u64> {
     Ok(removed)
 }
 
-/// Maps «not found» to `None`.
+/// Converts the error `NotFound` to `None`.
 fn there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     match found {
         Ok(found) => Ok(Some(found)),

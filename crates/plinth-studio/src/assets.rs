@@ -1,4 +1,5 @@
-//! Style sheets, scripts and the icon. Their path contains a hash of all of them, so browsers may keep them for ever.
+//! Style sheets, scripts and the icon. The path of each file contains a hash of all files, so browsers may cache the
+//! files for ever.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,7 +15,7 @@ use flate2::write::GzEncoder;
 
 use crate::error::{PageError, Result};
 
-/// URL path of the icon, which browsers also fetch by themselves.
+/// URL path of the icon. Browsers fetch it even if a page has no link to it.
 pub(crate) const ICON: &str = "/icon.svg";
 const ICON_SVG: &str = include_str!("../assets/icon.svg");
 const CSS: &str = "text/css; charset=utf-8";
@@ -51,7 +52,7 @@ static FOLDER: LazyLock<String> = LazyLock::new(|| {
     FILES.as_slice().hash(&mut hasher);
     format!("/assets/{:016x}", hasher.finish())
 });
-/// Compressed contents, by name.
+/// Compressed content of each file, by name.
 static COMPRESSED: LazyLock<BTreeMap<&str, Vec<u8>>> = LazyLock::new(|| {
     let compressed = |(name, _type, text): &(&'static str, &str, Cow<'static, str>)| {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
@@ -67,7 +68,7 @@ pub(crate) fn folder() -> &'static str {
 }
 
 /// Sends a file.
-/// Errors: there is no such file, or it is one of another version.
+/// Errors: there is no file with this name, or `version` is not the hash of the current files.
 pub(crate) async fn file(Path((version, name)): Path<(String, String)>, request: HeaderMap) -> Result<Response> {
     let found = FILES.iter().find(|(known, ..)| *known == name && FOLDER.ends_with(&format!("/{version}")));
     let (name, content_type, text) = found.ok_or_else(PageError::not_found)?;

@@ -7,19 +7,20 @@ use plinth_spec::limits;
 
 use crate::studio::Site;
 
-/// Returns the cookie's name. Browsers accept a `__Host-` cookie only over HTTPS and only from the host itself.
+/// Returns the name of the cookie. The prefix `__Host-` makes browsers accept the cookie only over HTTPS, and only from
+/// the host itself.
 const fn name(site: &Site) -> &'static str {
     if site.is_secure { "__Host-plinth_session" } else { "plinth_session" }
 }
 
-/// Returns the session secret from the request's cookies.
+/// Returns the secret of the session from the cookies of a request.
 pub(crate) fn read(site: &Site, headers: &HeaderMap) -> Option<String> {
     let texts = headers.get_all(header::COOKIE).into_iter().filter_map(|value| value.to_str().ok());
     let mut cookies = texts.flat_map(Cookie::split_parse).flatten();
     cookies.find(|cookie| cookie.name() == name(site)).map(|cookie| cookie.value().to_owned())
 }
 
-/// Returns the `Set-Cookie` value that stores the session secret.
+/// Returns the `Set-Cookie` value that stores the secret of the session.
 pub(crate) fn set(site: &Site, secret: String) -> HeaderValue {
     header_value(site, secret, Duration::seconds(limits::SESSION_SECS))
 }
@@ -30,7 +31,8 @@ pub(crate) fn clear(site: &Site) -> HeaderValue {
 }
 
 fn header_value(site: &Site, secret: String, max_age: Duration) -> HeaderValue {
-    // With `Lax`, a user who follows a link from another site is still signed in. `csrf` rejects forms of other sites.
+    // With `Lax`, browsers send the cookie if a user follows a link from another site, so the user is still signed in.
+    // Forms of other sites are rejected by `csrf`.
     let cookie = Cookie::build((name(site), secret))
         .path("/")
         .http_only(true)
@@ -63,6 +65,10 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.append(header::COOKIE, HeaderValue::from_static("a=b; plinth_session=s; c"));
         assert_eq!(read(&site(false), &headers).as_deref(), Some("s"));
-        assert_eq!(read(&site(true), &headers), None, "without HTTPS anybody could have set it");
+        assert_eq!(
+            read(&site(true), &headers),
+            None,
+            "without HTTPS, anybody in the network could have set the cookie"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! CSRF protection: accepts forms only from pages of the same origin.
+//! CSRF protection, which accepts forms only from pages of the same origin.
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -8,7 +8,8 @@ use axum::response::{IntoResponse, Response};
 use crate::error::PageError;
 use crate::studio::Studio;
 
-/// Middleware: rejects an unsafe request that another site sent, or that does not name its origin.
+/// Middleware that rejects requests with an unsafe method if a page of another site sent them, or if their headers do
+/// not contain their origin.
 pub(crate) async fn same_site(State(studio): State<Studio>, request: Request, next: Next) -> Response {
     if request.method().is_safe() || is_own(request.headers(), &studio.site.origin) {
         return next.run(request).await;
@@ -17,8 +18,10 @@ pub(crate) async fn same_site(State(studio): State<Studio>, request: Request, ne
     PageError::new(StatusCode::FORBIDDEN, message).into_response()
 }
 
-/// Returns whether the request headers name this site as the origin. Scripts of other sites cannot set these headers.
-// Checks Fetch Metadata (`Sec-Fetch-Site`). Browsers omit it over plain HTTP; then the header `Origin` is checked.
+/// Returns whether the headers say that a page of this site sent the request. Scripts of other sites cannot set these
+/// headers.
+// Checks the Fetch Metadata header `Sec-Fetch-Site`. Browsers do not send this header over plain HTTP; in this case,
+// the header `Origin` is checked.
 fn is_own(headers: &HeaderMap, own_origin: &str) -> bool {
     let text = |value: &HeaderValue| value.to_str().map(str::to_owned).ok();
     if let Some(site) = headers.get("sec-fetch-site") {

@@ -4,10 +4,10 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use plinth_service::ServiceError;
 
-/// The error of a page handler. The middleware [`crate::response`] renders it as an error page.
+/// The error of a page handler. The middleware in [`crate::response`] renders it as an error page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PageError {
-    /// The request has no valid session; the browser is redirected to the sign-in page.
+    /// The request has no valid session. The response redirects the browser to the sign-in page.
     SignedOut,
     /// An error page with a status code and a message.
     Message {
@@ -52,7 +52,7 @@ impl IntoResponse for PageError {
 }
 
 /// Converts the panic of a handler into an internal error.
-#[expect(clippy::needless_pass_by_value, reason = "the panic layer hands the payload over")]
+#[expect(clippy::needless_pass_by_value, reason = "the panic layer passes the payload by value")]
 pub(crate) fn panicked(panic: Box<dyn std::any::Any + Send + 'static>) -> Response {
     let message = panic.downcast_ref::<String>().map(String::as_str);
     let message = message.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or_default();

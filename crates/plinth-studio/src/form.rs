@@ -1,4 +1,4 @@
-//! Extracts submitted forms and checks their CSRF token.
+//! Extracts submitted forms, and checks their CSRF token.
 
 use axum::extract::{Form, FromRequest, FromRequestParts as _, Request};
 use axum::http::StatusCode;
@@ -14,7 +14,7 @@ pub(crate) struct SessionForm<T> {
     pub(crate) form: T,
 }
 
-/// A form with no field but the CSRF token.
+/// A form whose only field is the CSRF token.
 #[derive(Debug, Deserialize)]
 pub(crate) struct EmptyForm {}
 
@@ -37,15 +37,15 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for SessionForm<T> {
     }
 }
 
-/// A form submitted by a signed-in user whose fields may have any names, and several values each. Its CSRF token has been
-/// checked as that of a [`SessionForm`].
+/// A form with arbitrary fields, submitted by a signed-in user. A field may have several values. The CSRF token has
+/// been checked against the user's session.
 pub(crate) struct SessionFields {
     pub(crate) user: CurrentUser,
     fields: Vec<(String, String)>,
 }
 
 impl SessionFields {
-    /// Returns the first value of a field; empty if there is none.
+    /// Returns the first value of a field. Returns an empty string if the form does not have the field.
     pub(crate) fn text(&self, name: &str) -> &str {
         self.fields.iter().find(|(key, _value)| key == name).map_or("", |(_key, value)| value)
     }
@@ -78,7 +78,7 @@ pub(crate) fn check_token(user: &CurrentUser, token: Option<&str>) -> Result<()>
     Err(PageError::new(StatusCode::FORBIDDEN, message))
 }
 
-/// Extracts a form without checking for a session.
+/// Extracts a form. Does not check for a session or a CSRF token.
 pub(crate) async fn form<T: DeserializeOwned, S: Send + Sync>(request: Request, state: &S) -> Result<T> {
     let form = Form::from_request(request, state).await;
     let Form(form) = form.map_err(|error| PageError::new(StatusCode::BAD_REQUEST, &error.body_text()))?;

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use plinth_spec::state::RenderStatus;
 use plinth_spec::wire::Scope;
 
-/// A point in time, formatted twice: for the `datetime` attribute and for display.
+/// A point in time in two formats: one for the HTML attribute `datetime`, one for display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DisplayTime {
     pub(crate) machine: String,
@@ -20,7 +20,7 @@ impl DisplayTime {
     }
 }
 
-/// Capitalises a message and adds a full stop where it ends without punctuation.
+/// Capitalises a message. Adds a full stop if the message ends without punctuation.
 pub(crate) fn sentence(message: &str) -> String {
     let mut letters = message.chars();
     let first = letters.next().map(char::to_uppercase).into_iter().flatten();

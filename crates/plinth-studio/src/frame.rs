@@ -15,13 +15,13 @@ pub(crate) struct Frame {
     pub(crate) path: String,
     /// Path of the folder with style sheets and scripts.
     pub(crate) assets: String,
-    /// Scripts of this page, in addition to those of every page.
+    /// Additional scripts of this page. Every page also has the scripts of the layout.
     pub(crate) scripts: &'static [&'static str],
     /// Title of the page.
     pub(crate) title: String,
-    /// Name of the current page in the navigation; empty for a page that is not listed there.
+    /// Name of the current page in the navigation. Empty for a page that is not in the navigation.
     pub(crate) here: &'static str,
-    /// The signed-in user; `None` when nobody is signed in.
+    /// The signed-in user; `None` if nobody is signed in.
     pub(crate) user: Option<UserMenu>,
 }
 

@@ -1,8 +1,9 @@
-//! The web UI: sign-in, models, renders and API keys, as HTML that works without scripts. All business rules are in `plinth-service`.
+//! The web UI for models, renders and API keys. Its HTML pages work without scripts. All business rules are in
+//! `plinth-service`.
 //!
 //! A request passes three layers of middleware. [`response`] renders errors as pages and sets the security headers.
-//! [`csrf`] rejects requests that another site sent. [`session`] identifies the user by the session cookie. A form of a
-//! signed-in user must also carry the CSRF token of the session ([`form`]).
+//! [`csrf`] rejects requests from pages of other sites. [`session`] identifies the user by the session cookie. In
+//! addition, [`form`] checks that a form of a signed-in user contains the CSRF token of the session.
 
 mod assets;
 mod composer;

@@ -1,4 +1,4 @@
-//! Middleware around all pages: renders errors as pages and sets the security headers.
+//! Middleware around all pages, which renders errors as pages and sets the security headers.
 
 use askama::Template;
 use axum::extract::{Request, State};
@@ -11,12 +11,14 @@ use crate::format::sentence;
 use crate::frame::{Frame, page};
 use crate::studio::Studio;
 
-/// Content security policy: allows style sheets, scripts, images and forms of the same origin; forbids inline code, text that
-/// scripts would run as code, and framing. What users uploaded is never served as a script: [`HEADERS`] of every response.
+/// The content security policy. It allows style sheets, scripts, images and forms of the same origin. It forbids inline
+/// code, code from strings, and framing. Uploaded files cannot run as scripts, because [`HEADERS`] forbids browsers to
+/// guess a content type.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
                       trusted-types 'none'";
-/// Headers of every response. With `Referrer-Policy: no-referrer`, browsers would send forms with `Origin: null`.
+/// Headers of every response. The referrer policy is not `no-referrer`, because browsers would then send forms with
+/// `Origin: null`.
 static HEADERS: [(HeaderName, &str); 6] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::X_FRAME_OPTIONS, "DENY"),
@@ -31,7 +33,7 @@ pub(crate) fn policy_with_files(origin: &str) -> String {
     POLICY.replace("img-src 'self'", &format!("img-src 'self' {origin}; media-src 'self' {origin}"))
 }
 
-/// Returns the policy of a page that also shows pictures which its script received.
+/// Returns the policy of a page that additionally shows pictures that its script has received.
 pub(crate) fn policy_with_previews(origin: &str) -> String {
     policy_with_files(origin).replace("img-src 'self'", "img-src 'self' blob:")
 }
@@ -43,7 +45,7 @@ struct ErrorPage {
     message: String,
 }
 
-/// Middleware: replaces a [`PageError`] by its page and sets the security headers.
+/// Middleware that renders a [`PageError`] as an error page and sets the security headers.
 pub(crate) async fn finish_response(State(studio): State<Studio>, request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let error = response.extensions_mut().remove::<PageError>();

@@ -15,7 +15,8 @@ use crate::studio::Studio;
 
 /// Maximum size of a form body, in bytes.
 const FORM_BYTES: usize = 16 << 10;
-/// Maximum size of a form with render settings, in bytes: materials, decals, keyframes and names of meshes at their limits.
+/// Maximum size of a form with render settings, in bytes. It is large enough for materials, decals, keyframes and mesh
+/// names at their limits.
 const SETTINGS_BYTES: usize = 512 << 10;
 
 fn settings(route: MethodRouter<Studio>) -> MethodRouter<Studio> {
@@ -33,7 +34,7 @@ pub fn router(studio: &Studio) -> Router {
         .route("/workspace", post(session::choose_workspace))
         .route("/keys", get(keys::list).post(keys::create))
         .route("/keys/{id}/revoke", get(keys::ask_to_revoke).post(keys::revoke))
-        // Each file of an upload has a bound of its own.
+        // The limit is disabled, because each file of an upload has its own size limit.
         .route("/models", get(library::home).post(upload::upload).layer(DefaultBodyLimit::disable()))
         .route("/models/bulk", post(bulk::change))
         .route("/models/check-hash", post(upload::check_hash))

@@ -29,7 +29,7 @@ impl CurrentUser {
         &self.signed_in.caller
     }
 
-    /// Returns the caller for a change of the workspace.
+    /// Returns the caller, who may change the workspace.
     /// Errors: the user is a viewer of the workspace.
     pub(crate) fn editor(&self) -> Result<&Caller> {
         self.caller().require(Scope::Render)?;
@@ -37,8 +37,8 @@ impl CurrentUser {
     }
 }
 
-/// Middleware: loads the session of a request, and counts the request against the account's rate limit as the API does for an API
-/// key. Previews are not counted: an account has one at a time.
+/// Middleware that loads the session of a request, and counts the request toward the rate limit of the account's
+/// sessions. Does not count previews, because an account can have only one at a time.
 pub(crate) async fn load_session(State(studio): State<Studio>, mut request: Request, next: Next) -> Response {
     let is_counted = !preview::is_preview(request.uri().path());
     let user = match find(&studio, request.headers(), is_counted).await {
@@ -52,7 +52,7 @@ pub(crate) async fn load_session(State(studio): State<Studio>, mut request: Requ
     let caller = user.caller().clone();
     request.extensions_mut().insert(user);
     let mut response = next.run(request).await;
-    // The tracing middleware logs the caller.
+    // The tracing middleware reads the caller from the response, to log it.
     response.extensions_mut().insert(caller);
     response
 }

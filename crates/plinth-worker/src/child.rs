@@ -1,4 +1,4 @@
-//! Child process of a job: `plinth render-child`.
+//! Runs a job in a child process: `plinth render-child`.
 
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read, Write as _};
@@ -19,29 +19,29 @@ use tokio_util::sync::CancellationToken;
 use crate::options::WorkerOptions;
 use crate::session;
 
-/// Interval at which a job is checked.
+/// Interval at which a running job is checked for its time limit and for cancellation.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Interval at which the memory of a job is measured.
 const MEMORY_INTERVAL: Duration = Duration::from_millis(500);
-/// Time that a job gets to exit after it sent its result or closed its output.
+/// Time in which a job must exit after it has sent its result or closed its output.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum length of an event line, in bytes.
 const LINE_BYTES: u64 = 4 << 20;
-/// Number of bytes at the end of stderr that are logged.
+/// Number of bytes from the end of stderr that are logged.
 const STDERR_BYTES: usize = 4096;
-/// Signal 6: the program aborted, for example because an allocation failed.
+/// Signal 6. A program that aborts, for example because an allocation failed, ends with this signal.
 const SIGABRT: i32 = 6;
-/// Signal 24: the CPU time limit was exceeded.
+/// Signal 24. The kernel sends it to a process that exceeds its CPU time limit.
 const SIGXCPU: i32 = 24;
 
 /// Child process to start.
 #[derive(Clone, Debug)]
 pub(crate) struct ChildPlan {
-    /// Folder of the job, with its description.
+    /// Folder of the job, which contains the job description.
     pub(crate) folder: PathBuf,
-    /// Environment variables in addition to those of the options.
+    /// Environment variables in addition to [`WorkerOptions::environment`].
     pub(crate) variables: Vec<(&'static str, PathBuf)>,
-    /// Sandbox that the child enters before it reads any file except the description.
+    /// Sandbox of the child. The child enters it after it has read the job description, before it reads any other file.
     pub(crate) fence: Option<Fence>,
 }
 
@@ -56,8 +56,8 @@ pub(crate) enum Ended {
     Cancelled,
 }
 
-/// Runs a job, and kills it when it exceeds its time or memory limit or when `cut` is cancelled. All its processes have ended
-/// when this returns. `on_event` receives progress events. Blocks.
+/// Runs a job. Kills the job when it exceeds its time or memory limit, or when `cut` is cancelled. Returns after all
+/// processes of the job have ended. `on_event` receives progress events. Blocks the thread.
 pub(crate) fn run(
     options: &WorkerOptions,
     plan: &ChildPlan,
@@ -79,7 +79,7 @@ pub(crate) fn run(
     ended
 }
 
-/// Turns the reason to stop listening, and how the process ended, into a result.
+/// Derives the result of a job from the reason to stop listening and from the exit status of the process.
 fn explain(options: &WorkerOptions, outcome: Outcome, status: Option<ExitStatus>, stderr_tail: &str) -> Ended {
     match outcome {
         Outcome::Result(ChildEvent::Failed(failure)) => Ended::Failed(failure),
@@ -93,7 +93,7 @@ fn explain(options: &WorkerOptions, outcome: Outcome, status: Option<ExitStatus>
             Some((_status, Some(SIGABRT))) if is_out_of_memory(stderr_tail) => crashed(memory_message(options)),
             Some((_status, Some(signal))) => crashed(format!("the renderer died of signal {signal}")),
             Some((status, None)) => crashed(format!("the renderer ended without a result ({status})")),
-            None => crashed("the renderer hung when it was to end".to_owned()),
+            None => crashed("the renderer did not exit in time".to_owned()),
         },
     }
 }
@@ -115,7 +115,7 @@ fn crashed(message: String) -> Ended {
     failed(FailureCode::RendererCrash, message)
 }
 
-/// A child process that answers requests until it is dropped.
+/// A child process that keeps running between requests. Dropping this value ends the process.
 pub(crate) struct WarmChild {
     running: Running,
     has_ended: bool,
@@ -127,11 +127,11 @@ impl WarmChild {
         Running::start(options, plan).map(|running| Self { running, has_ended: false })
     }
 
-    /// Sends a request and waits for its answer, at most for the time limit of the options. After any other result than an
-    /// answer the process has ended. Blocks.
+    /// Sends a request and waits for the response, at most for [`WorkerOptions::timeout`]. If there is no response,
+    /// ends the process and returns the reason. Blocks the thread.
     pub(crate) fn ask(&mut self, options: &WorkerOptions, request: &PreviewRequest, cut: &CancellationToken) -> Ended {
         let sent = serde_json::to_string(request).map_err(std::io::Error::from);
-        // A process that has ended reads nothing; the answer says why.
+        // Writing fails if the process has ended. The error is ignored, because `listen` then returns the reason.
         if let (Ok(line), Some(stdin)) = (sent, &mut self.running.child.stdin) {
             let _closed = writeln!(stdin, "{line}").and_then(|()| stdin.flush());
         }
@@ -164,7 +164,7 @@ impl Drop for WarmChild {
     }
 }
 
-/// Reason to stop listening to a job.
+/// The reason to stop listening to a job.
 enum Outcome {
     Result(ChildEvent),
     Closed,
@@ -193,7 +193,7 @@ impl Running {
             .env_clear()
             .envs(options.environment.iter().map(|(name, value)| (name, value)))
             .envs(plan.variables.iter().map(|(name, value)| (name, value)))
-            // The job exits when its stdin closes, so it does not outlive this process.
+            // The job exits when its stdin is closed. This happens when the worker dies, so no job outlives its worker.
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -241,8 +241,8 @@ impl Running {
         }
     }
 
-    /// Kills all processes of the job and returns the exit status of the first one. With `by_itself` it first waits for a
-    /// regular exit.
+    /// Kills all processes of the job, and returns the exit status of the process that the worker started. With
+    /// `by_itself`, first gives this process time to exit.
     fn end(&mut self, by_itself: bool) -> Option<ExitStatus> {
         let deadline = Instant::now() + if by_itself { EXIT_TIMEOUT } else { Duration::ZERO };
         let mut status = None;
@@ -254,7 +254,7 @@ impl Running {
         }
         session::kill(self.child.id());
         if status.is_none() {
-            // Both calls fail only if the process has ended already.
+            // `kill` and `wait` fail only if the process has ended already.
             drop(self.child.kill());
             drop(self.child.wait());
         }
@@ -267,12 +267,13 @@ impl Running {
     }
 }
 
-/// Sends events to `tell` until the end of the stream or the first invalid line.
+/// Parses each line of `stdout` as an event and sends it to `tell`. Stops at the end of the stream or after the first
+/// invalid line.
 fn read_events(stdout: impl Read, tell: &SyncSender<Result<ChildEvent, InvalidEvent>>) {
     let mut reader = BufReader::new(stdout);
     loop {
         let mut line = Vec::new();
-        // A failed read ends the stream.
+        // A failed read counts as the end of the stream.
         let Ok(1..) = reader.by_ref().take(LINE_BYTES).read_until(b'\n', &mut line) else { return };
         let event = serde_json::from_slice(&line).map_err(|_error| InvalidEvent);
         let is_last = event.is_err();

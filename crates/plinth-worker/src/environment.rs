@@ -1,4 +1,4 @@
-//! Environment variables of jobs: those that drivers and encoders need, without secrets.
+//! Selects the environment variables of jobs: the variables that drivers and encoders need, and no secrets.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -19,13 +19,13 @@ const NAMES: [&str; 13] = [
     "RAYON_NUM_THREADS",
     "RUST_BACKTRACE",
 ];
-/// Prefixes of variables that are passed to jobs: Vulkan, VA-API and drivers.
+/// Prefixes of the names of variables that are passed to jobs. They belong to Vulkan, VA-API and drivers.
 const PREFIXES: [&str; 13] = [
     "VK_", "LIBVA_", "MESA_", "LP_", "GALLIUM_", "LIBGL_", "DRI_", "ZINK_", "RADV_", "ANV_", "NVIDIA_", "__NV_",
     "__GL_",
 ];
 
-/// Variables with paths of libraries and drivers.
+/// Names of variables that contain paths of libraries and drivers.
 const PATHS: [&str; 7] = [
     "LD_LIBRARY_PATH",
     "VK_DRIVER_FILES",
@@ -36,7 +36,8 @@ const PATHS: [&str; 7] = [
     "LIBGL_DRIVERS_PATH",
 ];
 
-/// Returns the paths that jobs read outside the system's folders: libraries and drivers named in variables, and ffmpeg.
+/// Returns the paths outside of the system's folders that jobs must be able to read: libraries and drivers from
+/// environment variables, and ffmpeg.
 pub(crate) fn programs(environment: &[(OsString, OsString)], ffmpeg: &Path) -> Vec<PathBuf> {
     let value = |name: &str| environment.iter().find(|(known, _value)| known == name).map(|(_name, value)| value);
     let paths = |name| value(name).into_iter().flat_map(std::env::split_paths);
@@ -48,7 +49,7 @@ pub(crate) fn programs(environment: &[(OsString, OsString)], ffmpeg: &Path) -> V
     libraries.chain(places.into_iter().find(|place| place.is_file())).collect()
 }
 
-/// Filters the environment variables of a worker down to those that are passed to its jobs.
+/// Selects, from the environment variables of a worker, the variables that are passed to its jobs.
 pub fn child_environment(all: impl Iterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
     all.filter(|(name, _value)| is_passed_on(name)).collect()
 }

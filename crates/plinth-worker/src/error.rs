@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// Error that stops a worker.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
-    /// The folder for jobs is not usable.
+    /// The scratch folder cannot be used.
     #[error("the worker's folder {} cannot be used", folder.display())]
     Scratch {
         /// Path of the folder.
@@ -13,7 +13,7 @@ pub enum WorkerError {
         /// Cause.
         source: std::io::Error,
     },
-    /// No graphics adapter or encoder works on this machine.
+    /// This machine has no working graphics adapter, or no working encoder.
     #[error("this machine cannot render; `plinth doctor` says more: {message}")]
     CannotRender {
         /// Failures of the adapters and encoders.

@@ -1,4 +1,4 @@
-//! Preparation and execution of jobs in child processes.
+//! Prepares jobs and runs them in child processes.
 
 use std::fs::{create_dir_all, read_dir};
 use std::io;
@@ -18,26 +18,27 @@ use crate::node::Node;
 use crate::options::WorkerOptions;
 use crate::outputs::OUT;
 
-/// Minimum time limit of the probe, which may be longer than the limit of renders.
+/// Minimum time limit of the probe. Applies even if the time limit of renders is shorter.
 const PROBE_TIME: Duration = Duration::from_mins(1);
-/// Added to the wall-clock limit to get the CPU time limit per core.
+/// Time that is added to the wall-clock limit to get the CPU time limit per core.
 const CPU_LEEWAY: Duration = Duration::from_mins(1);
-/// Maximum size of a file written by a job, in bytes. A minute of 4K ProRes has about 10 GB.
+/// Maximum size in bytes of a file that a job writes. One minute of 4K ProRes has about 10 GB.
 const FILE_BYTES: u64 = 64 << 30;
 
-/// Job to run. Its folder contains its input files.
+/// A job to run. The input files are in the folder of the job.
 #[derive(Debug)]
 pub(crate) struct JobPlan<'a> {
     pub(crate) task: ChildTask,
     /// Time limit.
     pub(crate) time: Duration,
     pub(crate) folder: &'a Path,
-    /// Folder in which drivers cache compiled shaders; `None` discards them with the job.
+    /// Folder in which drivers cache compiled shaders. With `None`, the cache is deleted together with the job's
+    /// folder.
     pub(crate) home: Option<PathBuf>,
 }
 
 impl Node {
-    /// Runs a job in a child process. `posters_written` is notified when the posters are written.
+    /// Runs a job in a child process. Sends to `posters_written` when the job has written its posters.
     pub(crate) async fn run_child(
         &self,
         plan: JobPlan<'_>,
@@ -60,7 +61,7 @@ impl Node {
             let mut hear = |event: ChildEvent| match event {
                 ChildEvent::PostersWritten => {
                     if let Some(tell) = posters_written.take() {
-                        // The receiver is dropped only when the job is cancelled.
+                        // Sending fails only if the job was cancelled, which drops the receiver.
                         let _unheard = tell.send(());
                     }
                 }
@@ -74,7 +75,8 @@ impl Node {
         })
     }
 
-    /// Writes the job description, creates the writable folders, and changes their owner to the job's user.
+    /// Writes the job description, and creates the folders in which the job may write. Changes the owner of these
+    /// folders to the job's user.
     pub(crate) fn describe(&self, plan: JobPlan<'_>) -> io::Result<ChildPlan> {
         let JobPlan { task, time, folder, home } = plan;
         let (out, temporary) = (folder.join(OUT), folder.join("tmp"));
@@ -93,7 +95,8 @@ impl Node {
         let fence = &self.options.fence;
         let inputs = read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
         let mut given: Vec<&Path> = writable.iter().chain(&inputs).map(PathBuf::as_path).collect();
-        // Cached models are hard links, and their owner must stay the worker's user.
+        // Skips cached models, whose owner must stay the worker's user. They are hard links, so their link count is
+        // greater than 1.
         given.retain(|path| std::fs::metadata(path).is_ok_and(|about| about.is_dir() || about.nlink() == 1));
         given.push(folder);
         fence.give(&given)?;
@@ -108,8 +111,9 @@ impl Node {
 
     fn limits(&self, time: Duration) -> ChildLimits {
         let cores = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-        // The worker watches the wall clock and the memory of all processes of the job; the CPU limit is for the case that the
-        // worker hangs. The kernel additionally enforces the memory limit for each process.
+        // The worker itself limits the wall-clock time of a job, and the memory of all its processes together. The
+        // kernel enforces the CPU time limit even if the worker hangs, and enforces the memory limit for each single
+        // process.
         ChildLimits {
             cpu_secs: (time + CPU_LEEWAY).as_secs() * cores,
             file_bytes: FILE_BYTES,
@@ -117,7 +121,8 @@ impl Node {
         }
     }
 
-    /// Probes the graphics adapter and encoders of this machine. Returns `None` if the worker was stopped in the meantime.
+    /// Probes the graphics adapter and the encoders of this machine. Returns `None` if the worker was stopped during
+    /// the probe.
     pub(crate) async fn probe(&self, stop: &CancellationToken) -> Result<Option<MachineFound>, WorkerError> {
         let cannot = |message: String| WorkerError::CannotRender { message };
         let folder = self

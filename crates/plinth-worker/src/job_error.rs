@@ -7,12 +7,12 @@ use plinth_pipeline::failure_message;
 use plinth_spec::FailureCode;
 use tokio_util::sync::CancellationToken;
 
-/// Error that ends a job.
+/// The reason why a job ended without success.
 #[derive(Debug)]
 pub(crate) enum JobError {
     /// The job failed.
     Failed(ChildFailure),
-    /// The job was cancelled: its lease is lost, or the worker stops.
+    /// The job was cancelled, because its lease is lost or the worker is stopping.
     Cancelled,
 }
 
@@ -24,7 +24,7 @@ impl JobError {
     /// Logs `error` and returns the failure of a download.
     pub(crate) fn fetching(code: FailureCode, what: &str, error: &(dyn Error + 'static)) -> Self {
         tracing::error!(error = failure_message(error), "{what} cannot be fetched");
-        // Only the log has the details, because they contain host names and keys.
+        // Details appear in the log only, because they contain host names and object keys.
         Self::failed(code, format!("{what} could not be fetched; please try again"))
     }
 
@@ -36,7 +36,7 @@ impl JobError {
 
     /// Logs `error` and returns the failure to create the job's folder.
     pub(crate) fn preparing(error: &(dyn Error + 'static)) -> Self {
-        tracing::error!(error = failure_message(error), "a job's folder cannot be made");
+        tracing::error!(error = failure_message(error), "the folder of a job cannot be created");
         Self::failed(FailureCode::RendererCrash, "the render node has no room for the job; please try again")
     }
 }

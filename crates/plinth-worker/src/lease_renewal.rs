@@ -10,10 +10,10 @@ use tokio_util::sync::CancellationToken;
 
 /// Number of renewals per lease time.
 const RENEWALS: u32 = 3;
-/// A failed renewal is retried after this fraction of the lease time.
+/// A failed renewal is retried after the lease time divided by this number.
 const AGAIN: u32 = 12;
 
-/// Renews the leases of claims until dropped, and cancels the job when all leases are lost.
+/// Renews the leases of claims until it is dropped. Cancels the job when all leases are lost.
 #[derive(Debug)]
 pub(crate) struct LeaseRenewal(JoinHandle<()>);
 
@@ -34,7 +34,7 @@ impl Drop for LeaseRenewal {
 
 struct Held {
     claim: Claim,
-    /// Local estimate of the end of the lease, never later than the end in the database.
+    /// Estimate of the end of the lease by the local clock. It is never later than the end in the database.
     until: Instant,
 }
 
@@ -47,7 +47,7 @@ async fn keep(service: Service, mut held: Vec<Held>, lease: Duration, cut: Cance
         for mut one in held {
             let asked = Instant::now();
             let id = &one.claim.render.id;
-            // After the timeout the renewal continues in the background, because writes are never cancelled.
+            // After a timeout, the renewal continues in the background, because database writes are never cancelled.
             match timeout_at(one.until, service.renew_claim(&one.claim)).await {
                 Ok(Ok(Ok(()))) => one.until = asked + lease,
                 Ok(Ok(Err(_lost))) => {

@@ -1,8 +1,9 @@
-//! Worker: claims renders, runs each in a child process, and reports the results. Only this crate depends on both the
-//! rendering pipeline and the service.
+//! The worker: claims renders, runs each in a child process, and reports the results. Only this crate depends on both
+//! the rendering pipeline and the service.
 //!
-//! [`run`] is one worker. A process may run one beside its other work, and any number of processes may run workers. A worker
-//! holds its jobs by leases that it renews. If it dies, the leases expire, and the service's upkeep reclaims the jobs.
+//! [`run`] runs one worker. A server may run a worker in its own process, and any number of processes may run workers.
+//! A worker renews the leases of its renders. If the worker dies, the leases expire, and the maintenance of a server
+//! requeues the renders.
 
 mod child;
 mod environment;

@@ -1,4 +1,4 @@
-//! Cache of models, baked light and compiled shaders on this machine.
+//! The cache of this machine: models, baked light and compiled shaders.
 
 use std::fs::{File, Permissions};
 use std::io;
@@ -17,7 +17,7 @@ use crate::scratch::Scratch;
 /// Size limit of the baked light of one model, in bytes.
 const LIGHT_BYTES: u64 = 512 << 20;
 
-/// Model that a job needs.
+/// The model that a job needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestedModel<'a> {
     pub(crate) id: &'a ModelId,
@@ -25,7 +25,8 @@ pub(crate) struct RequestedModel<'a> {
     pub(crate) sha256: &'a str,
 }
 
-/// Places a model's file in a job's folder, from the cache or the store, after its hash was checked.
+/// Places the file of a model in the folder of a job. Takes it from the cache, or downloads it from the store. The hash
+/// of the file is checked in both cases.
 pub(crate) async fn fetch_model(
     store: &Store,
     scratch: &Scratch,
@@ -34,7 +35,7 @@ pub(crate) async fn fetch_model(
     file: &Path,
 ) -> Result<(), StoreError> {
     let kept = cached_model_path(scratch, wanted.id);
-    // The hard link stays valid if the cached file is evicted in the meantime.
+    // The hard link stays valid even if another worker evicts the cached file.
     if std::fs::hard_link(&kept, file).is_ok() {
         if has_sha256(file, wanted.sha256).await? {
             touch(&kept);
@@ -47,11 +48,13 @@ pub(crate) async fn fetch_model(
     let arriving = tempfile::Builder::new().prefix("model-").tempfile_in(scratch.own())?.into_temp_path();
     download(store, &ObjectKey::Model(wanted.id), &arriving).await?;
     if !has_sha256(&arriving, wanted.sha256).await? {
-        return Err(
-            io::Error::new(io::ErrorKind::InvalidData, "the stored file is not the one that was uploaded").into()
-        );
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "the hash of the stored file differs from the hash of the uploaded file",
+        )
+        .into());
     }
-    // Jobs may run as another user.
+    // The file must be readable for all users, because jobs may run as another user.
     std::fs::set_permissions(&arriving, Permissions::from_mode(0o444))?;
     if std::fs::hard_link(&arriving, file).is_err() {
         tokio::fs::copy(&arriving, file).await?;
@@ -76,23 +79,23 @@ fn cached_model_path(scratch: &Scratch, id: &ModelId) -> PathBuf {
     scratch.models().join(id.to_string()).join("model.glb")
 }
 
-/// Returns the folder for a model's baked light. Only jobs of this model can write to it, so a hostile model cannot poison the
-/// cache of another.
+/// Returns the cache folder for the baked light of a model. Only jobs of this model can write to the folder, so a
+/// hostile model cannot poison the cache of another model.
 pub(crate) fn cache_folder(scratch: &Scratch, id: &ModelId) -> CacheFolder {
     CacheFolder { folder: scratch.models().join(id.to_string()).join("light"), most_bytes: LIGHT_BYTES }
 }
 
-/// Returns the home folder of a workspace's jobs, where drivers cache compiled shaders. Each workspace has its own, because
-/// drivers execute what they find there.
+/// Returns the home folder of a workspace's jobs. Drivers cache compiled shaders in this folder, and execute what the
+/// cache contains. Therefore each workspace has its own home folder.
 pub(crate) fn home_folder(scratch: &Scratch, workspace: &WorkspaceId) -> PathBuf {
     let own = scratch.homes().join(workspace.to_string());
-    // The time of use is recorded outside the folder that jobs can write to, where the file could be a link. If this fails,
-    // the folder is only evicted earlier.
+    // The time of use is recorded outside of the folder that jobs can write to, because a job could replace the file by
+    // a link. An error is ignored; its only effect is that the folder is evicted earlier.
     drop(std::fs::create_dir_all(&own).and_then(|()| File::create(own.join("used"))));
     own.join("home")
 }
 
-/// Evicts the least recently used models and home folders until the rest fits the size limit.
+/// Deletes the least recently used models and home folders until the rest does not exceed the size limit.
 async fn evict(scratch: &Scratch, cache_bytes: u64) {
     let folders = [scratch.models().to_owned(), scratch.homes().to_owned()];
     let cleared = tokio::task::spawn_blocking(move || clear(&folders, cache_bytes)).await;
@@ -114,7 +117,7 @@ fn clear(folders: &[PathBuf], cache_bytes: u64) -> io::Result<()> {
     let entries = folders.iter().map(std::fs::read_dir).collect::<io::Result<Vec<_>>>()?;
     for entry in entries.into_iter().flatten() {
         let path = entry?.path();
-        // Another worker may evict at the same time.
+        // Skips a path that another worker has evicted in the meantime.
         let Ok((used, size)) = used_and_size(&path) else { continue };
         models.push((used, size, path));
     }
@@ -130,7 +133,7 @@ fn clear(folders: &[PathBuf], cache_bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the latest time of use of any file in a folder, and their total size.
+/// Returns the latest time of use of all files in a folder, and their total size.
 fn used_and_size(path: &Path) -> io::Result<(SystemTime, u64)> {
     let about = std::fs::symlink_metadata(path)?;
     let own = (about.modified()?, about.len());

@@ -22,12 +22,12 @@ use crate::preview::serve_previews;
 use crate::rendering::render;
 use crate::scratch::Scratch;
 
-/// Maximum number of renders with the same frames that are claimed together.
+/// Maximum number of renders with the same frames in one claim.
 const MAX_GROUP_SIZE: usize = 16;
-/// Pause after a failed query.
+/// Pause after a failed attempt to claim work.
 const ERROR_PAUSE: Duration = Duration::from_secs(2);
-/// Default number of slots: on a software driver, which uses all cores for one frame, and on a graphics card, where encoding
-/// limits the speed of a single job.
+/// Default number of slots on a software driver and on a graphics card. A software driver uses all cores for one frame.
+/// On a graphics card, encoding limits the speed of a single job, so that two jobs in parallel are faster.
 const SLOTS: (usize, usize) = (1, 2);
 
 /// Shared state of a worker.
@@ -36,20 +36,21 @@ pub(crate) struct Node {
     pub(crate) service: Service,
     pub(crate) options: WorkerOptions,
     pub(crate) scratch: Scratch,
-    /// H.264 encoder of this machine.
+    /// H.264 encoder to use on this machine.
     pub(crate) encoder: H264Encoder,
 }
 
-/// Claimed job.
+/// A claimed job.
 enum Work {
     Render(Vec<Claim>),
     Package(Box<Claim>),
 }
 
-/// Runs renders and packagings until `stop` is cancelled, or until there were none for [`WorkerOptions::exit_when_idle`].
-/// Running jobs then get the grace time to finish, and the rest returns to the queue. [`Service::upkeep`] reclaims the renders
-/// of dead workers, in this or any other process. `phase` receives what the worker is doing.
-/// Errors: the scratch folder is not usable, or no adapter or encoder works on this machine.
+/// Runs renders and packagings until `stop` is cancelled, or until no work was queued for the time
+/// [`WorkerOptions::exit_when_idle`]. Then waits at most [`WorkerOptions::grace`] for running jobs; unfinished renders
+/// return to the queue. `phase` receives the state of the worker. Renders of dead workers are requeued by
+/// [`Service::upkeep`], which runs in this process or in another one.
+/// Errors: the scratch folder cannot be used, or this machine has no working adapter or no working encoder.
 pub async fn run(
     service: Service,
     options: WorkerOptions,
@@ -76,7 +77,7 @@ pub async fn run(
     tracing::info!(worker, pool, adapter = found.adapter, encoder = %node.encoder, slots, "the worker waits for renders");
     let (mut running, kill) = (JoinSet::new(), CancellationToken::new());
     phase.send_replace(Phase::Claiming);
-    // Claiming ends when the worker is stopped, and when it is idle and told to exit.
+    // Claiming ends when the worker is stopped, or when the worker is idle and `exit_when_idle` is set.
     let previews_stop = stop.child_token();
     let previews = tokio::spawn(serve_previews(Arc::clone(&node), previews_stop.clone()));
     claim_until_stopped(&node, slots, &mut running, &stop, &kill).await;
@@ -100,7 +101,7 @@ async fn claim_until_stopped(
     stop: &CancellationToken,
     kill: &CancellationToken,
 ) {
-    // Alternates between the two queues, so that neither starves.
+    // The worker alternates between renders and packagings, so that neither queue starves.
     let mut package_first = false;
     let mut busy_until = Instant::now();
     while !stop.is_cancelled() {
@@ -115,7 +116,7 @@ async fn claim_until_stopped(
                 Err(error) => {
                     tracing::error!(error = %error, cause = ?error.cause, "claiming jobs failed");
                     pause = ERROR_PAUSE;
-                    // Without an answer, nobody knows whether there is work.
+                    // An error does not count as idle time, because there may be work in the queue.
                     busy_until = Instant::now();
                     break;
                 }
@@ -145,20 +146,20 @@ async fn drain(running: &mut JoinSet<()>) {
 
 fn log_panic(ended: Option<Result<(), tokio::task::JoinError>>) {
     if let Some(Err(error)) = ended {
-        // The leases expire, and the renders return to the queue.
+        // Nothing is reported for a job that panicked. Its leases expire, and its renders return to the queue.
         tracing::error!(error = %error, "a job panicked");
     }
 }
 
-/// Varies a pause by a quarter, so that workers do not poll in lockstep.
+/// Varies a pause randomly by up to a quarter, so that workers do not poll at the same moments.
 fn jittered(pause: Duration) -> Duration {
-    // `RandomState` is the only source of randomness in the standard library.
+    // `RandomState` is used because it is the only source of random numbers in the standard library.
     let random = RandomState::new().hash_one(0_u8);
     pause.mul_f64(0.75 + 0.5 * random as f64 / u64::MAX as f64)
 }
 
 impl Node {
-    /// Claims the next job, if there is one.
+    /// Claims the next job. Returns `None` if no job is queued.
     async fn take(&self, package_first: bool) -> plinth_service::Result<Option<Work>> {
         let Self { service, options, .. } = self;
         let worker = || Worker { name: options.name.clone(), pool: options.pool.clone(), takes: options.takes.clone() };

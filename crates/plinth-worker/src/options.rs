@@ -12,27 +12,28 @@ use plinth_spec::Takes;
 /// Configuration of a worker.
 #[derive(Clone, Debug)]
 pub struct WorkerOptions {
-    /// Name of the worker in logs and tables.
+    /// Name of the worker in logs and in the database.
     pub name: String,
     /// Pool that the worker belongs to; empty if it belongs to none.
     pub pool: String,
-    /// Classes of work that the worker takes.
+    /// Classes of renders that the worker claims.
     pub takes: Takes,
-    /// The worker stops when it has had no job for this long; `None` keeps it running.
+    /// Time without a job after which the worker stops. With `None`, an idle worker keeps running.
     pub exit_when_idle: Option<Duration>,
-    /// Number of concurrent jobs. `None` selects one on a software driver, which uses all cores, and two on a graphics card.
+    /// Number of concurrent jobs. With `None`, one on a software driver, which uses all cores for one job, and two on a
+    /// graphics card.
     pub slots: Option<NonZeroUsize>,
-    /// Folder for cached models and for the folders of jobs. Workers of one machine may share it.
+    /// Folder for cached models and for the folders of jobs. The workers of one machine may share this folder.
     pub scratch: PathBuf,
-    /// The plinth program; jobs run as `plinth render-child`.
+    /// Path of the plinth program. Jobs run as `plinth render-child`.
     pub program: PathBuf,
     /// Environment variables of jobs; see [`crate::child_environment`].
     pub environment: Vec<(OsString, OsString)>,
-    /// Part of the graphics adapter's name, or `cpu`. `None` selects the fastest adapter.
+    /// Part of the name of a graphics adapter, or `cpu`. With `None`, the fastest adapter is used.
     pub adapter: Option<String>,
     /// Path or name of ffmpeg.
     pub ffmpeg: PathBuf,
-    /// Requested H.264 encoder. The worker probes the hardware once at its start.
+    /// Requested H.264 encoder. The worker probes hardware encoders once at its start.
     pub encoder: EncoderChoice,
     /// Sandbox of jobs.
     pub fence: FenceOptions,
@@ -44,11 +45,13 @@ pub struct WorkerOptions {
     pub memory_bytes: u64,
     /// Size limit of the cache of models and their baked light, in bytes.
     pub cache_bytes: u64,
-    /// How long a job waits for a store or a database that does not respond; its lease may end sooner.
+    /// Maximum time that a job waits for a store or a database that does not respond. The lease of the job may expire
+    /// earlier.
     pub outage: Duration,
     /// Interval at which the worker polls the queue.
     pub poll: Duration,
-    /// Time that running jobs get to finish after a stop is requested. Unfinished renders then return to the queue.
+    /// Time that running jobs have to finish after a stop was requested. After this time, unfinished renders return to
+    /// the queue.
     pub grace: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! Retries of a step while the store or the database does not respond.
+//! Retries operations while the store or the database does not respond.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use plinth_pipeline::failure_message;
 use plinth_service::ServiceError;
 use plinth_store::StoreError;
 
-/// Pause before the first retry; it doubles up to [`LONGEST_PAUSE`].
+/// Pause before the first retry. The pause doubles with each retry, up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// Repeats a step that reads or writes the store until it succeeds. Errors at once where a retry cannot help: the object
-/// is missing, or a local file failed; otherwise when the pauses add up to `outage`.
+/// Repeats a step that reads or writes the store until it succeeds. Returns an error if the pauses add up to `outage`.
+/// Returns an error at once if a retry cannot help: the object is missing, or a local file cannot be read or written.
 pub(crate) async fn retry_store<T, F>(outage: Duration, what: &str, step: impl FnMut() -> F) -> Result<T, StoreError>
 where
     F: Future<Output = Result<T, StoreError>>,
@@ -23,7 +23,7 @@ where
         .await
 }
 
-/// Repeats a step that uses the database until it succeeds, or the pauses add up to `outage`.
+/// Repeats a step that uses the database until it succeeds. Returns an error if the pauses add up to `outage`.
 pub(crate) async fn retry_database<T, F>(
     outage: Duration,
     what: &str,
@@ -37,7 +37,7 @@ where
         .await
 }
 
-/// Pauses between retries while a job holds its lease.
+/// Returns the pauses between retries of a running job, which add up to `outage`.
 pub(crate) fn pauses(outage: Duration) -> ExponentialBuilder {
     ExponentialBuilder::new()
         .with_min_delay(FIRST_PAUSE)
@@ -47,7 +47,7 @@ pub(crate) fn pauses(outage: Duration) -> ExponentialBuilder {
         .with_jitter()
 }
 
-/// Pauses between retries that delay the end of a job: about 25 seconds in all.
+/// Returns the pauses between retries at the end of a job. They add up to about 25 seconds.
 pub(crate) fn short_pauses() -> ExponentialBuilder {
     ExponentialBuilder::new().with_min_delay(FIRST_PAUSE).with_max_delay(LONGEST_PAUSE).with_max_times(7)
 }
@@ -62,7 +62,7 @@ mod tests {
 
     use super::*;
 
-    /// A step that fails `failures` times, and then returns how often it was called.
+    /// Returns a step that fails `failures` times, then succeeds and returns the number of its calls.
     fn failing<E>(failures: u32, error: fn() -> E) -> impl Fn() -> Ready<Result<u32, E>> {
         let calls = AtomicU32::new(0);
         move || {
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_job_goes_on_after_an_outage() {
+    async fn a_job_continues_after_an_outage() {
         let (outage, step) = (Duration::from_mins(10), failing(2, store_outage));
         assert_eq!(retry_store(outage, "the model", &step).await.unwrap(), 3);
         let step = failing(2, || ServiceError::new(ErrorCode::Internal, "no connection"));
@@ -88,7 +88,7 @@ mod tests {
         let step = failing(u32::MAX, store_outage);
         assert!(!retry_store(Duration::from_millis(300), "the model", &step).await.unwrap_err().is_not_found());
         let pauses: Vec<Duration> = pauses(Duration::from_mins(10)).build().collect();
-        // The jitter at most doubles each pause.
+        // Jitter makes a pause at most twice as long.
         assert!(pauses.iter().all(|pause| *pause <= 2 * LONGEST_PAUSE));
         assert!((Duration::from_mins(5)..Duration::from_mins(25)).contains(&pauses.iter().sum()));
     }
@@ -97,6 +97,6 @@ mod tests {
     async fn a_missing_object_is_an_error_at_once() {
         let step = failing(1, || StoreError::NotFound { key: "models/a.glb".to_owned() });
         assert!(retry_store(Duration::from_mins(10), "the model", &step).await.unwrap_err().is_not_found());
-        assert_eq!(step().await.unwrap(), 2, "it was called once");
+        assert_eq!(step().await.unwrap(), 2, "the step was called once before this call");
     }
 }

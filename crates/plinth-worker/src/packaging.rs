@@ -1,4 +1,4 @@
-//! Packaging jobs: HLS streams of finished videos.
+//! Packaging jobs, which create HLS streams from finished videos.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -20,7 +20,7 @@ use crate::outputs::OUT;
 use crate::report::{encoded_in_software, record_duration, report, report_end};
 use crate::upload::upload_package;
 
-/// Packages a render and reports the result. Cancelling `kill` returns the packaging to the queue.
+/// Packages a render and reports the result. If `kill` is cancelled, the packaging returns to the queue.
 pub(crate) async fn package(node: &Node, claim: &Claim, kill: &CancellationToken) {
     let cut = kill.child_token();
     let lease_renewal = LeaseRenewal::new(&node.service, std::slice::from_ref(claim), cut.clone());
@@ -33,7 +33,7 @@ pub(crate) async fn package(node: &Node, claim: &Claim, kill: &CancellationToken
             report_end("packaging failed", id, || service.fail_packaging(claim)).await;
         }
         Err(JobError::Cancelled) if kill.is_cancelled() => {
-            report_end("packaging given back", id, || service.release_packaging(claim)).await;
+            report_end("packaging released", id, || service.release_packaging(claim)).await;
         }
         Err(JobError::Cancelled) => {}
     }
@@ -70,7 +70,8 @@ async fn make(node: &Node, claim: &Claim, cut: &CancellationToken) -> Result<(),
     Ok(())
 }
 
-/// Downloads the video to package: the web video if there is one, because it is H.264 and no larger than the largest stream.
+/// Downloads the video to package. If the render has a web video, uses it, because it is encoded as H.264 and not
+/// larger than the largest stream. Otherwise uses the full video.
 async fn fetch_video(node: &Node, claim: &Claim, folder: &Path) -> Result<PathBuf, JobError> {
     let lost = |error: &(dyn std::error::Error + 'static)| {
         JobError::fetching(FailureCode::ModelDownloadFailed, "the finished video", error)

@@ -1,12 +1,12 @@
-//! What a worker is doing, for health checks.
+//! The state of a worker, for health checks.
 
-/// What a worker is doing.
+/// The state of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// It tries adapter and encoder.
+    /// The worker is probing its graphics adapter and encoders.
     Starting,
-    /// It claims jobs while it has free slots.
+    /// The worker claims jobs while it has free slots.
     Claiming,
-    /// It claims nothing more; running jobs finish.
+    /// The worker claims no more jobs and waits for running jobs to finish.
     Draining,
 }

@@ -1,4 +1,5 @@
-//! Previews: processes that hold a model and draw single frames of it, until nobody asks for a while.
+//! Draws previews. A preview process loads a model once and then draws single frames of it. It ends when it has been
+//! idle for a while.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -24,32 +25,33 @@ use crate::node::Node;
 use crate::options::WorkerOptions;
 use crate::outputs::OUT;
 
-/// Number of models that are held at a time.
+/// Maximum number of preview processes. Each has one model loaded.
 const WARM: usize = 2;
-/// A process that nobody asks for this long is ended.
+/// Time without a request after which a preview process is ended.
 const IDLE: Duration = Duration::from_mins(1);
-/// Interval at which idle processes are looked for.
+/// Interval between two checks for idle processes.
 const SWEEP: Duration = Duration::from_secs(5);
-/// Time limit of one frame, with the loading of the model.
+/// Time limit of one frame, including the time to load the model.
 const FRAME_TIME: Duration = Duration::from_mins(2);
-/// Largest picture, in bytes.
+/// Maximum size of the file of a preview, in bytes.
 const PICTURE_BYTES: u64 = 16 << 20;
-/// Basis of the limit of processor time of a process.
+/// Wall-clock time from which the CPU time limit of a preview process is computed.
 const LIFETIME: Duration = Duration::from_hours(1);
 
-/// A process that holds a model.
+/// A preview process with a loaded model.
 struct Warm {
     workspace: WorkspaceId,
     model: ModelId,
     used: Instant,
-    /// Names of the assets that are in the folder.
+    /// Identifiers of the assets that were downloaded to the folder of the process.
     placed: BTreeSet<String>,
-    /// `None` while a frame is drawn, and after the process has ended.
+    /// The process. `None` while it draws a frame, and after it has ended.
     child: Arc<Mutex<Option<WarmChild>>>,
     folder: TempDir,
 }
 
-/// Draws previews until `stop` is cancelled: one frame at a time, so that renders lose little time to them.
+/// Draws previews until `stop` is cancelled. Draws one frame at a time, so that previews slow down renders only a
+/// little.
 pub(crate) async fn serve_previews(node: Arc<Node>, stop: CancellationToken) {
     let Some(mut wanted) = node.service.take_previews() else { return };
     let mut warm: Vec<Warm> = Vec::new();
@@ -59,7 +61,7 @@ pub(crate) async fn serve_previews(node: Arc<Node>, stop: CancellationToken) {
             () = stop.cancelled() => break,
             _tick = sweep.tick() => end_idle(&mut warm).await,
             next = wanted.recv() => match next {
-                // Whoever asked may have changed a setting since.
+                // The request was cancelled, for example because the user has changed a setting.
                 Some(next) if next.reply.is_closed() => {}
                 Some(next) => answer(&node, &mut warm, next, &stop).await,
                 None => break,
@@ -81,11 +83,11 @@ async fn answer(node: &Node, warm: &mut Vec<Warm>, wanted: WantedPreview, stop: 
     if drawn.is_err() {
         warm.retain(|one| one.model != wanted.model_id || one.is_running());
     }
-    // The receiver is gone if the request was cancelled.
+    // Sending fails only if the request was cancelled.
     let _unheard = wanted.reply.send(drawn);
 }
 
-/// Returns the index of the process that holds the model; starts it if there is none.
+/// Returns the index of the process that has the model loaded. Starts a process if there is none.
 async fn hold(node: &Node, warm: &mut Vec<Warm>, wanted: &WantedPreview) -> Result<usize, String> {
     let is_it = |one: &Warm| one.model == wanted.model_id && one.workspace == wanted.workspace_id && one.is_running();
     if let Some(at) = warm.iter().position(is_it) {
@@ -167,7 +169,7 @@ async fn draw(
             }
             Ended::Failed(failure) => Err(failure.message),
             Ended::Done(_other) => Err("the renderer returned an unexpected result".to_owned()),
-            Ended::Cancelled => Err("the server stops".to_owned()),
+            Ended::Cancelled => Err("the server is stopping".to_owned()),
         }
     });
     let asked =
@@ -182,21 +184,21 @@ async fn draw(
     })
 }
 
-/// Reads the picture of a process that still runs and is not trusted: what is not a regular file, such as a link to another
-/// one, is refused. The process cannot replace the folder.
+/// Reads the picture of a preview process, which is not trusted and still runs. Rejects everything but a regular file,
+/// for example a link to another file. The process cannot replace the folder that contains the file.
 fn read_picture(file: &Path) -> io::Result<Vec<u8>> {
     let mut options = fs::OpenOptions::new();
     let opened = options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(file)?;
     let about = opened.metadata()?;
     if !about.is_file() || about.len() > PICTURE_BYTES {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "not a file of the size of a picture"));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the picture is not a regular file or is too large"));
     }
     let mut bytes = Vec::new();
     opened.take(PICTURE_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Downloads the assets that are not in the folder yet.
+/// Downloads the assets that are not yet in the folder of the process.
 async fn place_assets(node: &Node, warm: &mut Warm, wanted: &WantedPreview) -> Result<(), StoreError> {
     let store = node.service.store();
     let mut missing: Vec<(ObjectKey<'_>, PathBuf, String)> = Vec::new();
@@ -220,7 +222,8 @@ async fn place_assets(node: &Node, warm: &mut Warm, wanted: &WantedPreview) -> R
     Ok(())
 }
 
-/// The file of an image. Its identifier was found in the database, so it is letters and digits.
+/// Returns the path of an image in the folder. The identifier is safe in a path: it was found in the database, so it
+/// consists of letters and digits.
 fn image_file(id: &str) -> PathBuf {
     PathBuf::from(format!("image-{id}"))
 }
@@ -231,7 +234,7 @@ async fn end_idle(warm: &mut Vec<Warm>) {
     }
 }
 
-/// Ends a process. Waiting for that blocks.
+/// Ends a preview process. Runs on a blocking thread, because it waits for the process.
 async fn end(warm: Warm) {
     let ending = tokio::task::spawn_blocking(move || {
         let Warm { child, folder, .. } = warm;

@@ -1,4 +1,5 @@
-//! Rendering jobs. Renders with the same frames are drawn once and stored for each render.
+//! Rendering jobs. The frames of renders with equal frames are drawn once. The files are then stored for each of these
+//! renders.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -29,7 +30,8 @@ use crate::outputs::outputs;
 use crate::report::{encoded_in_software, record_duration, report, report_end};
 use crate::upload::upload_render;
 
-/// Runs a group of renders with the same frames and reports the result of each. Cancelling `kill` returns them to the queue.
+/// Runs a group of renders with the same frames, and reports the result of each render. If `kill` is cancelled, the
+/// renders return to the queue.
 pub(crate) async fn render(node: &Node, claims: &[Claim], kill: &CancellationToken) {
     let cut = kill.child_token();
     let lease_renewal = LeaseRenewal::new(&node.service, claims, cut.clone());
@@ -44,10 +46,11 @@ pub(crate) async fn render(node: &Node, claims: &[Claim], kill: &CancellationTok
         }
         Err(JobError::Cancelled) if kill.is_cancelled() => {
             for claim in claims {
-                report_end("given back", &claim.render.id, || node.service.release_render(claim)).await;
+                report_end("released", &claim.render.id, || node.service.release_render(claim)).await;
             }
         }
-        // All leases are lost: the renders were cancelled, or other workers have them.
+        // All leases are lost, so there is nothing to report: the renders were deleted, or other workers have claimed
+        // them.
         Err(JobError::Cancelled) => {}
     }
     drop(lease_renewal);
@@ -56,7 +59,7 @@ pub(crate) async fn render(node: &Node, claims: &[Claim], kill: &CancellationTok
 /// Progress of one render of a group.
 struct Part<'a> {
     claim: &'a Claim,
-    /// Whether the service was told that the poster is stored.
+    /// Whether the poster is stored and reported to the service.
     has_poster: bool,
     stored: RenderFiles,
 }
@@ -69,7 +72,8 @@ async fn make(node: &Node, claims: &[Claim], cut: &CancellationToken) -> Result<
     let group = Group { node, cut, folder: folder.path(), files: &files };
     let mut parts: Vec<Part<'_>> = claims
         .iter()
-        // If another worker stored the poster before it returned the render, the poster is only replaced with all other files.
+        // If an earlier worker stored the poster before it released the render, this job does not store the poster
+        // early. It stores its own poster later, together with all other files.
         .map(|claim| {
             let has_poster = claim.render.status == RenderStatus::VideoProcessing;
             Part { claim, has_poster, stored: RenderFiles::none(settings.video().quality.codec()) }
@@ -88,7 +92,7 @@ async fn make(node: &Node, claims: &[Claim], cut: &CancellationToken) -> Result<
 }
 
 fn read_settings(claim: &Claim) -> Result<RenderSettings, JobError> {
-    // The length was checked when the render was created.
+    // The maximum length is not checked here, because it was checked when the render was created.
     RenderSettings::from_text(&claim.render.settings, ParseOptions { uncapped_length: true }).map_err(|error| {
         JobError::failed(FailureCode::RendererCrash, format!("this version does not understand the settings: {error}"))
     })
@@ -119,7 +123,11 @@ impl Group<'_> {
             retry_database(options.outage, "the assets", || service.find_render_assets(claim, settings))
                 .await
                 .map_err(|error| {
-                    JobError::fetching(FailureCode::OverlayDownloadFailed, "what the settings name", &error)
+                    JobError::fetching(
+                        FailureCode::OverlayDownloadFailed,
+                        "an image or environment of the settings",
+                        &error,
+                    )
                 })?
                 .map_err(|missing| JobError::failed(missing.code, missing.message))?;
         let mut image_files = BTreeMap::new();
@@ -160,12 +168,12 @@ impl Group<'_> {
         Ok(environment_files(""))
     }
 
-    /// Runs the job, and stores posters while the video is still being drawn. Returns the warnings of the render.
+    /// Runs the job. Stores the posters while the video is still being drawn. Returns the warnings of the job.
     async fn draw(&self, task: RenderTask, parts: &mut [Part<'_>]) -> Result<Vec<String>, JobError> {
         let (tell, posters_written) = oneshot::channel();
         let child_cut = self.cut.child_token();
         let options = &self.node.options;
-        // The shorter limit of previews applies only if the group has no paid render.
+        // The shorter time limit of free previews applies only if all renders of the group are free previews.
         let are_previews = parts.iter().all(|part| part.claim.render.is_system_preview);
         let time = if are_previews { options.preview_timeout.min(options.timeout) } else { options.timeout };
         let task = ChildTask::Render(Box::new(task));
@@ -173,7 +181,7 @@ impl Group<'_> {
         let plan = JobPlan { task, time, folder: self.folder, home };
         let child = self.node.run_child(plan, &child_cut, Some(tell));
         let posters = async {
-            // The sender is dropped if the job ends without posters.
+            // An error means that the job has ended without posters, because the sender was dropped.
             let Ok(()) = posters_written.await else { return Ok(()) };
             let shown = or_cancelled(self.cut, self.show_posters(parts)).await;
             if shown.is_err() {
@@ -196,7 +204,7 @@ impl Group<'_> {
         }
     }
 
-    /// Stores posters for the renders without one, and reports them.
+    /// Stores and reports the poster of each render that has none yet.
     async fn show_posters(&self, parts: &mut [Part<'_>]) -> Result<(), JobError> {
         let service = &self.node.service;
         let stills = self.files.iter().filter(|(file, _place)| file.is_still());

@@ -9,11 +9,11 @@ use plinth_spec::id::RenderId;
 
 use crate::outage::{pauses, short_pauses};
 
-/// The service's answer to a report.
+/// The result of a report to the service.
 type Answer = plinth_service::Result<Result<(), LeaseLost>>;
 
-/// Reports progress of a job whose lease is renewed meanwhile, and waits for the database up to `outage`. Returns whether
-/// the service accepted the report; otherwise the lease is lost, or will soon end.
+/// Reports progress of a job. Retries for up to `outage` if the database fails; the lease is renewed in the meantime.
+/// Returns whether the service accepted the report. If it did not, the lease is lost or will soon expire.
 pub(crate) async fn report<F>(outage: Duration, what: &'static str, id: &RenderId, tell: impl Fn() -> F) -> bool
 where
     F: Future<Output = Answer>,
@@ -21,8 +21,8 @@ where
     retry_report(what, id, tell, pauses(outage)).await
 }
 
-/// Reports that a job ends without success. Waits only some seconds for the database, because the worker may be stopping:
-/// without the report the lease ends, and the render is started again.
+/// Reports that a job ended without success. Retries only for some seconds if the database fails, because the worker
+/// may be stopping. If the report fails, the lease expires and the render is requeued.
 pub(crate) async fn report_end<F>(what: &'static str, id: &RenderId, tell: impl Fn() -> F) -> bool
 where
     F: Future<Output = Answer>,
@@ -40,7 +40,7 @@ where
     match tell.retry(pauses).notify(failed).await {
         Ok(answer) => noted(what, id, answer),
         Err(error) => {
-            tracing::error!(render.id = %id, error = %error, cause = ?error.cause, "the report '{what}' is given up");
+            tracing::error!(render.id = %id, error = %error, cause = ?error.cause, "the report '{what}' failed and is not retried");
             false
         }
     }
@@ -58,7 +58,7 @@ pub(crate) fn record_duration(stage: &'static str, begin: Instant) {
     metrics::histogram!("plinth_worker_job_seconds", "stage" => stage).record(begin.elapsed());
 }
 
-/// Logs and counts the failure of a hardware encoder, after which libx264 encoded the job.
+/// Logs and counts the failure of a hardware encoder. The job was then encoded by libx264.
 pub(crate) fn encoded_in_software(failure: Option<&str>) {
     if let Some(error) = failure {
         metrics::counter!("plinth_worker_encoder_failures_total").increment(1);

@@ -1,4 +1,4 @@
-//! Scratch folder of a worker: cached models, and one folder per job.
+//! The scratch folder of a worker. It contains cached models, and one folder per job.
 
 use std::fs::{File, Permissions};
 use std::io;
@@ -9,10 +9,11 @@ use tempfile::TempDir;
 
 /// Prefix of the folder names of workers.
 const RUN: &str = "run-";
-/// Name of the lock file in a worker's folder. The worker locks it until it ends.
+/// Name of the lock file in a worker's folder. The worker holds the lock until it ends.
 const LOCK: &str = "lock";
 
-/// Folder of a worker inside the shared scratch folder. It is removed when dropped; cached models and driver caches remain.
+/// The folder of a worker inside the shared scratch folder. It is removed on drop. Cached models and driver caches
+/// remain.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     run: TempDir,
@@ -22,25 +23,26 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Creates the worker's folder and removes the folders of dead workers. Blocks.
+    /// Creates the worker's folder, and removes the folders of dead workers. Blocks the thread.
     pub(crate) fn open(folder: &Path) -> io::Result<Self> {
         let (models, homes) = (folder.join("models"), folder.join("homes"));
         for made in [&models, &homes] {
             std::fs::create_dir_all(made)?;
         }
-        // This lock keeps other workers from removing the new folder before its lock file is locked.
+        // Without this lock, another worker could remove the new folder before the lock file in it is locked.
         let gate = File::create(folder.join(LOCK))?;
         gate.lock()?;
         sweep(folder)?;
         let run = tempfile::Builder::new().prefix(RUN).tempdir_in(folder)?;
-        // Jobs that run as another user can enter their own folder but cannot list the others.
+        // Jobs may run as another user. With these permissions, they can enter their own folder, but cannot list the
+        // folders of other jobs.
         std::fs::set_permissions(run.path(), Permissions::from_mode(0o711))?;
         let lock = File::create(run.path().join(LOCK))?;
         lock.lock()?;
         Ok(Self { run, _lock: lock, models, homes })
     }
 
-    /// Creates a folder for a job. It is removed when dropped.
+    /// Creates a folder for a job. The folder is removed on drop.
     pub(crate) fn job(&self) -> io::Result<TempDir> {
         tempfile::Builder::new().prefix("job-").tempdir_in(self.run.path())
     }
@@ -55,7 +57,7 @@ impl Scratch {
         &self.models
     }
 
-    /// Returns the folder with a home folder per workspace.
+    /// Returns the folder that contains the home folders of workspaces.
     pub(crate) fn homes(&self) -> &Path {
         &self.homes
     }

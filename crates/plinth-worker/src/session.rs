@@ -1,15 +1,17 @@
-//! Processes of a job. A job runs in its own session, which contains its encoders whatever their process groups.
+//! Finds and kills the processes of a job. A job runs in its own POSIX session. Its encoders belong to this session,
+//! too, whatever their process groups.
 
 use std::thread;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Maximum number of kill rounds. A process that forks while it is killed needs a further round.
+/// Maximum number of rounds that kill all processes of a session. One round is not enough if a process forks during the
+/// round.
 const KILL_ROUNDS: u32 = 100;
 const ROUND_PAUSE: Duration = Duration::from_millis(10);
 
-/// Running process of a session.
+/// A running process of a session.
 struct Member {
     pid: Pid,
     memory_pages: u64,
@@ -36,7 +38,7 @@ pub(crate) fn kill(session: u32) {
     tracing::error!(process.session = session, "processes of a job are still running after they were killed");
 }
 
-/// Lists the running processes of a session. Empty on systems without /proc.
+/// Lists the running processes of a session. The list is empty on systems without /proc.
 fn members(session: u32) -> Vec<Member> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let names = entries.flatten().filter_map(|entry| entry.file_name().to_str().map(str::to_owned));
@@ -44,16 +46,16 @@ fn members(session: u32) -> Vec<Member> {
 }
 
 fn member(pid: i32, session: u32) -> Option<Member> {
-    // The file is missing if the process has ended in the meantime.
+    // The file does not exist if the process has ended in the meantime.
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (state, of, memory_pages) = parse(&stat)?;
     (of == session && !matches!(state, "Z" | "X")).then_some(())?;
     Some(Member { pid: Pid::from_raw(pid)?, memory_pages })
 }
 
-/// Parses state, session and resident pages (proc_pid_stat(5), fields 3, 6 and 24).
+/// Parses the state, the session and the number of resident pages of a process (proc_pid_stat(5), fields 3, 6 and 24).
 fn parse(stat: &str) -> Option<(&str, u32, u64)> {
-    // The process name before it may contain any character, including parentheses.
+    // Field 2, the process name in parentheses, may contain any character, including parentheses.
     let (_name, rest) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
     let state = *fields.first()?;
@@ -87,7 +89,7 @@ mod tests {
             thread::sleep(ROUND_PAUSE);
             members(session).len() >= 4
         });
-        assert!(all_there, "two shells, each with its sleep");
+        assert!(all_there, "the session has two shells, each with a sleep process");
         assert!(memory_bytes(session) > 100_000);
         kill(session);
         assert!(members(session).is_empty());

@@ -1,4 +1,4 @@
-//! Uploads of a job's files to the store.
+//! Uploads the files of a job to the store.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::outage::retry_store;
 /// Maximum number of concurrent uploads.
 const AT_ONCE: usize = 8;
 
-/// Uploads the files of a render that are not in `stored` yet, under the attempt of the claim.
+/// Uploads the files of a render that are not yet in `stored`. Their keys contain the attempt number of the claim.
 pub(crate) async fn upload_render(
     node: &Node,
     folder: &Path,
@@ -34,7 +34,8 @@ pub(crate) async fn upload_render(
     Ok(())
 }
 
-/// Uploads the files of a packaging under the attempts of the claim. Playlists come after the files that they reference.
+/// Uploads the files of a packaging. Their keys contain the attempt numbers of the claim. A playlist is uploaded after
+/// the files that it references.
 pub(crate) async fn upload_package(
     node: &Node,
     folder: &Path,
@@ -58,8 +59,8 @@ pub(crate) async fn upload_package(
     Ok(())
 }
 
-/// Returns the path of a job's output file in `folder`. Because jobs are untrusted, the function refuses names and links that
-/// lead out of the folder, and anything that is not a regular file.
+/// Returns the path of a job's output file in `folder`. Jobs are not trusted. Therefore returns an error for names and
+/// links that lead out of the folder, and for everything that is not a regular file.
 fn file_in(folder: &Path, name: &Path) -> io::Result<PathBuf> {
     let refused = |problem| Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
     if !name.components().all(|part| matches!(part, Component::Normal(_))) {
@@ -67,7 +68,7 @@ fn file_in(folder: &Path, name: &Path) -> io::Result<PathBuf> {
     }
     let path = folder.canonicalize()?.join(name);
     if path.canonicalize()? != path || !path.is_file() {
-        return refused("the job made a link or something else where a file should be");
+        return refused("an output of the job is not a regular file");
     }
     Ok(path)
 }

@@ -1,4 +1,5 @@
-//! Health checks of load balancers and orchestrators: `/livez` says that the process serves, `/readyz` that it takes work.
+//! Health checks for load balancers and orchestrators. `/livez` responds as long as the process works. `/readyz` says
+//! whether the process accepts new work.
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// Answers when asked whether the process takes work: `Err` says why not.
+/// A function that returns whether the process accepts new work. The error is the reason why it does not.
 type Takes = Arc<dyn Fn() -> Result<(), &'static str> + Send + Sync>;
 
 #[derive(Clone)]
@@ -22,12 +23,12 @@ struct Shared {
     takes: Takes,
 }
 
-/// `/livez` and `/readyz` of a server. It is not ready from the moment that `stop` is cancelled.
+/// Returns the health checks of a server. The server is not ready any more as soon as `stop` is cancelled.
 pub(crate) fn of_server(service: Service, stop: CancellationToken) -> Router {
     router(service, Arc::new(move || if stop.is_cancelled() { Err("the server is stopping") } else { Ok(()) }))
 }
 
-/// `/livez` and `/readyz` of a worker. It is ready while it claims renders.
+/// Returns the health checks of a worker. The worker is ready while it claims renders.
 pub(crate) fn of_worker(service: Service, phase: watch::Receiver<Phase>) -> Router {
     router(
         service,
@@ -43,17 +44,17 @@ pub(crate) fn of_worker(service: Service, phase: watch::Receiver<Phase>) -> Rout
 pub(crate) async fn listen(address: std::net::SocketAddr) -> Result<TcpListener> {
     let listener = TcpListener::bind(address).await;
     let listener = listener.with_context(|| {
-        format!("health checks cannot be answered at {address}; give another address with --health-listen")
+        format!("health checks cannot be served at {address}; choose another address with --health-listen")
     })?;
-    tracing::info!(address = %listener.local_addr()?, "health checks are answered");
+    tracing::info!(address = %listener.local_addr()?, "health checks are served");
     Ok(listener)
 }
 
-/// Answers health checks until `ended` is cancelled.
+/// Serves health checks until `ended` is cancelled.
 pub(crate) async fn serve(listener: TcpListener, router: Router, ended: CancellationToken) -> Result<()> {
     let serving = axum::serve(listener, router).into_future();
     tokio::select! {
-        served = serving => served.context("health checks are no longer answered"),
+        served = serving => served.context("health checks are no longer served"),
         () = ended.cancelled() => Ok(()),
     }
 }

@@ -9,7 +9,7 @@ use tracing_subscriber::{Layer as _, registry};
 
 use crate::config::Config;
 
-/// Installs the logger that the configuration asks for.
+/// Installs the logger, in the format and with the levels of the configuration.
 pub(crate) fn begin(config: &Config) {
     let level = config.log_level.clone();
     if config.logs_are_json {

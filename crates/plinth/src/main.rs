@@ -15,11 +15,11 @@ use std::process::ExitCode;
 
 /// Exit code of a failure.
 const FAILED: u8 = 1;
-/// Exit code of wrong usage, also clap's.
+/// Exit code of an invalid command line. clap uses the same code.
 const WRONG_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
-    // Print one clear line instead of a backtrace.
+    // A panic prints one line instead of a backtrace.
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map_or_else(String::new, |l| format!(" ({}:{})", l.file(), l.line()));
         eprintln!(
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     }));
     match outcome {
         Ok(Ok(())) => ExitCode::SUCCESS,
-        // The reader of the output has closed the pipe, as `head` does.
+        // A broken pipe is no failure: the reader of the output has closed the pipe, as `head` does.
         Ok(Err(error)) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Ok(Err(error)) => {
             eprintln!("plinth: {}", cmd::one_line(&error));
@@ -75,10 +75,11 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
-/// Turns off Mesa's device-select layer, which asks a display server for the preferred card and complains on stderr if
-/// there is none. Plinth chooses the card itself.
+/// Turns off the device-select layer of Mesa. The layer asks a display server for the preferred graphics card, and
+/// prints errors if no display server runs. Plinth chooses the card itself.
 #[expect(unsafe_code, reason = "the layer can only be configured by this variable")]
 fn disable_device_select_layer() {
-    // SAFETY: this runs first in the program, before any other thread exists that could read the environment.
+    // SAFETY: this is the first call of the program. No other thread exists that could read the environment at the same
+    // time.
     unsafe { std::env::set_var("NODEVICE_SELECT", "1") };
 }

@@ -15,13 +15,15 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 
-/// Upper bounds of the duration histograms in seconds: from a cached response to the longest render.
+/// Upper bounds of the buckets of duration histograms, in seconds. They range from a cached response to the longest
+/// render.
 const SECONDS: [f64; 16] =
     [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0];
-/// Interval at which recorded durations are aggregated, so that they do not accumulate between two scrapes.
+/// Interval at which recorded durations are aggregated into the histograms. Without it, they would accumulate in memory
+/// until Prometheus reads the metrics.
 const AGGREGATION_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The bound listener and the installed recorder, before they are served.
+/// A bound listener and an installed recorder of metrics. [`Self::serve`] serves them.
 pub(crate) struct Metrics {
     listener: TcpListener,
     recorded: PrometheusHandle,
@@ -34,7 +36,7 @@ struct Shared {
 }
 
 impl Metrics {
-    /// Binds the listener and installs the recorder, if metrics are configured.
+    /// Binds the listener and installs the recorder. Returns `None` if no address for metrics is configured.
     pub(crate) async fn begin(config: &Config) -> Result<Option<Self>> {
         let Some(address) = config.metrics_listen else { return Ok(None) };
         let listener = TcpListener::bind(address).await;

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// Exit codes as shells report them.
+/// Exit code after SIGINT, as shells report it.
 const INTERRUPTED: i32 = 130;
 const TERMINATED: i32 = 143;
 
@@ -22,7 +22,7 @@ pub(crate) fn listen() -> Result<CancellationToken> {
                 _signal = terminate.recv() => TERMINATED,
             };
             if wanted.is_cancelled() {
-                // `exit` would run destructors while other threads still use what they destroy.
+                // The normal `exit` would run destructors of data that other threads still use.
                 signal_hook::low_level::exit(exit_code);
             }
             tracing::info!("shutting down; a second signal stops immediately");

@@ -26,9 +26,9 @@ impl std::error::Error for Stopped {}
 
 /// Handles SIGINT and SIGTERM during a render.
 ///
-/// Until output files exist, a signal ends the program at once, because loading a model and starting a driver cannot be
-/// interrupted otherwise. Afterwards the job ends itself and removes its files; a second signal ends the program
-/// without waiting for that.
+/// Until output files exist, a signal ends the program at once, because nothing else can interrupt the loading of a
+/// model or the start of a driver. After that, a signal makes the job stop and remove its files. A second signal ends
+/// the program without waiting for the job.
 #[derive(Clone, Default)]
 pub(crate) struct Stop {
     wanted: Arc<AtomicBool>,
@@ -60,18 +60,18 @@ impl Stop {
         Ok(stop)
     }
 
-    /// Whether the job should stop.
+    /// Returns a flag that is true if the job should stop.
     pub(crate) fn wanted(&self) -> &AtomicBool {
         &self.wanted
     }
 
-    /// Must be called before output files are created: from now on only the job can stop and remove them. Check
-    /// [`Self::wanted`] afterwards.
+    /// Must be called before output files are created. From this call on, a signal no longer ends the program at once,
+    /// because the job must remove its files first. The caller must check [`Self::wanted`] after this call.
     pub(crate) fn files_begin(&self) {
         self.files_exist.store(true, Ordering::SeqCst);
     }
 
-    /// The error to end the program with.
+    /// Returns the error with which the program must end.
     pub(crate) fn stopped(&self) -> Stopped {
         let signal = self.signal.load(Ordering::SeqCst);
         Stopped { exit_code: 128 + u8::try_from(signal).unwrap_or_default() }
@@ -83,7 +83,7 @@ impl Stop {
         if again || !self.files_exist.load(Ordering::SeqCst) {
             let stopped = self.stopped();
             eprintln!("plinth: {stopped}");
-            // `exit` would run destructors while threads of the driver still use what they destroy.
+            // The normal `exit` would run destructors of data that threads of the driver still use.
             signal_hook::low_level::exit(stopped.exit_code.into());
         }
         eprintln!("plinth: stopping after this frame; a second signal stops immediately");

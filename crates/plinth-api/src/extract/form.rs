@@ -1,4 +1,4 @@
-//! Multipart forms: small fields are read into memory, files are streamed.
+//! Multipart forms. Small fields are read into memory; files are streamed to disk.
 
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{FromRequest, Multipart, Request};
@@ -43,19 +43,19 @@ impl Part<'_> {
         self.field.name().unwrap_or_default().to_owned()
     }
 
-    /// Returns the field's file name; empty when it has none.
+    /// Returns the file name of the field, or an empty string if the field has none.
     pub(crate) fn file_name(&self) -> String {
         let disposition = self.field.headers().get(CONTENT_DISPOSITION).and_then(|value| value.to_str().ok());
         let name = self.field.file_name().or_else(|| disposition.and_then(name_before_last_quote));
         name.unwrap_or_default().to_owned()
     }
 
-    /// Returns the next chunk of the field's content; `None` at its end.
+    /// Returns the next chunk of the field's content; `None` at the end of the field.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>> {
         self.field.chunk().await.map_err(|error| broken(self.malformed, &error))
     }
 
-    /// Reads the whole field. Errors: more than `limit` bytes.
+    /// Reads the whole field. Errors: the field has more than `limit` bytes.
     async fn bytes(mut self, limit: usize) -> Result<Bytes> {
         let mut all = BytesMut::new();
         while let Some(piece) = self.chunk().await? {
@@ -65,7 +65,8 @@ impl Part<'_> {
         Ok(all.freeze())
     }
 
-    /// Streams the field into a file. Returns `None` for the nameless, empty part that browsers send when no file is chosen.
+    /// Streams the field into a file. Returns `None` if the field has neither a file name nor content, because browsers
+    /// send such a field if the user has chosen no file.
     pub(crate) async fn into_file(mut self, mut file: Incoming) -> Result<Option<Incoming>> {
         let is_named = !self.file_name().is_empty();
         while let Some(piece) = self.chunk().await? {
@@ -80,16 +81,16 @@ impl Part<'_> {
         text_of(&name, self.bytes(limits::FORM_FIELD_BYTES).await?, malformed)
     }
 
-    /// Reads render settings as JSON text. The caller reserves the memory for parsing them when the whole form was received,
-    /// so that a slow file does not hold it.
+    /// Reads render settings as JSON text. The handler receives the whole form before it reserves memory and parses the
+    /// text, so that no memory is reserved during the slow upload of a file.
     pub(crate) async fn render_settings(self) -> Result<String> {
         let name = self.name();
         text_of(&name, self.bytes(limits::JSON_RENDER_BYTES).await?, ErrorCode::InvalidSettings)
     }
 }
 
-/// Returns the quoted file name at the end of a `Content-Disposition`. `multer` returns none for a name that ends in a
-/// backslash, because it takes `\"` for an escaped quote.
+/// Returns the quoted file name at the end of a `Content-Disposition` header. Needed for names that end in a backslash:
+/// `multer` interprets the final `\"` as an escaped quote and returns no name.
 fn name_before_last_quote(disposition: &str) -> Option<&str> {
     disposition.split_once("filename=\"").and_then(|(_, rest)| rest.strip_suffix('"'))
 }
@@ -98,11 +99,12 @@ fn check_length(bytes: usize, most: usize) -> Result<()> {
     if bytes <= most {
         return Ok(());
     }
-    Err(ApiError::new(ErrorCode::FileTooLarge, format!("a part has more than {most} bytes")))
+    Err(ApiError::new(ErrorCode::FileTooLarge, format!("a form field has more than {most} bytes")))
 }
 
 fn text_of(name: &str, bytes: Bytes, malformed: ErrorCode) -> Result<String> {
-    String::from_utf8(bytes.into()).map_err(|_not_text| refused(malformed, &format!("'{name}' is not text")))
+    String::from_utf8(bytes.into())
+        .map_err(|_not_text| refused(malformed, &format!("the field '{name}' is not valid UTF-8")))
 }
 
 fn broken(code: ErrorCode, error: &MultipartError) -> ApiError {

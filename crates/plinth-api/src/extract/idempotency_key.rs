@@ -14,7 +14,7 @@ impl<S: Sync> FromRequestParts<S> for IdempotencyKey {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
-        // A key with bytes that are not ASCII is accepted and decoded lossily.
+        // A key that is not valid UTF-8 is accepted; its invalid bytes are replaced.
         let value = parts.headers.get("idempotency-key").map(|v| String::from_utf8_lossy(v.as_bytes()).into_owned());
         Ok(Self(ReplayKey::from_header(value.as_deref())))
     }

@@ -15,8 +15,8 @@ use crate::state::Api;
 /// Time limit for receiving a whole JSON body.
 const ARRIVAL: Duration = Duration::from_mins(1);
 
-/// A JSON body, with the memory reservation that covers its processing. An empty body is parsed as an empty object, so
-/// that the error names the missing field.
+/// A JSON body, and the reservation of memory for processing it. An empty body is parsed as an empty object, so that
+/// the error message names the first missing field.
 #[derive(Debug)]
 pub(crate) struct JsonBody<T>(pub T, pub BodyMemory);
 
@@ -28,16 +28,17 @@ impl<T: JsonRequest> FromRequest<Api> for JsonBody<T> {
         let kind = parts.headers.get(header::CONTENT_TYPE).map(|v| v.to_str().unwrap_or_default().to_owned());
         let stated = parts.headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse().ok());
         let too_large =
-            || ApiError::bad_request(format!("the body breaks off or has more than {} bytes", T::MAX_BYTES));
+            || ApiError::bad_request(format!("the body ends early or has more than {} bytes", T::MAX_BYTES));
         let bytes: usize = stated.unwrap_or(T::MAX_BYTES);
         if bytes > T::MAX_BYTES {
             return Err(too_large());
         }
         let caller = parts.extensions.get::<Caller>();
-        let caller = caller.ok_or_else(|| ServiceError::internal("a body of a caller whom nobody let in"))?;
+        let caller = caller
+            .ok_or_else(|| ServiceError::internal("the route reads a body but lacks the authentication layer"))?;
         let memory = api.service.body_memory(caller, bytes).await?;
         let reading = tokio::time::timeout(ARRIVAL, to_bytes(body, bytes)).await;
-        let late = |_late| ApiError::bad_request(format!("the body takes longer than {} s", ARRIVAL.as_secs()));
+        let late = |_late| ApiError::bad_request(format!("the body was not received within {} s", ARRIVAL.as_secs()));
         let bytes = reading.map_err(late)?.map_err(|_too_large| too_large())?;
         if bytes.is_empty() {
             return Ok(Self(parse(b"{}")?, memory));
@@ -52,7 +53,7 @@ impl<T: JsonRequest> FromRequest<Api> for JsonBody<T> {
 }
 
 fn parse<T: JsonRequest>(bytes: &[u8]) -> Result<T, ApiError> {
-    // Serde would also deserialize a struct from an array, by position.
+    // Rejects arrays, because Serde deserializes a struct from an array, too, by position.
     if bytes.trim_ascii_start().first() == Some(&b'[') {
         return Err(ApiError::bad_request("the body must be a JSON object, not a list"));
     }

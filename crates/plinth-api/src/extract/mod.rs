@@ -1,4 +1,4 @@
-//! Request extractors. Malformed input is rejected with the API's error body.
+//! Request extractors. They reject malformed input with an error body of the API.
 
 mod form;
 mod idempotency_key;

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::ApiError;
 
-/// Path parameters. A path that is not valid UTF-8 is rejected with 404.
+/// Path parameters. A path that is not valid UTF-8 is rejected with status 404.
 #[derive(Debug)]
 pub(crate) struct Path<T>(pub T);
 
@@ -17,6 +17,6 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T>
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let read = axum::extract::Path::from_request_parts(parts, state).await;
         read.map(|axum::extract::Path(value)| Self(value))
-            .map_err(|_not_text| ApiError::new(ErrorCode::NotFound, "there is nothing under this address"))
+            .map_err(|_not_text| ApiError::new(ErrorCode::NotFound, "there is no resource at this path"))
     }
 }

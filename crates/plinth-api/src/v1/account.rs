@@ -1,4 +1,4 @@
-//! Account, quote, credits.
+//! Endpoints of the account, of quotes, and of credits.
 
 use axum::extract::State;
 use axum::response::Response;
@@ -33,7 +33,7 @@ pub(crate) async fn get_account(State(api): State<Api>, Reader(caller): Reader) 
     Ok(ok(api.service.account(&caller).await?))
 }
 
-/// Prices up to 100 renders
+/// Quotes the price of up to 100 renders
 #[utoipa::path(post, path = "/quote", tag = "account", request_body = QuoteRequest, responses(
     (status = 200, description = "The prices.", body = Data<Quote>),
 ))]
@@ -47,27 +47,27 @@ pub(crate) async fn quote(
 
 /// Lists credit packs on sale
 #[utoipa::path(get, path = "/products", tag = "account", responses(
-    (status = 200, description = "The packs.", body = Data<Vec<Product>>),
+    (status = 200, description = "The credit packs.", body = Data<Vec<Product>>),
 ))]
 pub(crate) async fn list_products(State(api): State<Api>, Reader(_caller): Reader) -> Result<Response> {
     Ok(ok(api.service.products().await?))
 }
 
-/// Which page of a list.
+/// Query parameters that select a page of a list.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct OffsetQuery {
-    /// Most rows.
+    /// Maximum number of rows on the page.
     #[param(value_type = Option<u32>)]
     limit: Option<String>,
-    /// Rows before the page.
+    /// Number of rows to skip before the page.
     #[param(value_type = Option<u64>, minimum = 0, default = 0)]
     offset: Option<String>,
 }
 
-/// Lists movements of credits, newest first
+/// Lists ledger entries (charges, refunds, purchases), newest first
 #[utoipa::path(get, path = "/purchases", tag = "account", params(OffsetQuery), responses(
-    (status = 200, description = "The movements.", body = Page<LedgerEntry>),
+    (status = 200, description = "One page of ledger entries.", body = Page<LedgerEntry>),
 ))]
 pub(crate) async fn list_purchases(
     State(api): State<Api>,

@@ -1,4 +1,4 @@
-//! Textures and environments.
+//! Endpoints of textures and environments.
 
 use axum::Json;
 use axum::extract::{Request, State};
@@ -26,7 +26,7 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(delete_env))
 }
 
-/// Form of a texture.
+/// Form fields of the upload of a texture.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "describes the form")]
 pub(crate) struct TextureForm {
@@ -37,7 +37,7 @@ pub(crate) struct TextureForm {
     name: Option<String>,
 }
 
-/// Form of an environment.
+/// Form fields of the upload of an environment.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "describes the form")]
 pub(crate) struct EnvForm {
@@ -55,17 +55,17 @@ pub(crate) struct EnvForm {
     thumb: Option<Vec<u8>>,
     /// At most 100 characters.
     name: Option<String>,
-    /// Columns.
+    /// Width of the environment in pixels.
     width: Option<u32>,
-    /// Rows.
+    /// Height of the environment in pixels.
     height: Option<u32>,
 }
 
 /// Stores a texture
 #[utoipa::path(post, path = "/assets/textures", tag = "assets",
     request_body(content = TextureForm, content_type = "multipart/form-data"), responses(
-    (status = 201, description = "It is stored.", body = Data<AssetCreated>),
-    (status = 200, description = "The same bytes were there already.", body = Data<AssetCreated>),
+    (status = 201, description = "The texture is stored.", body = Data<AssetCreated>),
+    (status = 200, description = "The workspace has a texture with the same content already.", body = Data<AssetCreated>),
 ))]
 pub(crate) async fn create_texture(
     State(api): State<Api>,
@@ -93,9 +93,9 @@ pub(crate) async fn list_textures(State(api): State<Api>, Reader(caller): Reader
     Ok(Json(api.service.list_textures(&caller).await?))
 }
 
-/// Removes a texture
+/// Deletes a texture
 #[utoipa::path(delete, path = "/assets/textures/{id}", tag = "assets", params(("id" = String, Path)), responses(
-    (status = 200, description = "It is gone.", body = Data<AssetDeleted>),
+    (status = 200, description = "The texture is deleted.", body = Data<AssetDeleted>),
 ))]
 pub(crate) async fn delete_texture(
     State(api): State<Api>,
@@ -108,7 +108,7 @@ pub(crate) async fn delete_texture(
 /// Stores an environment
 #[utoipa::path(post, path = "/assets/envs", tag = "assets",
     request_body(content = EnvForm, content_type = "multipart/form-data"), responses(
-    (status = 201, description = "It is stored.", body = Data<AssetCreated>),
+    (status = 201, description = "The environment is stored.", body = Data<AssetCreated>),
 ))]
 pub(crate) async fn create_env(State(api): State<Api>, Editor(caller): Editor, request: Request) -> Result<Response> {
     api.service.check_env_count(&caller).await?;
@@ -146,9 +146,9 @@ pub(crate) async fn list_envs(State(api): State<Api>, Reader(caller): Reader) ->
     Ok(Json(api.service.list_envs(&caller).await?))
 }
 
-/// Removes an environment
+/// Deletes an environment
 #[utoipa::path(delete, path = "/assets/envs/{id}", tag = "assets", params(("id" = String, Path)), responses(
-    (status = 200, description = "It is gone.", body = Data<AssetDeleted>),
+    (status = 200, description = "The environment is deleted.", body = Data<AssetDeleted>),
 ))]
 pub(crate) async fn delete_env(
     State(api): State<Api>,

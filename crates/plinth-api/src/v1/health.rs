@@ -1,4 +1,4 @@
-//! Health.
+//! The health endpoint.
 
 use axum::Json;
 use axum::extract::State;
@@ -15,10 +15,10 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
     OpenApiRouter::new().routes(routes!(get_health))
 }
 
-/// Says whether the service can work
+/// Checks whether the service works
 #[utoipa::path(get, path = "/health", tag = "service", security(()), responses(
-    (status = 200, description = "It can, or all but what needs the store: `status` is `degraded` then.", body = Data<Health>),
-    (status = 503, description = "The database does not answer.", body = Data<Health>),
+    (status = 200, description = "The service works. `degraded` means that requests for files fail.", body = Data<Health>),
+    (status = 503, description = "The database does not respond.", body = Data<Health>),
 ))]
 pub(crate) async fn get_health(State(api): State<Api>) -> Response {
     let data = api.service.health().await;

@@ -1,6 +1,6 @@
 //! The endpoints, one file per resource.
 
-#![expect(unused_qualifications, reason = "in what utoipa makes of the query types")]
+#![expect(unused_qualifications, reason = "in the code that utoipa generates for query types")]
 
 mod account;
 mod assets;

@@ -1,4 +1,4 @@
-//! Models.
+//! Endpoints of models.
 
 use axum::Json;
 use axum::extract::{Request, State};
@@ -39,15 +39,15 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(get_model_file_url))
 }
 
-/// Form of an upload.
+/// Form fields of the upload of a model.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[expect(dead_code, reason = "describes the form")]
 pub(crate) struct UploadForm {
-    /// A `.glb`, or a `.zip` with one OBJ, of at most 1 GB.
+    /// The model: a `.glb`, or a `.zip` with one OBJ. At most 1 GB.
     #[schema(value_type = String, format = Binary, content_media_type = "application/octet-stream")]
     file: Vec<u8>,
-    /// JSON text; without it a free preview is made.
+    /// Render settings as JSON text. Without settings, the upload creates a free preview.
     render_settings: Option<String>,
 }
 
@@ -58,8 +58,8 @@ fn uploaded(uploaded: Uploaded) -> Response {
 /// Uploads a model
 #[utoipa::path(post, path = "/models", tag = "models",
     request_body(content = UploadForm, content_type = "multipart/form-data"), responses(
-    (status = 201, description = "Model and render are made.", body = Data<UploadResult>),
-    (status = 200, description = "The file was there already.", body = Data<UploadResult>),
+    (status = 201, description = "A model and a render were created.", body = Data<UploadResult>),
+    (status = 200, description = "An active model has the same file; only a render was created.", body = Data<UploadResult>),
 ))]
 pub(crate) async fn upload_model(State(api): State<Api>, Editor(caller): Editor, request: Request) -> Result<Response> {
     let mut form = Form::from(request, ErrorCode::UploadFailed).await?;
@@ -79,17 +79,17 @@ pub(crate) async fn upload_model(State(api): State<Api>, Editor(caller): Editor,
             _ => {}
         }
     }
-    let missing = || ApiError::new(ErrorCode::NoFile, "give 'file', a model");
-    // A form in which no file was chosen sends one without name and content.
+    let missing = || ApiError::new(ErrorCode::NoFile, "send a model in the field 'file'");
+    // If the user has chosen no file, browsers send a field without file name and content.
     let (file, name) = file.filter(|(file, name)| file.size() > 0 || !name.is_empty()).ok_or_else(missing)?;
     let _memory = api.service.body_memory(&caller, settings.as_ref().map_or(0, String::len)).await?;
     Ok(uploaded(api.service.upload_model(&caller, Upload { file, name, settings }).await?))
 }
 
-/// Makes a model of a file on another server
+/// Creates a model from the URL of a file
 #[utoipa::path(post, path = "/models/ingest", tag = "models", request_body = IngestModel, responses(
-    (status = 201, description = "Model and render are made.", body = Data<UploadResult>),
-    (status = 200, description = "The file was there already.", body = Data<UploadResult>),
+    (status = 201, description = "A model and a render were created.", body = Data<UploadResult>),
+    (status = 200, description = "An active model has the same file; only a render was created.", body = Data<UploadResult>),
 ))]
 pub(crate) async fn ingest_model(
     State(api): State<Api>,
@@ -100,7 +100,7 @@ pub(crate) async fn ingest_model(
     Ok(uploaded(api.service.ingest_model(&caller, request).await?))
 }
 
-/// How long a link works.
+/// Query parameter for the lifetime of a link.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ExpiresQuery {
@@ -109,10 +109,10 @@ pub(crate) struct ExpiresQuery {
     expires: Option<String>,
 }
 
-/// Answers with a link to put a file
+/// Creates a link to upload a file directly to the store
 #[utoipa::path(post, path = "/models/create-upload-url", tag = "models", params(ExpiresQuery),
     request_body = Option<CreateUploadUrl>, responses(
-    (status = 201, description = "The link and its ticket.", body = Data<StagedUpload>),
+    (status = 201, description = "The upload link, and the ticket that finalizes the upload.", body = Data<StagedUpload>),
 ))]
 pub(crate) async fn create_upload_url(
     State(api): State<Api>,
@@ -124,10 +124,10 @@ pub(crate) async fn create_upload_url(
     Ok(created(api.service.create_upload_url(&caller, expires).await?))
 }
 
-/// Makes a model of a file that was put
+/// Creates a model from a file that was uploaded through a link
 #[utoipa::path(post, path = "/models/finalize", tag = "models", request_body = FinalizeUpload, responses(
-    (status = 201, description = "Model and render are made.", body = Data<UploadResult>),
-    (status = 200, description = "The file was there already.", body = Data<UploadResult>),
+    (status = 201, description = "A model and a render were created.", body = Data<UploadResult>),
+    (status = 200, description = "An active model has the same file; only a render was created.", body = Data<UploadResult>),
 ))]
 pub(crate) async fn finalize_upload(
     State(api): State<Api>,
@@ -137,9 +137,9 @@ pub(crate) async fn finalize_upload(
     Ok(uploaded(api.service.finalize_upload(&caller, request).await?))
 }
 
-/// Says whether a file is there already
+/// Checks whether the workspace has a model with this file
 #[utoipa::path(post, path = "/models/check-hash", tag = "models", request_body = CheckHash, responses(
-    (status = 200, description = "Whether it is.", body = Data<HashMatch>),
+    (status = 200, description = "Whether the workspace has such a model.", body = Data<HashMatch>),
 ))]
 pub(crate) async fn check_hash(
     State(api): State<Api>,
@@ -149,28 +149,28 @@ pub(crate) async fn check_hash(
     Ok(ok(api.service.check_hash(&caller, &request).await?))
 }
 
-/// Which models.
+/// Query parameters that select models.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query, rename_all = "camelCase")]
 pub(crate) struct ListQuery {
-    /// Most rows.
+    /// Maximum number of rows on the page.
     #[param(value_type = Option<u32>)]
     limit: Option<String>,
-    /// Rows before the page; ignored with a cursor.
+    /// Number of rows to skip before the page; ignored if `cursor` is given.
     #[param(value_type = Option<u64>, minimum = 0, default = 0)]
     offset: Option<String>,
-    /// Empty for the first page, then the last answer's `nextCursor`.
+    /// Empty for the first page; for each following page, `nextCursor` of the previous response.
     cursor: Option<String>,
-    /// Changed at or after this instant.
+    /// Only models that changed at or after this time.
     #[param(value_type = Option<String>, format = DateTime)]
     updated_since: Option<String>,
-    /// Comma-separated; models with at least one of them.
+    /// Comma-separated tags. Only models with at least one of them.
     tags: Option<String>,
-    /// Text that the title, the product code, the file name or a tag contains, in any case.
+    /// Only models whose title, product code, file name or tags contain this text. Upper and lower case are equal.
     #[param(max_length = 500)]
     search: Option<String>,
-    /// `active`, `archived` or `any`.
+    /// State of the models: `active`, `archived` or `any`.
     #[param(pattern = "^(active|archived|any)$", default = "active")]
     status: Option<String>,
 }
@@ -189,7 +189,7 @@ pub(crate) async fn list_models(
     Ok(Json(api.service.list_models(&caller, &query).await?))
 }
 
-/// Shows a model with its renders
+/// Returns a model with its renders
 #[utoipa::path(get, path = "/models/{modelId}", tag = "models", params(("modelId" = String, Path)), responses(
     (status = 200, description = "The model.", body = Data<ModelDetail>),
 ))]
@@ -204,7 +204,7 @@ pub(crate) async fn get_model(
 /// Changes title, product code or tags
 #[utoipa::path(patch, path = "/models/{modelId}", tag = "models", params(("modelId" = String, Path)),
     request_body = UpdateModel, responses(
-    (status = 200, description = "What they are now.", body = Data<ModelEdited>),
+    (status = 200, description = "The model's title, product code and tags after the change.", body = Data<ModelEdited>),
 ))]
 pub(crate) async fn update_model(
     State(api): State<Api>,
@@ -215,9 +215,9 @@ pub(crate) async fn update_model(
     Ok(ok(api.service.update_model(&caller, &id, edit).await?))
 }
 
-/// Removes a model; its renders stay
+/// Deletes a model; its renders remain
 #[utoipa::path(delete, path = "/models/{modelId}", tag = "models", params(("modelId" = String, Path)), responses(
-    (status = 200, description = "It is gone.", body = Data<ModelDeleted>),
+    (status = 200, description = "The model is deleted.", body = Data<ModelDeleted>),
 ))]
 pub(crate) async fn delete_model(
     State(api): State<Api>,
@@ -227,9 +227,9 @@ pub(crate) async fn delete_model(
     Ok(ok(api.service.delete_model(&caller, &id).await?))
 }
 
-/// Hides a model from the default list
+/// Archives a model, so that the default list does not show it
 #[utoipa::path(patch, path = "/models/{modelId}/archive", tag = "models", params(("modelId" = String, Path)),
-    responses((status = 200, description = "It is hidden.", body = Data<Archived>)))]
+    responses((status = 200, description = "The model is archived.", body = Data<Archived>)))]
 pub(crate) async fn archive_model(
     State(api): State<Api>,
     Editor(caller): Editor,
@@ -238,9 +238,9 @@ pub(crate) async fn archive_model(
     Ok(ok(api.service.archive_model(&caller, &id).await?))
 }
 
-/// Shows a hidden model again
+/// Makes an archived model active again
 #[utoipa::path(patch, path = "/models/{modelId}/unarchive", tag = "models", params(("modelId" = String, Path)),
-    responses((status = 200, description = "It is listed again.", body = Data<Archived>)))]
+    responses((status = 200, description = "The model is active.", body = Data<Archived>)))]
 pub(crate) async fn unarchive_model(
     State(api): State<Api>,
     Editor(caller): Editor,
@@ -263,7 +263,7 @@ pub(crate) async fn get_model_file(
     respond(&api, &headers, delivery).await
 }
 
-/// Answers with a link to download a model
+/// Creates a link to download a model
 #[utoipa::path(get, path = "/models/{modelId}/file-url", tag = "models",
     params(("modelId" = String, Path), ExpiresQuery), responses(
     (status = 200, description = "The link.", body = Data<SignedUrl>),

@@ -1,4 +1,4 @@
-//! Overlay images.
+//! Endpoints of overlay images.
 
 use axum::Json;
 use axum::extract::{Request, State};
@@ -28,29 +28,29 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(delete_overlay))
 }
 
-/// Form of an overlay.
+/// Form fields of the upload of an overlay.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "describes the form")]
 pub(crate) struct OverlayForm {
     /// PNG, JPEG or WebP of at most 25 MB.
     #[schema(value_type = String, format = Binary, content_media_type = "application/octet-stream")]
     file: Vec<u8>,
-    /// What it is for; `background` when absent.
+    /// Layer of the image, which determines its use. Default: `background`.
     layer: Option<Layer>,
     /// At most 100 characters.
     name: Option<String>,
     /// At most 500 characters.
     description: Option<String>,
-    /// Which part of it stays; `left` when absent.
+    /// The part of the image that remains visible when the image is cropped. Default: `left`.
     alignment: Option<Alignment>,
-    /// 0 to 1; 1 when absent.
+    /// Opacity, from 0 to 1. Default: 1.
     opacity: Option<f64>,
 }
 
 /// Stores an overlay
 #[utoipa::path(post, path = "/overlays", tag = "overlays",
     request_body(content = OverlayForm, content_type = "multipart/form-data"), responses(
-    (status = 200, description = "It is stored.", body = Data<OverlayCreated>),
+    (status = 200, description = "The overlay is stored.", body = Data<OverlayCreated>),
 ))]
 pub(crate) async fn create_overlay(
     State(api): State<Api>,
@@ -77,16 +77,16 @@ pub(crate) async fn create_overlay(
     Ok(ok(api.service.create_overlay(&caller, new).await?))
 }
 
-/// Which overlays.
+/// Query parameter that selects overlays.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct OverlayQuery {
-    /// Of this layer only.
+    /// Only overlays of this layer.
     #[param(value_type = Option<Layer>)]
     layer: Option<String>,
 }
 
-/// Lists the workspace's overlays and those everybody sees
+/// Lists the overlays of the workspace and the system overlays
 #[utoipa::path(get, path = "/overlays", tag = "overlays", params(OverlayQuery), responses(
     (status = 200, description = "The overlays, newest first.", body = Page<OverlayRow>),
 ))]
@@ -98,9 +98,9 @@ pub(crate) async fn list_overlays(
     Ok(Json(api.service.list_overlays(&caller, query.layer.as_deref()).await?))
 }
 
-/// Finds an image by its content
+/// Finds an overlay or texture by the hash of its file
 #[utoipa::path(post, path = "/overlays/resolve", tag = "overlays", request_body = ResolveOverlay, responses(
-    (status = 200, description = "Whether it is there.", body = Data<OverlayResolved>),
+    (status = 200, description = "Whether the workspace has such an image.", body = Data<OverlayResolved>),
 ))]
 pub(crate) async fn resolve_overlay(
     State(api): State<Api>,
@@ -110,9 +110,9 @@ pub(crate) async fn resolve_overlay(
     Ok(ok(api.service.resolve_overlay(&caller, &request).await?))
 }
 
-/// Removes an overlay
+/// Deletes an overlay
 #[utoipa::path(delete, path = "/overlays/{id}", tag = "overlays", params(("id" = String, Path)), responses(
-    (status = 200, description = "It is gone.", body = Data<AssetDeleted>),
+    (status = 200, description = "The overlay is deleted.", body = Data<AssetDeleted>),
 ))]
 pub(crate) async fn delete_overlay(
     State(api): State<Api>,

@@ -1,4 +1,4 @@
-//! Renders.
+//! Endpoints of renders.
 
 use axum::Json;
 use axum::body::Body;
@@ -46,10 +46,10 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
 
 /// Creates a render
 #[utoipa::path(post, path = "/renders", tag = "renders", request_body = CreateRender,
-    params(("Idempotency-Key" = Option<String>, Header, description = "Repeats within 30 minutes answer with the first render.")),
+    params(("Idempotency-Key" = Option<String>, Header, description = "Repeats with the same key within 30 minutes return the first render.")),
     responses(
-    (status = 201, description = "It is created and charged.", body = Data<CreatedRender>),
-    (status = 200, description = "An earlier request created it.", body = Data<CreatedRender>),
+    (status = 201, description = "The render was created and charged.", body = Data<CreatedRender>),
+    (status = 200, description = "An earlier request created this render.", body = Data<CreatedRender>),
 ))]
 pub(crate) async fn create_render(
     State(api): State<Api>,
@@ -63,8 +63,8 @@ pub(crate) async fn create_render(
 
 /// Creates up to 100 renders, all or none
 #[utoipa::path(post, path = "/renders/batch", tag = "renders", request_body = CreateBatch,
-    params(("Idempotency-Key" = Option<String>, Header, description = "Covers the whole batch.")),
-    responses((status = 201, description = "They are created and charged.", body = Data<Vec<BatchRender>>)))]
+    params(("Idempotency-Key" = Option<String>, Header, description = "One key for the whole batch.")),
+    responses((status = 201, description = "The renders were created and charged.", body = Data<Vec<BatchRender>>)))]
 pub(crate) async fn create_batch(
     State(api): State<Api>,
     Editor(caller): Editor,
@@ -74,25 +74,25 @@ pub(crate) async fn create_batch(
     Ok(created(api.service.create_batch(&caller, request, key).await?))
 }
 
-/// Which renders.
+/// Query parameters that select renders.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query, rename_all = "camelCase")]
 pub(crate) struct ListQuery {
-    /// Of this model only.
+    /// Only renders of this model.
     model: Option<String>,
-    /// In this state only.
+    /// Only renders in this state.
     #[param(value_type = Option<RenderStatus>)]
     status: Option<String>,
-    /// Most rows.
+    /// Maximum number of rows on the page.
     #[param(value_type = Option<u32>)]
     limit: Option<String>,
-    /// Rows before the page; ignored with a cursor.
+    /// Number of rows to skip before the page; ignored if `cursor` is given.
     #[param(value_type = Option<u64>, minimum = 0, default = 0)]
     offset: Option<String>,
-    /// Empty for the first page, then the last answer's `nextCursor`.
+    /// Empty for the first page; for each following page, `nextCursor` of the previous response.
     cursor: Option<String>,
-    /// Changed at or after this instant.
+    /// Only renders that changed at or after this time.
     #[param(value_type = Option<String>, format = DateTime)]
     updated_since: Option<String>,
 }
@@ -111,7 +111,7 @@ pub(crate) async fn list_renders(
     Ok(Json(api.service.list_renders(&caller, &query).await?))
 }
 
-/// Shows a render
+/// Returns a render
 #[utoipa::path(get, path = "/renders/{id}", tag = "renders", params(("id" = String, Path)), responses(
     (status = 200, description = "The render.", body = Data<Render>),
 ))]
@@ -123,9 +123,9 @@ pub(crate) async fn get_render(
     Ok(ok(api.service.render(&caller, &id).await?))
 }
 
-/// Removes a render that has ended
+/// Deletes a render that has ended
 #[utoipa::path(delete, path = "/renders/{id}", tag = "renders", params(("id" = String, Path)), responses(
-    (status = 200, description = "It is gone.", body = Data<RenderDeleted>),
+    (status = 200, description = "The render is deleted.", body = Data<RenderDeleted>),
 ))]
 pub(crate) async fn delete_render(
     State(api): State<Api>,
@@ -135,9 +135,9 @@ pub(crate) async fn delete_render(
     Ok(ok(api.service.delete_render(&caller, &id).await?))
 }
 
-/// Marks a failed render as seen
+/// Dismisses a failed render: marks it as seen by the user
 #[utoipa::path(patch, path = "/renders/{id}/dismiss", tag = "renders", params(("id" = String, Path)), responses(
-    (status = 200, description = "It is marked.", body = Data<RenderDismissed>),
+    (status = 200, description = "The render is dismissed.", body = Data<RenderDismissed>),
 ))]
 pub(crate) async fn dismiss_render(
     State(api): State<Api>,
@@ -147,9 +147,9 @@ pub(crate) async fn dismiss_render(
     Ok(ok(api.service.dismiss_render(&caller, &id).await?))
 }
 
-/// Cancels a render that waits
+/// Cancels a queued render
 #[utoipa::path(post, path = "/renders/{id}/cancel", tag = "renders", params(("id" = String, Path)), responses(
-    (status = 200, description = "It is cancelled and refunded.", body = Data<RenderCancelled>),
+    (status = 200, description = "The render is cancelled and refunded.", body = Data<RenderCancelled>),
 ))]
 pub(crate) async fn cancel_render(
     State(api): State<Api>,
@@ -159,11 +159,11 @@ pub(crate) async fn cancel_render(
     Ok(ok(api.service.cancel_render(&caller, &id).await?))
 }
 
-/// Which variant of a file.
+/// Query parameter that selects a variant of a file.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct QualityQuery {
-    /// `web`: the web video; `full`: the poster in full size.
+    /// `web` selects the web video; `full` selects the poster in full size.
     quality: Option<String>,
 }
 
@@ -238,14 +238,14 @@ pub(crate) async fn get_bundle(
     guard(&mut response);
     set_media_type(&mut response, &headers, "application/zip");
     set(&mut response, header::CONTENT_DISPOSITION, &attachment(&bundle.name));
-    // A finished render's files never change.
+    // The files of a finished render never change.
     set(&mut response, header::CACHE_CONTROL, "private, max-age=31536000, immutable");
     Ok(response)
 }
 
-/// Says where a render can be streamed from
+/// Returns the URLs of a render's HLS stream
 #[utoipa::path(get, path = "/renders/{id}/hls", tag = "files", params(("id" = String, Path)), responses(
-    (status = 200, description = "The addresses.", body = Data<HlsView>),
+    (status = 200, description = "The state of the packaging and the stream URLs.", body = Data<HlsView>),
 ))]
 pub(crate) async fn get_hls(
     State(api): State<Api>,
@@ -270,11 +270,11 @@ pub(crate) async fn get_hls_file(
     respond(&api, &headers, api.service.hls_file(&caller, &id, &path).await?).await
 }
 
-/// Which file, and how long its link works.
+/// Query parameters for a file and the lifetime of its link.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct LinkQuery {
-    /// Which file.
+    /// Name of the file.
     #[param(value_type = Option<DownloadAsset>)]
     asset: Option<String>,
     /// Lifetime of the link in seconds.
@@ -282,7 +282,7 @@ pub(crate) struct LinkQuery {
     expires: Option<String>,
 }
 
-/// Answers with a link to download a file
+/// Creates a link to download a file of a render
 #[utoipa::path(get, path = "/renders/{id}/download-url", tag = "files", params(("id" = String, Path), LinkQuery),
     responses((status = 200, description = "The link.", body = Data<AssetUrl>)))]
 pub(crate) async fn get_download_url(

@@ -69,7 +69,7 @@ fn the_document_is_openapi_3_1_and_has_every_endpoint() {
         "get /purchases",
         "get /health",
     ] {
-        assert!(names.contains(name), "{name} is missing of {names:?}");
+        assert!(names.contains(name), "{name} is missing in {names:?}");
     }
 }
 
@@ -101,7 +101,7 @@ fn schemas_use_the_field_names_of_the_json_bodies() {
     assert!(document["paths"]["/renders/{id}/hls/{path}"].is_object());
 }
 
-/// Generators of clients name a type by its title, and leave out operations whose types collide.
+/// Client generators name a type after the title of its schema, and leave out operations whose type names collide.
 #[test]
 fn titles_and_schema_names_do_not_collide() {
     let document = document();
@@ -125,7 +125,7 @@ fn every_file_is_also_offered_as_plain_bytes() {
             }
         }
     }
-    assert_eq!(files, 13, "seven endpoints answer with files, all but the bundle also in part");
+    assert_eq!(files, 13, "seven endpoints return files, and all except the bundle support ranges");
     let video = &document["paths"]["/renders/{id}/video"]["get"]["responses"]["200"]["content"];
     assert!(video["video/quicktime"].is_object() && video["video/mp4"].is_object(), "{video}");
 }
@@ -136,7 +136,10 @@ fn render_settings_have_a_schema_with_fields() {
     let schemas = &document["components"]["schemas"];
     assert_eq!(schemas["RenderSettings"]["properties"]["zoom"]["maximum"], 2.0);
     assert_eq!(schemas["RenderSettings"]["properties"]["videoLength"]["deprecated"], true);
-    assert!(schemas["RenderSettings"]["properties"]["preview"].is_null(), "only the server sets it");
+    assert!(
+        schemas["RenderSettings"]["properties"]["preview"].is_null(),
+        "clients cannot send `preview`, which only the server sets"
+    );
     assert_eq!(schemas["EchoedRenderSettings"]["properties"]["preview"]["type"], "boolean");
     let body = schemas["CreateRender"]["properties"]["renderSettings"].to_string();
     assert!(body.contains("#/components/schemas/RenderSettings"), "{body}");
@@ -147,7 +150,7 @@ fn every_error_code_appears_in_the_document() {
     let document = document();
     let text: String = operations(&document).iter().map(|(_, operation)| operation["responses"].to_string()).collect();
     for code in ErrorCode::ALL {
-        // This one answers a method that no operation has.
+        // `method_not_allowed` is returned for methods that no operation has.
         if *code != ErrorCode::MethodNotAllowed {
             assert!(text.contains(&format!("`{}`", code.as_str())), "{}", code.as_str());
         }
@@ -164,7 +167,7 @@ fn operations_need_the_key_except_health() {
     }
 }
 
-/// Attributes and descriptions repeat some limits as literals, because they cannot refer to a constant.
+/// The attributes of handlers repeat some limits as literals, because attributes cannot refer to constants.
 #[test]
 fn bounds_and_defaults_match_the_limits() {
     let document = document();

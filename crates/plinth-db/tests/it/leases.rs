@@ -163,7 +163,8 @@ async fn expired_leases_are_listed_and_packaging_is_claimed_after_the_video(addr
     assert_eq!((lost.1.len(), lost.1[0].token.as_str()), (1, "p"));
 }
 
-/// Claims renders as a worker does, from a queue of `accounts` × `renders_each`. Returns the durations, sorted.
+/// Claims `claims` renders, as a worker does, from a queue with `renders_each` renders of each account. Returns the
+/// sorted durations of the claims.
 async fn claim_times(address: &str, accounts: u32, renders_each: u32, claims: usize) -> Vec<Duration> {
     let db = make::open(address).await;
     for n in 1..=accounts {
@@ -203,7 +204,11 @@ async fn claim_times(address: &str, accounts: u32, renders_each: u32, claims: us
         payers.insert(claimed.await.unwrap());
         times.push(begin.elapsed());
     }
-    assert_eq!(payers.len(), claims.min(accounts as usize), "every account gets a render before any gets a second one");
+    assert_eq!(
+        payers.len(),
+        claims.min(accounts as usize),
+        "one render of every account is claimed before a second render of any account"
+    );
     times.sort_unstable();
     times
 }

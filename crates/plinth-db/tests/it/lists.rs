@@ -79,7 +79,7 @@ async fn models_are_filtered_by_state_tags_and_time_of_change(address: &str) {
 async fn a_cursor_visits_every_row_once_while_rows_are_inserted(address: &str) {
     let db = make::open(address).await;
     make::add_renders(&db, 0..25).await;
-    // Several rows have the same creation time, so the identifier decides their order.
+    // Several rows have the same creation time, so that their identifiers decide the order.
     db.write(|tx| {
         Box::pin(async move {
             for n in 25..32 {
@@ -143,7 +143,7 @@ async fn renders_are_filtered_and_counted(address: &str) {
     };
     let newest = list(conn, 1000, 1000).await;
     assert_eq!((newest.len(), list(conn, 2, 1000).await), (3, newest[..2].to_vec()));
-    assert_eq!(list(conn, 1000, 5).await, newest[..2], "each has settings of two characters");
+    assert_eq!(list(conn, 1000, 5).await, newest[..2], "the settings of each render have two characters");
     let of_other = renders::list_summaries(conn, &make::model_id(1), &make::workspace_id(2), 9, 99).await.unwrap();
     assert_eq!(of_other, []);
     assert!(renders::find(conn, &make::workspace_id(2), &make::render_id(2)).await.unwrap().is_none(), "another's");
@@ -162,7 +162,7 @@ async fn offset_pages_equal_cursor_pages_and_the_count_stays_correct(address: &s
             models::insert(tx, &make::model(3, 1)).await?;
             let another = renders::Render { workspace_id: make::workspace_id(2), ..make::render(30, 2) };
             renders::insert(tx, &another).await?;
-            // Include renders of another model, finished renders and deleted renders.
+            // The workspace also has renders of another model, finished renders and deleted renders.
             for n in 31..41 {
                 let status = if n % 2 == 0 { RenderStatus::Failed } else { RenderStatus::Pending };
                 renders::insert(tx, &renders::Render { status, created_at: 12, updated_at: 12, ..make::render(n, 3) })
@@ -225,7 +225,7 @@ async fn find_earlier_needs_equal_facts_and_a_render_within_the_window(address: 
                         replay_ordinal: ordinal,
                         ..make::render(20, 1)
                     };
-                    // Together with another draft of the request, which must not be confused with it.
+                    // The request has a second draft, which must not be confused with the first one.
                     let other = renders::Render { settings_sha256: "y".to_owned(), ..draft.clone() };
                     let earlier = renders::find_earlier(tx, &[other, draft], keyed_since, any_since).await?;
                     let [none, earlier] = <[_; 2]>::try_from(earlier).unwrap();
@@ -251,7 +251,7 @@ async fn find_earlier_needs_equal_facts_and_a_render_within_the_window(address: 
     assert_eq!(found, [first, None, second.clone(), None, None, None, second, None]);
 }
 
-/// Inserts finished renders with these numbers, several per statement.
+/// Inserts finished renders with these numbers, several renders per statement.
 async fn add_finished(db: &Db, numbers: std::ops::Range<u32>) {
     let done = |n| renders::Render { status: RenderStatus::Done, hls_status: HlsStatus::Ready, ..make::render(n, 1) };
     let numbers: Vec<u32> = numbers.collect();
@@ -261,7 +261,8 @@ async fn add_finished(db: &Db, numbers: std::ops::Range<u32>) {
     }
 }
 
-/// The renders that changed are found the same way whether they are few or many.
+/// A list of changed renders is the same whether it is read by the plan for few or by the plan for many changed
+/// renders.
 async fn changed_renders_are_listed_whether_few_or_many(address: &str) {
     let db = make::open(address).await;
     add_finished(&db, 1..6002).await;
@@ -284,7 +285,7 @@ async fn filtered_lists_of_a_million_are_quick(address: &str) {
     let db = make::open(address).await;
     add_finished(&db, 1..1_000_001).await;
     make::add_renders(&db, 1_000_001..1_000_011).await;
-    // PostgreSQL counts by the index once it has cleaned up behind the insertions.
+    // PostgreSQL counts rows from the index alone only after a VACUUM has processed the inserted rows.
     let conn = &mut db.read().await.unwrap();
     let (pending, done) = (Some(RenderStatus::Pending), Some(RenderStatus::Done));
     for (what, filter, limit_ms) in [

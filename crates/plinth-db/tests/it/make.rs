@@ -11,7 +11,7 @@ use plinth_spec::id::{AccountId, EntryId, ModelId, RenderId, WorkspaceId};
 use plinth_spec::state::{HlsStatus, ModelStatus, RenderStatus};
 use plinth_spec::wire::LedgerType;
 
-/// Builds a row's identifier from a number.
+/// Builds the identifier of a row from a kind and a number.
 pub(crate) fn id_text(kind: char, n: u32) -> String {
     format!("{kind}{n:011}")
 }

@@ -1,4 +1,4 @@
-//! Claims of workers that take some classes of work only.
+//! Claims of workers that take only some classes of work.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use plinth_testkit::on_both_databases;
 
 use crate::make;
 
-/// Claims one render for a worker that takes these classes, and returns its number.
+/// Claims one render for a worker that takes these classes, and returns the render's identifier.
 async fn claim(db: &Db, kind: Kind, takes: &'static str) -> Option<String> {
     let claimed = db.write(move |tx| {
         Box::pin(async move {
@@ -25,7 +25,7 @@ async fn claim(db: &Db, kind: Kind, takes: &'static str) -> Option<String> {
     claimed.await.unwrap().map(|render: Render| render.id.to_string())
 }
 
-/// Queues renders of account 1 with these classes, the first one first. Returns their ids.
+/// Queues these renders of account 1, in this order. Returns their identifiers.
 async fn queue(db: &Db, made: Vec<Render>) -> Vec<String> {
     let ids = made.iter().map(|render| render.id.to_string()).collect();
     db.write(move |tx| {
@@ -47,14 +47,14 @@ fn of_classes(classes: &[Option<WorkClass>]) -> Vec<Render> {
     (1..).zip(classes).map(|(n, class)| Render { work_class: *class, ..make::render(n, 1) }).collect()
 }
 
-async fn a_worker_claims_what_it_takes_and_no_more(address: &str) {
+async fn a_worker_claims_only_the_classes_that_it_takes(address: &str) {
     let db = make::open(address).await;
     let ids =
         queue(&db, of_classes(&[Some(WorkClass::Pro), None, Some(WorkClass::Share), Some(WorkClass::Dataset)])).await;
     assert_eq!(
         claim(&db, Kind::Render, "standard,4k").await.as_ref(),
         Some(&ids[1]),
-        "a render without class is anyone's"
+        "every worker takes a render without class"
     );
     assert_eq!(claim(&db, Kind::Render, "standard,4k").await, None);
     assert_eq!(claim(&db, Kind::Render, "share,dataset").await.as_ref(), Some(&ids[2]));
@@ -63,7 +63,7 @@ async fn a_worker_claims_what_it_takes_and_no_more(address: &str) {
     assert_eq!(
         claim(&db, Kind::Render, "pro").await.as_ref(),
         Some(&ids[0]),
-        "idle workers of other pools left it queued"
+        "idle workers of other pools do not claim the render"
     );
 }
 
@@ -160,7 +160,7 @@ mod beside_a_backlog {
 mod both {
     use super::on_both_databases;
     on_both_databases! {
-        a_worker_claims_what_it_takes_and_no_more
+        a_worker_claims_only_the_classes_that_it_takes
         the_oldest_render_comes_first_whatever_its_class
         renders_with_equal_frames_are_claimed_together_only_if_their_class_is_equal
         packagings_are_claimed_by_class

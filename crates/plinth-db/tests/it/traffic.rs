@@ -1,4 +1,4 @@
-//! Rate windows, scheduled deletions, staged uploads and the key-value table of an installation.
+//! Rate windows, scheduled deletions, staged uploads, deletion holds, and the key-value table of an installation.
 
 use plinth_db::rate_windows::{self, Window};
 use plinth_db::{DbError, garbage, holds, instance, staged};
@@ -58,12 +58,16 @@ async fn prefixes_are_claimed_in_order_of_time_and_removed_after_deletion(addres
         insert(prefix, due).await;
     }
     assert_eq!(take(35, 100, 1).await, ["a/"]);
-    assert_eq!(take(35, 100, 10).await, ["b/"], "a/ is claimed, and scheduling c/ again does not make it earlier");
+    assert_eq!(
+        take(35, 100, 10).await,
+        ["b/"],
+        "a/ is claimed already, and scheduling c/ again does not move its deletion to an earlier time"
+    );
     db.write(|tx| Box::pin(garbage::delete_claimed(tx, "b/", 100))).await.unwrap();
     assert_eq!(take(99, 200, 10).await, ["c/"]);
     insert("c/", 300).await;
     db.write(|tx| Box::pin(garbage::delete_claimed(tx, "c/", 200))).await.unwrap();
-    assert_eq!(take(100, 200, 10).await, ["a/"], "a failed deletion can be claimed again");
+    assert_eq!(take(100, 200, 10).await, ["a/"], "a prefix can be claimed again, in case its deletion failed");
     assert_eq!(
         take(300, 400, 10).await,
         ["a/", "c/"],
@@ -113,10 +117,13 @@ async fn a_hold_counts_until_it_expires_and_is_not_renewed_after_that(address: &
     }
     assert!(is_held(14).await && !is_held(15).await);
     assert!(renew("b", 14).await && is_held(23).await && !is_held(24).await);
-    assert!(!renew("a", 10).await, "it has expired");
+    assert!(!renew("a", 10).await, "the hold has expired");
     assert!(!renew("nobody", 0).await);
-    assert!(!db.write(|tx| Box::pin(holds::delete(tx, "a", 20))).await.unwrap(), "it had expired before");
-    assert!(is_held(20).await, "the other one lives");
+    assert!(
+        !db.write(|tx| Box::pin(holds::delete(tx, "a", 20))).await.unwrap(),
+        "the hold had expired before its deletion"
+    );
+    assert!(is_held(20).await, "the other hold has not expired");
     assert!(db.write(|tx| Box::pin(holds::delete(tx, "b", 20))).await.unwrap());
     assert!(!is_held(20).await);
     db.write(|tx| Box::pin(holds::insert(tx, "c", 30))).await.unwrap();

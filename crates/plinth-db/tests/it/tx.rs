@@ -48,20 +48,21 @@ async fn a_transaction_completes_when_its_caller_is_dropped(address: &str) {
                 ledger::post(tx, &make::entry(n * 2 + 1, LedgerType::Promo, 5, None)).await
             })
         });
-        // Drops the caller's future at a different moment each time.
+        // Each iteration drops the caller's future at a different moment.
         let patience = Duration::from_micros(u64::from(n) * 400);
         if let Ok(finished) = timeout(patience, writing).await {
             finished.unwrap();
         }
     }
-    // This write waits until the last of those transactions has ended.
+    // Waits until the last of these transactions has ended.
     tokio::time::sleep(Duration::from_millis(500)).await;
     let posted =
         db.write(|tx| Box::pin(async move { ledger::post(tx, &make::entry(100, LedgerType::Promo, 1, None)).await }));
     assert_eq!(posted.await.unwrap(), Posted::Done);
     let mut conn = db.read().await.unwrap();
     assert!(ledger::find_unbalanced(&mut conn).await.unwrap().is_empty());
-    // Each transaction is stored completely: entries come in pairs, followed by the last one.
+    // Each transaction is stored completely: the entries of the loop come in pairs, and the last write added a single
+    // one.
     assert_eq!(ledger::count(&mut conn, &make::account_id(1), None).await.unwrap() % 2, 1);
     let balance = accounts::find(&mut conn, &make::account_id(1)).await.unwrap().unwrap().balance;
     assert_eq!(balance.paid % 10, 1);
@@ -85,7 +86,7 @@ async fn the_database_clock_advances(address: &str) {
     assert!(before > 1_700_000_000_000, "milliseconds since 1970, not {before}");
 }
 
-/// Starts a transaction that locks account 1 and then stays idle, like one on a paused machine.
+/// Starts a transaction that locks account 1 and then stays idle, like a transaction on a paused machine.
 async fn pause_with_lock(db: &Db) -> JoinHandle<Result<(), DbError>> {
     let (tell, locked) = oneshot::channel();
     let db = db.clone();
@@ -104,7 +105,8 @@ async fn pause_with_lock(db: &Db) -> JoinHandle<Result<(), DbError>> {
     paused
 }
 
-/// Other transactions fail after a timeout instead of waiting for ever, and succeed once the database has ended the idle one.
+/// Transactions that wait for the lock fail after a timeout. They succeed after the database has ended the idle
+/// transaction.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn postgres_releases_the_locks_of_an_idle_transaction() {
     let database = TestDatabase::postgres();
@@ -130,7 +132,7 @@ async fn a_transaction_is_rolled_back_after_its_time_limit(address: &str) {
     let paused = pause_with_lock(&db).await;
     assert!(timeout(Duration::from_mins(1), paused).await.unwrap().unwrap().is_err());
     assert!(begin.elapsed() > Duration::from_secs(30));
-    // Its connection is not reused.
+    // The pool does not reuse the connection of the cancelled transaction.
     for n in 0..20 {
         db.write(move |tx| {
             Box::pin(async move { ledger::post(tx, &make::entry(n, LedgerType::Promo, 1, None)).await })

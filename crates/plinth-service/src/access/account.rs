@@ -44,7 +44,7 @@ impl Service {
         created.await
     }
 
-    /// Creates the first account of an installation. Returns `None` if there are accounts already.
+    /// Creates the first account of an installation. Returns `None` if an account exists already.
     pub async fn create_first_account(&self, new: NewAccount) -> Result<Option<AccountId>> {
         let email = normalized(&new.email)?;
         let created = self.write_at(move |tx, now| {
@@ -62,7 +62,7 @@ impl Service {
         }
     }
 
-    /// Suspends an account and ends its browser sessions, or lifts the suspension.
+    /// Suspends an account and deletes its browser sessions, or ends the suspension.
     pub async fn set_suspended(&self, email: &str, is_suspended: bool) -> Result<()> {
         let email = normalized(email)?;
         let changed = self.write_at(move |tx, now| {
@@ -102,7 +102,8 @@ impl Service {
         Ok(accounts::count(&mut self.db.read().await?).await?)
     }
 
-    /// Returns the caller's account in the API's form, with the balance of the paying account.
+    /// Returns the caller's account in the form of the API. Its balance is the balance of the account that pays for the
+    /// caller's renders.
     pub async fn account(&self, caller: &Caller) -> Result<plinth_spec::wire::Account> {
         let payer = accounts::find(&mut self.db.read().await?, &caller.payer_id).await?;
         let balance = payer.ok_or_else(|| ServiceError::internal("the paying account is missing"))?.balance;
@@ -119,9 +120,9 @@ impl Service {
     }
 }
 
-/// Reason why the first account was not created.
+/// The reason why the first account was not created.
 enum FirstAccount {
-    /// There are accounts already, or another process is creating the first one.
+    /// An account exists already, or another process is creating the first account.
     Exists,
     Failed(ServiceError),
 }

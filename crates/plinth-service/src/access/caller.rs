@@ -10,13 +10,13 @@ use super::token;
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
-/// Minimum time in milliseconds between updates of the time of last use of a key or session.
+/// Minimum time in milliseconds between two updates of the stored "last used" time of a key or session.
 pub(super) const TOUCH_MS: i64 = 60_000;
 
-/// The authenticated caller of a request, with workspace and permissions.
+/// The authenticated caller of a request, with its workspace and its permissions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// The API key; `None` for a browser session.
+    /// Identifier of the API key; `None` for a browser session.
     pub token_id: Option<TokenId>,
     /// The caller's account.
     pub account_id: AccountId,
@@ -26,11 +26,11 @@ pub struct Caller {
     pub is_admin: bool,
     /// Workspace whose models and renders the caller can access.
     pub workspace_id: WorkspaceId,
-    /// The team workspace, if the key belongs to one.
+    /// The team workspace to which the key belongs; `None` for a key of a personal workspace.
     pub bound: Option<BoundWorkspace>,
-    /// Account that pays for renders: the workspace's owner.
+    /// Account that pays for renders, which is the owner of the workspace.
     pub payer_id: AccountId,
-    /// Permissions of the key. A session has all of them.
+    /// Permissions of the key. A browser session has all permissions.
     pub scopes: Vec<Scope>,
     /// The caller's role in the workspace.
     pub role: Role,
@@ -51,8 +51,8 @@ impl Caller {
 }
 
 impl Service {
-    /// Authenticates a bearer token. All data are read from the database on each request, so that removing a member takes effect
-    /// on the next request.
+    /// Authenticates a bearer token. Each request reads the key and the membership from the database, so that a removed
+    /// member has no access from the next request on.
     // Spec, Authentication, 5 to 8.
     pub async fn authenticate(&self, token: Option<&str>) -> Result<Caller> {
         let prefixes = [self.options.token_prefix.as_str(), self.options.legacy_token_prefix.as_str()];

@@ -5,15 +5,15 @@ use std::net::IpAddr;
 /// The address from which a request came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientAddress {
-    /// Address of the client, or of a reverse proxy that did not name its client.
+    /// Address of the client. If a reverse proxy did not send its client's address, this is the address of the proxy.
     pub address: IpAddr,
-    /// Whether several clients may have this address, because it belongs to a reverse proxy.
+    /// Whether several clients may share this address, because it is the address of a reverse proxy.
     pub is_shared: bool,
 }
 
 impl ClientAddress {
-    /// Returns the network whose members count as one client: the address itself for IPv4, and for IPv6 the 64 bits that
-    /// are usually assigned to one customer.
+    /// Returns the network whose addresses count as one client. For IPv4 this is the address itself. For IPv6 it is the
+    /// first 64 bits, which are usually assigned to one customer.
     pub(super) fn network(&self) -> String {
         match self.address.to_canonical() {
             IpAddr::V4(address) => address.to_string(),

@@ -34,7 +34,7 @@ pub struct NewKey {
 pub struct NewKeyMade {
     /// Identifier.
     pub id: TokenId,
-    /// The secret. It cannot be read again later, because only its hash is stored.
+    /// The secret. It cannot be shown again later, because only its hash is stored.
     pub token: String,
 }
 
@@ -49,7 +49,8 @@ pub struct Key {
 
 impl Service {
     /// Creates a key.
-    /// Errors: the account has too many keys, the workspace does not exist, or the account is not an editor in it.
+    /// Errors: the account has too many keys, the workspace does not exist, or the account is not an editor of the
+    /// workspace.
     // Spec, Authentication, 6.
     pub async fn create_key(&self, new: NewKey) -> Result<NewKeyMade> {
         if new.name.chars().count() > limits::KEY_NAME_CHARS {
@@ -99,7 +100,7 @@ impl Service {
         Ok(made)
     }
 
-    /// Revokes a key. With `owner`, only a key of that account.
+    /// Revokes a key. With `owner`, returns an error if the key does not belong to this account.
     pub async fn revoke_key(&self, id: &TokenId, owner: Option<&AccountId>) -> Result<()> {
         let missing = || ServiceError::new(ErrorCode::NotFound, "there is no active key with this identifier");
         if let Some(owner) = owner {

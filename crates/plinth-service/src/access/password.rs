@@ -23,9 +23,9 @@ pub fn hash_password(password: &str) -> Result<String> {
 }
 
 impl Service {
-    /// Returns whether a password matches a hash. Without a hash it takes the same time, so that the response time does not
-    /// reveal which accounts exist. Each check uses much memory and a CPU core, so only a few run concurrently; they are
-    /// shared fairly among the networks of clients.
+    /// Returns whether a password matches a hash. Takes the same time without a hash, so that the response time does
+    /// not reveal which accounts exist. Each check uses much memory and a CPU core, so only a few checks run
+    /// concurrently. Waiting checks are served fairly: the client network with the fewest running checks is next.
     pub(super) async fn check_password(&self, client: String, password: String, hash: Option<String>) -> Result<bool> {
         if password.len() > BYTES_MAX {
             return Ok(false);

@@ -15,7 +15,7 @@ use crate::service::Service;
 /// Idle timeout of a session, in milliseconds.
 pub(crate) const IDLE_MS: i64 = limits::SESSION_IDLE_SECS * 1000;
 
-/// A valid session, with the facts that the web UI needs.
+/// A valid session, with the data that the web UI needs.
 #[derive(Clone, Debug)]
 pub struct SignedIn {
     /// The authenticated caller, in the selected workspace.
@@ -27,16 +27,16 @@ pub struct SignedIn {
 }
 
 impl SignedIn {
-    /// Returns whether a form's CSRF token belongs to this session.
+    /// Returns whether `token`, which a form sent, is the CSRF token of this session.
     pub fn made_form(&self, token: &str) -> bool {
-        // Comparing hashes makes the duration independent of the token, which prevents timing attacks.
+        // The comparison of hashes prevents timing attacks: its duration says nothing about the token.
         sha256_hex(token) == sha256_hex(&self.form_token)
     }
 }
 
 impl Service {
-    /// Authenticates a session by its secret. All data are read from the database on each request, so that suspending an account
-    /// or removing a member takes effect on the next request.
+    /// Authenticates a session by its secret. Each request reads the session and the memberships from the database, so
+    /// that a suspension or the removal of a member takes effect on the next request.
     pub async fn session(&self, secret: &str) -> Result<Option<SignedIn>> {
         if !super::sign_in::is_secret(secret) {
             return Ok(None);

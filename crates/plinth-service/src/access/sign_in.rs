@@ -12,10 +12,11 @@ use crate::hash::sha256_hex;
 use crate::ids::random_text;
 use crate::service::Service;
 
-/// Length of the secret of a link or session, in characters; 256 random bits.
+/// Length of the secret of a sign-in link or session, in characters. 43 characters contain 256 random bits.
 const SECRET_CHARS: usize = 43;
 
-/// Returns whether a text has the form of a link or session secret. Other texts need no database query.
+/// Returns whether a text has the format of the secret of a sign-in link or session. A text with another format is
+/// rejected without a database query.
 pub(super) fn is_secret(text: &str) -> bool {
     text.len() == SECRET_CHARS && text.bytes().all(|b| b.is_ascii_alphanumeric())
 }
@@ -55,9 +56,9 @@ impl Service {
     }
 
     /// Checks a password and returns the secret of a new session.
-    /// Errors: address or password are wrong, the account is suspended, or there were too many attempts.
+    /// Errors: the address or the password is wrong, the account is suspended, or there were too many attempts.
     pub async fn sign_in_with_password(&self, client: ClientAddress, email: &str, password: String) -> Result<String> {
-        let refusal = || unauthorized("address and password do not belong together");
+        let refusal = || unauthorized("the e-mail address or the password is wrong");
         let email = normalized(email).map_err(|_malformed| refusal())?;
         let network = client.network();
         self.count_password(&network, client.is_shared, &email).await.map_err(|over| {

@@ -9,14 +9,14 @@ const MARK: &str = "_sk_";
 const SECRET_CHARS: usize = 32;
 const CHECKSUM_CHARS: usize = 6;
 
-/// A new secret, with the data about it that is stored.
+/// A new API key. Only `sha256`, the prefix and `last4` are stored.
 #[derive(Clone, Debug)]
 pub(super) struct Secret {
     /// The complete token.
     pub text: String,
-    /// SHA-256 of the token, by which it is looked up.
+    /// SHA-256 of the token, which the database uses to look it up.
     pub sha256: String,
-    /// Last four characters, by which its owner can recognise the token.
+    /// Last four characters, which the owner sees in the list of keys.
     pub last4: String,
 }
 
@@ -28,7 +28,8 @@ pub(super) fn make(prefix: &str) -> Secret {
     Secret { sha256: sha256_hex(&text), last4, text }
 }
 
-/// Returns the hash by which a token is looked up, or `None` if its format or checksum is wrong.
+/// Returns the hash that is used to look up a token. Returns `None` if the format or the checksum of the token is
+/// wrong.
 pub(super) fn lookup(text: &str, prefixes: [&str; 2]) -> Option<String> {
     let body = prefixes.iter().find_map(|prefix| text.strip_prefix(prefix)?.strip_prefix(MARK))?;
     let is_word = body.len() == SECRET_CHARS + CHECKSUM_CHARS && body.bytes().all(|b| b.is_ascii_alphanumeric());
@@ -36,7 +37,7 @@ pub(super) fn lookup(text: &str, prefixes: [&str; 2]) -> Option<String> {
     (checksum(secret) == sum).then(|| sha256_hex(text))
 }
 
-/// Returns the CRC-32 in base 62. It lets secret scanners tell a token from random text.
+/// Returns the CRC-32 of a secret in base 62. The checksum lets secret scanners distinguish a token from random text.
 fn checksum(secret: &str) -> String {
     let mut rest = crc32fast::hash(secret.as_bytes());
     let mut digits = [b'0'; CHECKSUM_CHARS];

@@ -15,7 +15,7 @@ use crate::service::Service;
 const NAME_CHARS: usize = 100;
 
 impl Service {
-    /// Creates a team workspace, whose owner pays for its renders.
+    /// Creates a team workspace. Its owner pays for its renders.
     pub async fn create_workspace(&self, name: &str, owner_email: &str) -> Result<Workspace> {
         let (name, owner) = (name.trim().to_owned(), normalized(owner_email)?);
         if name.is_empty() || name.chars().count() > NAME_CHARS {
@@ -77,7 +77,7 @@ impl Service {
     pub async fn delete_workspace(&self, id: &WorkspaceId) -> Result<()> {
         let id = id.clone();
         let owner = team(&mut self.db.read().await?, &id).await?.owner_id;
-        // The owner's lock waits for transactions that are charging the owner.
+        // Locks the owner's account. This waits for transactions that are charging the owner.
         let deleted = self.write_locked(owner, move |tx, now| {
             Box::pin(async move {
                 team(tx, &id).await?;

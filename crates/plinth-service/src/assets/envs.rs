@@ -1,4 +1,5 @@
-//! Environment maps: an SDR image, a gain map, and metadata for combining the two.
+//! Environment maps. Each consists of an SDR image, a gain map, and the metadata for combining the image and the gain
+//! map.
 
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -45,7 +46,8 @@ pub struct NewEnv {
 }
 
 impl Service {
-    /// Returns an error if the account has reached its limit of environments. Call this before reading the upload.
+    /// Returns an error if the account has reached its limit of environments. Handlers call this method before they
+    /// read the upload.
     pub async fn check_env_count(&self, caller: &Caller) -> Result<()> {
         check_quota(envs::usage(&mut self.db.read().await?, &caller.workspace_id).await?, 0)
     }
@@ -118,7 +120,10 @@ impl Service {
 fn check_names(files: &[EnvPartFile]) -> Result<()> {
     for (part, name) in [(EnvPart::Sdr, "sdr"), (EnvPart::GainMap, "gainmap"), (EnvPart::Metadata, "metadata")] {
         if !files.iter().any(|sent| sent.part == part && sent.file.size() > 0) {
-            return Err(ServiceError::new(ErrorCode::NoFile, format!("give '{name}', a part of the environment")));
+            return Err(ServiceError::new(
+                ErrorCode::NoFile,
+                format!("send a part of the environment in the field '{name}'"),
+            ));
         }
     }
     Ok(())
@@ -128,7 +133,7 @@ impl Service {
     // Spec, Environment asset.
     async fn check_part(&self, caller: &Caller, part: EnvPart, file: &Arrived) -> Result<()> {
         let path = file.path().to_owned();
-        // The metadata file is read completely, but no JSON values are built.
+        // The whole metadata file is parsed to check its syntax, but no JSON values are built.
         let is_json = part == EnvPart::Metadata;
         let bytes = if is_json { usize::try_from(file.size).unwrap_or(usize::MAX) } else { 0 };
         let memory = self.body_memory(caller, bytes).await?;
@@ -147,7 +152,7 @@ impl Service {
 fn is_json_object(path: PathBuf) -> std::io::Result<bool> {
     let text = std::fs::read(path)?;
     let is_object = text.trim_ascii_start().first() == Some(&b'{');
-    // Read as a string, so that skipped values must be valid UTF-8 too.
+    // Parsed from a string, so that values which the parser skips must be valid UTF-8, too.
     let text = std::str::from_utf8(&text);
     Ok(is_object && text.is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok()))
 }

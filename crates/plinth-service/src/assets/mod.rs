@@ -1,4 +1,4 @@
-//! Overlays, textures and environment maps, which render settings can name.
+//! Overlays, textures and environment maps: uploaded files that render settings refer to by identifier.
 
 mod envs;
 mod overlays;
@@ -22,7 +22,7 @@ fn bounded(what: &str, text: Option<&str>, most: usize) -> Result<String> {
         return Err(ServiceError::bad_request(format!("{what} may have at most {most} characters")));
     }
     if text.contains(|c: char| c.is_control() && !c.is_whitespace()) {
-        return Err(ServiceError::bad_request(format!("{what} may have no control characters")));
+        return Err(ServiceError::bad_request(format!("{what} must not contain control characters")));
     }
     Ok(text.to_owned())
 }
@@ -35,8 +35,8 @@ fn not_found(what: &str) -> ServiceError {
     ServiceError::new(ErrorCode::NotFound, format!("this {what} does not exist"))
 }
 
-/// Returns an error if one more asset of `more` bytes would exceed the limits. `kept` and `most` are the present usage and
-/// the limits, each as number of assets and total bytes.
+/// Returns an error if one more asset of `more` bytes would exceed a limit. `kept` is the current usage and `most` the
+/// limits, each as a pair of the number of assets and their total bytes.
 fn check_usage(what: &str, kept: (u64, u64), more: u64, most: (u64, u64)) -> Result<()> {
     if kept.0 >= most.0 {
         return Err(limit_reached(what, most.0));

@@ -32,14 +32,15 @@ pub struct NewOverlay {
     pub name: Option<String>,
     /// Description of the image.
     pub description: Option<String>,
-    /// Which part remains visible when the image is cropped.
+    /// The part of the image that remains visible when the image is cropped.
     pub alignment: Option<String>,
     /// Opacity, from 0 to 1.
     pub opacity: Option<String>,
 }
 
 impl Service {
-    /// Returns an error if the account has reached its limit of overlays. Call this before reading the upload.
+    /// Returns an error if the account has reached its limit of overlays. Handlers call this method before they read
+    /// the upload.
     pub async fn check_overlay_count(&self, caller: &Caller) -> Result<()> {
         check_count(overlays::count(&mut self.db.read().await?, &caller.workspace_id).await?)
     }
@@ -117,13 +118,14 @@ impl Service {
 
     /// Finds an overlay or texture of the workspace by the hash of its file.
     pub async fn resolve_overlay(&self, caller: &Caller, request: &ResolveOverlay) -> Result<OverlayResolved> {
-        let missing = || ServiceError::new(ErrorCode::Sha256Required, "give 'sha256' as 64 hex digits");
+        let missing =
+            || ServiceError::new(ErrorCode::Sha256Required, "send a hash of 64 hex digits in the field 'sha256'");
         let sha256 = request.sha256.as_deref().and_then(parse_sha256).ok_or_else(missing)?;
         let layer = layer(request.layer.as_deref())?;
         let mut conn = self.db.read().await?;
         let own = &caller.workspace_id;
         let overlay = overlays::find_by_sha256(&mut conn, own, &sha256, layer).await?.map(|id| id.to_string());
-        // Images for materials can also be stored as textures.
+        // An image for materials can be stored as an overlay or as a texture.
         let id = match overlay {
             None if layer == Layer::Texture => {
                 let texture: Option<TextureId> = plinth_db::textures::find_by_sha256(&mut conn, own, &sha256).await?;

@@ -19,7 +19,7 @@ pub(super) struct Picture {
 /// Returns the uploaded file of a form.
 /// Errors: the file is missing or empty.
 pub(super) async fn arrived(file: Option<Incoming>) -> Result<Arrived> {
-    let file = file.ok_or_else(|| ServiceError::new(ErrorCode::NoFile, "give 'file', an image"))?;
+    let file = file.ok_or_else(|| ServiceError::new(ErrorCode::NoFile, "send an image in the field 'file'"))?;
     if file.size() == 0 {
         return Err(unusable("it is empty"));
     }
@@ -27,7 +27,7 @@ pub(super) async fn arrived(file: Option<Incoming>) -> Result<Arrived> {
 }
 
 impl Service {
-    /// Checks an image by decoding it completely, so that an accepted image cannot fail in a render later.
+    /// Checks an image by decoding it completely. An image that passes cannot fail to decode in a later render.
     /// Errors: the image is too large, corrupt, or of an unsupported type.
     pub(super) async fn check_picture(&self, payer: &AccountId, file: &Arrived) -> Result<Picture> {
         let report = self.check(payer, file.path().to_owned(), None).await?.map_err(|error| match error {

@@ -26,7 +26,7 @@ pub struct NewTexture {
 }
 
 impl Service {
-    /// Stores a texture, or returns the existing one with the same content.
+    /// Stores a texture. If the workspace has a texture with the same content, returns that texture instead.
     pub async fn create_texture(&self, caller: &Caller, new: NewTexture) -> Result<AssetCreated> {
         let file = arrived(new.file).await?;
         let mut texture = Texture {

@@ -1,4 +1,4 @@
-//! Charges and refunds renders. The caller must have locked the paying account.
+//! Charges and refunds renders. Before each call, the transaction must have locked the paying account.
 
 use plinth_db::Tx;
 use plinth_db::ledger::{self, NewEntry, Posted};
@@ -11,7 +11,7 @@ use super::moved::count_moved;
 use crate::error::{Result, ServiceError};
 use crate::ids::New as _;
 
-/// Charges the prices of new renders to their pools.
+/// Charges the price of each new render to the render's pool.
 pub(crate) async fn charge(tx: &mut Tx, payer: &AccountId, renders: &[Render], now: i64) -> Result<()> {
     let entries = renders.iter().map(|render| entry(render, LedgerType::Render, now));
     let entries: Vec<NewEntry> = entries.filter_map(Result::transpose).collect::<Result<_>>()?;
@@ -24,7 +24,8 @@ pub(crate) async fn charge(tx: &mut Tx, payer: &AccountId, renders: &[Render], n
     Ok(())
 }
 
-/// Refunds a render's price to the pool that was charged, at most once. Returns the number of refunded credits.
+/// Refunds the price of a render to the pool that was charged. Returns the number of refunded credits, which is 0 if
+/// the render was free or was refunded before.
 pub(crate) async fn refund(tx: &mut Tx, render: &Render, now: i64) -> Result<u64> {
     let Some(entry) = entry(render, LedgerType::Refund, now)? else { return Ok(0) };
     match ledger::post(tx, &entry).await? {

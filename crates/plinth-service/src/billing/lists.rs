@@ -28,7 +28,8 @@ impl Service {
         set.await
     }
 
-    /// Lists ledger entries, newest first. A key of a team workspace sees only the entries of that workspace.
+    /// Lists ledger entries, newest first. A caller with a key of a team workspace gets only the entries of this
+    /// workspace.
     pub async fn purchases(
         &self,
         caller: &Caller,

@@ -11,9 +11,11 @@ use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
 impl Service {
-    /// Returns the price of renders, and which pools of the paying account would cover it.
+    /// Returns the price of renders, and the pools of the paying account that would cover the price.
     pub async fn quote(&self, caller: &Caller, request: QuoteRequest) -> Result<Quote> {
-        let missing = || ServiceError::new(ErrorCode::RendersRequired, "give 'renders', a list of at least one render");
+        let missing = || {
+            ServiceError::new(ErrorCode::RendersRequired, "send a list of at least one render in the field 'renders'")
+        };
         let items = request.renders.filter(|items| !items.is_empty()).ok_or_else(missing)?;
         if items.len() > limits::QUOTE_ITEMS {
             let message = format!("a quote has at most {} renders, not {}", limits::QUOTE_ITEMS, items.len());

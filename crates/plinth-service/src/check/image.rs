@@ -12,7 +12,7 @@ const MAX_SIDE: u32 = 16_384;
 /// Maximum size of a decoded image, in bytes.
 const MAX_UNPACKED_BYTES: u64 = 512 << 20;
 
-/// Result of checking an image file; serializable, so that a checker process can report it.
+/// Result of checking an image file. A checker process prints it as JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ImageReport {
     /// The file is a usable image.
@@ -31,7 +31,7 @@ pub enum ImageReport {
     },
 }
 
-/// Checks an image by decoding it completely, so that an accepted image cannot fail in a render later.
+/// Checks an image by decoding it completely. An image that passes cannot fail to decode in a later render.
 /// Errors: the file cannot be read.
 pub fn check_image(mut file: File) -> std::io::Result<ImageReport> {
     let mut bytes = Vec::new();
@@ -40,7 +40,7 @@ pub fn check_image(mut file: File) -> std::io::Result<ImageReport> {
     Ok(decode(&bytes).unwrap_or_else(rejected))
 }
 
-/// Errors: the reason why the image cannot be used.
+/// Decodes an image. The error is the reason why the image cannot be used.
 fn decode(bytes: &[u8]) -> Result<ImageReport, String> {
     let fault = |error: ImageError| error.to_string();
     let mut reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(|error| error.to_string())?;
@@ -63,7 +63,7 @@ fn decode(bytes: &[u8]) -> Result<ImageReport, String> {
     let (width, height) = decoder.dimensions();
     let turn = decoder.orientation().map_err(fault)?;
     DynamicImage::from_decoder(decoder).map_err(fault)?;
-    // The decoder fills in missing data of a truncated JPEG without an error.
+    // For a truncated JPEG, the decoder fills in the missing data and returns no error.
     if is_jpeg && !ends(bytes) {
         return Err("it is truncated".to_owned());
     }
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn an_oversized_image_is_rejected_before_decoding() {
         assert!(decode(&encoded(MAX_SIDE + 1, 1, ImageFormat::Png)).is_err());
-        // The header of a PNG with 16384 x 16384 pixels of 4 bytes.
+        // The header of a PNG with 16384 x 16384 pixels and 4 bytes per pixel.
         let head = b"\x89PNG\x0d\x0a\x1a\x0a\x00\x00\x00\x0dIHDR\x00\x00@\x00\x00\x00@\x00\x08\x06\x00\x00\x00\xa9\xc8\x10\x84\x00\x00\x00\x00IDAT5\xaf\x06\x1e";
         let large = decode(head).unwrap_err();
         assert!(large.contains("more than 512 MB unpacked"), "{large}");

@@ -1,5 +1,5 @@
-//! Checks of untrusted files, in a separate process. The number of concurrent checks is limited and shared fairly among
-//! accounts.
+//! Checks untrusted files, in a separate process. The number of concurrent checks is limited, and waiting checks are
+//! served fairly among accounts.
 
 mod image;
 mod model;

@@ -1,4 +1,4 @@
-//! Checks model files by reading them as the renderer does.
+//! Checks model files with the same reader that the renderer uses.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -8,14 +8,14 @@ use plinth_model::{Inventory, LoadOptions, inspect};
 use plinth_spec::wire::Animation;
 use serde::{Deserialize, Serialize};
 
-/// Result of checking a model file; serializable, so that a checker process can report it.
+/// Result of checking a model file. A checker process prints it as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum FileReport {
     /// The file is a model.
     Model {
         /// Animation clips.
         animations: Vec<Animation>,
-        /// Mesh names, as render settings refer to them.
+        /// Mesh names in the form that render settings use.
         mesh_names: Vec<String>,
         /// Material names.
         material_names: Vec<String>,
@@ -29,7 +29,8 @@ pub enum FileReport {
     },
 }
 
-/// Checks a GLB, or a ZIP with an OBJ model, which is converted to a GLB in the file `to`.
+/// Checks a model file. With `to`, the file is a ZIP with an OBJ model, which is converted to a GLB and written to
+/// `to`.
 /// Errors: a file cannot be read or written.
 pub fn check_file(mut file: File, to: Option<File>) -> std::io::Result<FileReport> {
     let mut bytes = Vec::new();

@@ -21,11 +21,11 @@ use crate::service::{Checker, Service};
 
 /// Memory limit of an image check: the largest allowed image plus the working memory of its decoder.
 const IMAGE_MEMORY_BYTES: u64 = 1536 << 20;
-/// Maximum size in bytes of a report, and of the output on stderr.
+/// Maximum size in bytes of the report on stdout, and of the output on stderr.
 const REPORT_BYTES: u64 = 64 << 20;
-/// Number of the signal that is sent when the CPU time limit is exceeded.
+/// Number of the signal that the kernel sends to a process that exceeds its CPU time limit.
 const SIGXCPU: i32 = 24;
-/// Initial and maximum interval at which the process is polled.
+/// Initial and maximum interval between two polls of the process.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(20));
 
 /// A kind of file check.
@@ -34,11 +34,11 @@ pub(crate) trait Subject: DeserializeOwned + Send + 'static {
     const NAME: &'static str;
     /// Arguments of `plinth check-file` that select this kind of check.
     const ARGS: &'static [&'static str];
-    /// Memory limit of a check, given the configured limit.
+    /// Returns the memory limit of a check. `allowed` is the configured limit.
     fn memory_bytes(allowed: u64) -> u64;
-    /// Runs the check in this process.
+    /// Runs the check in the current process, without a separate one.
     fn check(file: &Path, to: Option<&Path>) -> std::io::Result<Self>;
-    /// Semaphore that limits concurrent checks of this kind.
+    /// Returns the semaphore that limits concurrent checks of this kind.
     fn turns(service: &Service) -> &FairSemaphore;
 }
 
@@ -76,10 +76,10 @@ impl Subject for ImageReport {
     }
 }
 
-/// Reason why a check returned no report.
+/// The reason why a check returned no report.
 #[derive(Debug)]
 pub(crate) enum CheckError {
-    /// The check exceeded its limit of memory or time; the message says which.
+    /// The check exceeded its memory limit or its time limit. The message says which limit.
     TooMuch(String),
     /// The check failed for an internal reason.
     Failed(Box<dyn std::error::Error + Send + Sync>),
@@ -92,8 +92,8 @@ impl CheckError {
 }
 
 impl Service {
-    /// Waits for a permit of the paying account and checks a file; a ZIP is converted to a file at `to`. Dropping this future
-    /// stops the check.
+    /// Waits for a permit of the paying account, then checks a file. With `to`, the file is a ZIP with a model, and the
+    /// check writes the converted GLB to this path. Dropping the future stops the check.
     pub(crate) async fn check<S: Subject>(
         &self,
         payer: &AccountId,
@@ -109,11 +109,11 @@ impl Service {
                 Some(checker) => in_process(checker, &file, to.as_deref(), &folder, &stopped),
                 None => S::check(&file, to.as_deref()).map_err(CheckError::failed),
             };
-            // The permit moves into the task, so that it is held until the check has ended, even if the caller disconnects.
+            // The task owns the permit, so that it is held until the check has ended, even if the caller disconnects.
             drop(turn);
             checked
         });
-        // A panic while reading a file is a bug; the file is rejected.
+        // A panic in the reader is a bug. It is reported as a failed check, so the file is rejected.
         Ok(checking.await.unwrap_or_else(|panic| Err(CheckError::failed(panic))))
     }
 }
@@ -135,13 +135,15 @@ fn in_process<S: Subject>(
     stop: &AtomicBool,
 ) -> std::result::Result<S, CheckError> {
     let memory_bytes = S::memory_bytes(checker.memory_bytes);
-    // Output goes to files, so that no pipe must be read concurrently. The check limits their size itself.
+    // The process writes its output to files. With pipes, the parent would have to read both pipes while it waits. The
+    // process itself limits the size of the files.
     let mut report = tempfile::tempfile_in(folder).map_err(CheckError::failed)?;
     let mut said = tempfile::tempfile_in(folder).map_err(CheckError::failed)?;
     let mut command = Command::new(&checker.program);
     command.arg("check-file").args(S::ARGS).arg("--memory-bytes").arg(memory_bytes.to_string());
     command.arg("--seconds").arg(checker.time.as_secs().to_string()).arg(file).args(to);
-    // The check reads untrusted files, so it gets no secrets of this process. It opens these files before it enters the sandbox.
+    // The check reads untrusted files, so it gets none of this process's environment variables. The lists of the
+    // sandbox are empty, because the check opens its files before it enters the sandbox.
     if let Some(fence) = checker.fence.fence(Vec::new(), Vec::new(), Vec::new()) {
         command.arg("--fence").arg(fence.to_argument().map_err(CheckError::failed)?);
     }
@@ -151,7 +153,7 @@ fn in_process<S: Subject>(
     let mut child = command.spawn().map_err(CheckError::failed)?;
     let ended = wait(&mut child, checker.time, stop);
     if ended.is_none() {
-        // Killing fails only if the process has ended already.
+        // `kill` fails only if the process has ended already.
         drop(child.kill());
         drop(child.wait());
     }

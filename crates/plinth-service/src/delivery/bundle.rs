@@ -23,7 +23,8 @@ impl Service {
     /// Bundles the files of a finished video into a ZIP archive.
     pub async fn render_bundle(&self, caller: &Caller, id: &str) -> Result<Bundle> {
         let render = self.render_row(caller, id).await?;
-        let missing = || ServiceError::new(ErrorCode::VideoNotFound, "the render has no video, or not yet");
+        let missing =
+            || ServiceError::new(ErrorCode::VideoNotFound, "the render has no video, or its video is not ready yet");
         let files = RenderFiles::of(&render)?;
         let has_video = render.status == RenderStatus::Done && files.get(OutputFile::Video).is_some();
         let attempt = render.files_attempt.filter(|_attempt| has_video).ok_or_else(missing)?;

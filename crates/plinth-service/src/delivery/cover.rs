@@ -1,4 +1,4 @@
-//! Pictures that stand for models in lists.
+//! Preview pictures of models for lists.
 
 use plinth_db::renders::{self, Render};
 use plinth_spec::OutputFile;
@@ -9,7 +9,8 @@ use crate::access::Caller;
 use crate::error::Result;
 use crate::service::Service;
 
-/// Number of a model's newest renders that are searched for pictures. Datasets have none.
+/// Maximum number of a model's newest renders that are searched for a video with pictures. Datasets are skipped,
+/// because they have no pictures.
 const SEARCHED: u32 = 8;
 
 /// Signed links to the pictures of a model's newest finished video.
@@ -17,7 +18,7 @@ const SEARCHED: u32 = 8;
 pub struct Cover {
     /// Link to the small poster.
     pub poster: String,
-    /// Link to the thumbnail video, if there is one.
+    /// Link to the thumbnail video; `None` if the render has none.
     pub thumb: Option<String>,
 }
 
@@ -39,7 +40,7 @@ impl Service {
         Ok(covers)
     }
 
-    /// Creates a link to a file of a render, if the render has it.
+    /// Creates a link to a file of a render. Returns `None` if the render does not have the file.
     async fn picture_link(&self, render: &Render, file: OutputFile) -> Result<Option<String>> {
         let Some(key) = locate(render, file)? else { return Ok(None) };
         let name = format!("{}-{}", render.id, file.as_str());

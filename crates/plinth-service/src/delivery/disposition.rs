@@ -2,7 +2,7 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// Characters to percent-encode: all but `attr-char` of RFC 8187, section 3.2.1.
+/// Characters to percent-encode: all characters except `attr-char` of RFC 8187, section 3.2.1.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'!')
     .remove(b'#')
@@ -17,7 +17,8 @@ const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'|')
     .remove(b'~');
 
-/// Returns the header for a download under a name (RFC 6266), with an ASCII fallback for old clients.
+/// Returns the header value that makes clients save a response under the given name (RFC 6266). Contains an ASCII
+/// version of the name for old clients.
 pub fn attachment(name: &str) -> String {
     let is_kept = |c: char| c.is_ascii_graphic() && !matches!(c, '"' | '\\' | '%' | ';' | '/') || c == ' ';
     let ascii: String = name.chars().map(|c| if is_kept(c) { c } else { '_' }).collect();

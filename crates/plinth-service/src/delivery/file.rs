@@ -24,18 +24,18 @@ pub struct Delivery {
     pub blob: Blob,
     /// MIME type of the response.
     pub content_type: Cow<'static, str>,
-    /// `Content-Disposition`, if the file is sent as a download.
+    /// Value of the header `Content-Disposition`; `None` if the client should display the file instead of saving it.
     pub disposition: Option<String>,
 }
 
 /// Returns the error for a file that a render does not have.
 fn missing(file: OutputFile) -> ServiceError {
     let (code, noun) = file.declaration().missing;
-    ServiceError::new(code, format!("the render has no {noun}, or not yet"))
+    ServiceError::new(code, format!("the render has no {noun}, or it is not ready yet"))
 }
 
-/// Returns the store key of a render's file, or `None` if it is not available. The poster is available as soon as it is
-/// stored, all other files when the render is done.
+/// Returns the store key of a render's file, or `None` if the file is not available. The poster is available as soon as
+/// it is stored. All other files are available when the render is done.
 pub(super) fn locate(render: &Render, file: OutputFile) -> Result<Option<ObjectKey<'_>>> {
     let files = RenderFiles::of(render)?;
     let key = |attempt| ObjectKey::Render(&render.id, attempt, file, files.codec);
@@ -44,7 +44,7 @@ pub(super) fn locate(render: &Render, file: OutputFile) -> Result<Option<ObjectK
     }
     let is_early = file.is_still() && !render.status.is_final();
     let Some(attempt) = render.poster_attempt.filter(|_attempt| is_early) else { return Ok(None) };
-    // A dataset has no poster, although it passes through the same states.
+    // A dataset passes through the state `poster-done`, too, but has no poster.
     let settings = RenderSettings::from_text(&render.settings, ParseOptions { uncapped_length: true });
     let output = settings.map_err(ServiceError::internal)?.video().output;
     Ok(OutputFile::all_of(output).any(|one| one == file).then(|| key(attempt)))
@@ -66,7 +66,7 @@ impl Service {
         self.deliver(&key, None).await?.ok_or_else(|| missing(file))
     }
 
-    /// Lists the files of a render with their sizes in bytes; empty before the render is done.
+    /// Lists the files of a render with their sizes in bytes. The list is empty until the render is done.
     pub async fn list_render_files(&self, caller: &Caller, id: &str) -> Result<Vec<(OutputFile, u64)>> {
         let render = self.render_row(caller, id).await?;
         let files =
@@ -80,7 +80,7 @@ impl Service {
         Ok(blob.map(|blob| Delivery { path: key.path(), blob, content_type, disposition }))
     }
 
-    /// Opens the content of a file, or a byte range of it.
+    /// Opens the content of a file. With `range`, opens only these bytes.
     pub async fn open_delivery(&self, delivery: &Delivery, range: Option<Range<u64>>) -> Result<BlobStream> {
         Ok(self.store.read_path(&delivery.path, range).await?)
     }

@@ -14,7 +14,7 @@ use crate::service::Service;
 pub(crate) const MASTER: &str = "master.m3u8";
 /// Name of the thumbnail track.
 const THUMBNAILS: &str = "thumbnails.vtt";
-/// File extensions of packaged files.
+/// Extensions of the files that packaging creates.
 const EXTENSIONS: [&str; 5] = ["m3u8", "mp4", "m4s", "vtt", "jpg"];
 
 impl Service {
@@ -31,7 +31,7 @@ impl Service {
         })
     }
 
-    /// Returns a packaged file.
+    /// Finds a file of a render's HLS stream, such as a playlist or a segment.
     pub async fn hls_file(&self, caller: &Caller, id: &str, name: &str) -> Result<Delivery> {
         let missing = || ServiceError::new(ErrorCode::NotFound, "this render has no such file, or it is not ready yet");
         let render = self.render_row(caller, id).await?;
@@ -42,8 +42,8 @@ impl Service {
     }
 }
 
-/// Returns whether a name can be that of a packaged file: at most one folder, plain characters and a known extension. Other
-/// names are rejected without a look into the store.
+/// Returns whether a packaged file can have this name: at most one folder, plain characters and a known extension.
+/// Other names are rejected without a request to the store.
 fn is_hls_name(name: &str) -> bool {
     let is_plain = |part: &str| {
         !part.is_empty()

@@ -23,7 +23,7 @@ impl Service {
         Ok(SignedUrl { url, expires_in })
     }
 
-    /// Creates a link to a file of a render. `asset` is the file's name in the API.
+    /// Creates a link to a file of a render. `asset` is the name of the file in the API, such as `poster`.
     pub async fn download_url(
         &self,
         caller: &Caller,
@@ -35,7 +35,12 @@ impl Service {
             ServiceError::bad_request(format!("asset must be one of {}", OutputFile::NAMES.join(", ")))
         })?;
         let render = self.render_row(caller, id).await?;
-        let missing = || ServiceError::new(ErrorCode::AssetNotFound, "the render does not have this file, or not yet");
+        let missing = || {
+            ServiceError::new(
+                ErrorCode::AssetNotFound,
+                "the render does not have this file, or the file is not ready yet",
+            )
+        };
         let key = locate(&render, asset)?.ok_or_else(missing)?;
         let path = key.path();
         let name = path.rsplit('/').next().unwrap_or(&path);
@@ -43,7 +48,7 @@ impl Service {
         Ok(AssetUrl { url, asset, expires_in })
     }
 
-    /// Returns the origin (scheme, host and port) of all links to files.
+    /// Returns the origin (scheme, host and port) that all links to files have.
     pub async fn files_origin(&self) -> Result<String> {
         Ok(self.store.link_origin().await?)
     }

@@ -1,5 +1,5 @@
-//! The secrets that sign links to local files. They are read from the database for each link, so that a rotation takes
-//! effect at once in all processes.
+//! The secrets that sign links to local files. Each use of a link reads the secret from the database, so that a
+//! rotation takes effect at once in all processes.
 
 use plinth_db::{Conn, Tx, link_secrets};
 use plinth_spec::id::LENGTH;
@@ -11,24 +11,24 @@ use crate::ids::random_text;
 use crate::service::Service;
 
 const SECRET_CHARS: usize = 43;
-/// Time in milliseconds after a rotation at which links of earlier secrets end: the longest lifetime of a link, and an hour for
-/// differences between clocks.
+/// Time in milliseconds from a rotation to the end of the earlier secrets: the longest lifetime of a link, plus an hour
+/// for differences between clocks.
 const OLD_MS: i64 = (limits::EXPIRES_MAX_SECS + 3600) * 1000;
 
-/// A secret that signs links, without the secret itself.
+/// Data about a secret that signs links. The secret itself is not included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkSecretInfo {
-    /// Identifier; empty for the first secret of an old installation.
+    /// Identifier. Empty for the first secret of an installation that is older than these identifiers.
     pub id: String,
-    /// Time of creation, as Unix time in milliseconds; 0 for the first secret of an old installation.
+    /// Time of creation, as Unix time in milliseconds. 0 if the identifier is empty.
     pub created_at: i64,
-    /// Time at which its links end; `None` for the secret that signs new links.
+    /// Time at which the links of the secret become invalid; `None` for the secret that signs new links.
     pub ends_at: Option<i64>,
 }
 
 impl Service {
-    /// Creates a new secret, which signs links from now on. Links that were signed before work until they expire, or end at
-    /// once with `revoke`.
+    /// Creates a new secret, which signs all new links. Links of earlier secrets work until they expire. With `revoke`,
+    /// they become invalid at once.
     pub async fn rotate_link_secret(&self, revoke: bool) -> Result<LinkSecretInfo> {
         let made = self.write_at(move |tx, now| {
             Box::pin(async move {
@@ -39,14 +39,14 @@ impl Service {
         Ok(info(made.await?))
     }
 
-    /// Lists the secrets whose links still work, newest first.
+    /// Lists the secrets whose links are still valid, newest first.
     pub async fn link_secrets(&self) -> Result<Vec<LinkSecretInfo>> {
         let mut conn = self.db.read().await?;
         let now = self.options.clock.now_ms(&mut conn).await?;
         Ok(link_secrets::list(&mut conn, now).await?.into_iter().map(info).collect())
     }
 
-    /// Returns the secret that signs new links; the first call creates it.
+    /// Returns the secret that signs new links. Creates a secret if the installation has none.
     pub(crate) async fn signing_secret(&self) -> Result<LinkSecret> {
         let found = link_secrets::find_newest(&mut self.db.read().await?).await?;
         if let Some(found) = found {
@@ -64,7 +64,8 @@ impl Service {
     }
 }
 
-/// Finds the secret that a link names, unless it has ended.
+/// Finds the secret with the identifier `id`, which a link contains. Returns `None` if the links of the secret are no
+/// longer valid.
 pub(super) async fn find_secret(conn: &mut Conn, id: &str, now: i64) -> Result<Option<LinkSecret>> {
     Ok(link_secrets::find(conn, id, now).await?.map(secret))
 }

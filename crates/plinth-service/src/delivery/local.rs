@@ -1,4 +1,4 @@
-//! Serves signed links to files of a local store. S3 serves its links itself.
+//! Serves signed links to files of a local store. Links to an S3 store lead to S3 directly.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::error::{Result, ServiceError};
 use crate::models::Incoming;
 use crate::service::Service;
 
-/// The parts of a signed link in a request.
+/// The parts of the signed link that a client requested.
 #[derive(Clone, Debug)]
 pub struct LocalLink {
     /// Path of the object in the store.
@@ -20,9 +20,9 @@ pub struct LocalLink {
     pub expires_at_secs: i64,
     /// MIME type with which the content is served.
     pub content_type: String,
-    /// `Content-Disposition` of the response.
+    /// Value of the header `Content-Disposition` of the response.
     pub disposition: String,
-    /// Identifier of the secret that signed the link; empty for links of old installations.
+    /// Identifier of the secret that signed the link. Empty for a link that was signed before secrets had identifiers.
     pub secret_id: String,
     /// Signature.
     pub signature: String,
@@ -64,7 +64,7 @@ impl Service {
         let now = self.options.clock.now_ms(&mut conn).await?;
         let secret = find_secret(&mut conn, &link.secret_id, now).await?;
         drop(conn);
-        // Links of a secret that was revoked are as invalid as forged ones.
+        // A link of a revoked secret gets the same error as a forged link.
         let secret = secret.ok_or_else(|| ServiceError::new(ErrorCode::Forbidden, "this link is not valid"))?;
         let signed = Link {
             method,

@@ -1,5 +1,5 @@
-//! Downloads from URLs. Redirects are followed manually: the host of each hop is checked, and only the checked addresses are
-//! connected to.
+//! Downloads from URLs. Redirects are followed manually: the addresses of each host are checked, and connections are
+//! made only to checked addresses.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -24,7 +24,8 @@ const TYPES: [&str; 5] = [
     "application/x-binary",
     "application/gltf-buffer",
 ];
-/// Query parameters of presigned object-store links. Such a link is valid for GET only, so it is not probed with HEAD.
+/// Query parameters of presigned object-store links. A presigned link is valid for GET only, so no HEAD request is sent
+/// to it.
 const SIGNED: [&str; 4] = ["x-amz-signature", "x-goog-signature", "signature", "sig"];
 
 /// Parses the URL of a request.
@@ -42,7 +43,7 @@ fn check_scheme(url: &Url) -> Result<()> {
     Err(ServiceError::new(ErrorCode::InvalidUrlScheme, "the URL must begin with http:// or https://"))
 }
 
-/// Downloads a GLB into `file`. Each kind of error has an error code of its own.
+/// Downloads a GLB into `file`. Each kind of failure has its own error code.
 pub(crate) async fn download(options: &FetchOptions, url: &Url, file: &mut Incoming) -> Result<()> {
     let end = Instant::now() + options.total;
     let working = async {
@@ -70,7 +71,7 @@ async fn receive(options: &FetchOptions, mut response: Response, file: &mut Inco
     }
 }
 
-/// Sends a HEAD request to check that there is a file to download. Accepts servers that do not support HEAD.
+/// Sends a HEAD request to check that the URL leads to a file. Accepts servers that do not support HEAD.
 async fn probe(options: &FetchOptions, url: &Url) -> Result<()> {
     let late = |_late| ServiceError::new(ErrorCode::Timeout, "the URL's server did not respond in time");
     let response = timeout(options.answer, follow(options, url, Method::HEAD)).await.map_err(late)??;
@@ -133,8 +134,8 @@ async fn send(options: &FetchOptions, url: &Url, method: Method) -> Result<Respo
         Refused::Unknown => ServiceError::new(ErrorCode::DnsError, "the URL's host has no address"),
     })?;
     let _chosen_before = rustls::crypto::ring::default_provider().install_default();
-    // Connect to the checked addresses only, because a second DNS lookup could return others (DNS rebinding). Proxies from the
-    // environment are disabled, because they would connect to unchecked addresses.
+    // Connects to the checked addresses only, because a second DNS lookup could return other addresses (DNS rebinding).
+    // Proxies from environment variables are disabled, because a proxy would look up the host itself.
     let client = Client::builder()
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())

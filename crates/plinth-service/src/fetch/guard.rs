@@ -1,4 +1,4 @@
-//! Protection against server-side request forgery: only public addresses can be downloaded from.
+//! Protection against server-side request forgery: the service downloads only from public addresses.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -6,7 +6,7 @@ use url::{Host, Url};
 
 use super::FetchOptions;
 
-/// A host, at one port or at all ports, that is allowed although its address is private.
+/// A host that is allowed although its address is private. The rule is for one port or for all ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostRule {
     host: String,
@@ -16,7 +16,8 @@ pub struct HostRule {
 impl HostRule {
     /// Parses `host` or `host:port`; an IPv6 address needs brackets.
     pub fn parse(text: &str) -> Option<Self> {
-        // The URL parser normalizes all notations of an address, in the same way as for the requested URLs.
+        // The URL parser normalizes every notation of an address. It does the same for the URLs that clients send, so
+        // that the two can be compared.
         let url = Url::parse(&format!("http://{}/", text.trim())).ok()?;
         let is_plain = url.path() == "/" && url.query().is_none() && url.username().is_empty();
         // The URL parser drops port 80, which is the default of the scheme.
@@ -31,7 +32,7 @@ impl HostRule {
     }
 }
 
-/// Reason why a host is rejected.
+/// The reason why a host is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
     /// The host has an address that is not public.
@@ -64,7 +65,7 @@ pub(super) async fn addresses(url: &Url, options: &FetchOptions) -> Result<Vec<S
     Ok(found.into_iter().map(|address| (address, port).into()).collect())
 }
 
-/// Returns whether a name refers to this machine or its local network, regardless of DNS.
+/// Returns whether a name refers to this machine or its local network, whatever DNS says.
 fn is_local_name(name: &str) -> bool {
     let name = name.trim_end_matches('.').to_ascii_lowercase();
     let ends = |end: &str| name == end || name.ends_with(&format!(".{end}"));
@@ -79,7 +80,7 @@ pub(super) fn is_public(address: IpAddr) -> bool {
     }
 }
 
-// Rejects the IANA IPv4 Special-Purpose Address Registry, and multicast.
+// Rejects the ranges of the IANA IPv4 Special-Purpose Address Registry, and multicast addresses.
 fn is_public_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
     !matches!(
@@ -97,8 +98,8 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     )
 }
 
-// After the IANA IPv6 Special-Purpose Address Registry: accepts only 2000::/3, without its ranges for documentation, tunnels
-// and embedded IPv4 addresses.
+// Follows the IANA IPv6 Special-Purpose Address Registry. Accepts only 2000::/3, except its ranges for documentation,
+// tunnels and embedded IPv4 addresses.
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let [first, second, ..] = address.segments();
     let is_unicast = (0x2000..=0x3fff).contains(&first);
@@ -160,7 +161,10 @@ mod tests {
     async fn an_exempt_host_is_allowed_at_its_port_only() {
         let rule = HostRule::parse("127.0.0.1:9000").unwrap();
         assert!(ask("http://127.0.0.1:9000/", std::slice::from_ref(&rule)).await.is_ok());
-        assert!(ask("http://127.1:9000/", std::slice::from_ref(&rule)).await.is_ok(), "the same address");
+        assert!(
+            ask("http://127.1:9000/", std::slice::from_ref(&rule)).await.is_ok(),
+            "127.1 is another notation of the exempt address"
+        );
         assert_eq!(ask("http://127.0.0.1:9001/", std::slice::from_ref(&rule)).await, Err(Refused::Blocked));
         assert_eq!(ask("http://127.0.0.2:9000/", &[rule]).await, Err(Refused::Blocked));
         let any_port = HostRule::parse("[::1]").unwrap();

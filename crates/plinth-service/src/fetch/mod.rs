@@ -1,4 +1,4 @@
-//! Downloads files from URLs of callers, but never from private networks.
+//! Downloads files from URLs that callers send. URLs that lead into private networks are rejected.
 
 mod download;
 mod guard;

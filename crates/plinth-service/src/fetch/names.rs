@@ -13,7 +13,7 @@ pub enum Names {
     /// The operating system's resolver.
     #[default]
     System,
-    /// A function, for tests in which the address of a name changes.
+    /// A function. Used by tests in which the address of a name changes.
     Given(Arc<LookUp>),
 }
 
@@ -27,10 +27,10 @@ impl fmt::Debug for Names {
 }
 
 impl Names {
-    /// Returns all addresses of a name; empty if it is unknown.
+    /// Returns all addresses of a name. The list is empty for an unknown name.
     pub(super) async fn look_up(&self, name: &str) -> Vec<IpAddr> {
         match self {
-            // The lookup needs a port but ignores it.
+            // The function needs a port, which has no effect on the lookup.
             Self::System => match tokio::net::lookup_host((name, 0)).await {
                 Ok(found) => found.map(|address| address.ip()).collect(),
                 Err(_unknown) => Vec::new(),

@@ -1,4 +1,4 @@
-//! Finds the assets that a render's settings name.
+//! Finds the assets that the settings of a render refer to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,11 +17,11 @@ use crate::service::Service;
 pub struct RenderAssets {
     /// Environment map.
     pub env: Option<EnvId>,
-    /// Images, keyed by their identifiers in the settings.
+    /// Images. The keys are the identifiers in the settings.
     pub images: BTreeMap<String, ImageAsset>,
 }
 
-/// An image that the settings name.
+/// An image that the settings refer to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImageAsset {
     /// An overlay.
@@ -58,14 +58,15 @@ struct Named {
 }
 
 impl Service {
-    /// Returns the hex SHA-256 of the file of a render's model, also if the model was deleted after the render was created.
+    /// Returns the hex SHA-256 of the file of a render's model. Works even if the model was deleted after the render
+    /// was created.
     /// Errors: no model has this identifier.
     pub async fn model_sha256(&self, claim: &Claim) -> Result<String> {
         let found = models::file_sha256(&mut self.db.read().await?, &claim.render.model_id).await?;
         found.ok_or_else(|| ServiceError::internal("a render's model has no row"))
     }
 
-    /// Finds the assets of a render, among those of its workspace and the system overlays.
+    /// Finds the assets of a render. They must belong to the render's workspace or be system overlays.
     pub async fn find_render_assets(
         &self,
         claim: &Claim,
@@ -74,7 +75,7 @@ impl Service {
         self.find_assets(&claim.render.workspace_id, settings).await
     }
 
-    /// Finds the assets that settings name, among those of a workspace and the system overlays.
+    /// Finds the assets that settings refer to. They must belong to the workspace or be system overlays.
     pub(crate) async fn find_assets(
         &self,
         workspace: &WorkspaceId,
@@ -101,7 +102,7 @@ impl Service {
                 None => return Ok(Err(missing(FailureCode::OverlayMissing, "overlay", &id))),
             };
         }
-        // For a missing texture the renderer keeps the material's own map and reports a warning.
+        // A missing texture is no error. The renderer keeps the material's original texture and reports a warning.
         for id in named.textures {
             if let Some(image) = find_texture(&mut conn, workspace, &id).await? {
                 assets.images.insert(id, image);
@@ -130,7 +131,7 @@ async fn find_overlay(
     Ok(overlay.filter(is_seen).map(|overlay| overlay.id))
 }
 
-/// Finds an image for a material: a texture, or an overlay of the layer for materials.
+/// Finds an image for a material: a texture, or an overlay in the layer for materials.
 async fn find_texture(conn: &mut Conn, workspace: &WorkspaceId, id: &str) -> Result<Option<ImageAsset>> {
     if let Some(texture) = TextureId::parse(id)
         && let Some(texture) = textures::find(conn, workspace, &texture).await?

@@ -12,7 +12,8 @@ use crate::ids::random_text;
 use crate::service::Service;
 
 const TOKEN_CHARS: usize = 24;
-/// Worker time, in milliseconds, that is charged to the account's fair share as soon as a slot is claimed.
+/// Worker time in milliseconds that is charged to an account's fair share at the moment when a worker slot claims its
+/// render.
 const FIRST_SLOT_MS: i64 = 1000;
 
 /// A worker's claim on a render.
@@ -25,12 +26,12 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Returns whether all output files get a watermark, as for renders that nobody paid for.
+    /// Returns whether all output files get a watermark. Renders that nobody paid for get one.
     pub fn is_marked(&self) -> bool {
         self.render.is_system_preview || self.render.pool == Some(Pool::Free)
     }
 
-    /// Returns the files of the render; empty before the render is done.
+    /// Returns the output files of the render. The list is empty until the render is done.
     pub fn files(&self) -> Result<RenderFiles> {
         RenderFiles::of(&self.render)
     }
@@ -47,8 +48,9 @@ impl From<LeaseLost> for ServiceError {
 }
 
 impl Service {
-    /// Claims the next render in the queue that the worker takes, and others that share its frames, at most `most` in total. The worker draws their
-    /// frames once, in one slot, whose time is charged to the account of the first render.
+    /// Claims the next render in the queue that the worker takes, together with queued renders that share its frames.
+    /// Claims at most `most` renders. The worker draws the shared frames once, in one slot. The time of the slot is
+    /// charged to the account of the first render.
     pub async fn claim_renders(&self, worker: impl Into<Worker>, most: usize) -> Result<Vec<Claim>> {
         let (worker, lease_ms) = (worker.into(), self.lease_ms());
         let claimed = self.write_lease(move |tx, now| {
@@ -59,7 +61,7 @@ impl Service {
                         Lease { token: random_text(TOKEN_CHARS), until: now + lease_ms, worker: worker.clone() };
                     let render = match claims.first().map(|claim| &claim.render) {
                         None => leases::claim(tx, Kind::Render, &lease, now).await?,
-                        // Renders created by versions that did not store `frames_sha256` are claimed alone.
+                        // A render that was created by a version without `frames_sha256` is claimed alone.
                         Some(first) if first.frames_sha256.is_empty() => None,
                         Some(first) => leases::claim_like(tx, &lease, first, now).await?,
                     };
@@ -91,8 +93,8 @@ impl Service {
         claimed.await
     }
 
-    /// Renews a claim. Call it every third of the lease time. A worker must stop its job on [`LeaseLost`], or if no renewal
-    /// succeeds for the whole lease time.
+    /// Renews a claim. A worker must call this method at intervals of a third of the lease time. It must stop its job
+    /// on [`LeaseLost`], or if no renewal has succeeded for the whole lease time.
     pub async fn renew_claim(&self, claim: &Claim) -> Result<std::result::Result<(), LeaseLost>> {
         let (id, token, lease_ms) = (claim.render.id.clone(), claim.token.clone(), self.lease_ms());
         let renewed = self.write_lease(move |tx, now| {

@@ -45,7 +45,8 @@ pub struct RenderFiles {
 struct Column {
     #[serde(default)]
     is_prores: bool,
-    /// Keyed by [`OutputFile::as_str`]. Earlier versions wrote null for missing files; later ones may add other keys.
+    /// Keyed by [`OutputFile::as_str`]. Earlier versions wrote null for missing files. Later versions may add other
+    /// keys.
     #[serde(flatten)]
     stored: BTreeMap<String, Option<StoredFile>>,
 }
@@ -56,7 +57,7 @@ impl RenderFiles {
         Self { codec, stored: BTreeMap::new() }
     }
 
-    /// Reads the files of a render; the list is empty before the render is done.
+    /// Reads the list of files from a render's row. The list is empty until the render is done.
     pub(crate) fn of(render: &renders::Render) -> Result<Self> {
         match &render.files {
             None => Ok(Self::none(Codec::H264)),
@@ -77,7 +78,7 @@ impl RenderFiles {
         serde_json::to_string(&Column { is_prores: self.codec == Codec::ProRes4444, stored })
     }
 
-    /// Returns size and checksum of a file; `None` if the render does not have it.
+    /// Returns size and checksum of a file; `None` if the render does not have the file.
     pub fn get(&self, file: OutputFile) -> Option<StoredFile> {
         self.stored.get(&file).copied()
     }

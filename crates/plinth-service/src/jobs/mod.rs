@@ -1,4 +1,5 @@
-//! The interface of workers: claiming, reporting and releasing renders, and requeueing those of lost workers.
+//! The interface of workers: they claim, report and release renders. Also requeues the renders of workers that stopped
+//! responding.
 
 mod assets;
 mod claim;

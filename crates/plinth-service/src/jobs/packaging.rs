@@ -11,16 +11,16 @@ use super::report::LATE_MS;
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
-/// Maximum number of packaging attempts if workers lose their leases.
+/// Maximum number of packaging attempts. If the lease of the last attempt expires, the packaging fails.
 const ATTEMPTS: i64 = 3;
 
 impl Service {
-    /// Publishes the files of a packaging, which the worker has stored under the claim's attempt numbers.
+    /// Publishes the HLS files, which the worker has stored under the attempt numbers of its claim.
     pub async fn finish_packaging(&self, claim: &Claim) -> Result<std::result::Result<(), LeaseLost>> {
         self.report_packaging(claim, HlsEvent::Finish).await
     }
 
-    /// Marks the packaging as failed. The video remains available and nothing is refunded.
+    /// Marks the packaging as failed. The video remains available, and no credits are refunded.
     pub async fn fail_packaging(&self, claim: &Claim) -> Result<std::result::Result<(), LeaseLost>> {
         self.report_packaging(claim, HlsEvent::Fail).await
     }
@@ -43,7 +43,8 @@ impl Service {
     }
 }
 
-/// Returns the event for a packaging whose lease has expired: another attempt, or failure after the last one.
+/// Returns the event for a packaging whose lease has expired: a new attempt, or failure if this was the last allowed
+/// attempt.
 pub(super) const fn event_of_death(render: &Render) -> HlsEvent {
     if render.hls_attempt < ATTEMPTS { HlsEvent::Release } else { HlsEvent::Fail }
 }
@@ -74,7 +75,7 @@ pub(super) async fn move_packaging(
     if !leases::report(tx, &render.id, token, &report, now).await? {
         return Ok(Err(LeaseLost));
     }
-    // Files of lost attempts, and of the last attempt if it failed.
+    // Schedules the files of interrupted attempts for deletion, and also the files of the last attempt if it failed.
     let dead = if hls == HlsStatus::Failed { render.hls_attempt + 1 } else { render.hls_attempt };
     if let Some(attempt) = render.files_attempt.filter(|_attempt| hls != HlsStatus::Pending) {
         for earlier in 1..dead {

@@ -9,14 +9,14 @@ use crate::service::Service;
 /// Number of queued and running jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queue {
-    /// Number of renders in each non-final state; contains every such state.
+    /// Number of renders in each non-final state. States without renders are included.
     pub renders: Vec<(RenderStatus, u64)>,
     /// Number of finished renders whose HLS packaging is queued.
     pub packagings: u64,
 }
 
 impl Service {
-    /// Counts queued and running jobs on all machines together.
+    /// Counts the queued jobs, and the running jobs of all machines.
     pub async fn queue(&self) -> Result<Queue> {
         let mut conn = self.db.read().await?;
         let counted = renders::count_unfinished(&mut conn).await?;

@@ -16,9 +16,9 @@ use crate::service::Service;
 const AT_ONCE: u32 = 100;
 
 impl Service {
-    /// Requeues renders whose lease has expired; fails and refunds those whose lease expired too often. Returns their number.
-    /// Several machines may call this concurrently, and each render is handled once. A render whose account is locked, or
-    /// for which an error occurs, is left for the next call.
+    /// Requeues renders whose lease has expired. A render whose lease has expired too often fails and is refunded.
+    /// Returns the number of these renders. Several machines may call this method concurrently; each render is handled
+    /// once. A render whose account is locked, or for which an error occurs, is left for the next call.
     pub async fn reap(&self) -> Result<usize> {
         let mut conn = self.db.read().await?;
         let now = self.options.clock.now_ms(&mut conn).await?;
@@ -44,7 +44,7 @@ impl Service {
                 if accounts::try_lock(tx, &render.payer_id).await?.is_none() {
                     return Ok(false);
                 }
-                // The worker may have renewed its lease in the meantime.
+                // The worker may have renewed its lease after the list was read.
                 if !leases::is_lost(tx, &render.id, &token, now).await? {
                     return Ok(false);
                 }
@@ -53,7 +53,7 @@ impl Service {
                 } else if losses < limits::LOSSES {
                     requeue(tx, &render, &token, now).await?
                 } else {
-                    let message = "the render nodes that worked on it stopped responding";
+                    let message = "the render nodes that worked on this render stopped responding";
                     fail(tx, &render, &token, FailureCode::Reaped, message, now).await?.is_ok()
                 };
                 Ok::<_, ServiceError>(collected)
@@ -67,7 +67,7 @@ impl Service {
     }
 }
 
-/// Requeues a render and schedules the lost worker's files for deletion.
+/// Requeues a render, and schedules the files of the interrupted attempt for deletion.
 async fn requeue(tx: &mut Tx, render: &Render, token: &str, now: i64) -> Result<bool> {
     let Some(to) = render.status.after(RenderEvent::Lose) else { return Ok(false) };
     queue::count_slot(tx, &render.id, token, now, true).await?;

@@ -16,14 +16,14 @@ use crate::service::Service;
 /// Maximum length of a failure message, in characters.
 const MESSAGE_CHARS: usize = 500;
 
-/// Time in milliseconds within which a worker that has lost its lease stops storing files of the render.
+/// Time in milliseconds after which a worker whose lease was lost has certainly stopped storing files of the render.
 pub(super) const LATE_MS: i64 = 3600 * 1000;
 
-/// Result of a report: `Ok(Err(LeaseLost))` if the lease was lost before.
+/// Result of a report. `Ok(Err(LeaseLost))` means that the worker had no lease any more, so the report had no effect.
 type Reported = Result<std::result::Result<(), LeaseLost>>;
 
 impl Service {
-    /// Publishes the poster, which the worker has stored. The video follows later.
+    /// Publishes the poster, which the worker has stored, while the video is still being rendered.
     pub async fn poster_stored(&self, claim: &Claim) -> Reported {
         self.report(claim, RenderEvent::PosterStored, |render, report| {
             Ok(Report { poster_attempt: Some(render.attempt), ..report })
@@ -48,12 +48,12 @@ impl Service {
         .await
     }
 
-    /// Requeues the render because the worker is shutting down. Its stored files remain.
+    /// Requeues a render because the worker is shutting down. Files that the worker has stored remain.
     pub async fn release_render(&self, claim: &Claim) -> Reported {
         self.report(claim, RenderEvent::Release, |_render, report| Ok(Report { is_last: true, ..report })).await
     }
 
-    /// Marks the render as failed. Refunds its price unless the model caused the failure.
+    /// Marks a render as failed. Refunds its price unless the model caused the failure.
     pub async fn fail_render(&self, claim: &Claim, code: FailureCode, message: &str) -> Reported {
         let claim = claim.clone();
         let message = first_line(message);
@@ -91,7 +91,7 @@ impl Service {
     }
 }
 
-/// Builds a report that changes the state only.
+/// Builds a report that changes only the state of the render.
 fn unchanged(render: &Render, to: RenderStatus) -> Report {
     Report {
         from: render.status,
@@ -107,7 +107,8 @@ fn unchanged(render: &Render, to: RenderStatus) -> Report {
     }
 }
 
-/// Fails a claimed render, refunds it unless the model is at fault, and schedules its files for deletion.
+/// Marks a claimed render as failed, refunds it unless the model caused the failure, and schedules its files for
+/// deletion.
 pub(super) async fn fail(
     tx: &mut Tx,
     render: &Render,

@@ -1,4 +1,5 @@
-//! The steps shared by all kinds of upload: check the file, store it, and create model and render in one transaction.
+//! The steps that all kinds of upload share: check the file, store it, then create the model and its render in one
+//! transaction.
 
 use plinth_db::models::{self, Model};
 use plinth_db::{Tx, renders, staged};
@@ -18,22 +19,23 @@ use crate::renders::{Wanted, check_free_uploads, check_funds, free_uploads_since
 use crate::service::Service;
 use crate::write::Inserted;
 
-/// A received file, uploaded or downloaded.
+/// A file that was received, by an upload or by a download.
 #[derive(Debug)]
 pub(crate) struct Arrival {
     pub file: Arrived,
     pub name: String,
     pub format: Format,
-    /// `None` for an upload without settings, which gets a free preview.
+    /// Settings of the render. An upload without settings gets a free preview.
     pub settings: Option<RenderSettings>,
     /// Error code for a file that is not a valid model.
     pub code: ErrorCode,
-    /// The staged upload to mark as finalized.
+    /// The staged upload to mark as finalized, if the file was a staged upload.
     pub staged: Option<StagedId>,
 }
 
 impl Service {
-    /// Creates a model and a render from a file. If the workspace has an active model with the same file, creates a render only.
+    /// Creates a model and a render from a file. If the workspace has an active model with the same file, only creates
+    /// a render of this model.
     // Spec, Upload and finalize rules, 1 to 3.
     pub(super) async fn arrive(&self, caller: &Caller, arrival: Arrival) -> Result<Uploaded> {
         match &arrival.settings {
@@ -52,7 +54,8 @@ impl Service {
             staged: arrival.staged,
             free_per_day: self.options.free_uploads_per_day,
         };
-        // A known file was checked when it was first uploaded. A ZIP must be converted before its GLB can be compared.
+        // The file of an existing model was checked at its first upload, so this check is skipped. A ZIP is always
+        // converted, because only its GLB can be compared with stored files.
         if arrival.format == Format::Glb
             && let Some(uploaded) = self.run(&placing).await?
         {
@@ -81,7 +84,7 @@ impl Service {
         Ok(placed)
     }
 
-    /// Creates a render of the existing model with this file. Returns `None` if there is none.
+    /// Creates a render of the existing model with this file. Returns `None` if no active model has the file.
     async fn run(&self, placing: &Placing) -> Result<Option<Uploaded>> {
         let attempt = placing.clone();
         let uploaded =
@@ -92,7 +95,8 @@ impl Service {
         Ok(uploaded)
     }
 
-    /// Returns whether the model of a file may have its free preview already. For a ZIP, only its converted GLB could tell.
+    /// Returns whether the model of this file may already have its free preview. Always true for a ZIP, because only
+    /// its converted GLB can be compared with stored files.
     async fn may_have_preview(&self, caller: &Caller, arrival: &Arrival) -> Result<bool> {
         if arrival.format == Format::Zip {
             return Ok(true);
@@ -118,7 +122,7 @@ struct Placing {
     caller: Caller,
     /// Hex SHA-256 of the model's file.
     sha256: String,
-    /// Model to insert if no active model has the file; its file is in the store.
+    /// Model to insert if no active model has the file. The file of this model is already in the store.
     new_model: Option<Model>,
     settings: Option<RenderSettings>,
     staged: Option<StagedId>,
@@ -126,8 +130,8 @@ struct Placing {
 }
 
 impl Placing {
-    /// Runs the transaction; the paying account must be locked. Returns `None` and changes nothing if no model has the file and
-    /// there is no new one to insert.
+    /// Creates the model and the render. The transaction must have locked the paying account. Returns `None` and
+    /// changes nothing if no model has the file and `new_model` is `None`.
     async fn run(self, tx: &mut Tx, now: i64) -> Result<Option<Uploaded>> {
         let known = models::find_active_by_sha256(tx, &self.caller.workspace_id, &self.sha256).await?;
         if known.is_none() && self.new_model.is_none() {
@@ -183,7 +187,8 @@ fn new_model(caller: &Caller, name: String, checked: &Checked) -> Result<Model> 
     })
 }
 
-/// Replaces the extension of a ZIP's name with `.glb`, because the stored and downloaded file is a GLB.
+/// Replaces the extension of the name of a ZIP with `.glb`, because the stored file, which clients can download, is a
+/// GLB.
 fn glb_name(name: String) -> String {
     match name.rsplit_once('.') {
         Some((stem, extension)) if extension.eq_ignore_ascii_case("zip") => format!("{stem}.glb"),

@@ -9,7 +9,7 @@ use crate::check::{CheckError, FileReport};
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
-/// A file that was checked to be a model.
+/// A file that passed the check, with the contents of its model.
 #[derive(Debug)]
 pub(crate) struct Checked {
     pub glb: Arrived,
@@ -26,7 +26,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Returns the format for a file name's extension.
+    /// Returns the format that belongs to the extension of a file name.
     pub(crate) fn of_name(name: &str, zip_conversion: bool) -> Result<Self> {
         let extension = name.rsplit_once('.').map(|(_, e)| e.to_ascii_lowercase()).unwrap_or_default();
         match extension.as_str() {
@@ -41,9 +41,11 @@ impl Format {
 }
 
 impl Service {
-    /// Reads a file as the renderer will; a ZIP is converted first. Runs in a separate process if one is configured. The number
-    /// of concurrent checks is limited, because each needs about as much memory as the model is large.
-    /// Errors: `code`, with status 422 for a file that is not a model and 400 for a ZIP that unpacks to too much data.
+    /// Checks a file by reading it as the renderer does. A ZIP is converted to a GLB first. The check runs in a
+    /// separate process if a checker is configured. The number of concurrent checks is limited, because each check
+    /// needs about as much memory as the size of the model.
+    /// Errors: `code`, with status 422 for a file that is not a model, and 400 for a ZIP whose unpacked data is too
+    /// large.
     pub(super) async fn check_model(
         &self,
         payer: &AccountId,

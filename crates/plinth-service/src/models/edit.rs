@@ -10,7 +10,7 @@ use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
 impl Service {
-    /// Changes title, product code and tags.
+    /// Changes the title, the product code and the tags of a model.
     pub async fn update_model(&self, caller: &Caller, id: &str, edit: UpdateModel) -> Result<ModelEdited> {
         let edit = edit.normalized().map_err(|error| ServiceError::bad_request(error.to_string()))?;
         let id = ModelId::parse(id).ok_or_else(ServiceError::model_not_found)?;
@@ -27,32 +27,32 @@ impl Service {
         edited.await
     }
 
-    /// Archives a model, which hides it from the default list.
+    /// Archives a model. The default list does not show archived models.
     pub async fn archive_model(&self, caller: &Caller, id: &str) -> Result<Archived> {
         let model = self.move_model(caller, id, ModelEvent::Archive).await?;
         Ok(Archived { id: model.id, archived: true })
     }
 
-    /// Returns an archived model to the default list.
+    /// Makes an archived model active again.
     pub async fn unarchive_model(&self, caller: &Caller, id: &str) -> Result<Archived> {
         let model = self.move_model(caller, id, ModelEvent::Unarchive).await?;
         Ok(Archived { id: model.id, archived: false })
     }
 
-    /// Marks a model as deleted. Its renders remain, and so does its file, which they need.
+    /// Marks a model as deleted. Its renders remain. Its file remains, too, because the renders need it.
     pub async fn delete_model(&self, caller: &Caller, id: &str) -> Result<ModelDeleted> {
         let model = self.move_model(caller, id, ModelEvent::Delete).await?;
         Ok(ModelDeleted { id: model.id, deleted: true })
     }
 
-    /// Applies an event to a model. A model in whose state the event is not allowed is reported as not found.
+    /// Applies an event to a model. Returns `model_not_found` if the state of the model does not allow the event.
     // Spec, Model status.
     async fn move_model(&self, caller: &Caller, id: &str, event: ModelEvent) -> Result<Model> {
         let id = ModelId::parse(id).ok_or_else(ServiceError::model_not_found)?;
         let workspace = caller.workspace_id.clone();
         let moved = self.write_locked(caller.payer_id.clone(), move |tx, now| {
             Box::pin(async move {
-                // The lock makes uploads of the same file wait, so that they see a consistent state of the model.
+                // Uploads of the same file take this lock, too. They wait, and then see the new state of the model.
                 let model = models::find(tx, &workspace, &id).await?;
                 let model = model.ok_or_else(ServiceError::model_not_found)?;
                 let to = model.status.after(event).ok_or_else(ServiceError::model_not_found)?;

@@ -1,4 +1,4 @@
-//! Files being received: written to disk and hashed chunk by chunk instead of collected in memory.
+//! Files that are being received. Each chunk is written to disk and hashed at once, so that no file is held in memory.
 
 use std::fs::File;
 use std::path::Path;
@@ -15,7 +15,8 @@ use crate::hash::file_sha256;
 
 /// Prefix of the names of files that are being received.
 const PREFIX: &str = "plinth-incoming-";
-/// A new file is locked within this time after its creation.
+/// A file without a lock is deleted only if it is older than this. A new file has no lock for a moment between its
+/// creation and its locking.
 const LOCK_TIME: Duration = Duration::from_secs(10);
 
 /// A temporary file that is being received. Deleted on drop.
@@ -26,7 +27,7 @@ pub struct Incoming {
     hash: Sha256,
     size: u64,
     limit: u64,
-    /// Permit of the account, for model files.
+    /// Permit that limits how many model files an account sends at once; `None` for other files.
     permit: Option<FairPermit>,
 }
 
@@ -77,27 +78,28 @@ impl Arrived {
         self.file.path()
     }
 
-    /// Wraps a file that this process has created, for example by converting a ZIP.
+    /// Hashes a file that this process has created, for example by converting a ZIP.
     pub(crate) fn from_file(file: NamedTempFile) -> Result<Self> {
         let (sha256, size) = file_sha256(file.path())?;
         Ok(Self { file, permit: None, size, sha256 })
     }
 }
 
-/// Creates a temporary file in the folder for received files. It is deleted on drop and locked while this process runs.
+/// Creates a temporary file in the folder for received files. The file is deleted on drop. It is locked until then, so
+/// that [`remove_orphans`] leaves it alone.
 pub(crate) fn new_file(folder: &Path) -> Result<NamedTempFile> {
     let file = tempfile::Builder::new().prefix(PREFIX).tempfile_in(folder)?;
     file.as_file().lock()?;
     Ok(file)
 }
 
-/// Deletes the temporary files of processes that were killed. Returns their number.
+/// Deletes the temporary files of processes that were killed. Returns the number of deleted files.
 pub(crate) fn remove_orphans(folder: &Path) -> std::io::Result<usize> {
     let mut removed = 0;
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
-        // Another process may delete the file at any time. A file created just now may not be locked yet.
+        // Opening may fail, because another process may delete the file at any time.
         let (true, Ok(file)) = (is_ours, File::open(entry.path())) else { continue };
         let age = file.metadata().and_then(|about| about.modified()).ok().and_then(|at| at.elapsed().ok());
         if age.is_some_and(|age| age > LOCK_TIME)

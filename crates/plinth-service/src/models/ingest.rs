@@ -19,7 +19,7 @@ const UNNAMED: &str = "model.glb";
 impl Service {
     /// Downloads a GLB and creates a model and a render from it.
     pub async fn ingest_model(&self, caller: &Caller, request: IngestModel) -> Result<Uploaded> {
-        let missing = || ServiceError::new(ErrorCode::UrlRequired, "give 'url', the address of the GLB");
+        let missing = || ServiceError::new(ErrorCode::UrlRequired, "send the URL of a GLB in the field 'url'");
         let url = request.url.filter(|url| !url.trim().is_empty()).ok_or_else(missing)?;
         let url = fetch::parse_url(&url)?;
         let settings = request.render_settings.filter(|value| !value.is_null());
@@ -38,7 +38,7 @@ impl Service {
     }
 }
 
-/// Returns the last segment of the URL's path if it is the name of a GLB file, and a default name otherwise.
+/// Returns the last segment of the URL's path if it is the name of a GLB file. Otherwise returns a default name.
 fn name_of(url: &Url) -> String {
     let last = url.path_segments().and_then(|mut parts| parts.next_back()).unwrap_or_default();
     let name = percent_decoded(last);

@@ -19,9 +19,10 @@ use crate::service::Service;
 pub struct ModelQuery {
     /// State of the models: `active`, `archived` or `any`.
     pub status: Option<String>,
-    /// Tags, of which a model must have at least one.
+    /// Tags, separated by commas. A model must have at least one of them.
     pub tags: Option<String>,
-    /// Text that a model's title, product code, file name or one of its tags must contain, in any case.
+    /// Text that a model's title, product code, file name or one of its tags must contain. Upper and lower case are
+    /// equal.
     pub search: Option<String>,
     /// Only models that changed at or after this time.
     pub updated_since: Option<String>,
@@ -101,8 +102,8 @@ impl Service {
         })
     }
 
-    /// Returns the display names of models, in the order of `ids`: the title, or the file name for a model without one. The name
-    /// is `None` for a deleted model.
+    /// Returns the display names of models, in the order of `ids`. The name is the title, or the file name if the model
+    /// has no title. It is `None` for a deleted model.
     pub async fn model_names(&self, caller: &Caller, ids: &[ModelId]) -> Result<Vec<Option<String>>> {
         let mut conn = self.db.read().await?;
         let mut names = Vec::with_capacity(ids.len());
@@ -121,7 +122,8 @@ impl Service {
 
     /// Returns whether an active model of the workspace has a file with this hash.
     pub async fn check_hash(&self, caller: &Caller, request: &CheckHash) -> Result<HashMatch> {
-        let missing = || ServiceError::new(ErrorCode::Sha256Required, "give 'sha256' as 64 hex digits");
+        let missing =
+            || ServiceError::new(ErrorCode::Sha256Required, "send a hash of 64 hex digits in the field 'sha256'");
         let sha256 = request.sha256.as_deref().and_then(parse_sha256).ok_or_else(missing)?;
         let mut conn = self.db.read().await?;
         let model_id = models::find_active_by_sha256(&mut conn, &caller.workspace_id, &sha256).await?;

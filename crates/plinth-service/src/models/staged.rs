@@ -22,10 +22,10 @@ use crate::service::Service;
 const TICKET_CHARS: usize = 40;
 /// Folder of staged files in the store.
 const STAGED: &str = "staged";
-/// Number of sizes that are recorded in one transaction.
+/// Maximum number of file sizes that are recorded in one transaction.
 const MEASURED_AT_ONCE: usize = 500;
 
-/// Returns the time since which uploads count that are not finalized.
+/// Returns the earliest creation time of unfinalized uploads that count toward the limits of an account.
 const fn since(now: i64) -> i64 {
     now - limits::STAGING_LIFETIME_SECS * 1000
 }
@@ -37,13 +37,13 @@ fn id_of(path: &str) -> Option<StagedId> {
 fn too_many_bytes() -> ServiceError {
     let most = limits::STAGED_BYTES >> 30;
     let message = format!(
-        "the files that were put and not finalized have more than {most} GB; finalize some, or wait for two days"
+        "the uploads that are not finalized have more than {most} GB; finalize some, or wait until they expire after two days"
     );
     ServiceError::new(ErrorCode::LimitReached, message)
 }
 
 impl Service {
-    /// Creates an upload link, and the ticket to finalize the upload with.
+    /// Creates an upload link, and the ticket that finalizes the upload.
     pub async fn create_upload_url(&self, caller: &Caller, expires: Option<i64>) -> Result<StagedUpload> {
         self.check_free_upload(caller).await?;
         let expires_in = limits::clamp_expires_secs(expires);
@@ -56,14 +56,15 @@ impl Service {
                 let since = since(now);
                 if staged::count_open(tx, &workspace, since).await? >= limits::STAGED_UPLOADS {
                     let most = limits::STAGED_UPLOADS;
-                    let message = format!("{most} links to put a file are open; finalize some, or wait for two days");
+                    let message = format!("{most} upload links are open; finalize some of the uploads, or wait until they expire after two days");
                     return Err(ServiceError::new(ErrorCode::LimitReached, message));
                 }
                 if staged::open_bytes(tx, &workspace, since, None).await? >= limits::STAGED_BYTES {
                     return Err(too_many_bytes());
                 }
                 staged::insert(tx, &row, &sha256, &workspace, now).await?;
-                // Schedules the file for deletion, after the link has expired and the lifetime of staged files is over.
+                // Schedules the deletion of the file for the time when the link has expired and the lifetime of staged
+                // files has passed.
                 let due = now + (expires_in + limits::STAGING_LIFETIME_SECS) * 1000;
                 garbage::insert(tx, &path, due).await?;
                 Ok::<_, ServiceError>(now)
@@ -85,9 +86,11 @@ impl Service {
     pub async fn finalize_upload(&self, caller: &Caller, request: FinalizeUpload) -> Result<Uploaded> {
         let ticket = request.ticket.unwrap_or_default();
         if ticket.len() != TICKET_CHARS || !ticket.bytes().all(|b| b.is_ascii_alphanumeric()) {
-            return Err(ServiceError::bad_request("give 'ticket', as returned by create-upload-url"));
+            return Err(ServiceError::bad_request("send the ticket from create-upload-url in the field 'ticket'"));
         }
-        let name = request.filename.ok_or_else(|| ServiceError::bad_request("give 'filename', ending in .glb"))?;
+        let name = request
+            .filename
+            .ok_or_else(|| ServiceError::bad_request("send a file name that ends in .glb in the field 'filename'"))?;
         let name = file_name(&name)?;
         let format = Format::of_name(&name, false)?;
         let settings = request.render_settings.filter(|value| !value.is_null());
@@ -102,19 +105,21 @@ impl Service {
             let message = format!("the file is larger than {} bytes", limits::MODEL_FILE_BYTES);
             return Err(ServiceError::new(ErrorCode::FileTooLarge, message));
         }
-        // The client can still write to the link, so the file is read exactly once and only that content is used.
+        // The client can still write to the link. Therefore the file is read exactly once, and only the content of this
+        // copy is used.
         let mut file = self.incoming_model(caller).await?;
         self.take_object(&key, &mut file).await?;
         let code = ErrorCode::UploadFailed;
         let file = file.finish().await?;
         let staged = Some(id.clone());
         let uploaded = self.arrive(caller, Arrival { file, name, format, settings, code, staged }).await?;
-        // The prefix stays scheduled for deletion, because the client may write to the link again.
+        // The prefix stays scheduled for deletion, because the client may upload to the link again.
         self.remove_marked(&key.path()).await;
         Ok(uploaded)
     }
 
-    /// Starts to receive the file of an upload link, unless the account's staged files are too large.
+    /// Starts to receive the file of an upload link. Returns an error if the account has reached its limit of staged
+    /// bytes.
     pub(crate) async fn begin_staged(&self, path: &str) -> Result<Incoming> {
         let (id, workspace) = self.staged_upload(path).await?;
         let mut conn = self.db.read().await?;
@@ -126,7 +131,7 @@ impl Service {
     }
 
     /// Records the size of a received file.
-    /// Errors: the account's staged files are too large together with this one.
+    /// Errors: with this file, the account exceeds its limit of staged bytes.
     pub(crate) async fn record_staged(&self, path: &str, size: u64) -> Result<()> {
         let (id, workspace) = self.staged_upload(path).await?;
         let recorded = self.write_locked(workspace.owner_id, move |tx, now| {
@@ -141,8 +146,8 @@ impl Service {
         recorded.await
     }
 
-    /// Records the sizes of files that clients have uploaded to S3, which accepts them without asking, and deletes those that are
-    /// too large for a model. Returns their number.
+    /// Records the sizes of files that clients have uploaded to S3 directly, and deletes files that are too large for a
+    /// model. Returns the number of deleted files. S3 does not enforce the limits, so uploads are measured afterwards.
     pub(crate) async fn measure_staged(&self) -> Result<u64> {
         let (mut sizes, mut deleted) = (Vec::new(), 0);
         let mut listed = self.store.list(STAGED)?;
@@ -171,7 +176,7 @@ impl Service {
         Ok(deleted)
     }
 
-    /// Finds the upload with this path in the store, and its workspace.
+    /// Finds the staged upload whose file has this path in the store, and its workspace.
     async fn staged_upload(&self, path: &str) -> Result<(StagedId, Workspace)> {
         let gone = || ServiceError::new(ErrorCode::NotFound, "this upload was finalized or has expired");
         let id = id_of(path).ok_or_else(gone)?;

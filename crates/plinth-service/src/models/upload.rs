@@ -17,10 +17,10 @@ use crate::error::{Result, ServiceError};
 use crate::renders::parse_settings;
 use crate::service::Service;
 
-/// Timeout for the permit to send a model, in seconds.
+/// Time in seconds that an upload waits while the account sends the maximum number of files.
 const WAIT_SECS: u64 = 30;
 
-/// An upload whose file was received.
+/// An upload whose file was received completely.
 #[derive(Debug)]
 pub struct Upload {
     /// Received file.
@@ -41,18 +41,18 @@ pub struct Uploaded {
 }
 
 impl Service {
-    /// Starts to receive a model's file. Waits while the account sends as many others as it may.
+    /// Starts to receive the file of a model. Waits while the account sends the maximum number of files.
     /// Errors: `rate_limited` after 30 s.
     pub async fn incoming_model(&self, caller: &Caller) -> Result<Incoming> {
         self.incoming(&caller.payer_id, limits::MODEL_FILE_BYTES).await
     }
 
-    /// Starts to receive a model's file of at most `limit` bytes for an account.
+    /// Starts to receive the file of a model for an account. The file may have at most `limit` bytes.
     pub(super) async fn incoming(&self, account: &AccountId, limit: u64) -> Result<Incoming> {
         let waiting = self.uploads.acquire(account, 1);
         let granted = tokio::time::timeout(Duration::from_secs(WAIT_SECS), waiting).await;
         let permit = granted.map_err(|_late| {
-            let message = format!("{} files are being sent already; try again later", limits::UPLOADS_AT_ONCE);
+            let message = format!("the account is sending {} files already; try again later", limits::UPLOADS_AT_ONCE);
             ServiceError { retry_after_secs: Some(WAIT_SECS), ..ServiceError::new(ErrorCode::RateLimited, message) }
         })?;
         Incoming::new(&self.options.incoming, limit, Some(permit?))
@@ -81,7 +81,7 @@ impl Service {
     }
 }
 
-/// Parses the JSON text of settings in a form field. An empty field and `null` count as absent.
+/// Parses the JSON text of settings in a form field. Returns `None` for an empty field and for `null`.
 fn settings_from_text(text: &str) -> Result<Option<Value>> {
     if text.trim().is_empty() {
         return Ok(None);
@@ -92,11 +92,11 @@ fn settings_from_text(text: &str) -> Result<Option<Value>> {
     Ok(Some(value).filter(|value| !value.is_null()))
 }
 
-/// Stem used for a file whose name consists of an extension only.
+/// Stem of the name of a model whose file name consists of an extension only.
 const UNNAMED: &str = "model";
 
-/// Returns a file's base name, without folders and control characters: the last path segment that is not empty. A segment
-/// that is only an extension is appended to the segment before it.
+/// Returns the base name of a file: the last path segment that is not empty, without control characters. If this
+/// segment consists of an extension only, it is appended to the segment before it.
 /// Errors: the name is empty or too long.
 pub(super) fn file_name(sent: &str) -> Result<String> {
     let clean = |part: &str| part.chars().filter(|c| !c.is_control()).collect::<String>().trim().to_owned();

@@ -13,7 +13,7 @@ use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
 impl Service {
-    /// Creates a render, or returns the one that an earlier identical request created.
+    /// Creates a render. Returns the earlier render instead if an identical request created one before.
     pub async fn create_render(&self, caller: &Caller, request: CreateRender, key: ReplayKey) -> Result<CreatedRender> {
         let item = BatchItem { model_id: request.model_id, render_settings: request.render_settings };
         let placed = self.place_now(caller, vec![wanted(caller, &item)?], key).await?;
@@ -28,14 +28,16 @@ impl Service {
         })
     }
 
-    /// Creates a batch of up to 100 renders. If one item is invalid, none is created.
+    /// Creates a batch of up to 100 renders. If one item is invalid, no render is created.
     pub async fn create_batch(
         &self,
         caller: &Caller,
         request: CreateBatch,
         key: ReplayKey,
     ) -> Result<Vec<BatchRender>> {
-        let missing = || ServiceError::new(ErrorCode::RendersRequired, "give 'renders', a list of at least one render");
+        let missing = || {
+            ServiceError::new(ErrorCode::RendersRequired, "send a list of at least one render in the field 'renders'")
+        };
         let items = request.renders.filter(|items| !items.is_empty()).ok_or_else(missing)?;
         if items.len() > limits::BATCH_ITEMS {
             let message = format!("a batch has at most {} renders, not {}", limits::BATCH_ITEMS, items.len());
@@ -66,7 +68,7 @@ impl Service {
 }
 
 fn wanted(caller: &Caller, item: &BatchItem) -> Result<Wanted> {
-    let missing = || ServiceError::new(ErrorCode::ModelIdRequired, "give 'modelId', the model to render");
+    let missing = || ServiceError::new(ErrorCode::ModelIdRequired, "send the ID of a model in the field 'modelId'");
     let id = item.model_id.as_deref().filter(|id| !id.is_empty()).ok_or_else(missing)?;
     let settings = parse_settings(caller, item.render_settings.as_ref())?;
     let model_id = ModelId::parse(id).ok_or_else(ServiceError::model_not_found)?;

@@ -13,7 +13,8 @@ use crate::service::Service;
 
 /// Error message of a cancelled render.
 const CANCELLED: &str = "Cancelled";
-/// Time in milliseconds within which a worker that packages a deleted render stops; then its files are deleted.
+/// Time in milliseconds from the deletion of a render to the deletion of its HLS files. Within this time, a worker that
+/// is packaging the render stops.
 const PACKAGING_MS: i64 = 3600 * 1000;
 
 impl Service {
@@ -45,7 +46,7 @@ impl Service {
         cancelled.await
     }
 
-    /// Marks a failed render as seen by the user.
+    /// Marks a failed render as dismissed: the user has seen the failure.
     pub async fn dismiss_render(&self, caller: &Caller, id: &str) -> Result<RenderDismissed> {
         let render = self.render_row(caller, id).await?;
         let dismissed = self.write_at(move |tx, now| {
@@ -68,7 +69,7 @@ impl Service {
         let deleted = self.write_at(move |tx, now| {
             Box::pin(async move {
                 if !renders::set_deleted(tx, &render.id, now).await? {
-                    // Another request may have deleted it in the meantime.
+                    // Another request may have deleted the render in the meantime.
                     if renders::find_anywhere(tx, &render.id).await?.is_none() {
                         return Err(ServiceError::render_not_found());
                     }
@@ -82,7 +83,8 @@ impl Service {
             })
         });
         let deleted = deleted.await?;
-        // The prefix stays scheduled for deletion, for files that a worker is still storing or that could not be deleted now.
+        // The prefix stays scheduled for deletion, because a worker may still be storing files, and because this
+        // deletion may fail.
         self.remove_marked(&files).await;
         Ok(deleted)
     }

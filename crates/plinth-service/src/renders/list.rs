@@ -84,7 +84,7 @@ fn status(name: &str) -> Result<RenderStatus> {
     })
 }
 
-/// Parses a time of a query, and returns it as Unix time in milliseconds.
+/// Parses the query parameter `updatedSince`. Returns Unix time in milliseconds.
 pub(crate) fn instant(text: &str) -> Result<i64> {
     match Timestamp::parse(text) {
         Ok(at) => Ok(at.0),

@@ -1,4 +1,5 @@
-//! Creates renders in one transaction: idempotent replay, price, row and ledger entry.
+//! Creates renders in one transaction: finds renders to replay, charges the prices, and inserts rows and ledger
+//! entries.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +21,7 @@ use crate::ids::New as _;
 
 /// One day in milliseconds.
 const DAY_MS: i64 = 24 * 3600 * 1000;
-/// `replay_ordinal` of a render that is never returned for a repeated request.
+/// Value of `replay_ordinal` for a render that must never be returned for a repeated request.
 const NO_ORDINAL: i64 = -1;
 /// Settings of system previews.
 const SYSTEM_PREVIEW: &str = "{\"quality\":\"share\"}";
@@ -30,12 +31,12 @@ const SYSTEM_PREVIEW: &str = "{\"quality\":\"share\"}";
 pub(crate) struct Wanted {
     pub model_id: ModelId,
     pub settings: RenderSettings,
-    /// Whether the free pool must not be charged, regardless of the settings.
+    /// Whether the free pool must not be charged, even if the settings allow it.
     pub is_strict: bool,
 }
 
 impl Wanted {
-    /// Creates the request for the render of an upload.
+    /// Returns the render to create for an upload.
     // Spec, Errors, no_credits: renders of uploads are never charged to the free pool.
     pub(crate) const fn of_upload(model_id: ModelId, settings: RenderSettings) -> Self {
         Self { model_id, settings, is_strict: true }
@@ -55,9 +56,11 @@ pub(crate) struct Placed {
     pub is_replay: bool,
 }
 
-/// Creates renders, all or none, and charges those that are not replays. `key` is the request's idempotency key; an upload
-/// has none, so its render is always new and never replayed. Locks the paying account.
-/// Errors: a model is not active (unless its render is a replay under the same key), or the balance is too low.
+/// Creates all renders of a request or none, and charges the new ones. A replay is an existing render that is returned
+/// instead of a new one. `key` is the idempotency key of the request. An upload has no key, so its render is always new
+/// and is never replayed. Locks the paying account.
+/// Errors: the balance is too low, or the model of a new render is not active. A replay with the same key needs no
+/// active model.
 // Spec, Create-render rules, 1 to 6.
 pub(crate) async fn place(
     tx: &mut Tx,
@@ -104,21 +107,23 @@ fn decide_funding(balance: Balance, costs: &[Cost]) -> Result<Vec<Pool>> {
     funding::decide(balance, costs).map_err(|short| {
         let left = short.left;
         let message = format!(
-            "the balance does not cover a render of {} credits: {} are left, and {} in the free pool",
+            "the balance does not cover a render of {} credits: {} paid and {} free credits are left",
             short.credits, left.paid, left.free
         );
         ServiceError::new(ErrorCode::NoCredits, message)
     })
 }
 
-/// Rejects early a render that the balance does not cover. The binding decision is made by [`place`].
+/// Returns an error early if the balance does not cover a render. [`place`] checks the balance again with the account
+/// locked.
 pub(crate) async fn check_funds(conn: &mut Conn, payer: &AccountId, wanted: &Wanted) -> Result<()> {
     let payer = accounts::find(conn, payer).await?;
     let payer = payer.ok_or_else(|| ServiceError::internal("the paying account is missing"))?;
     decide_funding(payer.balance, &[wanted.cost()]).map(drop)
 }
 
-/// Returns an error unless all models are active ones of the workspace. A replay under the same key needs no active model.
+/// Returns an error if a model is not active or does not belong to the workspace. A replay with the same key needs no
+/// active model.
 async fn check_are_active(tx: &mut Tx, caller: &Caller, drafts: &[Render], earlier: &[Option<Render>]) -> Result<()> {
     let is_own = |draft: &Render, earlier: &Option<Render>| {
         earlier.as_ref().is_some_and(|earlier| !earlier.replay_key.is_empty() && earlier.replay_key == draft.replay_key)
@@ -153,9 +158,8 @@ fn draft(caller: &Caller, want: &Wanted, key: Option<&ReplayKey>, before: &[Rend
     }
 }
 
-/// Creates the free preview of an upload without settings, or finds the one that the model has already.
-/// Locks the paying account.
-/// Errors: the account has used up its free previews of the last 24 hours.
+/// Creates the free preview of an upload without settings. If the model has a preview already, returns it. Locks the
+/// paying account. Errors: the account has used up its free previews of the last 24 hours.
 pub(crate) async fn place_system_preview(
     tx: &mut Tx,
     caller: &Caller,
@@ -188,7 +192,8 @@ pub(crate) fn check_free_uploads(used: u64, per_day: u32) -> Result<()> {
     if used < u64::from(per_day) {
         return Ok(());
     }
-    let message = format!("{per_day} uploads in 24 hours are free; give renderSettings for a billed render, or wait");
+    let message =
+        format!("the {per_day} free uploads in 24 hours are used up; send renderSettings for a billed render, or wait");
     Err(ServiceError::new(ErrorCode::UploadLimit, message))
 }
 
@@ -197,7 +202,8 @@ pub(crate) const fn free_uploads_since(now: i64) -> i64 {
     now - DAY_MS
 }
 
-/// Derives the frames' hash for watermarked frames, which cannot be shared with others.
+/// Derives the hash of watermarked frames from the hash of the same frames without a watermark. The two are different,
+/// so a render with a watermark never shares frames with a render without one.
 fn marked(frames_sha256: &str) -> String {
     sha256_hex(format!("marked {frames_sha256}"))
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::error::{Result, ServiceError};
 use crate::jobs::RenderFiles;
 
-/// Returns the settings of the request; adds `preview: true` for renders paid from the free pool.
+/// Returns the settings as the request contained them. Adds `preview: true` if the free pool paid for the render.
 pub(crate) fn echoed_settings(settings: &str, pool: Option<Pool>) -> Result<Value> {
     let mut settings: Value = serde_json::from_str(settings).map_err(ServiceError::internal)?;
     if pool == Some(Pool::Free)
@@ -21,7 +21,7 @@ pub(crate) fn echoed_settings(settings: &str, pool: Option<Pool>) -> Result<Valu
     Ok(settings)
 }
 
-/// Returns whether the render was paid from the free pool.
+/// Returns whether the free pool paid for the render.
 pub(super) fn is_preview(render: &renders::Render) -> bool {
     render.pool == Some(Pool::Free)
 }

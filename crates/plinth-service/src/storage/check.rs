@@ -1,4 +1,4 @@
-//! Compares the objects of the store with those that rows reference.
+//! Compares the objects in the store with the objects that database rows reference.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};
@@ -13,9 +13,10 @@ use crate::error::{Result, ServiceError};
 use crate::service::Service;
 use crate::write::UNNAMED_MS;
 
-/// Longest duration of an upload, in milliseconds. A younger object without a row may belong to an upload in progress.
+/// Maximum duration of an upload, in milliseconds. An unreferenced object that is younger may belong to an upload in
+/// progress.
 const SAFETY_MS: i64 = UNNAMED_MS;
-/// Number of rows per query, and of scheduled deletions per transaction.
+/// Maximum number of rows per query, and of scheduled deletions per transaction.
 const AT_ONCE: u32 = 500;
 
 /// An inconsistency between the store and the database.
@@ -28,7 +29,7 @@ pub enum Finding {
         /// Size in bytes.
         size: u64,
     },
-    /// A missing object that a row references.
+    /// An object that a row references and that does not exist.
     Gone {
         /// Expected path of the object.
         path: String,
@@ -44,13 +45,13 @@ pub struct Checked {
     pub bytes: u64,
     /// Number of unreferenced objects that may belong to an upload in progress.
     pub young: u64,
-    /// Number of objects in the same bucket or folder that the service did not create. A repair leaves them alone.
+    /// Number of objects in the same bucket or folder that this service did not create. A repair does not delete them.
     pub foreign: u64,
     /// Number of rows that reference objects.
     pub rows: u64,
 }
 
-/// Facts gathered while listing the store.
+/// Result of listing all objects of the store.
 #[derive(Default)]
 struct Listing {
     checked: Checked,
@@ -58,7 +59,7 @@ struct Listing {
     named: u64,
     /// Paths of objects that no row references and that are not scheduled for deletion.
     orphans: Vec<String>,
-    /// Hashes of all paths, which need about 20 MB for a million objects.
+    /// Hashes of the paths of all objects. They need about 20 MB for a million objects.
     paths: HashSet<u64>,
     hasher: RandomState,
 }
@@ -74,15 +75,17 @@ impl Listing {
 }
 
 impl Service {
-    /// Compares the store with the database, and calls `found` for each inconsistency as soon as it is found. `repair` schedules
-    /// unreferenced objects for deletion. Rows with missing objects are kept, because a backup may contain the objects.
-    /// Errors: `repair` is set but no row references any object, which suggests that the database belongs to another store.
+    /// Compares the store with the database, and calls `found` for each inconsistency immediately. With `repair`,
+    /// schedules unreferenced objects for deletion. Keeps rows whose objects are missing, because a backup may contain
+    /// the objects.
+    /// Errors: `repair` is set and no row references any object of the store. This suggests that the database belongs
+    /// to another store.
     pub async fn check_storage(&self, repair: bool, found: &mut (dyn FnMut(Finding) + Send)) -> Result<Checked> {
         let mut listed = Listing::default();
         self.find_orphans(&mut listed, found).await?;
         if repair && !listed.orphans.is_empty() {
             if listed.named == 0 {
-                let message = "nothing was marked for removal: no row names any file of the store, so this may be the database \
+                let message = "nothing was marked for removal: no row references any file of the store, so this may be the database \
                              of another installation";
                 return Err(ServiceError::bad_request(message));
             }
@@ -95,8 +98,8 @@ impl Service {
     }
 
     async fn find_orphans(&self, listed: &mut Listing, found: &mut (dyn FnMut(Finding) + Send)) -> Result<()> {
-        // Each prefix is scheduled for deletion before its objects are stored. Objects older than the safety age were stored before
-        // this schedule was read.
+        // An upload schedules its prefix for deletion before it stores objects. Objects older than the safety age were
+        // stored before this query, so their prefixes are in its result.
         let marks: HashSet<String> = garbage::list(&mut self.db.read().await?).await?.into_iter().collect();
         let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;
         let mut objects = self.store.list("")?;
@@ -122,7 +125,8 @@ impl Service {
         Ok(())
     }
 
-    /// Returns whether a row references an object. `last` caches the row, because the objects of a row are listed in sequence.
+    /// Returns whether a row references an object. `last` caches the row, because the listing returns the objects of a
+    /// row one after another.
     async fn is_named(
         &self,
         path: &str,
@@ -142,7 +146,7 @@ impl Service {
         Ok(is_named)
     }
 
-    /// Schedules objects for deletion, except those that a row references by now.
+    /// Schedules objects for deletion, except objects that a row references in the meantime.
     async fn mark_orphans(&self, paths: Vec<String>) -> Result<()> {
         let marking = self.write_at(move |tx, now| {
             Box::pin(async move {
@@ -170,7 +174,7 @@ impl Service {
                 for row in &rows {
                     listed.checked.rows += 1;
                     for path in Named::by(row)?.required {
-                        // Objects stored after the listing are looked up one by one.
+                        // An object that was stored after the listing is looked up in the store.
                         let is_there = listed.has(&path) || self.store.find_path(&path).await?.is_some();
                         if !is_there && self.is_still_named(kind, row.id(), &path).await? {
                             found(Finding::Gone { path });
@@ -182,7 +186,8 @@ impl Service {
         Ok(())
     }
 
-    /// Reads a row again and returns whether it still references an object; the row may have been deleted since it was read.
+    /// Reads a row again and returns whether it still references an object. The row may have been changed or deleted
+    /// since the first read.
     async fn is_still_named(&self, kind: Kind, id: &str, path: &str) -> Result<bool> {
         let row = naming::find(&mut self.db.read().await?, kind, id).await?;
         let named = row.as_ref().map(Named::by).transpose()?.unwrap_or_default();

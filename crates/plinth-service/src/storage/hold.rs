@@ -9,11 +9,11 @@ use crate::error::{Result, ServiceError};
 use crate::ids::random_text;
 use crate::service::Service;
 
-/// Number of renewals before a hold would expire.
+/// Number of renewals within the time after which a hold expires.
 const RENEWALS: u32 = 10;
 const ID_CHARS: usize = 16;
 
-/// While this value exists, no machine deletes anything from the store.
+/// A deletion hold. While this value exists, no machine deletes objects from the store.
 #[derive(Debug)]
 pub struct Hold {
     service: Service,
@@ -28,7 +28,8 @@ impl Drop for Hold {
 }
 
 impl Service {
-    /// Starts a hold. Objects referenced by any copy of the database made from now on remain until the hold ends.
+    /// Starts a hold. A backup that copies the database after this call finds every referenced object in the store
+    /// until the hold ends.
     pub async fn hold_storage(&self) -> Result<Hold> {
         let id = random_text(ID_CHARS);
         let (begun, hold_ms) = (id.clone(), self.hold_ms());
@@ -61,8 +62,8 @@ impl Service {
         renewing.await
     }
 
-    /// Deletes all objects under a prefix that is scheduled for deletion, unless there is a hold. Failures are only logged,
-    /// because the prefix stays scheduled.
+    /// Deletes all objects under a prefix that is scheduled for deletion. Does nothing while a hold exists. Failures
+    /// are logged but not returned, because the prefix stays scheduled.
     pub(crate) async fn remove_marked(&self, prefix: &str) {
         let removing = async {
             if !self.is_held().await? {
@@ -75,7 +76,7 @@ impl Service {
         }
     }
 
-    /// Returns whether there is an active hold.
+    /// Returns whether a hold exists that has not expired.
     pub async fn is_held(&self) -> Result<bool> {
         let mut conn = self.db.read().await?;
         let now = self.options.clock.now_ms(&mut conn).await?;
@@ -84,7 +85,7 @@ impl Service {
 }
 
 impl Hold {
-    /// Ends the hold. Returns false if it had expired, so that objects may have been deleted in the meantime.
+    /// Ends the hold. Returns false if the hold had expired already; objects may have been deleted after its expiry.
     pub async fn release(self) -> Result<bool> {
         let id = self.id.clone();
         let releasing = self.service.write_at(move |tx, now| {

@@ -1,4 +1,4 @@
-//! Maps rows to the objects that they reference, and object keys to rows.
+//! Maps rows to the objects that they reference, and object paths to the rows that reference them.
 
 use plinth_db::naming::{Kind, Naming};
 use plinth_db::renders::Render;
@@ -17,7 +17,7 @@ pub struct Named {
     pub required: Vec<String>,
     /// An object that may exist.
     pub optional: Option<String>,
-    /// Folders of which all objects belong to the row.
+    /// Folders whose objects all belong to the row.
     pub folders: Vec<String>,
     /// Folders in which a worker may be storing files now.
     pub under_way: Vec<String>,
@@ -73,7 +73,8 @@ impl Named {
     }
 }
 
-/// Returns table and identifier of the row that would reference an object, or `None` if the service did not create the object.
+/// Returns the table and the identifier of the row to which an object with this path belongs. Returns `None` for a path
+/// that the service does not use.
 pub(crate) fn naming_row(path: &str) -> Option<(Kind, &str)> {
     let (folder, rest) = path.split_once('/')?;
     let (id, _part) = rest.split_once('/').unwrap_or((rest, ""));

@@ -19,7 +19,7 @@ async fn a_new_account_has_the_signup_bonus_and_its_own_workspace(address: &str)
         is_admin: false,
         password_hash: None,
     });
-    assert_eq!(code(again.await), ErrorCode::BadRequest, "addresses are compared without case");
+    assert_eq!(code(again.await), ErrorCode::BadRequest, "e-mail addresses are compared without regard to case");
     test_service.assert_balanced().await;
 }
 
@@ -88,7 +88,7 @@ async fn a_member_works_in_the_workspace_and_its_owner_pays(address: &str) {
     assert_eq!(service.find_account("grace@example.org").await.unwrap().balance.paid, 100);
     assert_eq!(code(service.model(&test_service.caller, model.model_id.as_str()).await), ErrorCode::ModelNotFound);
     let own = service.purchases(&caller, None, None).await.unwrap();
-    assert_eq!(own.data.len(), 1, "only what the workspace spent, not the owner's bonus");
+    assert_eq!(own.data.len(), 1, "the list has what the workspace spent, but not the signup bonus of its owner");
 
     service.set_member(&team.id, "grace@example.org", Role::Viewer).await.unwrap();
     let viewer = service.authenticate(Some(&token)).await.unwrap();
@@ -148,7 +148,7 @@ async fn a_sign_in_link_opens_one_session(address: &str) {
     let session = service.sign_in(&link).await.unwrap();
     assert_eq!(code(service.sign_in(&link).await), ErrorCode::Unauthorized);
     let signed_in = service.session(&session).await.unwrap().unwrap();
-    // The session gives the same caller as the account's key, except for the key's identifier.
+    // The session has the same caller as the account's key, except that the caller has no key identifier.
     assert_eq!(
         Caller { token_id: test_service.caller.token_id.clone(), ..signed_in.caller.clone() },
         test_service.caller
@@ -162,7 +162,7 @@ async fn a_sign_in_link_opens_one_session(address: &str) {
     assert_eq!(code(service.sign_in(&late).await), ErrorCode::Unauthorized);
     for wrong in ["", "x", &link, &session, &"x".repeat(43)] {
         assert_eq!(code(service.sign_in(wrong).await), ErrorCode::Unauthorized);
-        assert!(service.session(wrong).await.unwrap().is_none(), "the secret of a link is not valid for a session");
+        assert!(service.session(wrong).await.unwrap().is_none(), "the secret of a sign-in link is no session secret");
     }
 }
 
@@ -186,7 +186,7 @@ async fn sessions_expire(address: &str) {
         test_service.wait_ms(idle_ms / 2);
     }
     test_service.wait_ms(all_ms % (idle_ms / 2));
-    assert!(!lasts(&used).await, "a session expires even if it is used");
+    assert!(!lasts(&used).await, "a session expires after its lifetime even if it is used");
     assert!(test_service.service.sweep().await.unwrap().rows >= 2);
 }
 
@@ -249,7 +249,11 @@ async fn passwords_sign_in_and_are_counted(address: &str) {
     let secret = attempt("Grace@example.org", "a long one").await.unwrap();
     assert_eq!(service.session(&secret).await.unwrap().unwrap().caller.email, "grace@example.org");
     assert_eq!(code(attempt("grace@example.org", "another").await), ErrorCode::Unauthorized);
-    assert_eq!(code(attempt(EMAIL, "").await), ErrorCode::Unauthorized, "an account without a password");
+    assert_eq!(
+        code(attempt(EMAIL, "").await),
+        ErrorCode::Unauthorized,
+        "an account without a password cannot sign in with one"
+    );
     service.set_suspended("grace@example.org", true).await.unwrap();
     assert_eq!(code(attempt("grace@example.org", "another").await), ErrorCode::Unauthorized);
     assert_eq!(code(attempt("grace@example.org", "a long one").await), ErrorCode::Forbidden);
@@ -275,14 +279,14 @@ async fn wrong_passwords_of_some_clients_do_not_lock_out_others(address: &str) {
         let new = NewAccount { email: email.to_owned(), is_admin: false, password_hash: password_hash.clone() };
         service.create_account(new).await.unwrap();
     }
-    // Too long to be checked, so that the test is fast.
+    // These passwords are too long to be hashed, so that the test is fast.
     let wrong = async |client: ClientAddress, email: &str| {
         code(service.sign_in_with_password(client, email, "x".repeat(2000)).await)
     };
     let right = async |client: ClientAddress, email: &str| {
         service.sign_in_with_password(client, email, "a long one".to_owned()).await
     };
-    // 600 wrong passwords of ten clients, which are then at their limit.
+    // Ten clients try 600 wrong passwords. After that, each client has reached its limit.
     for n in 0..10 {
         let attacker = client(&format!("192.0.2.{n}"));
         for at in 0..limits::PASSWORDS_PER_CLIENT {
@@ -292,12 +296,12 @@ async fn wrong_passwords_of_some_clients_do_not_lock_out_others(address: &str) {
         assert_eq!(code(right(attacker, "grace@example.org").await), ErrorCode::RateLimited);
     }
     right(client("198.51.100.1"), "grace@example.org").await.unwrap();
-    // All addresses of an IPv6 network are one client.
+    // All addresses of one IPv6 network count as one client.
     for at in 0..limits::PASSWORDS_PER_CLIENT {
         assert_eq!(wrong(client(&format!("2001:db8::{at}")), &format!("{at}@b.org")).await, ErrorCode::Unauthorized);
     }
     assert_eq!(wrong(client("2001:db8::ffff"), "a@b.org").await, ErrorCode::RateLimited);
-    // Many clients that try one account close that account only, and only for passwords.
+    // Many clients that try one account exhaust the limit of this account only. Sign-in links still work for it.
     for n in 0..limits::PASSWORDS_PER_ACCOUNT / limits::PASSWORDS_PER_CLIENT_AND_ACCOUNT {
         for _ in 0..limits::PASSWORDS_PER_CLIENT_AND_ACCOUNT {
             assert_eq!(wrong(client(&format!("203.0.113.{n}")), "alan@example.org").await, ErrorCode::Unauthorized);
@@ -306,7 +310,7 @@ async fn wrong_passwords_of_some_clients_do_not_lock_out_others(address: &str) {
     }
     assert_eq!(code(right(client("198.51.100.1"), "alan@example.org").await), ErrorCode::RateLimited);
     right(client("203.0.113.1"), "grace@example.org").await.unwrap();
-    // The clients of an unknown reverse proxy have one address, and more attempts.
+    // The clients of an unknown reverse proxy share one address, which has a higher limit.
     let shared = ClientAddress { is_shared: true, ..client("127.0.0.1") };
     for at in 0..limits::PASSWORDS_PER_UNTRUSTED_PROXY {
         assert_eq!(wrong(shared, &format!("{at}@c.org")).await, ErrorCode::Unauthorized);

@@ -83,7 +83,7 @@ async fn overlays_have_defaults_bounds_and_an_owner(address: &str) {
     );
     let second = service.create_overlay(caller, overlay(&test_service, 2, Some("decal")).await).await.unwrap();
     assert!(service.delete_overlay(caller, second.id.as_str()).await.unwrap().deleted);
-    assert_eq!(service.sweep().await.unwrap().objects, 1, "the overlay's image is deleted");
+    assert_eq!(service.sweep().await.unwrap().objects, 1, "the cleanup deletes the overlay's image");
 }
 
 async fn an_image_is_found_by_content_layer_and_workspace(address: &str) {
@@ -95,7 +95,7 @@ async fn an_image_is_found_by_content_layer_and_workspace(address: &str) {
     let overlay = service.create_overlay(caller, overlay(&test_service, 1, Some("decal")).await).await.unwrap();
     assert_eq!(service.list_textures(caller).await.unwrap().data.len(), 1);
     let digest: [u8; 32] = sha2::Digest::finalize(sha2::Digest::chain_update(sha2::Sha256::default(), png(1))).into();
-    // A hash may be given in upper-case hex.
+    // Upper-case hex is accepted, too.
     let hash = digest.map(|byte| format!("{byte:02X}")).concat();
     let ask = |layer: Option<&str>| ResolveOverlay { sha256: Some(hash.clone()), layer: layer.map(str::to_owned) };
     let resolve = async |caller, layer| service.resolve_overlay(caller, &ask(layer)).await.unwrap().id;
@@ -125,7 +125,7 @@ async fn an_account_can_have_one_hundred_overlays(address: &str) {
     assert_eq!((error.code, error.status), (ErrorCode::LimitReached, 429));
 }
 
-async fn an_environment_is_a_checked_triple(address: &str) {
+async fn an_environment_needs_three_valid_files(address: &str) {
     let test_service = TestService::new(address).await;
     let (service, caller) = (&test_service.service, &test_service.caller);
     let webp = Bytes::from_static(b"RIFF\x04\0\0\0WEBPVP8 ");
@@ -170,7 +170,7 @@ async fn referenced_objects_are_not_scheduled_for_deletion(address: &str) {
     service.create_texture(caller, new_texture(&test_service, 1).await).await.unwrap();
     service.create_overlay(caller, overlay(&test_service, 1, None).await).await.unwrap();
     assert!(marks().await.is_empty());
-    // Of two concurrent uploads of the same content, one becomes unneeded.
+    // Two uploads of the same content run concurrently. One of them returns the texture of the other.
     let twice = [new_texture(&test_service, 2).await, new_texture(&test_service, 2).await];
     let [first, second] = twice.map(|new| service.create_texture(caller, new));
     let (first, second) = tokio::join!(first, second);
@@ -182,7 +182,7 @@ async fn referenced_objects_are_not_scheduled_for_deletion(address: &str) {
     assert!(left.len() <= 1 && !left.contains(&named), "{left:?}");
 }
 
-async fn known_or_excess_files_are_not_checked(address: &str) {
+async fn known_files_and_files_over_a_limit_are_not_checked(address: &str) {
     let test_service = TestService::new(address).await;
     let caller = &test_service.caller;
     let known = test_service.service.create_texture(caller, new_texture(&test_service, 1).await).await.unwrap();
@@ -193,11 +193,15 @@ async fn known_or_excess_files_are_not_checked(address: &str) {
     for shade in 0..u8::try_from(limits::OVERLAYS).unwrap() {
         test_service.service.create_overlay(caller, overlay(&test_service, shade, None).await).await.unwrap();
     }
-    assert_eq!(code(blind.check_overlay_count(caller).await), ErrorCode::LimitReached, "before the image is sent");
+    assert_eq!(
+        code(blind.check_overlay_count(caller).await),
+        ErrorCode::LimitReached,
+        "the limit is checked before the image is received"
+    );
     assert_eq!(
         code(blind.create_overlay(caller, overlay(&test_service, 200, None).await).await),
         ErrorCode::LimitReached,
-        "before the image is checked"
+        "the limit is checked before the image is decoded"
     );
 }
 
@@ -207,8 +211,8 @@ mod both {
         overlays_have_defaults_bounds_and_an_owner
         an_image_is_found_by_content_layer_and_workspace
         an_account_can_have_one_hundred_overlays
-        an_environment_is_a_checked_triple
-        known_or_excess_files_are_not_checked
+        an_environment_needs_three_valid_files
+        known_files_and_files_over_a_limit_are_not_checked
         referenced_objects_are_not_scheduled_for_deletion
     }
 }

@@ -82,7 +82,7 @@ async fn files_are_available_after_the_worker_reports_them(address: &str) {
 
     service.delete_render(caller, &id).await.unwrap();
     assert_eq!(code(get(OutputFile::Video).await), ErrorCode::RenderNotFound);
-    assert_eq!(service.sweep().await.unwrap().objects, 0, "the render's files were deleted already");
+    assert_eq!(service.sweep().await.unwrap().objects, 0, "deleting the render has deleted its files already");
 }
 
 async fn the_files_of_a_failed_render_are_hidden_and_deleted(address: &str) {
@@ -94,7 +94,11 @@ async fn the_files_of_a_failed_render_are_hidden_and_deleted(address: &str) {
     service.poster_stored(&claim).await.unwrap().unwrap();
     service.fail_render(&claim, plinth_spec::FailureCode::EncodeFailed, "").await.unwrap().unwrap();
     assert_eq!(code(service.render_file(caller, &id, OutputFile::Poster).await), ErrorCode::PosterNotFound);
-    assert_eq!(service.sweep().await.unwrap().objects, 0, "files are kept while the worker may still be storing");
+    assert_eq!(
+        service.sweep().await.unwrap().objects,
+        0,
+        "the files are kept while the worker may still be storing some"
+    );
     test_service.wait_ms(3_600_001);
     assert_eq!(service.sweep().await.unwrap().objects, 5);
 }
@@ -130,7 +134,10 @@ async fn a_prores_video_and_a_dataset_have_their_own_types(address: &str) {
     assert_eq!(file.content_type, "application/zip");
     let view = test_service.service.render(&test_service.caller, set.id.as_str()).await.unwrap();
     assert_eq!((view.dataset_zip_size, view.file_size), (Some(3), None));
-    assert!(test_service.service.claim_packaging("w").await.unwrap().is_some(), "only the video is packaged");
+    assert!(
+        test_service.service.claim_packaging("w").await.unwrap().is_some(),
+        "the video is packaged, the dataset is not"
+    );
     assert!(test_service.service.claim_packaging("w").await.unwrap().is_none());
 }
 
@@ -171,7 +178,7 @@ async fn a_models_file_is_downloaded_under_its_name(address: &str) {
     assert_eq!(code(service.model_file_url(caller, &id, None).await), ErrorCode::FileNotFound);
 }
 
-/// Splits a link into its parts, as the HTTP interface does.
+/// Splits a link into its parts, as the HTTP API does.
 pub(crate) fn parts(url: &str) -> LocalLink {
     let url = Url::parse(url).unwrap();
     let parameter = |name: &str| {
@@ -202,22 +209,22 @@ async fn links_of_earlier_secrets_end_with_their_time_or_when_revoked(address: &
     let swapped = LocalLink { secret_id: new.secret_id.clone(), ..old.clone() };
     let unnamed = LocalLink { secret_id: String::new(), ..old.clone() };
     assert!(!is_valid(&swapped).await && !is_valid(&unnamed).await);
-    // Another process, which has signed nothing yet, knows both.
+    // A second process, which has not signed a link yet, knows both secrets.
     let beside = test_service.beside(address).await;
     assert!(beside.local_file(old.clone()).await.is_ok() && beside.local_file(new.clone()).await.is_ok());
     test_service.wait_ms(limits::EXPIRES_MAX_SECS * 1000 - 1000);
-    assert!(is_valid(&old).await, "a link signed before the rotation works as long as it says");
+    assert!(is_valid(&old).await, "a link that was signed before the rotation works until it expires");
     test_service.wait_ms(2 * 3600 * 1000);
     let ids: Vec<String> = service.link_secrets().await.unwrap().into_iter().map(|secret| secret.id).collect();
     assert_eq!(ids, [made.id.as_str()]);
-    assert!(service.sweep().await.unwrap().rows >= 1, "the old secret is deleted");
+    assert!(service.sweep().await.unwrap().rows >= 1, "the cleanup deletes the old secret");
     let newer = link().await;
     service.rotate_link_secret(true).await.unwrap();
     assert!(!is_valid(&newer).await && is_valid(&link().await).await);
     assert_eq!(service.link_secrets().await.unwrap().len(), 1);
 }
 
-/// The first secret of an old installation has no identifier, and neither have its links.
+/// The first secret of an old installation has no identifier, so the links that it signed contain none.
 async fn links_without_an_identifier_stay_valid(address: &str) {
     let test_service = TestService::new(address).await;
     let (service, caller) = (&test_service.service, &test_service.caller);

@@ -12,7 +12,7 @@ use plinth_testkit::{Reply, TestDatabase, Visit, Web, glb_with_triangle};
 
 use crate::test_service::{TestService, code};
 
-/// A timeout that no test reaches.
+/// A timeout that is too long to be reached in a test.
 const NEVER: Duration = Duration::from_hours(1);
 
 fn answer(visit: &Visit) -> Reply {
@@ -105,7 +105,8 @@ async fn failed_downloads_return_the_matching_error_code() {
     assert_eq!(left.count(), 0, "partial downloads are deleted");
 }
 
-/// Tests each timeout separately: the other timeouts are too long to be reached, and the server never closes a connection.
+/// Tests each timeout separately. The other timeouts are too long to be reached, and the server never closes a
+/// connection.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_timeout_ends_a_download() {
     let soon = Duration::from_millis(400);
@@ -138,7 +139,7 @@ fn a_download_may_pause_for_45_seconds_and_take_10_minutes() {
     assert!(options.answer < options.stall);
 }
 
-/// The name resolves to one server when it is checked, and to another one on later lookups.
+/// The first lookup of the name, for the check, returns one server. Later lookups return another server.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_download_connects_to_the_checked_address() {
     let checked = Web::start(answer);
@@ -155,13 +156,13 @@ async fn a_download_connects_to_the_checked_address() {
         options.names = Names::Given(Arc::new(names));
     })
     .await;
-    // A presigned link is not probed, so there is only one connection and one lookup.
+    // No HEAD request is sent to a presigned link, so the download makes one connection and one lookup.
     let made = ingest(&test_service, &format!("http://rebound.example:{port}/object?X-Amz-Signature=1")).await;
     assert!(made.unwrap().is_new);
     assert_eq!((asked.load(Ordering::SeqCst), checked.visits(), later.visits()), (1, 1, 0));
 }
 
-/// The name resolves to a public address when it is checked, and to this machine on later lookups.
+/// The first lookup of the name, for the check, returns a public address. Later lookups return this machine.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn dns_rebinding_to_a_private_address_reaches_no_server() {
     let inside = Web::start(answer);
@@ -174,7 +175,7 @@ async fn dns_rebinding_to_a_private_address_reaches_no_server() {
     let database = TestDatabase::sqlite();
     let test_service = test_service(&database, &[], |options| {
         options.names = Names::Given(Arc::new(names));
-        // The error depends on whether this machine has a route to that address.
+        // The error depends on whether this machine has a route to the public address.
         options.answer = Duration::from_millis(400);
     })
     .await;

@@ -58,7 +58,7 @@ async fn equal_frames_are_claimed_together(address: &str) {
                 .unwrap();
         }
     }
-    // All renders have the same creation time, so their order is not defined.
+    // All renders have the same creation time, so they are claimed in an undefined order.
     let (mut previews, mut pairs) = (0, 0);
     while previews + pairs < 6 {
         let group = service.claim_renders("first", 4).await.unwrap();
@@ -86,7 +86,7 @@ async fn eight_workers_claim_each_of_1000_renders_once(address: &str) {
     let test_service = TestService::new(address).await;
     test_service.grant(Pool::Paid, 1000).await;
     let model = test_service.model("chair").await;
-    // Each angle is used by two renders that share frames, so that claims contain one or two renders.
+    // Two renders have the same angle and therefore share their frames, so that a claim contains one or two renders.
     for batch in 0..10 {
         let item = |n: u32| BatchItem {
             model_id: Some(model.clone()),
@@ -97,8 +97,8 @@ async fn eight_workers_claim_each_of_1000_renders_once(address: &str) {
         let key = ReplayKey::from_header(Some(&format!("batch {batch}")));
         test_service.service.create_batch(&test_service.caller, request, key).await.unwrap();
     }
-    // All workers start together and continue only after each has a claim; otherwise one of them could claim all renders,
-    // because SQLite has a single writer.
+    // All workers start together, and continue only after each has a claim. Otherwise one worker could claim all
+    // renders, because SQLite has a single writer.
     let (mut workers, together) = (Vec::new(), Arc::new(Barrier::new(8)));
     for n in 0..8 {
         let (service, together) = (test_service.beside(address).await, Arc::clone(&together));
@@ -122,7 +122,7 @@ async fn eight_workers_claim_each_of_1000_renders_once(address: &str) {
     let (mut renders, mut tokens) = (Vec::new(), BTreeSet::new());
     for worker in workers {
         let taken = worker.await.unwrap();
-        assert!(!taken.is_empty(), "each worker gets claims");
+        assert!(!taken.is_empty(), "every worker has claimed renders");
         for claim in taken {
             assert_eq!((claim.render.attempt, claim.render.status), (1, RenderStatus::PosterProcessing));
             renders.push(claim.render.id);
@@ -164,10 +164,10 @@ async fn a_render_with_lost_workers_is_retried_twice_and_then_refunded(address: 
     assert_eq!(
         poster.map(drop).unwrap_err().code,
         ErrorCode::PosterNotFound,
-        "the lost attempt's poster is no longer valid"
+        "the poster of the interrupted attempt is no longer valid"
     );
     assert_eq!(test_service.account().await.paid, 76);
-    // Releasing a render does not count as a loss.
+    // A released render does not count as an attempt that was lost.
     service.release_render(&test_service.claim().await).await.unwrap().unwrap();
     let mut last = test_service.claim().await;
     for losses in 2..=3 {
@@ -182,7 +182,7 @@ async fn a_render_with_lost_workers_is_retried_twice_and_then_refunded(address: 
     let ended = render().await;
     assert_eq!((ended.status, ended.failure_code), (RenderStatus::Error, Some("reaped")));
     assert_eq!(test_service.account().await.paid, 100);
-    // Late reports of slow workers change nothing.
+    // Reports of workers whose leases have expired change nothing.
     for claim in [&first, &last] {
         assert_eq!(service.renew_claim(claim).await.unwrap(), Err(LeaseLost));
         assert_eq!(service.poster_stored(claim).await.unwrap(), Err(LeaseLost));
@@ -249,7 +249,7 @@ async fn packaging_fails_after_three_lost_workers_and_the_video_remains(address:
     assert!(service.claim_packaging("w").await.unwrap().is_none());
     let render = service.render(&test_service.caller, &id).await.unwrap();
     assert_eq!((render.status, render.hls_status), (RenderStatus::Done, HlsStatus::Failed));
-    assert_eq!(test_service.account().await.paid, 76, "nothing is refunded");
+    assert_eq!(test_service.account().await.paid, 76, "a failed packaging is not refunded");
 }
 
 async fn cancel_and_claim_exclude_each_other(address: &str) {

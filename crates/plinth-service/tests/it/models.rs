@@ -33,7 +33,7 @@ async fn an_upload_makes_a_model_and_a_free_preview_or_a_billed_render(address: 
     test_service.assert_balanced().await;
 }
 
-async fn the_same_file_is_one_model_while_that_is_active(address: &str) {
+async fn uploads_of_one_file_share_a_model_while_it_is_active(address: &str) {
     let test_service = TestService::new(address).await;
     let first = test_service.upload("chair", None).await.unwrap();
     let again = test_service.upload("chair", None).await.unwrap();
@@ -47,7 +47,7 @@ async fn the_same_file_is_one_model_while_that_is_active(address: &str) {
     test_service.service.archive_model(&test_service.caller, first.result.model_id.as_str()).await.unwrap();
     let anew = test_service.upload("chair", None).await.unwrap();
     assert!(anew.is_new);
-    // Both models are active afterwards, which is allowed.
+    // After this call, two models with the same file are active, which is allowed.
     test_service.service.unarchive_model(&test_service.caller, first.result.model_id.as_str()).await.unwrap();
     let other = test_service::caller(&test_service.service, "grace@example.org").await;
     let theirs = upload(&test_service.service, &other, "chair.glb", &glb_with_triangle("chair"), None).await.unwrap();
@@ -68,7 +68,7 @@ async fn concurrent_uploads_of_one_file_make_one_model(address: &str) {
     }
     assert_eq!(results.iter().filter(|r| r.duplicate.is_none()).count(), 1);
     assert!(results.iter().all(|r| r.model_id == results[0].model_id && r.render_id == results[0].render_id));
-    assert_eq!(stored_models(&test_service), 1, "the unneeded copies are deleted at once");
+    assert_eq!(stored_models(&test_service), 1, "all copies but one are deleted at once");
     test_service.wait_ms(49 * 3600 * 1000);
     test_service.service.sweep().await.unwrap();
     let file = test_service.service.store().find(&ObjectKey::Model(&results[0].model_id)).await.unwrap();
@@ -82,7 +82,7 @@ fn stored_models(test_service: &TestService) -> usize {
 
 async fn uploads_that_the_balance_does_not_cover_leave_no_files(address: &str) {
     let test_service = TestService::new(address).await;
-    // All are affordable one by one when they start, but only one of them is when they end.
+    // When the uploads start, the balance covers each of them. When they end, it covers only one.
     let uploads = (0..8).map(|n| {
         let (service, caller, name) = (test_service.service.clone(), test_service.caller.clone(), format!("{n}.glb"));
         let settings = Some(r#"{"quality": "share", "length": 60}"#);
@@ -141,7 +141,7 @@ async fn a_zip_is_converted_unless_conversion_is_disabled(address: &str) {
     let model = test_service.service.model(&test_service.caller, uploaded.result.model_id.as_str()).await.unwrap();
     assert_eq!(model.row.original_name, "scan.glb");
     let again = upload(&test_service.service, &test_service.caller, "other.zip", &zip, None).await.unwrap();
-    assert_eq!(again.result.duplicate, Some(true), "the conversion always gives the same bytes");
+    assert_eq!(again.result.duplicate, Some(true), "two conversions of a ZIP give the same bytes");
     let stored = test_service.service.store().read_all(&ObjectKey::Model(&uploaded.result.model_id)).await.unwrap();
     assert_eq!(&stored[..4], b"glTF");
 }
@@ -153,13 +153,20 @@ async fn free_previews_are_limited_per_day(address: &str) {
     let second = test_service.upload("b", None).await.unwrap();
     assert_eq!(code(test_service.upload("c", None).await), ErrorCode::UploadLimit);
     assert_eq!(code(test_service.service.create_upload_url(&test_service.caller, None).await), ErrorCode::UploadLimit);
-    assert!(test_service.upload("c", Some(r#"{"quality": "share"}"#)).await.is_ok(), "a billed render does not count");
+    assert!(
+        test_service.upload("c", Some(r#"{"quality": "share"}"#)).await.is_ok(),
+        "billed renders do not count toward the limit"
+    );
     let mut claims = test_service.service.claim_renders("w", 9).await.unwrap();
     while let Some(claim) = claims.pop() {
         let reported = test_service.service.fail_render(&claim, plinth_spec::FailureCode::Timeout, "").await.unwrap();
         assert!(reported.is_ok());
     }
-    assert_eq!(code(test_service.upload("d", None).await), ErrorCode::UploadLimit, "failed previews count");
+    assert_eq!(
+        code(test_service.upload("d", None).await),
+        ErrorCode::UploadLimit,
+        "failed previews count toward the limit"
+    );
     assert!(second.is_new);
     test_service.wait_ms(23 * 3_600_000 + 1);
     assert!(test_service.upload("d", None).await.is_ok(), "the first preview is more than a day old");
@@ -176,7 +183,7 @@ async fn a_staged_upload_is_finalized_once(address: &str) {
         render_settings: None,
     };
     let early = service.finalize_upload(caller, finalize(&staged.ticket, "x.glb")).await;
-    assert_eq!(code(early), ErrorCode::NotFound, "no file was uploaded");
+    assert_eq!(code(early), ErrorCode::NotFound, "no file was uploaded yet");
     let path = staged.url.split("/_o/").nth(1).unwrap().split('?').next().unwrap();
     let file = tempfile_with(&glb_with_triangle("staged"));
     service.store().put_path(path, file.path()).await.unwrap();
@@ -192,8 +199,8 @@ async fn a_staged_upload_is_finalized_once(address: &str) {
     let made = service.finalize_upload(caller, finalize(&staged.ticket, "x.glb")).await.unwrap();
     assert!(made.is_new);
     assert_eq!(code(service.finalize_upload(caller, finalize(&staged.ticket, "x.glb")).await), ErrorCode::NotFound);
-    assert!(service.store().find_path(path).await.unwrap().is_none(), "the staged file is gone");
-    // The client writes to the link again.
+    assert!(service.store().find_path(path).await.unwrap().is_none(), "the staged file is deleted");
+    // The client uploads to the link again.
     service.store().put_path(path, file.path()).await.unwrap();
     test_service.wait_ms(49 * 3_600_000);
     service.sweep().await.unwrap();
@@ -218,9 +225,9 @@ async fn models_are_edited_archived_and_deleted_in_allowed_states_only(address: 
     assert_eq!((cleared.title, cleared.sku.as_deref(), cleared.tags.len()), (None, Some("S"), 1));
     assert_eq!(code(service.update_model(caller, &id, edit("{}")).await), ErrorCode::BadRequest);
 
-    assert_eq!(code(service.unarchive_model(caller, &id).await), ErrorCode::ModelNotFound, "it is not archived");
+    assert_eq!(code(service.unarchive_model(caller, &id).await), ErrorCode::ModelNotFound, "the model is not archived");
     assert!(service.archive_model(caller, &id).await.unwrap().archived);
-    assert_eq!(code(service.archive_model(caller, &id).await), ErrorCode::ModelNotFound, "it is not active");
+    assert_eq!(code(service.archive_model(caller, &id).await), ErrorCode::ModelNotFound, "the model is not active");
     let query = |status: &str| ModelQuery { status: Some(status.to_owned()), ..ModelQuery::default() };
     let count = async |status: &str| service.list_models(caller, &query(status)).await.unwrap().data.len();
     assert_eq!((count("active").await, count("archived").await, count("any").await), (0, 1, 1));
@@ -286,7 +293,7 @@ async fn pages_go_by_offset_or_cursor(address: &str) {
     assert_eq!(code(list(bad).await), ErrorCode::BadRequest);
 }
 
-/// A failed preview does not prevent a new one.
+/// A failed preview does not prevent a new preview of the same model.
 async fn a_failed_preview_is_created_again(address: &str) {
     let test_service = TestService::new(address).await;
     let first = test_service.upload("chair", None).await.unwrap().result.render_id;
@@ -301,7 +308,7 @@ async fn exists(db: &Db, id: &RenderId) -> bool {
     renders::find_anywhere(&mut db.read().await.unwrap(), id).await.unwrap().is_some()
 }
 
-async fn a_known_file_is_not_checked_again_and_an_unpaid_one_not_at_all(address: &str) {
+async fn known_files_and_uploads_without_credits_are_not_checked(address: &str) {
     let test_service = TestService::new(address).await;
     let known = test_service.upload("chair", None).await.unwrap().result.model_id;
     let blind = test_service.without_checks(address).await;
@@ -312,7 +319,7 @@ async fn a_known_file_is_not_checked_again_and_an_unpaid_one_not_at_all(address:
     let again = upload("chair", Some("{}")).await.unwrap();
     assert_eq!((again.result.model_id, again.is_new), (known, false));
     assert_eq!(code(upload("table", Some("{}")).await), ErrorCode::UploadFailed, "a new file is checked");
-    // 24 of 100 credits are spent.
+    // 24 of 100 credits have been spent.
     let long = Some(r#"{"length": 60}"#);
     let garbage = async || {
         let mut conn = test_service.service.db().read().await.unwrap();
@@ -321,7 +328,7 @@ async fn a_known_file_is_not_checked_again_and_an_unpaid_one_not_at_all(address:
     let before = garbage().await;
     assert_eq!(code(upload("table", long).await), ErrorCode::NoCredits, "not checked");
     assert_eq!(code(test_service.upload("table", long).await), ErrorCode::NoCredits);
-    assert_eq!(garbage().await, before, "an upload that cannot be paid stores nothing");
+    assert_eq!(garbage().await, before, "an upload that the balance does not cover stores no file");
 }
 
 async fn the_number_of_open_staged_uploads_is_limited(address: &str) {
@@ -355,7 +362,7 @@ async fn the_size_of_staged_files_is_limited(address: &str) {
         file.write(bytes).await?;
         service.finish_local_put(&link, file).await
     };
-    // Another file takes all but three bytes of the limit.
+    // Another file uses all but three bytes of the limit.
     set_size(&other.url, limits::STAGED_BYTES - 3).await;
     put(&staged.url, b"abc").await.unwrap();
     put(&staged.url, b"abc").await.unwrap();
@@ -363,7 +370,7 @@ async fn the_size_of_staged_files_is_limited(address: &str) {
     assert_eq!(code(service.create_upload_url(caller, None).await), ErrorCode::LimitReached);
     set_size(&other.url, limits::STAGED_BYTES).await;
     assert_eq!(code(put(&staged.url, b"a").await), ErrorCode::LimitReached);
-    // Two that are sent at the same time cannot exceed it either.
+    // Two concurrent uploads cannot exceed the limit either.
     set_size(&other.url, limits::STAGED_BYTES - 3).await;
     set_size(&staged.url, 0).await;
     let link = crate::delivery::parts(&staged.url);
@@ -371,7 +378,7 @@ async fn the_size_of_staged_files_is_limited(address: &str) {
     file.write(b"abc").await.unwrap();
     set_size(&other.url, limits::STAGED_BYTES - 2).await;
     assert_eq!(code(service.finish_local_put(&link, file).await), ErrorCode::LimitReached);
-    // Another account has a limit of its own, and files end with their time.
+    // Another account has its own limit. Expired files do not count.
     let guest = test_service::caller(service, "grace@example.org").await;
     service.create_upload_url(&guest, None).await.unwrap();
     test_service.wait_ms(limits::STAGING_LIFETIME_SECS * 1000);
@@ -389,7 +396,7 @@ async fn an_account_sends_a_limited_number_of_files_at_the_same_time(address: &s
         async |caller| tokio::time::timeout(Duration::from_millis(200), service.incoming_model(caller)).await.is_err();
     assert!(waiting(caller).await);
     let guest = test_service::caller(service, "grace@example.org").await;
-    assert!(!waiting(&guest).await, "others do not wait");
+    assert!(!waiting(&guest).await, "uploads of another account do not wait");
     files.pop();
     assert!(!waiting(caller).await);
 }
@@ -419,7 +426,7 @@ async fn dropping_the_request_stops_its_check(address: &str) {
     request.abort();
     let mut looks = 0..500;
     while std::fs::exists(&process).unwrap() {
-        assert!(looks.next().is_some(), "the check still runs");
+        assert!(looks.next().is_some(), "the check is still running");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
@@ -428,7 +435,7 @@ mod both {
     use super::on_both_databases;
     on_both_databases! {
         an_upload_makes_a_model_and_a_free_preview_or_a_billed_render
-        the_same_file_is_one_model_while_that_is_active
+        uploads_of_one_file_share_a_model_while_it_is_active
         concurrent_uploads_of_one_file_make_one_model
         uploads_that_the_balance_does_not_cover_leave_no_files
         invalid_files_return_the_matching_error_code
@@ -440,7 +447,7 @@ mod both {
         models_of_another_workspace_are_not_found
         pages_go_by_offset_or_cursor
         a_failed_preview_is_created_again
-        a_known_file_is_not_checked_again_and_an_unpaid_one_not_at_all
+        known_files_and_uploads_without_credits_are_not_checked
         the_number_of_open_staged_uploads_is_limited
         the_size_of_staged_files_is_limited
         an_account_sends_a_limited_number_of_files_at_the_same_time

@@ -1,5 +1,5 @@
-//! Property tests: after any sequence of actions, each balance is the sum of its ledger entries, and no render is charged or
-//! refunded twice.
+//! Property tests. After any sequence of actions, each balance is the sum of its ledger entries, and no render was
+//! charged or refunded twice.
 
 use plinth_db::ledger;
 use plinth_service::jobs::Claim;
@@ -58,7 +58,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Performs a step. It may be rejected, but must not cause an internal error.
+    /// Performs a step. The service may reject the step, but must not return an internal error.
     async fn step(&mut self, step: Step) {
         let (service, caller) = (&self.test_service.service, &self.test_service.caller);
         let render = |at: usize| self.renders.get(at % self.renders.len().max(1)).cloned().unwrap_or_default();
@@ -132,7 +132,7 @@ impl Run<'_> {
             };
             let (charged, refunded) = (of(LedgerType::Render), of(LedgerType::Refund));
             assert_eq!(charged.len(), 1, "charged once");
-            assert!(refunded.is_empty() || refunded == [-charged[0]], "refunded at most once, and in full");
+            assert!(refunded.is_empty() || refunded == [-charged[0]], "a render is refunded at most once, and in full");
             let Ok(render) = self.test_service.service.render(&self.test_service.caller, id).await else { continue };
             let is_refunded = match render.status {
                 RenderStatus::Error => render.failure_code != Some("renderer_error"),
@@ -166,11 +166,11 @@ fn whatever_happens(database: &TestDatabase, cases: u32) {
 }
 
 #[test]
-fn balances_are_sums_and_refunds_single_whatever_happens_on_sqlite() {
+fn balances_are_sums_and_no_refund_happens_twice_on_sqlite() {
     whatever_happens(&TestDatabase::sqlite(), 40);
 }
 
 #[test]
-fn balances_are_sums_and_refunds_single_whatever_happens_on_postgres() {
+fn balances_are_sums_and_no_refund_happens_twice_on_postgres() {
     whatever_happens(&TestDatabase::postgres(), 20);
 }

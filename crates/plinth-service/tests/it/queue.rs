@@ -1,4 +1,4 @@
-//! Order of the queue: accounts get fair shares of worker time.
+//! The order of the queue gives accounts fair shares of worker time.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -60,18 +60,18 @@ async fn an_account_with_one_render_is_not_delayed_by_one_with_many(address: &st
         claim(&test_service).await.unwrap();
     }
     let modest = tenant(&test_service, "modest", 1).await;
-    // Another slot becomes free.
+    // A second slot becomes free.
     test_service.service.fail_render(&second, FailureCode::Timeout, "").await.unwrap().ok();
     assert_eq!(claim(&test_service).await.unwrap().render.payer_id, modest.account_id);
     assert_ne!(
         claim(&test_service).await.unwrap().render.payer_id,
         modest.account_id,
-        "a free slot serves the other account"
+        "the free slot processes the render of the other account"
     );
 }
 
-/// One account has 10 000 renders queued on two slots. Fifty times another one orders a single render, and the slot that becomes
-/// free next takes it.
+/// Two slots process the 10 000 queued renders of one account. Fifty times, another account creates a single render.
+/// The next slot that becomes free claims this render.
 async fn a_single_render_starts_in_the_next_free_slot(address: &str) {
     const JOB_MS: i64 = 30_000;
     let test_service = TestService::new(address).await;
@@ -88,19 +88,19 @@ async fn a_single_render_starts_in_the_next_free_slot(address: &str) {
         }
         test_service.wait_ms(JOB_MS);
         slots.reverse();
-        // Refunded work counts like any other.
+        // The worker time of a refunded render counts, too.
         service.fail_render(&slots[0], FailureCode::Timeout, "").await.unwrap().unwrap();
         let next = claim(&test_service).await.unwrap();
         assert_eq!(next.render.payer_id, modest.account_id, "try {number}");
         test_service.wait_ms(JOB_MS);
         service.fail_render(&next, FailureCode::Timeout, "").await.unwrap().unwrap();
         slots[0] = claim(&test_service).await.unwrap();
-        assert_ne!(slots[0].render.payer_id, modest.account_id, "no slot stays idle");
+        assert_ne!(slots[0].render.payer_id, modest.account_id, "a free slot continues with the large account");
     }
 }
 
-/// Simulates two worker slots for half an hour, with jobs of different lengths that finish, fail or are free. Leases are
-/// renewed as workers do.
+/// Simulates two worker slots for half an hour. The jobs have different lengths, and some of them fail or are free. The
+/// simulated workers renew their leases.
 async fn waiting_accounts_get_equal_worker_time(address: &str) {
     const STEP_MS: i64 = 5_000;
     let test_service = TestService::new(address).await;
@@ -111,12 +111,12 @@ async fn waiting_accounts_get_equal_worker_time(address: &str) {
     let mut used: BTreeMap<&str, i64> = BTreeMap::new();
     let mut slots: [Option<(Claim, i64)>; 2] = [None, None];
     let mut ended = 0;
-    // Runs until one account has no queued renders.
+    // The simulation ends when one account has no queued renders left.
     'simulation: loop {
         for slot in &mut slots {
             if slot.is_none() {
                 let taken = claim(&test_service).await.unwrap();
-                // Accounts with more jobs have longer jobs too.
+                // Accounts with more jobs have longer jobs.
                 let length = match names[&taken.render.payer_id] {
                     "few" => 20_000,
                     "some" => 45_000,
@@ -166,7 +166,7 @@ async fn previews_come_after_everything_else_of_the_account(address: &str) {
     assert!(claim(&test_service).await.is_none());
 }
 
-/// Renders queued after the account had left the queue are found.
+/// Workers find renders that an account creates after it was removed from the queue.
 async fn an_account_reenters_the_queue(address: &str) {
     let test_service = TestService::new(address).await;
     let model = test_service.model("chair").await;
@@ -185,7 +185,7 @@ async fn an_account_reenters_the_queue(address: &str) {
     assert_eq!(both, [ordered.render.id, preview.render.id]);
 }
 
-/// A paying account that another machine has locked does not delay other accounts.
+/// While another machine has locked one account, renders of other accounts are still requeued.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reaping_skips_locked_accounts() {
     let database = TestDatabase::postgres();
@@ -219,7 +219,7 @@ async fn cleanup_continues_after_a_failed_deletion(address: &str) {
     let test_service = TestService::new(address).await;
     let id = test_service.upload("chair", None).await.unwrap().result.model_id;
     let model = ObjectKey::Model(&id).path();
-    // This prefix is not valid for objects, so its deletion fails.
+    // No object can have this prefix, so its deletion fails.
     for (prefix, due) in [("a//b", 1), (model.as_str(), 2)] {
         let prefix = prefix.to_owned();
         let work =

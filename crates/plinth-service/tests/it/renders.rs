@@ -29,7 +29,7 @@ async fn create_render_1_and_2_starts_pending_and_charges_at_creation(address: &
     assert_eq!(test_service.account().await.paid, 76);
     let tiny = test_service.render(&model, json!({"quality": "share", "videoLength": 0.1}), None).await.unwrap();
     assert_eq!(tiny.render_settings, json!({"quality": "share", "length": 0.1}));
-    assert_eq!(test_service.account().await.paid, 75, "at least one credit");
+    assert_eq!(test_service.account().await.paid, 75, "a render costs at least one credit");
     let dataset =
         test_service.render(&model, json!({"effect": "dataset", "datasetQuality": "100x800"}), None).await.unwrap();
     assert_eq!(test_service.account().await.paid, 35);
@@ -68,14 +68,14 @@ async fn create_render_4_same_key_and_settings_replays_for_30_minutes(address: &
     assert_eq!((again.id.clone(), again.deduped), (first.id.clone(), Some(true)));
     assert_eq!(test_service.account().await.paid, 1096, "no second charge");
     let other = test_service.render(&model, json!({"length": 1}), Some("key")).await.unwrap();
-    assert_eq!(other.deduped, None, "other settings are another render");
+    assert_eq!(other.deduped, None, "a request with other settings creates another render");
     let long = format!("{}{}", "k".repeat(80), "tail");
     let cut = test_service.render(&model, settings.clone(), Some(&long)).await.unwrap();
     let same = test_service.render(&model, settings.clone(), Some(&"k".repeat(80))).await.unwrap();
-    assert_eq!(cut.id, same.id, "keys are cut at 80 characters");
+    assert_eq!(cut.id, same.id, "only the first 80 characters of a key count");
     test_service.wait_ms(1);
     let late = test_service.render(&model, settings.clone(), Some("key")).await.unwrap();
-    assert_ne!(late.id, first.id, "the window starts with the first render");
+    assert_ne!(late.id, first.id, "the 30 minutes begin with the first render");
     test_service.service.cancel_render(&test_service.caller, late.id.as_str()).await.unwrap();
     let after_cancel = test_service.render(&model, settings, Some("key")).await.unwrap();
     assert_eq!(after_cancel.deduped, None, "a cancelled render is not replayed");
@@ -107,7 +107,7 @@ async fn create_render_6_a_batch_is_all_or_nothing_and_each_item_replays(address
     let unknown = batch(&[(&a, json!({})), ("k3Jd92LmQx7a", json!({}))]);
     assert_eq!(code(send(unknown).await), ErrorCode::ModelNotFound);
 
-    // Two equal items of a batch create two renders.
+    // Two identical items of one batch create two renders.
     let items = batch(&[(&a, json!({"length": 1})), (&b, json!({})), (&a, json!({"length": 1}))]);
     let first = send(items.clone()).await.unwrap();
     assert_eq!(first.iter().filter(|r| r.deduped.is_some()).count(), 0);
@@ -122,7 +122,11 @@ async fn create_render_6_a_batch_is_all_or_nothing_and_each_item_replays(address
 
     test_service.grant(Pool::Free, 100).await;
     let strict = batch(&[(&a, json!({"length": 15})), (&b, json!({"length": 15, "strictCredits": true}))]);
-    assert_eq!(code(send(strict).await), ErrorCode::NoCredits, "one strict item that would fall back fails all");
+    assert_eq!(
+        code(send(strict).await),
+        ErrorCode::NoCredits,
+        "the batch fails if the free pool would have to pay for a strict item"
+    );
     test_service.assert_balanced().await;
 }
 

@@ -1,14 +1,14 @@
-//! Holds on the store.
+//! Deletion holds.
 
 use plinth_service::Clock;
 use plinth_testkit::on_both_databases;
 
 use crate::test_service::TestService;
 
-/// As long as a process that was killed is waited for.
+/// Time in milliseconds after which the hold of a killed process expires.
 const HOLD_MS: i64 = 600_000;
 
-async fn a_hold_is_renewed_for_as_long_as_it_lives(address: &str) {
+async fn a_hold_is_renewed_until_it_is_released(address: &str) {
     let test_service = TestService::with(address, |options| {
         options.clock = Clock::Database;
         options.hold_secs = 1;
@@ -21,18 +21,18 @@ async fn a_hold_is_renewed_for_as_long_as_it_lives(address: &str) {
         assert!(test_service.service.is_held().await.unwrap());
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
-    assert!(hold.release().await.unwrap(), "it was held all the time");
+    assert!(hold.release().await.unwrap(), "the hold did not expire in the meantime");
     assert!(!test_service.service.is_held().await.unwrap());
 }
 
-async fn a_hold_that_expired_says_so_and_does_not_come_back(address: &str) {
+async fn an_expired_hold_is_reported_and_cannot_be_renewed(address: &str) {
     let test_service = TestService::new(address).await;
     let lost = test_service.service.hold_storage().await.unwrap();
     test_service.wait_ms(HOLD_MS);
     assert!(!test_service.service.is_held().await.unwrap());
     let other = test_service.service.hold_storage().await.unwrap();
-    assert!(!lost.release().await.unwrap(), "something may have been removed meanwhile");
-    assert!(test_service.service.is_held().await.unwrap(), "another hold is not touched");
+    assert!(!lost.release().await.unwrap(), "objects may have been deleted after the hold expired");
+    assert!(test_service.service.is_held().await.unwrap(), "releasing one hold does not end another hold");
     assert!(other.release().await.unwrap());
     assert!(!test_service.service.is_held().await.unwrap());
 }
@@ -49,8 +49,8 @@ async fn a_dropped_hold_expires(address: &str) {
 mod both {
     use super::on_both_databases;
     on_both_databases! {
-        a_hold_is_renewed_for_as_long_as_it_lives
-        a_hold_that_expired_says_so_and_does_not_come_back
+        a_hold_is_renewed_until_it_is_released
+        an_expired_hold_is_reported_and_cannot_be_renewed
         a_dropped_hold_expires
     }
 }

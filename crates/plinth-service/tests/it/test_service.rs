@@ -53,17 +53,17 @@ impl TestService {
         Self { service, caller, time, folder }
     }
 
-    /// Opens a second service on the same database and store, as in another process.
+    /// Opens a second service on the same database and store, as another process does.
     pub(crate) async fn beside(&self, address: &str) -> Service {
         open(address, &self.folder, self.service.options().clone()).await
     }
 
-    /// Opens a service on the same database and store, in which every file check fails.
+    /// Opens a second service on the same database and store, in which every file check fails.
     pub(crate) async fn without_checks(&self, address: &str) -> Service {
         self.checked_by(address, "exit 1", Duration::from_mins(1)).await
     }
 
-    /// Opens a service on the same database and store, whose file checks run this shell script.
+    /// Opens a second service on the same database and store. Its file checks run this shell script.
     pub(crate) async fn checked_by(&self, address: &str, script: &str, time: Duration) -> Service {
         let program = self.folder.path().join("checker");
         std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -104,7 +104,7 @@ impl TestService {
         assert_eq!(ledger::find_unbalanced(&mut conn).await.unwrap(), []);
     }
 
-    /// Claims the only queued render.
+    /// Claims one render, which must be the only queued render.
     pub(crate) async fn claim(&self) -> Claim {
         let mut claims = self.service.claim_renders("worker", 1).await.unwrap();
         claims.pop().unwrap()

@@ -1,4 +1,4 @@
-//! Many requests of one account keep neither other accounts nor workers from the database.
+//! Many requests of one account do not block the database for other accounts or for workers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -23,7 +23,7 @@ use crate::test_service::{self, TestService};
 
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Creates an account with much credit and a model.
+/// Creates an account with many credits and one model.
 async fn tenant(service: &Service, name: &str) -> (Caller, String) {
     let email = format!("{name}@example.org");
     let caller = test_service::caller(service, &email).await;
@@ -39,7 +39,7 @@ async fn order(service: &Service, caller: &Caller, model: &str, renders: usize) 
         render_settings: Some(json!({"rotateY": n as f64 / 100.0})),
     };
     let request = CreateBatch { renders: Some((0..renders).map(item).collect()) };
-    // Each with a key of its own, so that none is a replay.
+    // Each request has its own idempotency key, so that no request is a replay.
     service.create_batch(caller, request, ReplayKey::from_header(Some(&nanoid()))).await
 }
 
@@ -48,7 +48,7 @@ fn nanoid() -> String {
     NEXT.fetch_add(1, Ordering::Relaxed).to_string()
 }
 
-/// Locks an account in a connection of its own, as another machine does, until the sender is dropped.
+/// Locks an account from a separate connection, as another machine does. Dropping the returned sender ends the lock.
 async fn lock(db: &Db, account: &AccountId) -> (oneshot::Sender<()>, JoinHandle<std::result::Result<(), DbError>>) {
     let (release, released) = oneshot::channel::<()>();
     let (tell, locked) = oneshot::channel();
@@ -68,7 +68,8 @@ async fn lock(db: &Db, account: &AccountId) -> (oneshot::Sender<()>, JoinHandle<
     (release, held)
 }
 
-/// While an account is locked, its requests wait without connections. SQLite has no such locks: one transaction writes at a time.
+/// While an account is locked, its requests wait without database connections. PostgreSQL only: SQLite has no row
+/// locks.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requests_that_wait_for_an_account_leave_connections_to_others() {
     let database = TestDatabase::postgres();
@@ -85,7 +86,7 @@ async fn requests_that_wait_for_an_account_leave_connections_to_others() {
             tokio::spawn(async move { order(&service, &greedy, &theirs, 1).await.map(|made| made.len()) })
         })
         .collect();
-    // Gives them the time to take connections, if they can.
+    // Gives the requests time to take connections, in case they do.
     tokio::time::sleep(Duration::from_millis(500)).await;
     for _n in 0..20 {
         timeout(PATIENCE, order(service, &other, &ours, 1)).await.unwrap().unwrap();
@@ -99,7 +100,7 @@ async fn requests_that_wait_for_an_account_leave_connections_to_others() {
     test_service.assert_balanced().await;
 }
 
-/// Workers have connections of their own. SQLite has one writer, which takes turns.
+/// Workers have reserved connections. PostgreSQL only: SQLite has a single writer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn workers_renew_leases_while_requests_use_all_other_connections() {
     let database = TestDatabase::postgres();
@@ -117,7 +118,7 @@ async fn workers_renew_leases_while_requests_use_all_other_connections() {
         held.push(lock(db, account).await);
     }
     let stuck = timeout(Duration::from_millis(300), test_service::account(service, "late@example.org")).await;
-    assert!(stuck.is_err(), "requests have no connection left");
+    assert!(stuck.is_err(), "no connection is left for requests");
     timeout(PATIENCE, service.renew_claim(&claim)).await.unwrap().unwrap().unwrap();
     timeout(PATIENCE, service.release_render(&claim)).await.unwrap().unwrap().unwrap();
     for (release, held) in held {
@@ -126,7 +127,7 @@ async fn workers_renew_leases_while_requests_use_all_other_connections() {
     }
 }
 
-/// An account that orders much is served in turn with others.
+/// An account with many requests takes turns with other accounts.
 async fn an_order_is_not_delayed_by_many_of_another_account(database: TestDatabase) {
     let test_service = TestService::new(database.address()).await;
     let service = &test_service.service;
@@ -142,13 +143,13 @@ async fn an_order_is_not_delayed_by_many_of_another_account(database: TestDataba
             })
         })
         .collect();
-    // In this single thread, all of them queue before the other account does.
+    // The runtime has a single thread, so all of these requests are queued before the request of the other account.
     for _n in 0..200 {
         tokio::task::yield_now().await;
     }
     order(service, &other, &ours, 100).await.unwrap();
     let before = done.load(Ordering::SeqCst);
-    assert!(before < 20, "{before} of 60 orders went before");
+    assert!(before < 20, "{before} of 60 requests of the large account were served first");
     for one in orders {
         one.await.unwrap();
     }
@@ -165,7 +166,7 @@ async fn an_order_is_not_delayed_by_many_of_another_account_on_postgres() {
     an_order_is_not_delayed_by_many_of_another_account(TestDatabase::postgres()).await;
 }
 
-/// Counts the statements that sqlx reports in this thread.
+/// Counts the statements that sqlx logs in the current thread.
 struct Statements(Arc<AtomicU64>);
 
 impl Subscriber for Statements {
@@ -190,7 +191,8 @@ impl Subscriber for Statements {
     fn exit(&self, _span: &Id) {}
 }
 
-/// On PostgreSQL, whose statements run in this thread; SQLite runs the same statements in another one.
+/// PostgreSQL only: its statements run in the test's thread, where they can be counted. SQLite runs the same statements
+/// in a background thread.
 #[tokio::test]
 async fn a_batch_takes_as_few_statements_as_a_single_render() {
     let database = TestDatabase::postgres();

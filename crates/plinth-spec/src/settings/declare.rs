@@ -1,7 +1,7 @@
-//! Macro that declares objects with typed fields.
+//! A macro that declares objects with typed fields.
 
-/// Declares structs together with the descriptions of their fields and their readers. A field is written as `name: Type
-/// = "keyInTheApi", accepted values, "One sentence.";`, with the sentence for settings only.
+/// Declares structs, together with descriptions of their fields and functions that read them from JSON. A field is
+/// written as `name: Type = "keyInTheApi", accepted values, "One sentence.";`. The sentence is for settings only.
 macro_rules! objects {
     ($(
         $(#[$meta:meta])*
@@ -24,8 +24,10 @@ macro_rules! objects {
             pub(in crate::settings) const FIELDS: &[$crate::settings::Field] =
                 &[$($takes.key($key)$(.description($description))?),*];
 
-            /// Reads the fields from the members of a JSON object, after each was checked against its description.
-            /// Errors: the first field whose value does not have its type.
+            /// Reads the fields from the members of a JSON object. Each member must have been checked against its
+            /// description before.
+            /// Errors: the value of a field does not have the type of the field. The error is about the first such
+            /// field.
             pub(in crate::settings) fn from_members(
                 members: &serde_json::Map<String, serde_json::Value>,
             ) -> Result<Self, $crate::settings::SettingsError> {

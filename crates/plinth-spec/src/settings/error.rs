@@ -1,4 +1,4 @@
-//! Errors of invalid settings.
+//! The error of invalid settings.
 
 /// The API error code of invalid settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub enum SettingsErrorKind {
     InvalidLength,
 }
 
-/// An error of invalid settings: names the field, the value and what is allowed.
+/// The error of an invalid setting. The message contains the field, its value, and the accepted values.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SettingsError {
@@ -27,7 +27,7 @@ impl SettingsError {
     }
 }
 
-/// Formats a value for an error message, truncated if it is long.
+/// Formats a value for an error message. A long value is truncated.
 pub(crate) fn shown(value: &serde_json::Value) -> String {
     let text = value.to_string();
     if text.chars().count() <= 60 { text } else { text.chars().take(59).chain(['…']).collect() }

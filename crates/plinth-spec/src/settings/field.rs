@@ -1,4 +1,4 @@
-//! Description of a setting, or of a member of an object inside a setting.
+//! The description of a setting, or of a member of an object inside a setting.
 
 use std::fmt;
 
@@ -14,13 +14,13 @@ pub struct Field {
     pub key: &'static str,
     /// Accepted values.
     pub shape: Shape,
-    /// Value that applies if none is sent; `None`: the setting is then unset.
+    /// Value that applies if the request contains none. With `None`, the setting is unset in this case.
     pub default: Option<Literal>,
-    /// Unit of a number; empty if it has none.
+    /// Unit of a number. Empty if the number has no unit.
     pub unit: &'static str,
-    /// One sentence for the documentation; empty for members of objects.
+    /// One sentence for the documentation. Empty for members of objects.
     pub description: &'static str,
-    /// Whether an object is rejected without this member. Settings are always optional.
+    /// Whether an object without this member is rejected. Settings are always optional.
     pub is_required: bool,
 }
 
@@ -36,7 +36,7 @@ pub enum Literal {
 }
 
 impl Literal {
-    /// Returns the default as JSON; whole numbers are integers.
+    /// Returns the value as JSON. Whole numbers become integers.
     pub fn json(self) -> Value {
         match self {
             Self::Number(number) => {
@@ -63,7 +63,7 @@ impl fmt::Display for Literal {
 }
 
 impl Field {
-    /// Creates a field with this shape; the declaration adds key and description.
+    /// Creates a field with this shape. The declaration of the setting adds key and description.
     pub(super) const fn of(shape: Shape) -> Self {
         Self { key: "", shape, default: None, unit: "", description: "", is_required: false }
     }
@@ -99,7 +99,7 @@ pub(super) const fn number(min: f64, max: f64) -> Field {
     Field::of(Shape::Number { min, max })
 }
 
-/// A scale factor whose magnitude is within a closed range; a negative one mirrors.
+/// A scale factor whose magnitude is within a closed range. A negative factor mirrors.
 pub(super) const fn scale(min: f64, max: f64) -> Field {
     Field::of(Shape::Scale { min, max })
 }
@@ -109,7 +109,7 @@ pub(super) const fn share() -> Field {
     number(0.0, 1.0)
 }
 
-/// A boolean with its default.
+/// A boolean with a default.
 pub(super) const fn flag(default: bool) -> Field {
     Field::of(Shape::Flag).or_literal(Literal::Flag(default))
 }
@@ -124,12 +124,12 @@ pub(super) const fn text() -> Field {
     Field::of(Shape::Text { is_empty_allowed: false })
 }
 
-/// A name of a closed set.
+/// One of the names of `T`.
 pub(super) const fn choice<T: Named>() -> Field {
     Field::of(Shape::Choice { names: T::NAMES, legacy: &[] })
 }
 
-/// A name of a closed set, with the set's default.
+/// One of the names of `T`. The default is the default of `T`.
 pub(super) const fn choice_or_default<T: NamedDefault>() -> Field {
     choice::<T>().or_literal(Literal::Text(T::DEFAULT_NAME))
 }

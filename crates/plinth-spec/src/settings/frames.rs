@@ -4,12 +4,13 @@ use serde_json::{Map, Value};
 
 use super::groups::{RenderSettings, field};
 
-/// Settings that affect payment but not the frames.
+/// Settings that do not affect the frames.
 const UNSEEN: [&str; 1] = ["strictCredits"];
 
 impl RenderSettings {
-    /// Returns the settings that affect the frames, as text with sorted keys: equal texts mean equal frames. Values
-    /// equal to their default are omitted, because omitting them has the same meaning.
+    /// Returns the settings that affect the frames, as JSON text with sorted keys. If the texts of two renders of a
+    /// model are equal, their frames are equal. The text contains no value that equals the default, because a missing
+    /// value has the same effect.
     pub fn frames(&self) -> String {
         let is_seen = |key: &str, value: &Value| !UNSEEN.contains(&key) && !is_default(key, value);
         let seen: Map<String, Value> = self
@@ -27,7 +28,7 @@ fn is_default(key: &str, value: &Value) -> bool {
     default.is_some_and(|default| as_read(&default.json()) == as_read(value))
 }
 
-/// Converts numbers to floating point, so that 6 and 6.0 are equal.
+/// Converts integers to floating-point numbers, so that 6 and 6.0 are equal.
 fn as_read(value: &Value) -> Value {
     if value.is_number() { value.as_f64().map_or_else(|| value.clone(), Value::from) } else { value.clone() }
 }

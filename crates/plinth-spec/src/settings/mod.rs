@@ -1,6 +1,6 @@
-//! Render settings. Each setting is declared once, in a group: name in the API, type, accepted values, default, unit
-//! and description. The typed struct, validation, parser, JSON Schema, reference and command-line flags are generated
-//! from that declaration.
+//! Render settings. Each setting is declared once, in a group, with its name in the API, type, accepted values,
+//! default, unit and description. Validation, parser, JSON Schema, documentation and command-line flags are generated
+//! from this declaration.
 
 mod declare;
 mod error;

@@ -9,19 +9,21 @@ use super::field::Field;
 use super::shape::hex_color;
 use crate::named::Named;
 
-/// A type that validated values can be converted to.
+/// A type to which validated JSON values can be converted.
 pub(super) trait Read: Sized {
-    /// Converts the value; `None` if it has another type, which validation should have rejected.
+    /// Converts a value. Returns `None` if the value has another type, which validation should have rejected.
     fn read(value: &Value) -> Option<Self>;
 
-    /// Returns the value of a field without a default if nothing was sent.
+    /// Returns the value of a field that has no default and is missing in the request. Returns `None` if the type has
+    /// no such value.
     fn absent() -> Option<Self> {
         None
     }
 }
 
-/// Reads the next described field. Descriptions and struct come from one declaration, in the same order.
-/// Errors: the value does not have the field's type, which validation should have rejected.
+/// Reads the field that the next description describes. Descriptions and struct fields have the same order, because one
+/// declaration generates both.
+/// Errors: the value does not have the type of the field, which validation should have rejected.
 pub(super) fn next<T: Read>(
     fields: &mut std::slice::Iter<'_, Field>,
     members: &Map<String, Value>,

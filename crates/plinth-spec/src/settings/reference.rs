@@ -1,4 +1,4 @@
-//! JSON Schema and settings table, generated from the descriptions.
+//! Generates the JSON Schema and the table of all settings from their descriptions.
 
 use serde_json::{Map, Value, json};
 
@@ -17,7 +17,8 @@ pub fn schema() -> Value {
     object_schema(&properties().chain(aliases).collect())
 }
 
-/// Returns the JSON Schema of render settings in responses: aliases are resolved, and the server's own keys are added.
+/// Returns the JSON Schema of render settings in responses. It has no aliases, but has the keys that only the server
+/// sets.
 pub fn echoed_schema() -> Value {
     let stamps = STAMPED.iter().map(|key| {
         ((*key).to_owned(), json!({"type": "boolean", "readOnly": true, "description": "Set by the server."}))
@@ -58,7 +59,7 @@ impl Field {
     }
 }
 
-/// Returns the settings table in Markdown.
+/// Returns the table of all settings in Markdown.
 pub fn markdown_table() -> String {
     use std::fmt::Write as _;
     let mut out = String::from("| setting | takes | default | what it does |\n|---|---|---|---|\n");

@@ -1,4 +1,4 @@
-//! Accepted values of a field, from which validation, JSON Schema and reference are generated.
+//! The accepted values of a field. Validation, JSON Schema and documentation are generated from them.
 
 use serde_json::{Map, Value, json};
 
@@ -37,7 +37,7 @@ pub enum Shape {
         /// Maximum magnitude.
         max: f64,
     },
-    /// A length in seconds, greater than 0. The maximum depends on the tier and is checked separately.
+    /// A length in seconds, greater than 0. The maximum depends on the video quality and is checked separately.
     Length,
     /// A boolean.
     Flag,
@@ -45,7 +45,7 @@ pub enum Shape {
     Color,
     /// A string of at most [`limits::NAME_CHARS`] characters.
     Text {
-        /// Whether it may be empty.
+        /// Whether the string may be empty.
         is_empty_allowed: bool,
     },
     /// A list of strings.
@@ -55,11 +55,11 @@ pub enum Shape {
         /// Maximum number of characters per string.
         max_chars: usize,
     },
-    /// A name of a closed set.
+    /// One of several names.
     Choice {
         /// The names.
         names: &'static [&'static str],
-        /// Legacy names that are also accepted, each with the name that replaces it.
+        /// Legacy names that are accepted, too. Each is paired with the name that replaces it.
         legacy: &'static [(&'static str, &'static str)],
     },
     /// A list.
@@ -79,14 +79,15 @@ pub enum Shape {
         of: &'static Self,
         /// Maximum number of members.
         max: usize,
-        /// Maximum size of the object as JSON in bytes, if it is limited.
+        /// Maximum size of the object as JSON, in bytes; `None` if its size is not limited.
         max_bytes: Option<usize>,
     },
 }
 
 impl Shape {
-    /// Validates a value completely. `at` is its path, `unit` that of a number, for error messages.
-    /// Errors: the first part of the value that is not accepted.
+    /// Validates a value and all values inside of it. Error messages contain the path `at` of the value, and the unit
+    /// `unit` if the value is a number.
+    /// Errors: a part of the value is not accepted. The error is about the first such part.
     pub(super) fn check(&self, at: &str, unit: &str, value: &Value) -> Result<()> {
         let must = |fits: bool, wanted: &dyn Fn() -> String| {
             let error = || SettingsError::invalid(at, format!("{at} must be {}, not {}", wanted(), shown(value)));
@@ -197,17 +198,17 @@ impl Shape {
         }
     }
 
-    /// Whether a value is a single number, string, name, colour or boolean.
+    /// Returns whether a value is a single number, string, name, colour or boolean.
     pub const fn is_scalar(&self) -> bool {
         !matches!(self, Self::Texts { .. } | Self::List { .. } | Self::Object(_) | Self::Map { .. })
     }
 
-    /// Whether a value is a JSON string.
+    /// Returns whether a value is a JSON string.
     pub const fn is_text(&self) -> bool {
         matches!(self, Self::Choice { .. } | Self::Color | Self::Text { .. })
     }
 
-    /// Returns the current name for a legacy one.
+    /// Returns the name that replaces a legacy name; `None` if `name` is not a legacy name.
     pub(super) fn current_name(&self, name: &str) -> Option<&'static str> {
         let Self::Choice { legacy, .. } = self else { return None };
         legacy.iter().find(|(old, _)| *old == name).map(|(_, current)| *current)
@@ -267,14 +268,15 @@ fn check_map(at: &str, value: &Value, of: &Shape, max: usize, max_bytes: Option<
     Err(SettingsError::invalid(at, format!("{at} must have at most {max_bytes} bytes, not {bytes}")))
 }
 
-/// Suggests the field with the most similar name, as the end of an error message.
+/// Returns the end of an error message that suggests the known field with the most similar name. Returns an empty
+/// string if no name is similar.
 pub(super) fn nearest_hint<'a>(key: &str, known: impl Iterator<Item = &'a Field>) -> String {
     let likeness = |field: &Field| strsim::jaro_winkler(&key.to_lowercase(), &field.key.to_lowercase());
     let nearest = known.max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
     nearest.map_or_else(String::new, |field| format!("; the nearest is '{}'", field.key))
 }
 
-/// Parses `#rrggbb`.
+/// Parses a colour such as `#1a2b3c`.
 pub(super) fn hex_color(text: &str) -> Option<[u8; 3]> {
     let digits = text.strip_prefix('#').filter(|d| d.len() == 6 && d.bytes().all(|b| b.is_ascii_hexdigit()))?;
     let value = u32::from_str_radix(digits, 16).ok()?;

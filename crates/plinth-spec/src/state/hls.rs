@@ -3,9 +3,9 @@
 use crate::named::named;
 
 named! {
-    /// State of a render's HLS packaging.
+    /// The state of a render's HLS packaging.
     HlsStatus {
-        /// The packaging waits for the video or for a worker.
+        /// The packaging waits until the video is done and a worker claims it.
         Pending = "pending",
         /// A worker packages the video.
         Processing = "processing",
@@ -13,13 +13,13 @@ named! {
         Ready = "ready",
         /// The packaging failed; the video is not affected.
         Failed = "failed",
-        /// The render has no stream: it is a dataset or a system preview, or has no video.
+        /// The render gets no stream, because it is a dataset or a system preview, or ended without a video.
         Skipped = "skipped",
     }
 }
 
 named! {
-    /// Event that changes the state of a packaging.
+    /// An event that changes the state of a packaging.
     HlsEvent {
         /// A worker claims the packaging.
         Claim = "claim",
@@ -50,7 +50,7 @@ impl HlsStatus {
 }
 
 impl HlsEvent {
-    /// Returns the transitions of the event, as pairs of old and new state.
+    /// Returns the transitions of the event, as pairs of the old and the new state.
     pub fn moves(self) -> impl Iterator<Item = (HlsStatus, HlsStatus)> {
         HlsStatus::ALL.iter().filter_map(move |from| Some((*from, from.after(self)?)))
     }

@@ -1,4 +1,4 @@
-//! States of models, renders and their HLS packaging: each with one transition table.
+//! State machines of models, renders and HLS packagings. Each is one table of transitions.
 
 mod hls;
 mod model;

@@ -3,9 +3,9 @@
 use crate::named::named;
 
 named! {
-    /// State of a model.
+    /// The state of a model.
     ModelStatus {
-        /// The model is listed, and an upload of the same file is deduplicated to it.
+        /// The model is in the default list. An upload of the same file uses this model.
         Active = "active",
         /// The model is hidden from the default list.
         Archived = "archived",
@@ -15,13 +15,13 @@ named! {
 }
 
 named! {
-    /// Event that changes the state of a model.
+    /// An event that changes the state of a model.
     ModelEvent {
-        /// Hides the model.
+        /// The owner archives the model, which hides it from the default list.
         Archive = "archive",
-        /// Shows a hidden model again.
+        /// The owner makes an archived model active again.
         Unarchive = "unarchive",
-        /// Deletes the model.
+        /// The owner deletes the model.
         Delete = "delete",
     }
 }

@@ -3,13 +3,13 @@
 use crate::named::named;
 
 named! {
-    /// State of a render.
+    /// The state of a render.
     RenderStatus {
         /// The render waits for a worker.
         Pending = "pending",
         /// A worker draws frames; no poster is stored yet.
         PosterProcessing = "poster-processing",
-        /// The poster is stored. The video was interrupted, and the render waits for a worker.
+        /// The poster is stored. The video was interrupted, so the render waits for another worker.
         PosterDone = "poster-done",
         /// A worker draws and encodes the video; the poster is stored.
         VideoProcessing = "video-processing",
@@ -17,13 +17,13 @@ named! {
         Done = "done",
         /// The render failed.
         Error = "error",
-        /// The render failed and was dismissed, or was cancelled.
+        /// The render was cancelled, or it failed and the failure was dismissed.
         Failed = "failed",
     }
 }
 
 named! {
-    /// Event that changes the state of a render.
+    /// An event that changes the state of a render.
     RenderEvent {
         /// A worker claims the render.
         Claim = "claim",
@@ -46,7 +46,8 @@ named! {
 
 impl RenderStatus {
     /// Returns the state after an event, or `None` if the event is not allowed in this state.
-    // Spec, Render status. A worker that stops in the video pass leaves the poster behind: `poster-done`.
+    // Spec, Render status. If a worker stops while it renders the video, the stored poster remains, and the state is
+    // `poster-done`.
     pub const fn after(self, event: RenderEvent) -> Option<Self> {
         use RenderEvent as E;
         match (self, event) {
@@ -66,7 +67,7 @@ impl RenderStatus {
         }
     }
 
-    /// Returns whether workers no longer change the state.
+    /// Returns whether the state is final: no worker changes it any more.
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Done | Self::Error | Self::Failed)
     }
@@ -83,7 +84,7 @@ impl RenderStatus {
 }
 
 impl RenderEvent {
-    /// Returns the transitions of the event, as pairs of old and new state.
+    /// Returns the transitions of the event, as pairs of the old and the new state.
     pub fn moves(self) -> impl Iterator<Item = (RenderStatus, RenderStatus)> {
         RenderStatus::ALL.iter().filter_map(move |from| Some((*from, from.after(self)?)))
     }

@@ -1,4 +1,4 @@
-//! Account, credits and prices.
+//! JSON bodies of the account, of credits and of prices.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -24,22 +24,23 @@ pub struct Account {
     pub id: AccountId,
     /// E-mail address.
     pub email: String,
-    /// Spendable balance; equals `paid`.
+    /// Balance that can be spent. Always equal to `paid`.
     pub credits: u64,
     /// Credits of the paid pool.
     pub paid: u64,
     /// Credits of the legacy free pool.
     pub free: u64,
-    /// Sum of both pools.
+    /// Sum of paid and free credits.
     pub total: u64,
     /// Permissions of the caller's token.
     pub scopes: Vec<Scope>,
-    /// Workspace that the token is bound to; null for a personal token. If set, the balances are those of the workspace's owner.
+    /// Workspace to which the token is bound; null for a personal token. With a workspace, the balances are the
+    /// balances of its owner.
     #[schema(required)]
     pub workspace: Option<BoundWorkspace>,
 }
 
-/// Workspace that a token is bound to.
+/// The workspace to which a token is bound.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct BoundWorkspace {
     /// ID.
@@ -48,7 +49,8 @@ pub struct BoundWorkspace {
     pub name: String,
 }
 
-/// Body of a quote. Each item has the fields `quality`, `output`, `datasetQuality` and `length` of render settings.
+/// Body of a request for a quote. Each item has the fields `quality`, `output`, `datasetQuality` and `length` of render
+/// settings.
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 pub struct QuoteRequest {
     /// Renders to price, at most 100.
@@ -73,7 +75,7 @@ pub struct Product {
 }
 
 named! {
-    /// Reason of a ledger entry.
+    /// The reason of a ledger entry.
     LedgerType {
         /// A credit pack was bought.
         Purchase = "purchase",
@@ -83,18 +85,18 @@ named! {
         Render = "render",
         /// A charge was refunded.
         Refund = "refund",
-        /// A promotion.
+        /// Credits were given in a promotion.
         Promo = "promo",
-        /// A referral.
+        /// Credits were given for a referral.
         Referral = "referral",
         /// An administrator granted credits.
         AdminGrant = "admin_grant",
-        /// Bonus of a new account.
+        /// A new account received its bonus.
         SignupBonus = "signup_bonus",
     }
 }
 
-/// Ledger entry.
+/// A ledger entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LedgerEntry {
@@ -111,7 +113,7 @@ pub struct LedgerEntry {
     pub price_cents: i64,
     /// Source of the credits.
     pub source: String,
-    /// Description for people.
+    /// Human-readable description.
     pub description: String,
     /// Render that was charged or refunded; null for other entries.
     #[schema(required)]

@@ -1,4 +1,4 @@
-//! Textures and environments.
+//! JSON bodies of textures and environments.
 
 use serde::Serialize;
 

@@ -1,8 +1,9 @@
-//! Edits of optional text fields.
+//! The edit of an optional text field.
 
 use serde::{Deserialize, Deserializer};
 
-/// Edit of an optional text field. In JSON, a missing field keeps the text, and null or an empty string clears it.
+/// The edit of an optional text field. In JSON, a missing field keeps the text. Null or an empty string removes the
+/// text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Change {
     /// Keeps the text.
@@ -32,7 +33,7 @@ impl<'de> Deserialize<'de> for Change {
     }
 }
 
-/// Deserializes a field that may be missing but not null. Use it with `#[serde(default)]`; a missing field is `None`.
+/// Deserializes a field that may be missing but not null. With `#[serde(default)]`, a missing field is `None`.
 pub(super) fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }

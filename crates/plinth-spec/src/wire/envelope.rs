@@ -22,7 +22,7 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
-    /// Returns a complete list as one page.
+    /// Returns a complete list as a single page.
     pub fn whole(data: Vec<T>) -> Self {
         let total = data.len() as u64;
         Self { data, meta: PageMeta::Offset { total, offset: 0, limit: u32::try_from(total).unwrap_or(u32::MAX) } }
@@ -39,10 +39,10 @@ pub struct ErrorBody {
 /// Details of an error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct ErrorFacts {
-    /// Error code for programs.
+    /// Machine-readable error code.
     #[schema(examples("model_not_found"))]
     pub code: &'static str,
-    /// Message for people.
+    /// Human-readable message.
     pub message: String,
     /// HTTP status.
     #[schema(minimum = 400, maximum = 599)]
@@ -55,7 +55,7 @@ impl ErrorBody {
         Self::with_status(code, code.status(), message)
     }
 
-    /// Returns an error whose code has several statuses.
+    /// Returns an error with another status than the default status of its code.
     pub fn with_status(code: ErrorCode, status: u16, message: impl Into<String>) -> Self {
         Self { error: ErrorFacts { code: code.as_str(), message: message.into(), status } }
     }

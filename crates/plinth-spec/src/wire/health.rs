@@ -1,4 +1,4 @@
-//! Health of the service.
+//! JSON body of the health check.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! Size limits of the JSON body of a request.
+//! Size limits of JSON bodies of requests.
 
 use serde::de::DeserializeOwned;
 
@@ -8,9 +8,9 @@ use super::{
 };
 use crate::limits::{JSON_BATCH_BYTES, JSON_RENDER_BYTES, JSON_SMALL_BYTES};
 
-/// A JSON body of a request.
+/// The JSON body of a request.
 pub trait JsonRequest: DeserializeOwned {
-    /// Most bytes of its text.
+    /// Maximum size of the JSON text, in bytes.
     const MAX_BYTES: usize;
 }
 
@@ -20,7 +20,8 @@ macro_rules! json_requests {
             const MAX_BYTES: usize = $bytes;
         })*
 
-        /// Most bytes of the JSON body with this schema in the OpenAPI document; `None` when there is no such body.
+        /// Returns the maximum size in bytes of the request body with this schema name in the OpenAPI document; `None`
+        /// if no request body has this schema.
         pub fn json_request_bytes(schema: &str) -> Option<usize> {
             match schema {
                 $(stringify!($name) => Some($bytes),)*
@@ -42,8 +43,8 @@ json_requests! {
     QuoteRequest: JSON_BATCH_BYTES;
 }
 
-/// The number of values of a JSON text, found without parsing it: its separators and brackets outside of strings, and one.
-/// At least as many as a parser would make of it.
+/// Returns an upper bound of the number of values in a JSON text, without parsing the text. The bound is the number of
+/// separators and brackets outside of strings, plus one.
 pub fn count_json_values(text: &[u8]) -> usize {
     let (mut count, mut in_string, mut is_escaped) = (1, false, false);
     for byte in text {

@@ -1,4 +1,4 @@
-//! Bodies of requests and responses, one file per resource. Names are camelCase on the wire.
+//! JSON bodies of requests and responses, one file per resource. Field names are camelCase in JSON.
 
 mod account;
 mod asset;

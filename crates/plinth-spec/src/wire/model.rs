@@ -1,4 +1,4 @@
-//! Models.
+//! JSON bodies of models.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,14 +10,14 @@ use crate::id::{ModelId, RenderId};
 use crate::limits;
 use crate::state::{ModelStatus, RenderStatus};
 
-/// A clip of a model.
+/// An animation clip of a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Animation {
-    /// Its name.
+    /// Name of the clip.
     pub name: String,
-    /// Seconds.
+    /// Duration in seconds.
     pub duration: f64,
-    /// Animated properties.
+    /// Number of animation channels; each animates one property of a node.
     pub channels: u64,
 }
 
@@ -27,7 +27,7 @@ pub struct Animation {
 pub struct ModelRow {
     /// Identifier.
     pub id: ModelId,
-    /// Name of the uploaded file; downloads carry it.
+    /// Name of the uploaded file. Downloads have the same name.
     pub original_name: String,
     /// Display title.
     #[schema(required)]
@@ -35,87 +35,87 @@ pub struct ModelRow {
     /// Product code.
     #[schema(required)]
     pub sku: Option<String>,
-    /// Lower-case words.
+    /// Tags, in lower case.
     #[schema(max_items = 20)]
     pub tags: Vec<String>,
-    /// Bytes of the stored GLB.
+    /// Size of the stored GLB, in bytes.
     pub file_size: u64,
-    /// SHA-256 of the stored GLB.
+    /// Hex SHA-256 of the stored GLB.
     #[schema(pattern = "^[0-9a-f]{64}$")]
     pub sha256: String,
-    /// Number of clips.
+    /// Number of animation clips.
     pub animation_count: u64,
-    /// Where it stands.
+    /// Current state.
     pub status: ModelStatus,
-    /// When it was uploaded.
+    /// Time of the upload.
     pub created_at: Timestamp,
-    /// When anything about it last changed.
+    /// Time of the last change of the model.
     pub updated_at: Timestamp,
 }
 
-/// A model with everything known of it.
+/// A model with all its details.
 #[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelDetail {
-    /// What a list shows.
+    /// The fields that lists of models contain, too.
     #[serde(flatten)]
     pub row: ModelRow,
-    /// Clips.
+    /// Animation clips.
     pub animations: Vec<Animation>,
-    /// Mesh names as `hiddenMeshNames` matches them; null when unknown.
+    /// Mesh names, in the form that the setting `hiddenMeshNames` uses. Null if the names are unknown.
     #[schema(required)]
     pub mesh_names: Option<Vec<String>>,
-    /// Material names as `materialEdits` matches them; null when unknown.
+    /// Material names, in the form that the setting `materialEdits` uses. Null if the names are unknown.
     #[schema(required)]
     pub material_names: Option<Vec<String>>,
-    /// Its newest renders, newest first: at most 1000, and fewer where their settings are very large. `GET /renders?model=…`
-    /// lists all of them.
+    /// The newest renders of the model, newest first: at most 1000, and fewer if their settings are very large. `GET
+    /// /renders?model=…` lists all renders.
     pub renders: Vec<RenderSummary>,
 }
 
-/// A render of a model, in short.
+/// A short form of a render, in the details of its model.
 #[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RenderSummary {
     /// Identifier.
     pub id: RenderId,
-    /// Where it stands.
+    /// Current state.
     pub status: RenderStatus,
-    /// What was sent, aliases resolved.
+    /// Settings of the request, with aliases resolved.
     #[schema(value_type = EchoedRenderSettings)]
     pub render_settings: Value,
-    /// When it was created.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When its state last changed.
+    /// Time of the last change of state.
     pub updated_at: Timestamp,
 }
 
-/// What an upload made.
+/// Result of an upload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UploadResult {
-    /// The model.
+    /// Model of the uploaded file.
     pub model_id: ModelId,
     /// The billed render, or the free system preview.
     pub render_id: RenderId,
-    /// Present and true when the file was already there.
+    /// Present and true if an active model already had this file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duplicate: Option<bool>,
 }
 
-/// Body of an ingest.
+/// Body of a request to create a model from a URL.
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IngestModel {
-    /// Where the GLB is: http or https, on a public host.
+    /// URL of the GLB: http or https, on a public host.
     #[schema(required, value_type = String, max_length = 8192)]
     pub url: Option<String>,
-    /// What to render; without them a free preview is made.
+    /// Render settings. Without settings, a free preview is created.
     #[schema(value_type = Option<RenderSettings>)]
     pub render_settings: Option<Value>,
 }
 
-/// Body that asks for a link to put a file.
+/// Body of a request for an upload link.
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 pub struct CreateUploadUrl {
     /// Lifetime of the link in seconds.
@@ -123,36 +123,36 @@ pub struct CreateUploadUrl {
     pub expires: Option<i64>,
 }
 
-/// Body that finishes a staged upload.
+/// Body of a request to finalize a staged upload.
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FinalizeUpload {
-    /// As `create-upload-url` answered it.
+    /// The ticket from the response of `create-upload-url`.
     #[schema(required, value_type = String)]
     pub ticket: Option<String>,
-    /// Name of the file; ends in `.glb`.
+    /// Name of the file, which must end in `.glb`.
     #[schema(required, value_type = String)]
     pub filename: Option<String>,
-    /// What to render; without them a free preview is made.
+    /// Render settings. Without settings, a free preview is created.
     #[schema(value_type = Option<RenderSettings>)]
     pub render_settings: Option<Value>,
 }
 
-/// Where a file can be put, and what to finish with.
+/// An upload link, and the ticket that finalizes the upload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StagedUpload {
-    /// PUT the raw GLB here. A secret.
+    /// Secret URL to which the client sends the GLB with PUT.
     pub url: String,
-    /// For `finalize`.
+    /// Ticket for the request `finalize`.
     pub ticket: String,
     /// Lifetime of the URL in seconds.
     pub expires_in: i64,
-    /// Largest file.
+    /// Maximum size of the file, in bytes.
     pub max_bytes: u64,
 }
 
-/// Body of a look-up by hash.
+/// Body of a lookup by file hash.
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 pub struct CheckHash {
     /// Hex SHA-256 of a GLB.
@@ -160,18 +160,18 @@ pub struct CheckHash {
     pub sha256: Option<String>,
 }
 
-/// Whether a file is already there.
+/// Result of a lookup by file hash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HashMatch {
-    /// Whether an active model has this file.
+    /// Whether an active model of the workspace has this file.
     pub exists: bool,
-    /// That model.
+    /// The model with this file; null if there is none.
     #[schema(required)]
     pub model_id: Option<ModelId>,
 }
 
-/// Body of an edit. Absent fields stay; null or an empty text clears.
+/// Body of an edit. Missing fields are not changed. Null or an empty string removes the value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
 pub struct UpdateModel {
     /// Display title.
@@ -182,38 +182,39 @@ pub struct UpdateModel {
     #[serde(default)]
     #[schema(value_type = Option<String>, max_length = 500)]
     pub sku: Change,
-    /// Words to find it by.
+    /// Tags, which replace all tags of the model.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Vec<String>, required = false, max_items = 20)]
     pub tags: Option<Vec<String>>,
 }
 
-/// Why an edit is refused.
+/// The reason why an edit is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
-    /// Nothing to change.
-    #[error("give at least one of title, sku and tags")]
+    /// The edit has no field.
+    #[error("send at least one of title, sku and tags")]
     Empty,
-    /// Too long.
+    /// A text is too long.
     #[error("{field} may have at most {} characters", limits::TITLE_CHARS)]
     TooLong {
-        /// Which one.
+        /// Name of the field.
         field: &'static str,
     },
-    /// Something that nobody types, such as a line break. PostgreSQL keeps no text with a NUL.
-    #[error("{field} may have no control characters")]
+    /// A text contains a control character, such as a line break. PostgreSQL cannot store a NUL character.
+    #[error("{field} must not contain control characters")]
     Control {
-        /// Which one.
+        /// Name of the field.
         field: &'static str,
     },
-    /// Too many.
+    /// There are too many tags, or a tag is too long.
     #[error("a model may have at most {} tags of at most {} characters", limits::TAGS, limits::TAG_CHARS)]
     Tags,
 }
 
 impl UpdateModel {
-    /// The edit in its final form: texts trimmed, empty ones cleared, tags lower-case, trimmed and unique.
-    /// Errors: nothing to change, or too much.
+    /// Returns the edit in normalized form: texts are trimmed, empty texts are removed, and tags are trimmed, in lower
+    /// case and unique.
+    /// Errors: the edit has no field, or a text or the list of tags exceeds its limits.
     pub fn normalized(self) -> Result<Self, EditError> {
         if self == Self::default() {
             return Err(EditError::Empty);
@@ -231,8 +232,8 @@ fn bounded(field: &'static str, change: Change) -> Result<Change, EditError> {
     }
 }
 
-/// Tags as they are kept and compared: trimmed, lower-case, each once.
-/// Errors: too many, or one that is too long or has control characters.
+/// Returns the tags in the form in which they are stored and compared: trimmed, in lower case and unique.
+/// Errors: there are too many tags, or a tag is too long or contains control characters.
 fn normalized_tags(tags: Vec<String>) -> Result<Vec<String>, EditError> {
     let mut out: Vec<String> = Vec::new();
     for tag in tags {
@@ -250,7 +251,7 @@ fn normalized_tags(tags: Vec<String>) -> Result<Vec<String>, EditError> {
     if out.iter().all(|t| t.chars().count() <= limits::TAG_CHARS) { Ok(out) } else { Err(EditError::Tags) }
 }
 
-/// What an edit made of a model.
+/// A model after an edit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct ModelEdited {
     /// Identifier.
@@ -261,7 +262,7 @@ pub struct ModelEdited {
     /// Product code.
     #[schema(required)]
     pub sku: Option<String>,
-    /// Words to find it by.
+    /// Tags of the model.
     pub tags: Vec<String>,
 }
 
@@ -274,22 +275,22 @@ pub struct ModelDeleted {
     pub deleted: bool,
 }
 
-/// A model that was hidden or shown again.
+/// A model that was archived or made active again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct Archived {
     /// Identifier.
     pub id: ModelId,
-    /// Whether it is hidden now.
+    /// Whether the model is archived now.
     pub archived: bool,
 }
 
-/// A link that needs no token until it expires. A secret.
+/// A signed link, which works without a token until it expires. Keep it secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SignedUrl {
-    /// The link.
+    /// URL of the link.
     pub url: String,
-    /// Its lifetime in seconds.
+    /// Lifetime of the link in seconds.
     pub expires_in: i64,
 }
 

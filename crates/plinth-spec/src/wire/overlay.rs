@@ -1,4 +1,4 @@
-//! Overlay images.
+//! JSON bodies of overlay images.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,13 +9,13 @@ use crate::named::named;
 named! {
     /// Use of an overlay.
     Layer, default Background {
-        /// Behind the model.
+        /// The image is shown behind the model.
         Background = "background",
-        /// In front of the model.
+        /// The image is shown in front of the model.
         Foreground = "foreground",
-        /// Projected onto the model.
+        /// The image is projected onto the model.
         Decal = "decal",
-        /// Replaces the base colour texture of a material.
+        /// The image replaces the base colour texture of a material.
         Texture = "texture",
     }
 }
@@ -42,7 +42,7 @@ pub struct OverlayRow {
     pub layer: Layer,
     /// Name.
     pub name: String,
-    /// Description for people.
+    /// Human-readable description.
     pub description: String,
     /// Horizontal alignment.
     pub alignment: Alignment,
@@ -57,7 +57,7 @@ pub struct OverlayRow {
     pub height: u32,
     /// Name of the uploaded file.
     pub filename: String,
-    /// Whether the overlay is visible to all workspaces.
+    /// Whether all workspaces can use the overlay.
     pub is_system: bool,
     /// Upload time.
     pub created_at: Timestamp,

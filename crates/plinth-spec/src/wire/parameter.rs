@@ -25,7 +25,7 @@ pub fn expires_member_schema() -> Object {
     expires(SchemaType::from_iter([Type::Integer, Type::Null])).description(Some(description)).build()
 }
 
-/// Describes how a lifetime out of bounds is clamped.
+/// Returns a text that says to which range a lifetime is clamped.
 pub fn expires_bounds() -> String {
     format!("clamped to {} to {}", limits::EXPIRES_MIN_SECS, limits::EXPIRES_MAX_SECS)
 }

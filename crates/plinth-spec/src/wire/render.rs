@@ -1,4 +1,4 @@
-//! Renders.
+//! JSON bodies of renders.
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -20,25 +20,25 @@ pub struct Render {
     pub model_id: ModelId,
     /// State. Poll until it is `done` or `error`.
     pub status: RenderStatus,
-    /// Settings of the request, with aliases resolved and the server's own fields added.
+    /// Settings of the request, with aliases resolved and the fields of the server added.
     #[schema(value_type = EchoedRenderSettings)]
     pub render_settings: Value,
     /// Size of the video in bytes; null until the render is done.
     #[schema(required)]
     pub file_size: Option<u64>,
-    /// Reason of the failure, for people.
+    /// Human-readable reason of the failure.
     #[schema(required)]
     pub error_message: Option<String>,
-    /// Reason of the failure, for programs; set if `status` is `error`.
+    /// Machine-readable reason of the failure; set if `status` is `error`.
     #[schema(required)]
     pub failure_code: Option<&'static str>,
     /// Whether the render has a web video.
     pub has_web_variant: bool,
     /// Whether the render has a thumbnail video.
     pub has_thumb: bool,
-    /// Whether the free pool paid; such a render is watermarked.
+    /// Whether the free pool paid for the render. If so, the render is watermarked.
     pub is_preview: bool,
-    /// Whether the render is the free preview of an upload; such a render is watermarked.
+    /// Whether the render is the free preview of an upload. If so, the render is watermarked.
     pub is_system_preview: bool,
     /// Always null for renders created by the API.
     #[schema(required)]
@@ -50,7 +50,7 @@ pub struct Render {
     /// Size of the dataset in bytes; null for videos and until the render is done.
     #[schema(required)]
     pub dataset_zip_size: Option<u64>,
-    /// Names in the settings that the model or workspace does not have.
+    /// Warnings about names in the settings that the model or the workspace does not have.
     pub warnings: Vec<String>,
     /// Creation time.
     pub created_at: Timestamp,
@@ -65,12 +65,12 @@ pub struct CreateRender {
     /// Model to render.
     #[schema(required, value_type = String)]
     pub model_id: Option<String>,
-    /// Render settings; defaults if missing.
+    /// Render settings. Missing settings have their defaults.
     #[schema(value_type = Option<RenderSettings>)]
     pub render_settings: Option<Value>,
 }
 
-/// Body that creates several renders atomically.
+/// Body that creates several renders: all of them or none.
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 pub struct CreateBatch {
     /// 1 to 100 renders.
@@ -79,7 +79,8 @@ pub struct CreateBatch {
     pub renders: Option<Vec<BatchItem>>,
 }
 
-/// Deserializes a list of objects. Without the detour by maps, serde would also accept an array in place of an object.
+/// Deserializes a list of objects. Each item is read as a map first, because serde would otherwise accept an array in
+/// place of an object.
 fn objects<'de, D: Deserializer<'de>, T: DeserializeOwned>(from: D) -> Result<Option<Vec<T>>, D::Error> {
     let Some(sent) = Option::<Vec<Map<String, Value>>>::deserialize(from)? else { return Ok(None) };
     let read = |one| T::deserialize(Value::Object(one)).map_err(D::Error::custom);
@@ -93,7 +94,7 @@ pub struct BatchItem {
     /// Model to render.
     #[schema(required, value_type = String)]
     pub model_id: Option<String>,
-    /// Render settings; defaults if missing.
+    /// Render settings. Missing settings have their defaults.
     #[schema(value_type = Option<RenderSettings>)]
     pub render_settings: Option<Value>,
 }
@@ -108,9 +109,9 @@ pub struct CreatedRender {
     pub model_id: ModelId,
     /// State.
     pub status: RenderStatus,
-    /// Whether the free pool paid the render.
+    /// Whether the free pool paid for the render.
     pub is_preview: bool,
-    /// Settings of the request, with aliases resolved and the server's own fields added.
+    /// Settings of the request, with aliases resolved and the fields of the server added.
     #[schema(value_type = EchoedRenderSettings)]
     pub render_settings: Value,
     /// Present and true if an earlier request created the render.
@@ -128,7 +129,7 @@ pub struct BatchRender {
     pub model_id: ModelId,
     /// State.
     pub status: RenderStatus,
-    /// Whether the free pool paid the render.
+    /// Whether the free pool paid for the render.
     pub is_preview: bool,
     /// Present and true if an earlier request created the render.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -143,11 +144,11 @@ pub struct RenderCancelled {
     pub id: RenderId,
     /// Always true.
     pub cancelled: bool,
-    /// Refunded credits.
+    /// Number of refunded credits.
     pub refunded_credits: u64,
 }
 
-/// A dismissed failure.
+/// A failed render that was dismissed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct RenderDismissed {
     /// ID.
@@ -181,7 +182,7 @@ pub struct HlsView {
     pub thumbnails_vtt_url: Option<String>,
 }
 
-/// Schema of [`OutputFile`] under its name in the API.
+/// Schema of [`OutputFile`] under the name that the type has in the API.
 #[derive(Debug)]
 pub struct DownloadAsset {}
 
@@ -193,7 +194,7 @@ impl utoipa::PartialSchema for DownloadAsset {
 
 impl utoipa::ToSchema for DownloadAsset {}
 
-/// Signed URL of an output file. It needs no token until it expires, so keep it secret.
+/// Signed URL of an output file. It works without a token until it expires, so keep it secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AssetUrl {

@@ -1,4 +1,5 @@
-//! Names of render settings in the OpenAPI document. Their fields come from the declarations of the settings.
+//! Schema names of render settings in the OpenAPI document. The fields of the schemas come from the declarations of the
+//! settings.
 
 /// Render settings of a request; the schema is [`crate::settings::schema`].
 #[derive(Debug, utoipa::ToSchema)]

@@ -1,4 +1,4 @@
-//! Tests that run on local files and on S3.
+//! Tests that run on a local store and on S3.
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
@@ -61,7 +61,7 @@ fn render() -> RenderId {
     RenderId::parse("r00000000001").unwrap()
 }
 
-async fn what_is_put_is_read_whole_and_in_ranges(store: Store) {
+async fn stored_objects_are_read_whole_and_in_ranges(store: Store) {
     let id = model();
     let key = ObjectKey::Model(&id);
     assert!(store.find(&key).await.unwrap().is_none());
@@ -83,7 +83,7 @@ async fn what_is_put_is_read_whole_and_in_ranges(store: Store) {
     store.ping().await.unwrap();
 }
 
-async fn a_large_file_goes_in_parts_and_comes_back_the_same(store: Store) {
+async fn large_files_are_uploaded_in_parts_and_read_back_unchanged(store: Store) {
     let bytes: Vec<u8> = (0..40_000_000u32).map(|i| i.wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect();
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), &bytes).unwrap();
@@ -93,7 +93,7 @@ async fn a_large_file_goes_in_parts_and_comes_back_the_same(store: Store) {
     assert!(all(store.read(&ObjectKey::Model(&id), None).await.unwrap()).await == bytes);
 }
 
-async fn a_prefix_goes_with_everything_under_it_and_nothing_beside_it(store: Store) {
+async fn deleting_a_prefix_deletes_all_objects_under_it_and_no_others(store: Store) {
     let (first, second) = (render(), RenderId::parse("r00000000002").unwrap());
     for id in [&first, &second] {
         for attempt in 1..3 {
@@ -110,7 +110,7 @@ async fn a_prefix_goes_with_everything_under_it_and_nothing_beside_it(store: Sto
     assert_eq!(store.delete_prefix(&ObjectKey::Model(&id).path()).await.unwrap(), 1);
 }
 
-async fn a_bundle_has_the_length_it_announces_and_a_foreign_reader_opens_it(store: Store) {
+async fn a_bundle_has_the_announced_length_and_another_zip_reader_opens_it(store: Store) {
     let id = render();
     let mut entries = Vec::new();
     for (file, content) in [(OutputFile::Video, "video bytes"), (OutputFile::FullPoster, "poster")] {
@@ -131,7 +131,7 @@ async fn a_bundle_has_the_length_it_announces_and_a_foreign_reader_opens_it(stor
     while let Some(piece) = broken.next().await {
         failed |= piece.is_err();
     }
-    assert!(failed, "a missing object is not silently left out");
+    assert!(failed, "a missing object ends the stream with an error");
 }
 
 macro_rules! on_both_stores {
@@ -152,14 +152,14 @@ macro_rules! on_both_stores {
     )*};
 }
 on_both_stores! {
-    what_is_put_is_read_whole_and_in_ranges
-    a_large_file_goes_in_parts_and_comes_back_the_same
-    a_prefix_goes_with_everything_under_it_and_nothing_beside_it
-    a_bundle_has_the_length_it_announces_and_a_foreign_reader_opens_it
+    stored_objects_are_read_whole_and_in_ranges
+    large_files_are_uploaded_in_parts_and_read_back_unchanged
+    deleting_a_prefix_deletes_all_objects_under_it_and_no_others
+    a_bundle_has_the_announced_length_and_another_zip_reader_opens_it
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_s3_link_is_followed_without_credentials_and_a_changed_one_is_refused() {
+async fn an_s3_link_works_without_credentials_and_a_changed_link_is_rejected() {
     let (store, _server) = s3().await;
     let id = model();
     let key = ObjectKey::Model(&id);
@@ -186,7 +186,7 @@ async fn an_s3_link_is_followed_without_credentials_and_a_changed_one_is_refused
 }
 
 #[test]
-fn addresses_that_cannot_be_opened_say_what_is_accepted() {
+fn the_error_for_an_invalid_address_lists_valid_ones() {
     let open = |address: &str, s3: &[(&str, &str)]| {
         let s3 = s3.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
         let options = StoreOptions { address: address.to_owned(), s3, s3_public_endpoint: None, signer: signer() };
@@ -198,10 +198,10 @@ fn addresses_that_cannot_be_opened_say_what_is_accepted() {
     assert!(open("s3://bucket", &[("aws_nonsense", "1")]).contains("aws_nonsense"));
 }
 
-/// The download takes longer than `object_store` would wait for a whole response, including its retries.
+/// The download takes longer than the default time limit of `object_store` for a whole response, including retries.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "takes four minutes"]
-async fn a_slow_client_gets_the_whole_of_a_large_object() {
+async fn a_slow_client_receives_a_large_object_completely() {
     const SIZE: usize = 64 << 20;
     let (store, _server) = s3().await;
     let id = model();
@@ -213,7 +213,7 @@ async fn a_slow_client_gets_the_whole_of_a_large_object() {
         let piece = piece.unwrap();
         assert_eq!(piece, content.slice(read..read + piece.len()));
         read += piece.len();
-        // 240 s for the whole.
+        // The client reads so slowly that the whole object takes 240 s.
         tokio::time::sleep_until(begin + std::time::Duration::from_mins(4).mul_f64(read as f64 / SIZE as f64)).await;
     }
     assert_eq!(read, SIZE);

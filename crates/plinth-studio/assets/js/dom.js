@@ -1,4 +1,4 @@
-// Building of elements. Text is always set as text, never parsed as HTML.
+// Creates and finds elements. Text is always set as text, never parsed as HTML.
 
 /**
  * Creates an element.
@@ -18,7 +18,7 @@ export function el(name, properties = {}, ...children) {
 }
 
 /**
- * Returns the first element that fits, which the page must have.
+ * Returns the first element that matches the selector. Throws an error if there is none.
  * @param {string} selector
  * @param {ParentNode} [within]
  * @returns {any}

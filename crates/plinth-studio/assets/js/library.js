@@ -1,4 +1,5 @@
-// The library: thumbnail videos while a tile is pointed at or focused, and the count of chosen models.
+// The library page: plays the thumbnail video of a tile while the pointer is on it or it has the focus, and counts the
+// chosen models.
 
 import { el } from "./dom.js";
 

@@ -1,4 +1,4 @@
-// The page of a render shows its state as it changes, and its files as soon as they are there.
+// The page of a render: updates the state, and shows the files as soon as they are ready.
 
 const live = document.querySelector("[data-events]");
 if (live) {
@@ -10,7 +10,7 @@ if (live) {
     shown.className = `status ${status}`;
     shown.textContent = label;
     first ??= status;
-    // The poster is there before the video.
+    // The poster is ready before the video.
     if (isFinal || (status !== first && status === "video-processing")) {
       events.close();
       location.reload();

@@ -1,4 +1,4 @@
-// Every page: times in the reader's own zone, and menus that close like menus.
+// Every page: shows times in the time zone of the browser, and closes menus on Escape or on a click elsewhere.
 
 document.documentElement.classList.add("scripted");
 

@@ -1,8 +1,9 @@
-// Uploads one file after another, with progress. A file that the workspace has already is not sent.
+// Uploads one file after another, and shows the progress. Does not send a file if the workspace has a model with this
+// file.
 
 import { el, need } from "./dom.js";
 
-/** Files larger than this are not hashed before they are sent: hashing needs the whole file in memory. */
+/** Maximum size in bytes of a file that is hashed before its upload. Hashing needs the whole file in memory. */
 const HASHED_BYTES = 256 * 1024 * 1024;
 
 const form = document.querySelector("form.upload");
@@ -21,7 +22,8 @@ if (form) {
     }
     const all = last;
     all.then(() => {
-      // The list below is made by the server. Problems stay to be read.
+      // The server creates the list of models below, so the page is reloaded. If there are problems, they stay visible
+      // instead.
       if (all !== last) return;
       if (list.querySelector(".bad")) list.append(el("li", {}, el("a", { href: location.href, textContent: "Show the models" })));
       else location.reload();
@@ -48,7 +50,7 @@ if (form) {
       }
     }
 
-    /** Returns the model that has this file already, if any. */
+    /** Returns the model that has this file; null if there is none or if the file cannot be hashed. */
     async known() {
       if (!window.crypto?.subtle || this.file.size > HASHED_BYTES || !this.file.name.toLowerCase().endsWith(".glb")) return null;
       this.state.textContent = "is compared";
@@ -60,7 +62,7 @@ if (form) {
       return exists ? { modelId, duplicate: true } : null;
     }
 
-    /** Sends the file. XMLHttpRequest says how far it is, which fetch does not. */
+    /** Sends the file. Uses XMLHttpRequest, because fetch does not report the progress of an upload. */
     send() {
       const body = new FormData();
       body.append("form_token", token);
@@ -80,7 +82,7 @@ if (form) {
           try {
             answer = JSON.parse(request.responseText);
           } catch {
-            // An error page, such as of a proxy.
+            // The response is an error page, for example of a proxy.
           }
           if (request.status < 300 && answer) resolve(answer);
           else reject(new Error(answer?.error?.message ?? `The server answered with status ${request.status}.`));

@@ -1,4 +1,4 @@
-//! Changes of several models at once.
+//! Changes several models at once.
 
 use askama::Template;
 use axum::extract::State;
@@ -21,7 +21,7 @@ const MODELS: usize = 100;
 #[template(path = "bulk_delete.html")]
 struct ConfirmPage {
     frame: Frame,
-    /// Identifiers and names.
+    /// Identifier and name of each model.
     models: Vec<(String, String)>,
 }
 
@@ -30,11 +30,11 @@ struct ConfirmPage {
 struct FailedPage {
     frame: Frame,
     changed: usize,
-    /// Identifiers, and why each was not changed.
+    /// Identifier of each model that was not changed, and the reason.
     failures: Vec<(String, String)>,
 }
 
-/// What to do with each model.
+/// The change to make to each model.
 enum Change {
     Archive,
     Unarchive,
@@ -42,7 +42,7 @@ enum Change {
     AddTag(String),
 }
 
-/// Changes the chosen models. Deleting asks first.
+/// Changes the chosen models. Before a deletion, shows a page that asks for confirmation.
 pub(crate) async fn change(State(studio): State<Studio>, sent: SessionFields) -> Result<Response> {
     let caller = sent.user.editor()?;
     let ids: Vec<&str> = sent.all("model").collect();

@@ -1,4 +1,4 @@
-//! What becomes of a render, as server-sent events.
+//! Streams the states of a render as server-sent events.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -16,22 +16,22 @@ use crate::format;
 use crate::session::CurrentUser;
 use crate::studio::Studio;
 
-/// Interval at which the render is looked at.
+/// Interval between two reads of the render from the database.
 const LOOK: Duration = Duration::from_secs(1);
-/// Number of looks after which the stream ends. Browsers connect again, and their session is checked again.
+/// Number of reads after which the stream ends. The browser then connects again, and its session is checked again.
 const LOOKS: u32 = 600;
 
-/// A stream of events.
+/// State of a stream of events.
 struct Watch {
     studio: Studio,
     user: CurrentUser,
     id: String,
-    /// The state that was sent last.
+    /// The state of the render in the last event.
     told: Option<RenderStatus>,
     looks: u32,
 }
 
-/// Streams the states of a render until it has ended.
+/// Sends an event for each change of a render's state until the render has ended.
 pub(crate) async fn of_render(
     State(studio): State<Studio>,
     user: CurrentUser,
@@ -48,7 +48,8 @@ async fn next(mut watch: Watch) -> Option<(std::result::Result<Event, Infallible
         return None;
     }
     loop {
-        // A session that has ended, or a render that was deleted or may no longer be seen, ends the stream.
+        // The stream ends if the session has ended, if the render was deleted, or if the user may no longer see the
+        // render.
         let service = &watch.studio.service;
         let signed_in = service.session(&watch.user.secret).await.ok().flatten()?;
         let render = service.render(&signed_in.caller, &watch.id).await.ok()?;

@@ -17,7 +17,8 @@ use crate::frame::{Frame, page};
 use crate::session::CurrentUser;
 use crate::studio::Studio;
 
-/// Selectable lifetimes of a key: days and label. The first is the default; empty days mean no expiry.
+/// Selectable lifetimes of a key: number of days and label. The first one is the default. A key without a number of
+/// days does not expire.
 const LIFETIMES: [(&str, &str); 4] =
     [("", "for ever"), ("30", "for 30 days"), ("90", "for 90 days"), ("365", "for a year")];
 
@@ -26,7 +27,7 @@ const LIFETIMES: [(&str, &str); 4] =
 struct KeysPage {
     frame: Frame,
     keys: Vec<KeyRow>,
-    /// Workspaces in which the user may create keys: identifier, name, whether it is the current workspace.
+    /// Workspaces in which the user may create keys: identifier, name, and whether the workspace is the current one.
     workspaces: Vec<(String, String, bool)>,
     lifetimes: [(&'static str, &'static str); 4],
     name_chars: usize,
@@ -87,7 +88,7 @@ pub(crate) async fn list(State(studio): State<Studio>, user: CurrentUser) -> Res
     }))
 }
 
-/// Creates a key. Its token is shown in this response only.
+/// Creates a key. Only the response to this request shows the token of the key.
 pub(crate) async fn create(State(studio): State<Studio>, sent: SessionForm<CreateKeyForm>) -> Result<Response> {
     let SessionForm { user, form } = sent;
     let name = form.name.trim().to_owned();
@@ -128,7 +129,7 @@ fn new_key(user: &CurrentUser, name: String, form: &CreateKeyForm) -> Result<New
     })
 }
 
-/// Shows the page that confirms a revocation.
+/// Shows a page that asks for confirmation before a key is revoked.
 pub(crate) async fn ask_to_revoke(
     State(studio): State<Studio>,
     user: CurrentUser,

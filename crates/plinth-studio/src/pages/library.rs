@@ -1,4 +1,4 @@
-//! The library: the models of the workspace, or the sign-in page.
+//! The library page, which lists the models of the workspace. Shows the sign-in page to a visitor who is not signed in.
 
 use askama::Template;
 use axum::extract::{Query, State};
@@ -19,9 +19,9 @@ use crate::frame::{Frame, page};
 use crate::session::CurrentUser;
 use crate::studio::Studio;
 
-/// Models per page.
+/// Number of models per page.
 const MODELS: usize = 24;
-/// Filters by state: value and label. The first one applies when none is chosen.
+/// Filters by state: value and label. The first filter applies if the user has chosen none.
 const STATES: [(&str, &str); 3] = [("active", "Active"), ("archived", "Archived"), ("any", "All")];
 
 #[derive(Template)]
@@ -63,14 +63,14 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    /// Returns whether any filter is set, so that an empty list does not mean an empty workspace.
+    /// Returns whether any filter is set. If none is set and the list is empty, the workspace has no active models.
     fn is_set(&self) -> bool {
         !self.search.trim().is_empty()
             || !self.tags.trim().is_empty()
             || !["", "active"].contains(&self.status.as_str())
     }
 
-    /// Returns the query string of a page of this list. `after` is its cursor.
+    /// Returns the query string that requests a page of the filtered list. `after` is the cursor of the page.
     fn query(&self, after: Option<&str>) -> String {
         let filters = [("search", self.search.as_str()), ("tags", &self.tags), ("status", &self.status)];
         let set =
@@ -116,7 +116,7 @@ pub(crate) async fn show(
     Ok(response)
 }
 
-/// Makes the cards of models.
+/// Builds the cards of models for the grid.
 pub(super) async fn cards(studio: &Studio, user: &CurrentUser, rows: Vec<ModelRow>) -> Result<Vec<ModelCard>> {
     let ids: Vec<_> = rows.iter().map(|row| row.id.clone()).collect();
     let covers = studio.service.model_covers(user.caller(), &ids).await?;

@@ -1,4 +1,4 @@
-//! The page of a model: what it contains, its renders, and its changes.
+//! The page of a model, with its contents, its renders, and forms to change it.
 
 use askama::Template;
 use axum::extract::{Path, State};
@@ -172,7 +172,8 @@ pub(crate) async fn file(State(studio): State<Studio>, user: CurrentUser, Path(i
     Ok(Redirect::temporary(&link.url))
 }
 
-/// Redirects to the page of a model. Its identifier is one that the service has found.
+/// Redirects to the page of a model. The service must have found a model with this identifier, so that the URL is
+/// valid.
 fn back(studio: &Studio, id: &str) -> Redirect {
     Redirect::to(&format!("{}/models/{id}", studio.site.path))
 }

@@ -1,4 +1,4 @@
-//! The renders of the workspace, newest first.
+//! The page that lists the renders of the workspace, newest first.
 
 use askama::Template;
 use axum::extract::{Query, State};
@@ -17,7 +17,7 @@ use crate::response::policy_with_files;
 use crate::session::CurrentUser;
 use crate::studio::Studio;
 
-/// Renders per page.
+/// Number of renders per page.
 const RENDERS: usize = 12;
 
 #[derive(Template)]
@@ -28,7 +28,7 @@ struct OverviewPage {
     cards: Vec<Card>,
     /// Cursor of the next page; `None` on the last page.
     older: Option<String>,
-    /// Whether a cursor was given, so that this page does not start with the newest render.
+    /// Whether the request had a cursor. If so, the page does not start with the newest render.
     is_older: bool,
     /// Base URL of the API.
     api: String,
@@ -94,7 +94,7 @@ fn card(render: &Render, name: Option<String>) -> Result<Card> {
     })
 }
 
-/// Extends the content security policy of a page so that it may show files of renders.
+/// Extends the content security policy of a page so that the page may show files of renders.
 pub(super) async fn allow_files(studio: &Studio, response: &mut Response) -> Result<()> {
     let policy = policy_with_files(&studio.service.files_origin().await?);
     if let Ok(policy) = HeaderValue::from_str(&policy) {

@@ -27,9 +27,9 @@ struct RenderPage {
     status: &'static str,
     /// Error message of a failed render.
     problem: Option<String>,
-    /// Warnings about names in the settings that were not found.
+    /// Warnings about names in the settings that the model or the workspace does not have.
     warnings: Vec<String>,
-    /// The file that the page's video player shows; `None` when no file is playable in a browser.
+    /// The file that the video player of the page plays; `None` if browsers can play no file of the render.
     video: Option<&'static str>,
     has_poster: bool,
     files: Vec<File>,
@@ -88,7 +88,7 @@ pub(crate) async fn file(
     Ok(Redirect::temporary(&link.url))
 }
 
-/// Returns whether a poster of the render exists yet.
+/// Returns whether the poster of a render is available.
 pub(super) fn has_poster(render: &Render, settings: &RenderSettings) -> bool {
     let is_drawn = matches!(render.status, RenderStatus::PosterDone | RenderStatus::VideoProcessing);
     settings.video().output == Output::Video && (is_drawn || render.status == RenderStatus::Done)

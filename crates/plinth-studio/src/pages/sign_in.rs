@@ -22,7 +22,7 @@ use crate::studio::Studio;
 struct SignInPage {
     frame: Frame,
     email: String,
-    /// Message of the failed sign-in; `None` on the first visit.
+    /// Error message of a failed sign-in; `None` if the user has not tried to sign in.
     problem: Option<String>,
 }
 
@@ -49,7 +49,8 @@ pub(crate) async fn home(State(studio): State<Studio>) -> Redirect {
     go_home(&studio)
 }
 
-/// Shows the page of a sign-in link. A GET request does not consume the link, because link previews also send one.
+/// Shows the page of a sign-in link. The GET request does not use up the link, because programs that show link previews
+/// send GET requests, too.
 pub(crate) async fn ask(State(studio): State<Studio>, Path(link): Path<String>) -> Response {
     page(&LinkPage { frame: Frame::new(&studio, "Sign in", None), link })
 }
@@ -77,7 +78,7 @@ pub(crate) async fn by_password(
     }
 }
 
-/// Renders the sign-in form again, with an error message.
+/// Renders the sign-in form with an error message.
 fn again(studio: &Studio, email: String, error: &ServiceError) -> Response {
     let problem = Some(sentence(&error.message));
     let mut response = page(&SignInPage { frame: Frame::new(studio, "Sign in", None), email, problem });
@@ -88,7 +89,7 @@ fn again(studio: &Studio, email: String, error: &ServiceError) -> Response {
     response
 }
 
-/// Ends the earlier session, if any, and sets the cookie of the new session.
+/// Ends the earlier session if there is one, and sets the cookie of the new session.
 async fn welcome(studio: &Studio, secret: String, earlier: Option<CurrentUser>) -> Result<Response> {
     if let Some(user) = earlier {
         studio.service.sign_out(&user.secret).await?;

@@ -1,4 +1,4 @@
-//! Uploads of models: one file from a script, or many from a form.
+//! Uploads of models. A script sends one file per request; a form without scripts sends all files in one request.
 
 use askama::Template;
 use axum::Json;
@@ -20,7 +20,7 @@ use crate::frame::{Frame, page};
 use crate::session::CurrentUser;
 use crate::studio::Studio;
 
-/// Maximum length of the CSRF token's field, in bytes.
+/// Maximum length of the form field with the CSRF token, in bytes.
 const TOKEN_BYTES: usize = 256;
 
 #[derive(Template)]
@@ -30,17 +30,17 @@ struct UploadedPage {
     files: Vec<FileRow>,
 }
 
-/// What became of a file.
+/// The result for one file.
 struct FileRow {
     name: String,
-    /// Identifier of its model; `None` if the file was rejected.
+    /// Identifier of the file's model; `None` if the file was rejected.
     model: Option<String>,
     is_duplicate: bool,
-    /// Why it was rejected.
+    /// The reason why the file was rejected.
     problem: String,
 }
 
-/// A file of the form, and what the service made of it.
+/// A file of the form, and the result of its upload.
 struct Received {
     name: String,
     outcome: plinth_service::Result<Uploaded>,
@@ -92,14 +92,15 @@ async fn token(field: &mut Field<'_>) -> Result<String> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Receives a file and creates its model. Returns `None` for the empty part that browsers send when no file is chosen.
-/// `before`: the number of files before it, of which the request itself has counted one.
+/// Receives a file and creates its model. Returns `None` for the empty field that browsers send if the user has chosen
+/// no file. `before` is the number of earlier files in the form. Each file counts toward the rate limit; the first one
+/// was counted as the request itself.
 async fn receive(studio: &Studio, user: &CurrentUser, mut field: Field<'_>, before: usize) -> Result<Option<Received>> {
     let (service, caller) = (&studio.service, user.caller());
     let name = field.file_name().unwrap_or_default().to_owned();
     let mut file = service.incoming_model(caller).await?;
     let mut stored = Ok(());
-    // A file that is too large is read to its end, because other files may follow.
+    // The rest of a file that is too large is read and discarded, because other files may follow.
     while let Some(piece) = field.chunk().await.map_err(|error| broken(&error))? {
         if stored.is_ok() {
             stored = file.write(&piece).await;
@@ -122,7 +123,7 @@ async fn receive(studio: &Studio, user: &CurrentUser, mut field: Field<'_>, befo
     }
 }
 
-/// The answer to a script, which sends one file at a time.
+/// Returns the JSON response to a script, which sends one file per request.
 fn json_of(received: Vec<Received>) -> Response {
     let Some(first) = received.into_iter().next() else { return StatusCode::BAD_REQUEST.into_response() };
     match first.outcome {
@@ -160,13 +161,13 @@ fn row(received: Received) -> FileRow {
     }
 }
 
-/// Form fields of a look-up by hash.
+/// Form fields of a lookup by file hash.
 #[derive(Deserialize)]
 pub(crate) struct Hash {
     sha256: String,
 }
 
-/// Says whether the workspace has a model with this file, so that a script need not send it.
+/// Returns whether the workspace has a model with this file. If so, a script does not upload the file.
 pub(crate) async fn check_hash(State(studio): State<Studio>, sent: SessionForm<Hash>) -> Result<Json<HashMatch>> {
     let request = CheckHash { sha256: Some(sent.form.sha256) };
     Ok(Json(studio.service.check_hash(sent.user.caller(), &request).await?))

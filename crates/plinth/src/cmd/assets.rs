@@ -1,4 +1,4 @@
-//! Image files for settings: `--asset`, `--bg-image` and `--decal`.
+//! The flags `--asset`, `--bg-image` and `--decal`, which give image files for settings.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,16 +11,16 @@ use serde_json::{Map, Value, json};
 
 use super::Usage;
 
-/// Asset id of `--bg-image`.
+/// Asset ID of the image of `--bg-image`.
 const BACKGROUND: &str = "bg-image";
 
-/// The flags of images.
+/// Returns the flags for image files.
 pub(crate) fn args() -> Vec<Arg> {
     let list =
         |name: &'static str, value: &'static str| Arg::new(name).long(name).value_name(value).action(ArgAction::Append);
     vec![
         list("asset", "ID=FILE")
-            .help("Image file (PNG, JPEG, WebP) for an id in the settings: bgImageId, imageAssetId, mapAssetId"),
+            .help("Image file (PNG, JPEG, WebP) for an ID in the settings bgImageId, imageAssetId or mapAssetId"),
         Arg::new(BACKGROUND).long(BACKGROUND).value_name("FILE").help("Background image; sets bgImageId"),
         list("decal", "FILE@X,Y,Z,SIZE[,YAW[,PITCH[,ROLL]]]")
             .help("Image projected onto the model; added to decals")
@@ -32,7 +32,7 @@ pub(crate) fn args() -> Vec<Arg> {
     ]
 }
 
-/// Adds the flags to the settings.
+/// Adds the values of the flags to the settings.
 /// Errors: [`Usage`].
 pub(crate) fn set(args: &ArgMatches, members: &mut Map<String, Value>) -> Result<()> {
     if args.contains_id(BACKGROUND) {
@@ -49,12 +49,12 @@ pub(crate) fn set(args: &ArgMatches, members: &mut Map<String, Value>) -> Result
     Ok(())
 }
 
-/// Asset id of the n-th `--decal`.
+/// Returns the asset ID of the image of the n-th `--decal`.
 fn decal_id(number: usize) -> String {
     format!("decal-{}", number + 1)
 }
 
-/// File and numbers of a `--decal`.
+/// Splits the value of `--decal` into the file and the numbers.
 fn parts(text: &str) -> Result<(&str, Vec<f64>)> {
     let wrong = || Usage(format!("--decal takes FILE@X,Y,Z,SIZE[,YAW[,PITCH[,ROLL]]], not '{text}'"));
     let (file, place) = text.rsplit_once('@').ok_or_else(wrong)?;
@@ -80,8 +80,8 @@ fn decal(number: usize, text: &str) -> Result<Value> {
     }))
 }
 
-/// Reads all files.
-/// Errors: one that cannot be read; [`Usage`] for an image that the settings name and no flag gives.
+/// Reads all image files.
+/// Errors: a file cannot be read; [`Usage`] if the settings refer to an image for which there is no flag.
 pub(crate) fn read(args: &ArgMatches, settings: &RenderSettings) -> Result<BTreeMap<String, Vec<u8>>> {
     let mut files: Vec<(String, &str)> = Vec::new();
     for text in args.get_many::<String>("asset").into_iter().flatten() {
@@ -98,7 +98,7 @@ pub(crate) fn read(args: &ArgMatches, settings: &RenderSettings) -> Result<BTree
     for id in settings.overlay_ids() {
         if !files.iter().any(|(known, _)| known == id) {
             return Err(
-                Usage(format!("the settings name the image '{id}'; pass its file with --asset {id}=FILE")).into()
+                Usage(format!("the settings refer to the image '{id}'; pass its file with --asset {id}=FILE")).into()
             );
         }
     }

@@ -11,7 +11,7 @@ use rustix::process::{Resource, setsid};
 
 use super::confine::{bound, bound_memory, end_with_parent, enter_fence, fence_arg};
 
-/// Size limit of the file that a check writes: the GLB converted from a ZIP.
+/// Size limit of the GLB that a check converts from a ZIP and writes.
 const FILE_BYTES: u64 = 4 << 30;
 
 pub(crate) fn command() -> Command {
@@ -21,7 +21,7 @@ pub(crate) fn command() -> Command {
     };
     Command::new("check-file")
         .hide(true)
-        .about("Prints as JSON whether FILE is a model; with GLB, FILE is a ZIP and is converted to that file")
+        .about("Prints as JSON whether FILE is a model; with GLB, FILE is a ZIP, and its model is converted to the file GLB")
         .arg(number("memory-bytes", "BYTES", "Memory limit"))
         .arg(number("seconds", "SECONDS", "Time limit, and half of the limit of CPU time"))
         .arg(fence_arg())
@@ -34,17 +34,18 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let number = |name: &str| args.get_one::<u64>(name).copied().with_context(|| format!("--{name} is missing"));
     let file: &PathBuf = args.get_one("FILE").context("FILE is missing")?;
     plinth_fence::close_inherited_files();
-    // Opened before the process enters the sandbox, inside which the path is not accessible.
+    // The files are opened before the process enters the sandbox, because their paths are not accessible inside of it.
     let opened = File::open(file).with_context(|| file.display().to_string())?;
     let to = args.get_one::<PathBuf>("GLB").map(|path| File::create(path).with_context(|| path.display().to_string()));
     let to = to.transpose()?;
     setsid().context("the check cannot start a session")?;
     bound_memory(number("memory-bytes")?)?;
     bound(Resource::Fsize, FILE_BYTES, "the size of files")?;
-    // Twice the time limit, because two threads may work at the same time; the server enforces the wall-clock limit.
+    // The limit of CPU time is twice the time limit, because two threads may work at the same time. The server enforces
+    // the wall-clock limit.
     bound(Resource::Cpu, number("seconds")?.saturating_mul(2), "CPU time")?;
     enter_fence(args)?;
-    end_with_parent("the check cannot be tied to the life of the server")?;
+    end_with_parent("the check cannot be set to end with the server")?;
     let report = if args.get_flag("image") {
         check_image(opened).map(|report| serde_json::to_string(&report))
     } else {

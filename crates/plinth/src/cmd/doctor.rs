@@ -1,4 +1,4 @@
-//! `plinth doctor`: reports what this machine renders with and where it stores data.
+//! `plinth doctor`: reports the graphics adapter and the encoders of this machine, and where it stores data.
 
 use std::io::Write;
 use std::path::Path;
@@ -25,7 +25,7 @@ pub(crate) fn command() -> Command {
 
 /// The results of all checks.
 struct Findings {
-    /// The adapter that a render would use, opened as a render opens it.
+    /// The adapter that a render would use. It was opened in the same way as for a render.
     chosen: Result<AdapterReport, GpuError>,
     others: Vec<AdapterReport>,
     ffmpeg: Result<Encoders, MediaError>,
@@ -56,13 +56,13 @@ impl Encoders {
 }
 
 impl Findings {
-    /// Whether every video but ProRes can be written. libx264 is needed even with a hardware encoder: for thumbnails
-    /// and as a fallback.
+    /// Returns whether all videos except ProRes can be written. libx264 is needed even with a hardware encoder: for
+    /// thumbnails, and if the hardware encoder fails.
     fn ready(&self) -> bool {
         self.chosen.is_ok() && self.ffmpeg.as_ref().is_ok_and(|m| m.found.h264 && m.chosen.is_ok())
     }
 
-    /// Whether the server would work on this machine.
+    /// Returns whether the server would work on this machine.
     fn ready_to_serve(&self) -> bool {
         self.ready() && self.storage.is_usable() && self.fence.is_ok()
     }

@@ -1,4 +1,4 @@
-//! The environment files of `--env`.
+//! The flag `--env`, which gives the files of an environment map.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use plinth_pipeline::EnvironmentFiles;
 
 use super::Usage;
 
-/// The flag `--env`.
+/// Returns the flag `--env`.
 pub(crate) fn arg() -> Arg {
     Arg::new("env")
         .long("env")
@@ -17,12 +17,12 @@ pub(crate) fn arg() -> Arg {
         .value_parser(value_parser!(PathBuf))
         .help("Environment light: a Radiance file (FILE.hdr), or the three parts of a gain map")
         .long_help(
-            "Environment that lights the model: one Radiance file, or the three parts of a gain map in their order, \
+            "Environment that lights the model: one Radiance file, or the three parts of a gain map in this order, \
              separated by commas: SDR.webp,GAINMAP.webp,METADATA.json",
         )
 }
 
-/// The files of `--env`.
+/// Returns the files of `--env`.
 /// Errors: [`Usage`].
 pub(crate) fn files(args: &ArgMatches) -> Result<Option<EnvironmentFiles>> {
     let given = args.get_many::<PathBuf>("env").into_iter().flatten();
@@ -46,7 +46,7 @@ pub(crate) fn files(args: &ArgMatches) -> Result<Option<EnvironmentFiles>> {
     }
 }
 
-/// Splits a comma-separated list. An existing file whose name has a comma is not split.
+/// Splits a comma-separated list. Does not split the name of an existing file that contains a comma.
 fn parts(given: &Path) -> Vec<PathBuf> {
     match given.to_str() {
         Some(text) if text.contains(',') && !given.exists() => text.split(',').map(PathBuf::from).collect(),

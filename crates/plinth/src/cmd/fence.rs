@@ -1,4 +1,5 @@
-//! Sets up the sandbox of jobs from the server's side.
+//! The part of the sandbox that the server sets up: protects the server from its jobs, and checks what the kernel
+//! supports.
 
 use anyhow::Result;
 use plinth_fence::{FenceMode, Support, hide_from_others, runs_as_root};
@@ -6,11 +7,11 @@ use serde_json::{Value, json};
 
 use crate::config::Config;
 
-/// Advice for a server that runs as root.
+/// Warning for a server that runs as root.
 const AS_ROOT: &str = "jobs run as root; start the server as a dedicated user, or choose one for jobs with --job-user";
 
-/// Hides this process from its jobs, and logs what their sandbox lacks.
-/// Errors: a complete sandbox is required and this kernel does not support it, or jobs cannot run as the requested
+/// Makes this process inaccessible for its jobs, and logs which protections their sandbox lacks.
+/// Errors: a complete sandbox is required but this kernel does not support it, or jobs cannot run as the requested
 /// user.
 pub(super) fn begin(config: &Config) -> Result<()> {
     hide_from_others();
@@ -29,8 +30,8 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Checks what this kernel supports, and which user this process runs as.
-    /// Errors: those of [`begin`].
+    /// Checks which protections this kernel supports, and as which user this process runs.
+    /// Errors: the same as [`begin`].
     pub(super) fn look(config: &Config) -> Result<Self> {
         let (options, support) = (&config.fence, Support::here());
         let lacks = options.check(&support)?;

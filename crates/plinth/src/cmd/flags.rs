@@ -1,13 +1,13 @@
-//! Flags of the render settings, generated from the settings table.
+//! The flags of render settings, which are generated from the declarations of the settings.
 
 use clap::{Arg, ArgMatches};
 use plinth_spec::settings::{Field, Shape, fields};
 use serde_json::{Map, Value};
 
-/// Settings that are also in the short help.
+/// Settings whose flags are in the short help, too.
 const COMMON: [&str; 5] = ["quality", "aspect", "length", "effect", "bgColor"];
 
-/// For example `bg-color` for `bgColor`.
+/// Returns the flag of a setting, for example `bg-color` for `bgColor`.
 pub(crate) fn flag_name(key: &str) -> String {
     key.chars().fold(String::new(), |mut out, c| {
         if c.is_ascii_uppercase() {
@@ -18,7 +18,7 @@ pub(crate) fn flag_name(key: &str) -> String {
     })
 }
 
-/// Settings that have a flag: all with a single value.
+/// Returns the settings that have a flag, which are all settings with a single value.
 fn scalars() -> impl Iterator<Item = &'static Field> {
     fields().filter(|field| field.shape.is_scalar())
 }
@@ -32,7 +32,7 @@ fn help(field: &Field) -> String {
     format!("{}{takes}{default}", field.description)
 }
 
-/// One flag per setting.
+/// Returns one flag per setting.
 pub(crate) fn args() -> Vec<Arg> {
     scalars()
         .map(|field| {
@@ -47,7 +47,8 @@ pub(crate) fn args() -> Vec<Arg> {
         .collect()
 }
 
-/// The settings given as flags. They are validated later, together with all others.
+/// Returns the settings that are given as flags. They are not validated yet; this happens later, together with all
+/// other settings.
 pub(crate) fn sent(matches: &ArgMatches) -> Map<String, Value> {
     scalars()
         .filter_map(|field| {

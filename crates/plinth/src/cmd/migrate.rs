@@ -1,4 +1,4 @@
-//! `plinth migrate`: brings the tables of the database up to date.
+//! `plinth migrate`: updates the schema of the database.
 
 use std::io::Write;
 
@@ -12,14 +12,15 @@ pub(crate) fn command() -> Command {
     Command::new("migrate")
         .about("Brings the tables of the database up to date, before servers and workers of a new version start")
         .long_about(
-            "Brings the tables of the database up to date, before servers and workers of a new version start. Those of the \
-             version before may go on meanwhile. Without it, the first server or worker of the new version does the same.",
+            "Brings the tables of the database up to date, before servers and workers of a new version start. Servers \
+             and workers of the previous version may continue to run. Without this command, the first server or worker of \
+             the new version updates the tables.",
         )
         .arg(
             Arg::new("check")
                 .long("check")
                 .action(ArgAction::SetTrue)
-                .help("Change nothing; exit with 1 if the tables are not of this version"),
+                .help("Change nothing; exit with 1 if the tables do not have the version of this program"),
         )
         .args(config::args(&[Group::Data]))
 }
@@ -32,20 +33,20 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
         let newest = plinth_db::newest_version();
         if is_check {
             if before == Some(newest) {
-                writeln!(out, "The tables are of version {newest}, as this program needs them.")?;
+                writeln!(out, "The tables have version {newest}, which this program needs.")?;
                 return Ok(());
             }
             let present =
-                before.map_or_else(|| "there are no tables yet".to_owned(), |v| format!("they are of version {v}"));
-            bail!("the tables are not of version {newest}: {present}; run plinth migrate");
+                before.map_or_else(|| "there are no tables yet".to_owned(), |v| format!("they have version {v}"));
+            bail!("the tables do not have version {newest}: {present}; run plinth migrate");
         }
         config::make_data_folder(&config)?;
         config::open_database(&config, true).await?.close().await;
         let now = config::table_version(&config).await?.context("the tables have no version after a migration")?;
         match before {
-            Some(before) if before == now => writeln!(out, "The tables are of version {now} already.")?,
-            Some(before) => writeln!(out, "The tables were of version {before} and are of version {now} now.")?,
-            None => writeln!(out, "The tables were made, of version {now}.")?,
+            Some(before) if before == now => writeln!(out, "The tables have version {now} already.")?,
+            Some(before) => writeln!(out, "The tables had version {before} and now have version {now}.")?,
+            None => writeln!(out, "The tables were created with version {now}.")?,
         }
         Ok(())
     })

@@ -1,4 +1,4 @@
-//! The commands, one file each, and what they share.
+//! The commands, one file each, and the functions that several commands use.
 
 mod assets;
 mod confine;
@@ -38,7 +38,7 @@ impl std::fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
-/// The definition of the whole command line.
+/// Returns the definition of the whole command line.
 pub(crate) fn command() -> Command {
     Command::new("plinth")
         .version(env!("CARGO_PKG_VERSION"))
@@ -63,7 +63,7 @@ pub(crate) fn command() -> Command {
         .subcommand(package_files::command())
 }
 
-/// The argument MODEL.
+/// Returns the argument MODEL.
 fn model_arg() -> Arg {
     Arg::new("model")
         .value_name("MODEL")
@@ -72,7 +72,7 @@ fn model_arg() -> Arg {
         .help("A .glb file, or a .zip with one OBJ, its MTL and textures")
 }
 
-/// The flag `--json`.
+/// Returns the flag `--json`.
 fn json_arg(help: &'static str) -> Arg {
     Arg::new("json").long("json").action(ArgAction::SetTrue).help(help)
 }
@@ -82,7 +82,7 @@ fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work)
 }
 
-/// An error and its causes in one line.
+/// Formats an error and its causes on one line.
 pub(crate) fn one_line(error: &anyhow::Error) -> String {
     let mut parts: Vec<String> = Vec::new();
     for cause in error.chain().map(|c| plain(&c.to_string())) {
@@ -93,7 +93,7 @@ pub(crate) fn one_line(error: &anyhow::Error) -> String {
     parts.join(": ")
 }
 
-/// Removes control characters, which could move the cursor of a terminal, from text of a file.
+/// Removes control characters from text that comes from a file. In a terminal, such characters could move the cursor.
 fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

@@ -15,28 +15,28 @@ use super::flags::flag_name;
 /// Help heading of flags that apply only to datasets.
 const DATASETS: &str = "Datasets";
 
-/// The additional output files that have a flag, with the help of the flag.
+/// Returns the additional output files that have a flag, with the help text of the flag.
 fn beside() -> impl Iterator<Item = (OutputFile, &'static str)> {
     OutputFile::ALL.iter().filter_map(|file| Some((*file, file.declaration().flag_help?)))
 }
 
-/// The flag of an additional output file.
+/// Returns the flag of an additional output file.
 fn flag(file: OutputFile) -> String {
     flag_name(file.declaration().local_name)
 }
 
-/// The suffix that `--all` appends to the name of the main output: `small.png` for `poster.small.png`.
+/// Returns the suffix that `--all` appends to the stem of the main output, such as `small.png` for the small poster.
 fn suffix(file: OutputFile) -> String {
     let stem = file.declaration().stem;
     format!("{}.{}", stem.rsplit('.').next().unwrap_or(stem), kind(file))
 }
 
-/// The extension of an additional output file; it does not depend on the quality.
+/// Returns the extension of an additional output file. The extension does not depend on the quality.
 fn kind(file: OutputFile) -> &'static str {
     file.format(Codec::H264).extension()
 }
 
-/// `--out` and the flags of the additional files.
+/// Returns `--out`, and the flags of the additional output files.
 pub(crate) fn args() -> Vec<Arg> {
     let path = |name: String| Arg::new(name.clone()).long(name).value_name("FILE").value_parser(value_parser!(PathBuf));
     let mut args = vec![path("out".to_owned()).short('o').required(true).help(
@@ -45,11 +45,10 @@ pub(crate) fn args() -> Vec<Arg> {
     args.extend(beside().map(|(file, help)| path(flag(file)).help(help).help_heading("More outputs")));
     let names: Vec<String> = beside().map(|(file, _help)| format!("OUT.{}", suffix(file))).collect();
     args.push(
-        Arg::new("all")
-            .long("all")
-            .action(ArgAction::SetTrue)
-            .help_heading("More outputs")
-            .help(format!("All of these files, named {} unless given", names.join(", "))),
+        Arg::new("all").long("all").action(ArgAction::SetTrue).help_heading("More outputs").help(format!(
+            "Write all of these files; files without a flag of their own are named {}",
+            names.join(", ")
+        )),
     );
     args.push(
         path("cameras".to_owned())
@@ -66,18 +65,18 @@ pub(crate) fn args() -> Vec<Arg> {
     args
 }
 
-/// The main output.
+/// Returns the path of the main output.
 pub(crate) fn out(args: &ArgMatches) -> Result<&PathBuf> {
     args.get_one("out").context("--out is missing")
 }
 
-/// The lower-case extension of a file name.
+/// Returns the extension of a file name, in lower case.
 pub(crate) fn extension(path: &Path) -> String {
     path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default()
 }
 
-/// All outputs of a render with these settings, and the options of a dataset.
-/// Errors: [`Usage`] if names do not fit the settings, or a folder does not exist.
+/// Returns all output files of a render with these settings, and the options of a dataset.
+/// Errors: [`Usage`] if the name of a file does not fit the settings; another error if a folder does not exist.
 pub(crate) fn outputs(args: &ArgMatches, settings: &RenderSettings) -> Result<(OutputPaths, DatasetOptions)> {
     let out = out(args)?;
     let quality = settings.video().quality;
@@ -101,13 +100,13 @@ pub(crate) fn outputs(args: &ArgMatches, settings: &RenderSettings) -> Result<(O
     }
     let main = match (extension(out).as_str(), quality.has_alpha()) {
         ("png", _) if !outputs.is_empty() => {
-            let message = "an output .png is a single still; name the output .mp4 to write further files";
+            let message = "an output .png is a single still; use an output that ends in .mp4 to write further files";
             return Err(Usage(message.to_owned()).into());
         }
         ("png", _) => OutputFile::FullPoster,
         ("mov", true) | ("mp4", false) => OutputFile::Video,
         ("mov", false) => {
-            let message = format!("a .mov has quality pro, not {}; name the output .mp4", quality.as_str());
+            let message = format!("a .mov has quality pro, not {}; use an output that ends in .mp4", quality.as_str());
             return Err(Usage(message).into());
         }
         ("mp4", true) => return Err(Usage("quality pro needs an output that ends in .mov".to_owned()).into()),
@@ -122,8 +121,9 @@ pub(crate) fn outputs(args: &ArgMatches, settings: &RenderSettings) -> Result<(O
     Ok((outputs, DatasetOptions::default()))
 }
 
-/// Options of a dataset.
-/// Errors: [`Usage`] if names or flags do not fit, or the cameras cannot be read.
+/// Returns the options of a dataset.
+/// Errors: [`Usage`] if the name of the output or a flag does not fit a dataset; another error if the cameras cannot be
+/// read.
 fn dataset(args: &ArgMatches, path: &Path, settings: &RenderSettings) -> Result<DatasetOptions> {
     if !matches!(extension(path).as_str(), "zip" | "") && !path.is_dir() {
         return Err(Usage(format!("the output of a dataset must be a .zip or a folder, not {}", path.display())).into());
@@ -147,7 +147,7 @@ fn dataset(args: &ArgMatches, path: &Path, settings: &RenderSettings) -> Result<
     Ok(DatasetOptions { views, splits: args.get_flag("split") })
 }
 
-/// Checks before the render that the folder of an output exists.
+/// Returns an error if the folder of an output does not exist. Called before the render.
 fn check_folder(path: &Path) -> Result<()> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
     match folder.filter(|p| !p.is_dir()) {
@@ -156,7 +156,7 @@ fn check_folder(path: &Path) -> Result<()> {
     }
 }
 
-/// Checks before the render that outputs are not folders and have different names.
+/// Returns an error if an output is an existing folder, or if two outputs have the same name. Called before the render.
 fn check_places(outputs: &OutputPaths) -> Result<()> {
     let mut known = Vec::new();
     for path in outputs.values() {

@@ -1,4 +1,4 @@
-//! `plinth package-files`: what packages carry besides the program.
+//! `plinth package-files`: writes the files that packages contain in addition to the program.
 
 use std::path::{Path, PathBuf};
 
@@ -6,17 +6,17 @@ use anyhow::{Context as _, Result};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use clap_complete::{Shell, generate_to};
 
-/// Shells with completions.
+/// Shells for which completions are written.
 const SHELLS: [Shell; 3] = [Shell::Bash, Shell::Zsh, Shell::Fish];
 
 pub(crate) fn command() -> Command {
     Command::new("package-files")
-        .about("Writes manual pages and completions of shells into a folder, for makers of packages")
+        .about("Writes manual pages and shell completions into a folder, for maintainers of packages")
         .hide(true)
         .arg(Arg::new("folder").value_name("DIR").required(true).value_parser(value_parser!(PathBuf)))
 }
 
-/// Writes `man/*.1` and `completions/*`.
+/// Writes manual pages to `man/*.1`, and shell completions to `completions/*`.
 pub(crate) fn run(args: &ArgMatches) -> Result<()> {
     let folder = args.get_one::<PathBuf>("folder").context("a folder is missing")?;
     let written = write(folder);

@@ -1,11 +1,11 @@
-//! Progress on stderr: a bar on a terminal, plain lines elsewhere.
+//! Shows progress on stderr: as a bar on a terminal, otherwise as plain lines.
 
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use plinth_pipeline::{Progress, Stage};
 
-/// A plain line is printed at each tenth of the frames, and at least this often.
+/// Maximum time between two plain lines. A line is also printed at each tenth of the frames.
 const LINE_EVERY: Duration = Duration::from_secs(30);
 /// Refresh interval of the bar.
 const TICK: Duration = Duration::from_millis(100);
@@ -86,7 +86,7 @@ fn style(stage: Stage) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_invalid| ProgressStyle::default_bar())
 }
 
-/// Formats a duration as minutes and seconds, with hours if needed.
+/// Formats a duration as minutes and seconds, with hours if it is that long.
 fn clock(left: Duration) -> String {
     let secs = left.as_secs();
     let (hours, minutes, secs) = (secs / 3600, secs / 60 % 60, secs % 60);

@@ -46,9 +46,12 @@ pub(crate) fn command() -> Command {
         .arg(super::json_arg("Print the results as a JSON object, and no progress"))
         .arg(
             switch("draft")
-                .help("Bake light with a third of the rays: the first frame comes sooner, but light is less exact"),
+                .help("Bake light with a third of the rays: the render starts sooner, but the light is less exact"),
         )
-        .arg(switch("profile").help("Print how long each pass takes; frames are then drawn one at a time"))
+        .arg(
+            switch("profile")
+                .help("Print the time of each render pass; with this flag, frames are drawn one at a time"),
+        )
         .arg(switch("hash").help("Add a SHA-256 over all frames to the JSON object"))
         .arg(switch("quiet").short('q').help("No progress"))
         .args(config::args(&[Group::Machine, Group::Cache]))
@@ -60,7 +63,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let (outputs, dataset) = outputs::outputs(args, &settings)?;
     let environment = environment::files(args)?;
     if let Some(id) = settings.environment().id.as_ref().filter(|_| environment.is_none()) {
-        return Err(Usage(format!("the settings name the environment '{id}'; pass its file with --env")).into());
+        return Err(Usage(format!("the settings refer to the environment '{id}'; pass its file with --env")).into());
     }
     let assets = assets::read(args, &settings)?;
     let machine = Machine::read(args)?;
@@ -131,12 +134,12 @@ fn print(manifest: &Manifest, out: &mut dyn Write) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Chooses the H.264 encoder. With `auto`, prints why hardware encoders are not used.
+/// Chooses the H.264 encoder. With `auto`, prints the reasons why hardware encoders are not used.
 fn encoder(machine: &Machine, stop: &Stop, is_silent: bool) -> Result<H264Encoder> {
     if machine.encoder == EncoderChoice::default() {
         return Ok(H264Encoder::default());
     }
-    // The tests of encoders create temporary files.
+    // Testing an encoder creates temporary files.
     stop.files_begin();
     let found = match choose_encoder(&machine.ffmpeg, machine.encoder, stop.wanted()) {
         Err(MediaError::Stopped) => return Err(stop.stopped().into()),
@@ -148,13 +151,13 @@ fn encoder(machine: &Machine, stop: &Stop, is_silent: bool) -> Result<H264Encode
     Ok(found.encoder)
 }
 
-/// Rejects an output that would replace the model, which is possible with archives.
+/// Returns an error if the output would replace the model. This can happen if both are ZIP files.
 fn refuse_own_output(model: &Path, out: &Path) -> Result<()> {
     let same = matches!((model.canonicalize(), out.canonicalize()), (Ok(model), Ok(out)) if model == out);
-    if same { Err(Usage(format!("{} is the model; name another output", out.display())).into()) } else { Ok(()) }
+    if same { Err(Usage(format!("{} is the model; choose another output", out.display())).into()) } else { Ok(()) }
 }
 
-/// Reads a model file with an accepted extension; an archive with an OBJ is converted.
+/// Reads a model file, whose extension must be accepted. Converts a ZIP with an OBJ to a GLB.
 pub(crate) fn read_model(path: &Path) -> Result<Vec<u8>> {
     let extension = outputs::extension(path);
     if extension != "glb" && extension != "zip" {
@@ -177,8 +180,8 @@ pub(crate) fn read_model(path: &Path) -> Result<Vec<u8>> {
     Ok(converted.glb)
 }
 
-/// Reads the settings: first those of `--settings`, overridden by flags, then the quality or output that the extension
-/// of the output implies.
+/// Reads the render settings. Flags override the settings in `--settings`. The extension of the output file can add the
+/// quality or the kind of output.
 fn settings(args: &ArgMatches) -> Result<RenderSettings> {
     let text = match args.get_one::<String>("settings").map(String::as_str) {
         None => "{}".to_owned(),

@@ -14,12 +14,12 @@ use rustix::process::{Resource, setsid};
 
 use super::confine::{bound, bound_memory, end_with_parent, enter_fence, fence_arg};
 
-/// How long the job may take to stop by itself after its worker has ended.
+/// Time in which a job must stop by itself after its worker has ended.
 const LEAVE: Duration = Duration::from_secs(5);
 
 pub(crate) fn command() -> Command {
     Command::new("render-child")
-        .about("Runs the job that a worker describes in a folder; stops when its standard input is closed")
+        .about("Runs the job that a worker has described in a folder; stops when its standard input is closed")
         .hide(true)
         .arg(
             Arg::new("folder")
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let job = ChildJob::read(Path::new(".")).context("the job's description cannot be read")?;
     confine(job.limits)?;
     enter_fence(args)?;
-    end_with_parent("the job cannot be tied to the life of the worker")?;
+    end_with_parent("the job cannot be set to end with the worker")?;
     let cancel = Arc::new(AtomicBool::new(false));
     let requests = read_requests(Arc::clone(&cancel));
     let mut told = Ok(());
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
             });
         }
         if told.is_err() {
-            // The reader of events is gone.
+            // Writing fails if the worker has ended, so the job stops.
             cancel.store(true, Ordering::Relaxed);
         }
     };
@@ -58,8 +58,8 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     Ok(told?)
 }
 
-/// Puts this process and its future children into one session, which the worker can measure and kill, and sets resource
-/// limits.
+/// Starts a new session for this process and its later children, and sets resource limits. The worker measures and
+/// kills the processes of a job by their session.
 fn confine(limits: ChildLimits) -> Result<()> {
     setsid().context("the job cannot start a session")?;
     bound_memory(limits.memory_bytes)?;
@@ -67,17 +67,18 @@ fn confine(limits: ChildLimits) -> Result<()> {
     bound(Resource::Cpu, limits.cpu_secs, "processor time")
 }
 
-/// Returns the lines of standard input. When it ends, the job stops: the worker holds it open as long as it lives.
+/// Returns a channel with the lines of standard input. The worker keeps standard input open as long as it lives. When
+/// standard input ends, the job is cancelled.
 fn read_requests(cancel: Arc<AtomicBool>) -> Receiver<String> {
     let (send, requests) = channel();
     std::thread::spawn(move || {
         for line in std::io::stdin().lines().map_while(Result::ok) {
-            // A job that reads no requests gets none.
+            // Sending fails if the job reads no requests, which is no error.
             let _unread = send.send(line);
         }
         cancel.store(true, Ordering::Relaxed);
         drop(send);
-        // A driver or decoder that does not check for cancellation is killed.
+        // If the job has not stopped by now, for example because a driver hangs, the process ends itself.
         std::thread::sleep(LEAVE);
         signal_hook::low_level::exit(1);
     });

@@ -1,4 +1,4 @@
-//! State of the database and the store, for `plinth doctor`.
+//! The state of the database and the store, for `plinth doctor`.
 
 use std::path::Path;
 
@@ -8,21 +8,21 @@ use serde_json::{Value, json};
 
 use crate::config::{self, Config};
 
-/// State of the database and the store.
+/// The state of the database and the store.
 pub(super) struct StorageState {
     pub(super) database: State,
     pub(super) storage: State,
 }
 
-/// State of one of them.
+/// The state of the database or of the store.
 pub(super) enum State {
-    /// It responds.
+    /// It responds to requests.
     Works(&'static str),
-    /// It is local, does not exist yet, and will be created.
+    /// It is local and does not exist yet. The server will create it.
     NotYet(&'static str),
     /// It cannot be used.
     Broken {
-        /// The error, in one line.
+        /// The error, on one line.
         problem: String,
         /// How to fix it.
         cure: &'static str,
@@ -33,7 +33,7 @@ const DATABASE_CURE: &str = "start it, or set another with --database-url";
 const STORE_CURE: &str = "make it reachable, or set another with --store-url";
 
 impl StorageState {
-    /// Checks both without changing anything.
+    /// Checks the database and the store. Does not change or create anything.
     pub(super) async fn look(config: &Config) -> Self {
         let is_missing =
             |address: &str, scheme| address.strip_prefix(scheme).is_some_and(|path| !Path::new(path).exists());
@@ -52,7 +52,7 @@ impl StorageState {
         Self { database, storage }
     }
 
-    /// Whether the server could use both.
+    /// Returns whether a server could use the database and the store.
     pub(super) const fn is_usable(&self) -> bool {
         !matches!(self.database, State::Broken { .. }) && !matches!(self.storage, State::Broken { .. })
     }
@@ -88,7 +88,7 @@ async fn ping_database(config: &Config) -> Result<()> {
 }
 
 async fn ping_store(config: &Config) -> Result<()> {
-    // This signer is never used.
+    // The store needs a signer, but no link is signed here.
     let signer = LinkSigner::new(config.public_url_at(config.listen)?);
     Ok(config::open_store(config, signer)?.ping().await?)
 }

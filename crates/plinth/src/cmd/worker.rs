@@ -1,4 +1,4 @@
-//! `plinth worker`: renders queued renders.
+//! `plinth worker`: claims and runs queued renders.
 
 use anyhow::{Context as _, Result};
 use clap::{ArgMatches, Command};
@@ -17,7 +17,7 @@ const GROUPS: &[Group] =
 
 pub(crate) fn command() -> Command {
     Command::new("worker")
-        .about("Renders queued renders; runs on any number of machines")
+        .about("Claims and runs queued renders; any number of machines can run workers")
         .after_help(
             "Several machines share a database and a store:\n  \
              plinth worker --database-url postgres://USER@HOST/NAME --store-url s3://BUCKET/PREFIX",
@@ -40,7 +40,7 @@ async fn work(config: &Config) -> Result<()> {
     let service = config::open_service(config, &config.public_url_at(config.listen)?).await?;
     let mut tasks: JoinSet<Result<()>> = JoinSet::new();
     let (phase, seen) = watch::channel(Phase::Starting);
-    // Health checks are answered until the last job has ended.
+    // The worker responds to health checks until its last job has ended.
     let drained = CancellationToken::new();
     if let Some(address) = config.health_listen {
         let router = health::of_worker(service.clone(), seen);
@@ -62,7 +62,7 @@ async fn work(config: &Config) -> Result<()> {
         let _drained = drained.drop_guard();
         Ok(plinth_worker::run(worker, options, ended, phase).await?)
     });
-    // When one task ends, all are told to stop and are waited for.
+    // When one task ends, all other tasks are told to stop. Then waits for all of them.
     let mut outcome = Ok(());
     while let Some(task) = tasks.join_next().await {
         stop.cancel();

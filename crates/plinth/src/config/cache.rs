@@ -9,8 +9,8 @@ use plinth_render::Cache;
 use super::lookup::{Lookup, variable};
 use super::table as row;
 
-/// Opens the cache folder. `None`: the cache is turned off, or no folder for it is known.
-/// Errors: an invalid value.
+/// Opens the cache folder. Returns `None` if the cache is turned off, or if no folder can be used.
+/// Errors: a configuration value is invalid.
 pub(crate) fn cache(args: &ArgMatches) -> Result<Option<Cache>> {
     let lookup = Lookup::new(args)?;
     let size = lookup.get(&row::CACHE_MB)?;
@@ -19,11 +19,11 @@ pub(crate) fn cache(args: &ArgMatches) -> Result<Option<Cache>> {
         Some(found) => Some(found.path()),
         None => home_cache(),
     };
-    // If the program cannot read its own executable, it renders without a cache.
+    // Opening the cache fails if the program cannot read its own executable. It then renders without a cache.
     Ok(folder.filter(|_| most_bytes > 0).and_then(|folder| Cache::open(folder, most_bytes << 20).ok()))
 }
 
-/// This program's folder in the user's cache directory (XDG Base Directory Specification 0.8).
+/// Returns the folder of this program in the user's cache directory (XDG Base Directory Specification 0.8).
 fn home_cache() -> Option<PathBuf> {
     let is_absolute = |path: &PathBuf| path.is_absolute();
     let caches = variable("XDG_CACHE_HOME").map(PathBuf::from).filter(is_absolute);

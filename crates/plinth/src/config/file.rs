@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 use super::table::{FILE, TABLE};
 
-/// The key of the list of credit packs.
+/// Key of the list of credit packs.
 const PRODUCTS: &str = "products";
 
 /// A parsed configuration file.
@@ -19,8 +19,8 @@ pub(super) struct ConfigFile {
 }
 
 impl ConfigFile {
-    /// Reads the given file, or `plinth.toml` in the current folder if it exists.
-    /// Errors: the given file does not exist, the file is not valid TOML, or it has an unknown key.
+    /// Reads the file `named`. Without a name, reads `plinth.toml` in the current folder if it exists.
+    /// Errors: the file `named` does not exist, the file is not valid TOML, or it has an unknown key.
     pub(super) fn read(named: Option<PathBuf>) -> Result<Option<Self>> {
         let path = match named {
             Some(path) => path,
@@ -37,17 +37,17 @@ impl ConfigFile {
         Ok(Some(Self { path, values }))
     }
 
-    /// File name, for messages.
+    /// Returns the path of the file, for messages.
     pub(super) fn name(&self) -> String {
         self.path.display().to_string()
     }
 
-    /// The folder to which relative paths in the file refer.
+    /// Returns the folder to which relative paths in the file refer.
     pub(super) fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new(""))
     }
 
-    /// A value as text; the elements of a list are joined with commas.
+    /// Returns a value as text. The elements of a list are joined with commas.
     /// Errors: the value is not a string, number, boolean or list of strings.
     pub(super) fn text(&self, key: &str) -> Result<Option<String>> {
         let Some(value) = self.values.get(key) else { return Ok(None) };
@@ -64,8 +64,8 @@ impl ConfigFile {
         }
     }
 
-    /// The credit packs; `None` if the file has no such key.
-    /// Errors: an incomplete credit pack.
+    /// Returns the credit packs; `None` if the file does not list any.
+    /// Errors: a credit pack is incomplete.
     pub(super) fn products(&self) -> Result<Option<Vec<Product>>> {
         let Some(value) = self.values.get(PRODUCTS) else { return Ok(None) };
         let list = value.as_array().map(|packs| packs.iter().map(product).collect::<Option<Vec<_>>>());
@@ -92,7 +92,8 @@ fn product(value: &Value) -> Option<Product> {
     })
 }
 
-/// The most similar known key as the end of a message.
+/// Returns the end of an error message that suggests the most similar known key. Returns an empty string if no key is
+/// similar.
 fn nearest(key: &str) -> String {
     let likeness = |known: &&str| strsim::jaro_winkler(known, key);
     let best = TABLE.iter().map(|row| row.key).max_by(|a, b| likeness(a).total_cmp(&likeness(b)));

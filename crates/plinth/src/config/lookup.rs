@@ -1,4 +1,5 @@
-//! Looks values up: a flag overrides an environment variable, which overrides `plinth.toml`.
+//! Finds configuration values. A flag overrides an environment variable, and an environment variable overrides
+//! `plinth.toml`.
 
 use std::path::PathBuf;
 
@@ -26,11 +27,12 @@ impl<'a> Lookup<'a> {
         Ok(Self { args, file })
     }
 
-    /// The value of a row, or `None` if it is not set and has no default.
-    /// Errors: the value has the wrong type, or the file of a secret cannot be read.
+    /// Returns the value of a row of the configuration table. Returns `None` if the value is not set and has no
+    /// default.
+    /// Errors: a value in `plinth.toml` has the wrong type, or the file of a secret cannot be read.
     pub(crate) fn find(&self, row: &Row) -> Result<Option<Found>> {
         let here = |text: String, place: String| Some(Found { text, place, folder: PathBuf::new() });
-        // Commands that do not use the value have no such flag.
+        // A command that does not use the value does not have its flag.
         if let Some(text) = self.args.try_get_one::<String>(row.key).ok().flatten() {
             return Ok(here(text.clone(), format!("--{}", row.flag)));
         }
@@ -55,12 +57,12 @@ impl<'a> Lookup<'a> {
         })
     }
 
-    /// The value of a row that has a default.
+    /// Returns the value of a row that has a default.
     pub(crate) fn get(&self, row: &Row) -> Result<Found> {
         self.find(row)?.with_context(|| format!("--{} is missing", row.flag))
     }
 
-    /// A positive integer.
+    /// Returns the value of a row as an integer above 0.
     pub(super) fn count<T: TryFrom<u64>>(&self, row: &Row) -> Result<T> {
         let found = self.get(row)?;
         let number: u64 = found.parse("a whole number")?;
@@ -68,19 +70,19 @@ impl<'a> Lookup<'a> {
         fits.ok_or_else(|| found.wrong("a whole number above 0").into())
     }
 
-    /// The credit packs of the file; `None` if it does not list any.
+    /// Returns the credit packs in the configuration file; `None` if the file does not list any.
     pub(super) fn products(&self) -> Result<Option<Vec<Product>>> {
         self.file.as_ref().map_or(Ok(None), ConfigFile::products)
     }
 }
 
-/// An environment variable; an empty one counts as unset.
+/// Returns the value of an environment variable. An empty variable counts as unset.
 #[expect(clippy::disallowed_methods, reason = "this is the binary's configuration")]
 pub(super) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|text| !text.is_empty())
 }
 
-/// A secret from the file that `PLINTH_…_FILE` names, together with the name of that variable.
+/// Returns the content of the file that the variable `PLINTH_…_FILE` names, together with the name of this variable.
 fn secret(row: &Row) -> Result<Option<(String, String)>> {
     let name = format!("{}_FILE", row.variable());
     let Some(path) = variable(&name).filter(|_path| row.is_secret) else { return Ok(None) };

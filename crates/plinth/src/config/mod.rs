@@ -1,4 +1,4 @@
-//! Configuration: one table of values, each with a flag, an environment variable and a key of `plinth.toml`.
+//! The configuration. A table lists all values; each has a flag, an environment variable and a key in `plinth.toml`.
 
 mod cache;
 mod file;

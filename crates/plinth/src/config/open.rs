@@ -1,4 +1,4 @@
-//! Opens the configured database and store.
+//! Opens the database and the store that are configured.
 
 use std::path::Path;
 
@@ -10,12 +10,13 @@ use url::Url;
 
 use super::settings::Config;
 
-/// Marker in the data folder while `plinth admin restore` writes to it.
+/// Name of the folder that exists in the data folder while `plinth admin restore` writes to it.
 pub(crate) const RESTORING: &str = ".restoring";
 
-/// Opens database and store, migrates the database, and creates the service. Links that the service signs begin with
-/// `public_url`.
-/// Errors: the database or store cannot be opened, the folder is not writable, or it is being restored.
+/// Opens the database and the store, migrates the database, and creates the service. The links that the service signs
+/// begin with `public_url`.
+/// Errors: the database or the store cannot be opened, the data folder is not writable, or a backup is being restored
+/// to it.
 pub(crate) async fn open_service(config: &Config, public_url: &Url) -> Result<Service> {
     make_data_folder(config)?;
     let restoring = config.data_dir.join(RESTORING);
@@ -35,7 +36,7 @@ pub(crate) fn make_data_folder(config: &Config) -> Result<()> {
     make_folder(&config.data_dir)
 }
 
-/// Returns the version of the database's tables; `None` if there are no tables.
+/// Returns the version of the database schema; `None` if the database has no tables.
 pub(crate) async fn table_version(config: &Config) -> Result<Option<i64>> {
     if config.database_url.strip_prefix("sqlite://").is_some_and(|file| !Path::new(file).exists()) {
         return Ok(None);
@@ -46,7 +47,7 @@ pub(crate) async fn table_version(config: &Config) -> Result<Option<i64>> {
     version
 }
 
-/// Opens the database; migrates it if `may_change`.
+/// Opens the database. Migrates it if `may_change` is set.
 pub(crate) async fn open_database(config: &Config, may_change: bool) -> Result<Db> {
     let connections = config.database_connections.unwrap_or(DbOptions::POSTGRES_CONNECTIONS);
     let options = DbOptions { postgres_connections: connections, may_change };
@@ -65,7 +66,7 @@ pub(crate) fn open_store(config: &Config, signer: LinkSigner) -> Result<Store> {
     Store::open(options).with_context(|| format!("the store {} cannot be opened", config.store_url))
 }
 
-/// The `AWS_*` variables that the store supports.
+/// Returns the `AWS_*` environment variables that the store supports.
 fn s3_settings() -> Vec<(String, String)> {
     let variables =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
@@ -77,9 +78,9 @@ fn make_folder(folder: &Path) -> Result<()> {
         .with_context(|| format!("the folder {} cannot be created; choose another with --data", folder.display()))
 }
 
-/// An address without its password, for messages.
+/// Returns an address without its password, for messages.
 fn without_secrets(address: &str) -> String {
-    // The path of a SQLite file is shown unchanged.
+    // The address of a SQLite database contains no password, so it is not changed.
     if address.starts_with("sqlite:") {
         return address.to_owned();
     }

@@ -22,11 +22,11 @@ use super::value::Found;
 /// The validated configuration of a server or worker.
 #[derive(Clone)]
 pub(crate) struct Config {
-    /// Folder of the database and the files, absolute.
+    /// Absolute path of the folder with the database and the files.
     pub(crate) data_dir: PathBuf,
     /// `sqlite://…` or `postgres://…`.
     pub(crate) database_url: String,
-    /// Maximum number of connections to PostgreSQL; `None`: depends on the command.
+    /// Maximum number of connections to PostgreSQL. With `None`, it depends on the command.
     pub(crate) database_connections: Option<u32>,
     /// `file://…` or `s3://…`.
     pub(crate) store_url: String,
@@ -34,25 +34,25 @@ pub(crate) struct Config {
     pub(crate) store_public_endpoint: Option<String>,
     /// Address on which the HTTP API listens.
     pub(crate) listen: SocketAddr,
-    /// URL under which clients reach the API; `None`: the listening address.
+    /// URL under which clients reach the API. With `None`, it is derived from the listening address.
     pub(crate) public_url: Option<Url>,
     /// Maximum number of simultaneous HTTP connections.
     pub(crate) max_connections: usize,
     /// Reverse proxies whose `X-Forwarded-For` header is trusted.
     pub(crate) trusted_proxies: Vec<TrustedProxy>,
-    /// How long running requests may take after the server was told to stop.
+    /// Time that running requests have to finish after the server was told to stop.
     pub(crate) shutdown: Duration,
-    /// How long a server that was told to stop continues to accept requests.
+    /// Time for which the server continues to accept requests after it was told to stop.
     pub(crate) drain: Duration,
     /// Classes of renders that the worker claims.
     pub(crate) takes: Takes,
-    /// Pool of the worker; empty: none.
+    /// Pool of the worker; empty if it belongs to none.
     pub(crate) worker_pool: String,
-    /// Idle time after which a worker exits; `None`: it never exits.
+    /// Idle time after which a worker exits. With `None`, an idle worker never exits.
     pub(crate) exit_when_idle: Option<Duration>,
     /// Address of a worker's health checks.
     pub(crate) health_listen: Option<SocketAddr>,
-    /// Maximum number of simultaneous renders; `None`: depends on the hardware.
+    /// Maximum number of simultaneous renders. With `None`, it depends on the hardware.
     pub(crate) worker_slots: Option<usize>,
     /// Time limit of a render.
     pub(crate) render_timeout: Duration,
@@ -62,11 +62,11 @@ pub(crate) struct Config {
     pub(crate) render_memory_bytes: u64,
     /// Size limit of the cache of models and their baked light.
     pub(crate) model_cache_bytes: u64,
-    /// Name of the worker; `None`: made from host name and process id.
+    /// Name of the worker. With `None`, the name consists of host name and process ID.
     pub(crate) worker_name: Option<String>,
-    /// Folder for the model cache and for files of current renders, absolute.
+    /// Absolute path of the folder for the model cache and for the files of running renders.
     pub(crate) worker_dir: PathBuf,
-    /// How long renders may continue after the worker was told to stop.
+    /// Time that running renders have to finish after the worker was told to stop.
     pub(crate) worker_grace: Duration,
     /// Adapter, ffmpeg and encoder.
     pub(crate) machine: Machine,
@@ -78,7 +78,7 @@ pub(crate) struct Config {
     pub(crate) logs_are_json: bool,
     /// Log filter.
     pub(crate) log_level: Targets,
-    /// Credit packs; `None`: not configured.
+    /// Credit packs; `None` if the configuration lists none.
     pub(crate) products: Option<Vec<Product>>,
     /// Options of the service.
     pub(crate) service: ServiceOptions,
@@ -96,7 +96,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// Reads only these values, for commands that use no others.
+    /// Reads only adapter, ffmpeg and encoder, for commands that use no other values.
     pub(crate) fn read(args: &ArgMatches) -> Result<Self> {
         Self::find(&Lookup::new(args)?)
     }
@@ -114,7 +114,7 @@ impl Machine {
 
 impl Config {
     /// Reads all values that a command uses.
-    /// Errors: an invalid value; the message names the flag, variable or key.
+    /// Errors: a value is invalid. The message names the flag, variable or key that contains the value.
     pub(crate) fn read(args: &ArgMatches) -> Result<Self> {
         let lookup = Lookup::new(args)?;
         let data_dir =
@@ -164,7 +164,7 @@ impl Config {
         })
     }
 
-    /// URL under which clients reach the service that listens at this address.
+    /// Returns the URL under which clients reach the service. `listens` is the address at which it listens.
     pub(crate) fn public_url_at(&self, listens: SocketAddr) -> Result<Url> {
         self.public_url.clone().map_or_else(
             || {
@@ -203,12 +203,12 @@ fn service_options(lookup: &Lookup<'_>, data_dir: &Path, fence: FenceOptions) ->
     })
 }
 
-/// A whole number above 0; none: nothing is set.
+/// Returns the value of a row as an integer above 0; `None` if the value is not set.
 fn count_if_set<T: TryFrom<u64>>(lookup: &Lookup<'_>, row: &row::Row) -> Result<Option<T>> {
     lookup.find(row)?.map(|_set| lookup.count(row)).transpose()
 }
 
-/// A number of seconds, which may be 0.
+/// Parses a number of seconds, which may be 0.
 fn seconds(found: &Found) -> Result<Duration> {
     Ok(Duration::from_secs(found.parse::<u32>("a whole number of seconds")?.into()))
 }
@@ -230,7 +230,8 @@ fn trusted_proxies(lookup: &Lookup<'_>) -> Result<Vec<TrustedProxy>> {
     texts.map(|text| text.parse().map_err(|_malformed| found.wrong(must_be).into())).collect()
 }
 
-/// Prefix of API keys: letters, digits and underscores, so that a key can be selected as one word.
+/// Returns a prefix of API keys. It may contain only letters, digits and underscores, so that a double click selects a
+/// whole key.
 fn prefix(lookup: &Lookup<'_>, row: &row::Row) -> Result<String> {
     let found = lookup.get(row)?;
     let is_word = !found.text.is_empty() && found.text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');

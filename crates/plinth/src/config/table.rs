@@ -1,10 +1,11 @@
-//! The configuration table, from which flags, environment variables, keys, help and documentation are generated.
+//! The configuration table. Flags, environment variables, keys of `plinth.toml`, help and documentation are generated
+//! from it.
 
 use clap::{Arg, ArgAction};
 use plinth_service::ServiceOptions;
 use plinth_spec::limits;
 
-/// Topic of a value. A command has the flags of the groups that it uses.
+/// A group of values. A command has the flags of the groups that it uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Group {
     /// Location of database and files.
@@ -36,7 +37,7 @@ pub(crate) enum Group {
 pub(crate) enum Default {
     Text(&'static str),
     Number(u64),
-    /// No fixed default; the text describes what is used instead.
+    /// There is no fixed default. The text describes the value that is used instead.
     Otherwise(&'static str),
 }
 
@@ -53,21 +54,22 @@ impl Default {
 /// A configuration value.
 #[derive(Debug)]
 pub(crate) struct Row {
-    /// Key in `plinth.toml`, from which the name of the environment variable is derived.
+    /// Key in `plinth.toml`. The name of the environment variable is derived from it.
     pub(crate) key: &'static str,
-    /// Flag, without dashes.
+    /// Name of the flag, without the leading dashes.
     pub(crate) flag: &'static str,
     /// Placeholder for the value in help texts.
     pub(crate) takes: &'static str,
     pub(crate) default: Default,
     pub(crate) description: &'static str,
     pub(crate) group: Group,
-    /// Whether the value can contain a password; then `PLINTH_…_FILE` may name a file that contains the value.
+    /// Whether the value can contain a password. If so, the variable `PLINTH_…_FILE` may name a file that contains the
+    /// value.
     pub(crate) is_secret: bool,
 }
 
 impl Row {
-    /// For example `PLINTH_DATABASE_URL` for `database_url`.
+    /// Returns the name of the environment variable, for example `PLINTH_DATABASE_URL` for `database_url`.
     pub(crate) fn variable(&self) -> String {
         format!("PLINTH_{}", self.key.to_ascii_uppercase())
     }
@@ -86,14 +88,14 @@ macro_rules! rows {
             is_secret: matches!($key.as_bytes(), b"database_url"),
         };)*
 
-        /// All values, in the order of help and documentation.
+        /// All values, in the order in which help and documentation list them.
         pub(crate) const TABLE: &[&Row] = &[$(&$name),*];
     };
 }
 
 rows! {
     DATA_DIR: Data, "data_dir", "data", "DIR", Default::Text("./plinth-data"),
-        "Folder of the database and the files, unless their URLs are set";
+        "Folder of the database and the files; without effect on a database or store whose URL is set";
     DATABASE_URL: Data, "database_url", "database-url", "URL", Default::Otherwise("`sqlite://<data>/plinth.db`"),
         "sqlite://FILE, or postgres://USER:PASSWORD@HOST/NAME";
     STORE_URL: Data, "store_url", "store-url", "URL", Default::Otherwise("`file://<data>/objects`"),
@@ -113,13 +115,13 @@ rows! {
     PUBLIC_URL: Address, "public_url", "public-url", "URL", Default::Otherwise("`http://<listen>`"),
         "URL under which clients reach the service; links in responses begin with it";
     MAX_CONNECTIONS: Http, "max_connections", "max-connections", "N", Default::Number(8192),
-        "Maximum number of simultaneous connections, or fewer if the limit of open files is lower; more have to wait";
+        "Maximum number of simultaneous connections, or fewer if the limit of open files is lower; further connections wait";
     TRUSTED_PROXIES: Http, "trusted_proxies", "trusted-proxies", "ADDRESS[/BITS],…", Default::Otherwise("none"),
-        "Reverse proxies whose X-Forwarded-For header is trusted; sign-in attempts are limited by the client's address in it";
+        "Reverse proxies whose X-Forwarded-For header is trusted; sign-in attempts are limited by the client address in this header";
     SHUTDOWN_SECONDS: Http, "shutdown_seconds", "shutdown-seconds", "SECONDS", Default::Number(30),
-        "How long running requests may take after the server was told to stop";
+        "Time that running requests have to finish after the server was told to stop";
     DRAIN_SECONDS: Http, "drain_seconds", "drain-seconds", "SECONDS", Default::Number(0),
-        "How long a server that was told to stop continues to accept requests, while /readyz reports that it is not ready";
+        "Time for which a server that was told to stop continues to accept requests; during this time, /readyz reports that it is not ready";
     ZIP_CONVERSION: Rules, "zip_conversion", "zip-conversion", "true|false", Default::Text("true"),
         "Accept a .zip with one OBJ and convert it to GLB";
     INGEST_ALLOW_HOSTS: Rules, "ingest_allow_hosts", "ingest-allow-hosts", "HOST[:PORT],…",
@@ -136,32 +138,32 @@ rows! {
         "Maximum number of free previews per account in 24 hours";
     MODEL_CHECKS: Rules, "model_checks", "model-checks", "N",
         Default::Number(ServiceOptions::CHECKS_AT_ONCE as u64),
-        "Maximum number of models that are checked at the same time; as many images are checked beside them";
+        "Maximum number of models that are checked at the same time; the same maximum applies to images";
     MODEL_CHECK_MEMORY_MB: Rules, "model_check_memory_mb", "model-check-memory-mb", "MB", Default::Number(4096),
         "Memory limit for checking a model; a model that needs more is rejected";
     MODEL_CHECK_SECONDS: Rules, "model_check_seconds", "model-check-seconds", "SECONDS", Default::Number(120),
-        "Time limit for checking a model or image; one that needs longer is rejected";
+        "Time limit for checking a model or image; a file that needs longer is rejected";
     LEASE_SECONDS: Worker, "lease_seconds", "lease-seconds", "SECONDS",
         Default::Number(ServiceOptions::LEASE_SECS as u64),
-        "A render returns to the queue if its worker does not renew its lease for this long; at most twice";
+        "Lease time of a render: if its worker does not renew the lease for this long, the render returns to the queue, at most twice";
     TAKES: Worker, "takes", "takes", "CLASS,…", Default::Otherwise("all"),
         "Classes of renders that this worker claims: share, standard, 4k, pro and dataset";
     WORKER_POOL: Worker, "pool", "pool", "NAME", Default::Otherwise("none"),
-        "Pool of this worker, recorded with each render that it claims; an autoscaler counts the renders of a pool by it";
+        "Pool of this worker; it is recorded with each render that the worker claims, so that an autoscaler can count the renders of a pool";
     EXIT_WHEN_IDLE: WorkerProcess, "exit_when_idle", "exit-when-idle", "SECONDS", Default::Otherwise("never"),
-        "The worker exits after this idle time; without a number, as soon as the queue is empty";
+        "Idle time after which the worker exits; without a number, it exits as soon as the queue is empty";
     HEALTH_LISTEN: WorkerProcess, "health_listen", "health-listen", "ADDRESS", Default::Otherwise("no health checks"),
-        "Address and port where the worker answers GET /livez and /readyz; `plinth serve` answers them on its own address";
+        "Address and port of the worker's health checks GET /livez and /readyz; `plinth serve` has them on its own address";
     WORKER_SLOTS: Worker, "worker_slots", "worker-slots", "N", Default::Otherwise("by hardware"),
         "Maximum number of simultaneous renders on this machine";
     RENDER_TIMEOUT_SECONDS: Worker, "render_timeout_seconds", "render-timeout-seconds", "SECONDS",
         Default::Number(3600),
-        "Time limit of a render; one that takes longer fails";
+        "Time limit of a render; a render that takes longer fails";
     PREVIEW_TIMEOUT_SECONDS: Worker, "preview_timeout_seconds", "preview-timeout-seconds", "SECONDS",
         Default::Number(limits::PREVIEW_SECS),
-        "Time limit of a free preview; one that takes longer fails";
+        "Time limit of a free preview; a preview that takes longer fails";
     RENDER_MEMORY_MB: Worker, "render_memory_mb", "render-memory-mb", "MB", Default::Number(8192),
-        "Memory limit of a render with its encoders; one that takes more fails";
+        "Memory limit of a render with its encoders; a render that needs more fails";
     MODEL_CACHE_MB: Worker, "model_cache_mb", "model-cache-mb", "MB", Default::Number(10_240),
         "Size limit of this machine's cache of models and their baked light";
     WORKER_NAME: Worker, "worker_name", "worker-name", "NAME", Default::Otherwise("host name and process id"),
@@ -169,7 +171,7 @@ rows! {
     WORKER_DIR: Worker, "worker_dir", "worker-dir", "DIR", Default::Otherwise("`<data>/worker`"),
         "Local folder for cached models and for the files of current renders";
     WORKER_GRACE_SECONDS: Worker, "worker_grace_seconds", "worker-grace-seconds", "SECONDS", Default::Number(30),
-        "How long renders may continue after the worker was told to stop; unfinished ones return to the queue";
+        "Time that renders have to finish after the worker was told to stop; unfinished renders return to the queue";
     ADAPTER: Machine, "adapter", "adapter", "NAME", Default::Otherwise("the best available"),
         "Part of an adapter's name, or cpu for a software driver";
     FFMPEG: Machine, "ffmpeg", "ffmpeg", "PROGRAM", Default::Text("ffmpeg"),
@@ -179,14 +181,14 @@ rows! {
         "Folder in which `plinth render` caches the baked light of models, so that the next render starts sooner; it may be \
          deleted at any time";
     CACHE_MB: Cache, "cache_mb", "cache-mb", "MB", Default::Number(2048),
-        "Size limit of that folder; 0 turns the cache off";
+        "Size limit of the cache folder; 0 turns the cache off";
     ENCODER: Machine, "encoder", "encoder", "auto|libx264|h264_nvenc|h264_vaapi|h264_videotoolbox",
         Default::Text("libx264"),
-        "Encoder of H.264; auto uses the first hardware encoder that works in a test at the start, else libx264";
+        "Encoder of H.264; auto uses the first hardware encoder that works in a test at the start, or libx264 if none works";
     FENCE: Fence, "fence", "fence", "auto|required|off", Default::Text("auto"),
-        "Sandbox of jobs, which keeps them from everything but their own files: auto, as far as the kernel supports it; required, completely, or the server does not start; off, no sandbox";
+        "Sandbox of jobs, in which they can access only their own files: auto uses what the kernel supports, required prevents the start if the kernel does not support all of it, off disables it";
     JOB_USER: Fence, "job_user", "job-user", "NAME", Default::Otherwise("the server's user"),
-        "User that jobs run as; the server must have been started by root";
+        "User as which jobs run; the server must have been started by root";
     FENCE_READABLE: Fence, "fence_readable", "fence-readable", "PATH,…", Default::Otherwise("none"),
         "Files and folders that jobs may read in addition to the system's libraries, drivers and fonts, such as the libraries of an ffmpeg in /opt";
     METRICS_LISTEN: Operation, "metrics_listen", "metrics-listen", "ADDRESS", Default::Otherwise("no metrics"),
@@ -197,14 +199,14 @@ rows! {
         "error, warn, info, debug or trace; levels can also be set per crate, as in info,plinth_api=debug";
 }
 
-/// Default number of connections of a `plinth worker` to PostgreSQL; small, because there may be many workers.
+/// Default number of connections of a `plinth worker` to PostgreSQL. It is small, because there may be many workers.
 pub(crate) const WORKER_CONNECTIONS: u32 = 4;
 /// Default name of the configuration file.
 pub(crate) const FILE: &str = "plinth.toml";
 /// Environment variable that names the configuration file.
 pub(crate) const FILE_VARIABLE: &str = "PLINTH_CONFIG";
 
-/// `--config`, for all commands.
+/// Returns the flag `--config`, which all commands have.
 pub(crate) fn config_arg() -> Arg {
     Arg::new("config")
         .long("config")
@@ -214,12 +216,12 @@ pub(crate) fn config_arg() -> Arg {
         .hide_short_help(true)
 }
 
-/// The flags of some groups.
+/// Returns the flags of the given groups.
 pub(crate) fn args(groups: &'static [Group]) -> impl Iterator<Item = Arg> {
     TABLE.iter().filter(move |row| groups.contains(&row.group)).map(|row| {
         let default = row.default.text().replace('`', "");
         let arg = Arg::new(row.key);
-        // This flag may be given without a value.
+        // The flag may be given without a value.
         let arg = if row.key == EXIT_WHEN_IDLE.key {
             arg.num_args(0..=1).require_equals(true).default_missing_value("0")
         } else {
@@ -233,7 +235,7 @@ pub(crate) fn args(groups: &'static [Group]) -> impl Iterator<Item = Arg> {
     })
 }
 
-/// The table as Markdown, for the documentation.
+/// Returns the table in Markdown, for the documentation.
 pub(crate) fn markdown_table() -> String {
     let head = "| variable | flag | key in `plinth.toml` | default | meaning |\n|---|---|---|---|---|\n";
     let row = |row: &&Row| {

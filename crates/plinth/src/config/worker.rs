@@ -9,10 +9,10 @@ use plinth_worker::{WorkerOptions, child_environment};
 
 use super::settings::Config;
 
-/// Interval at which the worker checks for renders that other processes queued.
+/// Interval at which the worker checks for renders that other processes have queued.
 const POLL: Duration = Duration::from_millis(500);
 
-/// The worker options that the configuration asks for.
+/// Returns the worker options for a configuration.
 pub(crate) fn worker_options(config: &Config) -> Result<WorkerOptions> {
     Ok(WorkerOptions {
         name: config.worker_name.clone().unwrap_or_else(host_and_process),
@@ -43,7 +43,8 @@ fn host_and_process() -> String {
     format!("{}-{}", host.nodename().to_string_lossy(), std::process::id())
 }
 
-/// Makes a path valid in any current folder. A bare program name is left for lookup on PATH.
+/// Makes a path absolute, so that it is valid in every current folder. Does not change a bare program name, which is
+/// looked up on PATH.
 fn from_anywhere(program: &Path) -> Result<PathBuf> {
     if program.components().count() == 1 {
         return Ok(program.to_owned());

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{Place, plinth, program, text};
 
-/// Camera poses on a circle around the model, for views of 64×64 pixels.
+/// Builds camera poses on a circle around the model, for views of 64×64 pixels.
 fn cameras(count: u32) -> Value {
     let frames: Vec<Value> = (0..count)
         .map(|i| {
@@ -23,13 +23,13 @@ fn files(folder: &Path) -> Vec<String> {
     entries.map_while(Result::ok).map(|e| e.file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// The work folder of a running or killed render.
+/// Returns the work folder of a running or killed render.
 fn work(place: &Place) -> Option<PathBuf> {
     let all = files(place.folder.path()).into_iter().map(|name| place.folder.path().join(name));
     all.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "work"))
 }
 
-/// Names of the views recorded as finished in the work folder.
+/// Returns the names of the views that the work folder records as finished.
 fn finished(place: &Place) -> Vec<String> {
     let noted = work(place).map_or_else(Vec::new, |work| files(&work.join("views")));
     noted.iter().filter_map(|name| name.strip_suffix(".json")).map(str::to_owned).collect()
@@ -62,7 +62,7 @@ fn custom_cameras_give_a_folder_with_their_poses() {
     assert_eq!(place.names(), ["cameras.json", "cube.glb", "set"]);
 }
 
-/// `plinth render` of a dataset with 120 views.
+/// Builds the command that renders a dataset with 120 views.
 fn render(place: &Place, set: &str) -> std::process::Command {
     let mut program = program();
     let (model, set, cameras) = (place.file("cube.glb"), place.file(set), place.file("cameras.json"));
@@ -70,7 +70,7 @@ fn render(place: &Place, set: &str) -> std::process::Command {
     program
 }
 
-/// Starts a render of a dataset and kills it; also returns the names of the finished views.
+/// Starts a render of a dataset and kills it. Returns its folder, and the names of the finished views.
 fn killed(set: &str) -> (Place, Vec<String>) {
     let place = Place::new();
     std::fs::write(place.file("cameras.json"), cameras(120).to_string()).unwrap();

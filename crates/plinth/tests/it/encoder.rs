@@ -4,12 +4,12 @@ use plinth_testkit::{assert_h264, hardware_ffmpeg, probe};
 
 use crate::{Place, plinth, program, text};
 
-/// A card that fails after some frames of a render, but passes the smaller test at the start.
+/// A script for a hardware encoder that passes the small test at the start, but fails after some frames of a render.
 const LOST: &str =
     "if [[ $SIZE == 960x540 ]]; then head -c 8000000 >/dev/null; echo 'the card fell off the bus' >&2; exit 1; fi";
 const BROKEN: &str = "echo 'No capable devices found' >&2; exit 1";
 
-/// Renders one second of the cube to `out.mp4` with an ffmpeg; returns exit code, stdout and stderr.
+/// Renders one second of the cube to `out.mp4` with this ffmpeg. Returns exit code, stdout and stderr.
 fn render(place: &Place, ffmpeg: &str, flags: &[&str]) -> (Option<i32>, String, String) {
     let (cube, out) = (place.file("cube.glb"), place.file("out.mp4"));
     let common = ["render", &cube, "-o", &out, "--quality", "share", "--length", "1", "--ffmpeg", ffmpeg];
@@ -17,7 +17,7 @@ fn render(place: &Place, ffmpeg: &str, flags: &[&str]) -> (Option<i32>, String, 
     (done.status.code(), text(&done.stdout), text(&done.stderr))
 }
 
-/// The manifest of a render, with a hash of its frames.
+/// Renders the cube and returns the manifest, which contains a hash of the frames.
 fn manifest(place: &Place, ffmpeg: &str, encoder: &str) -> serde_json::Value {
     let (code, said, error) = render(place, ffmpeg, &["--json", "--hash", "--encoder", encoder, "--all"]);
     assert_eq!((code, error.as_str()), (Some(0), ""));
@@ -36,8 +36,11 @@ fn auto_uses_hardware_and_the_file_has_the_usual_properties() {
     let ffmpeg = ffmpeg.to_str().unwrap();
     assert_eq!(manifest(&place, ffmpeg, "auto")["encoder"], "h264_nvenc");
     let used = std::fs::read_to_string(&log).unwrap();
-    assert_eq!(used, "h264_nvenc '640x360'\nh264_nvenc ''\nh264_nvenc '960x540'\n", "tested once, then used");
-    // With the default encoder, hardware is not even tested.
+    assert_eq!(
+        used, "h264_nvenc '640x360'\nh264_nvenc ''\nh264_nvenc '960x540'\n",
+        "the encoder is tested once and then used"
+    );
+    // With the default encoder, hardware encoders are not tested.
     std::fs::remove_file(&log).unwrap();
     let manifest = manifest(&place, ffmpeg, "libx264");
     assert_eq!((&manifest["encoder"], log.exists()), (&"libx264".into(), false));
@@ -61,7 +64,7 @@ fn a_requested_encoder_that_does_not_work_is_an_error_before_the_model_is_read()
     let words = "plinth: h264_nvenc cannot be used on this machine: No capable devices found";
     assert!(code == Some(1) && error.starts_with(words) && error.lines().count() == 1, "{error}");
     assert_eq!(place.names(), ["cube.glb"]);
-    // A still needs no encoder.
+    // A render of a still needs no encoder.
     let (cube, out) = (place.file("cube.glb"), place.file("out.png"));
     let done = plinth(&["render", &cube, "-o", &out, "-q", "--quality", "share", "--encoder", "h264_nvenc"]);
     assert!(done.status.success(), "{}", text(&done.stderr));

@@ -1,16 +1,16 @@
 //! Small hand-made models.
 
-/// A GLB file with only a JSON chunk.
+/// Builds a GLB file that has only a JSON chunk.
 pub(crate) fn with_json(json: &str) -> Vec<u8> {
     pack(json, &[])
 }
 
-/// A unit cube of twelve triangles without normals.
+/// Builds a unit cube of twelve triangles without normals.
 pub(crate) fn cube() -> Vec<u8> {
     cubes(&[r#"{"pbrMetallicRoughness":{"baseColorFactor":[0.8,0.2,0.1,1],"metallicFactor":0}}"#], "")
 }
 
-/// Three cubes in a row: metal, half transparent, and glass.
+/// Builds a row of three cubes: a metal one, a half transparent one, and a glass one.
 pub(crate) fn three_cubes() -> Vec<u8> {
     let materials = [
         r#"{"pbrMetallicRoughness":{"baseColorFactor":[0.9,0.7,0.3,1],"roughnessFactor":0.3}}"#,
@@ -21,7 +21,7 @@ pub(crate) fn three_cubes() -> Vec<u8> {
     cubes(&materials, r#""extensionsUsed":["KHR_materials_transmission"],"#)
 }
 
-/// A row of cubes, one of each material.
+/// Builds a row of cubes, one for each material.
 fn cubes(materials: &[&str], extensions: &str) -> Vec<u8> {
     let corners: Vec<[f32; 3]> =
         (0..8_u8).map(|i| [1, 2, 4].map(|bit| if i & bit == 0 { -0.5 } else { 0.5 })).collect();
@@ -66,7 +66,8 @@ fn pack(json: &str, bin: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Three triangles, all named "a b", and two clips: "Walk" moves the first two, "Turn around" turns the third.
+/// Builds a model of three triangles, which all have the name "a b", and two clips. "Walk" moves the first two
+/// triangles, "Turn around" turns the third one.
 pub(crate) fn with_clips() -> Vec<u8> {
     let positions = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0];
     let (walk, turn) = ([0.0, 2.0], [0.0, 0.5, 1.5]);

@@ -27,7 +27,7 @@ fn the_documentation_has_the_settings_of_the_code() {
 #[test]
 fn a_closed_output_pipe_is_not_an_error() {
     let mut child = program().arg("settings").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // Closed before the program starts to write.
+    // The pipe is closed before the program starts to write.
     drop(child.stdout.take());
     let done = child.wait_with_output().unwrap();
     assert_eq!((done.status.code(), text(&done.stderr).as_str()), (Some(0), ""));
@@ -58,7 +58,7 @@ fn doctor_checks_the_adapter_that_a_render_would_use() {
 fn doctor_needs_h264_but_not_prores_and_says_what_to_do() {
     let place = Place::new();
     let without = |encoder: &str| {
-        // An ffmpeg that lacks one encoder.
+        // A script for an ffmpeg that lacks one encoder.
         place.script(&format!(
             r#"case "$*" in *{encoder}*) echo "Unknown encoder" >&2; exit 1;; esac; exec "$FFMPEG" "$@""#
         ))

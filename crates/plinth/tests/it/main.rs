@@ -19,7 +19,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// The program with an ffmpeg that has all encoders, without a cache.
+/// Returns the program, with an ffmpeg that has all encoders, and without a cache.
 fn program() -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_plinth"));
     program.env("PLINTH_FFMPEG", plinth_testkit::ffmpeg()).env("PLINTH_CACHE_MB", "0");
@@ -31,11 +31,11 @@ fn plinth(args: &[&str]) -> Output {
     program().args(args).output().unwrap()
 }
 
-/// Command lines of all processes whose current folder is inside this folder, by process id.
+/// Returns the command lines, by process ID, of all processes whose current folder is inside this folder.
 fn processes_in(folder: &Path) -> BTreeMap<u32, String> {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    // A process that ended meanwhile has no `cwd` any more.
+    // A process that has ended in the meantime has no `cwd` any more.
     let inside =
         numbers.filter(|n| std::fs::read_link(format!("/proc/{n}/cwd")).is_ok_and(|at| at.starts_with(folder)));
     let line = |n| std::fs::read(format!("/proc/{n}/cmdline")).map(|line| text(&line).replace('\0', " "));
@@ -46,7 +46,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A folder with `cube.glb`, and a second folder for scripts.
+/// A temporary folder with `cube.glb`, and a second temporary folder for scripts.
 struct Place {
     folder: tempfile::TempDir,
     other: tempfile::TempDir,
@@ -63,7 +63,7 @@ impl Place {
         self.folder.path().join(name).to_str().unwrap().to_owned()
     }
 
-    /// Names of all files in the folder, sorted.
+    /// Returns the sorted names of all files in the folder.
     fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.folder.path()).unwrap();
         let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
@@ -71,7 +71,7 @@ impl Place {
         names
     }
 
-    /// Writes a bash script outside of the folder that can call the real ffmpeg as `"$FFMPEG"`.
+    /// Writes a bash script into the folder for scripts. The script can call the real ffmpeg as `"$FFMPEG"`.
     fn script(&self, lines: &str) -> String {
         let path = self.other.path().join("script");
         std::fs::write(&path, format!("#!/bin/bash\n{}{lines}\n", plinth_testkit::ffmpeg_in_scripts())).unwrap();

@@ -1,4 +1,4 @@
-//! Tests of the files that a render writes, and of what a failure leaves behind.
+//! Tests of the files that a render writes, and of the files that exist after a failed render.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use plinth_testkit::{assert_h264, probe};
 
 use crate::{glb, plinth, program, text};
 
-/// The first frame of a video as R, G, B bytes.
+/// Returns the first frame of a video as R, G, B bytes.
 fn first_frame(file: &Path) -> Vec<u8> {
     let filter = "scale=in_color_matrix=bt709:in_range=tv:out_range=pc,format=rgb24";
     let out = Command::new(plinth_testkit::ffmpeg())

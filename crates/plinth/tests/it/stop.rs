@@ -9,7 +9,7 @@ use plinth_testkit::ffmpeg;
 
 use crate::{Place, plinth, program, text};
 
-/// A running render of one minute, and its output.
+/// A running render of a one-minute video, and its output.
 struct Running {
     child: Child,
     said: BufReader<ChildStderr>,
@@ -46,7 +46,7 @@ impl Running {
         assert!(Command::new("kill").arg(name).arg(self.child.id().to_string()).status().unwrap().success());
     }
 
-    /// Waits for the end; returns exit code and last line.
+    /// Waits for the end of the render. Returns exit code and last line.
     fn end(mut self) -> (Option<i32>, String) {
         let last = self.said.lines().map_while(Result::ok).last();
         (self.child.wait().unwrap().code(), last.unwrap_or_default())

@@ -1,13 +1,13 @@
-//! Tests that the number of threads does not change the frames, in every tier.
+//! Tests for every quality that the number of threads does not change the frames.
 
 use crate::{Place, glb, program, text};
 
-/// Hash over the frames of a short render.
+/// Returns the hash over the frames of a short render.
 fn frame_hash(place: &Place, tier: &str, length: &str, threads: &str) -> String {
     let out = place.file(if tier == "pro" { "out.mov" } else { "out.mp4" });
     let done = program()
         .args(["render", &place.file("three.glb"), "-o", &out, "--quality", tier, "--length", length])
-        // Few large steps, so that the two frames show different sides.
+        // The large angle makes the two frames show different sides of the model.
         .args(["--sweep-angle", "180", "--easing", "false", "--hash", "--json"])
         .env("LP_NUM_THREADS", threads)
         .env("RAYON_NUM_THREADS", threads)

@@ -1,8 +1,8 @@
-//! Tests of the command line: what it accepts and rejects.
+//! Tests of valid and invalid command lines.
 
 use crate::{Place, plinth, text};
 
-/// Runs with a valid model and output and these flags before or after them; returns the error.
+/// Runs `plinth render` with a valid model, this output and these flags, which must fail. Returns the error.
 fn refused(place: &Place, out: &str, flags: &[&str]) -> String {
     let (model, out) = (place.file("cube.glb"), place.file(out));
     let mut args = vec!["render", &model, "-o", &out, "-q"];
@@ -84,7 +84,7 @@ fn an_environment_is_given_before_or_after_the_model_as_one_file_or_three() {
     let numbers = r#"{"gamma":[1,1,1],"hdrCapacityMin":0,"hdrCapacityMax":4,"offsetSdr":[0.015625,0.015625,0.015625],
         "offsetHdr":[0.015625,0.015625,0.015625],"gainMapMin":[0,0,0],"gainMapMax":[4,4,4]}"#;
     std::fs::write(&json, numbers).unwrap();
-    // A file whose name contains a comma can be given if it exists.
+    // A file name that contains a comma works if the file exists.
     let odd = place.file("a,b.hdr");
     std::fs::copy(&hdr, &odd).unwrap();
     let three = [sdr.as_str(), &gain, &json].join(",");

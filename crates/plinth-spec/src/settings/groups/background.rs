@@ -6,7 +6,7 @@ use crate::settings::field::{Field, Literal, color, number, share, text};
 use crate::settings::shape::Shape;
 use crate::wire::Alignment;
 
-/// Nine-point alignments of earlier versions, of which only the horizontal part has an effect.
+/// Alignments of earlier versions, which had nine positions. Only their horizontal part has an effect.
 const NINE_POINTS: &[(&str, &str)] = &[
     ("top-left", "left"),
     ("top", "center"),
@@ -34,7 +34,7 @@ objects! {
     /// One colour of a gradient.
     #[derive(Copy)]
     GradientStop {
-        /// sRGB.
+        /// Colour in sRGB.
         color: [u8; 3] = "color", color().required();
     }
 
@@ -50,7 +50,7 @@ objects! {
     Background {
         color: [u8; 3] = "bgColor", color().or_literal(Literal::Text("#ffffff")), "Colour behind the model.";
         image: Option<String> = "bgImageId", text(), "Overlay image behind the model; overrides bgGradient and bgColor.";
-        align: Alignment = "bgAlign", ALIGN, "Which part of a background image is kept if the image is wider than the picture.";
+        align: Alignment = "bgAlign", ALIGN, "The part of a background image that remains visible if the image is wider than the picture.";
         gradient: Option<Gradient> = "bgGradient", GRADIENT, "Gradient behind the model: 2 to 8 `stops` of one `color` each and an `angle` (0 upward, 90 to the right); overrides bgColor.";
         vignette: Option<f64> = "vignette", share(), "Darkens the corners.";
     }

@@ -12,7 +12,7 @@ named! {
         Turntable = "turntable",
         /// A fast spin that slows down to a stop.
         HeroSpin = "hero-spin",
-        /// A swing to both sides.
+        /// A swing of the camera to both sides.
         Showcase = "showcase",
         /// An orbit that moves closer.
         ZoomOrbit = "zoom-orbit",
@@ -26,10 +26,10 @@ named! {
 /// Default of `zoomEnd`.
 pub const DEFAULT_ZOOM_END: f64 = 0.7;
 
-/// The value of `effect` that means output `dataset`.
+/// The value of `effect` that selects a dataset as output.
 pub(in crate::settings) const DATASET_EFFECT: &str = "dataset";
 
-/// Accepted values of `effect`: all effects, and the value that means output `dataset`.
+/// Accepted values of `effect`: all effects, and [`DATASET_EFFECT`].
 const EFFECT_NAMES: [&str; Effect::NAMES.len() + 1] = {
     let mut names = [DATASET_EFFECT; Effect::NAMES.len() + 1];
     let mut i = 0;
@@ -47,29 +47,29 @@ objects! {
     /// Settings of the camera motion.
     #[non_exhaustive]
     CameraMotion {
-        effect: Effect = "effect", EFFECT, "Camera motion; `dataset` means output `dataset`.";
-        /// If unset, [`Self::sweep_deg`] returns the effect's default.
-        own_sweep_deg: Option<f64> = "sweepAngle", number(10.0, 1080.0).unit("°"), "Angle the camera travels; unset: 360, hero-spin 540, reveal 180.";
-        ease_out_ratio: f64 = "easeOutRatio", share().or(0.6), "Fraction of a hero-spin over which it slows down.";
-        amplitude_deg: f64 = "amplitude", number(5.0, 180.0).unit("°").or(60.0), "How far a showcase swings to each side.";
+        effect: Effect = "effect", EFFECT, "Camera motion. The value `dataset` selects a dataset as output.";
+        /// The angle in the request. [`Self::sweep_deg`] returns the default of the effect if it is unset.
+        own_sweep_deg: Option<f64> = "sweepAngle", number(10.0, 1080.0).unit("°"), "Angle that the camera travels. Default: 540 for hero-spin, 180 for reveal, otherwise 360.";
+        ease_out_ratio: f64 = "easeOutRatio", share().or(0.6), "Fraction of a hero-spin during which the camera slows down.";
+        amplitude_deg: f64 = "amplitude", number(5.0, 180.0).unit("°").or(60.0), "Angle by which the camera swings to each side in a showcase.";
         zoom_start: f64 = "zoomStart", number(0.1, 3.0).unit("×").or(1.0), "Orbit radius at the start of a zoom-orbit.";
         zoom_end: f64 = "zoomEnd", number(0.1, 3.0).unit("×").or(DEFAULT_ZOOM_END), "Orbit radius at the end of a zoom-orbit.";
         scale_from: f64 = "scaleFrom", share().unit("×").or(0.0), "Size of the model at the start of a reveal.";
         easing: bool = "easing", flag(true), "Motions with a start and an end accelerate and slow down smoothly.";
-        orbit_start_deg: f64 = "rotateY", number(-180.0, 180.0).unit("°").or(0.0), "Angle at which the camera starts; the model is not rotated.";
-        zoom: f64 = "zoom", number(0.5, 2.0).unit("×").or(1.0), "Divides the camera's distance.";
+        orbit_start_deg: f64 = "rotateY", number(-180.0, 180.0).unit("°").or(0.0), "Angle at which the camera starts. The model is not rotated.";
+        zoom: f64 = "zoom", number(0.5, 2.0).unit("×").or(1.0), "Zoom factor: the distance of the camera is divided by it.";
     }
 }
 
 impl CameraMotion {
-    /// Returns the angle that the camera travels in degrees: `sweepAngle`, or the effect's default.
+    /// Returns the angle in degrees that the camera travels: `sweepAngle`, or the default of the effect.
     pub fn sweep_deg(&self) -> f64 {
         self.own_sweep_deg.unwrap_or(self.effect.sweep_deg())
     }
 }
 
 impl Effect {
-    /// Returns the default angle that the camera travels, in degrees.
+    /// Returns the default of the angle in degrees that the camera travels.
     pub const fn sweep_deg(self) -> f64 {
         match self {
             Self::HeroSpin => 540.0,

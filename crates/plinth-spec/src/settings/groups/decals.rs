@@ -14,20 +14,20 @@ objects! {
     /// An image projected onto the model, in normalised units.
     #[non_exhaustive]
     Decal {
-        /// Chosen by the caller.
+        /// Identifier, which the client chooses.
         id: String = "id", ANY_TEXT.required();
         image: String = "imageAssetId", ANY_TEXT.required();
-        /// Position of the image's centre.
+        /// Position of the centre of the image.
         position: [f64; 3] = "position", VECTOR.required();
-        /// Normal of the surface at that position; zero if it is unknown.
+        /// Normal of the surface at the centre of the image. Zero if the normal is unknown.
         normal: [f64; 3] = "normal", VECTOR.required();
-        /// Angles in radians about x, y and z, as three.js' `Euler` of order XYZ.
+        /// Rotation: angles in radians about x, y and z, as in the class `Euler` of three.js with the order XYZ.
         euler: [f64; 3] = "euler", VECTOR.required();
-        /// Length of the longer side of the image, and depth of the projection.
+        /// Length of the longer side of the image. The projection has the same depth.
         size: f64 = "size", number(1e-6, 100.0).required();
-        /// Width divided by height; `None`: that of the image.
+        /// Width divided by height. With `None`, the aspect ratio of the image.
         aspect: Option<f64> = "imageAspect", ASPECT;
-        /// Scale of the model at which the decal was placed; `None`: the final scale.
+        /// Scale of the model when the decal was placed. With `None`, the scale in the render settings.
         placement_scale: Option<[f64; 3]> = "placementScale", SCALE;
     }
 }

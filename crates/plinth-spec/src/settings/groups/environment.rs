@@ -9,7 +9,7 @@ named! {
     EnvironmentMode, default Lighting {
         /// Visible as a dome with a ground that the model stands on.
         Grounded = "grounded",
-        /// Not visible; it only lights the model.
+        /// Not visible. The environment only lights the model.
         Lighting = "lighting",
         /// Visible as a sphere around the model.
         Floating = "floating",
@@ -22,12 +22,12 @@ objects! {
     Environment {
         id: Option<String> = "envId", text(), "Environment asset that lights the model.";
         rotation_deg: f64 = "envRotation", number(-180.0, 180.0).unit("°").or(0.0), "Rotates the environment about the vertical axis.";
-        exposure: f64 = "envExposure", number(0.0156, 4.0).unit("×").or(1.0), "Multiplies the environment's light.";
+        exposure: f64 = "envExposure", number(0.0156, 4.0).unit("×").or(1.0), "Factor for the light of the environment.";
         mode: EnvironmentMode = "envMode", choice_or_default::<EnvironmentMode>(), "Visibility of the environment: only as light, as a sphere around the model, or with a ground below the model.";
-        opacity: f64 = "envOpacity", share().or(1.0), "Fades a visible environment over the background.";
-        blur: f64 = "envBlur", share().or(0.0), "Blurs a visible environment, but not its light.";
+        opacity: f64 = "envOpacity", share().or(1.0), "Opacity of a visible environment in front of the background.";
+        blur: f64 = "envBlur", share().or(0.0), "Blur of a visible environment. Its light is not affected.";
         scale: f64 = "envScale", number(0.25, 4.0).unit("×").or(1.0), "Size of the dome of a grounded environment.";
-        tint: Option<[u8; 3]> = "envTint", color(), "Colour that multiplies the environment.";
+        tint: Option<[u8; 3]> = "envTint", color(), "Colour by which the environment is multiplied.";
         tint_strength: f64 = "envTintStrength", share().or(1.0), "Strength of the tint.";
     }
 }

@@ -11,7 +11,7 @@ objects! {
     Light {
         spot: f64 = "spotlightIntensity", number(0.0, 32.0).unit("×").or(1.0), "Intensity of the key spotlight, which casts the shadow.";
         lights: f64 = "lightsIntensity", number(0.0, 32.0).unit("×").or(1.0), "Intensity of the fill and rim lights.";
-        ambient: f64 = "ambientIntensity", number(0.0, 16.0).unit("×").or(1.0), "Intensity of a weak uniform light.";
+        ambient: f64 = "ambientIntensity", number(0.0, 16.0).unit("×").or(1.0), "Intensity of the ambient light, a weak light from all directions.";
         gloss: f64 = "glossIntensity", number(0.0, 16.0).unit("×").or(1.0), "Intensity of reflections of the environment.";
         key_color: [u8; 3] = "keyLightColor", WHITE, "Colour of the key spotlight.";
         fill_color: [u8; 3] = "fillLightColor", WHITE, "Colour of the fill and rim lights.";

@@ -9,13 +9,13 @@ use crate::settings::field::{Field, choice, color, number, share};
 use crate::settings::shape::Shape;
 
 named! {
-    /// How alpha is used.
+    /// The use of the alpha channel.
     AlphaChoice {
         /// Alpha is ignored.
         Opaque = "OPAQUE",
-        /// Alpha below a cutoff is transparent, above it opaque.
+        /// A point is invisible if its alpha is below a cutoff, and opaque otherwise.
         Mask = "MASK",
-        /// Alpha is coverage.
+        /// Alpha is the opacity of a point.
         Blend = "BLEND",
     }
 }
@@ -33,7 +33,8 @@ named! {
 }
 
 const FLAG: Field = Field::of(Shape::Flag);
-/// Whether each map is used. The limit of `materialEdits` also limits their number.
+/// Whether each texture map is used. The number of maps has no limit of its own, because the size of `materialEdits` is
+/// limited.
 const TEXTURE_MAPS: Field =
     Field::of(Shape::Map { of: &Shape::Flag, max: crate::limits::MATERIAL_EDITS_BYTES, max_bytes: None });
 
@@ -70,7 +71,7 @@ objects! {
         thickness: Option<f64> = "thickness", number(0.0, 100.0);
         ior: Option<f64> = "ior", number(1.0, 2.5);
         attenuation_color: Option<[u8; 3]> = "attenuationColor", color();
-        /// For each map, by its name in three.js, whether it is used.
+        /// Whether each texture map is used. The keys are the names of the maps in three.js.
         texture_maps: BTreeMap<String, bool> = "textureMaps", TEXTURE_MAPS;
         map_asset_id: Option<String> = "mapAssetId", ANY_TEXT;
     }

@@ -1,4 +1,4 @@
-//! All settings by group. Values of these types can only be created by parsing.
+//! All settings, by group. Only parsing creates values of these types, so every value is valid.
 
 mod background;
 mod camera;
@@ -37,21 +37,21 @@ use super::field::Field;
 /// A group of settings.
 #[derive(Clone, Copy, Debug)]
 pub struct SettingsGroup {
-    /// Its name.
+    /// Name of the group.
     pub name: &'static str,
-    /// One sentence.
+    /// One sentence for the documentation.
     pub description: &'static str,
-    /// The descriptions of its settings.
+    /// The descriptions of the group's settings.
     pub fields: &'static [Field],
 }
 
-/// Declares the render settings as the list of their groups, in the order of the reference.
+/// Declares the render settings as a list of groups. The documentation has the same order.
 macro_rules! groups {
     ($($name:ident: $group:ident, $doc:literal;)*) => {
         /// Validated settings of one render.
         #[derive(Clone, Debug)]
         pub struct RenderSettings {
-            /// The settings that were sent, with aliases resolved.
+            /// The settings in the request, with aliases resolved.
             pub(super) sent: Map<String, Value>,
             $($name: $group,)*
         }
@@ -79,26 +79,26 @@ groups! {
     camera: CameraMotion, "Settings of the camera motion.";
     path: Path, "Settings of a custom camera path.";
     model: ModelPose, "Settings of the model's pose and animation.";
-    background: Background, "Settings of the background, and the vignette.";
-    environment: Environment, "Image-based light.";
+    background: Background, "Settings of the background and of the vignette.";
+    environment: Environment, "Settings of image-based lighting.";
     light: Light, "Settings of the lights.";
     shadow: Shadow, "Settings of shadow and reflection on the floor.";
-    post: Post, "Post effects.";
-    surface: Surface, "Edits of materials, and decals.";
+    post: Post, "Settings of post-processing effects.";
+    surface: Surface, "Settings of materials and decals.";
     dataset: Dataset, "Settings of datasets.";
 }
 
-/// Returns the descriptions of all settings, in the order of the reference.
+/// Returns the descriptions of all settings, in the order of the documentation.
 pub fn fields() -> impl Iterator<Item = &'static Field> {
     GROUPS.iter().flat_map(|group| group.fields)
 }
 
-/// All groups, in the order of the reference.
+/// Returns all groups, in the order of the documentation.
 pub const fn setting_groups() -> &'static [SettingsGroup] {
     GROUPS
 }
 
-/// Returns the description of a setting.
+/// Returns the description of the setting with this name in the API; `None` if there is no such setting.
 pub fn field(key: &str) -> Option<&'static Field> {
     fields().find(|field| field.key == key)
 }

@@ -35,17 +35,17 @@ objects! {
     /// Settings of the model's pose and animation.
     #[non_exhaustive]
     ModelPose {
-        yaw_deg: f64 = "panX", TURN, "Yaw of the model, applied first.";
-        pitch_deg: f64 = "tiltX", TURN, "Pitch of the model in the yawed frame.";
-        roll_deg: f64 = "rollZ", TURN, "Roll of the model, applied last.";
+        yaw_deg: f64 = "panX", TURN, "Yaw of the model. It is applied first.";
+        pitch_deg: f64 = "tiltX", TURN, "Pitch of the model. It is applied after the yaw, about the rotated axis.";
+        roll_deg: f64 = "rollZ", TURN, "Roll of the model. It is applied last.";
         scale_x: f64 = "scaleX", STRETCH, "Stretches the model along x; a negative value mirrors it.";
         scale_y: f64 = "scaleY", STRETCH, "Stretches the model along y; a negative value mirrors it.";
         scale_z: f64 = "scaleZ", STRETCH, "Stretches the model along z; a negative value mirrors it.";
-        translate_x: f64 = "translateX", SHIFT, "Moves the model to the right; it spans 2 units.";
+        translate_x: f64 = "translateX", SHIFT, "Moves the model to the right. The model spans 2 units.";
         translate_y: f64 = "translateY", SHIFT, "Moves the model up.";
         translate_z: f64 = "translateZ", SHIFT, "Moves the model toward the camera at angle 0.";
-        clip: Option<ClipChoice> = "animation", text(), "Name of the clip to play; `*` is the first.";
-        clip_speed: f64 = "animationSpeed", SPEED, "Playback speed of the clip; a negative one plays in reverse.";
+        clip: Option<ClipChoice> = "animation", text(), "Name of the animation clip to play. `*` selects the first clip.";
+        clip_speed: f64 = "animationSpeed", SPEED, "Playback speed of the clip. A negative speed plays it in reverse.";
         hidden_mesh_names: Vec<String> = "hiddenMeshNames", MESH_NAMES, "Names of meshes that are not drawn and cast no shadow.";
     }
 }

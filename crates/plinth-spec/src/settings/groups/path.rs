@@ -7,7 +7,8 @@ use crate::settings::field::{Field, choice, flag, number};
 use crate::settings::shape::Shape;
 
 named! {
-    /// Easing between two keyframes. If unset, speed is constant, but changes smoothly at a dwell.
+    /// Easing between two keyframes. Without an easing, the speed of the camera is constant, and changes smoothly
+    /// before and after a dwell.
     KeyEasing {
         /// Constant speed.
         Linear = "linear",
@@ -40,7 +41,7 @@ objects! {
         fov_deg: f64 = "fov", FOV.required();
     }
 
-    /// A camera pose with optional dwell and easing.
+    /// A camera pose. Optionally, the camera dwells at the pose, and moves to the next pose with an easing.
     #[derive(Copy)]
     Keyframe {
         pose: KeyframePose = "pose", POSE.required();
@@ -48,7 +49,7 @@ objects! {
         easing: Option<KeyEasing> = "easing", choice::<KeyEasing>();
     }
 
-    /// Base pose of a path given by angles, in normalised units.
+    /// Base pose of a camera path that is given by angles. Lengths are in normalised units.
     #[derive(Copy)]
     BasePose {
         target: [f64; 3] = "target", VECTOR.required();
@@ -64,14 +65,14 @@ objects! {
     /// Settings of custom camera paths.
     #[non_exhaustive]
     Path {
-        keyframes: Vec<Keyframe> = "keyframes", KEYFRAMES, "1 to 64 poses of the camera, each with optional dwell and easing.";
-        camera: Option<BasePose> = "camera", CAMERA, "Base pose of a path given by angles: target, radius, theta, phi, fov.";
+        keyframes: Vec<Keyframe> = "keyframes", KEYFRAMES, "Path of 1 to 64 camera poses. Each can have a dwell and an easing.";
+        camera: Option<BasePose> = "camera", CAMERA, "Base pose of a path that is given by angles: target, radius, theta, phi, fov.";
         start_angle_deg: Option<f64> = "startAngle", number(-1080.0, 1080.0).unit("°"), "Azimuth added at the start of the path.";
-        end_angle_deg: Option<f64> = "endAngle", number(-1080.0, 1080.0).unit("°"), "Azimuth added at the end of the path; if unset, the same as at the start.";
+        end_angle_deg: Option<f64> = "endAngle", number(-1080.0, 1080.0).unit("°"), "Azimuth added at the end of the path. Default: `startAngle`.";
         start_tilt_deg: Option<f64> = "startTilt", number(-90.0, 90.0).unit("°"), "Elevation added at the start of the path.";
-        end_tilt_deg: Option<f64> = "endTilt", number(-90.0, 90.0).unit("°"), "Elevation added at the end of the path; if unset, the same as at the start.";
-        start_zoom: Option<f64> = "startZoom", number(0.1, 10.0).unit("×"), "Divides the distance at the start of the path.";
-        end_zoom: Option<f64> = "endZoom", number(0.1, 10.0).unit("×"), "Divides the distance at the end of the path; if unset, the same as at the start.";
+        end_tilt_deg: Option<f64> = "endTilt", number(-90.0, 90.0).unit("°"), "Elevation added at the end of the path. Default: `startTilt`.";
+        start_zoom: Option<f64> = "startZoom", number(0.1, 10.0).unit("×"), "Zoom factor at the start of the path: the distance is divided by it.";
+        end_zoom: Option<f64> = "endZoom", number(0.1, 10.0).unit("×"), "Zoom factor at the end of the path: the distance is divided by it. Default: `startZoom`.";
         start_fov_deg: Option<f64> = "startFov", number(5.0, 120.0).unit("°"), "Vertical field of view at the start of the path.";
         end_fov_deg: Option<f64> = "endFov", number(5.0, 120.0).unit("°"), "Vertical field of view at the end of the path; if unset, the same as at the start.";
         ease_in_secs: f64 = "easeInSeconds", number(0.0, 60.0).unit("s").or(0.0), "Time over which the camera accelerates at the start of the path.";
@@ -89,23 +90,23 @@ impl Keyframe {
 }
 
 impl Path {
-    /// Returns the azimuth in degrees that is added at the start and at the end.
+    /// Returns the azimuths in degrees that are added at the start and at the end of the path.
     pub fn angle_deg(&self) -> (f64, f64) {
         start_and_end(self.start_angle_deg, self.end_angle_deg, 0.0)
     }
 
-    /// Returns the elevation in degrees that is added at the start and at the end.
+    /// Returns the elevations in degrees that are added at the start and at the end of the path.
     pub fn tilt_deg(&self) -> (f64, f64) {
         start_and_end(self.start_tilt_deg, self.end_tilt_deg, 0.0)
     }
 
-    /// Returns the divisor of the distance at the start and at the end.
+    /// Returns the zoom factors at the start and at the end of the path. The distance is divided by them.
     pub fn zoom(&self) -> (f64, f64) {
         start_and_end(self.start_zoom, self.end_zoom, 1.0)
     }
 
-    /// Returns the vertical field of view in degrees at the start and at the end; `base_deg` is that of the base pose,
-    /// used if neither is set.
+    /// Returns the vertical field of view in degrees at the start and at the end of the path. Each is `base_deg`, the
+    /// field of view of the base pose, if it is unset.
     pub fn fov_deg(&self, base_deg: f64) -> (f64, f64) {
         (self.start_fov_deg.unwrap_or(base_deg), self.end_fov_deg.unwrap_or(base_deg))
     }

@@ -19,7 +19,7 @@ named! {
         Warm = "warm",
         /// Colours shifted to blue.
         Cool = "cool",
-        /// Lifted blacks, pale colours.
+        /// Black becomes grey, and colours become pale.
         Faded = "faded",
         /// High-contrast black and white.
         Noir = "noir",
@@ -35,12 +35,12 @@ objects! {
     #[non_exhaustive]
     Post {
         filter: Filter = "filter", choice_or_default::<Filter>(), "Colour filter of the finished picture.";
-        bloom_enabled: bool = "bloomEnabled", flag(false), "Bloom: bright parts glow.";
+        bloom_enabled: bool = "bloomEnabled", flag(false), "Bloom, which makes bright parts glow.";
         bloom_strength: f64 = "bloomStrength", number(0.0, 2.0).or(0.5), "Strength of the bloom.";
-        dof_enabled: bool = "dofEnabled", flag(false), "Depth of field: parts in front of and behind the focus are blurred.";
+        dof_enabled: bool = "dofEnabled", flag(false), "Depth of field, which blurs parts in front of the focus and behind it.";
         dof_strength: f64 = "dofStrength", share().or(0.3), "Strength of the blur.";
-        occlusion_enabled: bool = "n8aoEnabled", flag(false), "More detailed ambient occlusion: crevices and contacts are sampled with more rays.";
-        occlusion_intensity: f64 = "n8aoIntensity", number(0.5, 32.0).or(1.0), "Strength of ambient occlusion: 1 is physically correct, more is darker.";
+        occlusion_enabled: bool = "n8aoEnabled", flag(false), "More detailed ambient occlusion, with more rays in crevices and near contacts.";
+        occlusion_intensity: f64 = "n8aoIntensity", number(0.5, 32.0).or(1.0), "Strength of ambient occlusion. 1 is physically correct; higher values are darker.";
         sway_enabled: bool = "swayEnabled", flag(false), "The camera sways as if it were held by hand.";
         sway_intensity: f64 = "swayIntensity", number(0.0, 2.0).or(1.0), "Strength of the sway.";
     }
@@ -57,7 +57,7 @@ impl Post {
         if self.dof_enabled { self.dof_strength } else { 0.0 }
     }
 
-    /// Returns `n8aoIntensity` if ambient occlusion is on.
+    /// Returns `n8aoIntensity` if detailed ambient occlusion is on, otherwise `None`.
     pub const fn occlusion(&self) -> Option<f64> {
         if self.occlusion_enabled { Some(self.occlusion_intensity) } else { None }
     }

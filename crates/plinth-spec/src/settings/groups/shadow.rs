@@ -5,9 +5,9 @@ use crate::settings::declare::objects;
 use crate::settings::field::{choice_or_default, flag, number, share};
 
 named! {
-    /// How the shadow on the floor is computed.
+    /// The method that computes the shadow on the floor.
     ShadowMode, default Shader {
-        /// From the shadow map; softer with the distance from the object that casts it.
+        /// Computed from the shadow map. The shadow gets softer with the distance from the object that casts it.
         Shader = "shader",
         /// A uniform silhouette with a soft edge.
         Flat = "flat",
@@ -21,12 +21,12 @@ objects! {
     #[non_exhaustive]
     Shadow {
         enabled: bool = "shadows", flag(true), "The key light casts a shadow on the model and on the floor.";
-        mode: ShadowMode = "shadowMode", choice_or_default::<ShadowMode>(), "How the shadow is computed: `shader` softer with distance, `flat` a uniform silhouette, `accumulated` the mean of many shadows.";
+        mode: ShadowMode = "shadowMode", choice_or_default::<ShadowMode>(), "Kind of shadow: `shader` gets softer with distance, `flat` is a uniform silhouette, `accumulated` is the mean of many shadows.";
         darkness: f64 = "shadowDarkness", number(0.0, 5.0).unit("×").or(1.0), "Darkness of the shadow.";
         softness: f64 = "shadowSoftness", share().or(0.5), "Softness of the shadow's edge.";
         has_reflector: bool = "reflector", flag(false), "The floor reflects the model.";
         reflector_mix: f64 = "reflectorMix", share().or(0.5), "Strength of the reflection.";
         reflector_fade: f64 = "reflectorFade", number(0.05, 5.0).or(1.0), "Height above the floor over which the reflection fades.";
-        reflector_depth_blur: f64 = "reflectorDepthBlur", number(0.0, 10.0).or(1.0), "How strongly the reflection blurs with height above the floor.";
+        reflector_depth_blur: f64 = "reflectorDepthBlur", number(0.0, 10.0).or(1.0), "Strength with which the blur of the reflection grows with the height above the floor.";
     }
 }

@@ -37,7 +37,7 @@ impl RenderSettings {
         &self.surface().decals
     }
 
-    /// Returns the ids of the overlays that the background and the decals use, in this order.
+    /// Returns the IDs of overlays: first the overlay of the background, then the overlays of the decals.
     pub fn overlay_ids(&self) -> impl Iterator<Item = &String> {
         self.background().image.iter().chain(self.decals().iter().map(|decal| &decal.image))
     }

@@ -23,7 +23,7 @@ objects! {
         quality: Quality = "quality", choice_or_default::<Quality>(), "Size, codec and price of the video.";
         output: Output = "output", choice_or_default::<Output>(), "Kind of output: a video, or a multi-view dataset.";
         aspect: Aspect = "aspect", choice_or_default::<Aspect>(), "Aspect ratio of the picture.";
-        length_secs: f64 = "length", Field::of(Shape::Length).unit("s").or(6.0), "Duration of the video; at most 120 s, for `pro` 60 s.";
-        strict_credits: bool = "strictCredits", flag(false), "Never pay from the free credits.";
+        length_secs: f64 = "length", Field::of(Shape::Length).unit("s").or(6.0), "Length of the video. The maximum is 120 s, or 60 s with the quality `pro`.";
+        strict_credits: bool = "strictCredits", flag(false), "The free credits do not pay for the render.";
     }
 }

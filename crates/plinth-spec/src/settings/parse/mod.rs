@@ -11,18 +11,18 @@ type Result<T> = std::result::Result<T, SettingsError>;
 /// Options of parsing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ParseOptions {
-    /// Whether lengths beyond the limit of the tier are accepted (for administrators).
+    /// Whether videos may be longer than the maximum length of their quality. Administrators may order such videos.
     pub uncapped_length: bool,
 }
 
 /// Aliases of fields.
 pub(super) const ALIASES: &[(&str, &str)] = &[("videoLength", "length")];
-/// Keys that only the server sets.
+/// Keys that only the server sets. Requests with these keys are rejected.
 pub(super) const STAMPED: &[&str] = &["preview", "thumbOnly"];
 
 impl RenderSettings {
     /// Parses and validates settings.
-    /// Errors: the first field that is unknown or has an invalid value.
+    /// Errors: a field is unknown or has an invalid value. The error is about the first such field.
     pub fn from_json(value: &Value, options: ParseOptions) -> Result<Self> {
         let Value::Object(members) = value else {
             return Err(SettingsError::invalid(
@@ -42,15 +42,16 @@ impl RenderSettings {
     }
 
     /// Parses and validates settings in JSON text.
-    /// Errors: the text is not JSON, or as for [`Self::from_json`].
+    /// Errors: the text is not valid JSON, and the errors of [`Self::from_json`].
     pub fn from_text(text: &str, options: ParseOptions) -> Result<Self> {
         let value: Value = serde_json::from_str(text)
             .map_err(|e| SettingsError::invalid("renderSettings", format!("settings are not valid JSON: {e}")))?;
         Self::from_json(&value, options)
     }
 
-    /// Parses settings as the server returns them: with its own keys, and with any length.
-    /// Errors: as for [`Self::from_json`].
+    /// Parses settings from a response of the server. They may contain the keys that only the server sets, and may have
+    /// any length.
+    /// Errors: the same as [`Self::from_json`].
     pub fn from_echoed(value: &Value) -> Result<Self> {
         let mut value = value.clone();
         if let Value::Object(members) = &mut value {
@@ -59,20 +60,21 @@ impl RenderSettings {
         Self::from_json(&value, ParseOptions { uncapped_length: true })
     }
 
-    /// Returns the settings that were sent, with aliases resolved and without defaults.
+    /// Returns the settings in the request, with aliases resolved. Defaults are not added.
     pub fn echoed(&self) -> Value {
         Value::Object(self.sent.clone())
     }
 
-    /// Returns the settings as text with sorted keys: equal texts mean equal settings.
+    /// Returns the settings as JSON text with sorted keys. Two requests have the same settings if their texts are
+    /// equal.
     pub fn canonical(&self) -> String {
-        // The keys of a serde_json map are sorted.
+        // `serde_json::Map` sorts its keys.
         self.echoed().to_string()
     }
 }
 
 impl Default for RenderSettings {
-    #[expect(clippy::expect_used, reason = "the defaults are constants; a test reads them")]
+    #[expect(clippy::expect_used, reason = "the defaults are constants, and a test parses them")]
     fn default() -> Self {
         Self::from_checked(Map::new()).expect("every default is of its setting's type")
     }

@@ -38,8 +38,8 @@ fn every_number_is_checked_against_its_range_and_the_error_names_field_value_and
             assert!(message.contains(key) && message.contains(&max.to_string()), "{message}");
             assert!(message.contains(&beyond.to_string()), "{message}");
         }
-        assert!(with(key, json!("1")).is_err(), "{key} takes text");
-        assert!(with(key, json!(true)).is_err(), "{key} takes a flag");
+        assert!(with(key, json!("1")).is_err(), "{key} accepts a string instead of a number");
+        assert!(with(key, json!(true)).is_err(), "{key} accepts a boolean instead of a number");
     }
 }
 
@@ -89,7 +89,10 @@ fn descriptions_contain_the_actual_limits() {
         let description = field(key).unwrap().description;
         let words: Vec<&str> = description.split(|c: char| !c.is_ascii_digit()).collect();
         for number in numbers {
-            assert!(words.contains(&number.to_string().as_str()), "{key} does not name {number}: {description}");
+            assert!(
+                words.contains(&number.to_string().as_str()),
+                "the description of {key} lacks {number}: {description}"
+            );
         }
     };
     names("sweepAngle", &sweeps);
@@ -123,7 +126,7 @@ fn every_part_of_every_shape_is_converted_to_its_type() {
     }
 }
 
-/// A value with all members of its shape.
+/// Returns a value of this shape in which all optional members are present.
 fn sample(shape: &Shape) -> Value {
     match shape {
         Shape::Number { max, .. } | Shape::NonZero { max, .. } | Shape::Positive { max } | Shape::Scale { max, .. } => {

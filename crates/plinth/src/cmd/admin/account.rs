@@ -20,12 +20,17 @@ pub(super) fn command() -> Command {
             Command::new("create")
                 .about("Creates an account with its workspace and the signup bonus")
                 .arg(email())
-                .arg(Arg::new("admin").long("admin").action(ArgAction::SetTrue).help("Make it an administrator"))
+                .arg(
+                    Arg::new("admin")
+                        .long("admin")
+                        .action(ArgAction::SetTrue)
+                        .help("Make the account an administrator"),
+                )
                 .arg(Arg::new("password").long("password").value_name("P").help("Password for the web UI")),
         )
         .subcommand(
             Command::new("sign-in")
-                .about("Creates a link that signs a browser in to an account, once")
+                .about("Creates a link that signs one browser in to an account; it works once")
                 .arg(email())
                 .arg(
                     Arg::new("expires-in")

@@ -21,19 +21,19 @@ use super::hold::with_hold;
 use super::manifest::{self, DATABASE, Entry, OBJECTS, Sum};
 use super::run::{Done, message_only, positional, text};
 
-/// Rows read per query.
+/// Number of rows that one query reads.
 const ROWS_PER_QUERY: u32 = 500;
-/// Progress is printed after this many files.
+/// Number of files after which progress is printed.
 const PROGRESS_EVERY: u64 = 1000;
 
 pub(super) fn command() -> Command {
     Command::new("backup")
-        .about("Copies the SQLite database and all files that it names into a new folder, while the server runs")
+        .about("Copies the SQLite database and all files that it references into a new folder, while the server runs")
         .long_about(
-            "Copies the SQLite database and all files that it names into a new folder, while the server runs. Deletion \
-             from the store is paused meanwhile. A manifest with the hash of every file is written last: a folder \
-             without it is not a complete backup. With PostgreSQL, run pg_dump and copy the bucket under `plinth admin \
-             storage hold`.",
+            "Copies the SQLite database and all files that it references into a new folder, while the server runs. \
+             During the copy, no file is deleted from the store. A manifest with the hash of every file is written last: a \
+             folder without it is not a complete backup. With PostgreSQL, run pg_dump and copy the bucket under `plinth \
+             admin storage hold`.",
         )
         .arg(positional("DIR", "A folder that is empty or does not exist"))
 }
@@ -60,15 +60,16 @@ pub(super) async fn run(service: &Service, args: &ArgMatches) -> Result<Done> {
     let Sum { files, bytes } = backup.manifest.finish(&folder)?;
     let mut text = format!("{files} files, {bytes} bytes in {}", folder.display());
     if gone > 0 {
-        text.push_str("; files that the database names but that do not exist: ");
+        text.push_str("; files that the database references but that do not exist: ");
         text.push_str(&gone.to_string());
         text.push_str("; plinth admin storage check lists them");
     }
     Ok(Done { text, json: json!({"files": files, "bytes": bytes, "gone": gone}) })
 }
 
-/// Creates the folder, readable only by its owner, because the database contains secrets.
-/// Errors: the folder is not empty, or lies in the store, which would treat the backup's files as objects.
+/// Creates the folder of the backup. Only its owner can read it, because the database contains secrets.
+/// Errors: the folder is not empty, or it is inside the folder of the store. The store would treat the files of the
+/// backup as objects.
 fn make_folder(folder: &Path, store: &Store) -> Result<()> {
     let cannot = || format!("{} cannot be created", folder.display());
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).with_context(cannot)?;
@@ -84,7 +85,7 @@ struct Backup<'a> {
     service: &'a Service,
     folder: &'a Path,
     manifest: manifest::Writer,
-    /// Number of objects that rows name and that do not exist.
+    /// Number of objects that rows reference and that do not exist.
     gone: u64,
 }
 
@@ -99,7 +100,7 @@ impl<'a> Backup<'a> {
         let address = format!("sqlite://{}", database.display());
         let copy = Db::open(&address, DbOptions { may_change: false, ..DbOptions::default() }).await?;
         let copied = self.copy_objects(&copy).await;
-        // Closing the database merges its write-ahead log, so that it is a single file.
+        // Closing the copy merges its write-ahead log, so that the copy is a single file.
         copy.close().await;
         copied?;
         let file = File::open(&database)?;
@@ -129,7 +130,7 @@ impl<'a> Backup<'a> {
         for path in &required {
             if !self.copy_object(path).await? {
                 self.gone += 1;
-                eprintln!("plinth: the database names {path}, which does not exist");
+                eprintln!("plinth: the database references {path}, which does not exist");
             }
         }
         if let Some(path) = &named.optional {
@@ -147,7 +148,7 @@ impl<'a> Backup<'a> {
         Ok(())
     }
 
-    /// Copies an object; `false` if it does not exist.
+    /// Copies an object. Returns false if the object does not exist.
     async fn copy_object(&mut self, path: &str) -> Result<bool> {
         let entry = format!("{OBJECTS}/{path}");
         let file = self.folder.join(&entry);
@@ -164,7 +165,7 @@ impl<'a> Backup<'a> {
     }
 }
 
-/// Downloads an object to a file; returns its size and hash, or `None` if it does not exist.
+/// Downloads an object to a file. Returns the size and the hash of the object, or `None` if the object does not exist.
 async fn download(store: &Store, path: &str, to: &Path) -> Result<Option<(u64, String)>> {
     let mut pieces = match store.read_path(path, None).await {
         Ok(pieces) => pieces,

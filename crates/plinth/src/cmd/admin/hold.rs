@@ -7,9 +7,10 @@ use tokio_util::sync::CancellationToken;
 use super::run::message_only;
 use crate::signals;
 
-/// Places a hold on the store, runs `work`, and releases the hold whether or not `work` succeeded. `work` receives a
-/// token that the first signal cancels, and must return soon after that.
-/// Errors: `work` failed; a signal arrived; the hold expired meanwhile, so objects may have been deleted.
+/// Places a hold on the store, runs `work`, and releases the hold, even if `work` failed. `work` receives a token that
+/// the first signal cancels. It must return soon after the token was cancelled.
+/// Errors: `work` failed, a signal arrived, or the hold expired before `work` ended, so that objects may have been
+/// deleted.
 pub(super) async fn with_hold<T>(
     service: &Service,
     work: impl AsyncFnOnce(CancellationToken) -> Result<T>,

@@ -11,12 +11,12 @@ use super::run::{Done, message_only};
 pub(super) fn command() -> Command {
     let revoke = "Make all older links invalid at once, instead of letting them expire";
     Command::new("links")
-        .about("Manages the secrets that sign links to local files; links to S3 are signed with its keys")
+        .about("Manages the secrets that sign links to local files; links to S3 are signed with the S3 keys")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(
             Command::new("rotate")
-                .about("Creates a new secret for links; links signed with an older one stay valid until they expire")
+                .about("Creates a new secret for links; links signed with an older secret stay valid until they expire")
                 .arg(Arg::new("revoke").long("revoke").action(ArgAction::SetTrue).help(revoke)),
         )
         .subcommand(Command::new("list").about("Lists the secrets whose links are still valid, newest first"))
@@ -32,7 +32,7 @@ pub(super) async fn run(service: &Service, verb: &str, args: &ArgMatches) -> Res
     let is_revoked = args.get_flag("revoke");
     let made = service.rotate_link_secret(is_revoked).await.map_err(message_only)?;
     let before = if is_revoked { "are no longer valid" } else { "stay valid until they expire" };
-    let text = format!("secret {} signs links from now on; those signed with an older one {before}", made.id);
+    let text = format!("secret {} signs all new links; older links {before}", made.id);
     Ok(Done { text, json: json(&made) })
 }
 

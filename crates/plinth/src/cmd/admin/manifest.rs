@@ -1,5 +1,5 @@
-//! The manifest of a backup: one line of JSON per file, and a last line with the number of files and the hash of all
-//! lines before it.
+//! The manifest of a backup. It has one line of JSON per file. The last line has the number of files, and the hash of
+//! all earlier lines.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, BufWriter, Read, Write};
@@ -49,7 +49,7 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Starts a manifest.
-    /// Errors: the folder already has one, or is not writable.
+    /// Errors: the folder already has a manifest, or is not writable.
     pub(super) fn begin(backup: &Path) -> Result<Self> {
         let path = backup.join(UNFINISHED);
         let file = File::create_new(&path).with_context(|| format!("{} cannot be created", path.display()))?;
@@ -65,7 +65,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Completes the backup: syncs everything to disk, then gives the manifest its final name.
+    /// Completes the backup: syncs all files to disk, then gives the manifest its final name.
     pub(super) fn finish(mut self, backup: &Path) -> Result<Sum> {
         let end = End { sum: self.sum, manifest_sha256: hex::encode(self.hash.finalize()) };
         writeln!(self.file, "{}", serde_json::to_string(&end)?).context(CANNOT_WRITE)?;
@@ -77,8 +77,8 @@ impl Writer {
     }
 }
 
-/// Calls `each` for every file of a backup, in order.
-/// Errors: there is no manifest, or it is damaged; then earlier calls of `each` may have received wrong data.
+/// Calls `each` for every file in the manifest, in the order of its lines.
+/// Errors: the manifest is missing or damaged. If it is damaged, earlier calls of `each` may have received wrong data.
 pub(super) fn read(backup: &Path, mut each: impl FnMut(Entry) -> Result<()>) -> Result<Sum> {
     let path = backup.join(NAME);
     let file = File::open(&path).with_context(|| {
@@ -104,13 +104,13 @@ pub(super) fn read(backup: &Path, mut each: impl FnMut(Entry) -> Result<()>) -> 
     bail!("{}: its last line is missing", damaged())
 }
 
-/// Whether a path is allowed in a backup: it must not point outside of the folder.
+/// Returns whether a backup may contain this path, which must not lead out of the folder.
 fn is_expected(path: &str) -> bool {
     let is_plain = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
     path == DATABASE || is_plain && path.starts_with(&format!("{OBJECTS}/"))
 }
 
-/// Syncs all folders to disk, so that the names of their files survive a power failure.
+/// Syncs a folder and its subfolders to disk, so that the names of their files survive a power failure.
 pub(super) fn sync_folders(folder: &Path) -> std::io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
@@ -121,7 +121,7 @@ pub(super) fn sync_folders(folder: &Path) -> std::io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Copies a stream; returns the number of bytes and their hash.
+/// Copies a stream. Returns the number of copied bytes and their hash.
 pub(super) fn copy(from: &mut dyn Read, to: &mut dyn Write) -> std::io::Result<(u64, String)> {
     let (mut size, mut hash) = (0, Sha256::new());
     let mut piece = vec![0; PIECE];

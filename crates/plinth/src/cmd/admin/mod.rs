@@ -1,4 +1,4 @@
-//! `plinth admin`: operator commands that work directly on the database; the server may run meanwhile.
+//! `plinth admin`: commands for operators. They use the database directly, and can run while the server runs.
 
 mod account;
 mod backup;

@@ -13,12 +13,12 @@ use super::run::{Done, positional, text};
 use crate::cmd::serve::server_lock;
 use crate::config::{Config, RESTORING};
 
-/// The lock file of a server; the only file that an otherwise empty data folder may contain.
+/// The lock file of a server. A data folder that contains only this file counts as empty.
 const LOCK: &str = "plinth.db.serve.lock";
 
 pub(super) fn verify_command() -> Command {
     Command::new("verify")
-        .about("Reads a whole backup and names every missing or damaged file")
+        .about("Reads a whole backup and lists every missing or damaged file")
         .arg(positional("DIR", "The backup"))
 }
 
@@ -46,7 +46,7 @@ fn check(backup: &Path) -> Result<Sum> {
         }
         Ok(())
     })?;
-    ensure!(has_database, "the manifest of {} names no {DATABASE}", backup.display());
+    ensure!(has_database, "the manifest of {} does not list {DATABASE}", backup.display());
     ensure!(bad == 0, "{bad} of {} files of the backup are missing or damaged", sum.files);
     Ok(sum)
 }
@@ -68,9 +68,9 @@ pub(super) fn run(config: &Config, args: &ArgMatches) -> Result<Done> {
         && config.store_url == format!("file://{}", data.join(OBJECTS).display());
     ensure!(
         is_usual,
-        "a backup can only be restored to --data; do not set the URLs of database and store, and move the files later"
+        "a backup can only be restored to --data; remove the URLs of database and store, and move the files after the restoration"
     );
-    // The lock keeps a server from starting in the folder until this ends.
+    // While this command holds the lock, no server can start in the folder.
     let _lock = server_lock::acquire(config)?;
     for entry in std::fs::read_dir(data)? {
         let name = entry?.file_name();
@@ -80,7 +80,7 @@ pub(super) fn run(config: &Config, args: &ArgMatches) -> Result<Done> {
     }
     eprintln!("plinth: checking the backup");
     check(&backup)?;
-    // While this folder exists, no command opens the data folder as an installation.
+    // While this folder exists, commands refuse to open the data folder as an installation.
     let making = data.join(RESTORING);
     if making.exists() {
         std::fs::remove_dir_all(&making)

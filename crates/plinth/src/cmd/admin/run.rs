@@ -38,7 +38,7 @@ pub(crate) fn command() -> Command {
 
 pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let (noun, args) = args.subcommand().context("a command is missing")?;
-    // The verb after the noun, or the noun itself if it is a complete command.
+    // The subcommand after the noun is the verb. A noun without a subcommand is also the verb.
     let (verb, args) = args.subcommand().unwrap_or((noun, args));
     let config = Config::read(args)?;
     let done = match noun {
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-/// Runs a command on the open installation.
+/// Opens the database and the store, and runs a command that needs both.
 fn on_service(config: &Config, (noun, verb): (&str, &str), args: &ArgMatches, out: &mut dyn Write) -> Result<Done> {
     let public_url = config.public_url_at(config.listen)?;
     block_on(async {
@@ -80,17 +80,17 @@ pub(super) struct Done {
     pub(super) json: Value,
 }
 
-/// A required positional argument.
+/// Returns a required positional argument.
 pub(super) fn positional(name: &'static str, help: &'static str) -> Arg {
     Arg::new(name).value_name(name).required(true).help(help)
 }
 
-/// An argument that is required or has a default.
+/// Returns the value of an argument that is required or has a default.
 pub(super) fn text<'a>(args: &'a ArgMatches, name: &str) -> Result<&'a str> {
     args.get_one::<String>(name).map(String::as_str).with_context(|| format!("{name} is missing"))
 }
 
-/// An error without its code, which is meant for API clients.
+/// Converts an error into its message. The error code is left out, because only clients of the API need it.
 pub(super) fn message_only(error: ServiceError) -> anyhow::Error {
     match error.cause {
         Some(cause) => anyhow::Error::from_boxed(cause).context(error.message),
@@ -98,7 +98,7 @@ pub(super) fn message_only(error: ServiceError) -> anyhow::Error {
     }
 }
 
-/// Parses an id; a malformed one gives the same error as an unknown one.
+/// Parses an ID. A malformed ID gives the same error as an unknown ID.
 pub(super) fn id<T>(args: &ArgMatches, parse: impl Fn(&str) -> Option<T>, what: &str) -> Result<T> {
     let given = text(args, "ID")?;
     parse(given).with_context(|| format!("there is no {what} '{given}'"))

@@ -14,29 +14,28 @@ use super::hold::with_hold;
 use super::run::{Done, message_only};
 
 pub(super) fn command() -> Command {
-    let repair = "Mark files that no row names for deletion, if they are at least two days old; rows are not changed";
+    let repair =
+        "Schedule files that no row references for deletion, if they are at least two days old; rows are not changed";
     let check = Command::new("check")
-        .about("Lists files that no row names, and missing files that rows name")
+        .about("Lists files that no row references, and missing files that rows reference")
         .long_about(
-            "Lists files that no row names, and missing files that rows name; exits with 1 if there are any. Files \
-             without a row are listed once they are two days old, because younger ones may belong to uploads in \
-             progress. Rows with missing files are not changed: restore the files from a backup, or delete the models or \
-             renders that they belong to.",
+            "Lists files that no row references, and missing files that rows reference; exits with 1 if there are any. A \
+             file without a row is listed if it is at least two days old, because a younger file may belong to an upload \
+             in progress. Rows with missing files are not changed: restore the files from a backup, or delete the models \
+             or renders to which the files belong.",
         )
         .arg(Arg::new("repair").long("repair").action(ArgAction::SetTrue).help(repair));
-    let hold = Command::new("hold")
-        .about("Runs a command and pauses all deletion from the store until it ends, on all servers")
-        .arg(
-            Arg::new("CMD")
-                .value_name("CMD")
-                .required(true)
-                .num_args(1..)
-                .last(true)
-                .value_parser(value_parser!(OsString))
-                .help("The command and its arguments, after --"),
-        );
+    let hold = Command::new("hold").about("Runs a command; until it ends, no server deletes files from the store").arg(
+        Arg::new("CMD")
+            .value_name("CMD")
+            .required(true)
+            .num_args(1..)
+            .last(true)
+            .value_parser(value_parser!(OsString))
+            .help("The command and its arguments, after --"),
+    );
     Command::new("storage")
-        .about("Checks the store and pauses deletion from it")
+        .about("Checks the store, and pauses the deletion of its files")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(check)
@@ -47,7 +46,7 @@ pub(super) async fn run(service: &Service, verb: &str, args: &ArgMatches, out: &
     if verb == "hold" { hold(service, args).await } else { check(service, args, out).await }
 }
 
-/// Runs a command while a hold pauses deletion.
+/// Runs a command while a hold pauses deletions from the store.
 async fn hold(service: &Service, args: &ArgMatches) -> Result<Done> {
     let mut command = args.get_many::<OsString>("CMD").context("CMD is missing")?;
     let program = command.next().context("CMD is missing")?;
@@ -60,7 +59,8 @@ async fn hold(service: &Service, args: &ArgMatches) -> Result<Done> {
         let status = tokio::select! {
             status = &mut waiting => status,
             () = stop.cancelled() => {
-                // The command may have ended already, or received the signal from the terminal.
+                // An error is ignored: the command may have ended already, because the terminal sends the signal to it,
+                // too.
                 let _ended_before = kill_process(pid, Signal::TERM);
                 waiting.await
             }
@@ -70,7 +70,7 @@ async fn hold(service: &Service, args: &ArgMatches) -> Result<Done> {
         Ok(())
     })
     .await?;
-    Ok(Done { text: "nothing was deleted from the store meanwhile".to_owned(), json: json!({"held": true}) })
+    Ok(Done { text: "nothing was deleted from the store during the command".to_owned(), json: json!({"held": true}) })
 }
 
 async fn check(service: &Service, args: &ArgMatches, out: &mut dyn Write) -> Result<Done> {
@@ -122,9 +122,9 @@ async fn check(service: &Service, args: &ArgMatches, out: &mut dyn Write) -> Res
     } else {
         writeln!(out, "{text}")?;
     }
-    let what = if repair { "are marked and will be deleted" } else { "can be deleted with --repair" };
+    let what = if repair { "are scheduled for deletion" } else { "can be deleted with --repair" };
     bail!(
-        "{orphans} files with {orphan_bytes} bytes that no row names {what}; {gone} files that rows name are missing: \
+        "{orphans} files with {orphan_bytes} bytes that no row references {what}; {gone} files that rows reference are missing: \
          restore them from a backup, or delete the models or renders that they belong to"
     )
 }

@@ -21,18 +21,18 @@ pub(super) fn command() -> Command {
             Command::new("create")
                 .about("Creates a team workspace")
                 .arg(positional("NAME", "Its name"))
-                .arg(value("owner", "EMAIL").help("Owner, who pays for its renders")),
+                .arg(value("owner", "EMAIL").help("Owner of the workspace, who pays for its renders")),
         )
         .subcommand(
             Command::new("add")
-                .about("Adds a member, or changes their role")
+                .about("Adds a member, or changes the role of a member")
                 .arg(workspace())
                 .arg(email())
                 .arg(value("role", "ROLE").value_parser(roles).help("Role of the member")),
         )
         .subcommand(
             Command::new("remove")
-                .about("Removes a member; their keys for the workspace stop working at once")
+                .about("Removes a member; the member's keys for the workspace stop working at once")
                 .arg(workspace())
                 .arg(email()),
         )

@@ -15,8 +15,8 @@ const ADMINISTRATOR: &str = "admin@plinth.local";
 /// The sample model, if the current folder is a checkout of the repository.
 const SAMPLE: &str = "fixtures/models/flight_helmet.glb";
 
-/// Creates the first account of an installation that has none. Returns the text to print: a sign-in link and an API
-/// key, which are shown only once.
+/// Creates the first account of an installation. Returns the text to print, with a sign-in link and an API key, which
+/// are shown only once. Returns `None` if an account exists already.
 pub(super) async fn welcome(service: &Service, public_url: &Url) -> Result<Option<String>> {
     let new = NewAccount { email: ADMINISTRATOR.to_owned(), is_admin: true, password_hash: None };
     let Some(account_id) = service.create_first_account(new).await? else { return Ok(None) };
@@ -33,7 +33,7 @@ pub(super) async fn welcome(service: &Service, public_url: &Url) -> Result<Optio
     let sample = if Path::new(SAMPLE).exists() { SAMPLE } else { "MODEL.glb" };
     let (bonus, hours) = (limits::SIGNUP_BONUS, limits::SIGN_IN_LINK_SECS / 3600);
     let base = public_url.as_str().trim_end_matches('/');
-    // Each command is one line: terminals may wrap it, but a pasted line break would split it.
+    // Each command is printed as one line without a line break, because a pasted line break would split the command.
     Ok(Some(format!(
         r#"
 This is the first start. The administrator account {ADMINISTRATOR} was created, with {bonus} credits.

@@ -1,12 +1,12 @@
-//! The limit of open files, on which the number of connections depends.
+//! The limit of open files, which limits the number of connections.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Files that the server opens besides its connections: database, uploads, checks, jobs.
+/// Number of files that the server may open in addition to its connections: for the database, uploads, checks and jobs.
 const RESERVED: u64 = 512;
 
-/// Raises this process' limit of open files as far as the system allows, and returns how many connections fit into it: `wanted`,
-/// or fewer, with a warning.
+/// Raises the limit of open files of this process as far as the system allows. Returns the number of connections that
+/// the limit allows, at most `wanted`. Logs a warning if it is less than `wanted`.
 pub(super) fn connections_within_limit(wanted: usize) -> usize {
     let allowed = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: allowed.maximum, ..allowed };
@@ -25,7 +25,7 @@ pub(super) fn connections_within_limit(wanted: usize) -> usize {
 
 fn fitting(limit: Option<u64>, wanted: usize) -> usize {
     let Some(limit) = limit else { return wanted };
-    // At least a quarter of the files are for connections, however few there are.
+    // At least a quarter of the open files is for connections, even if the limit is low.
     let most = limit.saturating_sub(RESERVED).max(limit / 4).max(1);
     wanted.min(usize::try_from(most).unwrap_or(usize::MAX))
 }

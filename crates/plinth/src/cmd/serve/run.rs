@@ -31,7 +31,7 @@ const GROUPS: &[Group] = &[
 ];
 
 pub(crate) fn command() -> Command {
-    let no_worker = "Do not render in this process; `plinth worker` does, on this or other machines";
+    let no_worker = "Do not render in this process; run `plinth worker` on this machine or on others instead";
     Command::new("serve")
         .about("Runs the HTTP API, the web UI and a worker in one process tree")
         .arg(Arg::new("no-worker").long("no-worker").action(ArgAction::SetTrue).help(no_worker))
@@ -59,7 +59,8 @@ async fn serve(config: &Config, with_worker: bool, out: &mut dyn Write) -> Resul
     if let Some(packs) = config.products.clone() {
         service.set_products(packs).await?;
     }
-    // The account is created before the line that the server listens is printed, which scripts may wait for.
+    // Scripts may wait for the line which says that the server listens, so the first account is created before this
+    // line is printed.
     let welcome = first_start::welcome(&service, &public_url).await?;
     writeln!(out, "Plinth serves at http://{address}")?;
     write!(out, "{}", welcome.unwrap_or_default())?;
@@ -86,7 +87,8 @@ async fn serve(config: &Config, with_worker: bool, out: &mut dyn Write) -> Resul
     let options = serve_options(config);
     let pages = plinth_studio::router(&Studio::new(service.clone(), &public_url));
     let site = router(&Api::new(service.clone(), public_url.as_str()), pages);
-    // Outside of the site: what asks every few seconds is not logged.
+    // Health checks are added outside of the middleware that logs requests, because they are requested every few
+    // seconds.
     let site = health::of_server(service.clone(), stop.clone()).fallback_service(site);
     let (ended, drain) = (stop.clone(), config.drain);
     tasks.spawn(async move {
@@ -99,7 +101,7 @@ async fn serve(config: &Config, with_worker: bool, out: &mut dyn Write) -> Resul
         tokio::join!(plinth_api::serve(listener, site, options, closing.clone()), drained);
         Ok(())
     });
-    // When one task ends, all are told to stop and are waited for.
+    // When one task ends, all other tasks are told to stop. Then waits for all of them.
     let mut outcome = Ok(());
     while let Some(task) = tasks.join_next().await {
         stop.cancel();

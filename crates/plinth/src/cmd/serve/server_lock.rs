@@ -1,4 +1,5 @@
-//! Lock that allows only one server per SQLite file, because it counts requests for the rate limit in memory.
+//! A lock that allows only one server per SQLite file. With SQLite, a server counts requests for the rate limit in its
+//! memory.
 
 use std::fs::{File, TryLockError};
 
@@ -6,8 +7,8 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::config::Config;
 
-/// Acquires the lock, which is released when the returned file is dropped, however the process ends. With PostgreSQL
-/// there is no lock.
+/// Acquires the lock. It is released when the returned file is dropped or the process ends. Returns `None` with
+/// PostgreSQL, which needs no lock.
 /// Errors: another process holds the lock.
 pub(crate) fn acquire(config: &Config) -> Result<Option<File>> {
     let Some(database) = config.database_url.strip_prefix("sqlite://") else { return Ok(None) };

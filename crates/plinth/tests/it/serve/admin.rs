@@ -56,7 +56,7 @@ async fn removing_a_member_takes_effect_at_once(served: Served) {
     let id = made["id"].as_str().unwrap();
     place.account("bob@example.org");
     let early = place.try_admin(&["key", "create", "--account", "bob@example.org", "--workspace", id]);
-    assert_eq!(early.status.code(), Some(1), "not a member yet");
+    assert_eq!(early.status.code(), Some(1), "the account is not a member yet");
     place.admin(&["workspace", "add", id, "bob@example.org", "--role", "viewer"]);
     let early = place.try_admin(&["key", "create", "--account", "bob@example.org", "--workspace", id]);
     assert_eq!(early.status.code(), Some(1), "only a viewer");
@@ -65,7 +65,7 @@ async fn removing_a_member_takes_effect_at_once(served: Served) {
     place.admin(&["credits", "grant", EMAIL, "11"]);
     let account = bob.get("/account").await;
     assert_eq!(account.data()["workspace"], json!({"id": id, "name": "Team"}));
-    assert_eq!(account.data()["paid"], 111, "the owner pays");
+    assert_eq!(account.data()["paid"], 111, "the owner of the workspace pays");
     place.admin(&["workspace", "remove", id, "bob@example.org"]);
     assert_eq!(bob.get("/account").await.refusal(), (403, "forbidden"));
     place.admin(&["workspace", "add", id, "bob@example.org", "--role", "editor"]);
@@ -78,7 +78,7 @@ async fn removing_a_member_takes_effect_at_once(served: Served) {
 
 on_both! { accounts_and_keys credits_are_granted_to_either_pool removing_a_member_takes_effect_at_once }
 
-/// The bytes of all files below a folder.
+/// Returns the contents of all files in a folder and its subfolders.
 fn contents(folder: &Path) -> Vec<Vec<u8>> {
     let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     paths.flat_map(|path| if path.is_dir() { contents(&path) } else { vec![std::fs::read(path).unwrap()] }).collect()

@@ -103,7 +103,7 @@ async fn equal_images_are_stored_once(served: Served) {
     let row = client.get("/assets/textures").await.data()[0].clone();
     let expected = json!({"id": texture, "name": "", "fileSize": png(2).len(), "width": 2, "height": 2, "createdAt": row["createdAt"]});
     assert_eq!(row, expected);
-    // The same bytes in another workspace are another texture.
+    // In another workspace, the same content creates another texture.
     let eve = served.client(&served.place.account("eve@example.org"));
     let theirs = eve.form("/assets/textures", image(2)).await;
     assert!(theirs.status == 201 && theirs.text("id") != texture);
@@ -112,7 +112,7 @@ async fn equal_images_are_stored_once(served: Served) {
     assert_eq!(client.form("/assets/textures", image(2)).await.status, 201, "a deleted texture is created again");
 }
 
-async fn an_environment_is_a_checked_triple(served: Served) {
+async fn an_environment_needs_three_valid_files(served: Served) {
     let client = &served.client;
     let webp = b"RIFF\0\0\0\0WEBPsome";
     let full =
@@ -145,7 +145,7 @@ async fn an_environment_is_a_checked_triple(served: Served) {
     assert_eq!(delete(client, format!("/assets/envs/{plain}")).await.refusal(), (404, "not_found"));
 }
 
-/// The limit of each kind applies to all workspaces of an account together.
+/// The limit of each kind of asset applies to all workspaces of an account together.
 async fn each_kind_has_a_maximum_number(served: Served) {
     let client = &served.client;
     let team =
@@ -175,15 +175,22 @@ async fn each_kind_has_a_maximum_number(served: Served) {
         );
         if path == "/assets/textures" {
             let known = client.form(path, form(1)).await;
-            assert_eq!((known.status, &known.data()["deduped"]), (200, &json!(true)), "a known file is not added");
+            assert_eq!(
+                (known.status, &known.data()["deduped"]),
+                (200, &json!(true)),
+                "a file that is stored already does not count again"
+            );
         }
         delete(client, format!("{path}/{first}")).await.data();
-        assert!([200, 201].contains(&bound.form(path, form(200)).await.status), "{path}: below the limit again");
+        assert!(
+            [200, 201].contains(&bound.form(path, form(200)).await.status),
+            "{path}: after a deletion, the account is below its limit"
+        );
         assert_eq!(client.form(path, form(201)).await.refusal(), (429, "limit_reached"), "{path}");
     }
 }
 
-/// Inserts rows of assets with this total size, without files in the store.
+/// Inserts rows of assets with these total sizes. The store does not contain their files.
 async fn fill(served: &Served, caller: &Caller, texture_bytes: u64, env_bytes: u64) {
     let db = Db::open(&served.place.database(), DbOptions::default()).await.unwrap();
     let workspace_id = caller.workspace_id.clone();
@@ -232,11 +239,11 @@ async fn each_kind_has_a_maximum_size(served: Served) {
 }
 
 on_both! {
-    overlays_have_defaults_and_bounds equal_images_are_stored_once an_environment_is_a_checked_triple
+    overlays_have_defaults_and_bounds equal_images_are_stored_once an_environment_needs_three_valid_files
     each_kind_has_a_maximum_number each_kind_has_a_maximum_size
 }
 
-/// A JPEG with these dimensions in which no two rows are equal.
+/// Builds a JPEG with these dimensions in which no two rows are equal.
 fn jpeg(width: u32, height: u32) -> Vec<u8> {
     let shade = |n: u32| u8::try_from(n * 37 % 256).unwrap();
     let picture = ::image::RgbImage::from_fn(width, height, |x, y| ::image::Rgb([shade(x), shade(y), shade(x * y)]));
@@ -245,7 +252,7 @@ fn jpeg(width: u32, height: u32) -> Vec<u8> {
     bytes.into_inner()
 }
 
-/// The same JPEG with an EXIF orientation.
+/// Returns the same JPEG with an EXIF orientation.
 fn held(jpeg: &[u8], orientation: u8) -> Vec<u8> {
     let mut note = b"Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0".to_vec();
     note.extend([orientation, 0, 0, 0, 0, 0, 0, 0]);

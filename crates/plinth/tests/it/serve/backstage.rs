@@ -1,4 +1,4 @@
-//! Direct access to the service of a running server, for actions of a worker and for actions in the past.
+//! Direct access to the service of a running server. Tests use it to act as a worker, or at an earlier or later time.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use super::server::Served;
 
-/// The content of a file that no worker made; each file has a different content and length.
+/// Returns the content that tests store for an output file. Each file has a different content and length.
 pub(crate) fn content(name: &str) -> String {
     format!("{name}: 0123456789")
 }
@@ -30,17 +30,17 @@ pub(crate) struct Backstage {
 }
 
 impl Backstage {
-    /// At the present time.
+    /// Opens the service of a server at the present time.
     pub(crate) async fn of(served: &Served) -> Self {
         Self::ago(served, Duration::ZERO).await
     }
 
-    /// At an earlier time.
+    /// Opens the service of a server with a clock that is behind by `ago`.
     pub(crate) async fn ago(served: &Served, ago: Duration) -> Self {
         Self::at(served, SystemTime::now() - ago).await
     }
 
-    /// At a later time.
+    /// Opens the service of a server with a clock that is ahead by `later`.
     pub(crate) async fn later(served: &Served, later: Duration) -> Self {
         Self::at(served, SystemTime::now() + later).await
     }
@@ -53,7 +53,7 @@ impl Backstage {
         let options = ServiceOptions {
             clock: Clock::Set(Arc::new(AtomicI64::new(time))),
             incoming: served.place.folder.path().to_owned(),
-            // Long enough that no lease expires on a slow machine.
+            // The lease time is long enough that no lease expires on a slow machine.
             lease_secs: 24 * 3600,
             ..ServiceOptions::default()
         };
@@ -69,14 +69,14 @@ impl Backstage {
         made.unwrap().id.to_string()
     }
 
-    /// Claims the oldest queued render, which must have this id.
+    /// Claims the oldest queued render, which must have this ID.
     pub(crate) async fn claim(&self, id: &str) -> Claim {
         let claim = self.service.claim_renders("test", 1).await.unwrap().pop().unwrap();
         assert_eq!(claim.render.id.as_str(), id);
         claim
     }
 
-    /// Finishes the oldest queued render, with files of a few bytes.
+    /// Acts as a worker that finishes the oldest queued render. Each file has a few bytes.
     pub(crate) async fn finish(&self, id: &str, codec: Codec, files: &[OutputFile]) {
         let claim = self.claim(id).await;
         let mut made = RenderFiles::none(codec);
@@ -93,7 +93,7 @@ impl Backstage {
         self.service.store().put(&key, Bytes::from(content(&file.file_name(codec)))).await.unwrap().into()
     }
 
-    /// Finishes the oldest queued packaging, with files of a few bytes.
+    /// Acts as a worker that finishes the oldest queued packaging. Each file has a few bytes.
     pub(crate) async fn package(&self, id: &str, names: &[&str]) {
         let claim = self.service.claim_packaging("test").await.unwrap().unwrap();
         assert_eq!(claim.render.id.as_str(), id);
@@ -105,20 +105,20 @@ impl Backstage {
     }
 }
 
-/// All files of a video that is not ProRes.
+/// All output files of a video that is not ProRes.
 pub(crate) const VIDEO: [OutputFile; 5] =
     [OutputFile::Video, OutputFile::Web, OutputFile::Thumb, OutputFile::FullPoster, OutputFile::Poster];
-/// Some files of a packaged video, one of each kind.
+/// Some files of a packaged video: one file of each kind.
 pub(crate) const PACKAGING: [&str; 5] =
     ["master.m3u8", "540p/init.mp4", "540p/0.m4s", "thumbnails.vtt", "sprite-0.jpg"];
 
 impl Served {
-    /// A finished video, not yet packaged.
+    /// Creates a finished video that is not packaged yet. Returns its ID.
     pub(crate) async fn finished(&self) -> String {
         self.finished_of(&self.client).await
     }
 
-    /// The same for another account.
+    /// Creates a finished video of another account that is not packaged yet. Returns its ID.
     pub(crate) async fn finished_of(&self, client: &Client) -> String {
         let made = client.upload("finished", Some(json!({"quality": "share", "length": 1}))).await;
         let (backstage, id) = (Backstage::of(self).await, made.text("renderId"));

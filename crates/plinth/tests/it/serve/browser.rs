@@ -1,4 +1,5 @@
-//! An HTTP client like a browser: it keeps its cookie and sends `Origin` with forms, but does not follow redirects.
+//! An HTTP client that behaves like a browser: it stores its cookie, and sends `Origin` with forms. It does not follow
+//! redirects.
 
 use plinth_testkit::Client;
 use reqwest::{Method, RequestBuilder};
@@ -9,7 +10,7 @@ use super::server::Served;
 pub(crate) struct Browser {
     http: reqwest::Client,
     base: String,
-    /// Name and value of the session cookie, if it has one.
+    /// Name and value of the session cookie; `None` if the browser has none.
     pub(crate) cookie: Option<String>,
 }
 
@@ -18,7 +19,7 @@ impl Browser {
         Self::with(base, None)
     }
 
-    /// A browser with this cookie.
+    /// Creates a browser with this cookie.
     pub(crate) fn with(base: &str, cookie: Option<String>) -> Self {
         Self { http: Client::new(base, "").http, base: base.to_owned(), cookie }
     }
@@ -35,7 +36,7 @@ impl Browser {
         Page::of(self.request(Method::GET, path)).await
     }
 
-    /// Posts a form like one of the web UI's pages, and keeps the cookie of the response.
+    /// Posts a form as a page of the web UI does, and stores the cookie of the response.
     pub(crate) async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Page {
         let origin = self.base.clone();
         let page = Page::of(self.form(path, fields).header("origin", origin)).await;
@@ -46,7 +47,7 @@ impl Browser {
         page
     }
 
-    /// A form without a header that names its origin.
+    /// Returns the request of a form without the header `Origin`.
     pub(crate) fn form(&self, path: &str, fields: &[(&str, &str)]) -> RequestBuilder {
         let body = Serializer::new(String::new()).extend_pairs(fields).finish();
         self.request(Method::POST, path).header("content-type", "application/x-www-form-urlencoded").body(body)
@@ -60,7 +61,7 @@ impl Browser {
 }
 
 impl Served {
-    /// A browser in which an account is signed in.
+    /// Returns a browser in which an account is signed in.
     pub(crate) async fn browser(&self, email: &str) -> Browser {
         let mut browser = Browser::new(&self.server.base);
         let page = browser.post(&self.link(email, &[]), &[]).await;
@@ -68,7 +69,7 @@ impl Served {
         browser
     }
 
-    /// The path of a sign-in link.
+    /// Creates a sign-in link and returns its path.
     pub(crate) fn link(&self, email: &str, more: &[&str]) -> String {
         let made = self.place.admin(&[&["account", "sign-in", email], more].concat());
         let url = made["url"].as_str().unwrap().to_owned();
@@ -81,7 +82,7 @@ impl Served {
     }
 }
 
-/// A response as a browser receives it.
+/// A response to a browser.
 #[derive(Debug)]
 pub(crate) struct Page {
     pub(crate) status: u16,
@@ -100,12 +101,12 @@ impl Page {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
-    /// Whether the page contains this text.
+    /// Returns whether the page contains this text.
     pub(crate) fn shows(&self, words: &str) -> bool {
         self.html.contains(words)
     }
 
-    /// The text of the page between two strings.
+    /// Returns the HTML of the page between two strings.
     pub(crate) fn between(&self, before: &str, after: &str) -> &str {
         let found = self.html.split_once(before).and_then(|(_, rest)| rest.split_once(after));
         found.unwrap_or_else(|| panic!("no {before} … {after} in {}", self.html)).0

@@ -91,7 +91,7 @@ async fn a_hundred_uploads_a_day_are_free() {
     assert_eq!(served.client.upload("101", Some(json!({"quality": "share", "length": 1}))).await.status, 201);
 }
 
-/// The time limit applies to renders; the worker's test of the machine has its own.
+/// The time limit applies to renders. The probe of the machine at the start of the worker has its own time limit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_render_may_take_as_long_as_configured() {
     let place = Place::alone().set("PLINTH_RENDER_TIMEOUT_SECONDS", "1").set("PLINTH_ADAPTER", "cpu");
@@ -116,14 +116,14 @@ async fn a_render_may_take_as_long_as_configured() {
     assert_eq!(server.end().1, Some(0), "{}", place.log());
 }
 
-/// The text and the JSON that `plinth doctor` prints, and its exit code.
+/// Returns the text and the JSON that `plinth doctor` prints, and its exit code.
 fn doctor(place: &Place, args: &[&str]) -> (String, Value, Option<i32>) {
     let start = |json: &[&str]| {
         let mut program = place.program();
         program.env("PLINTH_ADAPTER", "cpu").arg("doctor").args(args).args(json);
         program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
-    // Started together, because waiting for a missing database takes long.
+    // Both processes run concurrently, because they wait long for a missing database.
     let [plain, json] = [start(&[]), start(&["--json"])].map(|child| child.wait_with_output().unwrap());
     assert_eq!(plain.status.code(), json.status.code());
     let said = [&plain.stdout[..], &plain.stderr, &json.stdout, &json.stderr].map(text).concat();

@@ -1,4 +1,4 @@
-//! Tests of what the API says about the contents of a model.
+//! Tests of the contents of a model in the API: meshes, materials and animations.
 
 use plinth_db::{Db, DbError, DbOptions, models};
 use plinth_spec::id::ModelId;
@@ -29,7 +29,7 @@ async fn clips_are_listed(served: Served) {
     assert_eq!(still.data()["animations"], json!([]));
     for row in rows.data().as_array().unwrap() {
         for key in ["animations", "meshNames", "materialNames", "renders"] {
-            assert_eq!(row.get(key), None, "{key} is only in the detail view");
+            assert_eq!(row.get(key), None, "only the details of a model contain {key}");
         }
     }
 }
@@ -40,7 +40,7 @@ async fn names_are_listed_or_null(served: Served) {
     let known = client.get(&format!("/models/{}", made.text("modelId"))).await;
     assert_eq!(known.data()["meshNames"], json!(["a_b", "a_b_1", "a_b_2"]));
     assert_eq!(known.data()["materialNames"], json!(["Oak wood"]));
-    // A model from before the server listed names.
+    // A model of an earlier version, which did not store names.
     let old = models::Model {
         id: ModelId::parse("before000000").unwrap(),
         workspace_id: Backstage::of(&served).await.caller.workspace_id,
@@ -70,7 +70,10 @@ async fn names_are_listed_or_null(served: Served) {
     let unknown = client.get("/models/before000000").await;
     let names = (&unknown.data()["meshNames"], &unknown.data()["materialNames"]);
     assert_eq!((names, &unknown.data()["originalName"]), ((&Value::Null, &Value::Null), &json!("old.glb")));
-    assert!(unknown.data().as_object().unwrap().contains_key("meshNames"), "null, and not left out");
+    assert!(
+        unknown.data().as_object().unwrap().contains_key("meshNames"),
+        "unknown names are null; the field is not omitted"
+    );
 }
 
 on_both! { clips_are_listed names_are_listed_or_null }

@@ -1,4 +1,4 @@
-//! Tests of downloading the files of finished renders: headers, ranges, links.
+//! Tests of downloads of the files of finished renders: headers, byte ranges and links.
 
 use plinth_service::jobs::RenderFiles;
 use plinth_spec::OutputFile;
@@ -12,7 +12,7 @@ use super::backstage::{Backstage, PACKAGING, VIDEO, content};
 use super::on_both;
 use super::server::Served;
 
-/// Paths of a finished video, the media type, and the stored file.
+/// Paths of the files of a finished video, their media types, and the names of the stored files.
 const FILES: [(&str, &str, &str); 10] = [
     ("video", "video/mp4", "video.mp4"),
     ("video?quality=web", "video/mp4", "web.mp4"),
@@ -105,26 +105,27 @@ async fn a_bundle_has_all_files_and_is_reproducible(served: Served) {
     }
     assert_eq!(archive.len(), 4);
     let again = client.get_with(&path, "accept", "*/*").await.bytes().await.unwrap();
-    assert_eq!(again, archive.into_inner().into_inner(), "each download has the same bytes");
+    assert_eq!(again, archive.into_inner().into_inner(), "every download of the bundle has the same bytes");
 }
 
-/// Status and error code of a path of a render; the code is empty if it exists.
+/// Requests a path of a render. Returns status and error code; the code is empty for a success.
 async fn code(client: &Client, id: &str, path: &str) -> (u16, String) {
     let answer = client.get(&format!("/renders/{id}/{path}")).await;
     if answer.status == 200 { (200, String::new()) } else { (answer.status, answer.refusal().1.to_owned()) }
 }
 
-/// The result for a missing file.
+/// Returns the status and the code for a missing file.
 fn missing(code: &str) -> (u16, String) {
     (404, code.to_owned())
 }
 
-/// The result for an existing file.
+/// Returns the status and the empty code for an existing file.
 fn there() -> (u16, String) {
     (200, String::new())
 }
 
-/// Missing files have different error codes: before the render, after its poster, and for other kinds of renders.
+/// The error code of a missing file depends on the file. The files are missing before the render, after its poster, and
+/// for other kinds of renders.
 async fn missing_files_have_specific_error_codes(served: Served) {
     let client = &served.client;
     let backstage = Backstage::of(&served).await;
@@ -196,7 +197,7 @@ async fn other_kinds_of_renders_have_other_files(served: Served) {
     let media_type = |name| header(bytes.headers(), name).to_owned();
     assert_eq!((media_type("content-type"), media_type("vary")), ("application/octet-stream".into(), "accept".into()));
     assert_eq!(bytes.text().await.unwrap(), content("video.mov"));
-    // Variants that were not produced.
+    // These variants of the files were not rendered.
     for (path, refusal) in [
         ("video?quality=web", "video_not_found"),
         ("thumb", "thumb_not_found"),
@@ -212,7 +213,7 @@ async fn other_kinds_of_renders_have_other_files(served: Served) {
     for name in ["video.mov", "poster.png"] {
         assert_eq!(std::io::read_to_string(archive.by_name(name).unwrap()).unwrap(), content(name));
     }
-    assert_eq!(archive.len(), 2, "only existing files");
+    assert_eq!(archive.len(), 2, "the bundle contains only existing files");
 
     let set = order("set", json!({"output": "dataset", "datasetQuality": "100x800"})).await;
     assert_eq!(code(client, &set, "dataset").await, missing("dataset_not_found"), "not done");
@@ -242,7 +243,7 @@ async fn other_kinds_of_renders_have_other_files(served: Served) {
     assert_eq!(shown.data()["hlsStatus"], "skipped");
 }
 
-/// A dataset has no posters, neither during nor after the render, and no links to them.
+/// A dataset has no posters and no links to posters, neither during nor after the render.
 async fn a_dataset_has_no_posters(served: Served) {
     let client = &served.client;
     let backstage = Backstage::of(&served).await;
@@ -270,7 +271,7 @@ async fn a_dataset_has_no_posters(served: Served) {
     without("done").await;
 }
 
-/// Streaming is available only when packaging is complete; the video is available before that.
+/// The stream is available only after the packaging. The video is available before.
 async fn streaming_is_available_after_packaging(served: Served) {
     let client = &served.client;
     let backstage = Backstage::of(&served).await;
@@ -328,7 +329,7 @@ async fn a_downloaded_model_has_its_name(served: Served) {
     let end = client.get_with(&path, "range", "bytes=-4").await;
     assert_eq!((end.status().as_u16(), end.bytes().await.unwrap().as_ref()), (206, &glb[glb.len() - 4..]));
     assert_eq!(client.get_with(&path, "if-none-match", header(&said, "etag")).await.status(), 304);
-    // The file is missing in the store, although the row names it.
+    // The file is missing in the store, although a row references it.
     std::fs::remove_dir_all(served.place.objects().join("models")).unwrap();
     assert_eq!(client.get(&path).await.refusal(), (404, "file_not_found"));
     assert_eq!(client.get(&format!("{path}-url")).await.refusal(), (404, "file_not_found"));

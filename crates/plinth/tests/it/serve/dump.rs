@@ -1,4 +1,4 @@
-//! Tests that run the commands with which docs/operations.md copies PostgreSQL and S3.
+//! Tests that run the commands which docs/operations.md gives for copying PostgreSQL and S3.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,7 +13,7 @@ use super::kept::Kept;
 use super::server::{Place, Served};
 use crate::text;
 
-/// A command line of docs/operations.md.
+/// Returns the command line of docs/operations.md that begins with `begin`.
 fn documented(begin: &str) -> String {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/operations.md");
     let page = std::fs::read_to_string(page).unwrap();
@@ -23,7 +23,7 @@ fn documented(begin: &str) -> String {
     line.replace("s3://my-bucket/plinth", "s3://plinth/some/where")
 }
 
-/// Runs such a command, with the installation's configuration in the environment.
+/// Runs a command line of the documentation. Its environment contains the configuration of the installation.
 fn run(place: &Place, line: &str, folder: &Path) {
     let bin = folder.join("bin");
     std::fs::create_dir_all(&bin).unwrap();
@@ -41,7 +41,7 @@ fn run(place: &Place, line: &str, folder: &Path) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_dump_and_a_copied_bucket_can_be_restored() {
-    // scripts/test.sh reports that this test was not run.
+    // Without the AWS command line, this test does nothing; scripts/test.sh reports it as not run.
     if aws().is_none() {
         return;
     }

@@ -3,17 +3,17 @@
 use plinth_testkit::Client;
 use reqwest::Method;
 
-/// An id that does not exist.
+/// An ID that does not exist.
 pub(crate) const UNKNOWN: &str = "k3Jd92LmQx7a";
 
 pub(crate) struct Endpoint {
     pub(crate) method: Method,
-    /// The path, with [`UNKNOWN`] for ids.
+    /// Path in which all IDs are [`UNKNOWN`].
     pub(crate) path: String,
     pub(crate) id: String,
 }
 
-/// All operations that need a key.
+/// Returns all operations that need a key.
 pub(crate) async fn endpoints(client: &Client) -> Vec<Endpoint> {
     let document = client.get("/openapi.json").await.body;
     let mut out = Vec::new();

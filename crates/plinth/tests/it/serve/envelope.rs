@@ -69,7 +69,7 @@ async fn malformed_requests_get_an_error_in_the_envelope() {
     assert_eq!(raw("/assets/envs", "multipart/form-data; boundary=x", "--x").await.refusal(), (400, "bad_request"));
 }
 
-/// A JSON array of the member values is not accepted in place of an object.
+/// A JSON array with the values of the members is not accepted in place of an object.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_list_is_not_a_valid_body() {
     let served = Served::alone();
@@ -121,7 +121,7 @@ async fn settings_in_a_form_must_be_text() {
     body[at..at + 2].fill(0xff);
     let request = served.client.request(Method::POST, "/models").header("content-type", Form::content_type());
     assert_eq!(Answer::to(request.body(body)).await.refusal(), (400, "invalid_settings"));
-    assert_eq!(served.client.get("/models").await.body["meta"]["total"], 0, "nothing was stored");
+    assert_eq!(served.client.get("/models").await.body["meta"]["total"], 0, "no model was created");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

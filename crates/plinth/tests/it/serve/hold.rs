@@ -15,17 +15,17 @@ use crate::text;
 
 const PATIENCE: Duration = Duration::from_mins(2);
 const PAUSE: Duration = Duration::from_millis(20);
-/// A hold expires this long after its last renewal.
+/// Time after its last renewal at which a hold expires.
 const LEASE: Duration = Duration::from_mins(10);
 
-/// A hold whose command runs until it is told to end.
+/// A running `plinth admin storage hold` whose command runs until it is told to end.
 struct Held {
     holder: Child,
     end: PathBuf,
 }
 
 impl Held {
-    /// Starts a hold, and waits until its command runs.
+    /// Starts a hold. Returns when its command runs.
     fn begin(place: &Place) -> Self {
         let folder = place.folder.path();
         let (begun, end) = (folder.join("begun"), folder.join("end"));
@@ -40,7 +40,7 @@ impl Held {
         Self { holder, end }
     }
 
-    /// Ends the command; returns the exit code and output of the holder.
+    /// Ends the command. Returns the exit code and the output of `plinth admin storage hold`.
     fn end(self) -> (Option<i32>, String) {
         std::fs::write(&self.end, "").unwrap();
         self.ended()
@@ -60,7 +60,7 @@ impl Held {
 fn until(is_so: impl Fn() -> bool) {
     let begin = Instant::now();
     while !is_so() {
-        assert!(begin.elapsed() < PATIENCE, "it does not happen");
+        assert!(begin.elapsed() < PATIENCE, "the condition does not become true");
         std::thread::sleep(PAUSE);
     }
 }
@@ -71,7 +71,7 @@ fn runs(place: &Place) -> bool {
     Path::new("/proc").join(pid.trim()).exists()
 }
 
-/// Deletes a render through the API; returns the folder of its files.
+/// Deletes a render through the API. Returns the folder of its files.
 async fn delete(served: &Served, render: &str) -> PathBuf {
     let deleted = served.client.send(Method::DELETE, &format!("/renders/{render}"), json!({})).await;
     assert_eq!(deleted.data()["deleted"], true);
@@ -91,7 +91,7 @@ async fn deleted_files_remain_until_the_command_ends(served: Served) {
     assert!(!files.join("1/video.mp4").exists());
 }
 
-async fn a_hold_ends_with_a_command_that_fails(served: Served) {
+async fn a_hold_ends_if_its_command_fails(served: Served) {
     let place = &served.place;
     let commands: [(&[&str], &str); 3] = [
         (&["false"], "false failed: exit status: 1"),
@@ -137,7 +137,7 @@ async fn the_hold_of_a_killed_process_expires(served: Served) {
 
 on_both! {
     deleted_files_remain_until_the_command_ends
-    a_hold_ends_with_a_command_that_fails
+    a_hold_ends_if_its_command_fails
     a_hold_that_is_stopped_stops_its_command
     the_hold_of_a_killed_process_expires
 }

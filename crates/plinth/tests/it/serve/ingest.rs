@@ -1,4 +1,4 @@
-//! Tests of models fetched by URL, and that private addresses are not accessible.
+//! Tests of models that the server downloads from URLs. Private addresses must not be accessible.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use serde_json::json;
 use super::on_both;
 use super::server::{EMAIL, Place, Served};
 
-/// Serves a model at all paths; below `/to/` redirects to the rest of the path.
+/// Serves a model at all paths, except special ones. A path below `/to/` redirects to its remainder.
 fn answer(visit: &Visit) -> Reply {
     match visit.path.as_str() {
         "/page" => Reply::new("200 OK", "text/html", "<p>"),
@@ -23,7 +23,7 @@ fn answer(visit: &Visit) -> Reply {
     }
 }
 
-/// The same server, configured to allow some hosts.
+/// Restarts the server with a configuration that allows some hosts.
 fn allowing(served: Served, hosts: &[&Web], change: impl FnOnce(Place) -> Place) -> Served {
     let hosts: Vec<String> = hosts.iter().map(|web| web.address().to_string()).collect();
     served.again(|place| {
@@ -36,8 +36,8 @@ async fn ingest(served: &Served, url: &str) -> Answer {
     served.client.post("/models/ingest", json!({"url": url})).await
 }
 
-/// URLs and their error codes; `PORT` is the port of a private server. The URL with an empty code is public and may
-/// fail in any way, as long as no private address is accessed.
+/// URLs and the error codes of their downloads. `PORT` stands for the port of a private server. A URL with an empty
+/// code is public: its download may fail in any way, as long as it does not access a private address.
 const ODD: [(&str, &str); 20] = [
     ("http:\\\\127.0.0.1:PORT\\a.glb", "blocked_host"),
     ("http:127.0.0.1:PORT/a.glb", "blocked_host"),
@@ -134,7 +134,7 @@ async fn https_needs_a_trusted_certificate() {
         unknown.url("/a.glb?X-Amz-Signature=1"),
         known.url(&format!("/to/{}", unknown.url("/a.glb"))),
         known.url(&format!("/to/{}", plain.url("/a.glb"))),
-        // The certificate is valid for the address only.
+        // The certificate is valid for the IP address only, so the host name is rejected.
         known.url("/a.glb").replace("127.0.0.1", "localhost"),
         known.url("/a.glb").replace("https", "http"),
     ] {
@@ -145,7 +145,7 @@ async fn https_needs_a_trusted_certificate() {
     assert_eq!(plain.visits(), visits, "no redirect from HTTPS to HTTP was followed");
 }
 
-/// A proxy from the environment would bypass all address checks.
+/// A proxy from an environment variable would bypass all checks of addresses.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn proxies_of_the_environment_are_not_used() {
     let (door, proxy) = (Web::start(answer), Web::start(answer));
@@ -159,7 +159,7 @@ async fn proxies_of_the_environment_are_not_used() {
     assert_eq!((door.visits(), proxy.visits()), (2, 0));
 }
 
-/// Presigned links of object stores are valid for GET only, so they must not be probed with HEAD.
+/// Presigned links of object stores are valid for GET only, so the server must not send a HEAD request to them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn presigned_links_are_not_probed() {
     let probes = Arc::new(AtomicUsize::new(0));
@@ -196,10 +196,10 @@ async fn ingests_have_an_additional_limit(served: Served) {
 
 on_both! { an_allowed_host_is_accepted_but_its_redirects_are_checked ingests_have_an_additional_limit }
 
-/// Takes as long as the timeout of the service, which cannot be configured.
+/// This test takes long, because the timeout of the service cannot be configured.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_probe_without_a_response_is_408() {
-    // Connections stay in the listen queue and are never accepted.
+    // The listener never accepts its connections, so they stay in its queue.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap().to_string();
     let served = Served::alone().again(|place| place.set("PLINTH_INGEST_ALLOW_HOSTS", &address));
@@ -219,7 +219,7 @@ async fn a_truncated_download_is_rejected() {
     assert_eq!(served.client.get("/models").await.body["meta"]["total"], 0, "nothing was stored");
 }
 
-/// A child process that dies says nothing about the file, so it is an internal error.
+/// If the child process dies, nothing is known about the file. Therefore the response is an internal error.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crashed_check_is_500() {
     let door = Web::start(answer);
@@ -232,7 +232,7 @@ async fn a_crashed_check_is_500() {
     copy.current_dir(place.folder.path());
     let server = place.serve_by(copy, &["--no-worker"]);
     let client = Client::new(&server.base, &place.account(EMAIL));
-    // Replaces the server's program by one that kills itself.
+    // Replaces the program of the child process by a script that kills itself.
     std::fs::write(&other, "#!/bin/bash\nkill -9 $$\n").unwrap();
     std::fs::set_permissions(&other, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     std::fs::rename(&other, &program).unwrap();

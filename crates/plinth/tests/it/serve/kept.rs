@@ -1,4 +1,4 @@
-//! Snapshot of an installation: all objects by their hashes, all rows as text.
+//! A snapshot of an installation, with the hashes of all objects and the text of all rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -21,17 +21,17 @@ for name in names:
 const POSTGRES: &str = "SELECT format('SELECT %L, to_jsonb(t) FROM %I t;', tablename, tablename) FROM pg_tables \
                         WHERE schemaname = 'public' \\gexec";
 
-/// Snapshot of an installation.
+/// A snapshot of an installation.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Kept {
-    /// Hashes of objects by path.
+    /// Hashes of the objects, by path.
     pub(super) objects: BTreeMap<String, String>,
-    /// Rows, each prefixed with the name of its table.
+    /// Texts of the rows. Each text begins with the name of the table.
     pub(super) rows: BTreeSet<String>,
 }
 
 impl Kept {
-    /// The current state: the rows of one instant, then the objects.
+    /// Takes a snapshot. Reads the rows in one transaction first, then the objects.
     pub(super) fn at(place: &Place) -> Self {
         let rows = match &place.postgres {
             Some(server) => postgres_rows(server),
@@ -42,7 +42,7 @@ impl Kept {
         Self { objects, rows }
     }
 
-    /// Number of rows of a table.
+    /// Returns the number of rows of a table.
     pub(super) fn count(&self, table: &str) -> usize {
         self.rows.iter().filter(|row| row.starts_with(&format!("{table} "))).count()
     }
@@ -53,7 +53,7 @@ fn sqlite_rows(file: &Path) -> BTreeSet<String> {
 }
 
 fn postgres_rows(server: &Postgres) -> BTreeSet<String> {
-    // Only a script can generate one statement per table.
+    // The statements are in a script, because `\gexec` generates one statement per table and works only in scripts.
     let script = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(script.path(), POSTGRES).unwrap();
     let mut psql = Command::new(postgres().join("psql"));

@@ -1,4 +1,4 @@
-//! Tests of each limit at its last valid value and one beyond.
+//! Tests of each limit, with the last valid value and with the first invalid value.
 
 use std::time::Duration;
 
@@ -105,7 +105,7 @@ async fn a_model_that_takes_too_much_memory_is_rejected(served: Served) {
     server.end();
     let server = place.serve(&["--no-worker", "--model-check-memory-mb", "1"]);
     let client = Client::new(&server.base, &client.token);
-    // A long name makes a large file.
+    // A long name makes the file large.
     let glb = glb_with_triangle(&"x".repeat(4 << 20));
     let refused = client.form("/models", Form::default().file("file", "large.glb", &glb)).await;
     assert_eq!(refused.refusal(), (422, "upload_failed"));
@@ -118,7 +118,7 @@ async fn long_idempotency_keys_are_truncated(served: Served) {
     let model = client.form("/models", Form::default().file("file", "a.glb", &glb_with_triangle("a"))).await;
     let model = model.text("modelId");
     let settings = json!({"quality": "share", "length": 1});
-    // A minute ago, because an equal request within seconds is a repetition whatever its key.
+    // The first request is a minute old, because an equal request within seconds would be a replay whatever its key.
     let then = Backstage::ago(&served, Duration::from_mins(1)).await;
     let first = then.order(&model, &settings, Some(&"k".repeat(80))).await;
     let post = async |key: String| {
@@ -130,7 +130,7 @@ async fn long_idempotency_keys_are_truncated(served: Served) {
     assert_eq!(post("k".repeat(79)).await.status, 201);
     let again = post("k".repeat(81)).await;
     assert_eq!((again.status, &again.data()["deduped"]), (200, &json!(true)));
-    assert_eq!(again.text("id"), first, "the render with this key, not the newest one");
+    assert_eq!(again.text("id"), first, "the request returns the render with the same key, not the newest render");
 }
 
 on_both! {
@@ -153,7 +153,7 @@ const RANGES: [(&str, f64, f64); 38] = [
     ("envScale", 0.25, 4.0), ("envTintStrength", 0.0, 1.0),
     ("spotlightIntensity", 0.0, 32.0), ("lightsIntensity", 0.0, 32.0),
     ("ambientIntensity", 0.0, 16.0), ("glossIntensity", 0.0, 16.0),
-    // The range of the magnitude; a negative value mirrors.
+    // For scales, this is the range of the magnitude, because a negative scale mirrors.
     ("scaleX", 0.01, 20.0), ("scaleY", 0.01, 20.0), ("scaleZ", 0.01, 20.0),
 ];
 /// Settings with a fixed set of values.
@@ -172,7 +172,7 @@ const FLAGS: [&str; 8] =
     ["shadows", "reflector", "easing", "strictCredits", "bloomEnabled", "dofEnabled", "n8aoEnabled", "swayEnabled"];
 const COLORS: [&str; 4] = ["bgColor", "envTint", "keyLightColor", "fillLightColor"];
 
-/// Valid and invalid values of each setting.
+/// Returns valid and invalid values of each setting.
 fn valid_and_invalid() -> Vec<(&'static str, Vec<Value>, Vec<Value>)> {
     const STEP: f64 = 1e-6;
     let mut out = Vec::new();
@@ -206,7 +206,7 @@ fn valid_and_invalid() -> Vec<(&'static str, Vec<Value>, Vec<Value>)> {
     out
 }
 
-/// The numbers and names of the specification, not those of the code.
+/// The expected numbers and names are written out here, and not taken from the code that is tested.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_setting_has_the_range_of_the_specification() {
     let served = Served::alone();
@@ -372,7 +372,7 @@ async fn any_positive_aspect_ratio_is_valid() {
     }
 }
 
-/// However different an unknown name is from all known ones, the nearest is suggested.
+/// Even if an unknown name is very different from all known names, the error suggests the most similar one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_error_for_an_unknown_setting_suggests_the_nearest() {
     let served = Served::alone();

@@ -1,4 +1,4 @@
-//! Tests of signed links: their lifetime, and that they give access to nothing else.
+//! Tests of signed links: their lifetime, and that each gives access to one file only.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::backstage::{Backstage, content};
 use super::on_both;
 use super::server::Served;
 
-/// A query parameter of a URL.
+/// Returns the value of a query parameter of a URL.
 fn parameter(url: &str, name: &str) -> String {
     let url = Url::parse(url).unwrap();
     url.query_pairs().find(|(known, _)| known == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
@@ -86,7 +86,7 @@ async fn a_link_only_reads_its_file(served: Served) {
         let url = link.text("url");
         assert_eq!(link.data(), &json!({"url": url, "asset": asset, "expiresIn": 3600}));
         let whole = content(name);
-        // Without a key: the link itself grants access.
+        // The request has no key, because the link itself grants access.
         let file = client.http.get(&url).header("range", "bytes=1-2").send().await.unwrap();
         let said = file.headers().clone();
         assert_eq!((file.status().as_u16(), header(&said, "content-type")), (206, kind), "{asset}");
@@ -106,13 +106,16 @@ async fn a_link_only_reads_its_file(served: Served) {
     assert_eq!(
         client.http.get(&url).send().await.unwrap().text().await.unwrap(),
         content("video.mp4"),
-        "the file was not written"
+        "the rejected upload did not change the file"
     );
     // Deleting a render invalidates its links.
     assert_eq!(client.send(Method::DELETE, &format!("/renders/{id}"), json!({})).await.data()["deleted"], true);
     assert_eq!(client.http.get(&url).send().await.unwrap().status(), 404);
     let folder = served.place.objects().join("renders").join(&id).join("1");
-    assert!(!folder.join("video.mp4").exists() && !folder.join("hls/1/master.m3u8").exists(), "its files are removed");
+    assert!(
+        !folder.join("video.mp4").exists() && !folder.join("hls/1/master.m3u8").exists(),
+        "the files of the render are deleted"
+    );
 }
 
 async fn a_modified_link_is_rejected(served: Served) {
@@ -123,11 +126,11 @@ async fn a_modified_link_is_rejected(served: Served) {
     let begin = link.find("://").unwrap() + 3;
     let begin = begin + link[begin..].find('/').unwrap() + 1;
     for at in begin..link.len() {
-        // Another letter or digit, so that the result is still a valid URL.
+        // Replaces a character by a letter or digit, so that the result is still a valid URL.
         let other = if &link[at..=at] == "1" { "2" } else { "1" };
         let changed = format!("{}{other}{}", &link[..at], &link[at + 1..]);
         let status = client.http.get(&changed).send().await.unwrap().status();
-        // The status of a rejection by S3 is not specified.
+        // Plinth responds with a client error. S3 may reject the request with any error.
         let is_refused = if served.is_alone() { status.is_client_error() } else { !status.is_success() };
         assert!(is_refused, "{status} for {changed}");
     }
@@ -143,7 +146,7 @@ async fn a_modified_link_is_rejected(served: Served) {
     }
 }
 
-/// Links to local files; the bucket enforces the lifetime of S3 links.
+/// Tests links to local files only, because S3 itself enforces the lifetime of its links.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_link_expires() {
     let served = Served::alone();
@@ -165,8 +168,8 @@ async fn a_link_expires() {
     }
 }
 
-/// A rotation takes effect in the running server: links signed with an older secret stay valid until they expire, unless
-/// they are revoked.
+/// A rotation takes effect in a running server. Links that were signed with an older secret stay valid until they
+/// expire or are revoked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn links_of_earlier_secrets_work_until_they_are_revoked() {
     let served = Served::alone();
@@ -181,7 +184,7 @@ async fn links_of_earlier_secrets_work_until_they_are_revoked() {
     assert_ne!(parameter(&first, "kid"), parameter(&second, "kid"));
     assert_eq!((status(&first).await, status(&second).await), (200, 200));
     let swapped = first.replace(&parameter(&first, "kid"), &parameter(&second, "kid"));
-    assert_eq!(status(&swapped).await, 403, "a signature is valid with its own secret only");
+    assert_eq!(status(&swapped).await, 403, "a signature is valid only together with the identifier of its secret");
     let listed = served.place.admin(&["links", "list"]);
     let ends: Vec<bool> = listed["secrets"].as_array().unwrap().iter().map(|one| one["endsAt"].is_string()).collect();
     assert_eq!(ends, [false, true]);

@@ -1,4 +1,4 @@
-//! Tests of paging while rows are added and removed.
+//! Tests of lists: paging, also while rows are added and removed, and the fields of the rows.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ fn ids(rows: &Value) -> Vec<String> {
     rows.as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Reads all pages of a list by cursor, and runs `between` after each page.
+/// Reads all pages of a list by cursor. Calls `between` after each page.
 async fn walk(client: &Client, path: &str, mut between: impl AsyncFnMut(&[String])) -> Vec<String> {
     let (mut seen, mut cursor) = (Vec::new(), String::new());
     loop {
@@ -21,14 +21,14 @@ async fn walk(client: &Client, path: &str, mut between: impl AsyncFnMut(&[String
         let rows = ids(page.data());
         seen.extend(rows.clone());
         let meta = page.body["meta"].as_object().unwrap();
-        assert_eq!(meta.keys().collect::<Vec<_>>(), ["limit", "nextCursor"], "no total with a cursor");
+        assert_eq!(meta.keys().collect::<Vec<_>>(), ["limit", "nextCursor"], "a page by cursor has no total");
         let Some(next) = meta["nextCursor"].as_str() else { return seen };
         next.clone_into(&mut cursor);
         between(&rows).await;
     }
 }
 
-/// Every row that exists throughout is returned exactly once, whatever is added and removed meanwhile.
+/// Rows are added and removed between the pages. Every row that exists all the time is returned exactly once.
 async fn a_cursor_neither_repeats_nor_skips(served: Served) {
     let client = &served.client;
     let mut models = Vec::new();
@@ -38,7 +38,7 @@ async fn a_cursor_neither_repeats_nor_skips(served: Served) {
     models.reverse();
     let (mut fresh, mut removed) = (0, BTreeSet::new());
     let seen = walk(client, "/models?limit=3&", async |page: &[String]| {
-        // Add one row, remove the last one returned and the next one to be returned.
+        // Adds one row. Removes the last row of this page and the first row of the next page.
         fresh += 1;
         client.upload(&format!("fresh {fresh}"), None).await.data();
         let last = models.iter().position(|id| *id == page[2]).unwrap();
@@ -64,7 +64,7 @@ async fn a_cursor_neither_repeats_nor_skips(served: Served) {
     for length in 1..=9 {
         let body = json!({"modelId": model, "renderSettings": {"quality": "share", "length": length}});
         renders.push(client.post("/renders", body).await.text("id"));
-        // The order of renders created within one millisecond is undefined.
+        // Waits, because renders that are created within one millisecond have no defined order.
         tokio::time::sleep(std::time::Duration::from_millis(2)).await;
     }
     renders.reverse();
@@ -80,7 +80,7 @@ async fn a_cursor_neither_repeats_nor_skips(served: Served) {
         }
     })
     .await;
-    // The model's free preview is the oldest render.
+    // The oldest render is the free preview of the model.
     assert_eq!(seen[..9], renders);
     assert_eq!(seen.len(), 10);
 }
@@ -93,7 +93,7 @@ async fn pages_have_the_requested_limit_and_offset(served: Served) {
     for (count, length) in [(100, 0.5), (7, 0.4)] {
         client.post("/renders/batch", json!({"renders": vec![item(length); count]})).await.data();
     }
-    // The model's free preview is render number 108.
+    // Render number 108 is the free preview of the model.
     let all = ids(client.get("/renders?limit=100").await.data());
     for (query, rows, meta) in [
         ("", 50, json!({"total": 108, "offset": 0, "limit": 50})),
@@ -114,7 +114,7 @@ async fn pages_have_the_requested_limit_and_offset(served: Served) {
     let last = client.get(&format!("/renders?limit=100&cursor={cursor}")).await;
     assert_eq!((ids(last.data()).len(), &last.body["meta"]), (8, &json!({"limit": 100, "nextCursor": null})));
     let whole = walk(client, "/renders?limit=54&", async |_page: &[String]| {}).await;
-    assert_eq!((whole.len(), &whole[..100]), (108, &all[..]), "a full last page is followed by no empty page");
+    assert_eq!((whole.len(), &whole[..100]), (108, &all[..]), "no empty page follows a last page that is full");
     for list in ["models", "renders", "purchases"] {
         for query in [
             "limit=0",
@@ -136,12 +136,12 @@ async fn pages_have_the_requested_limit_and_offset(served: Served) {
             assert_eq!(client.get(&format!("/{list}?{query}")).await.refusal(), (400, "bad_request"), "{list} {query}");
         }
     }
-    // A cursor is valid only for the filters it was created with.
+    // A cursor is valid only for the filters for which it was created.
     let filtered = client.get(&format!("/renders?status=pending&cursor={cursor}")).await;
     assert_eq!(filtered.refusal(), (400, "bad_request"));
 }
 
-/// The time of the last change of a row, as a query parameter.
+/// Returns the time of the last change of a row as a query parameter.
 fn changed(row: &Value) -> String {
     row["updatedAt"].as_str().unwrap().replace(':', "%3A")
 }
@@ -214,7 +214,7 @@ async fn the_ledger_is_newest_first_and_limited_to_the_workspace(served: Served)
     let client = &served.client;
     let wanted = client.upload("a", Some(json!({"quality": "share", "length": 1}))).await.text("renderId");
     client.post(&format!("/renders/{wanted}/cancel"), json!({})).await.data();
-    // A key bound to a workspace sees only the entries of that workspace.
+    // A key that is bound to a workspace sees only the entries of this workspace.
     let team = served.place.admin(&["workspace", "create", "Team", "--owner", super::server::EMAIL]);
     let bound = served.client(&served.place.key(super::server::EMAIL, &["--workspace", team["id"].as_str().unwrap()]));
     let cancelled = bound.upload("e", Some(json!({"quality": "share", "length": 2}))).await.text("renderId");
@@ -238,7 +238,7 @@ async fn the_ledger_is_newest_first_and_limited_to_the_workspace(served: Served)
     assert_eq!(all.data()[5]["renderId"], Value::Null);
 }
 
-/// An entry without its id and time, after checking that they are valid.
+/// Checks the ID and the time of a ledger entry, and returns the entry without them.
 fn told(entry: &Value) -> Value {
     let mut rest = entry.clone();
     let members = rest.as_object_mut().unwrap();
@@ -274,7 +274,7 @@ async fn ledger_entries_have_amount_and_reason(served: Served) {
     assert_eq!(all.len(), 4, "ids are unique");
 }
 
-/// The account, the scopes of the key, and the balance that it spends.
+/// The response has the account, the scopes of the key, and the balance that the key spends.
 async fn the_account_has_all_fields(served: Served) {
     let place = &served.place;
     let bob = place.admin(&["account", "create", "bob@example.org"])["id"].as_str().unwrap().to_owned();
@@ -285,7 +285,7 @@ async fn the_account_has_all_fields(served: Served) {
         "scopes": ["read", "render"], "workspace": null});
     let shown = personal.get("/account").await;
     assert_eq!((shown.status, &shown.body), (200, &json!({"data": expected})));
-    // In the workspace of another account, that account pays.
+    // In a workspace of another account, the other account pays.
     let team = place.admin(&["workspace", "create", "Team", "--owner", super::server::EMAIL]);
     let team = team["id"].as_str().unwrap();
     place.admin(&["workspace", "add", team, "bob@example.org", "--role", "editor"]);
@@ -324,13 +324,13 @@ async fn every_list_has_meta(served: Served) {
     }
 }
 
-/// Without a layer the default applies; an empty string is an invalid layer.
+/// A missing layer means the default layer. An empty string is an invalid layer.
 async fn an_empty_layer_is_invalid(served: Served) {
     let client = &served.client;
     let image = |shade: u8| Form::default().file("file", "a.png", &png(shade));
     let refused = client.form("/overlays", image(1).text("layer", "")).await;
     assert_eq!(refused.refusal(), (400, "bad_request"));
-    assert_eq!(client.get("/overlays").await.data(), &json!([]), "nothing was stored");
+    assert_eq!(client.get("/overlays").await.data(), &json!([]), "no overlay was stored");
     assert_eq!(client.get("/overlays?layer=").await.refusal(), (400, "bad_request"));
     let made = client.form("/overlays", image(1)).await.text("id");
     let hash = sha256_hex(&png(1));

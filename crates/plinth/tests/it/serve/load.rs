@@ -1,4 +1,4 @@
-//! Benchmark of requests per second with 100 000 renders in the database, run by bench/load.sh.
+//! A benchmark of requests per second with 100 000 renders in the database. bench/load.sh runs it.
 #![expect(clippy::print_stdout, reason = "it prints its results")]
 
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use plinth_testkit::Client;
 use super::server::{EMAIL, Served};
 
 const RENDERS: usize = 100_000;
-/// Rows per transaction; each row also updates the counter of its workspace.
+/// Number of rows per transaction. Each row also updates the counter of its workspace.
 const AT_ONCE: usize = 200;
 const CONNECTIONS: usize = 64;
-/// Number of requests for a single render, and for each kind of list page.
+/// Number of requests for single renders, and for each kind of page of a list.
 const REQUESTS: [usize; 2] = [6_400, 1_280];
 /// Number of rows before a deep page.
 const DEEP: usize = 90_000;
@@ -59,7 +59,7 @@ async fn fill(served: &Served, model: &ModelId, address: &str) {
     assert!(served.client.get(&format!("/renders/{}", id(7))).await.status == 200);
 }
 
-/// Speed of one kind of request.
+/// The speed of one kind of request.
 struct Speed {
     what: &'static str,
     per_second: f64,
@@ -101,7 +101,7 @@ async fn measure(
     Speed { what, per_second, p50_ms: at(50), p99_ms: at(99) }
 }
 
-/// The cursor after this number of rows.
+/// Returns the cursor of the page after this number of rows.
 async fn cursor_at(client: &Client, depth: usize) -> String {
     let mut cursor = String::new();
     for _page in 0..depth / 100 {
@@ -126,7 +126,7 @@ async fn load(served: Served, database: &str, address: &str) {
         measure(client, "list, cursor, first page", pages, page("cursor=".to_owned())).await,
         measure(client, "list, cursor, 90 000 deep", pages, page(format!("cursor={deep}"))).await,
         measure(client, "list, status=done, offset 0", pages, page("status=done".to_owned())).await,
-        // Measured last, after PostgreSQL has vacuumed the many updates of the workspace's row.
+        // Measured last, when PostgreSQL has vacuumed the many versions of the workspace's row.
         measure(client, "GET /renders/:id", single, |n| format!("/renders/{}", id(n % RENDERS))).await,
     ];
     println!("{:28} | requests/s | p50 ms | p99 ms", format!("{database}, {CONNECTIONS} connections"));

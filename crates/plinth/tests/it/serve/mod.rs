@@ -1,5 +1,5 @@
-//! Tests of `plinth serve` and `plinth admin`: the real program over HTTP, on SQLite with files and on PostgreSQL with
-//! S3.
+//! Tests of `plinth serve` and `plinth admin`. They use the real program over HTTP, on SQLite with local files and on
+//! PostgreSQL with S3.
 #![expect(clippy::panic, clippy::expect_used, clippy::string_slice, reason = "tests")]
 
 mod admin;
@@ -42,7 +42,7 @@ mod web;
 mod webdriver;
 mod windows;
 
-/// Declares each test twice: on SQLite with files, and on PostgreSQL with S3.
+/// Declares each test twice: once for SQLite with local files, and once for PostgreSQL with S3.
 macro_rules! on_both {
     ($($name:ident)*) => {$(
         mod $name {

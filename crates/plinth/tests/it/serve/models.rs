@@ -41,14 +41,15 @@ async fn an_upload_always_creates_a_render(served: Served) {
         assert_eq!(shown.data()[name], value, "{name}");
     }
     let paid = async || client.get("/account").await.data()["paid"].clone();
-    assert_eq!(paid().await, 100, "a preview is free");
-    // The same file again: the model is reused. An existing preview is returned; a billed render is always created.
+    assert_eq!(paid().await, 100, "the preview is free");
+    // A second upload of the same file reuses the model. It returns the existing preview, but always creates a billed
+    // render.
     let again = client.upload("chair", None).await;
     assert_eq!((again.status, again.data()), (200, &json!({"modelId": model, "renderId": preview, "duplicate": true})));
     let billed = client.upload("chair", Some(share(3))).await;
     assert_eq!((billed.status, &billed.data()["modelId"]), (200, &json!(model)));
     assert_eq!((billed.text("renderId") != preview, paid().await), (true, json!(97)));
-    // A model uploaded with a billed render gets its preview on request.
+    // A model that was uploaded with a billed render gets its preview with an upload without settings.
     let other = client.upload("table", Some(share(2))).await;
     let asked = client.upload("table", None).await;
     assert_eq!((other.status, asked.status, paid().await), (201, 200, json!(95)));
@@ -57,11 +58,11 @@ async fn an_upload_always_creates_a_render(served: Served) {
     let detail = client.get(&format!("/models/{}", other.text("modelId"))).await;
     let renders: Vec<&Value> = detail.data()["renders"].as_array().unwrap().iter().map(|row| &row["id"]).collect();
     assert_eq!(renders, [&json!(asked.text("renderId")), &json!(other.text("renderId"))]);
-    // Uploads are never paid from the free credits.
+    // Free credits never pay for uploads.
     served.place.admin(&["credits", "grant", EMAIL, "1000", "--pool", "free"]);
     let dear = client.upload("lamp", Some(json!({"quality": "4k", "length": 60}))).await;
     assert_eq!(dear.refusal(), (402, "no_credits"));
-    // In another workspace the same file is another model.
+    // In another workspace, the same file creates another model.
     let eve = served.client(&served.place.account("eve@example.org"));
     assert_eq!(eve.upload("chair", None).await.status, 201);
     // The order of the fields does not matter, and unknown fields are ignored.
@@ -89,7 +90,7 @@ async fn invalid_files_are_rejected_with_specific_codes(served: Served) {
     ] {
         assert_eq!(file(client, name, bytes).await.refusal(), refusal, "{name} of {} bytes", bytes.len());
     }
-    // A form without a file, and the empty field that a browser sends for an unfilled file input.
+    // One form has no file. The other one has the empty field that a browser sends if no file was chosen.
     for form in [
         Form::default(),
         Form::default().text("a", "b"),
@@ -110,7 +111,7 @@ async fn invalid_files_are_rejected_with_specific_codes(served: Served) {
         let form = Form::default().file("file", "a.glb", &glb).text("renderSettings", settings);
         assert_eq!(client.form("/models", form).await.refusal(), refusal, "{settings}");
     }
-    assert_eq!(client.get("/models").await.body["meta"]["total"], 0, "nothing was stored");
+    assert_eq!(client.get("/models").await.body["meta"]["total"], 0, "no model was created");
 }
 
 const OBJ: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
@@ -142,7 +143,7 @@ async fn an_archive_with_one_obj_becomes_a_glb_with_roughness_1(served: Served) 
     let length = u32::from_le_bytes(glb[12..16].try_into().unwrap()) as usize;
     let document: Value = serde_json::from_slice(&glb[20..20 + length]).unwrap();
     let surface = &document["materials"][0]["pbrMetallicRoughness"];
-    // If absent, it is 1.
+    // A missing factor means 1.
     let roughness = surface.get("roughnessFactor").and_then(Value::as_f64);
     assert!(roughness.is_none_or(|factor| (factor - 1.0).abs() < 1e-6), "{document}");
     assert_eq!(surface["metallicFactor"].as_f64(), Some(0.0), "{document}");
@@ -178,7 +179,7 @@ async fn a_model_lists_its_contents(served: Served) {
     assert!(created.as_str().unwrap().ends_with('Z') && created.as_str().unwrap().len() >= 20, "{created}");
     let of_folders = file(client, "scans\\table.glb\\", &glb_with_triangle("a table")).await;
     let detail = client.get(&format!("/models/{}", of_folders.text("modelId"))).await;
-    assert_eq!(detail.data()["originalName"], "table.glb", "the last part that is not empty");
+    assert_eq!(detail.data()["originalName"], "table.glb", "the name is the last segment that is not empty");
 }
 
 async fn models_are_edited_archived_and_removed(served: Served) {
@@ -216,7 +217,7 @@ async fn models_are_edited_archived_and_removed(served: Served) {
     assert_eq!(moved("archive").await.data(), &json!({"id": id, "archived": true}));
     assert_eq!(moved("archive").await.refusal(), (404, "model_not_found"));
     assert_eq!((known().await, listed().await), (json!({"exists": false, "modelId": null}), json!(0)));
-    // An archived model is complete, but the same file now creates another model.
+    // An archived model can still be edited, but an upload of the same file creates another model.
     assert_eq!(patch(client, &path, json!({"title": "Archived"})).await.status, 200);
     assert_eq!(client.get_with(&format!("{path}/file"), "accept", "*/*").await.status(), 200);
     assert_eq!(client.get(&path).await.data()["status"], "archived");
@@ -228,7 +229,7 @@ async fn models_are_edited_archived_and_removed(served: Served) {
     assert_eq!((second.status, second.text("modelId") == id), (201, false));
     assert_eq!(moved("unarchive").await.data(), &json!({"id": id, "archived": false}));
     assert_eq!(listed().await, 2);
-    // Permanently removed, whether active or archived; its renders remain.
+    // Active and archived models can be deleted permanently. Their renders remain.
     let gone = client.send(Method::DELETE, &path, json!({})).await;
     assert_eq!(gone.data(), &json!({"id": id, "deleted": true}));
     for path in [path.clone(), format!("{path}/file"), format!("{path}/file-url")] {
@@ -250,7 +251,11 @@ async fn models_are_edited_archived_and_removed(served: Served) {
         &json!({"id": second, "archived": true})
     );
     let gone = client.send(Method::DELETE, &path, json!({})).await;
-    assert_eq!((gone.status, gone.data()), (200, &json!({"id": second, "deleted": true})), "directly from the archive");
+    assert_eq!(
+        (gone.status, gone.data()),
+        (200, &json!({"id": second, "deleted": true})),
+        "an archived model can be deleted"
+    );
     assert_eq!(client.get(&path).await.refusal(), (404, "model_not_found"));
     assert_eq!(client.get("/models?status=any").await.data(), &json!([]));
     assert_eq!(client.upload("chair", None).await.status, 201, "the file of a removed model is not a duplicate");
@@ -259,7 +264,7 @@ async fn models_are_edited_archived_and_removed(served: Served) {
     }
 }
 
-/// Deleting a model keeps its renders' files and the record of payments.
+/// After the deletion of a model, the files of its renders and the ledger entries remain.
 async fn a_deleted_models_renders_keep_their_files(served: Served) {
     let client = &served.client;
     let done = served.finished().await;
@@ -290,7 +295,7 @@ async fn a_deleted_models_renders_keep_their_files(served: Served) {
     let link = client.get(&format!("/renders/{done}/download-url")).await;
     let linked = client.http.get(link.text("url")).send().await.unwrap();
     assert_eq!((linked.status().as_u16(), linked.text().await.unwrap()), (200, content("video.mp4")));
-    // A queued render is still rendered, or can be cancelled; it is not refunded automatically.
+    // A queued render of the deleted model is still rendered, or can be cancelled. It is not refunded automatically.
     assert_eq!(client.get(&format!("/renders/{waiting}")).await.data()["status"], "pending");
     assert_eq!(client.get("/account").await.data()["paid"], 100 - 1 - 9);
     assert_eq!(client.get("/purchases").await.body, ledger, "no refund");

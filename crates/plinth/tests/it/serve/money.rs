@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::on_both;
 use super::server::{EMAIL, Served};
 
-/// The balance, which must equal the sum of all entries. Reads again if concurrent requests change it in between.
+/// Returns the balance, which must be the sum of all entries. Reads both again if a concurrent request has changed the
+/// balance in between.
 async fn balance(client: &Client) -> i64 {
     loop {
         let before = client.get("/account").await.data()["total"].as_i64().unwrap();
@@ -71,7 +72,7 @@ async fn disconnecting_clients_leave_the_ledger_consistent(served: Served) {
     for one in gone {
         one.await.unwrap();
     }
-    // The server completes what it has started: each existing render was charged, and nothing else was.
+    // The server completes the transactions that it has started: every render was charged, and nothing else was.
     let batch: Vec<Value> = (0..2).map(|_| json!({"modelId": model, "renderSettings": {"length": 0.25}})).collect();
     assert_eq!(client.post("/renders/batch", json!({"renders": batch})).await.status, 201);
     let (left, renders) = loop {
@@ -81,7 +82,7 @@ async fn disconnecting_clients_leave_the_ledger_consistent(served: Served) {
             break (left, renders);
         }
     };
-    // One free preview, two renders of one credit in each batch, and the others of one credit each.
+    // All renders cost one credit, except the free preview.
     assert_eq!(1100 - left, renders - 1);
 }
 
@@ -123,7 +124,7 @@ async fn cancelling_a_preview_refunds_nothing(served: Served) {
     let kinds: Vec<&Value> = entries.data().as_array().unwrap().iter().map(|row| &row["type"]).collect();
     assert_eq!(kinds, [&json!("signup_bonus")], "nothing moved");
     assert_eq!(balance(client).await, 100);
-    // The model has no preview now, so the same file gets a new one.
+    // The model has no preview any more, so an upload of the same file creates a new one.
     let again = client.upload("chair", None).await;
     let fresh = again.text("renderId");
     let expected = json!({"modelId": model, "renderId": fresh, "duplicate": true});
@@ -134,7 +135,7 @@ async fn cancelling_a_preview_refunds_nothing(served: Served) {
     assert_eq!((status, is_preview), (&json!("pending"), &json!(true)));
 }
 
-/// Items that the balance covers are paid from it; the free pool pays another item of the same batch.
+/// The paid pool pays for the items that it covers. The free pool pays for another item of the same batch.
 async fn a_batch_is_paid_from_both_pools(served: Served) {
     let client = &served.client;
     served.place.admin(&["credits", "grant", EMAIL, "-95"]);
@@ -158,7 +159,7 @@ async fn a_batch_is_paid_from_both_pools(served: Served) {
     balance(client).await;
 }
 
-/// The render of an upload is paid from the balance or not at all, in all three ways of uploading.
+/// Only the paid pool pays for the render of an upload. This holds for all three kinds of upload.
 async fn an_upload_without_credits_for_its_render_is_rejected(served: Served) {
     let web = Web::start(|_visit| Reply::model(glb_with_triangle("fetched")));
     let served = served.again(|place| place.set("PLINTH_INGEST_ALLOW_HOSTS", &web.address().to_string()));
@@ -175,7 +176,7 @@ async fn an_upload_without_credits_for_its_render_is_rejected(served: Served) {
     let ingest = async |settings: &Value| {
         client.post("/models/ingest", json!({"url": web.url("/a.glb"), "renderSettings": settings})).await
     };
-    // The first render costs more than both pools together, the second more than the balance alone.
+    // The first render costs more than both pools together, the second more than the paid pool alone.
     for settings in [json!({"quality": "4k", "length": 120}), json!({"quality": "4k", "length": 7})] {
         for refused in
             [finalize(&settings).await, ingest(&settings).await, client.upload("sent", Some(settings.clone())).await]

@@ -79,7 +79,7 @@ async fn health_reports_a_lost_database() {
     let body: Value = serde_json::from_slice(&health.bytes().await.unwrap()).unwrap();
     assert_eq!((&body["data"]["status"], &body["data"]["database"]), (&json!("degraded"), &json!("unreachable")));
     assert_eq!(served.client.get("/account").await.refusal(), (500, "internal"));
-    // A malformed key is rejected without a query.
+    // A malformed key is rejected without a database query.
     let token = &served.client.token;
     let mistyped = format!("{}{}", &token[..token.len() - 1], if token.ends_with('0') { '1' } else { '0' });
     for wrong in ["nonsense", "plinth_sk_short", &mistyped] {
@@ -100,7 +100,7 @@ async fn health_reports_a_lost_store() {
     let objects = served.place.objects();
     std::fs::rename(&objects, served.place.folder.path().join("elsewhere")).unwrap();
     std::fs::write(&objects, b"where a folder should be").unwrap();
-    // The result of an earlier check is reused for 5 s.
+    // The result of an earlier check of the store is reused for 5 s.
     while health().await == (200, body("ok", "ok")) {
         assert!(begin.elapsed() < Duration::from_secs(20), "the store is checked again");
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -131,7 +131,7 @@ async fn a_stopping_server_is_alive_but_not_ready_and_answers_until_it_has_drain
     server.signal("TERM");
     let begin = Instant::now();
     while ask("/readyz").await.0 == 200 {
-        assert!(begin.elapsed() < Duration::from_secs(2), "readiness falls at once");
+        assert!(begin.elapsed() < Duration::from_secs(2), "the server is not ready as soon as it is told to stop");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(ask("/readyz").await, (503, "the server is stopping".to_owned()));
@@ -143,7 +143,7 @@ async fn a_stopping_server_is_alive_but_not_ready_and_answers_until_it_has_drain
 }
 
 #[tokio::test]
-async fn readiness_falls_when_the_database_is_gone() {
+async fn a_server_is_not_ready_without_its_database() {
     let mut served = Served::shared().await;
     let ask = async |path: &str| {
         served.client.http.get(format!("{}{path}", served.server.base)).send().await.unwrap().status().as_u16()
@@ -153,7 +153,7 @@ async fn readiness_falls_when_the_database_is_gone() {
     assert_eq!((ask("/livez").await, ask("/readyz").await), (200, 503));
 }
 
-fn migrate_makes_the_tables_and_says_so(place: &Place) {
+fn migrate_creates_the_tables_and_reports_it(place: &Place) {
     let migrate = |flags: &[&str]| {
         let done = place.program().arg("migrate").args(flags).output().unwrap();
         (done.status.code(), crate::text(&done.stdout) + &crate::text(&done.stderr))
@@ -161,7 +161,7 @@ fn migrate_makes_the_tables_and_says_so(place: &Place) {
     let (code, said) = migrate(&["--check"]);
     assert!(code == Some(1) && said.contains("there are no tables yet; run plinth migrate"), "{said}");
     let (code, said) = migrate(&[]);
-    assert!(code == Some(0) && said.starts_with("The tables were made, of version "), "{said}");
+    assert!(code == Some(0) && said.starts_with("The tables were created with version "), "{said}");
     let (code, said) = migrate(&[]);
     assert!(code == Some(0) && said.ends_with(" already.\n"), "{said}");
     assert_eq!(migrate(&["--check"]).0, Some(0));
@@ -170,10 +170,10 @@ fn migrate_makes_the_tables_and_says_so(place: &Place) {
 
 #[test]
 fn migrate_makes_the_tables_of_sqlite() {
-    migrate_makes_the_tables_and_says_so(&Place::alone());
+    migrate_creates_the_tables_and_reports_it(&Place::alone());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn migrate_makes_the_tables_of_postgres() {
-    migrate_makes_the_tables_and_says_so(&Place::shared().await);
+    migrate_creates_the_tables_and_reports_it(&Place::shared().await);
 }

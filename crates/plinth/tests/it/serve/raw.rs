@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// Limit of waiting for a response.
+/// Maximum time to wait for a response.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A response to a raw request.
@@ -18,7 +18,7 @@ pub(crate) struct RawAnswer {
 }
 
 impl RawAnswer {
-    /// The error code of the envelope; empty for anything else.
+    /// Returns the error code in the body; empty if the body is no error.
     pub(crate) fn code(&self) -> String {
         let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
         body["error"]["code"].as_str().unwrap_or_default().to_owned()
@@ -39,15 +39,15 @@ pub(crate) fn send(base: &str, request: &[u8]) -> RawAnswer {
     RawAnswer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
 }
 
-/// Requests a path exactly as given, with additional header lines.
+/// Requests a path, which is sent exactly as given, with additional header lines.
 pub(crate) fn get(base: &str, token: &str, path: &str, more: &str) -> RawAnswer {
     let head =
         format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n{more}\r\n");
     send(base, head.as_bytes())
 }
 
-/// Sends the head of a request, then its body one byte at a time, until the server closes the connection. Returns how
-/// long that took.
+/// Sends the head of a request, then its body one byte at a time, until the server closes the connection. Returns the
+/// time until then.
 pub(crate) fn trickle(base: &str, head: &str, most: Duration) -> Duration {
     let mut socket = TcpStream::connect(base.trim_start_matches("http://")).unwrap();
     let begin = Instant::now();
@@ -56,7 +56,7 @@ pub(crate) fn trickle(base: &str, head: &str, most: Duration) -> Duration {
     let mut answer = [0; 1024];
     while begin.elapsed() < most {
         let is_broken = socket.write_all(b"x").is_err();
-        // A timeout without data is also an error; the end of the stream is not.
+        // `read` returns 0 at the end of the stream. A timeout without data is an error and does not end the loop.
         if is_broken || socket.read(&mut answer).is_ok_and(|read| read == 0) {
             break;
         }

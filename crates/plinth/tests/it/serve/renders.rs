@@ -33,8 +33,8 @@ async fn a_render_is_created_charged_and_shown(served: Served) {
     assert_eq!(left, 96, "a second of standard costs 4");
     served.place.admin(&["credits", "grant", EMAIL, "10000"]);
     left += 10_000;
-    // The default length is six seconds; each tier has its rate, with a minimum of one credit; datasets have fixed
-    // prices.
+    // The default length is six seconds. Each quality has its price per second, with a minimum of one credit. Datasets
+    // have fixed prices.
     for (settings, cost) in [
         (Value::Null, 24),
         (json!({"quality": "share"}), 6),
@@ -87,10 +87,10 @@ async fn a_batch_is_all_or_nothing(served: Served) {
     let first = post(vec![item(1.0), item(1.0), item(2.0)]).await;
     let rows = first.data().as_array().unwrap().clone();
     assert_eq!((first.status, rows.len(), state().await), (201, 3, (96, 4)));
-    assert_ne!(rows[0]["id"], rows[1]["id"], "equal items are separate renders");
+    assert_ne!(rows[0]["id"], rows[1]["id"], "equal items of a batch are separate renders");
     let expected = json!({"id": rows[0]["id"], "modelId": model, "status": "pending", "isPreview": false});
     assert_eq!(rows[0], expected);
-    // Each item replays its own counterpart; new items are created.
+    // Each item replays the render of the same item in the first batch. New items create renders.
     let again = post(vec![item(1.0), item(1.0), item(3.0)]).await;
     let replayed = again.data().as_array().unwrap();
     assert_eq!((again.status, &replayed[0]["id"], &replayed[1]["id"]), (201, &rows[0]["id"], &rows[1]["id"]));
@@ -105,7 +105,7 @@ async fn a_batch_is_all_or_nothing(served: Served) {
     ] {
         assert_eq!(post(vec![item(9.0), bad.clone()]).await.refusal(), refusal, "{bad}");
     }
-    // One strict item that would need the free pool rejects the whole batch.
+    // The whole batch is rejected if the free pool would have to pay for a strict item.
     served.place.admin(&["credits", "grant", EMAIL, "1000", "--pool", "free"]);
     let strict = json!({"modelId": model, "renderSettings": {"quality": "4k", "strictCredits": true}});
     assert_eq!(post(vec![item(9.0), strict]).await.refusal(), (402, "no_credits"));
@@ -162,7 +162,7 @@ async fn a_render_follows_the_state_table(served: Served) {
         ((404, "render_not_found"), (404, "render_not_found"))
     );
     assert_eq!(dismiss().await.refusal(), (404, "render_not_found"));
-    assert_eq!(paid().await, 95, "deleting does not refund it either");
+    assert_eq!(paid().await, 95, "deleting a render does not refund it either");
     let done = served.finished().await;
     let before = paid().await;
     assert_eq!(client.post(&format!("/renders/{done}/cancel"), json!({})).await.refusal(), (409, "render_started"));
@@ -170,7 +170,8 @@ async fn a_render_follows_the_state_table(served: Served) {
     assert_eq!(paid().await, before);
 }
 
-/// A worker was interrupted after the poster: the render is neither queued nor ended, and its stored files remain.
+/// If a worker is interrupted after the poster, the render can be neither cancelled nor deleted, and its stored files
+/// remain.
 async fn poster_done_is_in_flight(served: Served) {
     let client = &served.client;
     let backstage = Backstage::of(&served).await;
@@ -206,7 +207,7 @@ async fn poster_done_is_in_flight(served: Served) {
         (&client.get(&path).await.data()["status"], &account.data()["paid"]),
         (&json!("poster-done"), &json!(95))
     );
-    // A worker resumes it.
+    // Another worker resumes the render.
     backstage.claim(&id).await;
     assert_eq!(client.get(&path).await.data()["status"], "video-processing");
 }
@@ -228,7 +229,8 @@ async fn an_error_need_not_be_dismissed_to_be_deleted(served: Served) {
     assert_eq!(client.get("/purchases").await.body, ledger.body);
 }
 
-/// The second of two concurrent requests finds nothing, as if it had come later.
+/// Two requests delete the same render at the same time. The second one gets the same response as a later request: not
+/// found.
 async fn a_second_concurrent_deletion_finds_nothing(served: Served) {
     let client = &served.client;
     let mut ids = Vec::new();
@@ -285,7 +287,7 @@ async fn failures_not_caused_by_the_model_are_refunded(served: Served) {
         let entries = client.get("/purchases").await;
         let of_render = entries.data().as_array().unwrap().iter().filter(|entry| entry["renderId"] == id.as_str());
         let mut credits: Vec<i64> = of_render.map(|entry| entry["credits"].as_i64().unwrap()).collect();
-        // Both may have happened within one millisecond.
+        // The order of the two entries is undefined, because both may have been written within one millisecond.
         credits.sort_unstable();
         let cost = i64::try_from(number + 1).unwrap();
         let expected = if code.as_str() == "renderer_error" { vec![-cost] } else { vec![-cost, cost] };

@@ -10,7 +10,7 @@ use plinth_testkit::{Client, Postgres, S3Server};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Database, store and configuration of an installation. Outlives the servers that run on it.
+/// Database, store and configuration of an installation. Several servers can run on it one after another.
 pub(crate) struct Place {
     pub(crate) folder: TempDir,
     variables: Vec<(String, String)>,
@@ -19,12 +19,12 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// With SQLite and local files.
+    /// Creates an installation with SQLite and local files.
     pub(crate) fn alone() -> Self {
         Self { folder: TempDir::with_prefix("plinth-serve-").unwrap(), variables: Vec::new(), postgres: None, s3: None }
     }
 
-    /// With PostgreSQL and S3.
+    /// Creates an installation with PostgreSQL and S3.
     pub(crate) async fn shared() -> Self {
         let (postgres, s3) = (Postgres::start(), S3Server::start().await);
         let (key, secret) = s3.credentials();
@@ -41,13 +41,13 @@ impl Place {
         Self { folder, variables, postgres: Some(postgres), s3: Some(s3) }
     }
 
-    /// URL of the database.
+    /// Returns the URL of the database.
     pub(crate) fn database(&self) -> String {
         let file = || format!("sqlite://{}", self.folder.path().join("data/plinth.db").display());
         self.postgres.as_ref().map_or_else(file, Postgres::address)
     }
 
-    /// Options for opening the store.
+    /// Returns the options for opening the store.
     pub(crate) fn store(&self, signer: LinkSigner) -> StoreOptions {
         let value = |name: &str| self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
         let files = || format!("file://{}", self.folder.path().join("data/objects").display());
@@ -56,7 +56,7 @@ impl Place {
         StoreOptions { address, s3, s3_public_endpoint: None, signer }
     }
 
-    /// Folder that contains the objects of the store.
+    /// Returns the folder that contains the objects of the store.
     pub(crate) fn objects(&self) -> PathBuf {
         let files = || self.folder.path().join("data/objects");
         self.s3.as_ref().map_or_else(files, |s3| s3.folder().join(s3.bucket()).join("some/where"))
@@ -67,12 +67,12 @@ impl Place {
         self
     }
 
-    /// Environment variables of its servers.
+    /// Returns the environment variables of the servers.
     pub(crate) fn variables(&self) -> impl Iterator<Item = (&str, &str)> {
         self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// The program with the configuration of this installation and a clean environment.
+    /// Returns the program, with the configuration of this installation as its only environment variables.
     pub(crate) fn program(&self) -> Command {
         let mut program = crate::program();
         program.current_dir(self.folder.path()).env("PLINTH_DATA_DIR", self.folder.path().join("data"));
@@ -108,7 +108,7 @@ impl Place {
         self.serve_by(self.program(), args)
     }
 
-    /// The same with another program.
+    /// Starts a server without a worker, with another program.
     pub(crate) fn serve_by(&self, mut program: Command, args: &[&str]) -> Server {
         let log = File::options().create(true).append(true).open(self.folder.path().join("log")).unwrap();
         program.args(["serve", "--listen", "127.0.0.1:0"]).args(args).stdout(Stdio::piped()).stderr(log);
@@ -125,7 +125,7 @@ impl Place {
         Server { child, out: Some(out), base }
     }
 
-    /// The log of its servers.
+    /// Returns the log of all servers of this installation.
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
@@ -144,7 +144,7 @@ impl Server {
         assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
     }
 
-    /// The server's peak memory, without child processes.
+    /// Returns the peak memory of the server process in MB, without its child processes.
     pub(crate) fn peak_memory_mb(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -156,7 +156,7 @@ impl Server {
         self.child.wait().unwrap();
     }
 
-    /// Stops the server; returns the rest of its output and its exit code.
+    /// Stops the server. Returns the rest of its output and its exit code.
     pub(crate) fn end(mut self) -> (String, Option<i32>) {
         self.signal("TERM");
         let code = self.child.wait().unwrap().code();
@@ -179,7 +179,7 @@ pub(crate) struct Served {
     pub(crate) place: Place,
 }
 
-/// Flags of a server with a rate limit that no test reaches.
+/// Flags of a server without a worker, and with a rate limit that no test reaches.
 const UNLIMITED: &[&str] = &["--no-worker", "--rate-limit-per-minute", "1000000"];
 pub(crate) const EMAIL: &str = "ada@example.org";
 
@@ -208,12 +208,12 @@ impl Served {
         Self { client: Client::new(&server.base, &client.token), server, place }
     }
 
-    /// Whether it uses SQLite and local files, so that links are signed by Plinth.
+    /// Returns whether the installation uses SQLite and local files. If so, Plinth signs the links.
     pub(crate) const fn is_alone(&self) -> bool {
         self.place.s3.is_none()
     }
 
-    /// A client of the same server with another key.
+    /// Returns a client of the same server with another key.
     pub(crate) fn client(&self, token: &str) -> Client {
         Client::new(&self.server.base, token)
     }

@@ -15,7 +15,7 @@ use super::server::Served;
 
 const PIECE: u64 = 1 << 20;
 
-/// A stream of zero bytes, one piece at a time.
+/// Returns a stream of `count` zero bytes, in several chunks.
 fn zeros(count: u64) -> impl Stream<Item = std::io::Result<Bytes>> + Send + 'static {
     let piece = Bytes::from(vec![0; usize::try_from(PIECE).unwrap()]);
     let rest = piece.slice(..usize::try_from(count % PIECE).unwrap());
@@ -23,7 +23,7 @@ fn zeros(count: u64) -> impl Stream<Item = std::io::Result<Bytes>> + Send + 'sta
     pieces.chain(stream::once(std::future::ready(Ok(rest))))
 }
 
-/// A file padded to a size.
+/// Pads a file to `size` bytes.
 fn filled(mut bytes: Vec<u8>, size: u64, with: u8) -> Vec<u8> {
     bytes.resize(usize::try_from(size).unwrap(), with);
     bytes
@@ -71,7 +71,8 @@ async fn parts_of_environments_have_at_most_48_mb() {
     }
 }
 
-/// A client that sends too much is read to the end and gets an error; a file of the maximum size is checked.
+/// If a client sends too much, the server reads the request to its end and returns an error. A file of the maximum size
+/// is accepted and checked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn models_have_at_most_1_gb() {
     let served = Served::alone();
@@ -104,7 +105,7 @@ async fn models_have_at_most_1_gb() {
     assert_eq!(left, 0, "no temporary files remain");
 }
 
-/// The size of a file that a client put into the store directly is checked before it is read.
+/// Before the server reads a file that a client has uploaded to the store directly, it checks the size of the file.
 async fn a_staged_file_that_is_too_large_is_removed(served: Served) {
     let client = &served.client;
     let staged = client.post("/models/create-upload-url", json!({})).await;
@@ -120,7 +121,7 @@ async fn a_staged_file_that_is_too_large_is_removed(served: Served) {
     assert_eq!(client.post("/models/finalize", finalize).await.refusal(), (404, "not_found"));
 }
 
-/// A ZIP of a few kilobytes that unpacks to this size.
+/// Builds a ZIP of a few kilobytes that unpacks to this size.
 fn archive(unpacked: u64) -> Vec<u8> {
     let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
     let options = zip::write::SimpleFileOptions::default();
@@ -149,7 +150,7 @@ async fn archives_unpack_to_at_most_500_mb() {
     assert_eq!(upload(limits::ZIP_UNPACKED_BYTES + 1).await.refusal(), (400, "upload_failed"));
 }
 
-/// Every JSON body has the limit that the OpenAPI document states.
+/// Every JSON body has the size limit that the OpenAPI document states.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn json_bodies_have_the_limits_of_the_document() {
     let served = Served::alone();
@@ -183,7 +184,7 @@ async fn json_bodies_have_the_limits_of_the_document() {
     assert_eq!(limited, [small, small, small, small, render, render, render, batch, batch]);
 }
 
-/// Parsing many small values takes many times the memory of the text.
+/// Without a limit, parsing many small values would take many times the memory of the text.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_number_of_json_values_is_limited() {
     let served = Served::alone();
@@ -191,7 +192,8 @@ async fn the_number_of_json_values_is_limited() {
         let body = json!({"renders": [{"hiddenMeshNames": vec![json!(""); values]}]});
         served.client.post("/quote", body).await
     };
-    // The values besides the strings: the object, its member, the list, its member, the list, and one more.
+    // Six values are no strings: the object, its member, the list, its member, the inner list, and one that the
+    // counting adds.
     assert_eq!(quote(limits::JSON_VALUES - 6).await.refusal(), (400, "invalid_settings"));
     let refused = quote(limits::JSON_VALUES - 4).await;
     assert_eq!(refused.refusal(), (400, "bad_request"));
@@ -230,7 +232,7 @@ async fn images_that_decode_to_many_pixels_do_not_take_the_servers_memory() {
     let picture = picture.into_inner();
     let sent = (0..12_u8).map(|n| {
         let (client, mut picture) = (served.client.clone(), picture.clone());
-        // Each is a different file.
+        // Appends a byte, so that each file is different.
         picture.push(n);
         tokio::spawn(async move {
             client.form("/assets/textures", Form::default().file("file", "a.png", &picture)).await.status

@@ -45,9 +45,9 @@ async fn a_staged_upload_becomes_a_model(served: Served) {
     assert_eq!(
         client.post("/models/finalize", finalize).await.refusal(),
         (404, "not_found"),
-        "a ticket can be used once"
+        "a ticket can be used only once"
     );
-    // The same file again, with another ticket.
+    // Uploads the same file again, with another ticket.
     let staged = client.post("/models/create-upload-url", json!({})).await;
     client.http.put(staged.text("url")).body(glb).send().await.unwrap();
     let again = client.post("/models/finalize", json!({"ticket": staged.text("ticket"), "filename": "b.GLB"})).await;

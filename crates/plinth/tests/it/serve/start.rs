@@ -24,7 +24,7 @@ async fn the_first_start_shows_a_link_and_a_key_once_and_both_work() {
     let client = Client::new(&server.base, &token);
     let account = client.get("/account").await;
     assert_eq!((account.text("email").as_str(), account.data()["paid"].as_u64()), ("admin@plinth.local", Some(100)));
-    // The length of an administrator's videos is limited only by their price.
+    // An administrator may order videos of any length, because the price limits it.
     let quote = client.post("/quote", json!({"renders": [{"quality": "share", "length": 500}]})).await;
     assert_eq!(quote.data()["creditsRequired"], 500);
     let mut browser = Browser::new(&server.base);
@@ -66,7 +66,7 @@ async fn configuration_errors_are_one_line_that_says_what_to_do() {
         let said = text(&done.stderr);
         assert_eq!(done.status.code(), Some(code), "{args:?}: {said}");
         assert!(said.contains(words) && !said.contains("secret"), "{args:?}: {said}");
-        // Warnings of the log, such as running as root, may come first.
+        // Warnings in the log may come first, for example that the server runs as root.
         let complaint = said.trim().lines().filter(|line| !line.contains(" WARN ")).count();
         assert!(args == ["--wrong"] || complaint == 1, "{args:?}: {said}");
     }
@@ -78,7 +78,7 @@ async fn a_second_server_on_the_same_sqlite_file_does_not_start() {
     let done = served.place.program().args(["serve", "--no-worker", "--listen", "127.0.0.1:0"]).output().unwrap();
     assert_eq!(done.status.code(), Some(1));
     assert!(text(&done.stderr).contains("another plinth serve uses"), "{}", text(&done.stderr));
-    // A server that was killed leaves nothing behind that blocks the next one.
+    // After a server was killed, the next one can start.
     let Served { server, place, .. } = served;
     server.kill();
     place.serve(&["--no-worker"]).end();
@@ -100,10 +100,10 @@ async fn a_running_request_is_finished_when_the_server_stops() {
     )
     .unwrap();
     socket.write_all(first).unwrap();
-    // Once a later request on another connection is answered, the server has started to process this one.
+    // When the server has responded to a later request on another connection, it has started to process this request.
     assert_eq!(served.client.get("/health").await.status, 200);
     served.server.signal("TERM");
-    // The server accepts no new connections, but reads the rest of this request.
+    // Waits until the server accepts no new connections. It still reads the rest of this request.
     while std::net::TcpStream::connect(address).is_ok() {
         std::thread::yield_now();
     }

@@ -12,7 +12,8 @@ use super::on_both;
 use super::server::Served;
 use crate::text;
 
-/// An upload may take up to 48 hours; a younger object without a row may belong to one.
+/// An age below 48 hours. An upload may take that long, so a younger object without a row may belong to an upload in
+/// progress.
 const LESS: Duration = Duration::from_hours(47);
 const MORE: Duration = Duration::from_hours(49);
 
@@ -39,7 +40,11 @@ async fn files_without_rows_and_rows_without_files_are_found(served: Served) {
     let found = place.try_admin(&["storage", "check", "--repair"]);
     assert_eq!(found.status.code(), Some(1));
     let said: serde_json::Value = serde_json::from_slice(&found.stdout).unwrap();
-    assert_eq!((&said["young"], &said["foreign"]), (&json!(1), &json!(1)), "one may belong to an upload: {said}");
+    assert_eq!(
+        (&said["young"], &said["foreign"]),
+        (&json!(1), &json!(1)),
+        "one of the files may belong to an upload: {said}"
+    );
     let expected = json!([
         {"problem": "unnamed", "path": "models/nobody000000.glb", "size": 1},
         {"problem": "gone", "path": format!("renders/{id}/1/video.mp4"), "size": null},
@@ -47,15 +52,15 @@ async fn files_without_rows_and_rows_without_files_are_found(served: Served) {
     assert_eq!(said["found"], expected);
     let left = place.try_admin(&["storage", "check"]);
     let left: serde_json::Value = serde_json::from_slice(&left.stdout).unwrap();
-    assert_eq!(left["found"].as_array().unwrap().len(), 1, "the file without a row is marked: {left}");
+    assert_eq!(left["found"].as_array().unwrap().len(), 1, "the file without a row is scheduled for deletion: {left}");
     Backstage::of(&served).await.service.sweep().await.unwrap();
     assert_eq!((old.exists(), young.exists(), foreign.exists()), (false, true, true));
-    // The render's other files and its row are unchanged.
+    // The row and the other files of the render are unchanged.
     assert_eq!(served.client.get(&format!("/renders/{id}")).await.text("status"), "done");
     assert!(place.objects().join("renders").join(&id).join("1/thumb.mp4").exists());
 }
 
-/// Files that are in use or belong to uploads in progress are never listed, however long these take.
+/// Files that are in use or belong to an upload in progress are never listed, however long the upload takes.
 async fn files_in_use_are_left_alone(served: Served) {
     let (client, place) = (&served.client, &served.place);
     let staged = client.post("/models/create-upload-url?expires=604800", json!({})).await;
@@ -76,7 +81,7 @@ async fn files_in_use_are_left_alone(served: Served) {
     assert_eq!(old, 7, "a staged file, a model and the files of a render");
 }
 
-/// The database of another installation, or an empty one, must not lead to the deletion of the store's files.
+/// If the database is empty or belongs to another installation, a repair must not delete the files of the store.
 async fn nothing_is_repaired_if_no_row_names_a_file(served: Served) {
     let orphan = served.place.objects().join("models/nobody000000.glb");
     std::fs::create_dir_all(orphan.parent().unwrap()).unwrap();

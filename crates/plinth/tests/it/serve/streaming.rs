@@ -6,7 +6,7 @@ use super::on_both;
 use super::raw::get;
 use super::server::Served;
 
-/// The rest of the path must be the name of a file of the packaged video.
+/// The last part of the path must be the name of a file of the packaged video.
 async fn streaming_files_are_those_of_the_packaging(served: Served) {
     let id = served.finished().await;
     let eve = served.client(&served.place.account("eve@example.org"));

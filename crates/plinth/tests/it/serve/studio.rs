@@ -13,7 +13,7 @@ use super::server::{EMAIL, Place, Served};
 
 const BOB: &str = "bob@example.org";
 
-/// The fields of a form that creates a key, in the first workspace that the page offers.
+/// Returns the fields of a form that creates a key in the first workspace that the page offers.
 async fn key_fields(browser: &Browser, name: &str, may: &str, days: &str) -> Vec<(String, String)> {
     let page = browser.get("/keys").await;
     let workspace = page.between("<option value=\"", "\"");
@@ -54,7 +54,7 @@ async fn a_link_signs_in_once(served: Served) {
         assert!(page.status == 401 || page.status == 400, "{wrong}: {}", page.status);
         assert!(page.header("set-cookie").is_empty());
     }
-    // Neither secret is in the log or in the database.
+    // The secrets of the link and of the session are neither in the log nor in the database.
     let (link, session) = (link.trim_start_matches("/sign-in/"), pair.trim_start_matches("plinth_session="));
     assert!(!served.place.log().contains(link) && !served.place.log().contains(session));
 }
@@ -70,8 +70,8 @@ async fn sessions_end_at_once(served: Served) {
     let waiting = served.link(EMAIL, &[]);
     three.send("/sign-out-everywhere", &[]).await;
     assert_eq!(two.get("/keys").await.status, 303);
-    assert_eq!(one.post(&waiting, &[]).await.status, 401, "a link created before");
-    // A session of a suspended account.
+    assert_eq!(one.post(&waiting, &[]).await.status, 401, "signing out everywhere invalidates unused links");
+    // The suspension of an account ends its sessions.
     let four = served.browser(EMAIL).await;
     let waiting = served.link(EMAIL, &[]);
     served.place.admin(&["account", "suspend", EMAIL]);
@@ -110,7 +110,7 @@ async fn forms_from_other_sites_are_rejected(served: Served) {
     let link = served.link(EMAIL, &[]);
     let page = Page::of(Browser::new(own).form(&link, &[]).header("origin", "https://evil.example")).await;
     assert_eq!(page.status, 403, "another site cannot sign anybody in");
-    assert_eq!(browser.post(&link, &[]).await.status, 303, "and the link was not used up");
+    assert_eq!(browser.post(&link, &[]).await.status, 303, "the rejected form has not used up the link");
     assert!(!browser.get("/keys").await.shows("evil"), "no key was created");
     assert_eq!(
         Page::of(browser.form("/keys", &fields).header("origin", own)).await.status,
@@ -137,7 +137,7 @@ async fn a_key_is_shown_once_and_revoked_at_once(served: Served) {
     let revoke = format!("/keys/{}/revoke", list.between("/keys/", "/revoke\""));
     assert!(browser.get(&revoke).await.shows("shop &#38; co"));
     assert_eq!(client.get("/account").await.status, 200, "the confirmation page does not revoke");
-    // A key of another account is treated like one that does not exist.
+    // A key of another account is treated like a key that does not exist.
     served.place.admin(&["account", "create", BOB]);
     let mut bob = served.browser(BOB).await;
     let unknown = bob.get("/keys/k3Jd92LmQx7a/revoke").await;
@@ -150,7 +150,7 @@ async fn a_key_is_shown_once_and_revoked_at_once(served: Served) {
     assert_eq!((page.status, page.header("location")), (303, "/keys"));
     assert_eq!(client.get("/account").await.refusal(), (401, "unauthorized"));
     assert_eq!(browser.send(&revoke, &[]).await.status, 404, "once");
-    // Scopes and lifetimes are as chosen; other values are rejected.
+    // A key has the scopes and the lifetime that the user chose. Other values are rejected.
     let page = make_key(&mut browser, "reader", "read", "30").await;
     let token = page.between("aria-label=\"The key\"><code>", "</code>");
     assert_eq!(served.client(token).post("/renders", json!({})).await.refusal(), (403, "insufficient_scope"));
@@ -161,7 +161,11 @@ async fn a_key_is_shown_once_and_revoked_at_once(served: Served) {
     assert_eq!(make_key(&mut browser, &"x".repeat(101), "read", "").await.status, 400);
     let bobs = bob.get("/keys").await.between("<option value=\"", "\"").to_owned();
     let fields = [("name", "x"), ("may", "read"), ("workspace", bobs.as_str()), ("days", "")];
-    assert_eq!(browser.send("/keys", &fields).await.status, 404, "another account's workspace");
+    assert_eq!(
+        browser.send("/keys", &fields).await.status,
+        404,
+        "no key can be created for another account's workspace"
+    );
 }
 
 async fn cookies_are_valid_for_pages_only_and_keys_for_the_api_only(served: Served) {
@@ -209,7 +213,11 @@ async fn pages_have_a_strict_security_policy(served: Served) {
         let missing = browser.get(path).await;
         assert!(missing.status == 404 && missing.shows("\"not_found\""), "{path}: {} {}", missing.status, missing.html);
     }
-    assert_eq!(Page::of(browser.request(Method::PUT, "/keys")).await.status, 403, "no header names the origin");
+    assert_eq!(
+        Page::of(browser.request(Method::PUT, "/keys")).await.status,
+        403,
+        "the request has no header that says its origin"
+    );
     let put = browser.request(Method::PUT, "/keys").header("origin", &served.server.base);
     assert_eq!(Page::of(put).await.status, 405);
     let page = browser.get("/").await;
@@ -252,7 +260,7 @@ async fn renders_are_visible_only_in_their_workspace(served: Served) {
         assert_eq!((foreign.status, &foreign.html), (404, &unknown.html));
     }
     assert!(!bob.get("/renders").await.shows("oak chair") && !bob.get("/").await.shows("oak chair"));
-    // The renders of a team are visible to its members, as long as they are members.
+    // Members of a team see its renders as long as they are members.
     let team = place.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"].as_str().unwrap().to_owned();
     let of_team = served.client(&place.key(EMAIL, &["--workspace", &team]));
     let path = served.page_of_render(&of_team, "team chair").await;
@@ -267,7 +275,7 @@ async fn renders_are_visible_only_in_their_workspace(served: Served) {
     assert_eq!(bob.send("/keys", &fields).await.status, 403);
     place.admin(&["workspace", "remove", &team, BOB]);
     assert_eq!(bob.get(&path).await.status, 404);
-    assert!(bob.get("/").await.shows("Nothing here yet"), "Bob's own workspace again");
+    assert!(bob.get("/").await.shows("Nothing here yet"), "without the team, Bob sees his own workspace");
 }
 
 async fn password_attempts_are_limited(served: Served) {
@@ -281,13 +289,13 @@ async fn password_attempts_are_limited(served: Served) {
     let page = attempt(" Bob@Example.org", right).await;
     assert_eq!((page.status, page.header("set-cookie").is_empty()), (303, false));
     let wrong = attempt(BOB, "wrong").await;
-    assert!(wrong.status == 401 && wrong.shows("do not belong together") && wrong.shows(BOB), "{}", wrong.html);
+    assert!(wrong.status == 401 && wrong.shows("or the password is wrong") && wrong.shows(BOB), "{}", wrong.html);
     for (email, password) in [(EMAIL, ""), ("nobody@example.org", right), ("nonsense", right), (BOB, &"x".repeat(2000))]
     {
         let page = attempt(email, password).await;
-        assert!(page.status == 401 && page.shows("do not belong together"), "{email}: {}", page.html);
+        assert!(page.status == 401 && page.shows("or the password is wrong"), "{email}: {}", page.html);
     }
-    // 3 of 10 attempts are used; a successful one counts, too.
+    // 3 of 10 attempts are used. A successful attempt counts, too.
     for _ in 3..10 {
         assert_eq!(attempt(BOB, "wrong").await.status, 401);
     }
@@ -299,7 +307,7 @@ async fn password_attempts_are_limited(served: Served) {
     assert_eq!(served.browser(BOB).await.get("/keys").await.status, 200, "a sign-in link still works");
 }
 
-/// Behind a trusted reverse proxy, each client is limited by its own address from the proxy's header.
+/// Behind a trusted reverse proxy, each client is limited by its own address, which is in the header of the proxy.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn passwords_are_limited_per_client_of_a_trusted_proxy() {
     let right = "correct horse battery";
@@ -355,7 +363,8 @@ async fn the_page_of_a_finished_render_links_its_files(served: Served) {
         let origin: String = url::Url::parse(&link).unwrap().origin().ascii_serialization();
         let policy = page.header("content-security-policy");
         assert!(policy.contains(&format!("img-src 'self' {origin}; media-src 'self' {origin};")), "{policy}");
-        // Without the cookie: the link itself grants access. The content is never rendered as a page of this origin.
+        // The request has no cookie, because the link itself grants access. Browsers must not render the file as a page
+        // of this origin.
         let file = served.client.http.get(&link).send().await.unwrap();
         assert_eq!((file.status().as_u16(), file.headers()["content-type"].to_str().unwrap()), (200, kind));
         assert!(file.headers()["content-disposition"].to_str().unwrap().starts_with("attachment"));

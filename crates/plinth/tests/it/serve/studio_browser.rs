@@ -1,4 +1,5 @@
-//! The web UI in a real browser: with scripts and without, narrow and wide, without a word on its console.
+//! Tests of the web UI in a real browser: with and without scripts, in a narrow and a wide window. The console of the
+//! browser must stay empty.
 
 use std::path::Path;
 
@@ -7,7 +8,7 @@ use plinth_testkit::{Client, glb_with_triangle};
 use super::server::{EMAIL, Served};
 use super::webdriver::Chromium;
 
-/// A server that draws, without a rate limit in the way.
+/// Starts a server with a worker, and with a rate limit that no test reaches.
 fn drawing() -> Served {
     let Served { client, server, place } = Served::alone();
     server.end();
@@ -27,7 +28,7 @@ fn model(folder: &Path, name: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// Looks at the current page in two widths: nothing reaches beyond its side.
+/// Asserts, for two widths of the window, that the current page needs no horizontal scrolling.
 async fn fits(page: &Chromium) {
     for width in [360, 1280] {
         page.resize(width, 800).await;
@@ -47,14 +48,14 @@ async fn models_are_uploaded_looked_at_and_ordered() {
     page.type_into("input[type=file]", &files.join("\n")).await;
     page.click(".upload button.main").await;
     page.until("document.querySelectorAll('.tile').length === 2").await;
-    // The same file is not sent again, and a rejected one says why.
+    // A known file is not sent again. A rejected file shows the reason.
     let text = served.place.folder.path().join("notes.txt");
     std::fs::write(&text, "no model").unwrap();
     page.type_into("input[type=file]", &format!("{}\n{}", files[0], text.display())).await;
     page.click(".upload button.main").await;
     page.until("document.querySelector('.transfers').innerText.includes('name must end in')").await;
     page.until("document.querySelector('.transfers').innerText.includes('was there already')").await;
-    // A rejected upload is an answer with status 400, which browsers note on the console by themselves.
+    // The response to the rejected upload has status 400, which browsers write to the console by themselves.
     let noted = page.console().await;
     assert!(noted.iter().all(|line| line.contains("400 (Bad Request)")), "{noted:?}");
     fits(&page).await;
@@ -68,7 +69,7 @@ async fn models_are_uploaded_looked_at_and_ordered() {
     page.until("document.querySelector('.stage img')?.src.startsWith('blob:')").await;
     page.until("document.querySelector('.stage img').naturalWidth === 1280").await;
     fits(&page).await;
-    // A slider changes the settings and the picture; undo takes it back.
+    // A slider changes the settings and the picture. Undo restores both.
     let set = "const range = document.querySelector('[data-key=zoom] input[type=range]'); range.value = 1.5; \
                for (const kind of ['input', 'change']) range.dispatchEvent(new Event(kind, {bubbles: true}));";
     let before = page.run("return document.querySelector('.stage img').src;").await;
@@ -80,7 +81,7 @@ async fn models_are_uploaded_looked_at_and_ordered() {
     page.until("!document.querySelector('.settings-json').textContent.includes('zoom')").await;
     page.click("[data-do=redo]").await;
     page.until("document.querySelector('.settings-json').textContent.includes('zoom')").await;
-    // A list, by the controls that its schema makes.
+    // A setting with an object is edited with the controls that the script creates from its schema.
     page.run("document.querySelector('[data-group=path]').open = true;").await;
     page.click("[data-key=camera] .structure button").await;
     page.until("document.querySelector('.settings-json').textContent.includes('\"radius\"')").await;
@@ -90,7 +91,7 @@ async fn models_are_uploaded_looked_at_and_ordered() {
         .await;
     page.click("button[value=order]").await;
     page.until("location.pathname.startsWith('/renders/')").await;
-    // The page follows the render by itself.
+    // The page updates itself until the render is done.
     page.until("document.querySelector('.head .status.done') && document.querySelector('video')").await;
     fits(&page).await;
     let noted = page.console().await;

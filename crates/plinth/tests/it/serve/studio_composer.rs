@@ -85,7 +85,7 @@ async fn the_price_comes_before_the_order(served: Served) {
     assert_eq!(said["quote"]["sufficient"], false);
     let page = browser.send(&path, &[("quality", "4k"), ("length", "120"), ("action", "order")]).await;
     assert!(page.status == 402 && page.shows("The balance does not cover"), "{}: {}", page.status, page.html);
-    // What is not allowed, and what cannot be read.
+    // Values that are not allowed, and values that cannot be parsed.
     for (field, value, says) in [
         ("zoom", "9", "zoom must be a number from 0.5 to 2"),
         ("length", "500", "length must be above 0 and at most 120"),

@@ -1,4 +1,5 @@
-//! Pages of models: the library, uploads, edits, changes of many at once, and what strangers cannot do there.
+//! Tests of the pages of models: the library, uploads, edits, changes of several models at once, and missing
+//! permissions.
 
 use plinth_testkit::{Form, glb_with_triangle};
 use reqwest::Method;
@@ -9,11 +10,11 @@ use super::on_both;
 use super::server::{EMAIL, Served};
 
 const BOB: &str = "bob@example.org";
-/// A text that would run as code where it is not escaped.
+/// A text that runs as code on a page that does not escape it.
 const HOSTILE: &str = "\"><script>alert(1)</script>'&";
 
 impl Browser {
-    /// Sends an upload as the page's form does, or as its script does.
+    /// Uploads files as the form of the page does, or as its script does.
     async fn upload(&self, form: Form, is_script: bool) -> Page {
         let token = self.get("/keys").await.form_token();
         self.upload_with(Form::default().text("form_token", &token), form, is_script).await
@@ -44,7 +45,7 @@ async fn files_become_models_and_rejected_ones_say_why(served: Served) {
     let page = browser.get(&path).await;
     assert!(page.shows("<h1>oak chair.glb</h1>") && page.shows("Meshes") && page.shows("Waiting"), "{}", page.html);
     assert!(browser.get("/").await.shows("oak chair.glb"));
-    // Many files in one form: each has its own outcome.
+    // One form contains several files. Each of them has its own result.
     let files = Form::default()
         .file("file", "oak chair.glb", &glb_with_triangle("oak chair"))
         .file("file", "lamp.glb", &glb_with_triangle("lamp"))
@@ -58,7 +59,7 @@ async fn files_become_models_and_rejected_ones_say_why(served: Served) {
     assert_eq!(page.status, 422, "{}", page.html);
     let nothing = browser.upload(Form::default().file("file", "", b""), false).await;
     assert!(nothing.status == 400 && nothing.shows("Choose at least one file"), "{} {}", nothing.status, nothing.html);
-    // As a script sends one.
+    // Uploads a file as the script does.
     let page = browser.upload(Form::default().file("file", "oak.glb", &glb_with_triangle("oak chair")), true).await;
     let answer: Value = serde_json::from_str(&page.html).unwrap();
     assert_eq!((page.status, &answer["duplicate"]), (200, &json!(true)));
@@ -83,11 +84,15 @@ async fn an_upload_needs_the_token_of_its_session(served: Served) {
     let page = Page::of(request.header("origin", "https://evil.example").body(file().body())).await;
     assert!(page.status == 403 && page.shows("another site"));
     let stranger = Browser::new(&served.server.base);
-    assert_eq!(stranger.upload_with(Form::default(), file(), false).await.status, 303, "to the page that signs in");
+    assert_eq!(
+        stranger.upload_with(Form::default(), file(), false).await.status,
+        303,
+        "the response redirects to the sign-in page"
+    );
     assert!(browser.get("/").await.shows("Nothing here yet"));
 }
 
-async fn models_are_found_edited_and_put_away(served: Served) {
+async fn models_are_found_edited_archived_and_deleted(served: Served) {
     let mut browser = served.browser(EMAIL).await;
     let (chair, lamp) = (browser.uploaded("chair").await, browser.uploaded("lamp").await);
     let edit = [("title", " Oak Chair 50%_x "), ("sku", "SKU-17"), ("tags", "Wood, oak,, wood ")];
@@ -117,7 +122,11 @@ async fn models_are_found_edited_and_put_away(served: Served) {
     for (action, status) in [("archive", "archived"), ("unarchive", "active")] {
         assert_eq!(browser.send(&format!("{chair}/{action}"), &[]).await.status, 303);
         assert!(browser.get(&format!("/?status={status}")).await.shows(&format!("href=\"{chair}\"")));
-        assert_eq!(browser.send(&format!("{chair}/{action}"), &[]).await.status, 404, "it is so already");
+        assert_eq!(
+            browser.send(&format!("{chair}/{action}"), &[]).await.status,
+            404,
+            "the model is in this state already"
+        );
     }
     let file = browser.get(&format!("{chair}/file")).await;
     assert_eq!(file.status, 307);
@@ -126,7 +135,7 @@ async fn models_are_found_edited_and_put_away(served: Served) {
     let ask = browser.get(&format!("{chair}/delete")).await;
     assert!(
         ask.status == 200 && ask.shows("Oak Chair") && browser.get(&chair).await.status == 200,
-        "asking is not doing"
+        "the page that asks for confirmation deletes nothing"
     );
     assert_eq!(browser.send(&format!("{chair}/delete"), &[]).await.header("location"), "/");
     assert_eq!(browser.get(&chair).await.status, 404);
@@ -152,7 +161,7 @@ async fn many_models_are_changed_at_once(served: Served) {
     assert_eq!(browser.send("/models/bulk", &two(&[("action", "unarchive")])).await.status, 303);
     let page = browser.send("/models/bulk", &two(&[("action", "delete")])).await;
     assert!(page.status == 200 && page.shows("Delete 2 models?") && page.shows("a.glb") && !page.shows("c.glb"));
-    assert_eq!(browser.get(&paths[0]).await.status, 200, "asking is not doing");
+    assert_eq!(browser.get(&paths[0]).await.status, 200, "the page that asks for confirmation deletes nothing");
     assert_eq!(browser.send("/models/bulk", &two(&[("action", "delete"), ("sure", "yes")])).await.status, 303);
     let left = browser.get("/?status=any").await;
     assert_eq!(paths.each_ref().map(|path| left.shows(path)), [false, false, true]);
@@ -190,7 +199,7 @@ async fn names_are_shown_as_text(served: Served) {
     }
 }
 
-async fn strangers_and_viewers_change_nothing(served: Served) {
+async fn other_accounts_and_viewers_cannot_change_models(served: Served) {
     let mut ada = served.browser(EMAIL).await;
     let path = ada.uploaded("chair").await;
     served.place.admin(&["account", "create", BOB]);
@@ -210,7 +219,7 @@ async fn strangers_and_viewers_change_nothing(served: Served) {
     let found = ada.send("/models/check-hash", &[("sha256", &sha256)]).await;
     assert!(found.shows("\"exists\":true") && found.shows(path.trim_start_matches("/models/")), "{}", found.html);
     assert!(bob.send("/models/check-hash", &[("sha256", &sha256)]).await.shows("\"exists\":false"));
-    // A viewer of a team sees its models and changes none.
+    // A viewer of a team sees the models of the team, but cannot change them.
     let team =
         served.place.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"].as_str().unwrap().to_owned();
     let of_team = served.client(&served.place.key(EMAIL, &["--workspace", &team]));
@@ -228,6 +237,6 @@ async fn strangers_and_viewers_change_nothing(served: Served) {
 
 on_both! {
     files_become_models_and_rejected_ones_say_why an_upload_needs_the_token_of_its_session
-    models_are_found_edited_and_put_away many_models_are_changed_at_once names_are_shown_as_text
-    strangers_and_viewers_change_nothing
+    models_are_found_edited_archived_and_deleted many_models_are_changed_at_once names_are_shown_as_text
+    other_accounts_and_viewers_cannot_change_models
 }

@@ -1,4 +1,4 @@
-//! Tests of every endpoint with objects of other workspaces, and with callers that lack a permission.
+//! Tests of every endpoint with objects of other workspaces, and with callers who lack a permission.
 
 use plinth_testkit::{Answer, Client, Form, glb_with_triangle, png};
 use reqwest::Method;
@@ -13,7 +13,7 @@ async fn ask(client: &Client, method: &Method, path: &str) -> Answer {
     client.send(method.clone(), path, json!({"title": "x"})).await
 }
 
-/// Malformed and unknown keys, in all ways of sending them.
+/// Malformed and unknown keys are rejected, however they are sent.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn invalid_keys_are_rejected_everywhere() {
     let served = Served::alone();
@@ -47,7 +47,7 @@ async fn invalid_keys_are_rejected_everywhere() {
     }
 }
 
-/// Reading needs the scope `read`; every change needs `render`.
+/// Reading needs the scope `read`. Every change needs the scope `render`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_endpoint_needs_its_scope() {
     let served = Served::alone();
@@ -135,13 +135,13 @@ async fn other_accounts_see_nothing(served: Served) {
             (ask(&eve, &method, &path).await, ask(&eve, &method, &path.replace(UNKNOWN, of_ada)).await);
         assert_eq!(unknown.status, 404, "{id}");
         if id == "delete_overlay" {
-            // Spec, Overlays: the one exception.
+            // Spec, Overlays: the only operation that does not hide foreign objects.
             assert_eq!(foreign.refusal(), (403, "forbidden"));
         } else {
             assert_eq!((foreign.status, foreign.body), (unknown.status, unknown.body), "{id}");
         }
     }
-    // What Ada sees of her own objects.
+    // Reads Ada's own objects before the requests of the other account.
     let detail = ada.get(&format!("/models/{model}")).await;
     for path in ["/models?status=any", "/renders", "/assets/textures", "/assets/envs", "/overlays"] {
         assert_eq!(eve.get(path).await.data(), &json!([]), "{path}");
@@ -155,7 +155,7 @@ async fn other_accounts_see_nothing(served: Served) {
     // Ada's objects are unchanged.
     assert_eq!(ada.get(&format!("/models/{model}")).await.data(), detail.data());
     assert_eq!(kept().await, before);
-    // Every account can use a published overlay, and none can remove it.
+    // Every account can use a published overlay, but no account can delete it.
     served.place.admin(&["overlay", "publish", &overlay]);
     assert_eq!(eve.get("/overlays").await.data()[0]["isSystem"], true);
     for client in [ada, &eve] {
@@ -163,13 +163,14 @@ async fn other_accounts_see_nothing(served: Served) {
     }
 }
 
-/// Ids in a list response.
+/// Returns the IDs in a list.
 async fn ids(client: &Client, path: &str) -> Vec<String> {
     let rows = client.get(path).await;
     rows.data().as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// A workspace with two members: for each a key that is bound to it, and one that is not.
+/// Creates a workspace with two members. Returns, for each member, a client whose key is bound to the workspace, and a
+/// client with a personal key.
 async fn two_members(served: &Served) -> ([Client; 2], [Client; 2]) {
     let bob = "bob@example.org";
     let team =
@@ -198,7 +199,7 @@ async fn members_share_their_workspace(served: Served) {
     for path in [format!("/models/{model}"), format!("/renders/{render}")] {
         assert_eq!(bob.get(&path).await.data(), ada.get(&path).await.data(), "{path}");
     }
-    // Keys of their personal workspaces do not see these objects.
+    // The keys of the members' personal workspaces do not see these objects.
     for client in &personal {
         for (path, id) in &lists {
             assert_eq!(ids(client, path).await, Vec::<String>::new(), "{path}");
@@ -215,7 +216,7 @@ async fn members_share_their_workspace(served: Served) {
         assert_eq!(client.get(&format!("/renders/{render}")).await.refusal(), (404, "render_not_found"));
         assert_eq!(client.post("/renders", json!({"modelId": model})).await.refusal(), (404, "model_not_found"));
     }
-    // A member can use, change and remove what the other created; the owner pays.
+    // A member can use, change and delete objects that the other member created. The owner of the workspace pays.
     let again = bob.upload("chair", Some(json!({"quality": "share", "length": 2}))).await;
     assert_eq!((again.status, &again.data()["modelId"]), (200, &json!(model)));
     let order = json!({"modelId": model, "renderSettings": {"quality": "share", "length": 3, "bgImageId": overlay}});

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::on_both;
 use super::server::Served;
 
-/// Texts that are special in databases, headers or file systems.
+/// Texts with characters that have a special meaning in databases, headers or file systems.
 const ODD: [&str; 8] = [
     "a\0b",
     "a\u{1f}b",
@@ -84,7 +84,7 @@ async fn special_characters_in_bodies_are_rejected_or_stored(served: Served) {
     }
 }
 
-/// File names are returned unchanged and cannot inject headers or parameters.
+/// File names are returned unchanged. They cannot inject headers or parameters.
 async fn special_characters_in_file_names_are_escaped(served: Served) {
     let client = &served.client;
     let long = "x".repeat(4096);

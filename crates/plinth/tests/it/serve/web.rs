@@ -81,13 +81,13 @@ async fn unknown_paths_get_an_error_in_the_envelope() {
             assert!(answer.head.contains("content-type: application/json"), "{path}: {answer:?}");
         }
     }
-    // Other paths belong to the web UI.
+    // The web UI serves all other paths.
     for path in ["//v1/models", "/V1/models", "/v2/models", "/api/models"] {
         let answer = get(base, token, path, "");
         assert_eq!(answer.status, 404, "{path}: {answer:?}");
         assert!(answer.head.contains("content-type: text/html"), "{path}: {answer:?}");
     }
-    // Signed links are checked before the file is looked up.
+    // The signature of a link is checked before its file is looked up.
     for path in ["/_o/models/x.glb", "/_o/..%2fplinth.db?exp=9999999999&type=a&disp=b&sig=00", "/_o/%ff"] {
         let answer = get(base, token, path, "");
         assert!([400, 403, 404].contains(&answer.status) && !answer.code().is_empty(), "{path}: {answer:?}");
@@ -168,7 +168,8 @@ async fn malformed_headers_are_rejected_without_side_effects() {
     ] {
         assert!(statuses.contains(&answer.status), "{why}: {answer:?}");
     }
-    // With both a length and chunked encoding, data after the chunks must not be taken for a second request.
+    // If a request has both a length and chunked encoding, the data after its chunks must not be processed as a second
+    // request.
     let smuggled = format!(
         "{json}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /v1/account HTTP/1.1\r\nHost: x\r\n{bearer}"
     );
@@ -183,7 +184,7 @@ async fn malformed_headers_are_rejected_without_side_effects() {
     assert!(!known.iter().any(|line| line.starts_with("server:") || line.starts_with("x-powered-by:")), "{known:?}");
 }
 
-/// Without a key, a client that sends its body slowly can keep the connection open only for seconds.
+/// A client without a key that sends its body slowly can keep its connection open only for seconds.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_body_is_aborted() {
     const MOST: Duration = Duration::from_secs(40);

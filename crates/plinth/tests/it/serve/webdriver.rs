@@ -1,5 +1,5 @@
-//! Chromium, driven by chromedriver over its HTTP interface (W3C WebDriver). Clients in Rust depend on a crate whose licence
-//! `deny.toml` does not allow.
+//! Controls Chromium through the HTTP interface of chromedriver (W3C WebDriver). No client crate is used, because the
+//! Rust clients depend on a crate whose licence `deny.toml` does not allow.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -9,21 +9,22 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-/// How long a page may take to show what is waited for.
+/// Maximum time to wait until an expression in the page is true.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Name of an element's identifier in the protocol.
+/// Key of the identifier of an element in the WebDriver protocol.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
-/// A window of a browser, which ends when dropped.
+/// A browser with one window. Dropping it ends the browser.
 pub(crate) struct Chromium {
     driver: Child,
     http: reqwest::Client,
-    /// Address of the window's session.
+    /// URL of the session of the window.
     session: String,
 }
 
 impl Chromium {
-    /// Starts a browser; without scripts, if so wanted. `None` where there is no chromedriver: `make test` says so.
+    /// Starts a browser. Without `with_scripts`, its pages run no scripts. Returns `None` if chromedriver is not
+    /// installed, which `make test` reports.
     pub(crate) async fn start(with_scripts: bool) -> Option<Self> {
         let started = Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
         let mut driver = started.ok()?;
@@ -33,7 +34,7 @@ impl Chromium {
             let (_, port) = line.split_once("started successfully on port ")?;
             Some(port.trim_end_matches('.').to_owned())
         });
-        // It goes on writing to the pipe.
+        // Reads the rest of the output, because chromedriver keeps writing to the pipe.
         std::thread::spawn(move || lines.for_each(drop));
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
         let address = format!("http://127.0.0.1:{}", port.expect("a port"));
@@ -66,14 +67,14 @@ impl Chromium {
         self.call(Method::POST, "/url", json!({"url": url})).await;
     }
 
-    /// Sets the size of the page's area.
+    /// Sets the size of the area in which the page is shown.
     pub(crate) async fn resize(&self, width: u32, height: u32) {
         let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
         let command = json!({"cmd": "Emulation.setDeviceMetricsOverride", "params": size});
         self.call(Method::POST, "/goog/cdp/execute", command).await;
     }
 
-    /// The result of a function body in the page.
+    /// Runs a function body in the page, and returns its result.
     pub(crate) async fn run(&self, script: &str) -> Value {
         self.call(Method::POST, "/execute/sync", json!({"script": script, "args": []})).await
     }
@@ -100,13 +101,13 @@ impl Chromium {
         self.call(Method::POST, &format!("/element/{element}/click"), json!({})).await;
     }
 
-    /// Types a text, or the paths of files.
+    /// Types a text into an element. For a file input, the text consists of paths of files.
     pub(crate) async fn type_into(&self, selector: &str, text: &str) {
         let element = self.element(selector).await;
         self.call(Method::POST, &format!("/element/{element}/value"), json!({"text": text})).await;
     }
 
-    /// What the page has written to its console since the last look, violations of its policy among it.
+    /// Returns the messages on the console since the last call. They include violations of the content security policy.
     pub(crate) async fn console(&self) -> Vec<String> {
         let log = self.call(Method::POST, "/se/log", json!({"type": "browser"})).await;
         log.as_array().into_iter().flatten().map(|entry| entry["message"].to_string()).collect()
@@ -115,7 +116,7 @@ impl Chromium {
 
 impl Drop for Chromium {
     fn drop(&mut self) {
-        // The driver ends its browser when it is asked to end.
+        // chromedriver ends its browser when it receives SIGTERM.
         let pid = self.driver.id().to_string();
         let _gone = Command::new("kill").args(["-s", "TERM", &pid]).status();
         let _waited = self.driver.wait();

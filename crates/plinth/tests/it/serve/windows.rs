@@ -27,7 +27,7 @@ async fn order(client: &Client, model: &str, settings: &Value, key: Option<&str>
 async fn a_key_replays_for_half_an_hour(served: Served) {
     let client = &served.client;
     let model = client.upload("chair", None).await.text("modelId");
-    // The settings differ, because equal ones would replay the request of a moment ago.
+    // The settings differ, because a request with equal settings would replay the request before it.
     for (length, minutes, key, replays) in [(1, 29, Some("a"), true), (2, 31, Some("b"), false), (3, 1, None, false)] {
         let settings = json!({"quality": "share", "length": length});
         let then = Backstage::ago(&served, MINUTE * minutes).await;
@@ -38,15 +38,15 @@ async fn a_key_replays_for_half_an_hour(served: Served) {
         assert_eq!(now.data().get("deduped"), replays.then_some(&json!(true)));
     }
     let paid = async || client.get("/account").await.data()["paid"].as_i64().unwrap();
-    assert_eq!(paid().await, 100 - (1 + 2 + 3) - (2 + 3), "three in the past, two now");
-    // The order of the members of the settings does not matter; different settings are another render.
+    assert_eq!(paid().await, 100 - (1 + 2 + 3) - (2 + 3), "three renders were created in the past, and two now");
+    // The order of the members of the settings does not matter. Different settings create another render.
     let first = order(client, &model, &json!({"length": 1, "quality": "share"}), Some("a")).await;
     assert_eq!((first.status, &first.data()["deduped"]), (200, &json!(true)));
     let other = order(client, &model, &json!({"quality": "share", "length": 4}), Some("a")).await;
     assert_eq!((other.status, other.data().get("deduped"), paid().await), (201, None, 100 - 11 - 4));
 }
 
-/// Spec, Create-render rules, 5: within a few seconds, whatever the header says.
+/// Spec, Create-render rules, 5: an identical request within a few seconds is a replay, whatever its key.
 async fn an_identical_request_within_seconds_is_a_replay(served: Served) {
     let client = &served.client;
     let model = client.upload("chair", None).await.text("modelId");
@@ -63,7 +63,7 @@ async fn an_identical_request_within_seconds_is_a_replay(served: Served) {
     assert_eq!(order(client, &other, &settings, None).await.status, 201);
     assert_eq!(order(client, &model, &json!({"quality": "share", "length": 6}), None).await.status, 201);
     assert_eq!(paid().await, 95 - 5 - 6);
-    // Adding a key does not make it a different request.
+    // An additional idempotency key does not make the request a different one.
     let settings = json!({"quality": "share", "length": 7});
     let first = order(client, &model, &settings, Some("A")).await;
     assert_eq!((first.status, first.data().get("deduped")), (201, None));
@@ -76,7 +76,7 @@ async fn an_identical_request_within_seconds_is_a_replay(served: Served) {
     assert_eq!(paid().await, 95 - 5 - 6 - 7, "charged once");
 }
 
-/// Equal items of one batch are separate renders; a second, equal batch replays the first item by item.
+/// Equal items of one batch are separate renders. A second batch that is equal replays the first one, item by item.
 async fn an_identical_batch_within_seconds_is_a_replay(served: Served) {
     let client = &served.client;
     let model = client.upload("chair", None).await.text("modelId");
@@ -109,7 +109,7 @@ async fn a_replay_does_not_need_the_model(served: Served) {
     let made = client.upload("chair", None).await;
     let (model, path) = (made.text("modelId"), format!("/models/{}", made.text("modelId")));
     let settings = json!({"quality": "share", "length": 1});
-    // Created earlier, so that only the key can replay it.
+    // The render is created ten minutes ago, so that only the key can replay it.
     let earlier = Backstage::ago(&served, MINUTE * 10).await.order(&model, &settings, Some("k")).await;
     let first = order(client, &model, &settings, Some("k")).await;
     assert_eq!((first.status, first.text("id"), &first.data()["deduped"]), (200, earlier, &json!(true)));
@@ -151,7 +151,8 @@ async fn failed_and_cancelled_renders_are_not_replayed(served: Served) {
     assert_eq!((status, message, code), (&json!("error"), &json!("it fell"), &json!("renderer_crash")));
     let third = again().await;
     assert_eq!(third.status, 201);
-    // A dismissed render keeps its message; a failure code exists only in state `error`.
+    // A dismissed render keeps its error message. It has no failure code, because only renders in the state `error`
+    // have one.
     let dismissed = client.send(Method::PATCH, &format!("/renders/{}/dismiss", failed.text("id")), json!({})).await;
     assert_eq!(dismissed.data(), &json!({"id": failed.text("id"), "dismissed": true}));
     let again = client.send(Method::PATCH, &format!("/renders/{}/dismiss", failed.text("id")), json!({})).await;
@@ -159,7 +160,7 @@ async fn failed_and_cancelled_renders_are_not_replayed(served: Served) {
     let now = client.get(&format!("/renders/{}", failed.text("id"))).await;
     assert_eq!((&now.data()["status"], &now.data()["failureCode"]), (&json!("failed"), &Value::Null));
     assert!(now.data()["updatedAt"].as_str() > shown.data()["updatedAt"].as_str(), "each change updates updatedAt");
-    // Both failures were refunded; the first and the third render are charged.
+    // Both failed renders were refunded. The first and the third render are charged.
     assert_eq!(client.get("/account").await.data()["paid"], 100 - 9 - 1);
 }
 
@@ -194,16 +195,20 @@ async fn free_uploads_are_counted_over_a_day(served: Served) {
     assert_eq!(client.post("/models/create-upload-url", json!({})).await.refusal(), (429, "upload_limit"));
     assert_eq!(ingest("third").await.refusal(), (429, "upload_limit"));
     assert_eq!(finalize(&staged).await.refusal(), (429, "upload_limit"));
-    assert_eq!(client.get("/models?limit=1").await.body["meta"]["total"], 3, "nothing was stored");
-    // Billed uploads do not count as free ones, and another account has its own limit.
+    assert_eq!(client.get("/models?limit=1").await.body["meta"]["total"], 3, "no model was created");
+    // Billed uploads do not count toward the limit of free uploads. Another account has its own limit.
     assert_eq!(client.upload("third", Some(json!({"quality": "share", "length": 1}))).await.status, 201);
-    assert_eq!(client.upload("third", None).await.refusal(), (429, "upload_limit"), "its model has no preview yet");
+    assert_eq!(
+        client.upload("third", None).await.refusal(),
+        (429, "upload_limit"),
+        "the model has no preview yet, so the upload would create one"
+    );
     let mut paid = staged;
     paid["renderSettings"] = json!({"quality": "share", "length": 1});
     assert_eq!(finalize(&paid).await.status, 201);
     let bob = served.client(&served.place.account("bob@example.org"));
     assert_eq!(bob.upload("third", None).await.status, 201);
-    // Returning an existing preview creates no new one, in whatever way its file is uploaded again.
+    // An upload that returns an existing preview does not count toward the limit. This holds for all kinds of upload.
     let (model, render) = (second.text("modelId"), second.text("renderId"));
     let expected = json!({"modelId": model, "renderId": render, "duplicate": true});
     for again in [client.upload("second", None).await, ingest("second").await, finalize(&staged_again).await] {
@@ -223,7 +228,7 @@ async fn staged_files_that_are_not_finalized_are_removed_after_two_days(served: 
         staged.push((file, json!({"ticket": made.ticket, "filename": "a.glb"})));
     }
     let [(old, old_ticket), (young, young_ticket)] = staged.try_into().unwrap();
-    // The cleanup also runs at the start.
+    // The restart runs the cleanup.
     let served = served.again(|place| place);
     while old.exists() {
         tokio::time::sleep(Duration::from_millis(20)).await;

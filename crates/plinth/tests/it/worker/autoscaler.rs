@@ -1,4 +1,4 @@
-//! The query by which the Helm chart's autoscaler counts the work of a pool, on the real tables.
+//! Tests, on the real tables, the query by which the autoscaler of the Helm chart counts the work of a pool.
 
 use std::process::Command;
 
@@ -9,10 +9,11 @@ use serde_json::json;
 
 use super::house::House;
 
-/// The golden manifests of two pools: `cpu` takes share and standard, `gpu` all but share, with 8 slots at most.
+/// The golden manifests of two pools. The pool `cpu` takes share and standard. The pool `gpu` takes everything except
+/// share, and has at most 8 slots.
 const MANIFESTS: &str = include_str!("../../../../../deploy/helm/golden/gpu.yaml");
 
-/// What the chart's queries of the two pools answer: `[cpu, gpu]`.
+/// Returns the results of the chart's queries for the two pools: `[cpu, gpu]`.
 fn counted(house: &House) -> [u32; 2] {
     ["cpu", "gpu"].map(|pool| {
         let lines = MANIFESTS.lines().filter_map(|line| line.trim().strip_prefix("query: "));
@@ -31,7 +32,7 @@ fn worker(pool: &str, takes: &str) -> Worker {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pool_needs_slots_for_what_it_could_take_and_for_what_it_has() {
+async fn a_pool_needs_slots_for_queued_renders_that_it_takes_and_for_running_renders() {
     let house = House::for_many_machines().await;
     assert_eq!(counted(&house), [0, 0]);
     let share = json!({"quality": "share", "length": 1});
@@ -39,18 +40,22 @@ async fn a_pool_needs_slots_for_what_it_could_take_and_for_what_it_has() {
     house.order_again(&model, share, "again").await;
     assert_eq!(counted(&house), [1, 0], "renders with equal frames are one job");
     house.upload("table", Some(json!({"quality": "standard", "length": 1}))).await;
-    assert_eq!(counted(&house), [2, 1], "both pools may take it");
+    assert_eq!(counted(&house), [2, 1], "both pools may take the standard render");
     let claims = house.service.claim_renders(worker("gpu", "standard,4k,pro,dataset"), 16).await.unwrap();
-    assert_eq!((claims.len(), counted(&house)), (1, [1, 1]), "the worker that has it is not taken away");
+    assert_eq!(
+        (claims.len(), counted(&house)),
+        (1, [1, 1]),
+        "the claimed render still counts for its pool, so that its worker is not removed"
+    );
     let group = house.service.claim_renders(worker("cpu", "share,standard"), 16).await.unwrap();
-    assert_eq!((group.len(), counted(&house)), (2, [1, 1]), "a group of renders is one slot");
+    assert_eq!((group.len(), counted(&house)), (2, [1, 1]), "a group of renders needs one slot");
     house.service.poster_stored(&claims[0]).await.unwrap().unwrap();
     house.service.finish_render(&claims[0], &RenderFiles::none(Codec::H264), &[]).await.unwrap().unwrap();
-    assert_eq!(counted(&house), [2, 1], "its packaging is queued for both");
+    assert_eq!(counted(&house), [2, 1], "the packaging of the render is queued for both pools");
     house.service.claim_packaging(worker("cpu", "share,standard")).await.unwrap().unwrap();
     assert_eq!(counted(&house), [2, 0]);
     for name in 0..9 {
         house.upload(&format!("many {name}"), Some(json!({"quality": "standard", "length": 1}))).await;
     }
-    assert_eq!(counted(&house), [11, 8], "counting stops at the slots that the pool may have");
+    assert_eq!(counted(&house), [11, 8], "the result is at most the number of slots that the pool may have");
 }

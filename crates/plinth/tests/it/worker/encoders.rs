@@ -1,4 +1,4 @@
-//! Tests of a worker with a hardware encoder, which a script in place of ffmpeg simulates.
+//! Tests of a worker with a hardware encoder. A script in place of ffmpeg simulates the encoder.
 
 use plinth_fence::FenceOptions;
 use plinth_spec::OutputFile;
@@ -9,10 +9,10 @@ use serde_json::json;
 
 use super::house::{House, tiny};
 
-/// Options of a worker whose ffmpeg has these encoders.
+/// Returns the options of a worker that requests this encoder. `lines` are the lines of the script in place of ffmpeg.
 fn options(house: &House, encoder: &str, lines: &str) -> WorkerOptions {
     let ffmpeg = hardware_ffmpeg(house.folder.path(), &["h264_nvenc"], lines);
-    // Turned off, because the script writes to a file that jobs cannot access.
+    // The sandbox is turned off, because the script writes to a file that sandboxed jobs cannot access.
     let fence = FenceOptions::off();
     WorkerOptions { ffmpeg, encoder: encoder.parse().unwrap(), fence, ..house.options() }
 }
@@ -30,7 +30,7 @@ async fn assert_video(house: &House, id: &str) {
 async fn encoders_are_tested_once_and_jobs_use_the_result() {
     let house = House::new().await;
     let log = house.folder.path().join("log");
-    // The script contains the path of the log, because jobs get no variables that could pass it.
+    // The path of the log is part of the script, because jobs do not get environment variables of the test.
     let lines = format!("echo \"$ENCODER '$SIZE'\" >>{}", log.display());
     let (model, first) = house.upload("chair", Some(json!({"quality": "share", "length": 1}))).await;
     let second = house.order_again(&model, json!({"quality": "share", "length": 1, "zoom": 1.1}), "second").await;
@@ -56,7 +56,7 @@ async fn a_render_survives_the_loss_of_the_card() {
         log.display()
     );
     let render = house.outcome(&id, options(&house, "auto", &lost)).await;
-    assert_eq!(std::fs::read_to_string(log).unwrap(), "lost\n", "only once in this job");
+    assert_eq!(std::fs::read_to_string(log).unwrap(), "lost\n", "the hardware encoder is tried only once in a job");
     assert_eq!((render.status, render.warnings.len()), (RenderStatus::Done, 0), "{render:?}");
     assert_video(&house, &id).await;
 }

@@ -43,7 +43,7 @@ async fn a_clip_that_the_model_lacks_is_a_warning() {
     assert_eq!(house.credits().await, 99);
 }
 
-/// The warning for a material 'Wood' whose settings name a texture that does not exist.
+/// Returns the warning for the material 'Wood' if the settings assign a texture to it that does not exist.
 fn missing_map(texture: &str) -> String {
     format!("materialEdits.Wood: the map is unchanged: the settings name the asset '{texture}', which does not exist")
 }
@@ -121,7 +121,7 @@ async fn assets_of_other_workspaces_are_missing() {
         let render = house.end_of(&id).await;
         assert_failed(&house, &render, code, &words).await;
     }
-    // Once the overlay is published, every account can use it; the texture remains private.
+    // After the overlay is published, every account can use it. The texture remains private.
     house.service.publish_overlay(overlay.as_str()).await.unwrap();
     let settings = json!({"quality": "share", "length": 0.04, "shadows": false, "bgImageId": overlay,
                           "materialEdits": {"Wood": {"mapAssetId": texture}}});
@@ -262,11 +262,12 @@ async fn a_render_over_its_memory_limit_is_killed() {
 async fn the_kernel_enforces_the_memory_limit_of_a_render() {
     let house = House::new().await;
     let id = house.order("chair", endless()).await;
-    // The kernel's limit is lower than the worker's, as if the job took all memory between two measurements.
+    // The script lowers the limit that the kernel enforces below the limit of the worker. The effect is the same as if
+    // the job took all memory between two measurements of the worker.
     let bound = "if grep -q '\"render\"' \"$3/job.json\"; then \
                  sed -i 's/\"memoryBytes\":[0-9]*/\"memoryBytes\":90000000/' \"$3/job.json\"; fi\nexec \"$@\"";
     let render = house.outcome(&id, house.options_with(bound)).await;
-    // A driver that is denied memory may crash before the program can report it, as lavapipe of Mesa 25 does.
+    // If a driver gets no memory, it may crash before the program can report the error, as lavapipe of Mesa 25 does.
     let died = render.error_message.as_ref().is_some_and(|message| message.contains("died of signal 11"));
     assert_failed(&house, &render, "renderer_crash", if died { "signal" } else { "memory" }).await;
 }
@@ -275,7 +276,7 @@ async fn the_kernel_enforces_the_memory_limit_of_a_render() {
 async fn a_full_disk_is_a_failure_of_the_encoder() {
     let house = House::new().await;
     let id = house.order("chair", tiny()).await;
-    // The message of ffmpeg when the disk is full.
+    // The script prints the message of ffmpeg for a full disk.
     let lines = r#"case "$*" in -version) exec "$FFMPEG" -version;; esac; cat >/dev/null
         echo 'av_interleaved_write_frame(): No space left on device' >&2; exit 1"#;
     let ffmpeg = house.ffmpeg_with(lines);

@@ -1,4 +1,4 @@
-//! Tests of what a compromised job can access.
+//! Tests of the resources that a compromised job can access.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -10,10 +10,10 @@ use serde_json::json;
 
 use super::house::{House, tiny};
 
-/// A worker whose jobs are replaced by attacks; the message of the failed render lists the successful ones. Only the
-/// test of the machine runs normally.
+/// Returns the options of a worker whose jobs are replaced by attacks. The message of the failed render lists the
+/// successful attacks. Only the probe of the machine runs normally.
 fn hostile(house: &House, model: &str) -> WorkerOptions {
-    // Cargo builds it together with the tests of the workspace.
+    // Cargo builds this example together with the tests of the workspace.
     let program = Path::new(env!("CARGO_BIN_EXE_plinth")).with_file_name("examples/hostile");
     let scratch = house.options().scratch;
     let (other, outside) = (scratch.join("models").join(model), house.folder.path());
@@ -30,7 +30,7 @@ fn hostile(house: &House, model: &str) -> WorkerOptions {
 
 async fn attacked(fence: FenceOptions) -> String {
     let house = House::new().await;
-    // A cached model of another render.
+    // Another render leaves its model in the cache.
     let (model, id) = house.upload("stool", Some(tiny())).await;
     assert_eq!(house.outcome(&id, house.options()).await.status, RenderStatus::Done);
     let id = house.order("chair", tiny()).await;
@@ -48,7 +48,7 @@ async fn a_compromised_job_reaches_neither_database_nor_other_jobs_nor_secrets_n
 async fn without_a_fence_the_attacks_succeed() {
     let said = attacked(FenceOptions::off()).await;
     let reached = said.strip_prefix("reached: ").and_then(|rest| rest.split(';').next()).unwrap();
-    // The message has room only for the first attacks.
+    // The message is truncated, so it lists only the first attacks.
     for attack in ["open-database", "read-other-job", "parent-environment"] {
         assert!(reached.split(' ').any(|name| name == attack), "{attack} should succeed without a fence: {said}");
     }

@@ -31,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 const EMAIL: &str = "ada@example.org";
 /// The initial time of the test clock.
 const START: i64 = 1_800_000_000_000;
-/// Limit of all waiting, far longer than anything in these tests takes on a busy machine.
+/// Maximum time that a test waits. Everything in these tests is much faster, even on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(4);
 
 pub(crate) struct House {
@@ -44,22 +44,22 @@ pub(crate) struct House {
 }
 
 impl House {
-    /// With SQLite and local files.
+    /// Creates a service with SQLite and local files.
     pub(crate) async fn new() -> Self {
         Self::on(TestDatabase::sqlite(), None, true).await
     }
 
-    /// The same with real time, for workers in other processes.
+    /// Creates a service with SQLite, local files and real time, for workers in other processes.
     pub(crate) async fn in_real_time() -> Self {
         Self::on(TestDatabase::sqlite(), None, false).await
     }
 
-    /// With PostgreSQL and S3.
+    /// Creates a service with PostgreSQL and S3.
     pub(crate) async fn for_many_machines() -> Self {
         Self::on(TestDatabase::postgres(), Some(S3Server::start().await), true).await
     }
 
-    /// An uploaded file.
+    /// Receives the bytes of an uploaded file.
     pub(crate) async fn file(&self, bytes: &[u8]) -> Incoming {
         let mut file = self.service.incoming_file(bytes.len() as u64).unwrap();
         file.write(bytes).await.unwrap();
@@ -72,7 +72,8 @@ impl House {
         let options = ServiceOptions {
             clock: if time_stands { Clock::Set(Arc::clone(&time)) } else { Clock::Database },
             incoming: folder.path().to_owned(),
-            // Renewed every second in real time; it never expires by the test clock, which stands still.
+            // Workers renew the lease every second of real time. It never expires by the test clock, which does not
+            // advance by itself.
             lease_secs: 3,
             ..ServiceOptions::default()
         };
@@ -92,7 +93,7 @@ impl House {
         self.time.fetch_add(ms, Ordering::SeqCst);
     }
 
-    /// Uploads a model with one triangle; its render is billed if there are settings.
+    /// Uploads a model with one triangle. Its render is billed if there are settings, and otherwise is a free preview.
     pub(crate) async fn upload(&self, name: &str, settings: Option<Value>) -> (String, String) {
         self.upload_file(name, &glb_with_triangle(name), settings).await
     }
@@ -112,7 +113,7 @@ impl House {
         self.upload(name, Some(settings)).await.1
     }
 
-    /// Creates another render of a model, late enough not to be a replay.
+    /// Creates another render of a model. Advances the clock first, so that the request is not a replay.
     pub(crate) async fn order_again(&self, model: &str, settings: Value, key: &str) -> String {
         self.wait_ms(RESUBMIT_MS + 1);
         let request = CreateRender { model_id: Some(model.to_owned()), render_settings: Some(settings) };
@@ -149,31 +150,32 @@ impl House {
         self.until(id, |render| render.status.is_final()).await
     }
 
-    /// The balance of the account, which started with 100 credits; checks it against the ledger.
+    /// Returns the balance of the account, which had 100 credits at the start. Asserts that it is the sum of the ledger
+    /// entries.
     pub(crate) async fn credits(&self) -> u64 {
         let mut conn = self.service.db().read().await.unwrap();
         assert_eq!(ledger::find_unbalanced(&mut conn).await.unwrap(), []);
         self.service.account(&self.caller).await.unwrap().paid
     }
 
-    /// The caller of another account.
+    /// Creates another account and returns its caller.
     pub(crate) async fn stranger(&self) -> Caller {
         caller(&self.service, "eve@example.org").await
     }
 
-    /// Content of an output file of a render.
+    /// Returns the content of an output file of a render.
     pub(crate) async fn content(&self, id: &str, output: OutputFile) -> Vec<u8> {
         let file = self.service.render_file(&self.caller, id, output).await.unwrap();
         let pieces = self.service.open_delivery(&file, None).await.unwrap().map(|piece| piece.unwrap());
         pieces.collect::<Vec<_>>().await.concat()
     }
 
-    /// Full-size poster of a render.
+    /// Returns the full-size poster of a render.
     pub(crate) async fn poster(&self, id: &str) -> image::RgbImage {
         image::load_from_memory(&self.content(id, OutputFile::FullPoster).await).unwrap().into_rgb8()
     }
 
-    /// Options of the tests' workers.
+    /// Returns the options of the workers in these tests.
     pub(crate) fn options(&self) -> WorkerOptions {
         WorkerOptions {
             name: "worker".to_owned(),
@@ -187,7 +189,7 @@ impl House {
             adapter: Some("cpu".to_owned()),
             ffmpeg: ffmpeg().to_owned(),
             encoder: EncoderChoice::default(),
-            // The ffmpeg and its libraries may be in any folder.
+            // Jobs may read every folder, because ffmpeg and its libraries may be anywhere.
             fence: FenceOptions {
                 readable: ffmpeg().parent().map(Into::into).into_iter().collect(),
                 ..FenceOptions::default()
@@ -202,7 +204,7 @@ impl House {
         }
     }
 
-    /// A worker whose jobs run a script; `"$@"` in it runs the real job.
+    /// Returns the options of a worker whose jobs run a script. In the script, `"$@"` runs the real job.
     pub(crate) fn options_with(&self, lines: &str) -> WorkerOptions {
         let program = self.folder.path().join("program");
         let plinth = env!("CARGO_BIN_EXE_plinth");
@@ -212,7 +214,7 @@ impl House {
         WorkerOptions { program, ..self.options() }
     }
 
-    /// A script in place of ffmpeg; `"$FFMPEG"` in it is the real one.
+    /// Writes a script that is used in place of ffmpeg. In the script, `"$FFMPEG"` is the real ffmpeg.
     pub(crate) fn ffmpeg_with(&self, lines: &str) -> PathBuf {
         let path = self.folder.path().join("ffmpeg");
         std::fs::write(&path, format!("#!/bin/bash\n{}{lines}\n", ffmpeg_in_scripts())).unwrap();
@@ -232,7 +234,7 @@ impl House {
         render
     }
 
-    /// Folders of running jobs.
+    /// Returns the folders of running jobs.
     pub(crate) fn jobs(&self) -> Vec<PathBuf> {
         let entries = |folder: &Path| -> Vec<PathBuf> {
             std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
@@ -265,7 +267,7 @@ impl Worker {
         self.task.await.unwrap().unwrap();
     }
 
-    /// Whether the worker has ended by itself.
+    /// Returns whether the worker has ended by itself.
     pub(crate) fn is_gone(&self) -> bool {
         self.task.is_finished()
     }
@@ -276,12 +278,12 @@ impl Worker {
     }
 }
 
-/// Settings of the smallest render: one frame of 540p.
+/// Returns the settings of the smallest render: one frame of 540p.
 pub(crate) fn tiny() -> Value {
     json!({"quality": "share", "length": 0.04})
 }
 
-/// Settings of a render that takes longer than any test.
+/// Returns the settings of a render that takes longer than any test.
 pub(crate) fn endless() -> Value {
     json!({"quality": "share", "length": 90})
 }

@@ -1,4 +1,4 @@
-//! Workers of pools: what they take, when they end by themselves, and what they say about their health.
+//! Tests of workers of pools: the renders that they take, their end when they are idle, and their health checks.
 
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 use super::house::{House, PATIENCE, endless, tiny};
 use crate::program;
 
-/// `plinth worker` on the database and the files of a house; it is killed when dropped.
+/// A `plinth worker` process on the database and the files of a test service. It is killed on drop.
 struct Process(Child);
 
 impl Process {
@@ -28,7 +28,7 @@ impl Process {
         Self(process)
     }
 
-    /// The exit code of a worker that ends by itself.
+    /// Waits until the worker ends by itself, and returns its exit code.
     async fn end(&mut self) -> Option<i32> {
         let ended = async {
             loop {
@@ -50,14 +50,17 @@ impl Drop for Process {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_draws_what_it_takes_and_ends_when_there_is_no_more() {
+async fn a_worker_renders_the_classes_that_it_takes_and_exits_when_idle() {
     let house = House::in_real_time().await;
     let share = house.order("chair", tiny()).await;
     let standard = house.order("table", json!({"quality": "standard", "length": 0.04})).await;
     let mut worker = Process::start(&house, &["--takes", "share,pro", "--pool", "small", "--exit-when-idle"]);
     assert_eq!(worker.end().await, Some(0));
     assert_eq!(house.render(&share).await.status, RenderStatus::Done);
-    assert!(house.service.claim_packaging("w").await.unwrap().is_none(), "the video was packaged before the end");
+    assert!(
+        house.service.claim_packaging("w").await.unwrap().is_none(),
+        "the worker packaged the video before it ended"
+    );
     assert_eq!(house.render(&standard).await.status, RenderStatus::Pending);
     let mut worker = Process::start(&house, &["--exit-when-idle=1"]);
     assert_eq!(worker.end().await, Some(0));
@@ -93,7 +96,7 @@ async fn a_worker_is_ready_while_it_claims_and_alive_until_its_last_job_has_ende
     house.until(&id, |render| render.status == RenderStatus::VideoProcessing).await;
     assert!(Command::new("kill").arg("-TERM").arg(worker.0.id().to_string()).status().unwrap().success());
     assert_eq!(until("/readyz", 503).await, "the worker is stopping");
-    assert_eq!(ask("/livez").await.unwrap().0, 200, "it draws on");
+    assert_eq!(ask("/livez").await.unwrap().0, 200, "the worker is alive while it finishes its job");
     assert_eq!(house.render(&id).await.status, RenderStatus::VideoProcessing);
     assert!(worker.0.try_wait().unwrap().is_none());
 }

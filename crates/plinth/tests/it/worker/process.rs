@@ -45,13 +45,13 @@ impl Drop for Process {
     }
 }
 
-/// The processes of jobs in an installation's folder, without encoders.
+/// Returns the processes of jobs in the folder of a test service, without encoders.
 fn jobs(house: &House) -> Vec<u32> {
     let lines = processes_in(house.folder.path()).into_iter();
     lines.filter(|(_id, line)| line.contains("render-child")).map(|(id, _line)| id).collect()
 }
 
-/// Waits until no process of any job is left, including encoders.
+/// Waits until all processes of jobs have ended, including encoders.
 async fn until_no_job_lives(house: &House) {
     let gone = async {
         while !processes_in(house.folder.path()).is_empty() {
@@ -66,7 +66,7 @@ async fn until_no_job_lives(house: &House) {
 async fn the_job_of_a_killed_worker_ends_and_another_worker_takes_over() {
     let house = House::in_real_time().await;
     let lost = house.order("chair", endless()).await;
-    // Another worker claims the render each time.
+    // In each iteration, a new worker claims the render.
     for attempt in 1..=limits::LOSSES + 1 {
         let worker = Process::start(&house);
         let row = async || {
@@ -86,14 +86,15 @@ async fn the_job_of_a_killed_worker_ends_and_another_worker_takes_over() {
     let render = house.end_of(&lost).await;
     assert_eq!((render.status, render.failure_code), (RenderStatus::Error, Some("reaped")));
     assert_eq!(house.end_of(&next).await.status, RenderStatus::Done);
-    assert_eq!(house.credits().await, 99, "the lost render is refunded");
+    assert_eq!(house.credits().await, 99, "the render is refunded after its workers were killed too often");
     drop(last);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_packaging_encoders_of_a_killed_worker_end() {
     let house = House::in_real_time().await;
-    // Only packaging uses a filter graph. Its encoder reads no pipe whose end would tell it that the job died.
+    // The script hangs in packaging, because only packaging uses a filter graph. The encoder of a packaging reads no
+    // pipe from the job, so it cannot notice that the job died.
     let lines = r#"case "$*" in *-filter_complex*) exec sleep 1000;; esac; exec "$FFMPEG" "$@""#;
     let mut program = program();
     program.env("PLINTH_FFMPEG", house.ffmpeg_with(lines));

@@ -42,7 +42,7 @@ async fn a_render_stores_all_its_files_and_is_packaged() {
         house.service.hls_file(&house.caller, &id, name).await.unwrap();
     }
     worker.stop().await;
-    assert_eq!(house.jobs(), Vec::<std::path::PathBuf>::new(), "nothing is left of the jobs");
+    assert_eq!(house.jobs(), Vec::<std::path::PathBuf>::new(), "the folders of the jobs are deleted");
     assert_eq!(house.credits().await, 99);
 }
 
@@ -86,7 +86,7 @@ async fn equal_frames_are_drawn_once_and_stored_for_each() {
     worker.stop().await;
     assert!(ended.iter().all(|render| render.status == RenderStatus::Done), "{ended:?}");
     assert_eq!(ended[0].file_size, ended[1].file_size);
-    assert_eq!(std::fs::read_to_string(log).unwrap().lines().count(), 2, "two of the three share their frames");
+    assert_eq!(std::fs::read_to_string(log).unwrap().lines().count(), 2, "two of the three renders share their frames");
     for id in [&first, &second] {
         house.service.render_file(&house.caller, id, OutputFile::Video).await.unwrap();
     }
@@ -136,7 +136,7 @@ async fn an_environment_of_the_workspace_lights_the_model() {
         let id = house.order_again(&model, settings, &env).await;
         let render = house.end_of(&id).await;
         assert_eq!(render.status, RenderStatus::Done, "{render:?}");
-        // A pixel within the triangle, whose right angle is at the lower left.
+        // A pixel inside of the triangle, whose right angle is at the lower left.
         colors.push(house.poster(&id).await.get_pixel(440, 310).0);
     }
     worker.stop().await;
@@ -144,7 +144,7 @@ async fn an_environment_of_the_workspace_lights_the_model() {
     assert!(r1 > b1 + 40 && b2 > r2 + 40, "{r1} {b1} {r2} {b2}");
 }
 
-/// A panorama of one colour, as a gain map without gain.
+/// Returns the form of a single-colour environment. Its gain map has no effect.
 pub(super) async fn environment(house: &House, color: [u8; 3]) -> NewEnv {
     let webp = |color| {
         let mut bytes = std::io::Cursor::new(Vec::new());

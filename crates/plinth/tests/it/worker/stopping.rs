@@ -23,10 +23,10 @@ async fn a_worker_that_lost_its_lease_kills_the_job_and_continues() {
     let house = House::new().await;
     let id = house.order("chair", endless()).await;
     let worker = house.work(house.options());
-    // The worker claims the render again, twice.
+    // The worker claims the render again after each lost lease.
     for _loss in 0..=limits::LOSSES {
         house.until(&id, |render| render.status == RenderStatus::VideoProcessing).await;
-        // Meanwhile the worker renews its lease in real time.
+        // In the meantime, the worker renews its lease in real time.
         loop {
             house.wait_ms(4000);
             if house.service.reap().await.unwrap() == 1 {
@@ -89,7 +89,7 @@ async fn a_stopping_worker_finishes_renders_within_the_grace_period() {
     assert_eq!(house.render(&id).await.status, RenderStatus::Done);
 }
 
-/// An ffmpeg that accepts no frames: the poster is written, the video never.
+/// Writes a script for an ffmpeg that accepts no frames. The job writes its poster, but never finishes its video.
 fn hanging_ffmpeg(house: &House) -> PathBuf {
     house.ffmpeg_with(r#"case "$*" in -version) exec "$FFMPEG" -version;; esac; exec sleep 1000"#)
 }

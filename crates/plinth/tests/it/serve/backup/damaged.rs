@@ -22,7 +22,7 @@ fn is_rejected(backup: &Path, words: &str) {
     assert_eq!(restored, [false; 3], "{words}");
 }
 
-/// Changes a file during an attempt and restores it afterwards.
+/// Changes a file, runs `attempt`, and then writes the original content back.
 fn with_changed(file: &Path, change: impl FnOnce(&mut Vec<u8>), attempt: impl FnOnce()) {
     let whole = std::fs::read(file).unwrap();
     let mut changed = whole.clone();
@@ -70,7 +70,7 @@ async fn every_kind_of_damage_is_named() {
     std::fs::rename(&manifest, backup.join("manifest.jsonl.part")).unwrap();
     is_rejected(&backup, "without it the folder is not a complete backup");
     std::fs::rename(backup.join("manifest.jsonl.part"), &manifest).unwrap();
-    // Without the damage the backup is accepted, so it was the damage that was rejected.
+    // The undamaged backup is accepted. This shows that the commands rejected the damage and nothing else.
     let other = Place::alone();
     let verified = served.place.admin(&["verify", backup.to_str().unwrap()]);
     assert_eq!(other.admin(&["restore", backup.to_str().unwrap()]), verified);

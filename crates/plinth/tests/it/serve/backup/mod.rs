@@ -8,12 +8,13 @@ use std::path::PathBuf;
 
 use super::server::{Place, Served};
 
-/// Folder in which tests create backups.
+/// Returns a folder in which tests create backups.
 fn folder(place: &Place, name: &str) -> PathBuf {
     place.folder.path().join(name)
 }
 
-/// A backup of an installation with one finished render; also returns the render and the folder.
+/// Creates a backup of an installation with one finished render. Returns the installation, the ID of the render, and
+/// the folder of the backup.
 async fn small() -> (Served, String, PathBuf) {
     let served = Served::alone();
     let render = served.finished().await;

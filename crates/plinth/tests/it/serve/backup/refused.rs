@@ -1,4 +1,4 @@
-//! Tests of what `backup` and `restore` reject, and of what a failed backup leaves behind.
+//! Tests of the cases in which `backup` and `restore` fail, and of the state after a failed backup.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use super::{folder, small};
 use crate::serve::server::{Place, Served};
 use crate::text;
 
-/// The message of a command that fails.
+/// Runs a command that must fail, and returns its message.
 fn failure(place: &Place, args: &[&str]) -> String {
     let done = place.try_admin(args);
     assert_eq!(done.status.code(), Some(1), "{args:?}: {}", text(&done.stdout));
     text(&done.stderr)
 }
 
-/// Whether there is a hold on the store.
+/// Returns whether a hold on the store exists.
 async fn is_held(place: &Place) -> bool {
     let db = Db::open(&place.database(), DbOptions::default()).await.unwrap();
     let mut conn = db.read().await.unwrap();
@@ -44,7 +44,7 @@ async fn a_backup_goes_into_a_new_folder_that_others_cannot_read() {
 async fn a_failed_backup_is_rejected_and_releases_its_hold() {
     let served = Served::alone();
     let render = served.finished().await;
-    // The folder can be created, but the name of a file in it is too long.
+    // The folder can be created, but the path of a file in it is too long.
     let mut long = folder(&served.place, "long");
     while long.as_os_str().len() < 4080 {
         long.push("x".repeat((4080 - long.as_os_str().len()).min(200)));
@@ -52,7 +52,7 @@ async fn a_failed_backup_is_rejected_and_releases_its_hold() {
     let said = failure(&served.place, &["backup", long.to_str().unwrap()]);
     assert!(said.contains("manifest.jsonl.part cannot be created"), "{said}");
     assert!(!is_held(&served.place).await, "the hold is released");
-    // An object that cannot be read, because it is a link to itself.
+    // Makes an object unreadable by replacing it with a link to itself.
     let video = served.place.objects().join("renders").join(&render).join("1/video.mp4");
     std::fs::remove_file(&video).unwrap();
     symlink(&video, &video).unwrap();
@@ -65,7 +65,7 @@ async fn a_failed_backup_is_rejected_and_releases_its_hold() {
     assert!(!is_held(&served.place).await, "the hold is released");
     let said = failure(&served.place, &["verify", backup.to_str().unwrap()]);
     assert!(said.contains("not a complete backup"), "{said}");
-    // A missing object is reported, and the backup succeeds without it.
+    // A missing object is reported. The backup succeeds without it.
     std::fs::remove_file(&video).unwrap();
     let backup = folder(&served.place, "another");
     assert_eq!(served.place.admin(&["backup", backup.to_str().unwrap()])["gone"], 1);
@@ -96,7 +96,7 @@ async fn a_restoration_goes_into_an_empty_folder_without_a_server() {
     let elsewhere = ["--database-url", "sqlite:///nowhere/plinth.db", "restore", backup];
     let said = failure(&other, &elsewhere);
     assert!(said.contains("only be restored to --data"), "{said}");
-    // The files of an interrupted restoration are not opened, and are replaced.
+    // A server does not open the files of an interrupted restoration. The next restoration replaces them.
     let left = data.join(".restoring/objects/models");
     std::fs::create_dir_all(&left).unwrap();
     std::fs::write(left.join("half.glb"), "x").unwrap();

@@ -1,4 +1,5 @@
-//! Tests of backups made while clients upload, create, cancel and delete renders and a worker renders.
+//! Tests of backups that are made while a worker renders, and while clients upload models and create, cancel and delete
+//! renders.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,9 +22,9 @@ const BUSY: &str = "bob@example.org";
 const BACKUPS: usize = 3;
 const PATIENCE: Duration = Duration::from_mins(10);
 const PAUSE: Duration = Duration::from_millis(50);
-/// Number of renders that are neither cancelled nor deleted, which the restored installation has to render.
+/// Number of renders that are neither cancelled nor deleted. The restored installation must finish them.
 const ORDERS: usize = 12;
-/// Tables whose rows change by themselves.
+/// Tables whose rows change without a request of the test.
 const CHANGING: [&str; 5] = ["rate_windows ", "holds ", "queue ", "shares ", "tokens "];
 
 fn place() -> Place {
@@ -35,7 +36,7 @@ fn serve(place: &Place) -> Server {
     block_in_place(|| place.serve(&["--worker-slots", "1"]))
 }
 
-/// Settings of a one-frame render; each number gives a different picture.
+/// Returns the settings of a render with one frame. Each number gives a different picture.
 fn frame(number: usize) -> Value {
     json!({"quality": "share", "length": 0.04, "rotateY": number % 180})
 }
@@ -63,7 +64,7 @@ async fn backups_made_under_traffic_restore_everything_from_before() {
         backups.push(backup);
     }
     traffic.until_more_is_done().await;
-    // Killed, so that no shutdown code runs.
+    // The server is killed, so that it runs no code for its shutdown.
     server.kill();
     traffic.end().await;
     for backup in &backups {
@@ -73,13 +74,13 @@ async fn backups_made_under_traffic_restore_everything_from_before() {
         balanced(&restored).await;
         assert_eq!(block_in_place(|| restored.admin(&["storage", "check"]))["found"], json!([]));
         if Some(backup) == backups.last() {
-            assert!(after.count("renders") > before.count("renders"), "there was traffic before the last backup");
+            assert!(after.count("renders") > before.count("renders"), "clients created renders before the last backup");
             goes_on(&restored, [&ada, &bob], &render, &video).await;
         }
     }
 }
 
-/// Creates an object of each stored kind and a render, whose id it returns.
+/// Creates one object of each kind that the store has, and a render. Returns the ID of the render.
 async fn furnish(client: &Client) -> String {
     let model = client.upload("ada", None).await.text("modelId");
     let order = json!({"modelId": model, "renderSettings": frame(1)});
@@ -95,7 +96,7 @@ async fn furnish(client: &Client) -> String {
     render
 }
 
-/// The requests of a busy client until it is stopped.
+/// A busy client that sends requests until it is stopped.
 struct Traffic {
     is_over: Arc<AtomicBool>,
     done: Arc<AtomicUsize>,
@@ -108,7 +109,7 @@ impl Traffic {
         let (over, count, client, model) = (Arc::clone(&is_over), Arc::clone(&done), client.clone(), model.to_owned());
         let task = tokio::spawn(async move {
             let mut number = 0;
-            // Requests fail once the server is killed.
+            // Requests fail after the server was killed.
             while !over.load(Ordering::Relaxed) && one(&client, &model, number).await.is_ok() {
                 number += 1;
                 count.fetch_add(1, Ordering::Relaxed);
@@ -131,7 +132,7 @@ impl Traffic {
     }
 }
 
-/// One upload and one render, which is rendered, or cancelled and deleted.
+/// Uploads a model and creates a render. If `number` is at least [`ORDERS`], cancels and deletes the render.
 async fn one(client: &Client, model: &str, number: usize) -> reqwest::Result<()> {
     let form = Form::default().file("file", "a.glb", &glb_with_triangle(&format!("traffic {}", number % ORDERS)));
     let upload = client.request(Method::POST, "/models").header("content-type", Form::content_type());
@@ -152,7 +153,7 @@ async fn post(client: &Client, path: &str, body: &Value) -> reqwest::Result<Valu
     Ok(serde_json::from_slice(&answer).unwrap())
 }
 
-/// A new installation restored from a backup that was verified.
+/// Verifies a backup, and restores it to a new installation.
 fn restored(backup: &Path) -> Place {
     let place = place();
     let verified = place.admin(&["verify", backup.to_str().unwrap()]);
@@ -160,7 +161,8 @@ fn restored(backup: &Path) -> Place {
     place
 }
 
-/// All objects and rows from before must be there, except rows that the busy client may have changed.
+/// Asserts that all objects and rows from before the backup exist afterwards, except rows that the busy client may have
+/// changed.
 fn compare(before: &Kept, after: &Kept) {
     assert!(before.objects.len() > 20, "{before:#?}");
     for kind in ["models/", "staged/", "overlays/", "textures/", "envs/", "renders/"] {
@@ -177,7 +179,7 @@ fn compare(before: &Kept, after: &Kept) {
     assert!(before.rows.iter().filter(is_quiet).count() > 20, "{before:#?}");
 }
 
-/// Every balance is the sum of its ledger entries, and every charge belongs to a render.
+/// Asserts that every balance is the sum of its ledger entries, and that every charge belongs to a render.
 async fn balanced(place: &Place) {
     let db = Db::open(&place.database(), DbOptions::default()).await.unwrap();
     let mut conn = db.read().await.unwrap();
@@ -187,7 +189,7 @@ async fn balanced(place: &Place) {
     db.close().await;
 }
 
-/// The restored installation serves the old files and renders the queued renders.
+/// Asserts that the restored installation serves the old files and finishes the queued renders.
 async fn goes_on(place: &Place, clients: [&Client; 2], render: &str, video: &[u8]) {
     let server = serve(place);
     let [ada, bob] = clients.map(|client| Client { base: server.base.clone(), ..client.clone() });
@@ -209,13 +211,13 @@ async fn download(client: &Client, render: &str) -> Vec<u8> {
     response.bytes().await.unwrap().to_vec()
 }
 
-/// All renders of a client, after each of them and its packaging has ended.
+/// Waits until all renders of a client and their packagings have ended. Returns the renders.
 async fn until_all_have_ended(client: &Client) -> Vec<Value> {
     let begin = Instant::now();
     loop {
         let list = client.get("/renders?limit=100").await;
         let renders = list.data().as_array().unwrap().clone();
-        assert!(renders.len() < 100, "more than one page");
+        assert!(renders.len() < 100, "the renders must fit on one page");
         let is = |render: &Value, name: &str, those: &[&str]| those.contains(&render[name].as_str().unwrap());
         let has_ended = |render: &Value| {
             is(render, "status", &["error", "failed"])

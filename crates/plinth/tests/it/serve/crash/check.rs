@@ -1,4 +1,4 @@
-//! Invariants that are checked at the end of a round.
+//! The invariants that are checked at the end of a round.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -30,7 +30,7 @@ impl fmt::Display for Sums {
     }
 }
 
-/// Checks all invariants. All `renders` must have ended.
+/// Checks all invariants. All renders in `renders` must have ended.
 pub(super) async fn all(house: &House, told: &Told, renders: &[Value]) -> Sums {
     let by_id: BTreeMap<&str, &Value> = renders.iter().map(|render| (text(render, "id"), render)).collect();
     assert_eq!(by_id.len(), renders.len(), "a list contains a render twice");
@@ -50,7 +50,7 @@ pub(super) async fn all(house: &House, told: &Told, renders: &[Value]) -> Sums {
     sums
 }
 
-/// The log has no messages that only a report without a lease could cause, and no panics.
+/// Asserts that the log contains no panics, and no messages which only a report without a lease causes.
 fn log(house: &House) {
     let log = house.place.log();
     for words in ["in the state '", "in the packaging state '", "panicked"] {
@@ -58,7 +58,8 @@ fn log(house: &House) {
     }
 }
 
-/// No order created a render that no client was told of, apart from uploads that were repeated.
+/// Asserts that every render is in a response to a client. Renders of repeated uploads are an exception, because their
+/// responses may be lost.
 fn doubled(told: &Told, renders: &[Value]) {
     let mut of_uploads: BTreeMap<(String, String), usize> = BTreeMap::new();
     for render in renders.iter().filter(|render| text(render, "status") == "done") {
@@ -78,7 +79,8 @@ fn text<'a>(render: &'a Value, name: &str) -> &'a str {
     render[name].as_str().unwrap_or_else(|| panic!("no {name} in {render}"))
 }
 
-/// Every charge belongs to a render and every render has a charge; failures that must be refunded are refunded once.
+/// Asserts that every charge belongs to a render, that every render has a charge, and that each render which must be
+/// refunded is refunded once.
 async fn money(house: &House, renders: &BTreeMap<&str, &Value>) -> Sums {
     let (mut total, mut granted, mut offset) = (0, 0, 0);
     let mut entries: BTreeMap<String, BTreeMap<String, Vec<i64>>> = BTreeMap::new();
@@ -128,7 +130,7 @@ async fn money(house: &House, renders: &BTreeMap<&str, &Value>) -> Sums {
     sums
 }
 
-/// Whether the price of a render must be refunded.
+/// Returns whether the price of a render must be refunded.
 fn must_refund(render: &Value) -> bool {
     let settings = &render["renderSettings"];
     match (text(render, "status"), render["failureCode"].as_str()) {
@@ -146,7 +148,7 @@ fn must_refund(render: &Value) -> bool {
             assert_eq!(settings["bgImageId"], NO_OVERLAY, "{render}");
             true
         }
-        // Workers are killed, which counts as a failure of the service.
+        // A killed worker counts as a failure of the service, which is refunded.
         (_, code) => {
             assert_eq!(code, Some("reaped"), "{render}");
             true
@@ -154,13 +156,13 @@ fn must_refund(render: &Value) -> bool {
     }
 }
 
-/// A finished render has complete files; other renders show none.
+/// Asserts that a finished render has all its files, and that other renders have none.
 async fn files(house: &House, render: &Value) {
     let id = text(render, "id");
     let is_done = text(render, "status") == "done";
     for file in ["video", "video?quality=web", "thumb", "poster", "poster?quality=full"] {
         let (status, bytes) = download(house, &format!("/renders/{id}/{file}")).await;
-        // A poster may be available before its video.
+        // A poster may be available before the video of its render.
         if is_done || !file.starts_with("poster") {
             assert_eq!(status == 200, is_done, "{file} of {render}");
         }
@@ -191,8 +193,8 @@ async fn download(house: &House, path: &str) -> (u16, Vec<u8>) {
     (response.status().as_u16(), response.bytes().await.unwrap().to_vec())
 }
 
-/// Checks the database and the store directly: the balances of all accounts, and that no unreferenced object stays for
-/// ever.
+/// Checks the database and the store directly. Asserts that all balances are right, and that each unreferenced object
+/// is scheduled for deletion.
 async fn rows(house: &House, known: &BTreeMap<&str, &Value>) {
     let db = Db::open(&house.place.database(), DbOptions::default()).await.unwrap();
     let mut conn = db.read().await.unwrap();
@@ -205,7 +207,7 @@ async fn rows(house: &House, known: &BTreeMap<&str, &Value>) {
         if !doomed.iter().any(|prefix| object.starts_with(prefix.as_str())) {
             assert!(
                 is_named(&mut conn, &object, known).await,
-                "no row names {object}, and it is not marked for deletion"
+                "no row references {object}, and it is not scheduled for deletion"
             );
         }
     }
@@ -213,7 +215,7 @@ async fn rows(house: &House, known: &BTreeMap<&str, &Value>) {
     db.close().await;
 }
 
-/// Whether a row names an object: as a model, or as a file of the current attempt.
+/// Returns whether a row references an object: as the file of a model, or as a file of a render's current attempt.
 async fn is_named(conn: &mut Conn, object: &str, known: &BTreeMap<&str, &Value>) -> bool {
     let parts: Vec<&str> = object.split('/').collect();
     match parts[..] {
@@ -235,7 +237,7 @@ async fn is_named(conn: &mut Conn, object: &str, known: &BTreeMap<&str, &Value>)
     }
 }
 
-/// Paths of all files, with `/` between folders.
+/// Collects the paths of all files in a folder, with `/` as the separator.
 fn walk(folder: &Path, path: &str, found: &mut Vec<String>) {
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
         let name = format!("{path}{}", entry.file_name().to_string_lossy());

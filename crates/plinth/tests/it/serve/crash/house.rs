@@ -1,4 +1,4 @@
-//! A server and its workers, each a process that can be killed and restarted.
+//! A server and its workers. Each is a process that tests can kill and restart.
 
 use std::fs::File;
 use std::process::{Child, Command, Stdio};
@@ -16,21 +16,21 @@ use crate::processes_in;
 use crate::serve::server::{EMAIL, Place, Server};
 
 pub(super) const WORKERS: usize = 2;
-/// As short as possible on a busy machine.
+/// Lease time in seconds. It is the shortest time that a busy machine can keep.
 pub(super) const LEASE_SECS: u64 = 2;
-/// More than the renders of any round cost.
+/// Credits of the account: more than all renders of a round cost.
 pub(super) const CREDITS: i64 = 1_000_000;
-/// Limit of all waiting, far longer than any step takes on a busy machine.
+/// Maximum time that a test waits for a step. Every step is much faster, even on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(10);
 const PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) struct House {
     pub(super) place: Place,
     client: Client,
-    /// The address changes with each restart.
+    /// Base URL of the server. The port changes with each restart.
     base: RwLock<String>,
     server: Mutex<Option<Server>>,
-    /// Odd while the database is restarted.
+    /// Number of starts and ends of database restarts. It is odd during a restart.
     outages: AtomicUsize,
     workers: [Mutex<Option<Worker>>; WORKERS],
 }
@@ -84,7 +84,8 @@ impl House {
         self.server.lock().unwrap_or_else(PoisonError::into_inner).as_ref().unwrap().signal(signal);
     }
 
-    /// Restarts the database in the middle of transactions. Returns false where it is a file.
+    /// Restarts the database in the middle of transactions. Returns false if the database is a SQLite file, which
+    /// cannot be restarted.
     pub(super) fn restart_database(&self) -> bool {
         let Some(postgres) = &self.place.postgres else { return false };
         self.outages.fetch_add(1, Ordering::SeqCst);
@@ -120,13 +121,13 @@ impl House {
         self.workers[number].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A client of the current server.
+    /// Returns a client of the current server.
     pub(super) fn client(&self) -> Client {
         let base = self.base.read().unwrap_or_else(PoisonError::into_inner).clone();
         Client { base, ..self.client.clone() }
     }
 
-    /// Repeats a request until there is a response; returns it with the number of attempts.
+    /// Repeats a request until the server responds. Returns the response and the number of attempts.
     pub(super) async fn answer(&self, request: impl Fn(&Client) -> reqwest::RequestBuilder) -> (Answer, usize) {
         let begin = Instant::now();
         let mut sent = 0;
@@ -134,7 +135,7 @@ impl House {
             sent += 1;
             let outages = self.outages.load(Ordering::SeqCst);
             let answer = whole_answer(request(&self.client())).await;
-            // While the database restarts, requests fail, and it is not known whether they did their work.
+            // Requests that fail during a restart of the database may have been executed or not.
             let is_outage = outages % 2 == 1 || self.outages.load(Ordering::SeqCst) != outages;
             if let Some(answer) = answer.filter(|answer| answer.status < 500 || !is_outage) {
                 assert!(answer.status < 500, "{answer:?}\n{}", self.place.log());
@@ -154,7 +155,7 @@ impl House {
         Uploaded { id: answer.text("modelId"), preview: answer.text("renderId") }
     }
 
-    /// All renders, after each of them and its packaging has ended.
+    /// Waits until all renders and their packagings have ended. Returns the renders.
     pub(super) async fn until_all_have_ended(&self) -> Vec<Value> {
         let (mut begin, mut left) = (Instant::now(), usize::MAX);
         loop {
@@ -183,7 +184,7 @@ impl House {
         }
     }
 
-    /// Ends all processes. No job and no encoder may survive.
+    /// Ends all processes. Asserts that no job and no encoder survives.
     pub(super) fn close(&self) {
         self.kill_server();
         (0..WORKERS).for_each(|worker| self.kill_worker(worker));
@@ -199,13 +200,13 @@ impl House {
     }
 }
 
-/// Whether a render and its packaging have ended.
+/// Returns whether a render and its packaging have ended.
 fn has_ended(render: &Value) -> bool {
     let is = |name: &str, those: &[&str]| those.contains(&render[name].as_str().unwrap());
     is("status", &["error", "failed"]) || is("status", &["done"]) && is("hlsStatus", &["ready", "failed", "skipped"])
 }
 
-/// The response, unless the connection broke before its end.
+/// Returns the response; `None` if the connection broke before the end of the response.
 async fn whole_answer(request: reqwest::RequestBuilder) -> Option<Answer> {
     let response = request.send().await.ok()?;
     let (status, headers) = (response.status().as_u16(), response.headers().clone());

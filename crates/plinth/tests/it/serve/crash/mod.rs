@@ -1,13 +1,13 @@
-//! Nothing is lost and nothing doubled: servers and workers are killed at random moments while renders are ordered,
-//! uploaded and cancelled. Afterwards all that is checked which must hold.
+//! Crash tests. Servers and workers are killed at random moments while clients upload models and create and cancel
+//! renders. Afterwards, invariants are checked: nothing was lost, and nothing was done twice.
 //!
-//! What finds which fault: a refund that is missing, doubled, or not due, and a charge without its render ([`check`]: every
-//! charge equals its ledger entries); a render that was accepted and is gone; a second render of one order; a worker that
-//! reports without its lease (files of an attempt that does not count, a render that is ended twice); a file that is named and
-//! missing, or lies there for ever; a job that outlives its worker; a workspace whose count is wrong.
+//! The checks find these faults: a refund that is missing, is made twice or is not due; a charge without a render; a
+//! render that was accepted and is lost; two renders for one order; a report of a worker without a lease; an object
+//! that is referenced and missing, or unreferenced and never deleted; a job that outlives its worker; a wrong counter
+//! of a workspace.
 //!
-//! Two short rounds on each database belong to the tests. `make crash` runs long ones; `CRASH_ROUNDS`, `CRASH_ORDERS` and
-//! `CRASH_SEED` say how many, how long, and which: a round prints its seed.
+//! The tests run two short rounds on each database. `make crash` runs long rounds. `CRASH_ROUNDS` sets the number of
+//! rounds, `CRASH_ORDERS` their length, and `CRASH_SEED` the first random seed. Each round prints its seed.
 #![expect(clippy::print_stdout, reason = "a round says how to run it again")]
 
 mod check;
@@ -25,13 +25,13 @@ use strikes::Strikes;
 
 use super::server::Place;
 
-/// Rounds and orders of the default tests.
+/// Number of rounds of the default tests.
 const ROUNDS: u64 = 2;
 const ORDERS: usize = 12;
-/// Orders in progress at the same time.
+/// Maximum number of orders in progress at the same time.
 const AT_ONCE: usize = 6;
 
-/// A number from an environment variable.
+/// Returns the number in an environment variable.
 fn number<T: FromStr>(name: &str) -> Option<T> {
     std::env::var_os(name)?.to_str()?.parse().ok()
 }
@@ -60,7 +60,7 @@ async fn round(place: Place, seed: u64, orders: usize) {
     let struck = tokio::spawn(strikes.fall(Arc::clone(&house), random));
     let mut told = orders::place(&house, &model.id, list, &pace).await;
     let struck = struck.await.unwrap();
-    // After the round the installation works as usual.
+    // After the round, the installation must still work.
     let last = orders::place(&house, &model.id, vec![Order::last(orders)], &pace).await;
     let renders = house.until_all_have_ended().await;
     for render in renders.iter().filter(|render| last.renders.contains(render["id"].as_str().unwrap())) {

@@ -1,4 +1,4 @@
-//! The requests of clients during a round. Each request is repeated until it is answered.
+//! The requests of clients during a round. Each request is repeated until the server responds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,11 +14,12 @@ use super::strikes::Pace;
 const BATCH: usize = 3;
 /// Number of models that clients upload repeatedly.
 const MODELS: usize = 8;
-/// Number of consecutive orders with the same picture, which are rendered once if queued together.
+/// Number of consecutive orders with the same picture. They are rendered once if they are in the queue at the same
+/// time.
 const LIKE: usize = 4;
 /// Value of `animation` that marks renders of a model that cannot be drawn.
 pub(super) const BROKEN: &str = "broken";
-/// Id of an overlay that does not exist.
+/// ID of an overlay that does not exist.
 pub(super) const NO_OVERLAY: &str = "nooverlay001";
 
 /// One request of a client.
@@ -30,29 +31,29 @@ pub(super) struct Order {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// A model with a billed render.
+    /// Uploads a model with a billed render.
     Upload,
-    /// A model with a free preview.
+    /// Uploads a model with a free preview.
     Preview,
     Create,
     Batch,
-    /// A render that is cancelled at once.
+    /// Creates a render and cancels it at once.
     Cancel,
-    /// A render that fails and is refunded.
+    /// Creates a render that fails and is refunded.
     Missing,
-    /// A render that fails because of its model and is not refunded.
+    /// Creates a render that fails because of its model and is not refunded.
     Broken,
 }
 
 /// The responses that clients received.
 #[derive(Debug, Default)]
 pub(super) struct Told {
-    /// All renders in responses.
+    /// IDs of all renders in responses.
     pub(super) renders: BTreeSet<String>,
-    /// Renders whose cancellation was confirmed.
+    /// IDs of the renders whose cancellation was confirmed.
     pub(super) cancelled: Vec<String>,
-    /// How often each billed upload was sent, by model and angle. Repeated uploads are not recognised, so each may have
-    /// created a render.
+    /// Number of times that each billed upload was sent, by model and angle. The service does not recognise a repeated
+    /// upload, so each of them may have created a render.
     pub(super) sent: BTreeMap<(String, String), usize>,
 }
 
@@ -70,13 +71,13 @@ impl Order {
         Self { number, kind }
     }
 
-    /// A render that is created after everything else.
+    /// Returns the order that is created after all others.
     pub(super) const fn last(number: usize) -> Self {
         Self { number, kind: Kind::Create }
     }
 
-    /// Settings of a one-frame render. Orders with the same picture differ in settings that do not affect it, because
-    /// equal requests would be replayed.
+    /// Returns the settings of a render with one frame. Orders with the same picture differ in settings that do not
+    /// affect the picture, because equal requests would be replayed.
     fn settings(self) -> Value {
         let strict = self.number % 2 == 1;
         let turn = self.number / LIKE % 180;
@@ -94,12 +95,12 @@ impl Order {
     }
 }
 
-/// Key by which renders of uploads are counted.
+/// Returns the key by which renders of uploads are counted.
 pub(super) fn picture(model: &str, settings: &Value) -> (String, String) {
     (model.to_owned(), settings["rotateY"].to_string())
 }
 
-/// Creates all orders at a pace, several at the same time.
+/// Executes all orders, several at the same time, at the given pace.
 pub(super) async fn place(house: &House, model: &str, orders: Vec<Order>, pace: &Pace) -> Told {
     let placed = futures_util::stream::iter(orders).map(async |order| {
         pace.until(order.number).await;
@@ -141,7 +142,7 @@ async fn one(house: &House, model: &str, order: Order) -> Told {
             let (answer, sent) = house.answer(|client| post(client, &path, None, &json!({}))).await;
             match answer.status {
                 200 => told.cancelled.push(render.clone()),
-                // A worker has claimed the render, or an earlier attempt of this request has cancelled it.
+                // A worker has claimed the render, or an earlier attempt of this request has cancelled the render.
                 409 => assert_eq!(answer.refusal().1, "render_started", "after {sent}"),
                 _ => panic!("{answer:?}"),
             }
@@ -164,7 +165,7 @@ async fn create(house: &House, model: &str, order: Order) -> String {
     house.answer(|client| post(client, "/renders", Some(order), &body)).await.0.text("id")
 }
 
-/// The response to an upload, and the number of attempts.
+/// Uploads a model. Returns the response and the number of attempts.
 async fn upload(house: &House, order: Order, settings: Option<&Value>) -> (Answer, usize) {
     let name = format!("model-{}", order.number % MODELS);
     let glb = if order.kind == Kind::Broken { glb_too_large_to_draw() } else { glb_with_triangle(&name) };

@@ -1,4 +1,4 @@
-//! Kills, stops and suspends processes during a round.
+//! Strikes of a round: they kill, stop or suspend processes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,17 +13,17 @@ use super::house::{House, LEASE_SECS, WORKERS};
 const ORDERS_A_STRIKE: usize = 3;
 /// Time between two strikes in milliseconds.
 const BETWEEN: std::ops::Range<u64> = 50..1000;
-/// Longer than a lease.
+/// Time for which a process is suspended. It is longer than a lease.
 const FROZEN: Duration = Duration::from_millis(LEASE_SECS * 1000 + 400);
 
-/// Delays orders, so that some are always in progress when a strike happens.
+/// Delays orders, so that some orders are in progress at each strike.
 pub(super) struct Pace(watch::Receiver<usize>);
 
 impl Pace {
-    /// Waits until it is the turn of this order.
+    /// Waits until the order with this number may start.
     pub(super) async fn until(&self, order: usize) {
         let mut strikes = self.0.clone();
-        // After the last strike all orders may proceed.
+        // An error means that all strikes are over, so every order may start.
         let _over = strikes.wait_for(|strikes| order <= strikes * ORDERS_A_STRIKE).await;
     }
 }
@@ -57,13 +57,13 @@ impl fmt::Display for Struck {
 }
 
 impl Strikes {
-    /// The strikes for this number of orders.
+    /// Creates the strikes for this number of orders, and the pace of the orders.
     pub(super) fn on(orders: usize) -> (Self, Pace) {
         let (begun, pace) = watch::channel(0);
         (Self { times: orders.div_ceil(ORDERS_A_STRIKE), begun }, Pace(pace))
     }
 
-    /// Executes the strikes. At the end all processes run.
+    /// Executes the strikes. All processes run again when this returns.
     pub(super) async fn fall(self, house: Arc<House>, mut random: fastrand::Rng) -> Struck {
         let mut struck = Struck::default();
         for number in 1..=self.times {
@@ -103,7 +103,7 @@ async fn strike(house: &House, struck: &mut Struck, random: &mut fastrand::Rng) 
             struck.frozen_servers += 1;
         }
         _ => {
-            // Its renders are claimed by others before it continues.
+            // Other workers claim the renders of the suspended worker before it continues.
             house.signal_worker(worker, "STOP");
             sleep(FROZEN).await;
             house.signal_worker(worker, "CONT");
@@ -112,7 +112,7 @@ async fn strike(house: &House, struck: &mut Struck, random: &mut fastrand::Rng) 
     }
 }
 
-/// Half of the killed processes are restarted at once, the others after a pause.
+/// Waits before a killed process is restarted: in half of the cases not at all, otherwise for a random time.
 async fn pause(random: &mut fastrand::Rng) {
     if random.bool() {
         sleep(Duration::from_millis(random.u64(..1000))).await;
