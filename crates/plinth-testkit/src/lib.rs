@@ -30,16 +30,19 @@ pub use video::{assert_h264, probe};
 pub use web::{Reply, Visit, Web};
 
 /// Declares each test twice: on SQLite and on PostgreSQL. The test is an async function that takes the database URL.
+/// Attributes before a name, such as `#[ignore]`, apply to both.
 #[macro_export]
 macro_rules! on_both_databases {
-    ($($name:ident)*) => {$(
+    ($($(#[$attribute:meta])* $name:ident)*) => {$(
         mod $name {
+            $(#[$attribute])*
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn sqlite() {
                 let database = $crate::TestDatabase::sqlite();
                 super::super::$name(database.address()).await;
             }
 
+            $(#[$attribute])*
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn postgres() {
                 let database = $crate::TestDatabase::postgres();
