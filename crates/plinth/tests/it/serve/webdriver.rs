@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 /// How long a page may take to show what is waited for.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 /// Name of an element's identifier in the protocol.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
@@ -85,7 +85,7 @@ impl Chromium {
                 sleep(Duration::from_millis(50)).await;
             }
         };
-        let became_true = timeout(PATIENCE, is_true).await.is_ok();
+        let became_true = timeout(TIMEOUT, is_true).await.is_ok();
         let page = if became_true { Value::Null } else { self.run("return document.body.innerText;").await };
         assert!(became_true, "never: {expression}; the page: {page}");
     }

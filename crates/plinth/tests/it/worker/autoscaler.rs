@@ -7,19 +7,19 @@ use plinth_spec::quality::Codec;
 use plinth_testkit::postgres;
 use serde_json::json;
 
-use super::house::House;
+use super::deployment::Deployment;
 
 /// The golden manifests of two pools: `cpu` takes share and standard, `gpu` all but share, with 8 slots at most.
 const MANIFESTS: &str = include_str!("../../../../../deploy/helm/golden/gpu.yaml");
 
 /// What the chart's queries of the two pools answer: `[cpu, gpu]`.
-fn counted(house: &House) -> [u32; 2] {
+fn counted(deployment: &Deployment) -> [u32; 2] {
     ["cpu", "gpu"].map(|pool| {
         let lines = MANIFESTS.lines().filter_map(|line| line.trim().strip_prefix("query: "));
         let mut queries = lines.map(|text| serde_json::from_str::<String>(text).unwrap());
         let query = queries.find(|query| query.contains(&format!("worker_pool = '{pool}'"))).unwrap();
         let mut psql = Command::new(postgres().join("psql"));
-        psql.args(["-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", house.database.address(), "-c", &query]);
+        psql.args(["-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", deployment.database.address(), "-c", &query]);
         let done = psql.output().unwrap();
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         String::from_utf8_lossy(&done.stdout).trim().parse().unwrap()
@@ -32,25 +32,25 @@ fn worker(pool: &str, takes: &str) -> Worker {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pool_needs_slots_for_what_it_could_take_and_for_what_it_has() {
-    let house = House::for_many_machines().await;
-    assert_eq!(counted(&house), [0, 0]);
+    let deployment = Deployment::with_postgres_and_s3().await;
+    assert_eq!(counted(&deployment), [0, 0]);
     let share = json!({"quality": "share", "length": 1});
-    let (model, _render) = house.upload("chair", Some(share.clone())).await;
-    house.order_again(&model, share, "again").await;
-    assert_eq!(counted(&house), [1, 0], "renders with equal frames are one job");
-    house.upload("table", Some(json!({"quality": "standard", "length": 1}))).await;
-    assert_eq!(counted(&house), [2, 1], "both pools may take it");
-    let claims = house.service.claim_renders(worker("gpu", "standard,4k,pro,dataset"), 16).await.unwrap();
-    assert_eq!((claims.len(), counted(&house)), (1, [1, 1]), "the worker that has it is not taken away");
-    let group = house.service.claim_renders(worker("cpu", "share,standard"), 16).await.unwrap();
-    assert_eq!((group.len(), counted(&house)), (2, [1, 1]), "a group of renders is one slot");
-    house.service.poster_stored(&claims[0]).await.unwrap().unwrap();
-    house.service.finish_render(&claims[0], &RenderFiles::none(Codec::H264), &[]).await.unwrap().unwrap();
-    assert_eq!(counted(&house), [2, 1], "its packaging is queued for both");
-    house.service.claim_packaging(worker("cpu", "share,standard")).await.unwrap().unwrap();
-    assert_eq!(counted(&house), [2, 0]);
+    let (model, _render) = deployment.upload("chair", Some(share.clone())).await;
+    deployment.render_again(&model, share, "again").await;
+    assert_eq!(counted(&deployment), [1, 0], "renders with equal frames are one job");
+    deployment.upload("table", Some(json!({"quality": "standard", "length": 1}))).await;
+    assert_eq!(counted(&deployment), [2, 1], "both pools may take it");
+    let claims = deployment.service.claim_renders(worker("gpu", "standard,4k,pro,dataset"), 16).await.unwrap();
+    assert_eq!((claims.len(), counted(&deployment)), (1, [1, 1]), "the worker that has it is not taken away");
+    let group = deployment.service.claim_renders(worker("cpu", "share,standard"), 16).await.unwrap();
+    assert_eq!((group.len(), counted(&deployment)), (2, [1, 1]), "a group of renders is one slot");
+    deployment.service.poster_stored(&claims[0]).await.unwrap().unwrap();
+    deployment.service.finish_render(&claims[0], &RenderFiles::none(Codec::H264), &[]).await.unwrap().unwrap();
+    assert_eq!(counted(&deployment), [2, 1], "its packaging is queued for both");
+    deployment.service.claim_packaging(worker("cpu", "share,standard")).await.unwrap().unwrap();
+    assert_eq!(counted(&deployment), [2, 0]);
     for name in 0..9 {
-        house.upload(&format!("many {name}"), Some(json!({"quality": "standard", "length": 1}))).await;
+        deployment.upload(&format!("many {name}"), Some(json!({"quality": "standard", "length": 1}))).await;
     }
-    assert_eq!(counted(&house), [11, 8], "counting stops at the slots that the pool may have");
+    assert_eq!(counted(&deployment), [11, 8], "counting stops at the slots that the pool may have");
 }
