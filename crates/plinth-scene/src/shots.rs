@@ -1,9 +1,9 @@
 //! Computes the camera of every frame.
 
 use glam::{DVec3, Mat4, Vec2, Vec3};
-use plinth_spec::settings::{BasePose, CameraMotion, DEFAULT_ZOOM_END, Effect, Filter, RenderSettings};
+use plinth_spec::settings::{BasePose, CameraMotion, Effect, Filter, RenderSettings};
 
-use crate::camera::{orbit, path, sway};
+use crate::camera::{framing_radius, orbit, path, sway};
 use crate::fit::distance;
 use crate::place::Placement;
 use crate::shot::{Camera, Shot};
@@ -16,8 +16,6 @@ const ELEVATION_DEG: f64 = 15.0;
 pub(crate) const MARGIN: f32 = 0.12;
 /// Limit of the camera angles for which the fit is computed.
 const FIT_ANGLES: u32 = 120;
-/// Radius at which `zoom-orbit` frames the model like the other effects: its default end.
-const ZOOM_ORBIT_RADIUS: f64 = DEFAULT_ZOOM_END;
 /// Distance from the model up to which the floor may be visible, in world units.
 const FLOOR_REACH: f32 = 12.0;
 /// Room between the model's bounding sphere and the near and far planes, as a multiple of its radius.
@@ -91,8 +89,7 @@ fn framing_distance(settings: &RenderSettings, placement: &Placement, count: u32
             distance(|d| placement.reach(d), toward, (tan_x, tan_y))
         })
         .fold(LEAST_DISTANCE, f32::max);
-    let framed = f64::from(framed * placement.room());
-    if motion.effect == Effect::ZoomOrbit { framed / ZOOM_ORBIT_RADIUS } else { framed }
+    f64::from(framed * placement.room()) / framing_radius(motion.effect)
 }
 
 /// Unit vector from the model to the camera in a frame.
