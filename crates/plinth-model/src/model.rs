@@ -305,8 +305,21 @@ pub struct Clearcoat {
     pub normal_scale: f32,
 }
 
+impl Default for Clearcoat {
+    fn default() -> Self {
+        Self {
+            factor: 0.0,
+            texture: None,
+            roughness: 0.0,
+            roughness_texture: None,
+            normal_texture: None,
+            normal_scale: 1.0,
+        }
+    }
+}
+
 /// KHR_materials_sheen.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sheen {
     /// Linear colour.
     pub color: [f32; 3],
@@ -319,7 +332,7 @@ pub struct Sheen {
 }
 
 /// KHR_materials_transmission.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Transmission {
     /// Fraction of light that is transmitted.
     pub factor: f32,
@@ -340,6 +353,17 @@ pub struct Volume {
     pub attenuation_color: [f32; 3],
 }
 
+impl Default for Volume {
+    fn default() -> Self {
+        Self {
+            thickness: 0.0,
+            thickness_texture: None,
+            attenuation_distance: f32::INFINITY,
+            attenuation_color: [1.0; 3],
+        }
+    }
+}
+
 /// KHR_materials_iridescence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Iridescence {
@@ -357,8 +381,21 @@ pub struct Iridescence {
     pub thickness_texture: Option<TextureRef>,
 }
 
+impl Default for Iridescence {
+    fn default() -> Self {
+        Self {
+            factor: 0.0,
+            texture: None,
+            ior: 1.3,
+            thickness_min: 100.0,
+            thickness_max: 400.0,
+            thickness_texture: None,
+        }
+    }
+}
+
 /// KHR_materials_anisotropy.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Anisotropy {
     /// Strength, 0..=1.
     pub strength: f32,
@@ -379,6 +416,12 @@ pub struct DiffuseTransmission {
     pub color: [f32; 3],
     /// Colour of the transmitted light, sRGB.
     pub color_texture: Option<TextureRef>,
+}
+
+impl Default for DiffuseTransmission {
+    fn default() -> Self {
+        Self { factor: 0.0, texture: None, color: [1.0; 3], color_texture: None }
+    }
 }
 
 /// An image with a sampler.

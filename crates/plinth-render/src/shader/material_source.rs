@@ -2,86 +2,17 @@
 
 use std::fmt::Write as _;
 
-use plinth_model::{Material, TextureRef};
-
-/// Declares the texture slots: name in Rust, name in the shader, encoding, and the material's reference.
-macro_rules! slots {
-    ($material:ident; $($slot:ident = $name:literal, $encoding:ident, $reference:expr;)*) => {
-        /// Every texture a glTF material can have. The order is that of `Material.uv_rows` in the shader.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub(crate) enum Slot {
-            $($slot,)*
-        }
-
-        impl Slot {
-            pub(crate) const ALL: [Self; [$($name),*].len()] = [$(Self::$slot),*];
-
-            /// The name in the shader, lower case.
-            const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$slot => $name,)*
-                }
-            }
-
-            /// How the texels are averaged in mip levels.
-            pub(crate) const fn encoding(self) -> Encoding {
-                match self {
-                    $(Self::$slot => Encoding::$encoding,)*
-                }
-            }
-
-            /// The material's reference for this slot.
-            pub(crate) fn of(self, $material: &Material) -> Option<TextureRef> {
-                match self {
-                    $(Self::$slot => $reference,)*
-                }
-            }
-        }
-    };
-}
-slots! {
-    m;
-    BaseColor = "base_color", Srgb, m.base_color_texture;
-    MetallicRoughness = "metallic_roughness", Linear, m.metallic_roughness_texture;
-    Normal = "normal", Normal, m.normal_texture;
-    Occlusion = "occlusion", Linear, m.occlusion_texture;
-    Emissive = "emissive", Srgb, m.emissive_texture;
-    Specular = "specular", Linear, m.specular_texture;
-    SpecularColor = "specular_color", Srgb, m.specular_color_texture;
-    Clearcoat = "clearcoat", Linear, m.clearcoat.and_then(|c| c.texture);
-    ClearcoatRoughness = "clearcoat_roughness", Linear, m.clearcoat.and_then(|c| c.roughness_texture);
-    ClearcoatNormal = "clearcoat_normal", Normal, m.clearcoat.and_then(|c| c.normal_texture);
-    SheenColor = "sheen_color", Srgb, m.sheen.and_then(|c| c.color_texture);
-    SheenRoughness = "sheen_roughness", Linear, m.sheen.and_then(|c| c.roughness_texture);
-    Transmission = "transmission", Linear, m.transmission.and_then(|c| c.texture);
-    Thickness = "thickness", Linear, m.volume.and_then(|c| c.thickness_texture);
-    Iridescence = "iridescence", Linear, m.iridescence.and_then(|c| c.texture);
-    IridescenceThickness = "iridescence_thickness", Linear, m.iridescence.and_then(|c| c.thickness_texture);
-    Anisotropy = "anisotropy", Linear, m.anisotropy.and_then(|c| c.texture);
-    DiffuseTransmission = "diffuse_transmission", Linear, m.diffuse_transmission.and_then(|c| c.texture);
-    DiffuseTransmissionColor = "diffuse_transmission_color", Srgb, m.diffuse_transmission.and_then(|c| c.color_texture);
-}
+use plinth_model::TextureSlot;
 
 /// Declares how many rows of texture coordinates `Material` has in the shader.
 pub(super) fn uv_row_count() -> String {
-    format!("const UV_ROW_COUNT = {}u;\n", 2 * Slot::ALL.len())
-}
-
-/// Meaning of the bytes of a texture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Encoding {
-    /// sRGB-encoded colour, linear alpha.
-    Srgb,
-    /// Linear values.
-    Linear,
-    /// Tangent-space unit vectors.
-    Normal,
+    format!("const UV_ROW_COUNT = {}u;\n", 2 * TextureSlot::ALL.len())
 }
 
 /// How a slot is read in one variant; part of the variant's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SlotUse {
-    pub(crate) slot: Slot,
+    pub(crate) slot: TextureSlot,
     pub(crate) second_uv: bool,
     pub(crate) transformed: bool,
 }
@@ -97,7 +28,7 @@ pub(crate) enum Footprint {
 
 /// Returns declarations and reading functions of the used slots; an unused slot reads as white. The k-th used slot has
 /// the bindings `1 + 2k` (texture) and `2 + 2k` (sampler).
-pub(crate) fn declarations(uses: &[SlotUse], wanted: &[Slot], footprint: Footprint) -> String {
+pub(crate) fn declarations(uses: &[SlotUse], wanted: &[TextureSlot], footprint: Footprint) -> String {
     let mut text = String::new();
     for (k, used) in uses.iter().enumerate() {
         let name = used.slot.name();
@@ -138,6 +69,6 @@ pub(crate) fn declarations(uses: &[SlotUse], wanted: &[Slot], footprint: Footpri
 }
 
 /// Returns the define which tells the shader that a slot is used.
-pub(crate) fn define(slot: Slot) -> String {
+pub(crate) fn define(slot: TextureSlot) -> String {
     format!("{}_TEX", slot.name().to_uppercase())
 }

@@ -97,13 +97,8 @@ fn blended_surfaces_mix_with_what_is_behind_and_keep_the_rest_of_the_picture() {
 
 fn glass(ior: f32, thickness: f32) -> Material {
     Material {
-        transmission: Some(Transmission { factor: 1.0, texture: None }),
-        volume: Some(Volume {
-            thickness,
-            thickness_texture: None,
-            attenuation_color: [1.0; 3],
-            attenuation_distance: f32::INFINITY,
-        }),
+        transmission: Some(Transmission { factor: 1.0, ..Transmission::default() }),
+        volume: Some(Volume { thickness, ..Volume::default() }),
         ior,
         perceptual_roughness: 0.0,
         metallic: 0.0,

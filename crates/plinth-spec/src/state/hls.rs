@@ -53,7 +53,7 @@ impl HlsStatus {
 impl HlsEvent {
     /// Returns the transitions of the event, as pairs of old and new state.
     pub fn moves(self) -> impl Iterator<Item = (HlsStatus, HlsStatus)> {
-        transitions(HlsStatus::ALL, HlsEvent::ALL, HlsStatus::after)
+        transitions(HlsStatus::ALL, Self::ALL, HlsStatus::after)
             .filter_map(move |(from, event, to)| (event == self).then_some((from, to)))
     }
 }

@@ -86,7 +86,7 @@ impl RenderStatus {
 impl RenderEvent {
     /// Returns the transitions of the event, as pairs of old and new state.
     pub fn moves(self) -> impl Iterator<Item = (RenderStatus, RenderStatus)> {
-        transitions(RenderStatus::ALL, RenderEvent::ALL, RenderStatus::after)
+        transitions(RenderStatus::ALL, Self::ALL, RenderStatus::after)
             .filter_map(move |(from, event, to)| (event == self).then_some((from, to)))
     }
 }
