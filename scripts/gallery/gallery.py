@@ -23,12 +23,14 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+STYLE = ROOT / "docs" / "gallery" / "gallery.css"
 BUILT = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug" / "plinth"
 
 
@@ -88,6 +90,8 @@ def page(settings, rows, models, out):
         sections.append("<section>" + "\n".join(body) + "</section>")
     contents = " ".join(f'<a href="#{key}">{key}</a>' for key, _ in settings)
     template = (HERE / "page.html").read_text()
+    if not (out / STYLE.name).is_file():
+        shutil.copy(STYLE, out)
     (out / "index.html").write_text(template.replace("<!-- contents -->", contents).replace("<!-- rows -->", "\n".join(sections)))
 
 

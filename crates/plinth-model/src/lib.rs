@@ -18,6 +18,7 @@ mod meshopt;
 mod model;
 pub mod obj_zip;
 mod source;
+mod texture_slot;
 mod warnings;
 
 pub use decode::read_picture;
@@ -26,3 +27,4 @@ pub use inventory::{AnimationSummary, Inventory, TextureSummary, inspect};
 pub use limits::Limits;
 pub use load::{LoadOptions, load_glb};
 pub use model::*;
+pub use texture_slot::{TextureEncoding, TextureSlot};

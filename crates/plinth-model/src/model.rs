@@ -308,8 +308,21 @@ pub struct Clearcoat {
     pub normal_scale: f32,
 }
 
+impl Default for Clearcoat {
+    fn default() -> Self {
+        Self {
+            factor: 0.0,
+            texture: None,
+            roughness: 0.0,
+            roughness_texture: None,
+            normal_texture: None,
+            normal_scale: 1.0,
+        }
+    }
+}
+
 /// KHR_materials_sheen: the reflection of fabric fibres.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sheen {
     /// Linear colour of the sheen.
     pub color: [f32; 3],
@@ -322,7 +335,7 @@ pub struct Sheen {
 }
 
 /// KHR_materials_transmission: the surface transmits light like glass.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Transmission {
     /// Fraction of the light that is transmitted.
     pub factor: f32,
@@ -344,6 +357,17 @@ pub struct Volume {
     pub attenuation_color: [f32; 3],
 }
 
+impl Default for Volume {
+    fn default() -> Self {
+        Self {
+            thickness: 0.0,
+            thickness_texture: None,
+            attenuation_distance: f32::INFINITY,
+            attenuation_color: [1.0; 3],
+        }
+    }
+}
+
 /// KHR_materials_iridescence: a thin film over the surface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Iridescence {
@@ -361,8 +385,21 @@ pub struct Iridescence {
     pub thickness_texture: Option<TextureRef>,
 }
 
+impl Default for Iridescence {
+    fn default() -> Self {
+        Self {
+            factor: 0.0,
+            texture: None,
+            ior: 1.3,
+            thickness_min: 100.0,
+            thickness_max: 400.0,
+            thickness_texture: None,
+        }
+    }
+}
+
 /// KHR_materials_anisotropy: the reflection is stretched in one direction.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Anisotropy {
     /// Strength of the anisotropy, from 0 to 1.
     pub strength: f32,
@@ -383,6 +420,12 @@ pub struct DiffuseTransmission {
     pub color: [f32; 3],
     /// Texture with the sRGB-encoded colour of the transmitted light.
     pub color_texture: Option<TextureRef>,
+}
+
+impl Default for DiffuseTransmission {
+    fn default() -> Self {
+        Self { factor: 0.0, texture: None, color: [1.0; 3], color_texture: None }
+    }
 }
 
 /// An image with a sampler.

@@ -10,7 +10,6 @@ use plinth_media::{H264Encoder, MediaError, MediaPlan, MediaReport, MediaWriter}
 use plinth_render::{Cache, Gpu, Picture, RenderError, Renderer, backdrop};
 use plinth_scene::{DatasetViews, EnvironmentMap, LightDetail, Scene, SceneAssets, build_scene};
 use plinth_spec::quality::{FRAMES_PER_SECOND, Quality};
-use plinth_spec::settings::Effect;
 use plinth_spec::{OutputFile, OutputPaths, RenderSettings};
 use sha2::{Digest, Sha256};
 
@@ -205,8 +204,7 @@ pub(crate) fn adapter_name(gpu: &Gpu) -> String {
 /// Returns the index of the frame that the poster shows. This is the last frame for the effect `reveal`, and the first
 /// frame for all others. If only stills are written, all other frames are removed from the scene.
 fn poster_frame(scene: &mut Scene, job: &Job) -> u32 {
-    let last = scene.shots.len() - 1;
-    let index = if job.settings.camera().effect == Effect::Reveal { last } else { 0 };
+    let index = job.settings.camera().effect.poster_frame(scene.shots.len());
     if !job.is_still() {
         return index as u32;
     }

@@ -14,7 +14,6 @@ use plinth_model::Model;
 use plinth_render::{Cache, Gpu, Picture, Renderer, backdrop};
 use plinth_scene::{EnvironmentMap, SceneAssets, build_scene};
 use plinth_spec::quality::FRAMES_PER_SECOND;
-use plinth_spec::settings::Effect;
 use plinth_spec::{OutputFile, RenderSettings};
 
 use crate::failure::JobError;
@@ -68,7 +67,7 @@ impl PreviewStage {
         let PreviewFrame { settings, environment, images, longest, position, target } = wanted;
         let mut scene = build_scene(Arc::clone(&self.model), settings, SceneAssets { environment, images })?;
         let last = scene.shots.len().saturating_sub(1);
-        let of_poster = if settings.camera().effect == Effect::Reveal { last } else { 0 };
+        let of_poster = settings.camera().effect.poster_frame(scene.shots.len());
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and the last frame")]
         let index = position.map_or(of_poster, |share| (share.clamp(0.0, 1.0) * last as f64).round() as usize);
         scene.shots.swap(0, index);

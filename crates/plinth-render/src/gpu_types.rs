@@ -6,7 +6,7 @@ use glam::{Vec2, Vec3};
 /// Maximum number of point lights and spotlights.
 pub(crate) const MAX_PUNCTUAL_LIGHTS: usize = 16;
 /// Number of texture slots of a material.
-pub(crate) const SLOT_COUNT: usize = crate::shader::material_source::Slot::ALL.len();
+pub(crate) const SLOT_COUNT: usize = plinth_model::TextureSlot::ALL.len();
 
 /// Counterpart of the WGSL struct `PunctualLight`.
 #[repr(C)]

@@ -347,10 +347,7 @@ fn scene_grows(scene: &Scene) -> bool {
 }
 
 /// Returns the images that the used materials read, with their encodings.
-pub(crate) fn wanted_images(
-    scene: &Scene,
-    posed: &[PosedPrimitive],
-) -> Vec<(usize, crate::shader::material_source::Encoding)> {
+pub(crate) fn wanted_images(scene: &Scene, posed: &[PosedPrimitive]) -> Vec<(usize, plinth_model::TextureEncoding)> {
     let model: &Model = &scene.model;
     used_materials(scene, posed)
         .into_iter()

@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use plinth_model::{
-    AlphaMode, Clearcoat, Image, Iridescence, Material, Model, Sheen, Texture, TextureRef, Topology, Transmission,
-    Volume,
-};
+use plinth_model::{AlphaMode, Image, Material, Model, Sheen, Texture, TextureRef, Topology};
 use plinth_spec::settings::{AlphaChoice, Faces, MaterialEdit, RenderSettings};
 
 use crate::assets::SceneAssets;
@@ -14,16 +11,6 @@ use crate::{texture_maps, wireframe};
 
 /// Default value of the alpha cutoff (glTF 2.0, section 5.19).
 const CUTOFF: f32 = 0.5;
-/// Thin film for models that have none (KHR_materials_iridescence): its index of refraction and its thickness in
-/// nanometres.
-const FILM: Iridescence = Iridescence {
-    factor: 0.0,
-    texture: None,
-    ior: 1.3,
-    thickness_min: 100.0,
-    thickness_max: 400.0,
-    thickness_texture: None,
-};
 /// Maximum number of triangle corners of a flat-shaded material. Each corner becomes a vertex.
 const MAX_FLAT_CORNERS: usize = 30_000_000;
 
@@ -105,7 +92,7 @@ impl MaterialEditor<'_> {
         set_color(&mut m.specular_color, edit.specular_color);
         set(&mut m.ior, edit.ior);
         if let Some(factor) = edit.transmission {
-            m.transmission.get_or_insert(Transmission { factor: 0.0, texture: None }).factor = factor as f32;
+            m.transmission.get_or_insert_default().factor = factor as f32;
         }
         coat(m, edit);
         sheen(m, edit);
@@ -124,7 +111,7 @@ impl MaterialEditor<'_> {
             self.replace_base_map(image.clone());
         }
         for (name, used) in &self.edit.texture_maps {
-            if !texture_maps::NAMES.contains(&name.as_str()) {
+            if !texture_maps::is_known(name) {
                 (self.tell)(&format!("textureMaps: there is no map '{name}'"));
             } else if !used {
                 texture_maps::leave_out(self.model, self.index, name);
@@ -214,15 +201,7 @@ fn coat(m: &mut Material, edit: &MaterialEdit) {
     if edit.clearcoat.is_none() && (edit.clearcoat_roughness.is_none() || m.clearcoat.is_none()) {
         return;
     }
-    let none = Clearcoat {
-        factor: 0.0,
-        texture: None,
-        roughness: 0.0,
-        roughness_texture: None,
-        normal_texture: None,
-        normal_scale: 1.0,
-    };
-    let coat = m.clearcoat.get_or_insert(none);
+    let coat = m.clearcoat.get_or_insert_default();
     set(&mut coat.factor, edit.clearcoat);
     set(&mut coat.roughness, edit.clearcoat_roughness);
 }
@@ -233,7 +212,7 @@ fn sheen(m: &mut Material, edit: &MaterialEdit) {
     if edit.sheen.is_none() && edit.sheen_color.is_none() && (edit.sheen_roughness.is_none() || m.sheen.is_none()) {
         return;
     }
-    let white = Sheen { color: [1.0; 3], color_texture: None, roughness: 1.0, roughness_texture: None };
+    let white = Sheen { color: [1.0; 3], roughness: 1.0, ..Sheen::default() };
     let sheen = m.sheen.get_or_insert(white);
     set_color(&mut sheen.color, edit.sheen_color);
     if let Some(strength) = edit.sheen {
@@ -246,7 +225,7 @@ fn film(m: &mut Material, edit: &MaterialEdit) {
     if edit.iridescence.is_none() && (edit.iridescence_ior.is_none() || m.iridescence.is_none()) {
         return;
     }
-    let film = m.iridescence.get_or_insert(FILM);
+    let film = m.iridescence.get_or_insert_default();
     set(&mut film.factor, edit.iridescence);
     set(&mut film.ior, edit.iridescence_ior);
 }
@@ -265,9 +244,7 @@ fn volume(m: &mut Material, edit: &MaterialEdit, tell: &mut dyn FnMut(&str)) {
     if edit.thickness.is_none() && edit.attenuation_color.is_none() {
         return;
     }
-    let clear =
-        Volume { thickness, thickness_texture: None, attenuation_distance: f32::INFINITY, attenuation_color: [1.0; 3] };
-    let volume = m.volume.get_or_insert(clear);
+    let volume = m.volume.get_or_insert_default();
     volume.thickness = thickness;
     if let Some(color) = edit.attenuation_color {
         volume.attenuation_color = linear(color).to_array();

@@ -1,9 +1,9 @@
 //! Computes the camera of each frame.
 
 use glam::{DVec3, Mat4, Vec2, Vec3};
-use plinth_spec::settings::{BasePose, CameraMotion, DEFAULT_ZOOM_END, Effect, Filter, RenderSettings};
+use plinth_spec::settings::{BasePose, CameraMotion, Effect, Filter, RenderSettings};
 
-use crate::camera::{orbit, path, sway};
+use crate::camera::{framing_radius, orbit, path, sway};
 use crate::fit::distance;
 use crate::place::Placement;
 use crate::shot::{Camera, Shot};
@@ -16,9 +16,6 @@ const ELEVATION_DEG: f64 = 15.0;
 pub(crate) const MARGIN: f32 = 0.12;
 /// Maximum number of camera angles for which the distance is computed.
 const FIT_ANGLES: u32 = 120;
-/// Factor for the camera distance at which the effect `zoom-orbit` shows the model as large as other effects do. It is
-/// the default value at the end of the motion.
-const ZOOM_ORBIT_RADIUS: f64 = DEFAULT_ZOOM_END;
 /// Maximum distance between the model and the visible part of the floor, in world units.
 const FLOOR_REACH: f32 = 12.0;
 /// Factor by which the model's bounding sphere is enlarged to leave space between the model and the near and far
@@ -95,8 +92,7 @@ fn framing_distance(settings: &RenderSettings, placement: &Placement, count: u32
             distance(|d| placement.reach(d), toward, (tan_x, tan_y))
         })
         .fold(LEAST_DISTANCE, f32::max);
-    let framed = f64::from(framed * placement.room());
-    if motion.effect == Effect::ZoomOrbit { framed / ZOOM_ORBIT_RADIUS } else { framed }
+    f64::from(framed * placement.room()) / framing_radius(motion.effect)
 }
 
 /// Returns the unit vector from the model to the camera in a frame.

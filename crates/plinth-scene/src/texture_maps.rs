@@ -1,60 +1,75 @@
 //! The texture maps of a material by their names in three.js.
 
-use plinth_model::{Material, Model, Texture, TextureRef};
+use plinth_model::{Material, Model, Texture, TextureRef, TextureSlot};
 
-/// The names of all maps of three.js' `MeshPhysicalMaterial`. glTF has no equivalent to the last five, so no model has
-/// them.
-pub(crate) const NAMES: &[&str] = &[
-    "map",
-    "roughnessMap",
-    "metalnessMap",
-    "normalMap",
-    "aoMap",
-    "emissiveMap",
-    "specularIntensityMap",
-    "specularColorMap",
-    "clearcoatMap",
-    "clearcoatRoughnessMap",
-    "clearcoatNormalMap",
-    "sheenColorMap",
-    "sheenRoughnessMap",
-    "transmissionMap",
-    "thicknessMap",
-    "iridescenceMap",
-    "iridescenceThicknessMap",
-    "anisotropyMap",
-    "alphaMap",
-    "bumpMap",
-    "displacementMap",
-    "lightMap",
-    "envMap",
+/// The equivalent of a map in glTF.
+#[derive(Clone, Copy)]
+enum Map {
+    Texture(TextureSlot),
+    /// A channel of the metallic-roughness texture.
+    Channel(usize),
+    /// No equivalent, so no model has the map.
+    Nothing,
+}
+
+/// The names of all maps of three.js' `MeshPhysicalMaterial`, with their equivalents.
+const MAPS: &[(&str, Map)] = &[
+    ("map", Map::Texture(TextureSlot::BaseColor)),
+    ("roughnessMap", Map::Channel(1)),
+    ("metalnessMap", Map::Channel(2)),
+    ("normalMap", Map::Texture(TextureSlot::Normal)),
+    ("aoMap", Map::Texture(TextureSlot::Occlusion)),
+    ("emissiveMap", Map::Texture(TextureSlot::Emissive)),
+    ("specularIntensityMap", Map::Texture(TextureSlot::Specular)),
+    ("specularColorMap", Map::Texture(TextureSlot::SpecularColor)),
+    ("clearcoatMap", Map::Texture(TextureSlot::Clearcoat)),
+    ("clearcoatRoughnessMap", Map::Texture(TextureSlot::ClearcoatRoughness)),
+    ("clearcoatNormalMap", Map::Texture(TextureSlot::ClearcoatNormal)),
+    ("sheenColorMap", Map::Texture(TextureSlot::SheenColor)),
+    ("sheenRoughnessMap", Map::Texture(TextureSlot::SheenRoughness)),
+    ("transmissionMap", Map::Texture(TextureSlot::Transmission)),
+    ("thicknessMap", Map::Texture(TextureSlot::Thickness)),
+    ("iridescenceMap", Map::Texture(TextureSlot::Iridescence)),
+    ("iridescenceThicknessMap", Map::Texture(TextureSlot::IridescenceThickness)),
+    ("anisotropyMap", Map::Texture(TextureSlot::Anisotropy)),
+    ("alphaMap", Map::Nothing),
+    ("bumpMap", Map::Nothing),
+    ("displacementMap", Map::Nothing),
+    ("lightMap", Map::Nothing),
+    ("envMap", Map::Nothing),
 ];
+
+fn map_named(name: &str) -> Option<Map> {
+    MAPS.iter().find(|(known, _)| *known == name).map(|(_, map)| *map)
+}
+
+/// Returns whether three.js has a map of this name.
+pub(crate) fn is_known(name: &str) -> bool {
+    map_named(name).is_some()
+}
 
 /// Removes a map from a material. Unknown names are ignored.
 pub(crate) fn leave_out(model: &mut Model, material: usize, name: &str) {
-    match name {
-        "roughnessMap" => whiten(model, material, 1),
-        "metalnessMap" => whiten(model, material, 2),
-        _ => {
-            if let Some(map) = map_of(&mut model.materials[material], name) {
-                *map = None;
+    match map_named(name) {
+        Some(Map::Texture(slot)) => {
+            if let Some(reference) = slot.of_mut(&mut model.materials[material]) {
+                *reference = None;
             }
         }
+        Some(Map::Channel(channel)) => whiten(model, material, channel),
+        Some(Map::Nothing) | None => {}
     }
 }
 
 /// Removes all maps that do not use the first set of texture coordinates. In a decal, the second set contains the
 /// coordinates of its image.
 pub(crate) fn keep_first_set(material: &mut Material) {
-    for name in NAMES {
-        if let Some(map) = map_of(material, name)
-            && map.is_some_and(|r| r.uv_set != 0)
+    for slot in TextureSlot::ALL {
+        if let Some(reference) = slot.of_mut(material)
+            && reference.is_some_and(|r| r.uv_set != 0)
         {
-            *map = None;
+            *reference = None;
         }
-    }
-    if material.metallic_roughness_texture.is_some_and(|r| r.uv_set != 0) {
-        material.metallic_roughness_texture = None;
     }
 }
 
@@ -71,26 +86,4 @@ fn whiten(model: &mut Model, material: usize, channel: usize) {
         model.textures.push(Texture { image: model.images.len() - 1, ..texture });
         TextureRef { texture: model.textures.len() - 1, ..reference }
     });
-}
-
-fn map_of<'a>(m: &'a mut Material, name: &str) -> Option<&'a mut Option<TextureRef>> {
-    match name {
-        "map" => Some(&mut m.base_color_texture),
-        "normalMap" => Some(&mut m.normal_texture),
-        "aoMap" => Some(&mut m.occlusion_texture),
-        "emissiveMap" => Some(&mut m.emissive_texture),
-        "specularIntensityMap" => Some(&mut m.specular_texture),
-        "specularColorMap" => Some(&mut m.specular_color_texture),
-        "clearcoatMap" => m.clearcoat.as_mut().map(|c| &mut c.texture),
-        "clearcoatRoughnessMap" => m.clearcoat.as_mut().map(|c| &mut c.roughness_texture),
-        "clearcoatNormalMap" => m.clearcoat.as_mut().map(|c| &mut c.normal_texture),
-        "sheenColorMap" => m.sheen.as_mut().map(|s| &mut s.color_texture),
-        "sheenRoughnessMap" => m.sheen.as_mut().map(|s| &mut s.roughness_texture),
-        "transmissionMap" => m.transmission.as_mut().map(|t| &mut t.texture),
-        "thicknessMap" => m.volume.as_mut().map(|v| &mut v.thickness_texture),
-        "iridescenceMap" => m.iridescence.as_mut().map(|i| &mut i.texture),
-        "iridescenceThicknessMap" => m.iridescence.as_mut().map(|i| &mut i.thickness_texture),
-        "anisotropyMap" => m.anisotropy.as_mut().map(|a| &mut a.texture),
-        _ => None,
-    }
 }

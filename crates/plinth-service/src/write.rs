@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use plinth_db::{DbError, Tx, accounts, garbage};
+use plinth_db::{Db, DbError, Tx, accounts, garbage};
 use plinth_spec::ErrorCode;
 use plinth_spec::id::AccountId;
 use plinth_spec::limits;
@@ -37,8 +37,27 @@ impl Service {
         T: Send + 'static,
         E: From<DbError> + Send + 'static,
     {
+        self.write_on(&self.db, work).await
+    }
+
+    /// Runs `work` in a transaction as [`write_at`](Self::write_at) does, on the connections that are reserved for workers.
+    pub(crate) async fn write_lease<T, E, F>(&self, work: F) -> std::result::Result<T, E>
+    where
+        F: for<'t> FnOnce(&'t mut Tx, i64) -> BoxFuture<'t, std::result::Result<T, E>> + Send + 'static,
+        T: Send + 'static,
+        E: From<DbError> + Send + 'static,
+    {
+        self.write_on(&self.leases, work).await
+    }
+
+    async fn write_on<T, E, F>(&self, db: &Db, work: F) -> std::result::Result<T, E>
+    where
+        F: for<'t> FnOnce(&'t mut Tx, i64) -> BoxFuture<'t, std::result::Result<T, E>> + Send + 'static,
+        T: Send + 'static,
+        E: From<DbError> + Send + 'static,
+    {
         let clock = self.options.clock.clone();
-        let written = self.db.write(move |tx| {
+        let written = db.write(move |tx| {
             Box::pin(async move {
                 let now = clock.now_ms(tx).await?;
                 work(tx, now).await
@@ -79,23 +98,6 @@ impl Service {
             let error = ServiceError::new(ErrorCode::RateLimited, message);
             Err(ServiceError { retry_after_secs: Some(TURN_SECS), ..error })
         })
-    }
-
-    /// Like [`write_at`](Self::write_at), but uses the connections that are reserved for workers.
-    pub(crate) async fn write_lease<T, E, F>(&self, work: F) -> std::result::Result<T, E>
-    where
-        F: for<'t> FnOnce(&'t mut Tx, i64) -> BoxFuture<'t, std::result::Result<T, E>> + Send + 'static,
-        T: Send + 'static,
-        E: From<DbError> + Send + 'static,
-    {
-        let clock = self.options.clock.clone();
-        let written = self.leases.write(move |tx| {
-            Box::pin(async move {
-                let now = clock.now_ms(tx).await?;
-                work(tx, now).await
-            })
-        });
-        written.await
     }
 
     /// Stores files and then calls `insert`, which inserts the row that references them. All keys must begin with

@@ -33,14 +33,16 @@ pub use web::{Reply, Visit, Web};
 /// database URL.
 #[macro_export]
 macro_rules! on_both_databases {
-    ($($name:ident)*) => {$(
+    ($($(#[$attribute:meta])* $name:ident)*) => {$(
         mod $name {
+            $(#[$attribute])*
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn sqlite() {
                 let database = $crate::TestDatabase::sqlite();
                 super::super::$name(database.address()).await;
             }
 
+            $(#[$attribute])*
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn postgres() {
                 let database = $crate::TestDatabase::postgres();

@@ -217,7 +217,7 @@ async fn accounts_take_turns_regardless_of_the_number_of_their_renders(address: 
     claim_times(address, 20, 50, 30).await;
 }
 
-/// `cargo nextest run --workspace --run-ignored only -E 'test(a_million)' --no-capture`
+/// `cargo nextest run --workspace --run-ignored only -E 'test(from_a_million_is_quick)' --no-capture`
 async fn claiming_from_a_million_is_quick(address: &str) {
     let (accounts, renders_each) = (1000, 1000);
     let times = claim_times(address, accounts, renders_each, 2000).await;
@@ -227,27 +227,11 @@ async fn claiming_from_a_million_is_quick(address: &str) {
     assert!(p99 < Duration::from_millis(5), "{p99:?}");
 }
 
-mod a_million {
-    use plinth_testkit::TestDatabase;
-
-    use super::claiming_from_a_million_is_quick;
-
-    #[tokio::test]
-    #[ignore = "takes minutes"]
-    async fn on_sqlite() {
-        claiming_from_a_million_is_quick(TestDatabase::sqlite().address()).await;
-    }
-
-    #[tokio::test]
-    #[ignore = "takes minutes"]
-    async fn on_postgres() {
-        claiming_from_a_million_is_quick(TestDatabase::postgres().address()).await;
-    }
-}
-
 mod both {
     use super::on_both_databases;
     on_both_databases! {
+        #[ignore = "takes minutes"]
+        claiming_from_a_million_is_quick
         eight_concurrent_workers_claim_each_render_once
         accounts_take_turns_regardless_of_the_number_of_their_renders
         the_oldest_render_is_claimed_first_and_claim_like_finds_equal_frames

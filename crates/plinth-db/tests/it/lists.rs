@@ -280,7 +280,7 @@ async fn changed_renders_are_listed_whether_few_or_many(address: &str) {
     }
 }
 
-/// `cargo nextest run --workspace --run-ignored only -E 'test(of_a_million)' --no-capture`
+/// `cargo nextest run --workspace --run-ignored only -E 'test(of_a_million_are_quick)' --no-capture`
 async fn filtered_lists_of_a_million_are_quick(address: &str) {
     let db = make::open(address).await;
     add_finished(&db, 1..1_000_001).await;
@@ -319,27 +319,11 @@ async fn filtered_lists_of_a_million_are_quick(address: &str) {
     }
 }
 
-mod of_a_million {
-    use plinth_testkit::TestDatabase;
-
-    use super::filtered_lists_of_a_million_are_quick;
-
-    #[tokio::test]
-    #[ignore = "takes minutes"]
-    async fn on_sqlite() {
-        filtered_lists_of_a_million_are_quick(TestDatabase::sqlite().address()).await;
-    }
-
-    #[tokio::test]
-    #[ignore = "takes minutes"]
-    async fn on_postgres() {
-        filtered_lists_of_a_million_are_quick(TestDatabase::postgres().address()).await;
-    }
-}
-
 mod both {
     use super::on_both_databases;
     on_both_databases! {
+        #[ignore = "takes minutes"]
+        filtered_lists_of_a_million_are_quick
         models_are_filtered_by_state_tags_and_time_of_change
         a_cursor_visits_every_row_once_while_rows_are_inserted
         renders_are_filtered_and_counted

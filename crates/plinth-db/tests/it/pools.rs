@@ -139,27 +139,11 @@ async fn a_worker_of_another_pool_claims_quickly_beside_a_backlog(address: &str)
     assert!(p99 < Duration::from_millis(20), "{p99:?}");
 }
 
-mod beside_a_backlog {
-    use plinth_testkit::TestDatabase;
-
-    use super::a_worker_of_another_pool_claims_quickly_beside_a_backlog;
-
-    #[tokio::test]
-    #[ignore = "takes a minute"]
-    async fn on_sqlite() {
-        a_worker_of_another_pool_claims_quickly_beside_a_backlog(TestDatabase::sqlite().address()).await;
-    }
-
-    #[tokio::test]
-    #[ignore = "takes a minute"]
-    async fn on_postgres() {
-        a_worker_of_another_pool_claims_quickly_beside_a_backlog(TestDatabase::postgres().address()).await;
-    }
-}
-
 mod both {
     use super::on_both_databases;
     on_both_databases! {
+        #[ignore = "takes a minute"]
+        a_worker_of_another_pool_claims_quickly_beside_a_backlog
         a_worker_claims_only_the_classes_that_it_takes
         the_oldest_render_comes_first_whatever_its_class
         renders_with_equal_frames_are_claimed_together_only_if_their_class_is_equal

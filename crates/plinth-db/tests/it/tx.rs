@@ -49,8 +49,8 @@ async fn a_transaction_completes_when_its_caller_is_dropped(address: &str) {
             })
         });
         // Each iteration drops the caller's future at a different moment.
-        let patience = Duration::from_micros(u64::from(n) * 400);
-        if let Ok(finished) = timeout(patience, writing).await {
+        let limit = Duration::from_micros(u64::from(n) * 400);
+        if let Ok(finished) = timeout(limit, writing).await {
             finished.unwrap();
         }
     }
@@ -118,9 +118,9 @@ async fn postgres_releases_the_locks_of_an_idle_transaction() {
     let skip =
         async || other.write(|tx| Box::pin(async move { accounts::try_lock(tx, &make::account_id(1)).await })).await;
     assert!(skip().await.unwrap().is_none() && begin.elapsed() < Duration::from_secs(2));
-    let patience = Duration::from_secs(30);
-    assert!(timeout(patience, lock()).await.unwrap().is_err());
-    while timeout(patience, lock()).await.unwrap().is_err() {}
+    let limit = Duration::from_secs(30);
+    assert!(timeout(limit, lock()).await.unwrap().is_err());
+    while timeout(limit, lock()).await.unwrap().is_err() {}
     assert!(begin.elapsed() < Duration::from_secs(25), "{:?}", begin.elapsed());
     assert!(skip().await.unwrap().is_some());
     paused.abort();

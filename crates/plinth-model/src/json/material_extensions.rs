@@ -171,12 +171,13 @@ pub(crate) struct Iridescence {
 
 impl Default for Iridescence {
     fn default() -> Self {
+        let film = model::Iridescence::default();
         Self {
-            iridescence_factor: 0.0,
+            iridescence_factor: film.factor,
             iridescence_texture: None,
-            iridescence_ior: 1.3,
-            iridescence_thickness_minimum: 100.0,
-            iridescence_thickness_maximum: 400.0,
+            iridescence_ior: film.ior,
+            iridescence_thickness_minimum: film.thickness_min,
+            iridescence_thickness_maximum: film.thickness_max,
             iridescence_thickness_texture: None,
         }
     }

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use plinth_model::TextureSlot;
+
 use super::{
     DepthView, GEOMETRY_FORMAT, POSE_ATTRIBUTES, PipelineBase, Precision, SURFACE_ATTRIBUTES, TRIANGLE_FORMAT,
     back_unless, depth_state, pose_stream, primitive, shader, surface_stream,
 };
 use crate::RenderError;
 use crate::shader::compose;
-use crate::shader::material_source::{Footprint, Slot, declarations};
+use crate::shader::material_source::{Footprint, declarations};
 use crate::targets::NORMAL_FORMAT;
 use crate::upload::material::CutMaterial;
 
@@ -140,7 +142,7 @@ fn create(base: &PipelineBase<'_>, look: &Geometry<'_>) -> Result<wgpu::RenderPi
     let cut = look.cut.map(|_| "CUT");
     let defines: BTreeSet<String> = look.defines.iter().copied().chain(cut).map(str::to_owned).collect();
     let slots = look.cut.map_or(&[][..], |c| c.slots.as_slice());
-    let textures = declarations(slots, &[Slot::BaseColor], Footprint::Neighbors);
+    let textures = declarations(slots, &[TextureSlot::BaseColor], Footprint::Neighbors);
     let source = compose(look.path, &defines, &[("material textures", &textures)])?;
     let module = shader(base.gpu, look.label, &source)?;
     let device = &base.gpu.device;

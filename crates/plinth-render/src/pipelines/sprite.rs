@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use plinth_model::TextureSlot;
+
 use super::{DepthView, GEOMETRY_FORMAT, PipelineBase, SpritePass, TRIANGLE_FORMAT, depth_state, primitive, shader};
 use crate::RenderError;
 use crate::shader::compose;
-use crate::shader::material_source::{Footprint, Slot, declarations};
+use crate::shader::material_source::{Footprint, declarations};
 use crate::upload::material::MaterialOnGpu;
 use crate::upload::sprite_material::SpriteKind;
 
@@ -33,7 +35,8 @@ pub(super) fn create(
             defines.insert("BLEND");
         }
     }
-    let textures = declarations(cut.map_or(&[], |c| c.slots.as_slice()), &[Slot::BaseColor], Footprint::Neighbors);
+    let textures =
+        declarations(cut.map_or(&[], |c| c.slots.as_slice()), &[TextureSlot::BaseColor], Footprint::Neighbors);
     let defines = defines.into_iter().map(str::to_owned).collect();
     let module = shader(base.gpu, PATH, &compose(PATH, &defines, &[("material textures", &textures)])?)?;
     let device = &base.gpu.device;

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use plinth_model::TextureSlot;
+
 use super::{
     BATCH_FORMAT, POSE_ATTRIBUTES, PipelineBase, SURFACE_ATTRIBUTES, Side, SurfaceOutput, back_unless, depth_state,
     pose_stream, primitive, shader, surface_stream, wanted,
 };
 use crate::RenderError;
 use crate::shader::compose;
-use crate::shader::material_source::{Footprint, Slot, declarations};
+use crate::shader::material_source::{Footprint, declarations};
 use crate::upload::material::{DrawClass, MaterialOnGpu};
 
 /// The shader module, the pipeline layout and the constants of a variant.
@@ -30,7 +32,7 @@ fn variant(
     if base.output == SurfaceOutput::Display {
         defines.insert("DISPLAY".to_owned());
     }
-    let textures = declarations(&material.key.slots, &[Slot::BaseColor], footprint);
+    let textures = declarations(&material.key.slots, &[TextureSlot::BaseColor], footprint);
     let source = compose(path, &defines, &[("material textures", &textures)])?;
     let module = shader(base.gpu, path, &source)?;
     let layout = base.gpu.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {

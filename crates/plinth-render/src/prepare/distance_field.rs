@@ -329,14 +329,7 @@ mod tests {
         model.textures.push(Texture { image: 0, sampler: Sampler::default() });
         let map = Some(TextureRef { texture: 0, uv_set: 0, transform: None });
         let rough = Material { perceptual_roughness: 1.0, ..Material::default() };
-        let coat = Clearcoat {
-            factor: 1.0,
-            texture: None,
-            roughness: 1.0,
-            roughness_texture: map,
-            normal_texture: None,
-            normal_scale: 1.0,
-        };
+        let coat = Clearcoat { factor: 1.0, roughness: 1.0, roughness_texture: map, ..Clearcoat::default() };
         let polished = |material: Material| is_polished(&model, &material);
         assert!(!polished(rough.clone()) && polished(Material { perceptual_roughness: 0.4, ..rough.clone() }));
         assert!(polished(Material { metallic_roughness_texture: map, ..rough.clone() }), "100 of 255");

@@ -125,8 +125,9 @@ impl Composer<'_> {
 mod tests {
     use super::*;
     use crate::gpu_types;
-    use crate::shader::material_source::{Footprint, Slot, SlotUse, declarations, define};
+    use crate::shader::material_source::{Footprint, SlotUse, declarations, define};
     use crate::shader::variants::{PASSES, SURFACES};
+    use plinth_model::TextureSlot;
     use wgpu::naga;
 
     fn validate(path: &str, defines: &BTreeSet<String>, textures: &str) -> naga::Module {
@@ -148,9 +149,9 @@ mod tests {
         let ways = ["BLEND", "DISPLAY", "EMITS", "LINES", "LIT", "SPRITE", "TANGENT", "UNLIT", "UV", "UV1"];
         let all = SURFACES.iter().flat_map(|surface| surface.features).filter(|word| !ways.contains(word));
         let features: BTreeSet<&str> = all.copied().collect();
-        let all_slots: Vec<SlotUse> = Slot::ALL
+        let all_slots: Vec<SlotUse> = TextureSlot::ALL
             .into_iter()
-            .map(|slot| SlotUse { slot, second_uv: slot == Slot::Occlusion, transformed: true })
+            .map(|slot| SlotUse { slot, second_uv: slot == TextureSlot::Occlusion, transformed: true })
             .collect();
         let mut sets: Vec<Vec<&str>> = features.iter().map(|f| vec![*f]).collect();
         sets.push(vec!["TRANSMISSION", "DISPERSION"]);
@@ -169,7 +170,7 @@ mod tests {
                     if !slots.is_empty() || set.contains(&"ANISOTROPY") {
                         defines.extend(["TANGENT", "UV", "UV1"].map(str::to_owned));
                     }
-                    let textures = |footprint| declarations(slots, &[Slot::BaseColor], footprint);
+                    let textures = |footprint| declarations(slots, &[TextureSlot::BaseColor], footprint);
                     validate("pass/layered.wgsl", &defines, &textures(Footprint::Neighbors));
                     if class.is_empty() {
                         validate("pass/shade.wgsl", &defines, &textures(Footprint::Steps));
@@ -181,7 +182,7 @@ mod tests {
 
     #[test]
     fn every_variant_of_every_pass_is_valid() {
-        let textures = declarations(&[], &[Slot::BaseColor], Footprint::Neighbors);
+        let textures = declarations(&[], &[TextureSlot::BaseColor], Footprint::Neighbors);
         for pass in PASSES {
             for defines in pass.variants() {
                 validate(pass.path, &defines, &textures);
@@ -225,7 +226,7 @@ mod tests {
 
     #[test]
     fn every_look_of_points_and_lines_is_valid() {
-        let textures = declarations(&[], &[Slot::BaseColor], Footprint::Steps);
+        let textures = declarations(&[], &[TextureSlot::BaseColor], Footprint::Steps);
         for lines in [&[][..], &["LINES"]] {
             for look in [&["LIT"][..], &["UNLIT", "DISPLAY"], &["UNLIT", "EMITS"], &["LIT", "VERTEX_COLOR", "UV"]] {
                 let defines = [&["SPRITE"], lines, look].concat().into_iter().map(str::to_owned).collect();
@@ -236,7 +237,7 @@ mod tests {
 
     #[test]
     fn uniforms_have_the_same_size_in_rust_and_wgsl() {
-        let textures = declarations(&[], &[Slot::BaseColor], Footprint::Neighbors);
+        let textures = declarations(&[], &[TextureSlot::BaseColor], Footprint::Neighbors);
         for (path, features, name, size) in [
             ("pass/depth.wgsl", &["CUT"][..], "Frame", size_of::<gpu_types::Frame>()),
             ("pass/depth.wgsl", &["CUT"], "Material", size_of::<gpu_types::Material>()),

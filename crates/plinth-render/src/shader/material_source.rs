@@ -3,87 +3,17 @@
 
 use std::fmt::Write as _;
 
-use plinth_model::{Material, TextureRef};
-
-/// Declares the texture slots: the name in Rust, the name in the shader, the encoding, and the texture reference in the
-/// material.
-macro_rules! slots {
-    ($material:ident; $($slot:ident = $name:literal, $encoding:ident, $reference:expr;)*) => {
-        /// All textures that a glTF material can have. The order is that of `Material.uv_rows` in the shader.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub(crate) enum Slot {
-            $($slot,)*
-        }
-
-        impl Slot {
-            pub(crate) const ALL: [Self; [$($name),*].len()] = [$(Self::$slot),*];
-
-            /// Returns the lower-case name of the slot in the shader.
-            const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$slot => $name,)*
-                }
-            }
-
-            /// Returns the encoding, which determines how texels are averaged in mip levels.
-            pub(crate) const fn encoding(self) -> Encoding {
-                match self {
-                    $(Self::$slot => Encoding::$encoding,)*
-                }
-            }
-
-            /// Returns the material's texture reference for this slot.
-            pub(crate) fn of(self, $material: &Material) -> Option<TextureRef> {
-                match self {
-                    $(Self::$slot => $reference,)*
-                }
-            }
-        }
-    };
-}
-slots! {
-    m;
-    BaseColor = "base_color", Srgb, m.base_color_texture;
-    MetallicRoughness = "metallic_roughness", Linear, m.metallic_roughness_texture;
-    Normal = "normal", Normal, m.normal_texture;
-    Occlusion = "occlusion", Linear, m.occlusion_texture;
-    Emissive = "emissive", Srgb, m.emissive_texture;
-    Specular = "specular", Linear, m.specular_texture;
-    SpecularColor = "specular_color", Srgb, m.specular_color_texture;
-    Clearcoat = "clearcoat", Linear, m.clearcoat.and_then(|c| c.texture);
-    ClearcoatRoughness = "clearcoat_roughness", Linear, m.clearcoat.and_then(|c| c.roughness_texture);
-    ClearcoatNormal = "clearcoat_normal", Normal, m.clearcoat.and_then(|c| c.normal_texture);
-    SheenColor = "sheen_color", Srgb, m.sheen.and_then(|c| c.color_texture);
-    SheenRoughness = "sheen_roughness", Linear, m.sheen.and_then(|c| c.roughness_texture);
-    Transmission = "transmission", Linear, m.transmission.and_then(|c| c.texture);
-    Thickness = "thickness", Linear, m.volume.and_then(|c| c.thickness_texture);
-    Iridescence = "iridescence", Linear, m.iridescence.and_then(|c| c.texture);
-    IridescenceThickness = "iridescence_thickness", Linear, m.iridescence.and_then(|c| c.thickness_texture);
-    Anisotropy = "anisotropy", Linear, m.anisotropy.and_then(|c| c.texture);
-    DiffuseTransmission = "diffuse_transmission", Linear, m.diffuse_transmission.and_then(|c| c.texture);
-    DiffuseTransmissionColor = "diffuse_transmission_color", Srgb, m.diffuse_transmission.and_then(|c| c.color_texture);
-}
+use plinth_model::TextureSlot;
 
 /// Returns a WGSL constant with the number of rows of texture coordinates in `Material`.
 pub(super) fn uv_row_count() -> String {
-    format!("const UV_ROW_COUNT = {}u;\n", 2 * Slot::ALL.len())
-}
-
-/// What the bytes of a texture mean.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Encoding {
-    /// An sRGB-encoded colour with linear alpha.
-    Srgb,
-    /// Linear values.
-    Linear,
-    /// Unit vectors in tangent space.
-    Normal,
+    format!("const UV_ROW_COUNT = {}u;\n", 2 * TextureSlot::ALL.len())
 }
 
 /// How a shader variant reads a slot. It is part of the variant's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SlotUse {
-    pub(crate) slot: Slot,
+    pub(crate) slot: TextureSlot,
     pub(crate) second_uv: bool,
     pub(crate) transformed: bool,
 }
@@ -99,7 +29,7 @@ pub(crate) enum Footprint {
 
 /// Returns the declarations of the used slots, and a function that reads each slot. The function of an unused slot
 /// returns white. The used slot with the index k has the bindings `1 + 2k` (texture) and `2 + 2k` (sampler).
-pub(crate) fn declarations(uses: &[SlotUse], wanted: &[Slot], footprint: Footprint) -> String {
+pub(crate) fn declarations(uses: &[SlotUse], wanted: &[TextureSlot], footprint: Footprint) -> String {
     let mut text = String::new();
     for (k, used) in uses.iter().enumerate() {
         let name = used.slot.name();
@@ -140,6 +70,6 @@ pub(crate) fn declarations(uses: &[SlotUse], wanted: &[Slot], footprint: Footpri
 }
 
 /// Returns the preprocessor define that tells the shader that a slot is used.
-pub(crate) fn define(slot: Slot) -> String {
+pub(crate) fn define(slot: TextureSlot) -> String {
     format!("{}_TEX", slot.name().to_uppercase())
 }

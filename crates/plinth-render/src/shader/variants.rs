@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use super::material_source::{Slot, define};
+use plinth_model::TextureSlot;
+
+use super::material_source::define;
 
 /// The shader of a pass.
 pub(crate) struct PassShader {
@@ -162,7 +164,7 @@ impl PassShader {
 /// Returns whether a shader may be compiled with these features.
 pub(super) fn is_declared(path: &str, defines: &BTreeSet<String>) -> bool {
     if let Some(surface) = SURFACES.iter().find(|surface| surface.path == path) {
-        let of_texture = |word: &String| Slot::ALL.into_iter().any(|slot| define(slot) == *word);
+        let of_texture = |word: &String| TextureSlot::ALL.into_iter().any(|slot| define(slot) == *word);
         return defines.iter().all(|word| surface.features.contains(&word.as_str()) || of_texture(word));
     }
     PASSES.iter().any(|pass| pass.path == path && pass.variants().contains(defines))

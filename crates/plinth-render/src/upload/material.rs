@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use plinth_model::{AlphaMode, Material, Model, Texture};
+use plinth_model::{AlphaMode, Material, Model, Texture, TextureSlot};
 
 use super::texture::Textures;
 use crate::bindings;
 use crate::gpu::Gpu;
 use crate::gpu_types;
 use crate::prepare::distance_field::is_polished;
-use crate::shader::material_source::{Slot, SlotUse, define};
+use crate::shader::material_source::{SlotUse, define};
 
 /// How a material is drawn, which determines in which pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -96,7 +96,7 @@ pub(super) fn upload_as(
     gpu.write(&buffer, 0, bytemuck::bytes_of(&uniform));
     let (layout, group) = bind(gpu, model, textures, material, &buffer, &key.slots);
     let cut = matches!(key.class, DrawClass::Masked | DrawClass::Blended).then(|| {
-        let slots: Vec<SlotUse> = key.slots.iter().copied().filter(|s| s.slot == Slot::BaseColor).collect();
+        let slots: Vec<SlotUse> = key.slots.iter().copied().filter(|s| s.slot == TextureSlot::BaseColor).collect();
         let (layout, group) = bind(gpu, model, textures, material, &buffer, &slots);
         CutMaterial { slots, layout, group }
     });
@@ -121,10 +121,10 @@ pub(crate) fn draw_class(material: &Material) -> DrawClass {
 /// Returns the texture slots that the shader variant of a material reads.
 pub(crate) fn used_slots(model: &Model, material: &Material) -> Vec<SlotUse> {
     let packed = occlusion_is_packed(model, material);
-    Slot::ALL
+    TextureSlot::ALL
         .into_iter()
-        .filter(|slot| !(packed && *slot == Slot::Occlusion))
-        .filter(|slot| !material.unlit || matches!(slot, Slot::BaseColor))
+        .filter(|slot| !(packed && *slot == TextureSlot::Occlusion))
+        .filter(|slot| !material.unlit || matches!(slot, TextureSlot::BaseColor))
         .filter_map(|slot| {
             let reference = slot.of(material)?;
             Some(SlotUse { slot, second_uv: reference.uv_set == 1, transformed: reference.transform.is_some() })
@@ -170,7 +170,7 @@ pub(super) fn variant_key(model: &Model, material: &Material, has_colors: bool) 
     set("UV", !slots.is_empty());
     set("UV1", slots.iter().any(|used| used.second_uv));
     set("OCCLUSION_PACKED", lit && occlusion_is_packed(model, material));
-    let bumped = slots.iter().any(|used| matches!(used.slot, Slot::Normal | Slot::ClearcoatNormal));
+    let bumped = slots.iter().any(|used| matches!(used.slot, TextureSlot::Normal | TextureSlot::ClearcoatNormal));
     set("TANGENT", lit && (bumped || material.anisotropy.is_some()));
     set("CLEARCOAT", lit && material.clearcoat.is_some_and(|c| c.factor > 0.0));
     set("SHEEN", lit && material.sheen.is_some_and(|s| s.color.iter().any(|c| *c > 0.0)));
@@ -239,7 +239,7 @@ fn uniform(m: &Material, world_from_object: f32) -> gpu_types::Material {
 
 fn uv_rows(m: &Material) -> [[f32; 4]; 2 * gpu_types::SLOT_COUNT] {
     let mut rows = [[0.0; 4]; 2 * gpu_types::SLOT_COUNT];
-    for slot in Slot::ALL {
+    for slot in TextureSlot::ALL {
         let [a, b, c, d, e, f] =
             slot.of(m).and_then(|reference| reference.transform).unwrap_or([1.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
         rows[2 * slot as usize] = [a, b, c, 0.0];
@@ -282,7 +282,7 @@ fn bind(
     (layout, group)
 }
 
-fn texture_of(model: &Model, material: &Material, slot: Slot) -> Texture {
+fn texture_of(model: &Model, material: &Material, slot: TextureSlot) -> Texture {
     slot.of(material)
         .and_then(|reference| model.textures.get(reference.texture).copied())
         .unwrap_or(Texture { image: 0, sampler: plinth_model::Sampler::default() })

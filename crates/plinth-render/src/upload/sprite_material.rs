@@ -5,14 +5,14 @@
 
 use std::collections::BTreeMap;
 
-use plinth_model::{AlphaMode, Clearcoat, Material, Model, Topology};
+use plinth_model::{AlphaMode, Clearcoat, Material, Model, TextureSlot, Topology};
 use plinth_scene::{PosedPrimitive, Scene};
 
 use super::geometry::primitive_of;
 use super::material::{DrawClass, MaterialOnGpu, VariantKey, upload_as, variant_key};
 use super::texture::Textures;
 use crate::gpu::Gpu;
-use crate::shader::material_source::{Slot, SlotUse, define};
+use crate::shader::material_source::{SlotUse, define};
 
 /// Points or lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -122,8 +122,8 @@ fn variant(model: &Model, original: &Material, used: SpriteUse, has_colors: bool
         key.defines.insert("EMITS".to_owned());
         if let Some(reference) = original.emissive_texture {
             let (second_uv, transformed) = (reference.uv_set == 1, reference.transform.is_some());
-            key.slots.push(SlotUse { slot: Slot::Emissive, second_uv, transformed });
-            key.defines.extend([define(Slot::Emissive), "UV".to_owned()]);
+            key.slots.push(SlotUse { slot: TextureSlot::Emissive, second_uv, transformed });
+            key.defines.extend([define(TextureSlot::Emissive), "UV".to_owned()]);
             if second_uv {
                 key.defines.insert("UV1".to_owned());
             }

@@ -3,21 +3,20 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use plinth_model::{Image, Model, Sampler, Wrap};
+use plinth_model::{Image, Model, Sampler, TextureEncoding, Wrap};
 use rayon::prelude::*;
 
 use crate::gpu::Gpu;
-use crate::shader::material_source::Encoding;
 
 /// The textures and samplers of a model. A sampler is created when it is first used.
 pub(crate) struct Textures {
-    views: BTreeMap<(usize, Encoding), wgpu::TextureView>,
+    views: BTreeMap<(usize, TextureEncoding), wgpu::TextureView>,
     samplers: BTreeMap<(u8, u8, bool, bool), wgpu::Sampler>,
 }
 
 impl Textures {
     /// Uploads images of a model. `wanted` contains their indices and encodings.
-    pub(crate) fn upload(gpu: &Gpu, model: &Model, mut wanted: Vec<(usize, Encoding)>) -> Self {
+    pub(crate) fn upload(gpu: &Gpu, model: &Model, mut wanted: Vec<(usize, TextureEncoding)>) -> Self {
         wanted.sort_unstable();
         wanted.dedup();
         let levels: Vec<Vec<Level>> =
@@ -27,7 +26,7 @@ impl Textures {
     }
 
     /// Returns the view of an uploaded image. Returns `None` if the image was not uploaded with this encoding.
-    pub(crate) fn view(&self, image: usize, encoding: Encoding) -> Option<&wgpu::TextureView> {
+    pub(crate) fn view(&self, image: usize, encoding: TextureEncoding) -> Option<&wgpu::TextureView> {
         self.views.get(&(image, encoding))
     }
 
@@ -79,7 +78,7 @@ struct Level {
 
 /// Returns all mip levels down to one texel. Each level is averaged from the previous one, in the space that the
 /// encoding requires.
-fn mip_chain(image: &Image, encoding: Encoding) -> Vec<Level> {
+fn mip_chain(image: &Image, encoding: TextureEncoding) -> Vec<Level> {
     let mut levels =
         vec![Level { width: image.width.max(1), height: image.height.max(1), pixels: image.pixels.clone() }];
     while let Some(last) = levels.last() {
@@ -92,14 +91,14 @@ fn mip_chain(image: &Image, encoding: Encoding) -> Vec<Level> {
     levels
 }
 
-fn halve(above: &Level, encoding: Encoding) -> Level {
+fn halve(above: &Level, encoding: TextureEncoding) -> Level {
     let (width, height) = ((above.width / 2).max(1), (above.height / 2).max(1));
     let mut pixels = vec![0; width as usize * height as usize * 4];
     let stride = above.width as usize * 4;
     let average: fn([[u8; 4]; 4]) -> [u8; 4] = match encoding {
-        Encoding::Linear => average_linear,
-        Encoding::Srgb => average_srgb,
-        Encoding::Normal => average_normal,
+        TextureEncoding::Linear => average_linear,
+        TextureEncoding::Srgb => average_srgb,
+        TextureEncoding::Normal => average_normal,
     };
     for (y, row) in pixels.chunks_exact_mut(width as usize * 4).enumerate() {
         let y0 = (2 * y).min(above.height as usize - 1) * stride;

@@ -1,7 +1,7 @@
 //! Tests of drawing on two devices with a software driver. The pictures must be the same as with one device.
 
 use plinth_frame::PixelFormat;
-use plinth_model::Material;
+use plinth_model::{Material, Transmission};
 use plinth_render::{Picture, Renderer};
 use serde_json::json;
 
@@ -11,7 +11,7 @@ const FRAMES: usize = 150;
 
 fn film() -> plinth_scene::Scene {
     let glossy = || Material { perceptual_roughness: 0.3, ..Material::default() };
-    let clear = Material { transmission: Some(plinth_model::Transmission { factor: 0.8, texture: None }), ..glossy() };
+    let clear = Material { transmission: Some(Transmission { factor: 0.8, ..Transmission::default() }), ..glossy() };
     let parts = vec![
         (square(), glossy(), [0.0, 0.0, -0.6], 1.0),
         (ball(24, 48), glossy(), [0.3, 0.0, 0.0], 0.4),

@@ -97,13 +97,8 @@ fn blended_surfaces_mix_with_the_surface_behind_them_and_change_no_other_pixels(
 
 fn glass(ior: f32, thickness: f32) -> Material {
     Material {
-        transmission: Some(Transmission { factor: 1.0, texture: None }),
-        volume: Some(Volume {
-            thickness,
-            thickness_texture: None,
-            attenuation_color: [1.0; 3],
-            attenuation_distance: f32::INFINITY,
-        }),
+        transmission: Some(Transmission { factor: 1.0, ..Transmission::default() }),
+        volume: Some(Volume { thickness, ..Volume::default() }),
         ior,
         perceptual_roughness: 0.0,
         metallic: 0.0,

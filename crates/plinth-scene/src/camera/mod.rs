@@ -6,6 +6,6 @@ mod path;
 mod sway;
 
 pub(crate) use dataset_views::dataset_views;
-pub(crate) use orbit::orbit;
+pub(crate) use orbit::{framing_radius, orbit};
 pub(crate) use path::path;
 pub(crate) use sway::sway;

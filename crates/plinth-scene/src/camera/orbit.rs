@@ -1,6 +1,6 @@
-//! Effects that orbit the model: turntable, hero-spin, showcase, zoom-orbit, reveal.
+//! Effects that orbit the model.
 
-use plinth_spec::settings::{CameraMotion, Effect};
+use plinth_spec::settings::{CameraMotion, DEFAULT_ZOOM_END, Effect};
 
 use crate::easing::{coast, smooth};
 
@@ -59,6 +59,15 @@ pub(crate) fn orbit(motion: &CameraMotion, index: u32, count: u32) -> Orbit {
             }
         }
         Effect::Keyframes => still,
+    }
+}
+
+/// Returns the value of [`Orbit::radius`] at which the model fills the frame.
+pub(crate) const fn framing_radius(effect: Effect) -> f64 {
+    match effect {
+        // It begins farther away, and fills the frame at its default end.
+        Effect::ZoomOrbit => DEFAULT_ZOOM_END,
+        Effect::Turntable | Effect::HeroSpin | Effect::Showcase | Effect::Reveal | Effect::Keyframes => 1.0,
     }
 }
 

@@ -21,7 +21,7 @@ use tracing::{Event, Metadata, Subscriber};
 
 use crate::test_service::{self, TestService};
 
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Creates an account with many credits and one model.
 async fn tenant(service: &Service, name: &str) -> (Caller, String) {
@@ -89,8 +89,8 @@ async fn requests_that_wait_for_an_account_leave_connections_to_others() {
     // Gives the requests time to take connections, in case they do.
     tokio::time::sleep(Duration::from_millis(500)).await;
     for _n in 0..20 {
-        timeout(PATIENCE, order(service, &other, &ours, 1)).await.unwrap().unwrap();
-        timeout(PATIENCE, service.renew_claim(&claim)).await.unwrap().unwrap().unwrap();
+        timeout(TIMEOUT, order(service, &other, &ours, 1)).await.unwrap().unwrap();
+        timeout(TIMEOUT, service.renew_claim(&claim)).await.unwrap().unwrap().unwrap();
     }
     drop(release);
     held.await.unwrap().unwrap();
@@ -119,8 +119,8 @@ async fn workers_renew_leases_while_requests_use_all_other_connections() {
     }
     let stuck = timeout(Duration::from_millis(300), test_service::account(service, "late@example.org")).await;
     assert!(stuck.is_err(), "no connection is left for requests");
-    timeout(PATIENCE, service.renew_claim(&claim)).await.unwrap().unwrap().unwrap();
-    timeout(PATIENCE, service.release_render(&claim)).await.unwrap().unwrap().unwrap();
+    timeout(TIMEOUT, service.renew_claim(&claim)).await.unwrap().unwrap().unwrap();
+    timeout(TIMEOUT, service.release_render(&claim)).await.unwrap().unwrap().unwrap();
     for (release, held) in held {
         drop(release);
         held.await.unwrap().unwrap();

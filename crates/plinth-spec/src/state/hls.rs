@@ -1,5 +1,6 @@
 //! States of a render's HLS packaging.
 
+use super::transitions;
 use crate::named::named;
 
 named! {
@@ -52,7 +53,8 @@ impl HlsStatus {
 impl HlsEvent {
     /// Returns the transitions of the event, as pairs of the old and the new state.
     pub fn moves(self) -> impl Iterator<Item = (HlsStatus, HlsStatus)> {
-        HlsStatus::ALL.iter().filter_map(move |from| Some((*from, from.after(self)?)))
+        transitions(HlsStatus::ALL, Self::ALL, HlsStatus::after)
+            .filter_map(move |(from, event, to)| (event == self).then_some((from, to)))
     }
 }
 
@@ -62,10 +64,8 @@ mod tests {
 
     #[test]
     fn exactly_five_moves_are_allowed() {
-        let allowed: Vec<_> = HlsStatus::ALL
-            .iter()
-            .flat_map(|s| HlsEvent::ALL.iter().filter_map(|e| Some((s.as_str(), e.as_str(), s.after(*e)?.as_str()))))
-            .collect();
+        let names = |(from, event, to): (HlsStatus, HlsEvent, HlsStatus)| (from.as_str(), event.as_str(), to.as_str());
+        let allowed: Vec<_> = transitions(HlsStatus::ALL, HlsEvent::ALL, HlsStatus::after).map(names).collect();
         assert_eq!(
             allowed,
             [

@@ -1,5 +1,6 @@
 //! States of a render.
 
+use super::transitions;
 use crate::named::named;
 
 named! {
@@ -86,7 +87,8 @@ impl RenderStatus {
 impl RenderEvent {
     /// Returns the transitions of the event, as pairs of the old and the new state.
     pub fn moves(self) -> impl Iterator<Item = (RenderStatus, RenderStatus)> {
-        RenderStatus::ALL.iter().filter_map(move |from| Some((*from, from.after(self)?)))
+        transitions(RenderStatus::ALL, Self::ALL, RenderStatus::after)
+            .filter_map(move |(from, event, to)| (event == self).then_some((from, to)))
     }
 }
 
@@ -96,10 +98,10 @@ mod tests {
 
     #[test]
     fn every_pair_of_state_and_event_is_decided() {
-        let allowed: Vec<_> = RenderStatus::ALL
-            .iter()
-            .flat_map(|s| RenderEvent::ALL.iter().filter_map(|e| Some((s.as_str(), e.as_str(), s.after(*e)?.as_str()))))
-            .collect();
+        let names =
+            |(from, event, to): (RenderStatus, RenderEvent, RenderStatus)| (from.as_str(), event.as_str(), to.as_str());
+        let allowed: Vec<_> =
+            transitions(RenderStatus::ALL, RenderEvent::ALL, RenderStatus::after).map(names).collect();
         assert_eq!(
             allowed,
             [

@@ -34,7 +34,7 @@ impl<'a> Lookup<'a> {
         let here = |text: String, place: String| Some(Found { text, place, folder: PathBuf::new() });
         // A command that does not use the value does not have its flag.
         if let Some(text) = self.args.try_get_one::<String>(row.key).ok().flatten() {
-            return Ok(here(text.clone(), format!("--{}", row.flag)));
+            return Ok(here(text.clone(), format!("--{}", row.flag())));
         }
         let name = row.variable();
         if let Some(text) = variable(&name) {
@@ -49,7 +49,7 @@ impl<'a> Lookup<'a> {
             let place = format!("{} in {}", row.key, file.name());
             return Ok(Some(Found { text, place, folder: file.folder().to_owned() }));
         }
-        let place = format!("the default of --{}", row.flag);
+        let place = format!("the default of --{}", row.flag());
         Ok(match row.default {
             Default::Text(text) => here(text.to_owned(), place),
             Default::Number(number) => here(number.to_string(), place),
@@ -59,7 +59,7 @@ impl<'a> Lookup<'a> {
 
     /// Returns the value of a row that has a default.
     pub(crate) fn get(&self, row: &Row) -> Result<Found> {
-        self.find(row)?.with_context(|| format!("--{} is missing", row.flag))
+        self.find(row)?.with_context(|| format!("--{} is missing", row.flag()))
     }
 
     /// Returns the value of a row as an integer above 0.

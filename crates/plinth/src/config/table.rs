@@ -56,8 +56,6 @@ impl Default {
 pub(crate) struct Row {
     /// Key in `plinth.toml`. The name of the environment variable is derived from it.
     pub(crate) key: &'static str,
-    /// Name of the flag, without the leading dashes.
-    pub(crate) flag: &'static str,
     /// Placeholder for the value in help texts.
     pub(crate) takes: &'static str,
     pub(crate) default: Default,
@@ -69,6 +67,11 @@ pub(crate) struct Row {
 }
 
 impl Row {
+    /// Returns the flag without its two dashes, for example `database-url` for `database_url`.
+    pub(crate) fn flag(&self) -> String {
+        if self.key == DATA_DIR.key { "data".to_owned() } else { self.key.replace('_', "-") }
+    }
+
     /// Returns the name of the environment variable, for example `PLINTH_DATABASE_URL` for `database_url`.
     pub(crate) fn variable(&self) -> String {
         format!("PLINTH_{}", self.key.to_ascii_uppercase())
@@ -77,10 +80,9 @@ impl Row {
 
 /// Declares the rows and `TABLE`, the list of all rows.
 macro_rules! rows {
-    ($($name:ident: $group:ident, $key:literal, $flag:literal, $takes:literal, $default:expr, $description:literal;)*) => {
+    ($($name:ident: $group:ident, $key:literal, $takes:literal, $default:expr, $description:literal;)*) => {
         $(pub(crate) const $name: Row = Row {
             key: $key,
-            flag: $flag,
             takes: $takes,
             default: $default,
             description: $description,
@@ -94,108 +96,102 @@ macro_rules! rows {
 }
 
 rows! {
-    DATA_DIR: Data, "data_dir", "data", "DIR", Default::Text("./plinth-data"),
+    DATA_DIR: Data, "data_dir", "DIR", Default::Text("./plinth-data"),
         "Folder of the database and the files; without effect on a database or store whose URL is set";
-    DATABASE_URL: Data, "database_url", "database-url", "URL", Default::Otherwise("`sqlite://<data>/plinth.db`"),
+    DATABASE_URL: Data, "database_url", "URL", Default::Otherwise("`sqlite://<data>/plinth.db`"),
         "sqlite://FILE, or postgres://USER:PASSWORD@HOST/NAME";
-    STORE_URL: Data, "store_url", "store-url", "URL", Default::Otherwise("`file://<data>/objects`"),
+    STORE_URL: Data, "store_url", "URL", Default::Otherwise("`file://<data>/objects`"),
         "file://FOLDER, or s3://BUCKET/PREFIX; S3 endpoint, region and keys are read from the usual AWS_* variables";
-    STORE_PUBLIC_ENDPOINT: Data, "store_public_endpoint", "store-public-endpoint", "URL",
-        Default::Otherwise("the endpoint that the service uses"),
+    STORE_PUBLIC_ENDPOINT: Data, "store_public_endpoint", "URL", Default::Otherwise("the endpoint that the service uses"),
         "Endpoint of S3 in signed links, if clients reach S3 under another address than the service";
-    DATABASE_CONNECTIONS: Data, "database_connections", "database-connections", "N",
-        Default::Otherwise("16, `plinth worker` 4"),
+    DATABASE_CONNECTIONS: Data, "database_connections", "N", Default::Otherwise("16, `plinth worker` 4"),
         "Maximum number of connections of this process to PostgreSQL";
-    TOKEN_PREFIX: Keys, "token_prefix", "token-prefix", "WORD", Default::Text(ServiceOptions::TOKEN_PREFIX),
+    TOKEN_PREFIX: Keys, "token_prefix", "WORD", Default::Text(ServiceOptions::TOKEN_PREFIX),
         "Prefix of new API keys, before _sk_";
-    LEGACY_TOKEN_PREFIX: Keys, "legacy_token_prefix", "legacy-token-prefix", "WORD", Default::Text(ServiceOptions::LEGACY_TOKEN_PREFIX),
+    LEGACY_TOKEN_PREFIX: Keys, "legacy_token_prefix", "WORD", Default::Text(ServiceOptions::LEGACY_TOKEN_PREFIX),
         "Prefix of older API keys, which stay valid";
-    LISTEN: Address, "listen", "listen", "ADDRESS", Default::Text("127.0.0.1:8080"),
+    LISTEN: Address, "listen", "ADDRESS", Default::Text("127.0.0.1:8080"),
         "Address and port of the HTTP server; port 0 chooses a free port";
-    PUBLIC_URL: Address, "public_url", "public-url", "URL", Default::Otherwise("`http://<listen>`"),
+    PUBLIC_URL: Address, "public_url", "URL", Default::Otherwise("`http://<listen>`"),
         "URL under which clients reach the service; links in responses begin with it";
-    MAX_CONNECTIONS: Http, "max_connections", "max-connections", "N", Default::Number(8192),
+    MAX_CONNECTIONS: Http, "max_connections", "N", Default::Number(8192),
         "Maximum number of simultaneous connections, or fewer if the limit of open files is lower; further connections wait";
-    TRUSTED_PROXIES: Http, "trusted_proxies", "trusted-proxies", "ADDRESS[/BITS],…", Default::Otherwise("none"),
+    TRUSTED_PROXIES: Http, "trusted_proxies", "ADDRESS[/BITS],…", Default::Otherwise("none"),
         "Reverse proxies whose X-Forwarded-For header is trusted; sign-in attempts are limited by the client address in this header";
-    SHUTDOWN_SECONDS: Http, "shutdown_seconds", "shutdown-seconds", "SECONDS", Default::Number(30),
+    SHUTDOWN_SECONDS: Http, "shutdown_seconds", "SECONDS", Default::Number(30),
         "Time that running requests have to finish after the server was told to stop";
-    DRAIN_SECONDS: Http, "drain_seconds", "drain-seconds", "SECONDS", Default::Number(0),
+    DRAIN_SECONDS: Http, "drain_seconds", "SECONDS", Default::Number(0),
         "Time for which a server that was told to stop continues to accept requests; during this time, /readyz reports that it is not ready";
-    ZIP_CONVERSION: Rules, "zip_conversion", "zip-conversion", "true|false", Default::Text("true"),
+    ZIP_CONVERSION: Rules, "zip_conversion", "true|false", Default::Text("true"),
         "Accept a .zip with one OBJ and convert it to GLB";
-    INGEST_ALLOW_HOSTS: Rules, "ingest_allow_hosts", "ingest-allow-hosts", "HOST[:PORT],…",
-        Default::Otherwise("none"),
+    INGEST_ALLOW_HOSTS: Rules, "ingest_allow_hosts", "HOST[:PORT],…", Default::Otherwise("none"),
         "Hosts with a private address from which models may be fetched";
-    RATE_LIMIT_PER_MINUTE: Rules, "rate_limit_per_minute", "rate-limit-per-minute", "N",
-        Default::Number(limits::REQUESTS_PER_MINUTE as u64),
+    RATE_LIMIT_PER_MINUTE: Rules, "rate_limit_per_minute", "N", Default::Number(limits::REQUESTS_PER_MINUTE as u64),
         "Maximum number of requests per key and minute";
-    INGEST_LIMIT_PER_10_MINUTES: Rules, "ingest_limit_per_10_minutes", "ingest-limit-per-10-minutes", "N",
+    INGEST_LIMIT_PER_10_MINUTES: Rules, "ingest_limit_per_10_minutes", "N",
         Default::Number(limits::INGESTS_PER_10_MINUTES as u64),
         "Maximum number of models fetched by URL, per key and ten minutes";
-    FREE_UPLOADS_PER_DAY: Rules, "free_uploads_per_day", "free-uploads-per-day", "N",
-        Default::Number(limits::FREE_UPLOADS_PER_DAY as u64),
+    FREE_UPLOADS_PER_DAY: Rules, "free_uploads_per_day", "N", Default::Number(limits::FREE_UPLOADS_PER_DAY as u64),
         "Maximum number of free previews per account in 24 hours";
-    MODEL_CHECKS: Rules, "model_checks", "model-checks", "N",
+    MODEL_CHECKS: Rules, "model_checks", "N",
         Default::Number(ServiceOptions::CHECKS_AT_ONCE as u64),
         "Maximum number of models that are checked at the same time; the same maximum applies to images";
-    MODEL_CHECK_MEMORY_MB: Rules, "model_check_memory_mb", "model-check-memory-mb", "MB", Default::Number(4096),
+    MODEL_CHECK_MEMORY_MB: Rules, "model_check_memory_mb", "MB", Default::Number(4096),
         "Memory limit for checking a model; a model that needs more is rejected";
-    MODEL_CHECK_SECONDS: Rules, "model_check_seconds", "model-check-seconds", "SECONDS", Default::Number(120),
+    MODEL_CHECK_SECONDS: Rules, "model_check_seconds", "SECONDS", Default::Number(120),
         "Time limit for checking a model or image; a file that needs longer is rejected";
-    LEASE_SECONDS: Worker, "lease_seconds", "lease-seconds", "SECONDS",
+    LEASE_SECONDS: Worker, "lease_seconds", "SECONDS",
         Default::Number(ServiceOptions::LEASE_SECS as u64),
         "Lease time of a render: if its worker does not renew the lease for this long, the render returns to the queue, at most twice";
-    TAKES: Worker, "takes", "takes", "CLASS,…", Default::Otherwise("all"),
+    TAKES: Worker, "takes", "CLASS,…", Default::Otherwise("all"),
         "Classes of renders that this worker claims: share, standard, 4k, pro and dataset";
-    WORKER_POOL: Worker, "pool", "pool", "NAME", Default::Otherwise("none"),
+    WORKER_POOL: Worker, "pool", "NAME", Default::Otherwise("none"),
         "Pool of this worker; it is recorded with each render that the worker claims, so that an autoscaler can count the renders of a pool";
-    EXIT_WHEN_IDLE: WorkerProcess, "exit_when_idle", "exit-when-idle", "SECONDS", Default::Otherwise("never"),
+    EXIT_WHEN_IDLE: WorkerProcess, "exit_when_idle", "SECONDS", Default::Otherwise("never"),
         "Idle time after which the worker exits; without a number, it exits as soon as the queue is empty";
-    HEALTH_LISTEN: WorkerProcess, "health_listen", "health-listen", "ADDRESS", Default::Otherwise("no health checks"),
+    HEALTH_LISTEN: WorkerProcess, "health_listen", "ADDRESS", Default::Otherwise("no health checks"),
         "Address and port of the worker's health checks GET /livez and /readyz; `plinth serve` has them on its own address";
-    WORKER_SLOTS: Worker, "worker_slots", "worker-slots", "N", Default::Otherwise("by hardware"),
+    WORKER_SLOTS: Worker, "worker_slots", "N", Default::Otherwise("by hardware"),
         "Maximum number of simultaneous renders on this machine";
-    RENDER_TIMEOUT_SECONDS: Worker, "render_timeout_seconds", "render-timeout-seconds", "SECONDS",
+    RENDER_TIMEOUT_SECONDS: Worker, "render_timeout_seconds", "SECONDS",
         Default::Number(3600),
         "Time limit of a render; a render that takes longer fails";
-    PREVIEW_TIMEOUT_SECONDS: Worker, "preview_timeout_seconds", "preview-timeout-seconds", "SECONDS",
+    PREVIEW_TIMEOUT_SECONDS: Worker, "preview_timeout_seconds", "SECONDS",
         Default::Number(limits::PREVIEW_SECS),
         "Time limit of a free preview; a preview that takes longer fails";
-    RENDER_MEMORY_MB: Worker, "render_memory_mb", "render-memory-mb", "MB", Default::Number(8192),
+    RENDER_MEMORY_MB: Worker, "render_memory_mb", "MB", Default::Number(8192),
         "Memory limit of a render with its encoders; a render that needs more fails";
-    MODEL_CACHE_MB: Worker, "model_cache_mb", "model-cache-mb", "MB", Default::Number(10_240),
+    MODEL_CACHE_MB: Worker, "model_cache_mb", "MB", Default::Number(10_240),
         "Size limit of this machine's cache of models and their baked light";
-    WORKER_NAME: Worker, "worker_name", "worker-name", "NAME", Default::Otherwise("host name and process id"),
+    WORKER_NAME: Worker, "worker_name", "NAME", Default::Otherwise("host name and process id"),
         "Name of this worker in the database and in the log";
-    WORKER_DIR: Worker, "worker_dir", "worker-dir", "DIR", Default::Otherwise("`<data>/worker`"),
+    WORKER_DIR: Worker, "worker_dir", "DIR", Default::Otherwise("`<data>/worker`"),
         "Local folder for cached models and for the files of current renders";
-    WORKER_GRACE_SECONDS: Worker, "worker_grace_seconds", "worker-grace-seconds", "SECONDS", Default::Number(30),
+    WORKER_GRACE_SECONDS: Worker, "worker_grace_seconds", "SECONDS", Default::Number(30),
         "Time that renders have to finish after the worker was told to stop; unfinished renders return to the queue";
-    ADAPTER: Machine, "adapter", "adapter", "NAME", Default::Otherwise("the best available"),
+    ADAPTER: Machine, "adapter", "NAME", Default::Otherwise("the best available"),
         "Part of an adapter's name, or cpu for a software driver";
-    FFMPEG: Machine, "ffmpeg", "ffmpeg", "PROGRAM", Default::Text("ffmpeg"),
+    FFMPEG: Machine, "ffmpeg", "PROGRAM", Default::Text("ffmpeg"),
         "The ffmpeg program";
-    CACHE_DIR: Cache, "cache_dir", "cache-dir", "DIR",
-        Default::Otherwise("`$XDG_CACHE_HOME/plinth`, else `~/.cache/plinth`"),
+    CACHE_DIR: Cache, "cache_dir", "DIR", Default::Otherwise("`$XDG_CACHE_HOME/plinth`, else `~/.cache/plinth`"),
         "Folder in which `plinth render` caches the baked light of models, so that the next render starts sooner; it may be \
          deleted at any time";
-    CACHE_MB: Cache, "cache_mb", "cache-mb", "MB", Default::Number(2048),
+    CACHE_MB: Cache, "cache_mb", "MB", Default::Number(2048),
         "Size limit of the cache folder; 0 turns the cache off";
-    ENCODER: Machine, "encoder", "encoder", "auto|libx264|h264_nvenc|h264_vaapi|h264_videotoolbox",
+    ENCODER: Machine, "encoder", "auto|libx264|h264_nvenc|h264_vaapi|h264_videotoolbox",
         Default::Text("libx264"),
         "Encoder of H.264; auto uses the first hardware encoder that works in a test at the start, or libx264 if none works";
-    FENCE: Fence, "fence", "fence", "auto|required|off", Default::Text("auto"),
+    FENCE: Fence, "fence", "auto|required|off", Default::Text("auto"),
         "Sandbox of jobs, in which they can access only their own files: auto uses what the kernel supports, required prevents the start if the kernel does not support all of it, off disables it";
-    JOB_USER: Fence, "job_user", "job-user", "NAME", Default::Otherwise("the server's user"),
+    JOB_USER: Fence, "job_user", "NAME", Default::Otherwise("the server's user"),
         "User as which jobs run; the server must have been started by root";
-    FENCE_READABLE: Fence, "fence_readable", "fence-readable", "PATH,…", Default::Otherwise("none"),
+    FENCE_READABLE: Fence, "fence_readable", "PATH,…", Default::Otherwise("none"),
         "Files and folders that jobs may read in addition to the system's libraries, drivers and fonts, such as the libraries of an ffmpeg in /opt";
-    METRICS_LISTEN: Operation, "metrics_listen", "metrics-listen", "ADDRESS", Default::Otherwise("no metrics"),
+    METRICS_LISTEN: Operation, "metrics_listen", "ADDRESS", Default::Otherwise("no metrics"),
         "Address and port of GET /metrics for Prometheus; do not expose it publicly";
-    LOG_FORMAT: Operation, "log_format", "log-format", "text|json", Default::Text("text"),
+    LOG_FORMAT: Operation, "log_format", "text|json", Default::Text("text"),
         "Format of the log on stderr";
-    LOG_LEVEL: Operation, "log_level", "log-level", "LEVEL", Default::Text("info"),
+    LOG_LEVEL: Operation, "log_level", "LEVEL", Default::Text("info"),
         "error, warn, info, debug or trace; levels can also be set per crate, as in info,plinth_api=debug";
 }
 
@@ -227,7 +223,7 @@ pub(crate) fn args(groups: &'static [Group]) -> impl Iterator<Item = Arg> {
         } else {
             arg
         };
-        arg.long(row.flag).value_name(row.takes).action(ArgAction::Set).help_heading("Configuration").help(format!(
+        arg.long(row.flag()).value_name(row.takes).action(ArgAction::Set).help_heading("Configuration").help(format!(
             "{} [env: {}] [default: {default}]",
             row.description,
             row.variable()
@@ -240,7 +236,7 @@ pub(crate) fn markdown_table() -> String {
     let head = "| variable | flag | key in `plinth.toml` | default | meaning |\n|---|---|---|---|---|\n";
     let row = |row: &&Row| {
         let (variable, default) = (row.variable(), row.default.text());
-        format!("| `{variable}` | `--{}` | `{}` | {default} | {}. |\n", row.flag, row.key, row.description)
+        format!("| `{variable}` | `--{}` | `{}` | {default} | {}. |\n", row.flag(), row.key, row.description)
     };
     TABLE.iter().map(row).fold(head.to_owned(), |text, line| text + &line)
 }
@@ -283,7 +279,7 @@ mod tests {
     #[test]
     fn no_two_values_share_a_key_or_a_flag() {
         let keys: BTreeSet<_> = TABLE.iter().map(|row| row.key).collect();
-        let flags: BTreeSet<_> = TABLE.iter().map(|row| row.flag).collect();
+        let flags: BTreeSet<_> = TABLE.iter().map(|row| row.flag()).collect();
         assert_eq!((keys.len(), flags.len()), (TABLE.len(), TABLE.len()));
     }
 }

@@ -77,4 +77,13 @@ impl Effect {
             Self::Turntable | Self::Showcase | Self::ZoomOrbit | Self::Keyframes => 360.0,
         }
     }
+
+    /// Returns the index of the frame that is the poster, in a video of `frames` frames.
+    pub const fn poster_frame(self, frames: usize) -> usize {
+        match self {
+            // The first frame shows the model at its smallest size.
+            Self::Reveal => frames.saturating_sub(1),
+            Self::Turntable | Self::HeroSpin | Self::Showcase | Self::ZoomOrbit | Self::Keyframes => 0,
+        }
+    }
 }

@@ -10,69 +10,70 @@ use super::server::{EMAIL, Served};
 use crate::text;
 
 async fn accounts_and_keys(served: Served) {
-    let place = &served.place;
-    let made = place.admin(&["account", "create", "Bob@Example.org", "--admin", "--password", "long enough"]);
+    let installation = &served.installation;
+    let made = installation.admin(&["account", "create", "Bob@Example.org", "--admin", "--password", "long enough"]);
     assert_eq!(made["email"], "bob@example.org");
     assert_eq!(made["id"].as_str().unwrap().len(), 12);
-    let twice = place.try_admin(&["account", "create", "bob@example.org"]);
+    let twice = installation.try_admin(&["account", "create", "bob@example.org"]);
     assert_eq!(twice.status.code(), Some(1));
     assert_eq!(text(&twice.stderr), "plinth: an account with the address bob@example.org exists already\n");
-    let made = place.admin(&["key", "create", "--account", "bob@example.org", "--legacy-prefix", "--name", "old"]);
+    let made =
+        installation.admin(&["key", "create", "--account", "bob@example.org", "--legacy-prefix", "--name", "old"]);
     let (id, token) = (made["id"].as_str().unwrap(), made["token"].as_str().unwrap());
     assert!(token.starts_with("turntable_sk_"), "{token}");
     let bob = served.client(token);
     assert_eq!(bob.get("/account").await.data()["scopes"], json!(["read", "render"]));
-    place.admin(&["account", "suspend", "bob@example.org"]);
+    installation.admin(&["account", "suspend", "bob@example.org"]);
     assert_eq!(bob.get("/account").await.refusal(), (403, "forbidden"));
-    place.admin(&["account", "unsuspend", "bob@example.org"]);
+    installation.admin(&["account", "unsuspend", "bob@example.org"]);
     assert_eq!(bob.get("/account").await.status, 200);
-    place.admin(&["key", "revoke", id]);
+    installation.admin(&["key", "revoke", id]);
     assert_eq!(bob.get("/account").await.refusal(), (401, "unauthorized"));
-    let short = served.client(&place.key(EMAIL, &["--expires-in", "0"]));
+    let short = served.client(&installation.key(EMAIL, &["--expires-in", "0"]));
     assert_eq!(short.get("/account").await.refusal(), (401, "token_expired"));
-    let reader = served.client(&place.key(EMAIL, &["--scopes", "read"]));
+    let reader = served.client(&installation.key(EMAIL, &["--scopes", "read"]));
     assert_eq!(reader.post("/renders", json!({})).await.refusal(), (403, "insufficient_scope"));
-    let wrong = place.try_admin(&["key", "create", "--account", EMAIL, "--scopes", "write"]);
+    let wrong = installation.try_admin(&["key", "create", "--account", EMAIL, "--scopes", "write"]);
     assert_eq!(wrong.status.code(), Some(2), "{}", text(&wrong.stderr));
 }
 
 async fn credits_are_granted_to_either_pool(served: Served) {
-    let place = &served.place;
-    place.admin(&["credits", "grant", EMAIL, "50"]);
-    place.admin(&["credits", "grant", EMAIL, "7", "--pool", "free"]);
+    let installation = &served.installation;
+    installation.admin(&["credits", "grant", EMAIL, "50"]);
+    installation.admin(&["credits", "grant", EMAIL, "7", "--pool", "free"]);
     let account = served.client.get("/account").await;
     assert_eq!((&account.data()["paid"], &account.data()["free"]), (&json!(150), &json!(7)));
     assert_eq!(account.data()["total"], 157);
     let ledger = served.client.get("/purchases").await;
     let kinds: Vec<_> = ledger.body["data"].as_array().unwrap().iter().map(|e| e["type"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["admin_grant", "admin_grant", "signup_bonus"]);
-    let taken = place.try_admin(&["credits", "grant", EMAIL, "-1000"]);
+    let taken = installation.try_admin(&["credits", "grant", EMAIL, "-1000"]);
     assert_eq!(taken.status.code(), Some(1));
 }
 
 async fn removing_a_member_takes_effect_at_once(served: Served) {
-    let place = &served.place;
-    let made = place.admin(&["workspace", "create", "Team", "--owner", EMAIL]);
+    let installation = &served.installation;
+    let made = installation.admin(&["workspace", "create", "Team", "--owner", EMAIL]);
     let id = made["id"].as_str().unwrap();
-    place.account("bob@example.org");
-    let early = place.try_admin(&["key", "create", "--account", "bob@example.org", "--workspace", id]);
+    installation.account("bob@example.org");
+    let early = installation.try_admin(&["key", "create", "--account", "bob@example.org", "--workspace", id]);
     assert_eq!(early.status.code(), Some(1), "the account is not a member yet");
-    place.admin(&["workspace", "add", id, "bob@example.org", "--role", "viewer"]);
-    let early = place.try_admin(&["key", "create", "--account", "bob@example.org", "--workspace", id]);
+    installation.admin(&["workspace", "add", id, "bob@example.org", "--role", "viewer"]);
+    let early = installation.try_admin(&["key", "create", "--account", "bob@example.org", "--workspace", id]);
     assert_eq!(early.status.code(), Some(1), "only a viewer");
-    place.admin(&["workspace", "add", id, "bob@example.org", "--role", "editor"]);
-    let bob = served.client(&place.key("bob@example.org", &["--workspace", id]));
-    place.admin(&["credits", "grant", EMAIL, "11"]);
+    installation.admin(&["workspace", "add", id, "bob@example.org", "--role", "editor"]);
+    let bob = served.client(&installation.key("bob@example.org", &["--workspace", id]));
+    installation.admin(&["credits", "grant", EMAIL, "11"]);
     let account = bob.get("/account").await;
     assert_eq!(account.data()["workspace"], json!({"id": id, "name": "Team"}));
     assert_eq!(account.data()["paid"], 111, "the owner of the workspace pays");
-    place.admin(&["workspace", "remove", id, "bob@example.org"]);
+    installation.admin(&["workspace", "remove", id, "bob@example.org"]);
     assert_eq!(bob.get("/account").await.refusal(), (403, "forbidden"));
-    place.admin(&["workspace", "add", id, "bob@example.org", "--role", "editor"]);
+    installation.admin(&["workspace", "add", id, "bob@example.org", "--role", "editor"]);
     assert_eq!(bob.get("/account").await.status, 200);
-    place.admin(&["workspace", "delete", id]);
+    installation.admin(&["workspace", "delete", id]);
     assert_eq!(bob.get("/account").await.refusal(), (403, "forbidden"));
-    let unknown = place.try_admin(&["workspace", "delete", "nonsense"]);
+    let unknown = installation.try_admin(&["workspace", "delete", "nonsense"]);
     assert_eq!(text(&unknown.stderr), "plinth: there is no workspace 'nonsense'\n");
 }
 
@@ -86,11 +87,11 @@ fn contents(folder: &Path) -> Vec<Vec<u8>> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_the_hash_and_the_last_characters_of_a_key_are_stored() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let tokens = [
         served.client.token.clone(),
-        served.place.key(EMAIL, &["--name", "second"]),
-        served.place.key(EMAIL, &["--legacy-prefix"]),
+        served.installation.key(EMAIL, &["--name", "second"]),
+        served.installation.key(EMAIL, &["--legacy-prefix"]),
     ];
     for token in &tokens {
         assert_eq!(served.client(token).get("/account").await.status, 200);
@@ -105,9 +106,9 @@ async fn only_the_hash_and_the_last_characters_of_a_key_are_stored() {
             assert!(!has(token) && !has(secret) && !has(&secret[..16]) && !has(&secret[16..32]), "a secret is stored");
         }
     };
-    look(&contents(&served.place.folder.path().join("data")));
-    let Served { server, place, .. } = served;
+    look(&contents(&served.installation.folder.path().join("data")));
+    let Served { server, installation, .. } = served;
     assert_eq!(server.end().1, Some(0));
-    look(&contents(&place.folder.path().join("data")));
-    assert!(!tokens.iter().any(|token| place.log().contains(token.as_str())), "a secret is logged");
+    look(&contents(&installation.folder.path().join("data")));
+    assert!(!tokens.iter().any(|token| installation.log().contains(token.as_str())), "a secret is logged");
 }

@@ -104,7 +104,7 @@ async fn equal_images_are_stored_once(served: Served) {
     let expected = json!({"id": texture, "name": "", "fileSize": png(2).len(), "width": 2, "height": 2, "createdAt": row["createdAt"]});
     assert_eq!(row, expected);
     // In another workspace, the same content creates another texture.
-    let eve = served.client(&served.place.account("eve@example.org"));
+    let eve = served.client(&served.installation.account("eve@example.org"));
     let theirs = eve.form("/assets/textures", image(2)).await;
     assert!(theirs.status == 201 && theirs.text("id") != texture);
     assert_eq!(delete(client, format!("/assets/textures/{texture}")).await.data()["deleted"], true);
@@ -148,10 +148,12 @@ async fn an_environment_needs_three_valid_files(served: Served) {
 /// The limit of each kind of asset applies to all workspaces of an account together.
 async fn each_kind_has_a_maximum_number(served: Served) {
     let client = &served.client;
-    let team =
-        served.place.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"].as_str().unwrap().to_owned();
-    let bound = served.client(&served.place.key(EMAIL, &["--workspace", &team]));
-    let bob = served.client(&served.place.account("bob@example.org"));
+    let team = served.installation.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let bound = served.client(&served.installation.key(EMAIL, &["--workspace", &team]));
+    let bob = served.client(&served.installation.account("bob@example.org"));
     for (path, cap, form) in [
         ("/overlays", limits::OVERLAYS, image as fn(u8) -> Form),
         ("/assets/textures", limits::TEXTURES, image),
@@ -192,7 +194,7 @@ async fn each_kind_has_a_maximum_number(served: Served) {
 
 /// Inserts rows of assets with these total sizes. The store does not contain their files.
 async fn fill(served: &Served, caller: &Caller, texture_bytes: u64, env_bytes: u64) {
-    let db = Db::open(&served.place.database(), DbOptions::default()).await.unwrap();
+    let db = Db::open(&served.installation.database(), DbOptions::default()).await.unwrap();
     let workspace_id = caller.workspace_id.clone();
     let texture = textures::Texture {
         id: TextureId::parse("large0000000").unwrap(),
@@ -262,7 +264,7 @@ fn held(jpeg: &[u8], orientation: u8) -> Vec<u8> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pictures_are_measured_upright() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let client = &served.client;
     let bytes = jpeg(40, 20);
     for path in ["/overlays", "/assets/textures"] {
@@ -277,7 +279,7 @@ async fn pictures_are_measured_upright() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn truncated_images_are_rejected() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let whole = jpeg(64, 64);
     let mut wrong = Vec::new();
     for path in ["/overlays", "/assets/textures"] {

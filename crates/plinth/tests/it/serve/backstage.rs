@@ -46,13 +46,13 @@ impl Backstage {
     }
 
     async fn at(served: &Served, time: SystemTime) -> Self {
-        let db = Db::open(&served.place.database(), DbOptions::default()).await.unwrap();
+        let db = Db::open(&served.installation.database(), DbOptions::default()).await.unwrap();
         let signer = LinkSigner::new(served.server.base.parse().unwrap());
-        let store = Store::open(served.place.store(signer)).unwrap();
+        let store = Store::open(served.installation.store(signer)).unwrap();
         let time = i64::try_from(time.duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap();
         let options = ServiceOptions {
             clock: Clock::Set(Arc::new(AtomicI64::new(time))),
-            incoming: served.place.folder.path().to_owned(),
+            incoming: served.installation.folder.path().to_owned(),
             // The lease time is long enough that no lease expires on a slow machine.
             lease_secs: 24 * 3600,
             ..ServiceOptions::default()

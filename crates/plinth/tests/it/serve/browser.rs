@@ -71,7 +71,7 @@ impl Served {
 
     /// Creates a sign-in link and returns its path.
     pub(crate) fn link(&self, email: &str, more: &[&str]) -> String {
-        let made = self.place.admin(&[&["account", "sign-in", email], more].concat());
+        let made = self.installation.admin(&[&["account", "sign-in", email], more].concat());
         let url = made["url"].as_str().unwrap().to_owned();
         url[url.find("/sign-in/").unwrap()..].to_owned()
     }

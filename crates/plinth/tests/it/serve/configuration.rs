@@ -9,35 +9,35 @@ use plinth_testkit::{Answer, Client, glb_with_triangle};
 use serde_json::{Value, json};
 
 use super::backstage::Backstage;
-use super::server::{EMAIL, Place, Served};
+use super::server::{EMAIL, Installation, Served};
 use crate::{plinth, text};
 
 #[tokio::test]
 async fn a_flag_overrides_a_variable_which_overrides_the_file() {
-    let limit = async |place: &Place, args: &[&str]| {
-        let server = place.serve(&[&["--no-worker"], args].concat());
-        let token = place.key("admin@plinth.local", &[]);
+    let limit = async |installation: &Installation, args: &[&str]| {
+        let server = installation.serve(&[&["--no-worker"], args].concat());
+        let token = installation.key("admin@plinth.local", &[]);
         let answer = Client::new(&server.base, &token).get("/account").await;
         let limit = answer.headers["ratelimit-limit"].to_str().unwrap().to_owned();
         server.end();
         limit
     };
-    let place = Place::alone();
-    assert_eq!(limit(&place, &[]).await, "300");
-    std::fs::write(place.folder.path().join("plinth.toml"), "rate_limit_per_minute = 7\n").unwrap();
-    assert_eq!(limit(&place, &[]).await, "7");
-    let place = place.set("PLINTH_RATE_LIMIT_PER_MINUTE", "8");
-    assert_eq!(limit(&place, &[]).await, "8");
-    assert_eq!(limit(&place, &["--rate-limit-per-minute", "9"]).await, "9");
+    let installation = Installation::with_sqlite();
+    assert_eq!(limit(&installation, &[]).await, "300");
+    std::fs::write(installation.folder.path().join("plinth.toml"), "rate_limit_per_minute = 7\n").unwrap();
+    assert_eq!(limit(&installation, &[]).await, "7");
+    let installation = installation.set("PLINTH_RATE_LIMIT_PER_MINUTE", "8");
+    assert_eq!(limit(&installation, &[]).await, "8");
+    assert_eq!(limit(&installation, &["--rate-limit-per-minute", "9"]).await, "9");
 }
 
 #[tokio::test]
 async fn the_file_lists_credit_packs() {
-    let place = Place::alone();
+    let installation = Installation::with_sqlite();
     let pack = "[[products]]\nid = \"small\"\nname = \"Small\"\ncredits = 500\nprice_cents = 900\nprice_reference = \"price_1\"\n";
-    std::fs::write(place.folder.path().join("plinth.toml"), pack).unwrap();
-    let server = place.serve(&["--no-worker"]);
-    let client = Client::new(&server.base, &place.account("ada@example.org"));
+    std::fs::write(installation.folder.path().join("plinth.toml"), pack).unwrap();
+    let server = installation.serve(&["--no-worker"]);
+    let client = Client::new(&server.base, &installation.account("ada@example.org"));
     let expected = json!([
         {"id": "small", "name": "Small", "credits": 500, "priceCents": 900, "stripePriceId": "price_1"}
     ]);
@@ -54,13 +54,15 @@ fn the_documentation_has_the_configuration_of_the_code() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn keys_have_the_configured_prefix() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let before = served.client.token.clone();
     assert!(before.starts_with("plinth_sk_"), "{before}");
-    let change = |place: Place| place.set("PLINTH_TOKEN_PREFIX", "acme").set("PLINTH_LEGACY_TOKEN_PREFIX", "plinth");
+    let change = |installation: Installation| {
+        installation.set("PLINTH_TOKEN_PREFIX", "acme").set("PLINTH_LEGACY_TOKEN_PREFIX", "plinth")
+    };
     let served = served.again(change);
-    let current = served.place.account("bob@example.org");
-    let legacy = served.place.key(EMAIL, &["--legacy-prefix"]);
+    let current = served.installation.account("bob@example.org");
+    let legacy = served.installation.key(EMAIL, &["--legacy-prefix"]);
     assert!(current.starts_with("acme_sk_") && legacy.starts_with("plinth_sk_"), "{current} {legacy}");
     for token in [&before, &current, &legacy] {
         for base in ["/v1", "/api/v1"] {
@@ -75,7 +77,7 @@ async fn keys_have_the_configured_prefix() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hundred_uploads_a_day_are_free() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     assert_eq!(limits::FREE_UPLOADS_PER_DAY, 100);
     let backstage = Backstage::of(&served).await;
     for number in 1..=98 {
@@ -94,16 +96,18 @@ async fn a_hundred_uploads_a_day_are_free() {
 /// The time limit applies to renders. The probe of the machine at the start of the worker has its own time limit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_render_may_take_as_long_as_configured() {
-    let place = Place::alone().set("PLINTH_RENDER_TIMEOUT_SECONDS", "1").set("PLINTH_ADAPTER", "cpu");
-    let server = place.serve(&["--worker-slots", "1", "--rate-limit-per-minute", "1000000"]);
-    let client = Client::new(&server.base, &place.account(EMAIL));
-    place.admin(&["credits", "grant", EMAIL, "1000"]);
+    let installation =
+        Installation::with_sqlite().set("PLINTH_RENDER_TIMEOUT_SECONDS", "1").set("PLINTH_ADAPTER", "cpu");
+    let server = installation.serve(&["--worker-slots", "1", "--rate-limit-per-minute", "1000000"]);
+    let client = Client::new(&server.base, &installation.account(EMAIL));
+    installation.admin(&["credits", "grant", EMAIL, "1000"]);
     let made = client.upload("chair", Some(json!({"quality": "4k", "length": 20}))).await;
     let path = format!("/renders/{}", made.text("renderId"));
     let end = Instant::now() + Duration::from_mins(2);
     let render = loop {
         let asked = client.request(reqwest::Method::GET, &path).send().await;
-        let render = Answer::of(asked.unwrap_or_else(|gone| panic!("{gone}: the server ended: {}", place.log()))).await;
+        let render =
+            Answer::of(asked.unwrap_or_else(|gone| panic!("{gone}: the server ended: {}", installation.log()))).await;
         if ["done", "error"].contains(&render.text("status").as_str()) {
             break render.data().clone();
         }
@@ -113,13 +117,13 @@ async fn a_render_may_take_as_long_as_configured() {
     assert_eq!((&render["status"], &render["failureCode"]), (&json!("error"), &json!("timeout")), "{render}");
     assert_eq!(client.get("/account").await.data()["paid"], 1100, "refunded");
     assert_eq!(client.http.get(format!("{}/v1/health", client.base)).send().await.unwrap().status(), 200);
-    assert_eq!(server.end().1, Some(0), "{}", place.log());
+    assert_eq!(server.end().1, Some(0), "{}", installation.log());
 }
 
 /// Returns the text and the JSON that `plinth doctor` prints, and its exit code.
-fn doctor(place: &Place, args: &[&str]) -> (String, Value, Option<i32>) {
+fn doctor(installation: &Installation, args: &[&str]) -> (String, Value, Option<i32>) {
     let start = |json: &[&str]| {
-        let mut program = place.program();
+        let mut program = installation.program();
         program.env("PLINTH_ADAPTER", "cpu").arg("doctor").args(args).args(json);
         program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
@@ -137,14 +141,14 @@ async fn doctor_reports_database_and_storage() {
         let line = words.lines().find_map(|line| line.strip_prefix(name)).map(|rest| rest.trim().to_owned());
         line.unwrap_or_else(|| panic!("no line about the {name}: {words}"))
     };
-    let place = Place::alone();
-    let (words, json, code) = doctor(&place, &[]);
+    let installation = Installation::with_sqlite();
+    let (words, json, code) = doctor(&installation, &[]);
     assert_eq!((code, &json["ready"]), (Some(0), &json!(true)), "{words}");
     assert!(line(&words, "database").starts_with("SQLite, does not exist yet"), "{words}");
     assert!(line(&words, "storage").starts_with("local files, does not exist yet"), "{words}");
-    assert!(!place.folder.path().join("data").exists(), "doctor creates nothing");
-    let served = Served::on(place);
-    let (words, json, code) = doctor(&served.place, &[]);
+    assert!(!installation.folder.path().join("data").exists(), "doctor creates nothing");
+    let served = Served::on(installation);
+    let (words, json, code) = doctor(&served.installation, &[]);
     assert_eq!((code, &json["ready"]), (Some(0), &json!(true)), "{words}");
     assert_eq!(
         (line(&words, "database"), line(&words, "storage")),
@@ -157,8 +161,8 @@ async fn doctor_reports_database_and_storage() {
 
 #[test]
 fn doctor_says_how_to_fix_a_database_that_does_not_respond() {
-    let place = Place::alone();
-    let (words, json, code) = doctor(&place, &["--database-url", "postgres://a:secret@127.0.0.1:1/x"]);
+    let installation = Installation::with_sqlite();
+    let (words, json, code) = doctor(&installation, &["--database-url", "postgres://a:secret@127.0.0.1:1/x"]);
     assert_eq!((code, &json["ready"]), (Some(1), &json!(false)), "{words} {json}");
     let database = words.lines().find(|line| line.starts_with("database")).unwrap();
     assert!(database.contains("start it") || database.contains("--database-url"), "{words}");

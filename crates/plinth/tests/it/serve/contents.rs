@@ -58,7 +58,7 @@ async fn names_are_listed_or_null(served: Served) {
         created_at: 0,
         updated_at: 0,
     };
-    let db = Db::open(&served.place.database(), DbOptions::default()).await.unwrap();
+    let db = Db::open(&served.installation.database(), DbOptions::default()).await.unwrap();
     let written = db.write(move |tx| {
         Box::pin(async move {
             models::insert(tx, &old).await?;

@@ -65,9 +65,9 @@ async fn files_have_correct_headers_and_support_ranges(served: Served) {
         ] {
             let answer = client.get_with(&path, name, value).await;
             let said = answer.headers().clone();
-            let place = format!("bytes {}-{}/{size}", range.start, range.end.max(1) - 1);
-            let place = (status, if status == 206 { place.as_str() } else { "" });
-            assert_eq!((answer.status().as_u16(), header(&said, "content-range")), place, "{path} {value}");
+            let installation = format!("bytes {}-{}/{size}", range.start, range.end.max(1) - 1);
+            let installation = (status, if status == 206 { installation.as_str() } else { "" });
+            assert_eq!((answer.status().as_u16(), header(&said, "content-range")), installation, "{path} {value}");
             assert_eq!(header(&said, "etag"), etag, "{path} {value}");
             assert_eq!(answer.text().await.unwrap(), text[range], "{path} {value}");
         }
@@ -187,7 +187,7 @@ async fn other_kinds_of_renders_have_other_files(served: Served) {
     let client = &served.client;
     let backstage = Backstage::of(&served).await;
     let order = async |name: &str, settings: Value| client.upload(name, Some(settings)).await.text("renderId");
-    served.place.admin(&["credits", "grant", super::server::EMAIL, "1000"]);
+    served.installation.admin(&["credits", "grant", super::server::EMAIL, "1000"]);
     let pro = order("pro", json!({"quality": "pro", "length": 0.1})).await;
     backstage.finish(&pro, Codec::ProRes4444, &[OutputFile::Video, OutputFile::FullPoster, OutputFile::Poster]).await;
     let mov = client.get_with(&format!("/renders/{pro}/video"), "accept", "*/*").await;
@@ -330,7 +330,7 @@ async fn a_downloaded_model_has_its_name(served: Served) {
     assert_eq!((end.status().as_u16(), end.bytes().await.unwrap().as_ref()), (206, &glb[glb.len() - 4..]));
     assert_eq!(client.get_with(&path, "if-none-match", header(&said, "etag")).await.status(), 304);
     // The file is missing in the store, although a row references it.
-    std::fs::remove_dir_all(served.place.objects().join("models")).unwrap();
+    std::fs::remove_dir_all(served.installation.objects().join("models")).unwrap();
     assert_eq!(client.get(&path).await.refusal(), (404, "file_not_found"));
     assert_eq!(client.get(&format!("{path}-url")).await.refusal(), (404, "file_not_found"));
 }

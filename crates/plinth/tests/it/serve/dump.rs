@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::task::block_in_place;
 
 use super::kept::Kept;
-use super::server::{Place, Served};
+use super::server::{Installation, Served};
 use crate::text;
 
 /// Returns the command line of docs/operations.md that begins with `begin`.
@@ -24,7 +24,7 @@ fn documented(begin: &str) -> String {
 }
 
 /// Runs a command line of the documentation. Its environment contains the configuration of the installation.
-fn run(place: &Place, line: &str, folder: &Path) {
+fn run(installation: &Installation, line: &str, folder: &Path) {
     let bin = folder.join("bin");
     std::fs::create_dir_all(&bin).unwrap();
     let programs = [("plinth", Path::new(env!("CARGO_BIN_EXE_plinth"))), ("aws", aws().unwrap())];
@@ -33,8 +33,8 @@ fn run(place: &Place, line: &str, folder: &Path) {
     }
     let path = std::env::join_paths([&bin, postgres(), Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
     let mut shell = Command::new("sh");
-    shell.args(["-c", line]).current_dir(folder).env("PATH", path).envs(place.variables());
-    shell.env("PLINTH_DATA_DIR", place.folder.path().join("data"));
+    shell.args(["-c", line]).current_dir(folder).env("PATH", path).envs(installation.variables());
+    shell.env("PLINTH_DATA_DIR", installation.folder.path().join("data"));
     let done = shell.output().unwrap();
     assert!(done.status.success(), "{line}: {}{}", text(&done.stdout), text(&done.stderr));
 }
@@ -45,19 +45,19 @@ async fn a_dump_and_a_copied_bucket_can_be_restored() {
     if aws().is_none() {
         return;
     }
-    let served = Served::shared().await;
+    let served = Served::with_postgres_and_s3().await;
     let render = served.finished().await;
     let folder = tempfile::tempdir().unwrap();
-    let before = Kept::at(&served.place);
+    let before = Kept::at(&served.installation);
     let client = served.client.clone();
     let uploading = tokio::spawn(async move {
         for number in 0..10 {
             client.upload(&format!("meanwhile {number}"), None).await.data();
         }
     });
-    block_in_place(|| run(&served.place, &documented("plinth admin storage hold"), folder.path()));
+    block_in_place(|| run(&served.installation, &documented("plinth admin storage hold"), folder.path()));
     uploading.await.unwrap();
-    let other = Place::shared().await;
+    let other = Installation::with_postgres_and_s3().await;
     block_in_place(|| run(&other, &documented("aws s3 sync copy/"), folder.path()));
     let after = Kept::at(&other);
     for (path, sha256) in &before.objects {

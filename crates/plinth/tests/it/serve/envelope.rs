@@ -7,13 +7,13 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::endpoints::UNKNOWN;
-use super::server::{EMAIL, Place, Served};
+use super::server::{EMAIL, Installation, Served};
 
 #[tokio::test]
 async fn responses_have_a_request_id_and_rate_limit_headers() {
-    let place = Place::alone();
-    let server = place.serve(&["--no-worker", "--rate-limit-per-minute", "3"]);
-    let client = Client::new(&server.base, &place.account(EMAIL));
+    let installation = Installation::with_sqlite();
+    let server = installation.serve(&["--no-worker", "--rate-limit-per-minute", "3"]);
+    let client = Client::new(&server.base, &installation.account(EMAIL));
     let mut ids = BTreeSet::new();
     for (left, status) in [("2", 200), ("1", 404), ("0", 400), ("0", 429)] {
         let answer = match status {
@@ -40,7 +40,7 @@ async fn responses_have_a_request_id_and_rate_limit_headers() {
 
 #[tokio::test]
 async fn malformed_requests_get_an_error_in_the_envelope() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let client = &served.client;
     let raw = async |path: &str, kind: &str, body: &'static str| {
         Answer::to(client.request(Method::POST, path).header("content-type", kind).body(body)).await
@@ -72,7 +72,7 @@ async fn malformed_requests_get_an_error_in_the_envelope() {
 /// A JSON array with the values of the members is not accepted in place of an object.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_list_is_not_a_valid_body() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let client = &served.client;
     let model = client.upload("chair", None).await.text("modelId");
     let overlay = client.form("/overlays", Form::default().file("file", "a.png", &png(1))).await;
@@ -113,7 +113,7 @@ async fn a_list_is_not_a_valid_body() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn settings_in_a_form_must_be_text() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let form = Form::default().file("file", "a.glb", &glb_with_triangle("a"));
     let mut body = form.text("renderSettings", "{\"animation\": \"@@\"}").body();
     let at = body.windows(2).rposition(|pair| pair == b"@@").unwrap();
@@ -126,7 +126,7 @@ async fn settings_in_a_form_must_be_text() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_openapi_document_is_public_and_equals_the_printed_one() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let printed: Value = serde_json::from_slice(&crate::plinth(&["openapi"]).stdout).unwrap();
     assert_eq!(printed["openapi"], "3.1.0");
     for base in ["/v1", "/api/v1"] {

@@ -10,10 +10,10 @@ use tokio::task::block_in_place;
 
 use super::backstage::Backstage;
 use super::on_both;
-use super::server::{Place, Served};
+use super::server::{Installation, Served};
 use crate::text;
 
-const PATIENCE: Duration = Duration::from_mins(2);
+const TIMEOUT: Duration = Duration::from_mins(2);
 const PAUSE: Duration = Duration::from_millis(20);
 /// Time after its last renewal at which a hold expires.
 const LEASE: Duration = Duration::from_mins(10);
@@ -26,11 +26,11 @@ struct Held {
 
 impl Held {
     /// Starts a hold. Returns when its command runs.
-    fn begin(place: &Place) -> Self {
-        let folder = place.folder.path();
+    fn begin(installation: &Installation) -> Self {
+        let folder = installation.folder.path();
         let (begun, end) = (folder.join("begun"), folder.join("end"));
         let script = "echo $$ > begun.part; mv begun.part begun; until test -e end; do sleep 0.02; done";
-        let mut holder = place.program();
+        let mut holder = installation.program();
         holder
             .args(["admin", "storage", "hold", "--", "sh", "-c", script])
             .stdout(Stdio::null())
@@ -60,14 +60,14 @@ impl Held {
 fn until(is_so: impl Fn() -> bool) {
     let begin = Instant::now();
     while !is_so() {
-        assert!(begin.elapsed() < PATIENCE, "the condition does not become true");
+        assert!(begin.elapsed() < TIMEOUT, "the condition does not become true");
         std::thread::sleep(PAUSE);
     }
 }
 
 /// Whether the command of a hold is still running.
-fn runs(place: &Place) -> bool {
-    let pid = std::fs::read_to_string(place.folder.path().join("begun")).unwrap();
+fn runs(installation: &Installation) -> bool {
+    let pid = std::fs::read_to_string(installation.folder.path().join("begun")).unwrap();
     Path::new("/proc").join(pid.trim()).exists()
 }
 
@@ -75,12 +75,12 @@ fn runs(place: &Place) -> bool {
 async fn delete(served: &Served, render: &str) -> PathBuf {
     let deleted = served.client.send(Method::DELETE, &format!("/renders/{render}"), json!({})).await;
     assert_eq!(deleted.data()["deleted"], true);
-    served.place.objects().join("renders").join(render)
+    served.installation.objects().join("renders").join(render)
 }
 
 async fn deleted_files_remain_until_the_command_ends(served: Served) {
     let render = served.finished().await;
-    let held = block_in_place(|| Held::begin(&served.place));
+    let held = block_in_place(|| Held::begin(&served.installation));
     let files = delete(&served, &render).await;
     let backstage = Backstage::of(&served).await;
     assert_eq!(backstage.service.sweep().await.unwrap().objects, 0);
@@ -92,14 +92,14 @@ async fn deleted_files_remain_until_the_command_ends(served: Served) {
 }
 
 async fn a_hold_ends_if_its_command_fails(served: Served) {
-    let place = &served.place;
+    let installation = &served.installation;
     let commands: [(&[&str], &str); 3] = [
         (&["false"], "false failed: exit status: 1"),
         (&["sh", "-c", "kill -9 $$"], "sh failed: signal: 9"),
         (&["/there/is/no/such/program"], "/there/is/no/such/program cannot be run"),
     ];
     for (command, words) in commands {
-        let done = place.program().args(["admin", "storage", "hold", "--"]).args(command).output().unwrap();
+        let done = installation.program().args(["admin", "storage", "hold", "--"]).args(command).output().unwrap();
         assert_eq!(done.status.code(), Some(1));
         assert!(text(&done.stderr).contains(words), "{}", text(&done.stderr));
     }
@@ -110,19 +110,19 @@ async fn a_hold_ends_if_its_command_fails(served: Served) {
 
 async fn a_hold_that_is_stopped_stops_its_command(served: Served) {
     let render = served.finished().await;
-    let held = block_in_place(|| Held::begin(&served.place));
+    let held = block_in_place(|| Held::begin(&served.installation));
     held.signal("TERM");
     let (code, said) = block_in_place(|| held.ended());
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("sh failed: signal: 15"), "{said}");
-    assert!(!runs(&served.place), "the command was stopped, too");
+    assert!(!runs(&served.installation), "the command was stopped, too");
     let files = delete(&served, &render).await;
     assert!(!files.join("1/video.mp4").exists(), "nobody holds");
 }
 
 async fn the_hold_of_a_killed_process_expires(served: Served) {
     let render = served.finished().await;
-    let held = block_in_place(|| Held::begin(&served.place));
+    let held = block_in_place(|| Held::begin(&served.installation));
     held.signal("KILL");
     std::fs::write(&held.end, "").unwrap();
     block_in_place(|| held.ended());

@@ -7,7 +7,7 @@ use plinth_testkit::{Answer, Client, HOSTS_INSIDE, Reply, Visit, Web, glb_with_t
 use serde_json::json;
 
 use super::on_both;
-use super::server::{EMAIL, Place, Served};
+use super::server::{EMAIL, Installation, Served};
 
 /// Serves a model at all paths, except special ones. A path below `/to/` redirects to its remainder.
 fn answer(visit: &Visit) -> Reply {
@@ -24,11 +24,11 @@ fn answer(visit: &Visit) -> Reply {
 }
 
 /// Restarts the server with a configuration that allows some hosts.
-fn allowing(served: Served, hosts: &[&Web], change: impl FnOnce(Place) -> Place) -> Served {
+fn allowing(served: Served, hosts: &[&Web], change: impl FnOnce(Installation) -> Installation) -> Served {
     let hosts: Vec<String> = hosts.iter().map(|web| web.address().to_string()).collect();
-    served.again(|place| {
-        let place = place.set("PLINTH_INGEST_ALLOW_HOSTS", &hosts.join(","));
-        change(place.set("PLINTH_INGEST_LIMIT_PER_10_MINUTES", "1000"))
+    served.again(|installation| {
+        let installation = installation.set("PLINTH_INGEST_ALLOW_HOSTS", &hosts.join(","));
+        change(installation.set("PLINTH_INGEST_LIMIT_PER_10_MINUTES", "1000"))
     })
 }
 
@@ -63,7 +63,7 @@ const ODD: [(&str, &str); 20] = [
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_url_reaches_private_addresses() {
-    let served = allowing(Served::alone(), &[], |place| place);
+    let served = allowing(Served::with_sqlite(), &[], |installation| installation);
     let inner = Web::start(answer);
     let port = inner.address().port().to_string();
     let mut cases: Vec<(String, &str)> = Vec::new();
@@ -85,7 +85,7 @@ async fn no_url_reaches_private_addresses() {
 
 async fn an_allowed_host_is_accepted_but_its_redirects_are_checked(served: Served) {
     let (door, inner) = (Web::start(answer), Web::start(answer));
-    let served = allowing(served, &[&door], |place| place);
+    let served = allowing(served, &[&door], |installation| installation);
     let made = ingest(&served, &door.url("/other%20chair.glb?version=1")).await;
     assert_eq!(made.status, 201);
     let model = served.client.get(&format!("/models/{}", made.text("modelId"))).await;
@@ -121,10 +121,10 @@ async fn an_allowed_host_is_accepted_but_its_redirects_are_checked(served: Serve
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn https_needs_a_trusted_certificate() {
     let (plain, known, unknown) = (Web::start(answer), Web::start_tls(answer), Web::start_tls(answer));
-    let served = allowing(Served::alone(), &[&plain, &known, &unknown], |place| {
-        let file = place.folder.path().join("certificates.pem");
+    let served = allowing(Served::with_sqlite(), &[&plain, &known, &unknown], |installation| {
+        let file = installation.folder.path().join("certificates.pem");
         std::fs::write(&file, known.certificate()).unwrap();
-        place.set("SSL_CERT_FILE", file.to_str().unwrap())
+        installation.set("SSL_CERT_FILE", file.to_str().unwrap())
     });
     assert_eq!(ingest(&served, &known.url("/a.glb")).await.status, 201);
     assert_eq!(ingest(&served, &plain.url(&format!("/to/{}", known.url("/a.glb")))).await.status, 200);
@@ -149,10 +149,10 @@ async fn https_needs_a_trusted_certificate() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn proxies_of_the_environment_are_not_used() {
     let (door, proxy) = (Web::start(answer), Web::start(answer));
-    let served = allowing(Served::alone(), &[&door], |place| {
+    let served = allowing(Served::with_sqlite(), &[&door], |installation| {
         ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
             .into_iter()
-            .fold(place, |place, name| place.set(name, &proxy.url("")))
+            .fold(installation, |installation, name| installation.set(name, &proxy.url("")))
     });
     assert_eq!(ingest(&served, &door.url("/a.glb")).await.status, 201);
     assert_eq!(ingest(&served, &proxy.url("/a.glb")).await.refusal(), (400, "blocked_host"));
@@ -171,7 +171,7 @@ async fn presigned_links_are_not_probed() {
         }
         _ => Reply::new("200 OK", "binary/octet-stream", glb_with_triangle(&visit.path)),
     });
-    let served = allowing(Served::alone(), &[&store], |place| place);
+    let served = allowing(Served::with_sqlite(), &[&store], |installation| installation);
     for query in ["X-Amz-Signature=1", "x-amz-signature=1", "X-Goog-Signature=1", "sig=1", "Signature=1&Expires=2"] {
         assert_eq!(ingest(&served, &store.url(&format!("/a.glb?{query}"))).await.status, 201, "{query}");
     }
@@ -189,7 +189,7 @@ async fn ingests_have_an_additional_limit(served: Served) {
     let wait: u64 = answer.header("retry-after").parse().unwrap();
     assert!((1..=600).contains(&wait), "{wait}");
     assert_eq!(served.client.get("/account").await.status, 200, "other requests are not limited");
-    let other = served.client(&served.place.key(EMAIL, &[]));
+    let other = served.client(&served.installation.key(EMAIL, &[]));
     let answer = other.post("/models/ingest", json!({"url": "nonsense"})).await;
     assert_eq!(answer.refusal(), (400, "invalid_url"), "another key has its own limit");
 }
@@ -202,7 +202,7 @@ async fn a_probe_without_a_response_is_408() {
     // The listener never accepts its connections, so they stay in its queue.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap().to_string();
-    let served = Served::alone().again(|place| place.set("PLINTH_INGEST_ALLOW_HOSTS", &address));
+    let served = Served::with_sqlite().again(|installation| installation.set("PLINTH_INGEST_ALLOW_HOSTS", &address));
     let answer = ingest(&served, &format!("http://{address}/a.glb")).await;
     assert_eq!(answer.refusal(), (408, "timeout"));
 }
@@ -212,7 +212,7 @@ async fn a_truncated_download_is_rejected() {
     let glb = glb_with_triangle("cut");
     let cut = Reply::model(&glb[..glb.len() / 2]).saying_length(glb.len() as u64);
     let door = Web::start(move |_visit| cut.clone());
-    let served = allowing(Served::alone(), &[&door], |place| place);
+    let served = allowing(Served::with_sqlite(), &[&door], |installation| installation);
     for path in ["/a.glb", "/a.glb?X-Amz-Signature=1"] {
         assert_eq!(ingest(&served, &door.url(path)).await.refusal(), (400, "download_failed"), "{path}");
     }
@@ -223,15 +223,15 @@ async fn a_truncated_download_is_rejected() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crashed_check_is_500() {
     let door = Web::start(answer);
-    let place = Place::alone().set("PLINTH_INGEST_ALLOW_HOSTS", &door.address().to_string());
-    let (program, other) = (place.folder.path().join("plinth"), place.folder.path().join("other"));
+    let installation = Installation::with_sqlite().set("PLINTH_INGEST_ALLOW_HOSTS", &door.address().to_string());
+    let (program, other) = (installation.folder.path().join("plinth"), installation.folder.path().join("other"));
     std::fs::copy(env!("CARGO_BIN_EXE_plinth"), &program).unwrap();
     let mut copy = std::process::Command::new(&program);
-    let usual = place.program();
+    let usual = installation.program();
     copy.envs(usual.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    copy.current_dir(place.folder.path());
-    let server = place.serve_by(copy, &["--no-worker"]);
-    let client = Client::new(&server.base, &place.account(EMAIL));
+    copy.current_dir(installation.folder.path());
+    let server = installation.serve_by(copy, &["--no-worker"]);
+    let client = Client::new(&server.base, &installation.account(EMAIL));
     // Replaces the program of the child process by a script that kills itself.
     std::fs::write(&other, "#!/bin/bash\nkill -9 $$\n").unwrap();
     std::fs::set_permissions(&other, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();

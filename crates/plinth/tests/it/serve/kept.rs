@@ -6,7 +6,7 @@ use std::process::Command;
 
 use plinth_testkit::{Postgres, postgres, python, sha256_hex};
 
-use super::server::Place;
+use super::server::Installation;
 use crate::text;
 
 const SQLITE: &str = r#"
@@ -32,13 +32,13 @@ pub(super) struct Kept {
 
 impl Kept {
     /// Takes a snapshot. Reads the rows in one transaction first, then the objects.
-    pub(super) fn at(place: &Place) -> Self {
-        let rows = match &place.postgres {
+    pub(super) fn at(installation: &Installation) -> Self {
+        let rows = match &installation.postgres {
             Some(server) => postgres_rows(server),
-            None => sqlite_rows(&place.folder.path().join("data/plinth.db")),
+            None => sqlite_rows(&installation.folder.path().join("data/plinth.db")),
         };
         let mut objects = BTreeMap::new();
-        walk(&place.objects(), "", &mut objects);
+        walk(&installation.objects(), "", &mut objects);
         Self { objects, rows }
     }
 

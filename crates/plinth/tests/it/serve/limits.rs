@@ -12,7 +12,7 @@ use super::server::{EMAIL, Served};
 
 async fn the_limits_of_requests(served: Served) {
     let client = &served.client;
-    served.place.admin(&["credits", "grant", EMAIL, "100000"]);
+    served.installation.admin(&["credits", "grant", EMAIL, "100000"]);
     let model = client.upload("chair", None).await.text("modelId");
     let patch = async |body: Value| client.send(Method::PATCH, &format!("/models/{model}"), body).await;
     let tags = |count: usize| json!({"tags": (0..count).map(|n| n.to_string()).collect::<Vec<_>>()});
@@ -29,7 +29,7 @@ async fn the_limits_of_requests(served: Served) {
 
 async fn the_limits_of_settings(served: Served) {
     let client = &served.client;
-    served.place.admin(&["credits", "grant", EMAIL, "1000000"]);
+    served.installation.admin(&["credits", "grant", EMAIL, "1000000"]);
     let model = client.upload("chair", None).await.text("modelId");
     let ask =
         async |settings: Value| client.post("/renders", json!({"modelId": model, "renderSettings": settings})).await;
@@ -77,9 +77,9 @@ async fn the_limits_of_settings(served: Served) {
 }
 
 async fn the_rate_limit_is_exact(served: Served) {
-    let Served { server, place, client } = served;
+    let Served { server, installation, client } = served;
     server.end();
-    let server = place.serve(&["--no-worker", "--rate-limit-per-minute", "40"]);
+    let server = installation.serve(&["--no-worker", "--rate-limit-per-minute", "40"]);
     let client = Client::new(&server.base, &client.token);
     let asked = (0..100).map(|_| {
         let client = client.clone();
@@ -101,9 +101,9 @@ async fn the_rate_limit_is_exact(served: Served) {
 }
 
 async fn a_model_that_takes_too_much_memory_is_rejected(served: Served) {
-    let Served { server, place, client } = served;
+    let Served { server, installation, client } = served;
     server.end();
-    let server = place.serve(&["--no-worker", "--model-check-memory-mb", "1"]);
+    let server = installation.serve(&["--no-worker", "--model-check-memory-mb", "1"]);
     let client = Client::new(&server.base, &client.token);
     // A long name makes the file large.
     let glb = glb_with_triangle(&"x".repeat(4 << 20));
@@ -209,7 +209,7 @@ fn valid_and_invalid() -> Vec<(&'static str, Vec<Value>, Vec<Value>)> {
 /// The expected numbers and names are written out here, and not taken from the code that is tested.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_setting_has_the_range_of_the_specification() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let quote = async |key: &str, value: &Value| served.client.post("/quote", json!({"renders": [{key: value}]})).await;
     for (key, good, bad) in valid_and_invalid() {
         for value in good {
@@ -225,7 +225,7 @@ async fn every_setting_has_the_range_of_the_specification() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nested_settings_have_the_ranges_of_the_specification() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let decal = |more: Value| {
         let mut decal = json!({"id": "d", "imageAssetId": "k3Jd92LmQx7a", "position": [0, 0, 1], "normal": [0, 0, 1],
                                "euler": [0, 0, 0], "size": 1});
@@ -282,7 +282,7 @@ async fn nested_settings_have_the_ranges_of_the_specification() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_document_has_the_values_and_defaults_of_the_specification() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let document = served.client.get("/openapi.json").await.body;
     let fields = &document["components"]["schemas"]["RenderSettings"]["properties"];
     for (key, words) in CHOICES {
@@ -312,11 +312,11 @@ async fn the_document_has_the_values_and_defaults_of_the_specification() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_administrators_are_exempt_from_the_length_limit() {
-    let served = Served::alone();
-    served.place.admin(&["account", "create", "root@example.org", "--admin"]);
-    let admin = served.client(&served.place.key("root@example.org", &[]));
+    let served = Served::with_sqlite();
+    served.installation.admin(&["account", "create", "root@example.org", "--admin"]);
+    let admin = served.client(&served.installation.key("root@example.org", &[]));
     for email in ["root@example.org", EMAIL] {
-        served.place.admin(&["credits", "grant", email, "10000"]);
+        served.installation.admin(&["credits", "grant", email, "10000"]);
     }
     for (client, is_capped) in [(&admin, false), (&served.client, true)] {
         let model = client.upload("chair", None).await.text("modelId");
@@ -343,7 +343,7 @@ async fn only_administrators_are_exempt_from_the_length_limit() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_length_of_a_dataset_is_checked_like_that_of_a_video() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let model = served.client.upload("chair", None).await.text("modelId");
     for length in [json!(0), json!(-1), json!(121)] {
         for settings in [
@@ -362,7 +362,7 @@ async fn the_length_of_a_dataset_is_checked_like_that_of_a_video() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn any_positive_aspect_ratio_is_valid() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     for (aspect, status) in [(1e-12, 200), (1e-300, 200), (0.0, 400)] {
         let decal = json!({"id": "d", "imageAssetId": "k3Jd92LmQx7a", "position": [0, 0, 1], "normal": [0, 0, 1],
                            "euler": [0, 0, 0], "size": 1, "imageAspect": aspect});
@@ -375,7 +375,7 @@ async fn any_positive_aspect_ratio_is_valid() {
 /// Even if an unknown name is very different from all known names, the error suggests the most similar one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_error_for_an_unknown_setting_suggests_the_nearest() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let document = served.client.get("/openapi.json").await.body;
     let known = document["components"]["schemas"]["RenderSettings"]["properties"].as_object().unwrap();
     let model = served.client.upload("chair", None).await.text("modelId");

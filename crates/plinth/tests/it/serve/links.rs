@@ -111,7 +111,7 @@ async fn a_link_only_reads_its_file(served: Served) {
     // Deleting a render invalidates its links.
     assert_eq!(client.send(Method::DELETE, &format!("/renders/{id}"), json!({})).await.data()["deleted"], true);
     assert_eq!(client.http.get(&url).send().await.unwrap().status(), 404);
-    let folder = served.place.objects().join("renders").join(&id).join("1");
+    let folder = served.installation.objects().join("renders").join(&id).join("1");
     assert!(
         !folder.join("video.mp4").exists() && !folder.join("hls/1/master.m3u8").exists(),
         "the files of the render are deleted"
@@ -149,7 +149,7 @@ async fn a_modified_link_is_rejected(served: Served) {
 /// Tests links to local files only, because S3 itself enforces the lifetime of its links.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_link_expires() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let client = &served.client;
     let model = client.upload("chair", None).await.text("modelId");
     for (seconds_ago, is_good) in [(20, true), (61, false), (604_800, false)] {
@@ -172,25 +172,25 @@ async fn a_link_expires() {
 /// expire or are revoked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn links_of_earlier_secrets_work_until_they_are_revoked() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let client = &served.client;
     let model = client.upload("chair", None).await.text("modelId");
     let link = async || client.get(&format!("/models/{model}/file-url")).await.text("url");
     let status = async |url: &str| client.http.get(url).send().await.unwrap().status().as_u16();
     let first = link().await;
-    let made = served.place.admin(&["links", "rotate"]);
+    let made = served.installation.admin(&["links", "rotate"]);
     let second = link().await;
     assert_eq!(parameter(&second, "kid"), made["id"].as_str().unwrap());
     assert_ne!(parameter(&first, "kid"), parameter(&second, "kid"));
     assert_eq!((status(&first).await, status(&second).await), (200, 200));
     let swapped = first.replace(&parameter(&first, "kid"), &parameter(&second, "kid"));
     assert_eq!(status(&swapped).await, 403, "a signature is valid only together with the identifier of its secret");
-    let listed = served.place.admin(&["links", "list"]);
+    let listed = served.installation.admin(&["links", "list"]);
     let ends: Vec<bool> = listed["secrets"].as_array().unwrap().iter().map(|one| one["endsAt"].is_string()).collect();
     assert_eq!(ends, [false, true]);
-    served.place.admin(&["links", "rotate", "--revoke"]);
+    served.installation.admin(&["links", "rotate", "--revoke"]);
     assert_eq!((status(&first).await, status(&second).await, status(&link().await).await), (403, 403, 200));
-    assert_eq!(served.place.admin(&["links", "list"])["secrets"].as_array().unwrap().len(), 1);
+    assert_eq!(served.installation.admin(&["links", "list"])["secrets"].as_array().unwrap().len(), 1);
 }
 
 on_both! { links_are_valid_for_their_lifetime a_link_only_reads_its_file a_modified_link_is_rejected }

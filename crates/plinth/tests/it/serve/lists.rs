@@ -89,7 +89,7 @@ async fn pages_have_the_requested_limit_and_offset(served: Served) {
     let client = &served.client;
     let model = client.upload("chair", None).await.text("modelId");
     let item = |length: f64| json!({"modelId": model, "renderSettings": {"quality": "share", "length": length}});
-    served.place.admin(&["credits", "grant", super::server::EMAIL, "100"]);
+    served.installation.admin(&["credits", "grant", super::server::EMAIL, "100"]);
     for (count, length) in [(100, 0.5), (7, 0.4)] {
         client.post("/renders/batch", json!({"renders": vec![item(length); count]})).await.data();
     }
@@ -215,8 +215,9 @@ async fn the_ledger_is_newest_first_and_limited_to_the_workspace(served: Served)
     let wanted = client.upload("a", Some(json!({"quality": "share", "length": 1}))).await.text("renderId");
     client.post(&format!("/renders/{wanted}/cancel"), json!({})).await.data();
     // A key that is bound to a workspace sees only the entries of this workspace.
-    let team = served.place.admin(&["workspace", "create", "Team", "--owner", super::server::EMAIL]);
-    let bound = served.client(&served.place.key(super::server::EMAIL, &["--workspace", team["id"].as_str().unwrap()]));
+    let team = served.installation.admin(&["workspace", "create", "Team", "--owner", super::server::EMAIL]);
+    let bound =
+        served.client(&served.installation.key(super::server::EMAIL, &["--workspace", team["id"].as_str().unwrap()]));
     let cancelled = bound.upload("e", Some(json!({"quality": "share", "length": 2}))).await.text("renderId");
     bound.post(&format!("/renders/{cancelled}/cancel"), json!({})).await.data();
     bound.upload("f", Some(json!({"quality": "share", "length": 3}))).await.data();
@@ -252,7 +253,7 @@ fn told(entry: &Value) -> Value {
 
 async fn ledger_entries_have_amount_and_reason(served: Served) {
     let client = &served.client;
-    served.place.admin(&["credits", "grant", super::server::EMAIL, "7", "--pool", "free"]);
+    served.installation.admin(&["credits", "grant", super::server::EMAIL, "7", "--pool", "free"]);
     let id = client.upload("a", Some(json!({"quality": "share", "length": 2}))).await.text("renderId");
     client.post(&format!("/renders/{id}/cancel"), json!({})).await.data();
     let entry = |kind: &str, credits: i64, source: &str, description: &str, render: Value| {
@@ -276,22 +277,22 @@ async fn ledger_entries_have_amount_and_reason(served: Served) {
 
 /// The response has the account, the scopes of the key, and the balance that the key spends.
 async fn the_account_has_all_fields(served: Served) {
-    let place = &served.place;
-    let bob = place.admin(&["account", "create", "bob@example.org"])["id"].as_str().unwrap().to_owned();
-    let personal = served.client(&place.key("bob@example.org", &[]));
-    place.admin(&["credits", "grant", "bob@example.org", "5", "--pool", "free"]);
+    let installation = &served.installation;
+    let bob = installation.admin(&["account", "create", "bob@example.org"])["id"].as_str().unwrap().to_owned();
+    let personal = served.client(&installation.key("bob@example.org", &[]));
+    installation.admin(&["credits", "grant", "bob@example.org", "5", "--pool", "free"]);
     personal.upload("a", Some(json!({"quality": "share", "length": 3}))).await.data();
     let expected = json!({"id": bob, "email": "bob@example.org", "credits": 97, "paid": 97, "free": 5, "total": 102,
         "scopes": ["read", "render"], "workspace": null});
     let shown = personal.get("/account").await;
     assert_eq!((shown.status, &shown.body), (200, &json!({"data": expected})));
     // In a workspace of another account, the other account pays.
-    let team = place.admin(&["workspace", "create", "Team", "--owner", super::server::EMAIL]);
+    let team = installation.admin(&["workspace", "create", "Team", "--owner", super::server::EMAIL]);
     let team = team["id"].as_str().unwrap();
-    place.admin(&["workspace", "add", team, "bob@example.org", "--role", "editor"]);
-    place.admin(&["credits", "grant", super::server::EMAIL, "11", "--pool", "free"]);
+    installation.admin(&["workspace", "add", team, "bob@example.org", "--role", "editor"]);
+    installation.admin(&["credits", "grant", super::server::EMAIL, "11", "--pool", "free"]);
     served.client.upload("b", Some(json!({"quality": "share", "length": 1}))).await.data();
-    let bound = served.client(&place.key("bob@example.org", &["--workspace", team, "--scopes", "read"]));
+    let bound = served.client(&installation.key("bob@example.org", &["--workspace", team, "--scopes", "read"]));
     let expected = json!({"id": bob, "email": "bob@example.org", "credits": 99, "paid": 99, "free": 11, "total": 110,
         "scopes": ["read"], "workspace": {"id": team, "name": "Team"}});
     let shown = bound.get("/account").await;

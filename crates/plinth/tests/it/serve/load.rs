@@ -138,15 +138,15 @@ async fn load(served: Served, database: &str, address: &str) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a benchmark: bench/load.sh"]
 async fn load_sqlite() {
-    let served = Served::alone();
-    let address = format!("sqlite://{}", served.place.folder.path().join("data/plinth.db").display());
+    let served = Served::with_sqlite();
+    let address = format!("sqlite://{}", served.installation.folder.path().join("data/plinth.db").display());
     load(served, "SQLite", &address).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a benchmark: bench/load.sh"]
 async fn load_postgres() {
-    let served = Served::shared().await;
-    let address = served.place.postgres.as_ref().unwrap().address();
+    let served = Served::with_postgres_and_s3().await;
+    let address = served.installation.postgres.as_ref().unwrap().address();
     load(served, "PostgreSQL", &address).await;
 }

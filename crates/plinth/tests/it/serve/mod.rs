@@ -49,13 +49,13 @@ macro_rules! on_both {
             use crate::serve::server::Served;
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn alone() {
-                super::$name(Served::alone()).await;
+            async fn with_sqlite() {
+                super::$name(Served::with_sqlite()).await;
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn shared() {
-                super::$name(Served::shared().await).await;
+            async fn with_postgres_and_s3() {
+                super::$name(Served::with_postgres_and_s3().await).await;
             }
         }
     )*};

@@ -59,11 +59,11 @@ async fn an_upload_always_creates_a_render(served: Served) {
     let renders: Vec<&Value> = detail.data()["renders"].as_array().unwrap().iter().map(|row| &row["id"]).collect();
     assert_eq!(renders, [&json!(asked.text("renderId")), &json!(other.text("renderId"))]);
     // Free credits never pay for uploads.
-    served.place.admin(&["credits", "grant", EMAIL, "1000", "--pool", "free"]);
+    served.installation.admin(&["credits", "grant", EMAIL, "1000", "--pool", "free"]);
     let dear = client.upload("lamp", Some(json!({"quality": "4k", "length": 60}))).await;
     assert_eq!(dear.refusal(), (402, "no_credits"));
     // In another workspace, the same file creates another model.
-    let eve = served.client(&served.place.account("eve@example.org"));
+    let eve = served.client(&served.installation.account("eve@example.org"));
     assert_eq!(eve.upload("chair", None).await.status, 201);
     // The order of the fields does not matter, and unknown fields are ignored.
     let form = Form::default().text("renderSettings", &share(1).to_string()).text("other", "x");
@@ -147,7 +147,7 @@ async fn an_archive_with_one_obj_becomes_a_glb_with_roughness_1(served: Served) 
     let roughness = surface.get("roughnessFactor").and_then(Value::as_f64);
     assert!(roughness.is_none_or(|factor| (factor - 1.0).abs() < 1e-6), "{document}");
     assert_eq!(surface["metallicFactor"].as_f64(), Some(0.0), "{document}");
-    let served = served.again(|place| place.set("PLINTH_ZIP_CONVERSION", "false"));
+    let served = served.again(|installation| installation.set("PLINTH_ZIP_CONVERSION", "false"));
     assert_eq!(file(&served.client, "scan.zip", &archive).await.refusal(), (400, "invalid_format"));
 }
 

@@ -56,7 +56,7 @@ async fn fifty_concurrent_requests_with_one_key_create_one_render(served: Served
 
 async fn disconnecting_clients_leave_the_ledger_consistent(served: Served) {
     let client = &served.client;
-    served.place.admin(&["credits", "grant", EMAIL, "1000"]);
+    served.installation.admin(&["credits", "grant", EMAIL, "1000"]);
     let model = client.upload("chair", None).await.text("modelId");
     let mut gone = Vec::new();
     for number in 0..200_u64 {
@@ -88,8 +88,8 @@ async fn disconnecting_clients_leave_the_ledger_consistent(served: Served) {
 
 async fn cancelling_refunds_the_pool_that_was_charged(served: Served) {
     let client = &served.client;
-    served.place.admin(&["credits", "grant", EMAIL, "30", "--pool", "free"]);
-    served.place.admin(&["credits", "grant", EMAIL, "-90"]);
+    served.installation.admin(&["credits", "grant", EMAIL, "30", "--pool", "free"]);
+    served.installation.admin(&["credits", "grant", EMAIL, "-90"]);
     let model = client.upload("chair", None).await.text("modelId");
     let order =
         async |settings: Value| client.post("/renders", json!({"modelId": model, "renderSettings": settings})).await;
@@ -138,8 +138,8 @@ async fn cancelling_a_preview_refunds_nothing(served: Served) {
 /// The paid pool pays for the items that it covers. The free pool pays for another item of the same batch.
 async fn a_batch_is_paid_from_both_pools(served: Served) {
     let client = &served.client;
-    served.place.admin(&["credits", "grant", EMAIL, "-95"]);
-    served.place.admin(&["credits", "grant", EMAIL, "10", "--pool", "free"]);
+    served.installation.admin(&["credits", "grant", EMAIL, "-95"]);
+    served.installation.admin(&["credits", "grant", EMAIL, "10", "--pool", "free"]);
     let model = client.upload("chair", None).await.text("modelId");
     let item = |length: u32| json!({"modelId": model, "renderSettings": {"quality": "share", "length": length}});
     let made = client.post("/renders/batch", json!({"renders": [item(4), item(3)]})).await;
@@ -162,9 +162,9 @@ async fn a_batch_is_paid_from_both_pools(served: Served) {
 /// Only the paid pool pays for the render of an upload. This holds for all three kinds of upload.
 async fn an_upload_without_credits_for_its_render_is_rejected(served: Served) {
     let web = Web::start(|_visit| Reply::model(glb_with_triangle("fetched")));
-    let served = served.again(|place| place.set("PLINTH_INGEST_ALLOW_HOSTS", &web.address().to_string()));
+    let served = served.again(|installation| installation.set("PLINTH_INGEST_ALLOW_HOSTS", &web.address().to_string()));
     let client = &served.client;
-    served.place.admin(&["credits", "grant", EMAIL, "1000", "--pool", "free"]);
+    served.installation.admin(&["credits", "grant", EMAIL, "1000", "--pool", "free"]);
     let staged = client.post("/models/create-upload-url", json!({})).await;
     let put = client.http.put(staged.text("url")).body(glb_with_triangle("staged")).send().await.unwrap();
     assert!(put.status().is_success());

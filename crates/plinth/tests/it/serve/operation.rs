@@ -7,14 +7,14 @@ use plinth_testkit::Client;
 use serde_json::{Value, json};
 
 use super::on_both;
-use super::server::{EMAIL, Place, Served};
+use super::server::{EMAIL, Installation, Served};
 
 #[tokio::test]
 async fn metrics_have_a_separate_listener() {
-    let place = Place::alone();
+    let installation = Installation::with_sqlite();
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-    let server = place.serve(&["--no-worker", "--metrics-listen", &address]);
-    let client = Client::new(&server.base, &place.account(EMAIL));
+    let server = installation.serve(&["--no-worker", "--metrics-listen", &address]);
+    let client = Client::new(&server.base, &installation.account(EMAIL));
     client.upload("chair", Some(json!({"quality": "share", "length": 3}))).await.data();
     client.upload("table", None).await.data();
     assert_eq!(client.get("/metrics").await.status, 404);
@@ -33,10 +33,10 @@ async fn metrics_have_a_separate_listener() {
 }
 
 async fn log_lines_identify_requests_and_contain_no_secrets(served: Served) {
-    let Served { server, place, client } = served;
+    let Served { server, installation, client } = served;
     server.end();
-    let before = place.log().len();
-    let server = place.serve(&["--no-worker", "--log-format", "json", "--log-level", "debug"]);
+    let before = installation.log().len();
+    let server = installation.serve(&["--no-worker", "--log-format", "json", "--log-level", "debug"]);
     let client = Client::new(&server.base, &client.token);
     let made = client.upload("canary", None).await;
     let model = made.text("modelId");
@@ -45,7 +45,7 @@ async fn log_lines_identify_requests_and_contain_no_secrets(served: Served) {
     let staged = client.post("/models/create-upload-url", json!({})).await;
     let account = client.get("/account").await;
     server.end();
-    let log = place.log()[before..].to_owned();
+    let log = installation.log()[before..].to_owned();
     let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
     let id = account.headers["x-request-id"].to_str().unwrap();
     let of_request: Vec<_> =
@@ -65,13 +65,13 @@ on_both! { log_lines_identify_requests_and_contain_no_secrets }
 
 #[tokio::test]
 async fn health_reports_a_lost_database() {
-    let mut served = Served::shared().await;
+    let mut served = Served::with_postgres_and_s3().await;
     let health = served.client.http.get(format!("{}/v1/health", served.server.base)).send().await.unwrap();
     assert_eq!(health.status(), 200);
     let body: Value = serde_json::from_slice(&health.bytes().await.unwrap()).unwrap();
     let well = json!({"status": "ok", "database": "ok", "store": "ok", "version": env!("CARGO_PKG_VERSION")});
     assert_eq!(body, json!({"data": well}));
-    drop(served.place.postgres.take());
+    drop(served.installation.postgres.take());
     let asked = Instant::now();
     let health = served.client.http.get(format!("{}/api/v1/health", served.server.base)).send().await.unwrap();
     assert_eq!(health.status(), 503);
@@ -89,7 +89,7 @@ async fn health_reports_a_lost_database() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn health_reports_a_lost_store() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let begin = Instant::now();
     let health = async || {
         let asked = served.client.http.get(format!("{}/v1/health", served.server.base)).send().await.unwrap();
@@ -97,8 +97,8 @@ async fn health_reports_a_lost_store() {
         (status, serde_json::from_slice::<Value>(&asked.bytes().await.unwrap()).unwrap())
     };
     let body = |status: &str, store: &str| json!({"data": {"status": status, "database": "ok", "store": store, "version": env!("CARGO_PKG_VERSION")}});
-    let objects = served.place.objects();
-    std::fs::rename(&objects, served.place.folder.path().join("elsewhere")).unwrap();
+    let objects = served.installation.objects();
+    std::fs::rename(&objects, served.installation.folder.path().join("elsewhere")).unwrap();
     std::fs::write(&objects, b"where a folder should be").unwrap();
     // The result of an earlier check of the store is reused for 5 s.
     while health().await == (200, body("ok", "ok")) {
@@ -108,7 +108,7 @@ async fn health_reports_a_lost_store() {
     let gone = Instant::now();
     assert_eq!(health().await, (200, body("degraded", "unreachable")));
     std::fs::remove_file(&objects).unwrap();
-    std::fs::rename(served.place.folder.path().join("elsewhere"), &objects).unwrap();
+    std::fs::rename(served.installation.folder.path().join("elsewhere"), &objects).unwrap();
     assert_eq!(health().await, (200, body("degraded", "unreachable")), "the store is checked at most every 5 s");
     while health().await != (200, body("ok", "ok")) {
         assert!(gone.elapsed() < Duration::from_secs(20), "the store is checked again");
@@ -119,9 +119,9 @@ async fn health_reports_a_lost_store() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stopping_server_is_alive_but_not_ready_and_answers_until_it_has_drained() {
-    let place = Place::alone();
-    let server = place.serve(&["--no-worker", "--drain-seconds", "3"]);
-    let client = Client::new(&server.base, &place.account(EMAIL));
+    let installation = Installation::with_sqlite();
+    let server = installation.serve(&["--no-worker", "--drain-seconds", "3"]);
+    let client = Client::new(&server.base, &installation.account(EMAIL));
     let ask = async |path: &str| {
         let answer = client.http.get(format!("{}{path}", server.base)).send().await.unwrap();
         (answer.status().as_u16(), answer.text().await.unwrap())
@@ -131,7 +131,7 @@ async fn a_stopping_server_is_alive_but_not_ready_and_answers_until_it_has_drain
     server.signal("TERM");
     let begin = Instant::now();
     while ask("/readyz").await.0 == 200 {
-        assert!(begin.elapsed() < Duration::from_secs(2), "the server is not ready as soon as it is told to stop");
+        assert!(begin.elapsed() < Duration::from_secs(2), "the server is not ready as soon as it is responses to stop");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(ask("/readyz").await, (503, "the server is stopping".to_owned()));
@@ -139,23 +139,23 @@ async fn a_stopping_server_is_alive_but_not_ready_and_answers_until_it_has_drain
     assert_eq!(client.get("/account").await.status, 200, "requests are still answered");
     let (_said, code) = server.end();
     assert_eq!(code, Some(143), "a second signal stops at once");
-    assert!(!place.log().contains("/livez"), "health checks are not logged");
+    assert!(!installation.log().contains("/livez"), "health checks are not logged");
 }
 
 #[tokio::test]
 async fn a_server_is_not_ready_without_its_database() {
-    let mut served = Served::shared().await;
+    let mut served = Served::with_postgres_and_s3().await;
     let ask = async |path: &str| {
         served.client.http.get(format!("{}{path}", served.server.base)).send().await.unwrap().status().as_u16()
     };
     assert_eq!((ask("/livez").await, ask("/readyz").await), (200, 200));
-    drop(served.place.postgres.take());
+    drop(served.installation.postgres.take());
     assert_eq!((ask("/livez").await, ask("/readyz").await), (200, 503));
 }
 
-fn migrate_creates_the_tables_and_reports_it(place: &Place) {
+fn migrate_creates_the_tables_and_reports_it(installation: &Installation) {
     let migrate = |flags: &[&str]| {
-        let done = place.program().arg("migrate").args(flags).output().unwrap();
+        let done = installation.program().arg("migrate").args(flags).output().unwrap();
         (done.status.code(), crate::text(&done.stdout) + &crate::text(&done.stderr))
     };
     let (code, said) = migrate(&["--check"]);
@@ -165,15 +165,15 @@ fn migrate_creates_the_tables_and_reports_it(place: &Place) {
     let (code, said) = migrate(&[]);
     assert!(code == Some(0) && said.ends_with(" already.\n"), "{said}");
     assert_eq!(migrate(&["--check"]).0, Some(0));
-    place.serve(&["--no-worker"]).end();
+    installation.serve(&["--no-worker"]).end();
 }
 
 #[test]
 fn migrate_makes_the_tables_of_sqlite() {
-    migrate_creates_the_tables_and_reports_it(&Place::alone());
+    migrate_creates_the_tables_and_reports_it(&Installation::with_sqlite());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn migrate_makes_the_tables_of_postgres() {
-    migrate_creates_the_tables_and_reports_it(&Place::shared().await);
+    migrate_creates_the_tables_and_reports_it(&Installation::with_postgres_and_s3().await);
 }

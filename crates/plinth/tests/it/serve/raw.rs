@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 /// Maximum time to wait for a response.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A response to a raw request.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl RawAnswer {
 /// Sends bytes on a new connection and reads until the connection is closed.
 pub(crate) fn send(base: &str, request: &[u8]) -> RawAnswer {
     let mut socket = TcpStream::connect(base.trim_start_matches("http://")).unwrap();
-    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    socket.set_read_timeout(Some(TIMEOUT)).unwrap();
     // The server may respond before it has received everything.
     let _refused = socket.write_all(request);
     let mut bytes = Vec::new();

@@ -31,7 +31,7 @@ async fn a_render_is_created_charged_and_shown(served: Served) {
     let paid = async || client.get("/account").await.data()["paid"].as_i64().unwrap();
     let mut left = paid().await;
     assert_eq!(left, 96, "a second of standard costs 4");
-    served.place.admin(&["credits", "grant", EMAIL, "10000"]);
+    served.installation.admin(&["credits", "grant", EMAIL, "10000"]);
     left += 10_000;
     // The default length is six seconds. Each quality has its price per second, with a minimum of one credit. Datasets
     // have fixed prices.
@@ -106,7 +106,7 @@ async fn a_batch_is_all_or_nothing(served: Served) {
         assert_eq!(post(vec![item(9.0), bad.clone()]).await.refusal(), refusal, "{bad}");
     }
     // The whole batch is rejected if the free pool would have to pay for a strict item.
-    served.place.admin(&["credits", "grant", EMAIL, "1000", "--pool", "free"]);
+    served.installation.admin(&["credits", "grant", EMAIL, "1000", "--pool", "free"]);
     let strict = json!({"modelId": model, "renderSettings": {"quality": "4k", "strictCredits": true}});
     assert_eq!(post(vec![item(9.0), strict]).await.refusal(), (402, "no_credits"));
     assert_eq!(state().await, (93, 5));
@@ -297,7 +297,7 @@ async fn failures_not_caused_by_the_model_are_refunded(served: Served) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn quotes_cover_all_kinds_of_renders() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let client = &served.client;
     let quote = client.post("/quote", json!({"renders": [
         {"quality": "4k"}, {"videoLength": 2}, {"effect": "dataset"}, {"output": "dataset", "datasetQuality": "196x1024"}, {}
@@ -311,7 +311,7 @@ async fn quotes_cover_all_kinds_of_renders() {
         ],
     });
     assert_eq!(quote.await.data(), &expected);
-    served.place.admin(&["credits", "grant", EMAIL, "28", "--pool", "free"]);
+    served.installation.admin(&["credits", "grant", EMAIL, "28", "--pool", "free"]);
     let account = client.get("/account").await;
     for (name, value) in [("credits", 100), ("paid", 100), ("free", 28), ("total", 128)] {
         assert_eq!(account.data()[name], value, "{name}");

@@ -11,21 +11,21 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// Database, store and configuration of an installation. Several servers can run on it one after another.
-pub(crate) struct Place {
+pub(crate) struct Installation {
     pub(crate) folder: TempDir,
     variables: Vec<(String, String)>,
     pub(crate) postgres: Option<Postgres>,
     s3: Option<S3Server>,
 }
 
-impl Place {
+impl Installation {
     /// Creates an installation with SQLite and local files.
-    pub(crate) fn alone() -> Self {
+    pub(crate) fn with_sqlite() -> Self {
         Self { folder: TempDir::with_prefix("plinth-serve-").unwrap(), variables: Vec::new(), postgres: None, s3: None }
     }
 
     /// Creates an installation with PostgreSQL and S3.
-    pub(crate) async fn shared() -> Self {
+    pub(crate) async fn with_postgres_and_s3() -> Self {
         let (postgres, s3) = (Postgres::start(), S3Server::start().await);
         let (key, secret) = s3.credentials();
         let variables = [
@@ -176,7 +176,7 @@ impl Drop for Server {
 pub(crate) struct Served {
     pub(crate) client: Client,
     pub(crate) server: Server,
-    pub(crate) place: Place,
+    pub(crate) installation: Installation,
 }
 
 /// Flags of a server without a worker, and with a rate limit that no test reaches.
@@ -184,33 +184,33 @@ const UNLIMITED: &[&str] = &["--no-worker", "--rate-limit-per-minute", "1000000"
 pub(crate) const EMAIL: &str = "ada@example.org";
 
 impl Served {
-    pub(crate) fn alone() -> Self {
-        Self::on(Place::alone())
+    pub(crate) fn with_sqlite() -> Self {
+        Self::on(Installation::with_sqlite())
     }
 
-    pub(crate) async fn shared() -> Self {
-        Self::on(Place::shared().await)
+    pub(crate) async fn with_postgres_and_s3() -> Self {
+        Self::on(Installation::with_postgres_and_s3().await)
     }
 
     /// Starts a server with a rate limit that no test reaches.
-    pub(crate) fn on(place: Place) -> Self {
-        let server = place.serve(UNLIMITED);
-        let client = Client::new(&server.base, &place.account(EMAIL));
-        Self { client, server, place }
+    pub(crate) fn on(installation: Installation) -> Self {
+        let server = installation.serve(UNLIMITED);
+        let client = Client::new(&server.base, &installation.account(EMAIL));
+        Self { client, server, installation }
     }
 
     /// Restarts the server with a changed configuration.
-    pub(crate) fn again(self, change: impl FnOnce(Place) -> Place) -> Self {
-        let Self { client, server, place } = self;
+    pub(crate) fn again(self, change: impl FnOnce(Installation) -> Installation) -> Self {
+        let Self { client, server, installation } = self;
         server.end();
-        let place = change(place);
-        let server = place.serve(UNLIMITED);
-        Self { client: Client::new(&server.base, &client.token), server, place }
+        let installation = change(installation);
+        let server = installation.serve(UNLIMITED);
+        Self { client: Client::new(&server.base, &client.token), server, installation }
     }
 
     /// Returns whether the installation uses SQLite and local files. If so, Plinth signs the links.
     pub(crate) const fn is_alone(&self) -> bool {
-        self.place.s3.is_none()
+        self.installation.s3.is_none()
     }
 
     /// Returns a client of the same server with another key.

@@ -48,7 +48,7 @@ async fn images_have_at_most_25_mb(served: Served) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn parts_of_environments_have_at_most_48_mb() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let (limit, webp, text) = (limits::ENV_PART_BYTES, b"RIFF\0\0\0\0WEBP".to_vec(), b"{}".to_vec());
     for (large, size, refusal) in [
         ("sdr", limit, None),
@@ -75,7 +75,7 @@ async fn parts_of_environments_have_at_most_48_mb() {
 /// is accepted and checked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn models_have_at_most_1_gb() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let client = &served.client;
     for (size, refusal) in [
         (limits::MODEL_FILE_BYTES, (422, "upload_failed")),
@@ -98,10 +98,10 @@ async fn models_have_at_most_1_gb() {
     let endless = Reply::model(vec![0; usize::try_from(PIECE).unwrap()]).saying_no_length();
     let endless = Web::start(move |_visit| endless.clone().repeated(u64::MAX, Duration::ZERO));
     let address = endless.address().to_string();
-    let served = served.again(|place| place.set("PLINTH_INGEST_ALLOW_HOSTS", &address));
+    let served = served.again(|installation| installation.set("PLINTH_INGEST_ALLOW_HOSTS", &address));
     let answer = served.client.post("/models/ingest", json!({"url": endless.url("/a.glb")})).await;
     assert_eq!(answer.refusal(), (400, "file_too_large"));
-    let left = std::fs::read_dir(served.place.folder.path().join("data/incoming")).unwrap().count();
+    let left = std::fs::read_dir(served.installation.folder.path().join("data/incoming")).unwrap().count();
     assert_eq!(left, 0, "no temporary files remain");
 }
 
@@ -111,8 +111,11 @@ async fn a_staged_file_that_is_too_large_is_removed(served: Served) {
     let staged = client.post("/models/create-upload-url", json!({})).await;
     assert_eq!(staged.data()["maxBytes"], limits::MODEL_FILE_BYTES);
     assert!(client.http.put(staged.text("url")).body("x").send().await.unwrap().status().is_success());
-    let [file] =
-        std::fs::read_dir(served.place.objects().join("staged")).unwrap().collect::<Vec<_>>().try_into().unwrap();
+    let [file] = std::fs::read_dir(served.installation.objects().join("staged"))
+        .unwrap()
+        .collect::<Vec<_>>()
+        .try_into()
+        .unwrap();
     let file = file.unwrap().path();
     std::fs::File::options().write(true).open(&file).unwrap().set_len(limits::MODEL_FILE_BYTES + 1).unwrap();
     let finalize = json!({"ticket": staged.text("ticket"), "filename": "a.glb"});
@@ -141,7 +144,7 @@ fn archive(unpacked: u64) -> Vec<u8> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn archives_unpack_to_at_most_500_mb() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let upload = async |size| {
         let form = Form::default().file("file", "a.zip", &archive(size));
         served.client.form("/models", form).await
@@ -153,7 +156,7 @@ async fn archives_unpack_to_at_most_500_mb() {
 /// Every JSON body has the size limit that the OpenAPI document states.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn json_bodies_have_the_limits_of_the_document() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let client = &served.client;
     let document = client.get("/openapi.json").await.body;
     let mut limited = Vec::new();
@@ -187,7 +190,7 @@ async fn json_bodies_have_the_limits_of_the_document() {
 /// Without a limit, parsing many small values would take many times the memory of the text.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_number_of_json_values_is_limited() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let quote = async |values: usize| {
         let body = json!({"renders": [{"hiddenMeshNames": vec![json!(""); values]}]});
         served.client.post("/quote", body).await
@@ -202,7 +205,7 @@ async fn the_number_of_json_values_is_limited() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fields_of_forms_have_a_size_limit() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let client = &served.client;
     let text = |bytes: usize| String::from_utf8(filled(b"{}".to_vec(), bytes as u64, b' ')).unwrap();
     let upload = async |settings: usize| {
@@ -223,7 +226,7 @@ async fn fields_of_forms_have_a_size_limit() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn images_that_decode_to_many_pixels_do_not_take_the_servers_memory() {
     const MOST_MB: u64 = 300;
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let mut picture = Cursor::new(Vec::new());
     // Images of 128 MB of grey pixels in about 130 KB each.
     let grey = image::GrayImage::new(16_384, 8_192);

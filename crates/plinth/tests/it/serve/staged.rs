@@ -34,7 +34,7 @@ async fn a_staged_upload_becomes_a_model(served: Served) {
     ] {
         assert_eq!(client.post("/models/finalize", body.clone()).await.refusal(), refusal, "{body}");
     }
-    let eve = served.client(&served.place.account("eve@example.org"));
+    let eve = served.client(&served.installation.account("eve@example.org"));
     assert_eq!(eve.post("/models/finalize", finalize.clone()).await.refusal(), (404, "not_found"), "another's ticket");
     let made = client.post("/models/finalize", finalize.clone()).await;
     assert_eq!((made.status, made.data().get("duplicate")), (201, None));
@@ -52,7 +52,7 @@ async fn a_staged_upload_becomes_a_model(served: Served) {
     client.http.put(staged.text("url")).body(glb).send().await.unwrap();
     let again = client.post("/models/finalize", json!({"ticket": staged.text("ticket"), "filename": "b.GLB"})).await;
     assert_eq!((again.status, &again.data()["duplicate"]), (200, &json!(true)));
-    let left = std::fs::read_dir(served.place.objects().join("staged")).map_or(0, Iterator::count);
+    let left = std::fs::read_dir(served.installation.objects().join("staged")).map_or(0, Iterator::count);
     assert_eq!(left, 0, "the staged file is removed");
 }
 

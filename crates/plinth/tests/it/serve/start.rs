@@ -7,20 +7,20 @@ use plinth_testkit::{Answer, Client, Form, glb_with_triangle};
 use serde_json::json;
 
 use super::browser::Browser;
-use super::server::{Place, Served};
+use super::server::{Installation, Served};
 use crate::text;
 
 #[tokio::test]
 async fn the_first_start_shows_a_link_and_a_key_once_and_both_work() {
-    let place = Place::alone();
-    let server = place.serve(&["--no-worker"]);
+    let installation = Installation::with_sqlite();
+    let server = installation.serve(&["--no-worker"]);
     let base = server.base.clone();
     let (said, code) = server.end();
-    assert_eq!(code, Some(0), "{}", place.log());
+    assert_eq!(code, Some(0), "{}", installation.log());
     let link = said.split_whitespace().find_map(|word| word.strip_prefix(&format!("{base}/sign-in/"))).unwrap();
     let token = said.split_whitespace().find(|word| word.starts_with("plinth_sk_")).unwrap().to_owned();
     assert!(said.contains(&format!("{base}/v1/models")) && said.contains("turntable.mp4"), "{said}");
-    let server = place.serve(&["--no-worker"]);
+    let server = installation.serve(&["--no-worker"]);
     let client = Client::new(&server.base, &token);
     let account = client.get("/account").await;
     assert_eq!((account.text("email").as_str(), account.data()["paid"].as_u64()), ("admin@plinth.local", Some(100)));
@@ -37,10 +37,10 @@ async fn the_first_start_shows_a_link_and_a_key_once_and_both_work() {
 
 #[tokio::test]
 async fn configuration_errors_are_one_line_that_says_what_to_do() {
-    let place = Place::alone();
+    let installation = Installation::with_sqlite();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let folder = place.folder.path();
+    let folder = installation.folder.path();
     std::fs::write(folder.join("file"), "").unwrap();
     std::fs::write(folder.join("wrong.toml"), "listn = \"127.0.0.1:0\"\n").unwrap();
     let file = folder.join("file/data").display().to_string();
@@ -62,7 +62,7 @@ async fn configuration_errors_are_one_line_that_says_what_to_do() {
         (vec!["--rate-limit-per-minute", "0"], 2, "--rate-limit-per-minute must be a whole number above 0"),
         (vec!["--wrong"], 2, "--wrong"),
     ] {
-        let done = place.program().arg("serve").args(&args).output().unwrap();
+        let done = installation.program().arg("serve").args(&args).output().unwrap();
         let said = text(&done.stderr);
         assert_eq!(done.status.code(), Some(code), "{args:?}: {said}");
         assert!(said.contains(words) && !said.contains("secret"), "{args:?}: {said}");
@@ -74,19 +74,20 @@ async fn configuration_errors_are_one_line_that_says_what_to_do() {
 
 #[tokio::test]
 async fn a_second_server_on_the_same_sqlite_file_does_not_start() {
-    let served = Served::alone();
-    let done = served.place.program().args(["serve", "--no-worker", "--listen", "127.0.0.1:0"]).output().unwrap();
+    let served = Served::with_sqlite();
+    let done =
+        served.installation.program().args(["serve", "--no-worker", "--listen", "127.0.0.1:0"]).output().unwrap();
     assert_eq!(done.status.code(), Some(1));
     assert!(text(&done.stderr).contains("another plinth serve uses"), "{}", text(&done.stderr));
     // After a server was killed, the next one can start.
-    let Served { server, place, .. } = served;
+    let Served { server, installation, .. } = served;
     server.kill();
-    place.serve(&["--no-worker"]).end();
+    installation.serve(&["--no-worker"]).end();
 }
 
 #[tokio::test]
 async fn a_running_request_is_finished_when_the_server_stops() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let body = Form::default().file("file", "late.glb", &glb_with_triangle("late")).body();
     let (first, rest) = body.split_at(body.len() / 2);
     let address = served.server.base.trim_start_matches("http://");
@@ -115,8 +116,8 @@ async fn a_running_request_is_finished_when_the_server_stops() {
 
 #[tokio::test]
 async fn a_rejected_upload_gets_its_error_and_not_a_broken_connection() {
-    let served = Served::alone();
-    let reader = served.client(&served.place.key(super::server::EMAIL, &["--scopes", "read"]));
+    let served = Served::with_sqlite();
+    let reader = served.client(&served.installation.key(super::server::EMAIL, &["--scopes", "read"]));
     let big = vec![0; 32 << 20];
     for _ in 0..4 {
         let form = Form::default().file("file", "big.glb", &big);

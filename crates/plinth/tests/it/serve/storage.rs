@@ -25,19 +25,21 @@ fn set_age(path: &Path, age: Duration) {
 
 async fn files_without_rows_and_rows_without_files_are_found(served: Served) {
     let id = served.finished().await;
-    let place = &served.place;
-    assert_eq!(place.admin(&["storage", "check"])["found"], json!([]));
-    let (old, young) =
-        (place.objects().join("models/nobody000000.glb"), place.objects().join("models/nobody000001.glb"));
+    let installation = &served.installation;
+    assert_eq!(installation.admin(&["storage", "check"])["found"], json!([]));
+    let (old, young) = (
+        installation.objects().join("models/nobody000000.glb"),
+        installation.objects().join("models/nobody000001.glb"),
+    );
     std::fs::write(&old, "x").unwrap();
     std::fs::write(&young, "x").unwrap();
-    let foreign = place.objects().join("somebody else's.txt");
+    let foreign = installation.objects().join("somebody else's.txt");
     std::fs::write(&foreign, "x").unwrap();
     set_age(&foreign, MORE);
     set_age(&old, MORE);
     set_age(&young, LESS);
-    std::fs::remove_file(place.objects().join("renders").join(&id).join("1/video.mp4")).unwrap();
-    let found = place.try_admin(&["storage", "check", "--repair"]);
+    std::fs::remove_file(installation.objects().join("renders").join(&id).join("1/video.mp4")).unwrap();
+    let found = installation.try_admin(&["storage", "check", "--repair"]);
     assert_eq!(found.status.code(), Some(1));
     let said: serde_json::Value = serde_json::from_slice(&found.stdout).unwrap();
     assert_eq!(
@@ -50,19 +52,19 @@ async fn files_without_rows_and_rows_without_files_are_found(served: Served) {
         {"problem": "gone", "path": format!("renders/{id}/1/video.mp4"), "size": null},
     ]);
     assert_eq!(said["found"], expected);
-    let left = place.try_admin(&["storage", "check"]);
+    let left = installation.try_admin(&["storage", "check"]);
     let left: serde_json::Value = serde_json::from_slice(&left.stdout).unwrap();
     assert_eq!(left["found"].as_array().unwrap().len(), 1, "the file without a row is scheduled for deletion: {left}");
     Backstage::of(&served).await.service.sweep().await.unwrap();
     assert_eq!((old.exists(), young.exists(), foreign.exists()), (false, true, true));
     // The row and the other files of the render are unchanged.
     assert_eq!(served.client.get(&format!("/renders/{id}")).await.text("status"), "done");
-    assert!(place.objects().join("renders").join(&id).join("1/thumb.mp4").exists());
+    assert!(installation.objects().join("renders").join(&id).join("1/thumb.mp4").exists());
 }
 
 /// Files that are in use or belong to an upload in progress are never listed, however long the upload takes.
 async fn files_in_use_are_left_alone(served: Served) {
-    let (client, place) = (&served.client, &served.place);
+    let (client, installation) = (&served.client, &served.installation);
     let staged = client.post("/models/create-upload-url?expires=604800", json!({})).await;
     client.http.put(staged.text("url")).body(glb_with_triangle("staged")).send().await.unwrap();
     let render = client.upload("slow", Some(json!({"quality": "share"}))).await.text("renderId");
@@ -72,23 +74,23 @@ async fn files_in_use_are_left_alone(served: Served) {
         backstage.store(&claim, file, plinth_spec::quality::Codec::H264).await;
     }
     let mut old = 0;
-    for path in super::kept::Kept::at(place).objects.keys() {
-        set_age(&place.objects().join(path), MORE);
+    for path in super::kept::Kept::at(installation).objects.keys() {
+        set_age(&installation.objects().join(path), MORE);
         old += 1;
     }
-    let checked = place.admin(&["storage", "check", "--repair"]);
+    let checked = installation.admin(&["storage", "check", "--repair"]);
     assert_eq!((&checked["found"], &checked["objects"]), (&json!([]), &json!(old)));
     assert_eq!(old, 7, "a staged file, a model and the files of a render");
 }
 
 /// If the database is empty or belongs to another installation, a repair must not delete the files of the store.
 async fn nothing_is_repaired_if_no_row_names_a_file(served: Served) {
-    let orphan = served.place.objects().join("models/nobody000000.glb");
+    let orphan = served.installation.objects().join("models/nobody000000.glb");
     std::fs::create_dir_all(orphan.parent().unwrap()).unwrap();
     std::fs::write(&orphan, "x").unwrap();
     set_age(&orphan, MORE);
     for _ in 0..2 {
-        let refused = served.place.try_admin(&["storage", "check", "--repair"]);
+        let refused = served.installation.try_admin(&["storage", "check", "--repair"]);
         let said = text(&refused.stderr);
         assert_eq!(refused.status.code(), Some(1));
         assert!(said.contains("nothing was marked for removal") && said.contains("another installation"), "{said}");

@@ -9,7 +9,7 @@ use super::server::Served;
 /// The last part of the path must be the name of a file of the packaged video.
 async fn streaming_files_are_those_of_the_packaging(served: Served) {
     let id = served.finished().await;
-    let eve = served.client(&served.place.account("eve@example.org"));
+    let eve = served.client(&served.installation.account("eve@example.org"));
     let other = served.finished_of(&eve).await;
     let (base, token) = (served.client.base.as_str(), served.client.token.as_str());
     for name in PACKAGING {

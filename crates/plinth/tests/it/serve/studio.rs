@@ -9,7 +9,7 @@ use tokio::time::{sleep, timeout};
 
 use super::browser::{Browser, Page};
 use super::on_both;
-use super::server::{EMAIL, Place, Served};
+use super::server::{EMAIL, Installation, Served};
 
 const BOB: &str = "bob@example.org";
 
@@ -56,7 +56,7 @@ async fn a_link_signs_in_once(served: Served) {
     }
     // The secrets of the link and of the session are neither in the log nor in the database.
     let (link, session) = (link.trim_start_matches("/sign-in/"), pair.trim_start_matches("plinth_session="));
-    assert!(!served.place.log().contains(link) && !served.place.log().contains(session));
+    assert!(!served.installation.log().contains(link) && !served.installation.log().contains(session));
 }
 
 async fn sessions_end_at_once(served: Served) {
@@ -74,11 +74,11 @@ async fn sessions_end_at_once(served: Served) {
     // The suspension of an account ends its sessions.
     let four = served.browser(EMAIL).await;
     let waiting = served.link(EMAIL, &[]);
-    served.place.admin(&["account", "suspend", EMAIL]);
+    served.installation.admin(&["account", "suspend", EMAIL]);
     assert_eq!(four.get("/keys").await.status, 303);
     assert_eq!(one.post(&waiting, &[]).await.status, 401);
-    assert_eq!(served.place.try_admin(&["account", "sign-in", EMAIL]).status.code(), Some(1));
-    served.place.admin(&["account", "unsuspend", EMAIL]);
+    assert_eq!(served.installation.try_admin(&["account", "sign-in", EMAIL]).status.code(), Some(1));
+    served.installation.admin(&["account", "unsuspend", EMAIL]);
     assert_eq!(four.get("/keys").await.status, 303, "an ended session is not restored");
     assert_eq!(served.browser(EMAIL).await.get("/keys").await.status, 200);
 }
@@ -138,7 +138,7 @@ async fn a_key_is_shown_once_and_revoked_at_once(served: Served) {
     assert!(browser.get(&revoke).await.shows("shop &#38; co"));
     assert_eq!(client.get("/account").await.status, 200, "the confirmation page does not revoke");
     // A key of another account is treated like a key that does not exist.
-    served.place.admin(&["account", "create", BOB]);
+    served.installation.admin(&["account", "create", BOB]);
     let mut bob = served.browser(BOB).await;
     let unknown = bob.get("/keys/k3Jd92LmQx7a/revoke").await;
     let foreign = bob.get(&revoke).await;
@@ -240,7 +240,7 @@ async fn pages_have_a_strict_security_policy(served: Served) {
 }
 
 async fn renders_are_visible_only_in_their_workspace(served: Served) {
-    let place = &served.place;
+    let installation = &served.installation;
     let browser = served.browser(EMAIL).await;
     let path = served.page_of_render(&served.client, "oak chair").await;
     let list = browser.get("/renders").await;
@@ -253,7 +253,7 @@ async fn renders_are_visible_only_in_their_workspace(served: Served) {
     );
     assert_eq!(browser.get(&format!("{path}/files/video")).await.status, 404, "not yet");
     assert_eq!(browser.get(&format!("{path}/files/nonsense")).await.status, 400);
-    place.admin(&["account", "create", BOB]);
+    installation.admin(&["account", "create", BOB]);
     let mut bob = served.browser(BOB).await;
     for path in [path.clone(), format!("{path}/files/poster")] {
         let (foreign, unknown) = (bob.get(&path).await, bob.get("/renders/k3Jd92LmQx7a").await);
@@ -261,26 +261,27 @@ async fn renders_are_visible_only_in_their_workspace(served: Served) {
     }
     assert!(!bob.get("/renders").await.shows("oak chair") && !bob.get("/").await.shows("oak chair"));
     // Members of a team see its renders as long as they are members.
-    let team = place.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"].as_str().unwrap().to_owned();
-    let of_team = served.client(&place.key(EMAIL, &["--workspace", &team]));
+    let team =
+        installation.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"].as_str().unwrap().to_owned();
+    let of_team = served.client(&installation.key(EMAIL, &["--workspace", &team]));
     let path = served.page_of_render(&of_team, "team chair").await;
     let choose = [("workspace", team.as_str())];
     assert_eq!(bob.send("/workspace", &choose).await.status, 404);
-    place.admin(&["workspace", "add", &team, BOB, "--role", "viewer"]);
+    installation.admin(&["workspace", "add", &team, BOB, "--role", "viewer"]);
     assert_eq!(bob.get(&path).await.status, 404, "Bob is in another workspace");
     assert_eq!(bob.send("/workspace", &choose).await.status, 303);
     assert!(bob.get("/renders").await.shows("team chair.glb") && bob.get(&path).await.status == 200);
     assert!(!bob.get("/keys").await.shows(&format!("<option value=\"{team}\"")), "a viewer cannot create keys there");
     let fields = [("name", "x"), ("may", "read"), ("workspace", team.as_str()), ("days", "")];
     assert_eq!(bob.send("/keys", &fields).await.status, 403);
-    place.admin(&["workspace", "remove", &team, BOB]);
+    installation.admin(&["workspace", "remove", &team, BOB]);
     assert_eq!(bob.get(&path).await.status, 404);
     assert!(bob.get("/").await.shows("Nothing here yet"), "without the team, Bob sees his own workspace");
 }
 
 async fn password_attempts_are_limited(served: Served) {
     let right = "correct horse battery";
-    served.place.admin(&["account", "create", BOB, "--password", right]);
+    served.installation.admin(&["account", "create", BOB, "--password", right]);
     let mut browser = Browser::new(&served.server.base);
     let mut attempt = async |email: &str, password: &str| {
         browser.cookie = None;
@@ -312,8 +313,8 @@ async fn password_attempts_are_limited(served: Served) {
 async fn passwords_are_limited_per_client_of_a_trusted_proxy() {
     let right = "correct horse battery";
     for (trusted, others) in [("127.0.0.0/8", 303), ("192.0.2.1", 429)] {
-        let served = Served::on(Place::alone().set("PLINTH_TRUSTED_PROXIES", trusted));
-        served.place.admin(&["account", "create", BOB, "--password", right]);
+        let served = Served::on(Installation::with_sqlite().set("PLINTH_TRUSTED_PROXIES", trusted));
+        served.installation.admin(&["account", "create", BOB, "--password", right]);
         let browser = Browser::new(&served.server.base);
         let attempt = async |client: &str, password: &str| {
             let form = browser.form("/sign-in", &[("email", BOB), ("password", password)]);
@@ -325,17 +326,22 @@ async fn passwords_are_limited_per_client_of_a_trusted_proxy() {
         assert_eq!(attempt("203.0.113.1", right).await, 429);
         assert_eq!(attempt("203.0.113.1, 203.0.113.2", right).await, others, "trusted: {trusted}");
     }
-    let failed = Place::alone().set("PLINTH_TRUSTED_PROXIES", "10.0.0.0/8,x").program().arg("serve").output().unwrap();
+    let failed = Installation::with_sqlite()
+        .set("PLINTH_TRUSTED_PROXIES", "10.0.0.0/8,x")
+        .program()
+        .arg("serve")
+        .output()
+        .unwrap();
     let message = crate::text(&failed.stderr);
     assert!(failed.status.code() == Some(2) && message.contains("such as 127.0.0.1,10.0.0.0/8"), "{message}");
 }
 
 async fn the_page_of_a_finished_render_links_its_files(served: Served) {
-    let Served { client, server, place } = served;
+    let Served { client, server, installation } = served;
     let token = client.token.clone();
     server.end();
-    let server = place.serve(&["--rate-limit-per-minute", "1000000"]);
-    let served = Served { client: Client::new(&server.base, &token), server, place };
+    let server = installation.serve(&["--rate-limit-per-minute", "1000000"]);
+    let served = Served { client: Client::new(&server.base, &token), server, installation };
     let made = served.client.upload("helmet", Some(json!({"quality": "share", "length": 0.1}))).await;
     let id = made.text("renderId");
     let ended = async {
@@ -383,11 +389,11 @@ on_both! {
 
 #[tokio::test]
 async fn behind_https_the_cookie_is_bound_to_the_host_and_links_include_the_path_prefix() {
-    let served = Served::on(Place::alone().set("PLINTH_PUBLIC_URL", "https://render.example.org/plinth/"));
-    let made = served.place.admin(&["account", "sign-in", EMAIL]);
+    let served = Served::on(Installation::with_sqlite().set("PLINTH_PUBLIC_URL", "https://render.example.org/plinth/"));
+    let made = served.installation.admin(&["account", "sign-in", EMAIL]);
     let url = made["url"].as_str().unwrap();
     assert!(url.starts_with("https://render.example.org/plinth/sign-in/"), "{url}");
-    let elsewhere = served.place.admin(&["account", "sign-in", EMAIL, "--public-url", "http://other.example"]);
+    let elsewhere = served.installation.admin(&["account", "sign-in", EMAIL, "--public-url", "http://other.example"]);
     assert!(elsewhere["url"].as_str().unwrap().starts_with("http://other.example/sign-in/"));
     // The proxy strips the path prefix.
     let path = url.trim_start_matches("https://render.example.org/plinth");

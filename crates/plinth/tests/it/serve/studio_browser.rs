@@ -10,10 +10,10 @@ use super::webdriver::Chromium;
 
 /// Starts a server with a worker, and with a rate limit that no test reaches.
 fn drawing() -> Served {
-    let Served { client, server, place } = Served::alone();
+    let Served { client, server, installation } = Served::with_sqlite();
     server.end();
-    let server = place.serve(&["--rate-limit-per-minute", "1000000"]);
-    Served { client: Client::new(&server.base, &client.token), server, place }
+    let server = installation.serve(&["--rate-limit-per-minute", "1000000"]);
+    Served { client: Client::new(&server.base, &client.token), server, installation }
 }
 
 async fn sign_in(served: &Served, page: &Chromium) {
@@ -44,12 +44,12 @@ async fn models_are_uploaded_looked_at_and_ordered() {
     let Some(page) = Chromium::start(true).await else { return };
     sign_in(&served, &page).await;
     fits(&page).await;
-    let files = [model(served.place.folder.path(), "chair"), model(served.place.folder.path(), "lamp")];
+    let files = [model(served.installation.folder.path(), "chair"), model(served.installation.folder.path(), "lamp")];
     page.type_into("input[type=file]", &files.join("\n")).await;
     page.click(".upload button.main").await;
     page.until("document.querySelectorAll('.tile').length === 2").await;
     // A known file is not sent again. A rejected file shows the reason.
-    let text = served.place.folder.path().join("notes.txt");
+    let text = served.installation.folder.path().join("notes.txt");
     std::fs::write(&text, "no model").unwrap();
     page.type_into("input[type=file]", &format!("{}\n{}", files[0], text.display())).await;
     page.click(".upload button.main").await;
@@ -106,10 +106,10 @@ async fn models_are_uploaded_looked_at_and_ordered() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn everything_but_previews_works_without_scripts() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let Some(page) = Chromium::start(false).await else { return };
     sign_in(&served, &page).await;
-    page.type_into("input[type=file]", &model(served.place.folder.path(), "chair")).await;
+    page.type_into("input[type=file]", &model(served.installation.folder.path(), "chair")).await;
     page.click(".upload button.main").await;
     page.until("document.querySelector('h1').textContent === 'chair.glb'").await;
     page.type_into("#title", "Oak chair").await;

@@ -125,9 +125,9 @@ async fn strangers_order_and_see_nothing(served: Served) {
     let path = composer(&served.client, "chair").await;
     let preview = path.replace("/compose", "/preview");
     let render = served.page_of_render(&served.client, "chair").await;
-    served.place.admin(&["account", "create", BOB]);
+    served.installation.admin(&["account", "create", BOB]);
     let mut bob = served.browser(BOB).await;
-    let own = composer(&served.client(&served.place.key(BOB, &[])), "lamp").await;
+    let own = composer(&served.client(&served.installation.key(BOB, &[])), "lamp").await;
     assert_eq!(bob.get(&path).await.status, 404);
     assert_eq!(bob.send(&path, &[("action", "order")]).await.status, 404);
     assert_eq!(bob.send(&preview, &[]).await.status, 404);
@@ -144,10 +144,12 @@ async fn strangers_order_and_see_nothing(served: Served) {
     assert_eq!(stranger.get(&path).await.header("location"), "/");
     assert_eq!(served.client.get("/renders").await.body["meta"]["total"], 1, "only the free preview");
     // A viewer orders nothing.
-    let team =
-        served.place.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"].as_str().unwrap().to_owned();
-    let path = composer(&served.client(&served.place.key(EMAIL, &["--workspace", &team])), "team").await;
-    served.place.admin(&["workspace", "add", &team, BOB, "--role", "viewer"]);
+    let team = served.installation.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let path = composer(&served.client(&served.installation.key(EMAIL, &["--workspace", &team])), "team").await;
+    served.installation.admin(&["workspace", "add", &team, BOB, "--role", "viewer"]);
     assert_eq!(bob.send("/workspace", &[("workspace", &team)]).await.status, 303);
     assert_eq!((bob.get(&path).await.status, bob.send(&path, &[("action", "order")]).await.status), (403, 403));
     assert_eq!(bob.send(&path.replace("/compose", "/preview"), &[]).await.status, 403);
@@ -192,11 +194,11 @@ async fn preview(browser: &Browser, path: &str, fields: &[(&str, &str)]) -> imag
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_preview_is_the_render() {
-    let Served { client, server, place } = Served::alone();
+    let Served { client, server, installation } = Served::with_sqlite();
     server.end();
-    let server = place.serve(&["--rate-limit-per-minute", "1000000"]);
+    let server = installation.serve(&["--rate-limit-per-minute", "1000000"]);
     let client = Client::new(&server.base, &client.token);
-    let served = Served { client, server, place };
+    let served = Served { client, server, installation };
     let mut browser = served.browser(EMAIL).await;
     let path = composer(&served.client, "chair").await;
     assert!(browser.get(&path).await.shows("data-preview"));

@@ -169,7 +169,7 @@ async fn many_models_are_changed_at_once(served: Served) {
         assert_eq!(browser.send("/models/bulk", bad).await.status, 400, "{bad:?}");
     }
     let mut bob = {
-        served.place.admin(&["account", "create", BOB]);
+        served.installation.admin(&["account", "create", BOB]);
         served.browser(BOB).await
     };
     for action in ["archive", "tag"] {
@@ -202,7 +202,7 @@ async fn names_are_shown_as_text(served: Served) {
 async fn other_accounts_and_viewers_cannot_change_models(served: Served) {
     let mut ada = served.browser(EMAIL).await;
     let path = ada.uploaded("chair").await;
-    served.place.admin(&["account", "create", BOB]);
+    served.installation.admin(&["account", "create", BOB]);
     let mut bob = served.browser(BOB).await;
     let unknown = bob.get("/models/k3Jd92LmQx7a").await;
     let foreign = bob.get(&path).await;
@@ -220,11 +220,13 @@ async fn other_accounts_and_viewers_cannot_change_models(served: Served) {
     assert!(found.shows("\"exists\":true") && found.shows(path.trim_start_matches("/models/")), "{}", found.html);
     assert!(bob.send("/models/check-hash", &[("sha256", &sha256)]).await.shows("\"exists\":false"));
     // A viewer of a team sees the models of the team, but cannot change them.
-    let team =
-        served.place.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"].as_str().unwrap().to_owned();
-    let of_team = served.client(&served.place.key(EMAIL, &["--workspace", &team]));
+    let team = served.installation.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let of_team = served.client(&served.installation.key(EMAIL, &["--workspace", &team]));
     let path = format!("/models/{}", of_team.upload("team chair", None).await.text("modelId"));
-    served.place.admin(&["workspace", "add", &team, BOB, "--role", "viewer"]);
+    served.installation.admin(&["workspace", "add", &team, BOB, "--role", "viewer"]);
     assert_eq!(bob.send("/workspace", &[("workspace", &team)]).await.status, 303);
     let page = bob.get(&path).await;
     assert!(page.status == 200 && !page.shows("<h2>Edit</h2>") && !bob.get("/").await.shows("class=\"upload\""));

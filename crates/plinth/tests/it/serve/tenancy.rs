@@ -16,7 +16,7 @@ async fn ask(client: &Client, method: &Method, path: &str) -> Answer {
 /// Malformed and unknown keys are rejected, however they are sent.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn invalid_keys_are_rejected_everywhere() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let token = &served.client.token;
     let flipped = format!("{}{}", &token[..token.len() - 1], if token.ends_with('0') { '1' } else { '0' });
     let headers = [
@@ -50,8 +50,8 @@ async fn invalid_keys_are_rejected_everywhere() {
 /// Reading needs the scope `read`. Every change needs the scope `render`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_endpoint_needs_its_scope() {
-    let served = Served::alone();
-    let key = |scopes: &str| served.client(&served.place.key(EMAIL, &["--scopes", scopes]));
+    let served = Served::with_sqlite();
+    let key = |scopes: &str| served.client(&served.installation.key(EMAIL, &["--scopes", scopes]));
     let (reader, renderer) = (key("read"), key("render"));
     let reading = ["quote", "check_hash", "resolve_overlay"];
     for Endpoint { method, path, id } in endpoints(&served.client).await {
@@ -67,32 +67,34 @@ async fn each_endpoint_needs_its_scope() {
 }
 
 async fn callers_without_access_are_rejected_everywhere(served: Served) {
-    let place = &served.place;
-    let team = place.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"].as_str().unwrap().to_owned();
-    let closed = place.admin(&["workspace", "create", "Closed", "--owner", EMAIL])["id"].as_str().unwrap().to_owned();
+    let installation = &served.installation;
+    let team =
+        installation.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"].as_str().unwrap().to_owned();
+    let closed =
+        installation.admin(&["workspace", "create", "Closed", "--owner", EMAIL])["id"].as_str().unwrap().to_owned();
     for email in ["member@example.org", "suspended@example.org"] {
-        place.admin(&["account", "create", email]);
+        installation.admin(&["account", "create", email]);
     }
     for id in [&team, &closed] {
-        place.admin(&["workspace", "add", id, "member@example.org", "--role", "editor"]);
+        installation.admin(&["workspace", "add", id, "member@example.org", "--role", "editor"]);
     }
-    let removed = place.key("member@example.org", &["--workspace", &team]);
-    let viewer = place.key("member@example.org", &["--workspace", &closed]);
-    let of_closed = place.key(EMAIL, &["--workspace", &closed]);
-    let suspended = place.key("suspended@example.org", &[]);
-    let revoked = place.admin(&["key", "create", "--account", EMAIL]);
+    let removed = installation.key("member@example.org", &["--workspace", &team]);
+    let viewer = installation.key("member@example.org", &["--workspace", &closed]);
+    let of_closed = installation.key(EMAIL, &["--workspace", &closed]);
+    let suspended = installation.key("suspended@example.org", &[]);
+    let revoked = installation.admin(&["key", "create", "--account", EMAIL]);
     for token in [&removed, &viewer, &of_closed, &suspended] {
         assert_eq!(served.client(token).get("/account").await.status, 200);
     }
-    place.admin(&["workspace", "remove", &team, "member@example.org"]);
-    place.admin(&["account", "suspend", "suspended@example.org"]);
-    place.admin(&["key", "revoke", revoked["id"].as_str().unwrap()]);
-    place.admin(&["workspace", "delete", &closed]);
+    installation.admin(&["workspace", "remove", &team, "member@example.org"]);
+    installation.admin(&["account", "suspend", "suspended@example.org"]);
+    installation.admin(&["key", "revoke", revoked["id"].as_str().unwrap()]);
+    installation.admin(&["workspace", "delete", &closed]);
     let callers = [
         (removed, (403, "forbidden")),
         (of_closed, (403, "forbidden")),
         (suspended, (403, "forbidden")),
-        (place.key(EMAIL, &["--expires-in", "0"]), (401, "token_expired")),
+        (installation.key(EMAIL, &["--expires-in", "0"]), (401, "token_expired")),
         (revoked["token"].as_str().unwrap().to_owned(), (401, "unauthorized")),
         ("plinth_sk_nonsense".to_owned(), (401, "unauthorized")),
     ];
@@ -122,7 +124,7 @@ async fn other_accounts_see_nothing(served: Served) {
     };
     let before = kept().await;
     assert!(before.iter().all(|rows| rows.as_array().unwrap().len() == 1), "{before:?}");
-    let eve = served.client(&served.place.account("eve@example.org"));
+    let eve = served.client(&served.installation.account("eve@example.org"));
     for Endpoint { method, path, id } in endpoints(ada).await.into_iter().filter(|it| it.path.contains(UNKNOWN)) {
         let of_ada = match path.split('/').nth(1).unwrap() {
             "models" => &model,
@@ -156,7 +158,7 @@ async fn other_accounts_see_nothing(served: Served) {
     assert_eq!(ada.get(&format!("/models/{model}")).await.data(), detail.data());
     assert_eq!(kept().await, before);
     // Every account can use a published overlay, but no account can delete it.
-    served.place.admin(&["overlay", "publish", &overlay]);
+    served.installation.admin(&["overlay", "publish", &overlay]);
     assert_eq!(eve.get("/overlays").await.data()[0]["isSystem"], true);
     for client in [ada, &eve] {
         assert_eq!(ask(client, &Method::DELETE, &format!("/overlays/{overlay}")).await.refusal(), (403, "forbidden"));
@@ -173,11 +175,13 @@ async fn ids(client: &Client, path: &str) -> Vec<String> {
 /// client with a personal key.
 async fn two_members(served: &Served) -> ([Client; 2], [Client; 2]) {
     let bob = "bob@example.org";
-    let team =
-        served.place.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"].as_str().unwrap().to_owned();
-    let personal = [served.client.clone(), served.client(&served.place.account(bob))];
-    served.place.admin(&["workspace", "add", &team, bob, "--role", "editor"]);
-    let bound = [EMAIL, bob].map(|email| served.client(&served.place.key(email, &["--workspace", &team])));
+    let team = served.installation.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let personal = [served.client.clone(), served.client(&served.installation.account(bob))];
+    served.installation.admin(&["workspace", "add", &team, bob, "--role", "editor"]);
+    let bound = [EMAIL, bob].map(|email| served.client(&served.installation.key(email, &["--workspace", &team])));
     let workspace = bound[1].get("/account").await.data()["workspace"].clone();
     assert_eq!(workspace, json!({"id": team, "name": "Team"}));
     (bound, personal)
@@ -234,12 +238,13 @@ async fn members_share_their_workspace(served: Served) {
 }
 
 async fn a_member_who_became_a_viewer_only_reads(served: Served) {
-    let place = &served.place;
-    let team = place.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"].as_str().unwrap().to_owned();
-    place.admin(&["account", "create", "bob@example.org"]);
-    let role = |role: &str| place.admin(&["workspace", "add", &team, "bob@example.org", "--role", role]);
+    let installation = &served.installation;
+    let team =
+        installation.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"].as_str().unwrap().to_owned();
+    installation.admin(&["account", "create", "bob@example.org"]);
+    let role = |role: &str| installation.admin(&["workspace", "add", &team, "bob@example.org", "--role", role]);
     role("editor");
-    let bob = served.client(&place.key("bob@example.org", &["--workspace", &team]));
+    let bob = served.client(&installation.key("bob@example.org", &["--workspace", &team]));
     let made = bob.upload("chair", None).await;
     let (model, render) = (made.text("modelId"), made.text("renderId"));
     role("viewer");

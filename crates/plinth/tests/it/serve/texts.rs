@@ -45,7 +45,7 @@ async fn special_characters_in_urls_are_rejected_or_not_found(served: Served) {
 
 async fn special_characters_in_bodies_are_rejected_or_stored(served: Served) {
     let client = &served.client;
-    served.place.admin(&["credits", "grant", super::server::EMAIL, "10000"]);
+    served.installation.admin(&["credits", "grant", super::server::EMAIL, "10000"]);
     let model = client.upload("chair", None).await.text("modelId");
     let path = format!("/models/{model}");
     for text in ODD {

@@ -24,7 +24,7 @@ const METHODS: [Method; 8] = [
 
 #[tokio::test]
 async fn every_path_accepts_only_its_methods() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let client = &served.client;
     let mut taken: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for Endpoint { method, path, .. } in endpoints(client).await {
@@ -59,7 +59,7 @@ async fn every_path_accepts_only_its_methods() {
 
 #[tokio::test]
 async fn unknown_paths_get_an_error_in_the_envelope() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let (base, token) = (&served.client.base, &served.client.token);
     for path in [
         "/v1",
@@ -96,7 +96,7 @@ async fn unknown_paths_get_an_error_in_the_envelope() {
 
 #[tokio::test]
 async fn there_are_no_cors_headers() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let client = &served.client;
     let grants = |answer: &Answer| answer.headers.keys().any(|name| name.as_str().starts_with("access-control"));
     for base in ["/v1", "/api/v1"] {
@@ -125,7 +125,7 @@ async fn there_are_no_cors_headers() {
 
 #[tokio::test]
 async fn malformed_headers_are_rejected_without_side_effects() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let (base, token) = (&served.client.base, &served.client.token);
     let bearer = format!("Authorization: Bearer {token}\r\n");
     let line = |name: &str, length: usize| format!("{name}: {}\r\n", "x".repeat(length));
@@ -188,7 +188,7 @@ async fn malformed_headers_are_rejected_without_side_effects() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_body_is_aborted() {
     const MOST: Duration = Duration::from_secs(40);
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let head = |path: &str, kind: &str| {
         format!("POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nContent-Length: 10000\r\n\r\n")
     };

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 /// Maximum time to wait until an expression in the page is true.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 /// Key of the identifier of an element in the WebDriver protocol.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
@@ -86,7 +86,7 @@ impl Chromium {
                 sleep(Duration::from_millis(50)).await;
             }
         };
-        let became_true = timeout(PATIENCE, is_true).await.is_ok();
+        let became_true = timeout(TIMEOUT, is_true).await.is_ok();
         let page = if became_true { Value::Null } else { self.run("return document.body.innerText;").await };
         assert!(became_true, "never: {expression}; the page: {page}");
     }

@@ -166,8 +166,8 @@ async fn failed_and_cancelled_renders_are_not_replayed(served: Served) {
 
 async fn free_uploads_are_counted_over_a_day(served: Served) {
     let web = Web::start(|visit| Reply::model(glb_with_triangle(visit.path.trim_matches('/'))));
-    let served = served.again(|place| {
-        place
+    let served = served.again(|installation| {
+        installation
             .set("PLINTH_FREE_UPLOADS_PER_DAY", "2")
             .set("PLINTH_INGEST_ALLOW_HOSTS", &web.address().to_string())
             .set("PLINTH_INGEST_LIMIT_PER_10_MINUTES", "1000")
@@ -206,7 +206,7 @@ async fn free_uploads_are_counted_over_a_day(served: Served) {
     let mut paid = staged;
     paid["renderSettings"] = json!({"quality": "share", "length": 1});
     assert_eq!(finalize(&paid).await.status, 201);
-    let bob = served.client(&served.place.account("bob@example.org"));
+    let bob = served.client(&served.installation.account("bob@example.org"));
     assert_eq!(bob.upload("third", None).await.status, 201);
     // An upload that returns an existing preview does not count toward the limit. This holds for all kinds of upload.
     let (model, render) = (second.text("modelId"), second.text("renderId"));
@@ -222,14 +222,14 @@ async fn staged_files_that_are_not_finalized_are_removed_after_two_days(served: 
         let then = Backstage::ago(&served, ago).await;
         let made = then.service.create_upload_url(&then.caller, Some(60)).await.unwrap();
         let name = made.url.split("staged/").nth(1).unwrap().split('?').next().unwrap();
-        let file = served.place.objects().join("staged").join(name);
+        let file = served.installation.objects().join("staged").join(name);
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(&file, glb_with_triangle("staged")).unwrap();
         staged.push((file, json!({"ticket": made.ticket, "filename": "a.glb"})));
     }
     let [(old, old_ticket), (young, young_ticket)] = staged.try_into().unwrap();
     // The restart runs the cleanup.
-    let served = served.again(|place| place);
+    let served = served.again(|installation| installation);
     while old.exists() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }

@@ -9,38 +9,39 @@ use plinth_testkit::{glb_too_large_to_draw, png};
 use plinth_worker::WorkerOptions;
 use serde_json::json;
 
-use super::house::{House, endless, tiny};
+use super::deployment::{Deployment, endless, tiny};
 use super::renders::environment;
 
 /// Asserts that the render failed with this code and message and was refunded.
-async fn assert_failed(house: &House, render: &Render, code: &str, words: &str) {
+async fn assert_failed(deployment: &Deployment, render: &Render, code: &str, words: &str) {
     let message = render.error_message.clone().unwrap_or_default();
     assert_eq!((render.status, render.failure_code), (RenderStatus::Error, Some(code)), "{message}");
     assert!(message.contains(words), "{message}");
-    let scratch = house.folder.path().display().to_string();
+    let scratch = deployment.folder.path().display().to_string();
     assert!(!message.contains(&scratch), "a message contains no local path: {message}");
-    assert_eq!(house.credits().await, 100, "refunded");
+    assert_eq!(deployment.credits().await, 100, "refunded");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failure_caused_by_the_model_is_not_refunded() {
-    let house = House::new().await;
+    let deployment = Deployment::new().await;
     let settings = json!({"quality": "share", "length": 3});
-    let (_, id) = house.upload_file("huge", &glb_too_large_to_draw(), Some(settings)).await;
-    let render = house.outcome(&id, house.options()).await;
+    let (_, id) = deployment.upload_file("huge", &glb_too_large_to_draw(), Some(settings)).await;
+    let render = deployment.render_with_worker(&id, deployment.options()).await;
     assert_eq!((render.status, render.failure_code), (RenderStatus::Error, Some("renderer_error")));
     assert!(render.error_message.unwrap().starts_with("nothing can be drawn"));
-    assert_eq!(house.credits().await, 97);
+    assert_eq!(deployment.credits().await, 97);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_clip_that_the_model_lacks_is_a_warning() {
-    let house = House::new().await;
-    let id = house.order("chair", json!({"quality": "share", "animation": "walk", "length": 0.04})).await;
-    let render = house.outcome(&id, house.options()).await;
+    let deployment = Deployment::new().await;
+    let id =
+        deployment.upload_and_render("chair", json!({"quality": "share", "animation": "walk", "length": 0.04})).await;
+    let render = deployment.render_with_worker(&id, deployment.options()).await;
     assert_eq!(render.status, RenderStatus::Done, "{render:?}");
     assert!(render.warnings.iter().any(|warning| warning.starts_with("animation: ")), "{:?}", render.warnings);
-    assert_eq!(house.credits().await, 99);
+    assert_eq!(deployment.credits().await, 99);
 }
 
 /// Returns the warning for the material 'Wood' if the settings assign a texture to it that does not exist.
@@ -50,29 +51,29 @@ fn missing_map(texture: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_missing_from_the_store_is_a_failed_download() {
-    let house = House::new().await;
-    let (model, id) = house.upload("chair", Some(tiny())).await;
-    std::fs::remove_file(house.folder.path().join(format!("objects/models/{model}.glb"))).unwrap();
-    let render = house.outcome(&id, house.options()).await;
-    assert_failed(&house, &render, "model_download_failed", "the model could not be fetched").await;
+    let deployment = Deployment::new().await;
+    let (model, id) = deployment.upload("chair", Some(tiny())).await;
+    std::fs::remove_file(deployment.folder.path().join(format!("objects/models/{model}.glb"))).unwrap();
+    let render = deployment.render_with_worker(&id, deployment.options()).await;
+    assert_failed(&deployment, &render, "model_download_failed", "the model could not be fetched").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_deleted_after_the_order_is_still_rendered() {
-    let house = House::new().await;
-    let (model, id) = house.upload("chair", Some(tiny())).await;
-    house.service.delete_model(&house.caller, &model).await.unwrap();
-    let render = house.outcome(&id, house.options()).await;
+    let deployment = Deployment::new().await;
+    let (model, id) = deployment.upload("chair", Some(tiny())).await;
+    deployment.service.delete_model(&deployment.caller, &model).await.unwrap();
+    let render = deployment.render_with_worker(&id, deployment.options()).await;
     assert_eq!(render.status, RenderStatus::Done, "{render:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_that_was_changed_in_the_store_is_a_failed_download() {
-    let house = House::new().await;
-    let (model, id) = house.upload("chair", Some(json!({"quality": "share", "length": 1}))).await;
-    std::fs::write(house.folder.path().join(format!("objects/models/{model}.glb")), b"glTF and more").unwrap();
-    let render = house.outcome(&id, house.options()).await;
-    assert_failed(&house, &render, "model_download_failed", "the model could not be fetched").await;
+    let deployment = Deployment::new().await;
+    let (model, id) = deployment.upload("chair", Some(json!({"quality": "share", "length": 1}))).await;
+    std::fs::write(deployment.folder.path().join(format!("objects/models/{model}.glb")), b"glTF and more").unwrap();
+    let render = deployment.render_with_worker(&id, deployment.options()).await;
+    assert_failed(&deployment, &render, "model_download_failed", "the model could not be fetched").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -86,116 +87,116 @@ async fn assets_in_the_settings_must_exist_and_belong_to_the_workspace() {
         ),
         (json!({"envId": "../secret"}), "env_download_failed", "the environment '../secret' was deleted"),
     ] {
-        let house = House::new().await;
-        let id = house.order("chair", settings).await;
-        let render = house.outcome(&id, house.options()).await;
-        assert_failed(&house, &render, code, words).await;
+        let deployment = Deployment::new().await;
+        let id = deployment.upload_and_render("chair", settings).await;
+        let render = deployment.render_with_worker(&id, deployment.options()).await;
+        assert_failed(&deployment, &render, code, words).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn assets_of_other_workspaces_are_missing() {
-    let house = House::new().await;
-    let eve = house.stranger().await;
+    let deployment = Deployment::new().await;
+    let eve = deployment.other_caller().await;
     let wall = [200, 30, 40];
     let mut picture = std::io::Cursor::new(Vec::new());
     let wall_of = image::RgbImage::from_pixel(32, 18, image::Rgb(wall));
     wall_of.write_to(&mut picture, image::ImageFormat::Png).unwrap();
     let picture = picture.into_inner();
-    let file = Some(house.file(&picture).await);
+    let file = Some(deployment.file(&picture).await);
     let overlay = NewOverlay { file, filename: "a.png".to_owned(), ..NewOverlay::default() };
-    let overlay = house.service.create_overlay(&eve, overlay).await.unwrap().id;
-    let file = Some(house.file(&picture).await);
-    let texture = house.service.create_texture(&eve, NewTexture { file, name: None }).await.unwrap().id;
-    let env = house.service.create_env(&eve, environment(&house, [250, 10, 10]).await).await.unwrap().id;
-    let (model, _preview) = house.upload("chair", None).await;
+    let overlay = deployment.service.create_overlay(&eve, overlay).await.unwrap().id;
+    let file = Some(deployment.file(&picture).await);
+    let texture = deployment.service.create_texture(&eve, NewTexture { file, name: None }).await.unwrap().id;
+    let env = deployment.service.create_env(&eve, environment(&deployment, [250, 10, 10]).await).await.unwrap().id;
+    let (model, _preview) = deployment.upload("chair", None).await;
     let decal = json!({"id": "d", "imageAssetId": overlay, "position": [0, 0, 1], "normal": [0, 0, 1],
                        "euler": [0, 0, 0], "size": 1});
-    let worker = house.work(house.options());
+    let worker = deployment.start_worker(deployment.options());
     for (settings, code, words) in [
         (json!({"bgImageId": overlay}), "overlay_missing", format!("the overlay '{overlay}' was deleted or belongs")),
         (json!({"decals": [decal]}), "overlay_missing", format!("the overlay '{overlay}' was deleted or belongs")),
         (json!({"envId": env}), "env_download_failed", format!("the environment '{env}' was deleted or belongs")),
     ] {
-        let id = house.order_again(&model, settings, code).await;
-        let render = house.end_of(&id).await;
-        assert_failed(&house, &render, code, &words).await;
+        let id = deployment.render_again(&model, settings, code).await;
+        let render = deployment.wait_until_ended(&id).await;
+        assert_failed(&deployment, &render, code, &words).await;
     }
     // After the overlay is published, every account can use it. The texture remains private.
-    house.service.publish_overlay(overlay.as_str()).await.unwrap();
+    deployment.service.publish_overlay(overlay.as_str()).await.unwrap();
     let settings = json!({"quality": "share", "length": 0.04, "shadows": false, "bgImageId": overlay,
                           "materialEdits": {"Wood": {"mapAssetId": texture}}});
-    let id = house.order_again(&model, settings, "published").await;
-    let render = house.end_of(&id).await;
+    let id = deployment.render_again(&model, settings, "published").await;
+    let render = deployment.wait_until_ended(&id).await;
     worker.stop().await;
     assert_eq!(render.status, RenderStatus::Done, "{render:?}");
     let about: Vec<&String> = render.warnings.iter().filter(|warning| warning.contains(texture.as_str())).collect();
     assert_eq!(about, [&missing_map(texture.as_str())]);
-    let poster = house.poster(&id).await;
+    let poster = deployment.poster(&id).await;
     assert_eq!((poster.get_pixel(2, 2).0, poster.get_pixel(957, 2).0), (wall, wall));
-    assert_eq!(house.credits().await, 99);
+    assert_eq!(deployment.credits().await, 99);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_overlay_that_cannot_be_downloaded_is_a_failure_and_a_missing_texture_a_warning() {
-    let house = House::new().await;
-    let file = Some(house.file(&png(0)).await);
+    let deployment = Deployment::new().await;
+    let file = Some(deployment.file(&png(0)).await);
     let overlay = NewOverlay { file, filename: "a.png".to_owned(), ..NewOverlay::default() };
-    let overlay = house.service.create_overlay(&house.caller, overlay).await.unwrap().id;
+    let overlay = deployment.service.create_overlay(&deployment.caller, overlay).await.unwrap().id;
     let settings = json!({"quality": "share", "length": 0.04, "bgImageId": overlay.as_str(),
                           "materialEdits": {"Wood": {"mapAssetId": "abcdefghijkl"}}});
-    let (model, id) = house.upload("chair", Some(settings.clone())).await;
-    let render = house.outcome(&id, house.options()).await;
+    let (model, id) = deployment.upload("chair", Some(settings.clone())).await;
+    let render = deployment.render_with_worker(&id, deployment.options()).await;
     assert_eq!(render.status, RenderStatus::Done, "{render:?}");
     let about: Vec<&String> = render.warnings.iter().filter(|warning| warning.contains("abcdefghijkl")).collect();
     assert_eq!(about, [&missing_map("abcdefghijkl")]);
-    house.grant(plinth_spec::funding::Pool::Paid, 1).await;
-    std::fs::remove_file(house.folder.path().join(format!("objects/overlays/{overlay}"))).unwrap();
-    let id = house.order_again(&model, settings, "again").await;
-    let render = house.outcome(&id, house.options()).await;
-    assert_failed(&house, &render, "overlay_download_failed", "an image could not be fetched").await;
+    deployment.grant(plinth_spec::funding::Pool::Paid, 1).await;
+    std::fs::remove_file(deployment.folder.path().join(format!("objects/overlays/{overlay}"))).unwrap();
+    let id = deployment.render_again(&model, settings, "again").await;
+    let render = deployment.render_with_worker(&id, deployment.options()).await;
+    assert_failed(&deployment, &render, "overlay_download_failed", "an image could not be fetched").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn files_that_cannot_be_stored_are_a_failed_upload() {
-    let house = House::new().await;
-    let id = house.order("chair", tiny()).await;
-    std::fs::write(house.folder.path().join("objects/renders"), b"where a folder should be").unwrap();
-    let options = WorkerOptions { outage: Duration::from_millis(100), ..house.options() };
-    let render = house.outcome(&id, options).await;
-    assert_failed(&house, &render, "upload_failed", "could not be stored").await;
+    let deployment = Deployment::new().await;
+    let id = deployment.upload_and_render("chair", tiny()).await;
+    std::fs::write(deployment.folder.path().join("objects/renders"), b"where a folder should be").unwrap();
+    let options = WorkerOptions { outage: Duration::from_millis(100), ..deployment.options() };
+    let render = deployment.render_with_worker(&id, options).await;
+    assert_failed(&deployment, &render, "upload_failed", "could not be stored").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_render_is_stored_once_the_store_works_again() {
-    let house = House::new().await;
-    let id = house.order("chair", tiny()).await;
-    let obstacle = house.folder.path().join("objects/renders");
+    let deployment = Deployment::new().await;
+    let id = deployment.upload_and_render("chair", tiny()).await;
+    let obstacle = deployment.folder.path().join("objects/renders");
     std::fs::write(&obstacle, b"where a folder should be").unwrap();
-    let drawn = house.folder.path().join("drawn");
+    let drawn = deployment.folder.path().join("drawn");
     let note = format!("\"$@\"\ngrep -q '\"render\"' \"$3/job.json\" && touch {}", drawn.display());
-    let worker = house.work(house.options_with(&note));
-    let render = house.until(&id, |_render| drawn.exists()).await;
+    let worker = deployment.start_worker(deployment.options_with(&note));
+    let render = deployment.wait_until(&id, |_render| drawn.exists()).await;
     assert_eq!(render.status, RenderStatus::PosterProcessing, "no poster is stored yet");
     std::fs::remove_file(obstacle).unwrap();
-    let render = house.end_of(&id).await;
+    let render = deployment.wait_until_ended(&id).await;
     worker.stop().await;
     assert_eq!(render.status, RenderStatus::Done, "{render:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_job_is_a_renderer_crash() {
-    let house = House::new().await;
-    let id = house.order("chair", endless()).await;
-    let options = house.options_with("echo $$ >\"$3/pid\"\nexec \"$@\"");
-    let worker = house.work(options);
-    house.until(&id, |render| render.status == RenderStatus::VideoProcessing).await;
-    let [job] = house.jobs().try_into().unwrap();
+    let deployment = Deployment::new().await;
+    let id = deployment.upload_and_render("chair", endless()).await;
+    let options = deployment.options_with("echo $$ >\"$3/pid\"\nexec \"$@\"");
+    let worker = deployment.start_worker(options);
+    deployment.wait_until(&id, |render| render.status == RenderStatus::VideoProcessing).await;
+    let [job] = deployment.jobs().try_into().unwrap();
     let pid = std::fs::read_to_string(job.join("pid")).unwrap();
     assert!(std::process::Command::new("kill").args(["-KILL", pid.trim()]).status().unwrap().success());
-    let render = house.end_of(&id).await;
+    let render = deployment.wait_until_ended(&id).await;
     worker.stop().await;
-    assert_failed(&house, &render, "renderer_crash", "the renderer died of signal 9").await;
+    assert_failed(&deployment, &render, "renderer_crash", "the renderer died of signal 9").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -206,90 +207,91 @@ async fn a_job_that_exits_or_sends_invalid_events_is_a_renderer_crash() {
         ("echo 'Segmentation fault?'; exec sleep 1000", "sent an invalid event"),
         ("head -c 9000000 /dev/zero | tr '\\0' x; exec sleep 1000", "sent an invalid event"),
     ] {
-        let house = House::new().await;
-        let id = house.order("chair", tiny()).await;
-        let render = house.outcome(&id, house.options_with(&format!("{probe}\n{lines}"))).await;
-        assert_failed(&house, &render, "renderer_crash", words).await;
+        let deployment = Deployment::new().await;
+        let id = deployment.upload_and_render("chair", tiny()).await;
+        let render = deployment.render_with_worker(&id, deployment.options_with(&format!("{probe}\n{lines}"))).await;
+        assert_failed(&deployment, &render, "renderer_crash", words).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_render_over_its_time_limit_is_killed() {
-    let house = House::new().await;
-    let id = house.order("chair", endless()).await;
-    let options = WorkerOptions { timeout: Duration::from_secs(6), ..house.options() };
-    let render = house.outcome(&id, options).await;
-    assert_failed(&house, &render, "timeout", "longer than 6 seconds").await;
+    let deployment = Deployment::new().await;
+    let id = deployment.upload_and_render("chair", endless()).await;
+    let options = WorkerOptions { timeout: Duration::from_secs(6), ..deployment.options() };
+    let render = deployment.render_with_worker(&id, options).await;
+    assert_failed(&deployment, &render, "timeout", "longer than 6 seconds").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_free_preview_has_less_time_than_a_render() {
-    let house = House::new().await;
-    let (_model, preview) = house.upload("chair", None).await;
-    let options = WorkerOptions { preview_timeout: Duration::ZERO, ..house.options() };
-    let render = house.outcome(&preview, options).await;
-    assert_failed(&house, &render, "timeout", "longer than 0 seconds").await;
-    let id = house.order("stool", tiny()).await;
-    let options = WorkerOptions { preview_timeout: Duration::ZERO, ..house.options() };
-    assert_eq!(house.outcome(&id, options).await.status, RenderStatus::Done);
+    let deployment = Deployment::new().await;
+    let (_model, preview) = deployment.upload("chair", None).await;
+    let options = WorkerOptions { preview_timeout: Duration::ZERO, ..deployment.options() };
+    let render = deployment.render_with_worker(&preview, options).await;
+    assert_failed(&deployment, &render, "timeout", "longer than 0 seconds").await;
+    let id = deployment.upload_and_render("stool", tiny()).await;
+    let options = WorkerOptions { preview_timeout: Duration::ZERO, ..deployment.options() };
+    assert_eq!(deployment.render_with_worker(&id, options).await.status, RenderStatus::Done);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_test_of_the_machine_may_take_longer_than_a_render() {
-    let house = House::new().await;
-    let id = house.order("chair", endless()).await;
+    let deployment = Deployment::new().await;
+    let id = deployment.upload_and_render("chair", endless()).await;
     let slow = "if ! grep -q '\"render\"' \"$3/job.json\"; then sleep 2; fi\nexec \"$@\"";
-    let worker = house.work(WorkerOptions { timeout: Duration::from_secs(1), ..house.options_with(slow) });
-    let render = house.until(&id, |render| render.status.is_final() || worker.is_gone()).await;
-    assert!(!worker.is_gone(), "the worker should wait for renders: {:?}", worker.end().await);
+    let worker =
+        deployment.start_worker(WorkerOptions { timeout: Duration::from_secs(1), ..deployment.options_with(slow) });
+    let render = deployment.wait_until(&id, |render| render.status.is_final() || worker.has_ended()).await;
+    assert!(!worker.has_ended(), "the worker should wait for renders: {:?}", worker.end().await);
     worker.stop().await;
-    assert_failed(&house, &render, "timeout", "longer than 1 second").await;
+    assert_failed(&deployment, &render, "timeout", "longer than 1 second").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_render_over_its_memory_limit_is_killed() {
-    let house = House::new().await;
-    let id = house.order("chair", endless()).await;
+    let deployment = Deployment::new().await;
+    let id = deployment.upload_and_render("chair", endless()).await;
     let script = "if ! grep -q '\"render\"' \"$3/job.json\"; then exec \"$@\"; fi\n\
                   exec setsid -w bash -c 'cat /dev/zero | tail -c 400M'";
-    let mut options = house.options_with(script);
+    let mut options = deployment.options_with(script);
     options.memory_bytes = 100 << 20;
-    let render = house.outcome(&id, options).await;
-    assert_failed(&house, &render, "renderer_crash", "more than 100 MB of memory").await;
+    let render = deployment.render_with_worker(&id, options).await;
+    assert_failed(&deployment, &render, "renderer_crash", "more than 100 MB of memory").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_kernel_enforces_the_memory_limit_of_a_render() {
-    let house = House::new().await;
-    let id = house.order("chair", endless()).await;
+    let deployment = Deployment::new().await;
+    let id = deployment.upload_and_render("chair", endless()).await;
     // The script lowers the limit that the kernel enforces below the limit of the worker. The effect is the same as if
     // the job took all memory between two measurements of the worker.
     let bound = "if grep -q '\"render\"' \"$3/job.json\"; then \
                  sed -i 's/\"memoryBytes\":[0-9]*/\"memoryBytes\":90000000/' \"$3/job.json\"; fi\nexec \"$@\"";
-    let render = house.outcome(&id, house.options_with(bound)).await;
+    let render = deployment.render_with_worker(&id, deployment.options_with(bound)).await;
     // If a driver gets no memory, it may crash before the program can report the error, as lavapipe of Mesa 25 does.
     let died = render.error_message.as_ref().is_some_and(|message| message.contains("died of signal 11"));
-    assert_failed(&house, &render, "renderer_crash", if died { "signal" } else { "memory" }).await;
+    assert_failed(&deployment, &render, "renderer_crash", if died { "signal" } else { "memory" }).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_is_a_failure_of_the_encoder() {
-    let house = House::new().await;
-    let id = house.order("chair", tiny()).await;
+    let deployment = Deployment::new().await;
+    let id = deployment.upload_and_render("chair", tiny()).await;
     // The script prints the message of ffmpeg for a full disk.
     let lines = r#"case "$*" in -version) exec "$FFMPEG" -version;; esac; cat >/dev/null
         echo 'av_interleaved_write_frame(): No space left on device' >&2; exit 1"#;
-    let ffmpeg = house.ffmpeg_with(lines);
-    let render = house.outcome(&id, WorkerOptions { ffmpeg, ..house.options() }).await;
-    assert_failed(&house, &render, "encode_failed", "the disk of the render node is full").await;
+    let ffmpeg = deployment.ffmpeg_with(lines);
+    let render = deployment.render_with_worker(&id, WorkerOptions { ffmpeg, ..deployment.options() }).await;
+    assert_failed(&deployment, &render, "encode_failed", "the disk of the render node is full").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_machine_that_cannot_render_claims_nothing() {
-    let house = House::new().await;
-    let id = house.order("chair", tiny()).await;
-    let options = WorkerOptions { adapter: Some("no such card".to_owned()), ..house.options() };
-    let error = house.work(options).end().await.unwrap_err();
+    let deployment = Deployment::new().await;
+    let id = deployment.upload_and_render("chair", tiny()).await;
+    let options = WorkerOptions { adapter: Some("no such card".to_owned()), ..deployment.options() };
+    let error = deployment.start_worker(options).end().await.unwrap_err();
     assert!(error.to_string().starts_with("this machine cannot render; `plinth doctor` says more: "), "{error}");
-    assert_eq!(house.render(&id).await.status, RenderStatus::Pending);
+    assert_eq!(deployment.render(&id).await.status, RenderStatus::Pending);
 }

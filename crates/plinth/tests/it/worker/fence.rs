@@ -8,17 +8,17 @@ use plinth_spec::state::RenderStatus;
 use plinth_worker::WorkerOptions;
 use serde_json::json;
 
-use super::house::{House, tiny};
+use super::deployment::{Deployment, tiny};
 
 /// Returns the options of a worker whose jobs are replaced by attacks. The message of the failed render lists the
 /// successful attacks. Only the probe of the machine runs normally.
-fn hostile(house: &House, model: &str) -> WorkerOptions {
+fn hostile(deployment: &Deployment, model: &str) -> WorkerOptions {
     // Cargo builds this example together with the tests of the workspace.
     let program = Path::new(env!("CARGO_BIN_EXE_plinth")).with_file_name("examples/hostile");
-    let scratch = house.options().scratch;
-    let (other, outside) = (scratch.join("models").join(model), house.folder.path());
-    let database = house.database.address().strip_prefix("sqlite://").unwrap();
-    house.options_with(&format!(
+    let scratch = deployment.options().scratch;
+    let (other, outside) = (scratch.join("models").join(model), deployment.folder.path());
+    let database = deployment.database.address().strip_prefix("sqlite://").unwrap();
+    deployment.options_with(&format!(
         r#"if grep -q '"probe"' "$3/job.json"; then exec "$@"; fi
         said=$('{}' attack "$3:{}:{database}:{}" ${{5:+"$5"}})
         echo '{{"event":"failed","code":"renderer_crash","message":"'"$said"'"}}'"#,
@@ -29,13 +29,13 @@ fn hostile(house: &House, model: &str) -> WorkerOptions {
 }
 
 async fn attacked(fence: FenceOptions) -> String {
-    let house = House::new().await;
+    let deployment = Deployment::new().await;
     // Another render leaves its model in the cache.
-    let (model, id) = house.upload("stool", Some(tiny())).await;
-    assert_eq!(house.outcome(&id, house.options()).await.status, RenderStatus::Done);
-    let id = house.order("chair", tiny()).await;
-    let options = WorkerOptions { fence, ..hostile(&house, &model) };
-    house.outcome(&id, options).await.error_message.unwrap()
+    let (model, id) = deployment.upload("stool", Some(tiny())).await;
+    assert_eq!(deployment.render_with_worker(&id, deployment.options()).await.status, RenderStatus::Done);
+    let id = deployment.upload_and_render("chair", tiny()).await;
+    let options = WorkerOptions { fence, ..hostile(&deployment, &model) };
+    deployment.render_with_worker(&id, options).await.error_message.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -56,25 +56,25 @@ async fn without_a_fence_the_attacks_succeed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_modified_model_in_the_cache_is_downloaded_again() {
-    let house = House::new().await;
-    let (model, first) = house.upload("chair", Some(tiny())).await;
-    assert_eq!(house.outcome(&first, house.options()).await.status, RenderStatus::Done);
-    let kept = house.options().scratch.join("models").join(&model).join("model.glb");
+    let deployment = Deployment::new().await;
+    let (model, first) = deployment.upload("chair", Some(tiny())).await;
+    assert_eq!(deployment.render_with_worker(&first, deployment.options()).await.status, RenderStatus::Done);
+    let kept = deployment.options().scratch.join("models").join(&model).join("model.glb");
     let right = std::fs::read(&kept).unwrap();
     assert_eq!(std::fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o444, "jobs cannot write it");
     std::fs::remove_file(&kept).unwrap();
     std::fs::write(&kept, b"another model").unwrap();
-    let second = house.order_again(&model, json!({"quality": "share", "length": 0.08}), "second").await;
-    assert_eq!(house.outcome(&second, house.options()).await.status, RenderStatus::Done);
+    let second = deployment.render_again(&model, json!({"quality": "share", "length": 0.08}), "second").await;
+    assert_eq!(deployment.render_with_worker(&second, deployment.options()).await.status, RenderStatus::Done);
     assert_eq!(std::fs::read(&kept).unwrap(), right);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_workspace_has_its_own_shader_cache() {
-    let house = House::new().await;
-    let id = house.order("chair", tiny()).await;
-    assert_eq!(house.outcome(&id, house.options()).await.status, RenderStatus::Done);
-    let homes: Vec<_> = std::fs::read_dir(house.options().scratch.join("homes")).unwrap().flatten().collect();
+    let deployment = Deployment::new().await;
+    let id = deployment.upload_and_render("chair", tiny()).await;
+    assert_eq!(deployment.render_with_worker(&id, deployment.options()).await.status, RenderStatus::Done);
+    let homes: Vec<_> = std::fs::read_dir(deployment.options().scratch.join("homes")).unwrap().flatten().collect();
     let names: Vec<_> = homes.iter().map(|home| home.file_name().into_string().unwrap()).collect();
-    assert_eq!(names, [house.caller.workspace_id.to_string()]);
+    assert_eq!(names, [deployment.caller.workspace_id.to_string()]);
 }

@@ -1,10 +1,10 @@
 //! Tests of the worker: complete renders, and failures.
 
 mod autoscaler;
+mod deployment;
 mod encoders;
 mod failures;
 mod fence;
-mod house;
 mod pools;
 mod process;
 mod renders;

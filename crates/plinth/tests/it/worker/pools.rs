@@ -8,17 +8,17 @@ use plinth_spec::state::RenderStatus;
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
-use super::house::{House, PATIENCE, endless, tiny};
+use super::deployment::{Deployment, TIMEOUT, endless, tiny};
 use crate::program;
 
 /// A `plinth worker` process on the database and the files of a test service. It is killed on drop.
 struct Process(Child);
 
 impl Process {
-    fn start(house: &House, flags: &[&str]) -> Self {
-        let data = house.folder.path();
+    fn start(deployment: &Deployment, flags: &[&str]) -> Self {
+        let data = deployment.folder.path();
         let process = program()
-            .args(["worker", "--data", data.to_str().unwrap(), "--database-url", house.database.address()])
+            .args(["worker", "--data", data.to_str().unwrap(), "--database-url", deployment.database.address()])
             .args(["--store-url", &format!("file://{}/objects", data.display()), "--worker-slots", "1"])
             .args(flags)
             .env("PLINTH_ADAPTER", "cpu")
@@ -38,7 +38,7 @@ impl Process {
                 sleep(Duration::from_millis(30)).await;
             }
         };
-        timeout(PATIENCE, ended).await.unwrap()
+        timeout(TIMEOUT, ended).await.unwrap()
     }
 }
 
@@ -51,28 +51,28 @@ impl Drop for Process {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_renders_the_classes_that_it_takes_and_exits_when_idle() {
-    let house = House::in_real_time().await;
-    let share = house.order("chair", tiny()).await;
-    let standard = house.order("table", json!({"quality": "standard", "length": 0.04})).await;
-    let mut worker = Process::start(&house, &["--takes", "share,pro", "--pool", "small", "--exit-when-idle"]);
+    let deployment = Deployment::in_real_time().await;
+    let share = deployment.upload_and_render("chair", tiny()).await;
+    let standard = deployment.upload_and_render("table", json!({"quality": "standard", "length": 0.04})).await;
+    let mut worker = Process::start(&deployment, &["--takes", "share,pro", "--pool", "small", "--exit-when-idle"]);
     assert_eq!(worker.end().await, Some(0));
-    assert_eq!(house.render(&share).await.status, RenderStatus::Done);
+    assert_eq!(deployment.render(&share).await.status, RenderStatus::Done);
     assert!(
-        house.service.claim_packaging("w").await.unwrap().is_none(),
+        deployment.service.claim_packaging("w").await.unwrap().is_none(),
         "the worker packaged the video before it ended"
     );
-    assert_eq!(house.render(&standard).await.status, RenderStatus::Pending);
-    let mut worker = Process::start(&house, &["--exit-when-idle=1"]);
+    assert_eq!(deployment.render(&standard).await.status, RenderStatus::Pending);
+    let mut worker = Process::start(&deployment, &["--exit-when-idle=1"]);
     assert_eq!(worker.end().await, Some(0));
-    assert_eq!(house.render(&standard).await.status, RenderStatus::Done);
+    assert_eq!(deployment.render(&standard).await.status, RenderStatus::Done);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_is_ready_while_it_claims_and_alive_until_its_last_job_has_ended() {
-    let house = House::in_real_time().await;
+    let deployment = Deployment::in_real_time().await;
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let flags = ["--health-listen", &address, "--worker-grace-seconds", "200"];
-    let mut worker = Process::start(&house, &flags);
+    let mut worker = Process::start(&deployment, &flags);
     let http = plinth_testkit::Client::new(&format!("http://{address}"), "").http;
     let ask = async |path: &str| {
         let answer = http.get(format!("http://{address}{path}")).send().await.ok()?;
@@ -88,15 +88,15 @@ async fn a_worker_is_ready_while_it_claims_and_alive_until_its_last_job_has_ende
                 }
             }
         };
-        timeout(PATIENCE, asked).await.unwrap()
+        timeout(TIMEOUT, asked).await.unwrap()
     };
     until("/livez", 200).await;
     until("/readyz", 200).await;
-    let id = house.order("chair", endless()).await;
-    house.until(&id, |render| render.status == RenderStatus::VideoProcessing).await;
+    let id = deployment.upload_and_render("chair", endless()).await;
+    deployment.wait_until(&id, |render| render.status == RenderStatus::VideoProcessing).await;
     assert!(Command::new("kill").arg("-TERM").arg(worker.0.id().to_string()).status().unwrap().success());
     assert_eq!(until("/readyz", 503).await, "the worker is stopping");
     assert_eq!(ask("/livez").await.unwrap().0, 200, "the worker is alive while it finishes its job");
-    assert_eq!(house.render(&id).await.status, RenderStatus::VideoProcessing);
+    assert_eq!(deployment.render(&id).await.status, RenderStatus::VideoProcessing);
     assert!(worker.0.try_wait().unwrap().is_none());
 }

@@ -9,21 +9,21 @@ use plinth_spec::limits;
 use plinth_spec::state::RenderStatus;
 use tokio::time::{sleep, timeout};
 
-use super::house::{House, PATIENCE, endless, tiny};
+use super::deployment::{Deployment, TIMEOUT, endless, tiny};
 use crate::{processes_in, program};
 
 /// A worker process, killed when dropped.
 struct Process(Child);
 
 impl Process {
-    fn start(house: &House) -> Self {
-        Self::start_by(program(), house)
+    fn start(deployment: &Deployment) -> Self {
+        Self::start_by(program(), deployment)
     }
 
-    fn start_by(mut program: Command, house: &House) -> Self {
-        let data = house.folder.path();
+    fn start_by(mut program: Command, deployment: &Deployment) -> Self {
+        let data = deployment.folder.path();
         let process = program
-            .args(["worker", "--data", data.to_str().unwrap(), "--database-url", house.database.address()])
+            .args(["worker", "--data", data.to_str().unwrap(), "--database-url", deployment.database.address()])
             .args(["--store-url", &format!("file://{}/objects", data.display()), "--worker-slots", "1"])
             .args(["--lease-seconds", "2", "--worker-grace-seconds", "1"])
             .env("PLINTH_ADAPTER", "cpu")
@@ -46,93 +46,93 @@ impl Drop for Process {
 }
 
 /// Returns the processes of jobs in the folder of a test service, without encoders.
-fn jobs(house: &House) -> Vec<u32> {
-    let lines = processes_in(house.folder.path()).into_iter();
+fn jobs(deployment: &Deployment) -> Vec<u32> {
+    let lines = processes_in(deployment.folder.path()).into_iter();
     lines.filter(|(_id, line)| line.contains("render-child")).map(|(id, _line)| id).collect()
 }
 
 /// Waits until all processes of jobs have ended, including encoders.
-async fn until_no_job_lives(house: &House) {
+async fn until_no_job_lives(deployment: &Deployment) {
     let gone = async {
-        while !processes_in(house.folder.path()).is_empty() {
+        while !processes_in(deployment.folder.path()).is_empty() {
             sleep(Duration::from_millis(30)).await;
         }
     };
-    let gone = timeout(PATIENCE, gone).await;
-    assert!(gone.is_ok(), "these processes survive: {:?}", processes_in(house.folder.path()));
+    let gone = timeout(TIMEOUT, gone).await;
+    assert!(gone.is_ok(), "these processes survive: {:?}", processes_in(deployment.folder.path()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_job_of_a_killed_worker_ends_and_another_worker_takes_over() {
-    let house = House::in_real_time().await;
-    let lost = house.order("chair", endless()).await;
+    let deployment = Deployment::in_real_time().await;
+    let lost = deployment.upload_and_render("chair", endless()).await;
     // In each iteration, a new worker claims the render.
     for attempt in 1..=limits::LOSSES + 1 {
-        let worker = Process::start(&house);
+        let worker = Process::start(&deployment);
         let row = async || {
-            let mut conn = house.service.db().read().await.unwrap();
+            let mut conn = deployment.service.db().read().await.unwrap();
             renders::find_anywhere(&mut conn, &RenderId::parse(&lost).unwrap()).await.unwrap().unwrap()
         };
         while row().await.attempt < attempt {
             sleep(Duration::from_millis(30)).await;
         }
-        house.until(&lost, |render| render.status == RenderStatus::VideoProcessing).await;
-        assert_eq!(jobs(&house).len(), 1);
+        deployment.wait_until(&lost, |render| render.status == RenderStatus::VideoProcessing).await;
+        assert_eq!(jobs(&deployment).len(), 1);
         worker.signal("-KILL");
-        until_no_job_lives(&house).await;
+        until_no_job_lives(&deployment).await;
     }
-    let next = house.order("stool", tiny()).await;
-    let last = Process::start(&house);
-    let render = house.end_of(&lost).await;
+    let next = deployment.upload_and_render("stool", tiny()).await;
+    let last = Process::start(&deployment);
+    let render = deployment.wait_until_ended(&lost).await;
     assert_eq!((render.status, render.failure_code), (RenderStatus::Error, Some("reaped")));
-    assert_eq!(house.end_of(&next).await.status, RenderStatus::Done);
-    assert_eq!(house.credits().await, 99, "the render is refunded after its workers were killed too often");
+    assert_eq!(deployment.wait_until_ended(&next).await.status, RenderStatus::Done);
+    assert_eq!(deployment.credits().await, 99, "the render is refunded after its workers were killed too often");
     drop(last);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_packaging_encoders_of_a_killed_worker_end() {
-    let house = House::in_real_time().await;
+    let deployment = Deployment::in_real_time().await;
     // The script hangs in packaging, because only packaging uses a filter graph. The encoder of a packaging reads no
     // pipe from the job, so it cannot notice that the job died.
     let lines = r#"case "$*" in *-filter_complex*) exec sleep 1000;; esac; exec "$FFMPEG" "$@""#;
     let mut program = program();
-    program.env("PLINTH_FFMPEG", house.ffmpeg_with(lines));
-    house.order("chair", tiny()).await;
-    let worker = Process::start_by(program, &house);
+    program.env("PLINTH_FFMPEG", deployment.ffmpeg_with(lines));
+    deployment.upload_and_render("chair", tiny()).await;
+    let worker = Process::start_by(program, &deployment);
     let encodes = async {
-        while !processes_in(house.folder.path()).values().any(|line| line.starts_with("sleep 1000")) {
+        while !processes_in(deployment.folder.path()).values().any(|line| line.starts_with("sleep 1000")) {
             sleep(Duration::from_millis(30)).await;
         }
     };
-    timeout(PATIENCE, encodes).await.unwrap();
+    timeout(TIMEOUT, encodes).await.unwrap();
     worker.signal("-KILL");
-    until_no_job_lives(&house).await;
+    until_no_job_lives(&deployment).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stopped_worker_exits_cleanly_and_releases_its_render() {
-    let house = House::in_real_time().await;
-    let id = house.order("chair", endless()).await;
-    let mut worker = Process::start(&house);
-    house.until(&id, |render| render.status == RenderStatus::VideoProcessing).await;
+    let deployment = Deployment::in_real_time().await;
+    let id = deployment.upload_and_render("chair", endless()).await;
+    let mut worker = Process::start(&deployment);
+    deployment.wait_until(&id, |render| render.status == RenderStatus::VideoProcessing).await;
     worker.signal("-TERM");
     assert_eq!(worker.0.wait().unwrap().code(), Some(0));
-    assert_eq!(house.render(&id).await.status, RenderStatus::PosterDone);
-    assert!(jobs(&house).is_empty());
-    let left: Vec<_> = std::fs::read_dir(house.folder.path().join("worker")).unwrap().flatten().collect();
+    assert_eq!(deployment.render(&id).await.status, RenderStatus::PosterDone);
+    assert!(jobs(&deployment).is_empty());
+    let left: Vec<_> = std::fs::read_dir(deployment.folder.path().join("worker")).unwrap().flatten().collect();
     assert!(!left.iter().any(|entry| entry.file_name().to_string_lossy().starts_with("run-")), "{left:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_has_no_secrets_and_has_resource_limits() {
-    let house = House::in_real_time().await;
-    let id = house.order("chair", endless()).await;
+    let deployment = Deployment::in_real_time().await;
+    let id = deployment.upload_and_render("chair", endless()).await;
     let mut program = program();
     program.env("AWS_SECRET_ACCESS_KEY", "canary").env("PLINTH_SECRET", "canary").env("LP_NUM_THREADS", "2");
-    let worker = Process::start_by(program, &house);
-    house.until(&id, |render| render.status == RenderStatus::VideoProcessing).await;
-    let [job] = jobs(&house).try_into().unwrap();
+    let worker = Process::start_by(program, &deployment);
+    deployment.wait_until(&id, |render| render.status == RenderStatus::VideoProcessing).await;
+    let [job] = jobs(&deployment).try_into().unwrap();
     let about =
         |what: &str| String::from_utf8_lossy(&std::fs::read(format!("/proc/{job}/{what}")).unwrap()).into_owned();
     let environment = about("environ");
@@ -147,5 +147,5 @@ async fn a_job_has_no_secrets_and_has_resource_limits() {
     assert!(line("Max data size").contains(" 8589934592 "), "{limits}");
     assert_eq!(about("oom_score_adj").trim(), "1000");
     drop(worker);
-    until_no_job_lives(&house).await;
+    until_no_job_lives(&deployment).await;
 }

@@ -13,14 +13,14 @@ use plinth_testkit::probe;
 use plinth_worker::WorkerOptions;
 use serde_json::json;
 
-use super::house::{House, tiny};
+use super::deployment::{Deployment, tiny};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_render_stores_all_its_files_and_is_packaged() {
-    let house = House::new().await;
-    let id = house.order("chair", json!({"quality": "share", "length": 0.5})).await;
-    let worker = house.work(house.options());
-    let render = house.end_of(&id).await;
+    let deployment = Deployment::new().await;
+    let id = deployment.upload_and_render("chair", json!({"quality": "share", "length": 0.5})).await;
+    let worker = deployment.start_worker(deployment.options());
+    let render = deployment.wait_until_ended(&id).await;
     assert_eq!((render.status, &render.error_message), (RenderStatus::Done, &None));
     assert!(render.has_web_variant && render.has_thumb && render.file_size > Some(1000), "{render:?}");
     let outputs = [
@@ -31,19 +31,19 @@ async fn a_render_stores_all_its_files_and_is_packaged() {
         (OutputFile::Poster, "image/png"),
     ];
     for (output, kind) in outputs {
-        let file = house.service.render_file(&house.caller, &id, output).await.unwrap();
+        let file = deployment.service.render_file(&deployment.caller, &id, output).await.unwrap();
         assert_eq!(file.content_type, kind);
         assert!(file.blob.size > 500, "{output:?}: {}", file.blob.size);
     }
-    let packaged =
-        house.until(&id, |render| render.hls_status != HlsStatus::Pending && !is_packaging(render.hls_status));
+    let packaged = deployment
+        .wait_until(&id, |render| render.hls_status != HlsStatus::Pending && !is_packaging(render.hls_status));
     assert_eq!(packaged.await.hls_status, HlsStatus::Ready);
     for name in ["master.m3u8", "thumbnails.vtt"] {
-        house.service.hls_file(&house.caller, &id, name).await.unwrap();
+        deployment.service.hls_file(&deployment.caller, &id, name).await.unwrap();
     }
     worker.stop().await;
-    assert_eq!(house.jobs(), Vec::<std::path::PathBuf>::new(), "the folders of the jobs are deleted");
-    assert_eq!(house.credits().await, 99);
+    assert_eq!(deployment.jobs(), Vec::<std::path::PathBuf>::new(), "the folders of the jobs are deleted");
+    assert_eq!(deployment.credits().await, 99);
 }
 
 fn is_packaging(status: HlsStatus) -> bool {
@@ -52,61 +52,70 @@ fn is_packaging(status: HlsStatus) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_tier_and_aspect_has_its_size() {
-    let house = House::new().await;
-    let (model, _preview) = house.upload("chair", None).await;
+    let deployment = Deployment::new().await;
+    let (model, _preview) = deployment.upload("chair", None).await;
     let mut wanted = Vec::new();
     for (aspect, size) in [("16:9", (960, 540)), ("1:1", (540, 540)), ("9:16", (540, 960))] {
         let settings = json!({"quality": "share", "length": 0.04, "aspect": aspect});
-        wanted.push((house.order_again(&model, settings, aspect).await, aspect, size));
+        wanted.push((deployment.render_again(&model, settings, aspect).await, aspect, size));
     }
-    let worker = house.work(house.options());
+    let worker = deployment.start_worker(deployment.options());
     for (id, aspect, (width, height)) in wanted {
-        let render = house.end_of(&id).await;
+        let render = deployment.wait_until_ended(&id).await;
         assert_eq!(render.status, RenderStatus::Done, "{render:?}");
-        let video = house.folder.path().join("video.mp4");
-        std::fs::write(&video, house.content(&id, OutputFile::Video).await).unwrap();
+        let video = deployment.folder.path().join("video.mp4");
+        std::fs::write(&video, deployment.content(&id, OutputFile::Video).await).unwrap();
         let (stream, _file) = probe(&video);
         assert_eq!((&stream["width"], &stream["height"]), (&json!(width), &json!(height)), "{aspect}");
-        assert_eq!(house.poster(&id).await.dimensions(), (width, height), "{aspect}");
+        assert_eq!(deployment.poster(&id).await.dimensions(), (width, height), "{aspect}");
     }
     worker.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn equal_frames_are_drawn_once_and_stored_for_each() {
-    let house = House::new().await;
-    let (model, first) = house.upload("chair", Some(tiny())).await;
+    let deployment = Deployment::new().await;
+    let (model, first) = deployment.upload("chair", Some(tiny())).await;
     let again = json!({"quality": "share", "length": 0.04, "shadows": true});
-    let second = house.order_again(&model, again, "second").await;
-    let other = house.order_again(&model, json!({"quality": "share", "length": 0.08}), "other").await;
-    let log = house.folder.path().join("log");
-    let options = house.options_with(&format!("grep -o '\"render\"' \"$3/job.json\" >>{}\nexec \"$@\"", log.display()));
-    let worker = house.work(options);
-    let ended = [house.end_of(&first).await, house.end_of(&second).await, house.end_of(&other).await];
+    let second = deployment.render_again(&model, again, "second").await;
+    let other = deployment.render_again(&model, json!({"quality": "share", "length": 0.08}), "other").await;
+    let log = deployment.folder.path().join("log");
+    let options =
+        deployment.options_with(&format!("grep -o '\"render\"' \"$3/job.json\" >>{}\nexec \"$@\"", log.display()));
+    let worker = deployment.start_worker(options);
+    let ended = [
+        deployment.wait_until_ended(&first).await,
+        deployment.wait_until_ended(&second).await,
+        deployment.wait_until_ended(&other).await,
+    ];
     worker.stop().await;
     assert!(ended.iter().all(|render| render.status == RenderStatus::Done), "{ended:?}");
     assert_eq!(ended[0].file_size, ended[1].file_size);
     assert_eq!(std::fs::read_to_string(log).unwrap().lines().count(), 2, "two of the three renders share their frames");
     for id in [&first, &second] {
-        house.service.render_file(&house.caller, id, OutputFile::Video).await.unwrap();
+        deployment.service.render_file(&deployment.caller, id, OutputFile::Video).await.unwrap();
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_previews_and_free_renders_are_watermarked() {
-    let house = House::new().await;
-    let (model, preview) = house.upload("chair", None).await;
-    let paid = house.order_again(&model, tiny(), "paid").await;
-    house.grant(Pool::Paid, -99).await;
-    house.grant(Pool::Free, 10).await;
-    let free = house.order_again(&model, tiny(), "free").await;
-    let log = house.folder.path().join("log");
-    let options = house.options_with(&format!(
+    let deployment = Deployment::new().await;
+    let (model, preview) = deployment.upload("chair", None).await;
+    let paid = deployment.render_again(&model, tiny(), "paid").await;
+    deployment.grant(Pool::Paid, -99).await;
+    deployment.grant(Pool::Free, 10).await;
+    let free = deployment.render_again(&model, tiny(), "free").await;
+    let log = deployment.folder.path().join("log");
+    let options = deployment.options_with(&format!(
         "grep -o '\"quality\":\"[a-z]*\"\\|\"length\":[0-9.]*\\|\"watermark\":[a-z]*\\|\"draft\":[a-z]*' \"$3/job.json\" | xargs >>{}\nexec \"$@\"",
         log.display()
     ));
-    let worker = house.work(options);
-    let ended = [house.end_of(&preview).await, house.end_of(&paid).await, house.end_of(&free).await];
+    let worker = deployment.start_worker(options);
+    let ended = [
+        deployment.wait_until_ended(&preview).await,
+        deployment.wait_until_ended(&paid).await,
+        deployment.wait_until_ended(&free).await,
+    ];
     worker.stop().await;
     assert!(ended.iter().all(|render| render.status == RenderStatus::Done), "{ended:?}");
     assert_eq!((ended[0].is_system_preview, ended[0].hls_status), (true, HlsStatus::Skipped));
@@ -125,19 +134,20 @@ async fn only_previews_and_free_renders_are_watermarked() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_environment_of_the_workspace_lights_the_model() {
-    let house = House::new().await;
-    let (model, _preview) = house.upload("chair", None).await;
+    let deployment = Deployment::new().await;
+    let (model, _preview) = deployment.upload("chair", None).await;
     let mut colors = Vec::new();
-    let worker = house.work(house.options());
+    let worker = deployment.start_worker(deployment.options());
     for color in [[250, 10, 10], [10, 10, 250]] {
-        let env = house.service.create_env(&house.caller, environment(&house, color).await).await.unwrap().id;
+        let env =
+            deployment.service.create_env(&deployment.caller, environment(&deployment, color).await).await.unwrap().id;
         let settings = json!({"quality": "share", "length": 0.04, "envId": env, "shadows": false,
                               "spotlightIntensity": 0, "lightsIntensity": 0, "ambientIntensity": 0});
-        let id = house.order_again(&model, settings, &env).await;
-        let render = house.end_of(&id).await;
+        let id = deployment.render_again(&model, settings, &env).await;
+        let render = deployment.wait_until_ended(&id).await;
         assert_eq!(render.status, RenderStatus::Done, "{render:?}");
         // A pixel inside of the triangle, whose right angle is at the lower left.
-        colors.push(house.poster(&id).await.get_pixel(440, 310).0);
+        colors.push(deployment.poster(&id).await.get_pixel(440, 310).0);
     }
     worker.stop().await;
     let [[r1, _, b1], [r2, _, b2]] = colors.try_into().unwrap();
@@ -145,7 +155,7 @@ async fn an_environment_of_the_workspace_lights_the_model() {
 }
 
 /// Returns the form of a single-colour environment. Its gain map has no effect.
-pub(super) async fn environment(house: &House, color: [u8; 3]) -> NewEnv {
+pub(super) async fn environment(deployment: &Deployment, color: [u8; 3]) -> NewEnv {
     let webp = |color| {
         let mut bytes = std::io::Cursor::new(Vec::new());
         image::RgbImage::from_pixel(16, 8, image::Rgb(color)).write_to(&mut bytes, image::ImageFormat::WebP).unwrap();
@@ -161,48 +171,49 @@ pub(super) async fn environment(house: &House, color: [u8; 3]) -> NewEnv {
     ];
     let mut new = NewEnv::default();
     for (part, bytes) in parts {
-        new.files.push(EnvPartFile { part, file: house.file(&bytes).await });
+        new.files.push(EnvPartFile { part, file: deployment.file(&bytes).await });
     }
     new
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dataset_stores_its_zip() {
-    let house = House::new().await;
-    let id = house.order("chair", json!({"output": "dataset", "datasetQuality": "100x800"})).await;
-    let render = house.outcome(&id, house.options()).await;
+    let deployment = Deployment::new().await;
+    let id = deployment.upload_and_render("chair", json!({"output": "dataset", "datasetQuality": "100x800"})).await;
+    let render = deployment.render_with_worker(&id, deployment.options()).await;
     assert_eq!(render.status, RenderStatus::Done, "{render:?}");
     assert!(render.dataset_zip_size > Some(1_000_000) && render.file_size.is_none(), "{render:?}");
     assert_eq!(render.hls_status, HlsStatus::Skipped);
-    let file = house.service.render_file(&house.caller, &id, OutputFile::Dataset).await.unwrap();
+    let file = deployment.service.render_file(&deployment.caller, &id, OutputFile::Dataset).await.unwrap();
     assert_eq!((file.content_type.as_ref(), Some(file.blob.size)), ("application/zip", render.dataset_zip_size));
-    assert_eq!(house.credits().await, 60);
+    assert_eq!(deployment.credits().await, 60);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_workers_run_each_render_once() {
-    let house = House::for_many_machines().await;
-    let (model, first) = house.upload("chair", Some(tiny())).await;
+    let deployment = Deployment::with_postgres_and_s3().await;
+    let (model, first) = deployment.upload("chair", Some(tiny())).await;
     let mut ids = vec![first];
     for n in 2..=8 {
         let settings = json!({"quality": "share", "length": f64::from(n) * 0.04});
-        ids.push(house.order_again(&model, settings, &n.to_string()).await);
+        ids.push(deployment.render_again(&model, settings, &n.to_string()).await);
     }
-    let workers = ["a", "b"].map(|name| house.work(WorkerOptions { name: name.to_owned(), ..house.options() }));
+    let workers =
+        ["a", "b"].map(|name| deployment.start_worker(WorkerOptions { name: name.to_owned(), ..deployment.options() }));
     for id in &ids {
-        let render = house.end_of(id).await;
+        let render = deployment.wait_until_ended(id).await;
         assert_eq!(render.status, RenderStatus::Done, "{render:?}");
     }
     for id in &ids {
-        house.until(id, |render| render.hls_ready).await;
+        deployment.wait_until(id, |render| render.hls_ready).await;
     }
     for worker in workers {
         worker.stop().await;
     }
-    let mut conn = house.service.db().read().await.unwrap();
+    let mut conn = deployment.service.db().read().await.unwrap();
     for id in &ids {
         let row = renders::find_anywhere(&mut conn, &RenderId::parse(id).unwrap()).await.unwrap().unwrap();
         assert_eq!((row.attempt, row.files_attempt, row.hls_attempt), (1, Some(1), 1));
     }
-    house.credits().await;
+    deployment.credits().await;
 }

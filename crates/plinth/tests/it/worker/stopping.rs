@@ -10,86 +10,86 @@ use plinth_worker::WorkerOptions;
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::house::{House, endless, tiny};
+use super::deployment::{Deployment, endless, tiny};
 
-async fn until_no_job_is_left(house: &House) {
-    while !house.jobs().is_empty() {
+async fn until_no_job_is_left(deployment: &Deployment) {
+    while !deployment.jobs().is_empty() {
         sleep(Duration::from_millis(30)).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_that_lost_its_lease_kills_the_job_and_continues() {
-    let house = House::new().await;
-    let id = house.order("chair", endless()).await;
-    let worker = house.work(house.options());
+    let deployment = Deployment::new().await;
+    let id = deployment.upload_and_render("chair", endless()).await;
+    let worker = deployment.start_worker(deployment.options());
     // The worker claims the render again after each lost lease.
     for _loss in 0..=limits::LOSSES {
-        house.until(&id, |render| render.status == RenderStatus::VideoProcessing).await;
+        deployment.wait_until(&id, |render| render.status == RenderStatus::VideoProcessing).await;
         // In the meantime, the worker renews its lease in real time.
         loop {
-            house.wait_ms(4000);
-            if house.service.reap().await.unwrap() == 1 {
+            deployment.advance_ms(4000);
+            if deployment.service.reap().await.unwrap() == 1 {
                 break;
             }
         }
     }
-    assert_eq!(house.render(&id).await.failure_code, Some("reaped"));
-    until_no_job_is_left(&house).await;
-    let next = house.order("stool", tiny()).await;
-    assert_eq!(house.end_of(&next).await.status, RenderStatus::Done);
+    assert_eq!(deployment.render(&id).await.failure_code, Some("reaped"));
+    until_no_job_is_left(&deployment).await;
+    let next = deployment.upload_and_render("stool", tiny()).await;
+    assert_eq!(deployment.wait_until_ended(&next).await.status, RenderStatus::Done);
     worker.stop().await;
-    assert_eq!(house.render(&id).await.failure_code, Some("reaped"));
-    assert_eq!(house.credits().await, 99);
+    assert_eq!(deployment.render(&id).await.failure_code, Some("reaped"));
+    assert_eq!(deployment.credits().await, 99);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stopping_worker_releases_renders_without_a_poster() {
-    let house = House::new().await;
-    let id = house.order("chair", tiny()).await;
+    let deployment = Deployment::new().await;
+    let id = deployment.upload_and_render("chair", tiny()).await;
     let hangs = "if ! grep -q '\"render\"' \"$3/job.json\"; then exec \"$@\"; fi\nexec sleep 1000";
-    let worker = house.work(house.options_with(hangs));
-    house.until(&id, |render| render.status == RenderStatus::PosterProcessing).await;
+    let worker = deployment.start_worker(deployment.options_with(hangs));
+    deployment.wait_until(&id, |render| render.status == RenderStatus::PosterProcessing).await;
     worker.stop().await;
-    assert_eq!(house.render(&id).await.status, RenderStatus::Pending);
-    assert!(house.jobs().is_empty());
-    assert_eq!(house.outcome(&id, house.options()).await.status, RenderStatus::Done);
-    assert_eq!(house.credits().await, 99, "charged once");
+    assert_eq!(deployment.render(&id).await.status, RenderStatus::Pending);
+    assert!(deployment.jobs().is_empty());
+    assert_eq!(deployment.render_with_worker(&id, deployment.options()).await.status, RenderStatus::Done);
+    assert_eq!(deployment.credits().await, 99, "charged once");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_render_with_a_poster_is_resumed_by_another_worker() {
-    let house = House::new().await;
-    let id = house.order("chair", json!({"quality": "share", "length": 0.5})).await;
-    let ffmpeg = hanging_ffmpeg(&house);
-    let worker = house.work(WorkerOptions { ffmpeg, ..house.options() });
-    house.until(&id, |render| render.status == RenderStatus::VideoProcessing).await;
+    let deployment = Deployment::new().await;
+    let id = deployment.upload_and_render("chair", json!({"quality": "share", "length": 0.5})).await;
+    let ffmpeg = hanging_ffmpeg(&deployment);
+    let worker = deployment.start_worker(WorkerOptions { ffmpeg, ..deployment.options() });
+    deployment.wait_until(&id, |render| render.status == RenderStatus::VideoProcessing).await;
     worker.stop().await;
-    let render = house.render(&id).await;
+    let render = deployment.render(&id).await;
     assert_eq!((render.status, render.file_size), (RenderStatus::PosterDone, None));
     for poster in [OutputFile::Poster, OutputFile::FullPoster] {
-        house.service.render_file(&house.caller, &id, poster).await.unwrap();
+        deployment.service.render_file(&deployment.caller, &id, poster).await.unwrap();
     }
-    assert!(house.service.render_file(&house.caller, &id, OutputFile::Video).await.is_err());
-    let render = house.outcome(&id, house.options()).await;
+    assert!(deployment.service.render_file(&deployment.caller, &id, OutputFile::Video).await.is_err());
+    let render = deployment.render_with_worker(&id, deployment.options()).await;
     assert_eq!(render.status, RenderStatus::Done, "{render:?}");
     for output in [OutputFile::Poster, OutputFile::FullPoster, OutputFile::Video] {
-        house.service.render_file(&house.caller, &id, output).await.unwrap();
+        deployment.service.render_file(&deployment.caller, &id, output).await.unwrap();
     }
-    assert_eq!(house.credits().await, 99, "charged once");
+    assert_eq!(deployment.credits().await, 99, "charged once");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stopping_worker_finishes_renders_within_the_grace_period() {
-    let house = House::new().await;
-    let id = house.order("chair", tiny()).await;
-    let worker = house.work(WorkerOptions { grace: Duration::from_secs(200), ..house.options() });
-    house.until(&id, |render| render.status != RenderStatus::Pending).await;
+    let deployment = Deployment::new().await;
+    let id = deployment.upload_and_render("chair", tiny()).await;
+    let worker = deployment.start_worker(WorkerOptions { grace: Duration::from_secs(200), ..deployment.options() });
+    deployment.wait_until(&id, |render| render.status != RenderStatus::Pending).await;
     worker.stop().await;
-    assert_eq!(house.render(&id).await.status, RenderStatus::Done);
+    assert_eq!(deployment.render(&id).await.status, RenderStatus::Done);
 }
 
 /// Writes a script for an ffmpeg that accepts no frames. The job writes its poster, but never finishes its video.
-fn hanging_ffmpeg(house: &House) -> PathBuf {
-    house.ffmpeg_with(r#"case "$*" in -version) exec "$FFMPEG" -version;; esac; exec sleep 1000"#)
+fn hanging_ffmpeg(deployment: &Deployment) -> PathBuf {
+    deployment.ffmpeg_with(r#"case "$*" in -version) exec "$FFMPEG" -version;; esac; exec sleep 1000"#)
 }

@@ -5,12 +5,12 @@ use std::path::Path;
 use plinth_testkit::sha256_hex;
 
 use super::small;
-use crate::serve::server::Place;
+use crate::serve::server::Installation;
 use crate::text;
 
 /// Asserts that both commands fail with this message and that nothing is restored.
 fn is_rejected(backup: &Path, words: &str) {
-    let other = Place::alone();
+    let other = Installation::with_sqlite();
     for command in ["verify", "restore"] {
         let done = other.try_admin(&[command, backup.to_str().unwrap()]);
         let said = text(&done.stderr);
@@ -71,7 +71,7 @@ async fn every_kind_of_damage_is_named() {
     is_rejected(&backup, "without it the folder is not a complete backup");
     std::fs::rename(backup.join("manifest.jsonl.part"), &manifest).unwrap();
     // The undamaged backup is accepted. This shows that the commands rejected the damage and nothing else.
-    let other = Place::alone();
-    let verified = served.place.admin(&["verify", backup.to_str().unwrap()]);
+    let other = Installation::with_sqlite();
+    let verified = served.installation.admin(&["verify", backup.to_str().unwrap()]);
     assert_eq!(other.admin(&["restore", backup.to_str().unwrap()]), verified);
 }

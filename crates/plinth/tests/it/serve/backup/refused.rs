@@ -7,19 +7,19 @@ use plinth_db::{Db, DbOptions, holds};
 use plinth_testkit::Client;
 
 use super::{folder, small};
-use crate::serve::server::{Place, Served};
+use crate::serve::server::{Installation, Served};
 use crate::text;
 
 /// Runs a command that must fail, and returns its message.
-fn failure(place: &Place, args: &[&str]) -> String {
-    let done = place.try_admin(args);
+fn failure(installation: &Installation, args: &[&str]) -> String {
+    let done = installation.try_admin(args);
     assert_eq!(done.status.code(), Some(1), "{args:?}: {}", text(&done.stdout));
     text(&done.stderr)
 }
 
 /// Returns whether a hold on the store exists.
-async fn is_held(place: &Place) -> bool {
-    let db = Db::open(&place.database(), DbOptions::default()).await.unwrap();
+async fn is_held(installation: &Installation) -> bool {
+    let db = Db::open(&installation.database(), DbOptions::default()).await.unwrap();
     let mut conn = db.read().await.unwrap();
     let now = conn.now_ms().await.unwrap();
     let is_held = holds::is_held(&mut conn, now).await.unwrap();
@@ -33,50 +33,50 @@ async fn a_backup_goes_into_a_new_folder_that_others_cannot_read() {
     let (served, _, backup) = small().await;
     let mode = std::fs::metadata(&backup).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
-    let said = failure(&served.place, &["backup", backup.to_str().unwrap()]);
+    let said = failure(&served.installation, &["backup", backup.to_str().unwrap()]);
     assert!(said.contains("is not empty; choose a new folder"), "{said}");
-    let inside = served.place.objects().join("backup");
-    let said = failure(&served.place, &["backup", inside.to_str().unwrap()]);
+    let inside = served.installation.objects().join("backup");
+    let said = failure(&served.installation, &["backup", inside.to_str().unwrap()]);
     assert!(said.contains("is inside the store"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failed_backup_is_rejected_and_releases_its_hold() {
-    let served = Served::alone();
+    let served = Served::with_sqlite();
     let render = served.finished().await;
     // The folder can be created, but the path of a file in it is too long.
-    let mut long = folder(&served.place, "long");
+    let mut long = folder(&served.installation, "long");
     while long.as_os_str().len() < 4080 {
         long.push("x".repeat((4080 - long.as_os_str().len()).min(200)));
     }
-    let said = failure(&served.place, &["backup", long.to_str().unwrap()]);
+    let said = failure(&served.installation, &["backup", long.to_str().unwrap()]);
     assert!(said.contains("manifest.jsonl.part cannot be created"), "{said}");
-    assert!(!is_held(&served.place).await, "the hold is released");
+    assert!(!is_held(&served.installation).await, "the hold is released");
     // Makes an object unreadable by replacing it with a link to itself.
-    let video = served.place.objects().join("renders").join(&render).join("1/video.mp4");
+    let video = served.installation.objects().join("renders").join(&render).join("1/video.mp4");
     std::fs::remove_file(&video).unwrap();
     symlink(&video, &video).unwrap();
-    let backup = folder(&served.place, "backup");
-    let said = failure(&served.place, &["backup", backup.to_str().unwrap()]);
+    let backup = folder(&served.installation, "backup");
+    let said = failure(&served.installation, &["backup", backup.to_str().unwrap()]);
     assert!(
         said.contains("failed and is incomplete; remove the folder") && said.contains("video.mp4 cannot be copied"),
         "{said}"
     );
-    assert!(!is_held(&served.place).await, "the hold is released");
-    let said = failure(&served.place, &["verify", backup.to_str().unwrap()]);
+    assert!(!is_held(&served.installation).await, "the hold is released");
+    let said = failure(&served.installation, &["verify", backup.to_str().unwrap()]);
     assert!(said.contains("not a complete backup"), "{said}");
     // A missing object is reported. The backup succeeds without it.
     std::fs::remove_file(&video).unwrap();
-    let backup = folder(&served.place, "another");
-    assert_eq!(served.place.admin(&["backup", backup.to_str().unwrap()])["gone"], 1);
-    served.place.admin(&["verify", backup.to_str().unwrap()]);
+    let backup = folder(&served.installation, "another");
+    assert_eq!(served.installation.admin(&["backup", backup.to_str().unwrap()])["gone"], 1);
+    served.installation.admin(&["verify", backup.to_str().unwrap()]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_error_for_postgres_names_the_commands_to_use() {
-    let served = Served::shared().await;
-    let backup = folder(&served.place, "backup");
-    let said = failure(&served.place, &["backup", backup.to_str().unwrap()]);
+    let served = Served::with_postgres_and_s3().await;
+    let backup = folder(&served.installation, "backup");
+    let said = failure(&served.installation, &["backup", backup.to_str().unwrap()]);
     assert!(said.contains("pg_dump") && said.contains("plinth admin storage hold"), "{said}");
     assert!(!backup.exists());
 }
@@ -85,9 +85,9 @@ async fn the_error_for_postgres_names_the_commands_to_use() {
 async fn a_restoration_goes_into_an_empty_folder_without_a_server() {
     let (served, render, backup) = small().await;
     let backup = backup.to_str().unwrap();
-    let said = failure(&served.place, &["restore", backup]);
+    let said = failure(&served.installation, &["restore", backup]);
     assert!(said.contains("another plinth serve uses"), "{said}");
-    let other = Place::alone();
+    let other = Installation::with_sqlite();
     let data = other.folder.path().join("data");
     std::fs::create_dir_all(data.join("objects")).unwrap();
     let said = failure(&other, &["restore", backup]);

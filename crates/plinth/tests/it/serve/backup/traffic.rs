@@ -16,24 +16,24 @@ use tokio::time::sleep;
 use super::folder;
 use crate::serve::assets::environment;
 use crate::serve::kept::Kept;
-use crate::serve::server::{EMAIL, Place, Server};
+use crate::serve::server::{EMAIL, Installation, Server};
 
 const BUSY: &str = "bob@example.org";
 const BACKUPS: usize = 3;
-const PATIENCE: Duration = Duration::from_mins(10);
+const TIMEOUT: Duration = Duration::from_mins(10);
 const PAUSE: Duration = Duration::from_millis(50);
 /// Number of renders that are neither cancelled nor deleted. The restored installation must finish them.
 const ORDERS: usize = 12;
 /// Tables whose rows change without a request of the test.
 const CHANGING: [&str; 5] = ["rate_windows ", "holds ", "queue ", "shares ", "tokens "];
 
-fn place() -> Place {
-    let place = Place::alone().set("PLINTH_ADAPTER", "cpu").set("PLINTH_LEASE_SECONDS", "2");
-    place.set("PLINTH_FREE_UPLOADS_PER_DAY", "1000000").set("PLINTH_RATE_LIMIT_PER_MINUTE", "1000000")
+fn installation() -> Installation {
+    let installation = Installation::with_sqlite().set("PLINTH_ADAPTER", "cpu").set("PLINTH_LEASE_SECONDS", "2");
+    installation.set("PLINTH_FREE_UPLOADS_PER_DAY", "1000000").set("PLINTH_RATE_LIMIT_PER_MINUTE", "1000000")
 }
 
-fn serve(place: &Place) -> Server {
-    block_in_place(|| place.serve(&["--worker-slots", "1"]))
+fn serve(installation: &Installation) -> Server {
+    block_in_place(|| installation.serve(&["--worker-slots", "1"]))
 }
 
 /// Returns the settings of a render with one frame. Each number gives a different picture.
@@ -43,23 +43,23 @@ fn frame(number: usize) -> Value {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn backups_made_under_traffic_restore_everything_from_before() {
-    let place = place();
-    let server = serve(&place);
-    let ada = Client::new(&server.base, &place.account(EMAIL));
-    let bob = Client::new(&server.base, &place.account(BUSY));
-    place.admin(&["credits", "grant", BUSY, "100000"]);
+    let installation = installation();
+    let server = serve(&installation);
+    let ada = Client::new(&server.base, &installation.account(EMAIL));
+    let bob = Client::new(&server.base, &installation.account(BUSY));
+    installation.admin(&["credits", "grant", BUSY, "100000"]);
     let render = furnish(&ada).await;
     let model = bob.upload("bob", None).await.text("modelId");
     until_all_have_ended(&ada).await;
     until_all_have_ended(&bob).await;
     let video = download(&ada, &render).await;
-    let before = block_in_place(|| Kept::at(&place));
+    let before = block_in_place(|| Kept::at(&installation));
     let traffic = Traffic::begin(&bob, &model);
     let mut backups = Vec::new();
     for number in 0..BACKUPS {
         traffic.until_more_is_done().await;
-        let backup = folder(&place, &format!("backup {number}"));
-        let made = block_in_place(|| place.admin(&["backup", backup.to_str().unwrap()]));
+        let backup = folder(&installation, &format!("backup {number}"));
+        let made = block_in_place(|| installation.admin(&["backup", backup.to_str().unwrap()]));
         assert_eq!(made["gone"], 0, "{made}");
         backups.push(backup);
     }
@@ -121,7 +121,7 @@ impl Traffic {
     async fn until_more_is_done(&self) {
         let begin = (Instant::now(), self.done.load(Ordering::Relaxed));
         while self.done.load(Ordering::Relaxed) < begin.1 + 3 {
-            assert!(begin.0.elapsed() < PATIENCE && !self.task.is_finished(), "the traffic has ended");
+            assert!(begin.0.elapsed() < TIMEOUT && !self.task.is_finished(), "the traffic has ended");
             sleep(PAUSE).await;
         }
     }
@@ -154,11 +154,11 @@ async fn post(client: &Client, path: &str, body: &Value) -> reqwest::Result<Valu
 }
 
 /// Verifies a backup, and restores it to a new installation.
-fn restored(backup: &Path) -> Place {
-    let place = place();
-    let verified = place.admin(&["verify", backup.to_str().unwrap()]);
-    assert_eq!(place.admin(&["restore", backup.to_str().unwrap()]), verified);
-    place
+fn restored(backup: &Path) -> Installation {
+    let installation = installation();
+    let verified = installation.admin(&["verify", backup.to_str().unwrap()]);
+    assert_eq!(installation.admin(&["restore", backup.to_str().unwrap()]), verified);
+    installation
 }
 
 /// Asserts that all objects and rows from before the backup exist afterwards, except rows that the busy client may have
@@ -180,8 +180,8 @@ fn compare(before: &Kept, after: &Kept) {
 }
 
 /// Asserts that every balance is the sum of its ledger entries, and that every charge belongs to a render.
-async fn balanced(place: &Place) {
-    let db = Db::open(&place.database(), DbOptions::default()).await.unwrap();
+async fn balanced(installation: &Installation) {
+    let db = Db::open(&installation.database(), DbOptions::default()).await.unwrap();
     let mut conn = db.read().await.unwrap();
     assert_eq!(ledger::find_unbalanced(&mut conn).await.unwrap(), []);
     assert_eq!(workspaces::find_miscounted(&mut conn).await.unwrap(), []);
@@ -190,15 +190,15 @@ async fn balanced(place: &Place) {
 }
 
 /// Asserts that the restored installation serves the old files and finishes the queued renders.
-async fn goes_on(place: &Place, clients: [&Client; 2], render: &str, video: &[u8]) {
-    let server = serve(place);
+async fn goes_on(installation: &Installation, clients: [&Client; 2], render: &str, video: &[u8]) {
+    let server = serve(installation);
     let [ada, bob] = clients.map(|client| Client { base: server.base.clone(), ..client.clone() });
     assert_eq!(download(&ada, render).await, video);
-    let file = folder(place, "video.mp4");
+    let file = folder(installation, "video.mp4");
     std::fs::write(&file, video).unwrap();
     assert_h264(&probe(&file).0);
     for ended in until_all_have_ended(&bob).await {
-        assert!(["done", "failed"].contains(&ended["status"].as_str().unwrap()), "{ended}\n{}", place.log());
+        assert!(["done", "failed"].contains(&ended["status"].as_str().unwrap()), "{ended}\n{}", installation.log());
     }
     let order = json!({"modelId": ada.upload("ada", None).await.text("modelId"), "renderSettings": frame(90)});
     ada.post("/renders", order).await.data();
@@ -226,7 +226,7 @@ async fn until_all_have_ended(client: &Client) -> Vec<Value> {
         if renders.iter().all(has_ended) {
             return renders;
         }
-        assert!(begin.elapsed() < PATIENCE, "{renders:#?} do not end");
+        assert!(begin.elapsed() < TIMEOUT, "{renders:#?} do not end");
         sleep(PAUSE).await;
     }
 }

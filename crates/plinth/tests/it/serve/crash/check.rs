@@ -10,8 +10,8 @@ use plinth_spec::limits;
 use plinth_spec::state::HlsStatus;
 use serde_json::Value;
 
-use super::house::{CREDITS, House};
-use super::orders::{BROKEN, NO_OVERLAY, Told, picture};
+use super::deployment::{CREDITS, Deployment};
+use super::requests::{BROKEN, NO_OVERLAY, Responses, picture};
 
 /// Totals of a round.
 #[derive(Debug, Default)]
@@ -31,28 +31,28 @@ impl fmt::Display for Sums {
 }
 
 /// Checks all invariants. All renders in `renders` must have ended.
-pub(super) async fn all(house: &House, told: &Told, renders: &[Value]) -> Sums {
+pub(super) async fn all(deployment: &Deployment, responses: &Responses, renders: &[Value]) -> Sums {
     let by_id: BTreeMap<&str, &Value> = renders.iter().map(|render| (text(render, "id"), render)).collect();
     assert_eq!(by_id.len(), renders.len(), "a list contains a render twice");
-    for id in &told.renders {
+    for id in &responses.renders {
         assert!(by_id.contains_key(id.as_str()), "{id} is lost");
     }
-    for id in &told.cancelled {
+    for id in &responses.cancelled {
         assert_eq!(by_id[id.as_str()]["errorMessage"], "Cancelled", "{id}");
     }
-    doubled(told, renders);
-    let sums = money(house, &by_id).await;
+    doubled(responses, renders);
+    let sums = money(deployment, &by_id).await;
     for render in renders {
-        files(house, render).await;
+        files(deployment, render).await;
     }
-    rows(house, &by_id).await;
-    log(house);
+    rows(deployment, &by_id).await;
+    log(deployment);
     sums
 }
 
 /// Asserts that the log contains no panics, and no messages which only a report without a lease causes.
-fn log(house: &House) {
-    let log = house.place.log();
+fn log(deployment: &Deployment) {
+    let log = deployment.installation.log();
     for words in ["in the state '", "in the packaging state '", "panicked"] {
         assert_eq!(log.lines().find(|line| line.contains(words)), None, "in the log");
     }
@@ -60,18 +60,18 @@ fn log(house: &House) {
 
 /// Asserts that every render is in a response to a client. Renders of repeated uploads are an exception, because their
 /// responses may be lost.
-fn doubled(told: &Told, renders: &[Value]) {
+fn doubled(responses: &Responses, renders: &[Value]) {
     let mut of_uploads: BTreeMap<(String, String), usize> = BTreeMap::new();
     for render in renders.iter().filter(|render| text(render, "status") == "done") {
         let picture = picture(text(render, "modelId"), &render["renderSettings"]);
-        if told.sent.contains_key(&picture) && render["isSystemPreview"] != true {
+        if responses.sent.contains_key(&picture) && render["isSystemPreview"] != true {
             *of_uploads.entry(picture).or_default() += 1;
         } else {
-            assert!(told.renders.contains(text(render, "id")), "no client was told of {render}");
+            assert!(responses.renders.contains(text(render, "id")), "no response named {render}");
         }
     }
     for (picture, renders) in of_uploads {
-        assert!(renders <= told.sent[&picture], "{picture:?} has {renders} renders");
+        assert!(renders <= responses.sent[&picture], "{picture:?} has {renders} renders");
     }
 }
 
@@ -81,11 +81,11 @@ fn text<'a>(render: &'a Value, name: &str) -> &'a str {
 
 /// Asserts that every charge belongs to a render, that every render has a charge, and that each render which must be
 /// refunded is refunded once.
-async fn money(house: &House, renders: &BTreeMap<&str, &Value>) -> Sums {
+async fn money(deployment: &Deployment, renders: &BTreeMap<&str, &Value>) -> Sums {
     let (mut total, mut granted, mut offset) = (0, 0, 0);
     let mut entries: BTreeMap<String, BTreeMap<String, Vec<i64>>> = BTreeMap::new();
     loop {
-        let page = house.get(&format!("/purchases?limit=100&offset={offset}")).await;
+        let page = deployment.get(&format!("/purchases?limit=100&offset={offset}")).await;
         let rows = page.data().as_array().unwrap();
         for row in rows {
             let credits = row["credits"].as_i64().unwrap();
@@ -103,7 +103,7 @@ async fn money(house: &House, renders: &BTreeMap<&str, &Value>) -> Sums {
             break;
         }
     }
-    assert_eq!(house.get("/account").await.data()["total"], total, "the balance is the sum of all entries");
+    assert_eq!(deployment.get("/account").await.data()["total"], total, "the balance is the sum of all entries");
     assert_eq!(granted, CREDITS + limits::SIGNUP_BONUS.cast_signed(), "wrong amount of granted credits");
     for id in entries.keys() {
         assert!(renders.contains_key(id.as_str()), "credits moved for the unknown render {id}");
@@ -157,11 +157,11 @@ fn must_refund(render: &Value) -> bool {
 }
 
 /// Asserts that a finished render has all its files, and that other renders have none.
-async fn files(house: &House, render: &Value) {
+async fn files(deployment: &Deployment, render: &Value) {
     let id = text(render, "id");
     let is_done = text(render, "status") == "done";
     for file in ["video", "video?quality=web", "thumb", "poster", "poster?quality=full"] {
-        let (status, bytes) = download(house, &format!("/renders/{id}/{file}")).await;
+        let (status, bytes) = download(deployment, &format!("/renders/{id}/{file}")).await;
         // A poster may be available before the video of its render.
         if is_done || !file.starts_with("poster") {
             assert_eq!(status == 200, is_done, "{file} of {render}");
@@ -171,38 +171,38 @@ async fn files(house: &House, render: &Value) {
         }
     }
     let is_ready = text(render, "hlsStatus") == "ready";
-    let (status, master) = download(house, &format!("/renders/{id}/hls/master.m3u8")).await;
+    let (status, master) = download(deployment, &format!("/renders/{id}/hls/master.m3u8")).await;
     assert_eq!(status == 200, is_ready, "{render}");
     let lines = |text: Vec<u8>| -> Vec<String> {
         let text = String::from_utf8(text).unwrap();
         text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned).collect()
     };
     for variant in lines(master).iter().filter(|_| is_ready) {
-        let (status, playlist) = download(house, &format!("/renders/{id}/hls/{variant}")).await;
+        let (status, playlist) = download(deployment, &format!("/renders/{id}/hls/{variant}")).await;
         assert_eq!(status, 200, "{variant} of {id}");
         let folder = variant.split_once('/').unwrap().0;
         for segment in lines(playlist) {
-            let (status, _) = download(house, &format!("/renders/{id}/hls/{folder}/{segment}")).await;
+            let (status, _) = download(deployment, &format!("/renders/{id}/hls/{folder}/{segment}")).await;
             assert_eq!(status, 200, "{folder}/{segment} of {id}");
         }
     }
 }
 
-async fn download(house: &House, path: &str) -> (u16, Vec<u8>) {
-    let response = house.client().request(reqwest::Method::GET, path).send().await.unwrap();
+async fn download(deployment: &Deployment, path: &str) -> (u16, Vec<u8>) {
+    let response = deployment.client().request(reqwest::Method::GET, path).send().await.unwrap();
     (response.status().as_u16(), response.bytes().await.unwrap().to_vec())
 }
 
 /// Checks the database and the store directly. Asserts that all balances are right, and that each unreferenced object
 /// is scheduled for deletion.
-async fn rows(house: &House, known: &BTreeMap<&str, &Value>) {
-    let db = Db::open(&house.place.database(), DbOptions::default()).await.unwrap();
+async fn rows(deployment: &Deployment, known: &BTreeMap<&str, &Value>) {
+    let db = Db::open(&deployment.installation.database(), DbOptions::default()).await.unwrap();
     let mut conn = db.read().await.unwrap();
     assert_eq!(ledger::find_unbalanced(&mut conn).await.unwrap(), []);
     assert_eq!(workspaces::find_miscounted(&mut conn).await.unwrap(), []);
     let doomed: BTreeSet<String> = garbage::list(&mut conn).await.unwrap().into_iter().collect();
     let mut objects = Vec::new();
-    walk(&house.place.objects(), "", &mut objects);
+    walk(&deployment.installation.objects(), "", &mut objects);
     for object in objects {
         if !doomed.iter().any(|prefix| object.starts_with(prefix.as_str())) {
             assert!(

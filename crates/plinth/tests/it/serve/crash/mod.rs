@@ -11,19 +11,19 @@
 #![expect(clippy::print_stdout, reason = "a round says how to run it again")]
 
 mod check;
-mod house;
-mod orders;
-mod strikes;
+mod deployment;
+mod faults;
+mod requests;
 
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use house::{House, LEASE_SECS};
-use orders::Order;
-use strikes::Strikes;
+use deployment::{Deployment, LEASE_SECS};
+use faults::Faults;
+use requests::Order;
 
-use super::server::Place;
+use super::server::Installation;
 
 /// Number of rounds of the default tests.
 const ROUNDS: u64 = 2;
@@ -36,49 +36,49 @@ fn number<T: FromStr>(name: &str) -> Option<T> {
     std::env::var_os(name)?.to_str()?.parse().ok()
 }
 
-async fn rounds(place: impl AsyncFn() -> Place) {
+async fn rounds(installation: impl AsyncFn() -> Installation) {
     let (count, orders) = (number("CRASH_ROUNDS").unwrap_or(ROUNDS), number("CRASH_ORDERS").unwrap_or(ORDERS));
     let first = number("CRASH_SEED").unwrap_or_else(|| fastrand::u64(..1 << 32));
     for seed in first..first + count {
         println!("CRASH_SEED={seed} CRASH_ORDERS={orders}");
-        round(place().await, seed, orders).await;
+        round(installation().await, seed, orders).await;
     }
 }
 
 /// Runs one round on a new installation.
-async fn round(place: Place, seed: u64, orders: usize) {
+async fn round(installation: Installation, seed: u64, orders: usize) {
     let begin = Instant::now();
     let mut random = fastrand::Rng::with_seed(seed);
-    let place =
-        place.set("PLINTH_FREE_UPLOADS_PER_DAY", "1000000").set("PLINTH_LEASE_SECONDS", &LEASE_SECS.to_string());
-    let place = place.set("PLINTH_WORKER_GRACE_SECONDS", "1");
-    let place = place.set("PLINTH_RATE_LIMIT_PER_MINUTE", "1000000").set("PLINTH_ADAPTER", "cpu");
-    let house = Arc::new(House::open(place));
-    let model = house.upload("first").await;
+    let installation =
+        installation.set("PLINTH_FREE_UPLOADS_PER_DAY", "1000000").set("PLINTH_LEASE_SECONDS", &LEASE_SECS.to_string());
+    let installation = installation.set("PLINTH_WORKER_GRACE_SECONDS", "1");
+    let installation = installation.set("PLINTH_RATE_LIMIT_PER_MINUTE", "1000000").set("PLINTH_ADAPTER", "cpu");
+    let deployment = Arc::new(Deployment::open(installation));
+    let model = deployment.upload("first").await;
     let list: Vec<Order> = (0..orders).map(|number| Order::any(number, &mut random)).collect();
-    let (strikes, pace) = Strikes::on(orders);
-    let struck = tokio::spawn(strikes.fall(Arc::clone(&house), random));
-    let mut told = orders::place(&house, &model.id, list, &pace).await;
-    let struck = struck.await.unwrap();
+    let (faults, pace) = Faults::for_orders(orders);
+    let counts = tokio::spawn(faults.inject(Arc::clone(&deployment), random));
+    let mut responses = requests::send_all(&deployment, &model.id, list, &pace).await;
+    let counts = counts.await.unwrap();
     // After the round, the installation must still work.
-    let last = orders::place(&house, &model.id, vec![Order::last(orders)], &pace).await;
-    let renders = house.until_all_have_ended().await;
+    let last = requests::send_all(&deployment, &model.id, vec![Order::last(orders)], &pace).await;
+    let renders = deployment.until_all_have_ended().await;
     for render in renders.iter().filter(|render| last.renders.contains(render["id"].as_str().unwrap())) {
         assert_eq!((&render["status"], &render["hlsStatus"]), (&"done".into(), &"ready".into()), "{render}");
     }
-    told.renders.extend(last.renders);
-    told.renders.insert(model.preview);
-    let sums = check::all(&house, &told, &renders).await;
-    println!("  {struck}; {sums}; {:.0} s", begin.elapsed().as_secs_f64());
-    house.close();
+    responses.renders.extend(last.renders);
+    responses.renders.insert(model.preview);
+    let sums = check::all(&deployment, &responses, &renders).await;
+    println!("  {counts}; {sums}; {:.0} s", begin.elapsed().as_secs_f64());
+    deployment.close();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn crash_alone() {
-    rounds(async || Place::alone()).await;
+async fn crash_on_sqlite() {
+    rounds(async || Installation::with_sqlite()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn crash_shared() {
-    rounds(Place::shared).await;
+async fn crash_on_postgres_and_s3() {
+    rounds(Installation::with_postgres_and_s3).await;
 }

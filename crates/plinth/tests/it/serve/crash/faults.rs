@@ -7,11 +7,11 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use super::house::{House, LEASE_SECS, WORKERS};
+use super::deployment::{Deployment, LEASE_SECS, WORKERS};
 
-/// Number of orders per strike.
-const ORDERS_A_STRIKE: usize = 3;
-/// Time between two strikes in milliseconds.
+/// Number of orders per fault.
+const ORDERS_PER_FAULT: usize = 3;
+/// Time between two faults in milliseconds.
 const BETWEEN: std::ops::Range<u64> = 50..1000;
 /// Time for which a process is suspended. It is longer than a lease.
 const FROZEN: Duration = Duration::from_millis(LEASE_SECS * 1000 + 400);
@@ -22,21 +22,21 @@ pub(super) struct Pace(watch::Receiver<usize>);
 impl Pace {
     /// Waits until the order with this number may start.
     pub(super) async fn until(&self, order: usize) {
-        let mut strikes = self.0.clone();
-        // An error means that all strikes are over, so every order may start.
-        let _over = strikes.wait_for(|strikes| order <= strikes * ORDERS_A_STRIKE).await;
+        let mut faults = self.0.clone();
+        // An error means that all faults are over, so every order may start.
+        let _over = faults.wait_for(|faults| order <= faults * ORDERS_PER_FAULT).await;
     }
 }
 
-/// The strikes of a round.
-pub(super) struct Strikes {
+/// The faults of a round.
+pub(super) struct Faults {
     times: usize,
     begun: watch::Sender<usize>,
 }
 
-/// Number of strikes of each kind.
+/// Number of faults of each kind.
 #[derive(Debug, Default)]
-pub(super) struct Struck {
+pub(super) struct FaultCounts {
     servers: usize,
     workers: usize,
     stopped: usize,
@@ -45,7 +45,7 @@ pub(super) struct Struck {
     databases: usize,
 }
 
-impl fmt::Display for Struck {
+impl fmt::Display for FaultCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { servers, workers, stopped, frozen, frozen_servers, databases } = self;
         write!(
@@ -56,58 +56,58 @@ impl fmt::Display for Struck {
     }
 }
 
-impl Strikes {
-    /// Creates the strikes for this number of orders, and the pace of the orders.
-    pub(super) fn on(orders: usize) -> (Self, Pace) {
+impl Faults {
+    /// Creates the faults for this number of orders, and the pace of the orders.
+    pub(super) fn for_orders(orders: usize) -> (Self, Pace) {
         let (begun, pace) = watch::channel(0);
-        (Self { times: orders.div_ceil(ORDERS_A_STRIKE), begun }, Pace(pace))
+        (Self { times: orders.div_ceil(ORDERS_PER_FAULT), begun }, Pace(pace))
     }
 
-    /// Executes the strikes. All processes run again when this returns.
-    pub(super) async fn fall(self, house: Arc<House>, mut random: fastrand::Rng) -> Struck {
-        let mut struck = Struck::default();
+    /// Executes the faults. All processes run again when this returns.
+    pub(super) async fn inject(self, deployment: Arc<Deployment>, mut random: fastrand::Rng) -> FaultCounts {
+        let mut counts = FaultCounts::default();
         for number in 1..=self.times {
             sleep(Duration::from_millis(random.u64(BETWEEN))).await;
             self.begun.send_replace(number);
-            strike(&house, &mut struck, &mut random).await;
+            inject_one(&deployment, &mut counts, &mut random).await;
         }
-        struck
+        counts
     }
 }
 
-async fn strike(house: &House, struck: &mut Struck, random: &mut fastrand::Rng) {
+async fn inject_one(deployment: &Deployment, counts: &mut FaultCounts, random: &mut fastrand::Rng) {
     let worker = random.usize(..WORKERS);
     match random.u8(..13) {
         0..4 => {
-            house.kill_server();
+            deployment.kill_server();
             pause(random).await;
-            house.start_server();
-            struck.servers += 1;
+            deployment.start_server();
+            counts.servers += 1;
         }
         4..7 => {
-            house.kill_worker(worker);
+            deployment.kill_worker(worker);
             pause(random).await;
-            house.start_worker(worker);
-            struck.workers += 1;
+            deployment.start_worker(worker);
+            counts.workers += 1;
         }
         7 => {
-            house.stop_worker(worker);
-            house.start_worker(worker);
-            struck.stopped += 1;
+            deployment.stop_worker(worker);
+            deployment.start_worker(worker);
+            counts.stopped += 1;
         }
-        8 | 9 if house.restart_database() => struck.databases += 1,
+        8 | 9 if deployment.restart_database() => counts.databases += 1,
         10 => {
-            house.signal_server("STOP");
+            deployment.signal_server("STOP");
             sleep(FROZEN).await;
-            house.signal_server("CONT");
-            struck.frozen_servers += 1;
+            deployment.signal_server("CONT");
+            counts.frozen_servers += 1;
         }
         _ => {
             // Other workers claim the renders of the suspended worker before it continues.
-            house.signal_worker(worker, "STOP");
+            deployment.signal_worker(worker, "STOP");
             sleep(FROZEN).await;
-            house.signal_worker(worker, "CONT");
-            struck.frozen += 1;
+            deployment.signal_worker(worker, "CONT");
+            counts.frozen += 1;
         }
     }
 }

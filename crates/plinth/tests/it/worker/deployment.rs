@@ -32,9 +32,9 @@ const EMAIL: &str = "ada@example.org";
 /// The initial time of the test clock.
 const START: i64 = 1_800_000_000_000;
 /// Maximum time that a test waits. Everything in these tests is much faster, even on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(4);
+pub(crate) const TIMEOUT: Duration = Duration::from_mins(4);
 
-pub(crate) struct House {
+pub(crate) struct Deployment {
     pub(crate) service: Service,
     pub(crate) caller: Caller,
     pub(crate) folder: TempDir,
@@ -43,7 +43,7 @@ pub(crate) struct House {
     _s3: Option<S3Server>,
 }
 
-impl House {
+impl Deployment {
     /// Creates a service with SQLite and local files.
     pub(crate) async fn new() -> Self {
         Self::on(TestDatabase::sqlite(), None, true).await
@@ -55,7 +55,7 @@ impl House {
     }
 
     /// Creates a service with PostgreSQL and S3.
-    pub(crate) async fn for_many_machines() -> Self {
+    pub(crate) async fn with_postgres_and_s3() -> Self {
         Self::on(TestDatabase::postgres(), Some(S3Server::start().await), true).await
     }
 
@@ -66,11 +66,11 @@ impl House {
         file
     }
 
-    async fn on(database: TestDatabase, s3: Option<S3Server>, time_stands: bool) -> Self {
+    async fn on(database: TestDatabase, s3: Option<S3Server>, has_test_clock: bool) -> Self {
         let folder = TempDir::with_prefix("plinth-worker-").unwrap();
         let time = Arc::new(AtomicI64::new(START));
         let options = ServiceOptions {
-            clock: if time_stands { Clock::Set(Arc::clone(&time)) } else { Clock::Database },
+            clock: if has_test_clock { Clock::Set(Arc::clone(&time)) } else { Clock::Database },
             incoming: folder.path().to_owned(),
             // Workers renew the lease every second of real time. It never expires by the test clock, which does not
             // advance by itself.
@@ -89,7 +89,7 @@ impl House {
         Self { service, caller, folder, database, time, _s3: s3 }
     }
 
-    pub(crate) fn wait_ms(&self, ms: i64) {
+    pub(crate) fn advance_ms(&self, ms: i64) {
         self.time.fetch_add(ms, Ordering::SeqCst);
     }
 
@@ -103,19 +103,19 @@ impl House {
         file.write(glb).await.unwrap();
         let settings = settings.map(|settings| settings.to_string());
         let upload = Upload { file, name: format!("{name}.glb"), settings };
-        self.wait_ms(1);
+        self.advance_ms(1);
         let uploaded = self.service.upload_model(&self.caller, upload).await.unwrap().result;
         (uploaded.model_id.to_string(), uploaded.render_id.to_string())
     }
 
     /// Uploads a model and creates a render of it.
-    pub(crate) async fn order(&self, name: &str, settings: Value) -> String {
+    pub(crate) async fn upload_and_render(&self, name: &str, settings: Value) -> String {
         self.upload(name, Some(settings)).await.1
     }
 
     /// Creates another render of a model. Advances the clock first, so that the request is not a replay.
-    pub(crate) async fn order_again(&self, model: &str, settings: Value, key: &str) -> String {
-        self.wait_ms(RESUBMIT_MS + 1);
+    pub(crate) async fn render_again(&self, model: &str, settings: Value, key: &str) -> String {
+        self.advance_ms(RESUBMIT_MS + 1);
         let request = CreateRender { model_id: Some(model.to_owned()), render_settings: Some(settings) };
         let created = self.service.create_render(&self.caller, request, ReplayKey::from_header(Some(key))).await;
         created.unwrap().id.to_string()
@@ -130,7 +130,7 @@ impl House {
     }
 
     /// Polls a render until a condition holds.
-    pub(crate) async fn until(&self, id: &str, what: impl Fn(&Render) -> bool) -> Render {
+    pub(crate) async fn wait_until(&self, id: &str, what: impl Fn(&Render) -> bool) -> Render {
         let looking = async {
             loop {
                 let render = self.render(id).await;
@@ -140,14 +140,14 @@ impl House {
                 sleep(Duration::from_millis(30)).await;
             }
         };
-        let found = timeout(PATIENCE, looking).await;
+        let found = timeout(TIMEOUT, looking).await;
         assert!(found.is_ok(), "the condition does not become true: {:?}", self.render(id).await);
         found.unwrap()
     }
 
     /// Waits until a render has ended.
-    pub(crate) async fn end_of(&self, id: &str) -> Render {
-        self.until(id, |render| render.status.is_final()).await
+    pub(crate) async fn wait_until_ended(&self, id: &str) -> Render {
+        self.wait_until(id, |render| render.status.is_final()).await
     }
 
     /// Returns the balance of the account, which had 100 credits at the start. Asserts that it is the sum of the ledger
@@ -159,7 +159,7 @@ impl House {
     }
 
     /// Creates another account and returns its caller.
-    pub(crate) async fn stranger(&self) -> Caller {
+    pub(crate) async fn other_caller(&self) -> Caller {
         caller(&self.service, "eve@example.org").await
     }
 
@@ -194,11 +194,11 @@ impl House {
                 readable: ffmpeg().parent().map(Into::into).into_iter().collect(),
                 ..FenceOptions::default()
             },
-            timeout: PATIENCE,
-            preview_timeout: PATIENCE,
+            timeout: TIMEOUT,
+            preview_timeout: TIMEOUT,
             memory_bytes: 4 << 30,
             cache_bytes: 1 << 30,
-            outage: PATIENCE,
+            outage: TIMEOUT,
             poll: Duration::from_millis(50),
             grace: Duration::ZERO,
         }
@@ -222,14 +222,14 @@ impl House {
         path
     }
 
-    pub(crate) fn work(&self, options: WorkerOptions) -> Worker {
+    pub(crate) fn start_worker(&self, options: WorkerOptions) -> Worker {
         Worker::start(self.service.clone(), options)
     }
 
     /// Runs a worker until a render has ended.
-    pub(crate) async fn outcome(&self, id: &str, options: WorkerOptions) -> Render {
-        let worker = self.work(options);
-        let render = self.end_of(id).await;
+    pub(crate) async fn render_with_worker(&self, id: &str, options: WorkerOptions) -> Render {
+        let worker = self.start_worker(options);
+        let render = self.wait_until_ended(id).await;
         worker.stop().await;
         render
     }
@@ -268,7 +268,7 @@ impl Worker {
     }
 
     /// Returns whether the worker has ended by itself.
-    pub(crate) fn is_gone(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
         self.task.is_finished()
     }
 

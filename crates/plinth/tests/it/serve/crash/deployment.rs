@@ -13,7 +13,7 @@ use tokio::task::block_in_place;
 use tokio::time::sleep;
 
 use crate::processes_in;
-use crate::serve::server::{EMAIL, Place, Server};
+use crate::serve::server::{EMAIL, Installation, Server};
 
 pub(super) const WORKERS: usize = 2;
 /// Lease time in seconds. It is the shortest time that a busy machine can keep.
@@ -21,11 +21,11 @@ pub(super) const LEASE_SECS: u64 = 2;
 /// Credits of the account: more than all renders of a round cost.
 pub(super) const CREDITS: i64 = 1_000_000;
 /// Maximum time that a test waits for a step. Every step is much faster, even on a busy machine.
-const PATIENCE: Duration = Duration::from_mins(10);
+const TIMEOUT: Duration = Duration::from_mins(10);
 const PAUSE: Duration = Duration::from_millis(50);
 
-pub(super) struct House {
-    pub(super) place: Place,
+pub(super) struct Deployment {
+    pub(super) installation: Installation,
     client: Client,
     /// Base URL of the server. The port changes with each restart.
     base: RwLock<String>,
@@ -51,26 +51,26 @@ impl Drop for Worker {
     }
 }
 
-impl House {
-    pub(super) fn open(place: Place) -> Self {
-        let token = place.account(EMAIL);
-        place.admin(&["credits", "grant", EMAIL, &CREDITS.to_string()]);
+impl Deployment {
+    pub(super) fn open(installation: Installation) -> Self {
+        let token = installation.account(EMAIL);
+        installation.admin(&["credits", "grant", EMAIL, &CREDITS.to_string()]);
         let workers = std::array::from_fn(|_| Mutex::new(None));
-        let house = Self {
+        let deployment = Self {
             client: Client::new("", &token),
-            place,
+            installation,
             base: RwLock::default(),
             server: Mutex::new(None),
             outages: AtomicUsize::new(0),
             workers,
         };
-        house.start_server();
-        (0..WORKERS).for_each(|worker| house.start_worker(worker));
-        house
+        deployment.start_server();
+        (0..WORKERS).for_each(|worker| deployment.start_worker(worker));
+        deployment
     }
 
     pub(super) fn start_server(&self) {
-        let server = block_in_place(|| self.place.serve(&["--no-worker"]));
+        let server = block_in_place(|| self.installation.serve(&["--no-worker"]));
         self.base.write().unwrap_or_else(PoisonError::into_inner).clone_from(&server.base);
         *self.server.lock().unwrap_or_else(PoisonError::into_inner) = Some(server);
     }
@@ -87,7 +87,7 @@ impl House {
     /// Restarts the database in the middle of transactions. Returns false if the database is a SQLite file, which
     /// cannot be restarted.
     pub(super) fn restart_database(&self) -> bool {
-        let Some(postgres) = &self.place.postgres else { return false };
+        let Some(postgres) = &self.installation.postgres else { return false };
         self.outages.fetch_add(1, Ordering::SeqCst);
         block_in_place(|| postgres.restart());
         self.outages.fetch_add(1, Ordering::SeqCst);
@@ -95,8 +95,8 @@ impl House {
     }
 
     pub(super) fn start_worker(&self, number: usize) {
-        let log = File::options().create(true).append(true).open(self.place.folder.path().join("log")).unwrap();
-        let mut program = self.place.program();
+        let log = File::options().create(true).append(true).open(self.installation.folder.path().join("log")).unwrap();
+        let mut program = self.installation.program();
         program.args(["worker", "--worker-slots", "1"]).stdout(Stdio::null()).stderr(log);
         *self.worker(number) = Some(Worker(program.spawn().unwrap()));
     }
@@ -138,10 +138,10 @@ impl House {
             // Requests that fail during a restart of the database may have been executed or not.
             let is_outage = outages % 2 == 1 || self.outages.load(Ordering::SeqCst) != outages;
             if let Some(answer) = answer.filter(|answer| answer.status < 500 || !is_outage) {
-                assert!(answer.status < 500, "{answer:?}\n{}", self.place.log());
+                assert!(answer.status < 500, "{answer:?}\n{}", self.installation.log());
                 return (answer, sent);
             }
-            assert!(begin.elapsed() < PATIENCE, "no answer\n{}", self.place.log());
+            assert!(begin.elapsed() < TIMEOUT, "no answer\n{}", self.installation.log());
             sleep(PAUSE).await;
         }
     }
@@ -167,7 +167,7 @@ impl House {
             if waiting.len() < left {
                 (begin, left) = (Instant::now(), waiting.len());
             }
-            assert!(begin.elapsed() < PATIENCE, "{waiting:#?} do not end\n{}", self.place.log());
+            assert!(begin.elapsed() < TIMEOUT, "{waiting:#?} do not end\n{}", self.installation.log());
             sleep(PAUSE * 4).await;
         }
     }
@@ -190,11 +190,11 @@ impl House {
         (0..WORKERS).for_each(|worker| self.kill_worker(worker));
         let begin = Instant::now();
         loop {
-            let left = processes_in(self.place.folder.path());
+            let left = processes_in(self.installation.folder.path());
             if left.is_empty() {
                 return;
             }
-            assert!(begin.elapsed() < PATIENCE, "{left:?} survived their worker");
+            assert!(begin.elapsed() < TIMEOUT, "{left:?} survived their worker");
             std::thread::sleep(PAUSE);
         }
     }

@@ -7,8 +7,8 @@ use plinth_testkit::{Answer, Client, Form, glb_too_large_to_draw, glb_with_trian
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::house::House;
-use super::strikes::Pace;
+use super::deployment::Deployment;
+use super::faults::Pace;
 
 /// Renders per batch.
 const BATCH: usize = 3;
@@ -47,7 +47,7 @@ enum Kind {
 
 /// The responses that clients received.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct Responses {
     /// IDs of all renders in responses.
     pub(super) renders: BTreeSet<String>,
     /// IDs of the renders whose cancellation was confirmed.
@@ -101,55 +101,55 @@ pub(super) fn picture(model: &str, settings: &Value) -> (String, String) {
 }
 
 /// Executes all orders, several at the same time, at the given pace.
-pub(super) async fn place(house: &House, model: &str, orders: Vec<Order>, pace: &Pace) -> Told {
-    let placed = futures_util::stream::iter(orders).map(async |order| {
+pub(super) async fn send_all(deployment: &Deployment, model: &str, orders: Vec<Order>, pace: &Pace) -> Responses {
+    let sent = futures_util::stream::iter(orders).map(async |order| {
         pace.until(order.number).await;
-        one(house, model, order).await
+        send(deployment, model, order).await
     });
-    let placed: Vec<Told> = placed.buffer_unordered(super::AT_ONCE).collect().await;
-    placed.into_iter().fold(Told::default(), |mut all, told| {
-        all.renders.extend(told.renders);
-        all.cancelled.extend(told.cancelled);
-        for (picture, sent) in told.sent {
+    let sent: Vec<Responses> = sent.buffer_unordered(super::AT_ONCE).collect().await;
+    sent.into_iter().fold(Responses::default(), |mut all, responses| {
+        all.renders.extend(responses.renders);
+        all.cancelled.extend(responses.cancelled);
+        for (picture, sent) in responses.sent {
             *all.sent.entry(picture).or_default() += sent;
         }
         all
     })
 }
 
-async fn one(house: &House, model: &str, order: Order) -> Told {
-    let mut told = Told::default();
+async fn send(deployment: &Deployment, model: &str, order: Order) -> Responses {
+    let mut responses = Responses::default();
     match order.kind {
         Kind::Upload | Kind::Broken => {
             let settings = order.settings();
-            let (answer, sent) = upload(house, order, Some(&settings)).await;
-            told.renders.insert(answer.text("renderId"));
-            told.sent.insert(picture(&answer.text("modelId"), &settings), sent);
+            let (answer, sent) = upload(deployment, order, Some(&settings)).await;
+            responses.renders.insert(answer.text("renderId"));
+            responses.sent.insert(picture(&answer.text("modelId"), &settings), sent);
         }
-        Kind::Preview => drop(told.renders.insert(upload(house, order, None).await.0.text("renderId"))),
-        Kind::Create | Kind::Missing => drop(told.renders.insert(create(house, model, order).await)),
+        Kind::Preview => drop(responses.renders.insert(upload(deployment, order, None).await.0.text("renderId"))),
+        Kind::Create | Kind::Missing => drop(responses.renders.insert(create(deployment, model, order).await)),
         Kind::Batch => {
             let item = json!({"modelId": model, "renderSettings": order.settings()});
             let body = json!({"renders": vec![item; BATCH]});
-            let (answer, _) = house.answer(|client| post(client, "/renders/batch", Some(order), &body)).await;
+            let (answer, _) = deployment.answer(|client| post(client, "/renders/batch", Some(order), &body)).await;
             let ids = answer.data().as_array().unwrap().iter().map(|item| item["id"].as_str().unwrap().to_owned());
-            told.renders.extend(ids);
-            assert_eq!(told.renders.len(), BATCH);
+            responses.renders.extend(ids);
+            assert_eq!(responses.renders.len(), BATCH);
         }
         Kind::Cancel => {
-            let render = create(house, model, order).await;
+            let render = create(deployment, model, order).await;
             let path = format!("/renders/{render}/cancel");
-            let (answer, sent) = house.answer(|client| post(client, &path, None, &json!({}))).await;
+            let (answer, sent) = deployment.answer(|client| post(client, &path, None, &json!({}))).await;
             match answer.status {
-                200 => told.cancelled.push(render.clone()),
+                200 => responses.cancelled.push(render.clone()),
                 // A worker has claimed the render, or an earlier attempt of this request has cancelled the render.
                 409 => assert_eq!(answer.refusal().1, "render_started", "after {sent}"),
                 _ => panic!("{answer:?}"),
             }
-            told.renders.insert(render);
+            responses.renders.insert(render);
         }
     }
-    told
+    responses
 }
 
 fn post(client: &Client, path: &str, under: Option<Order>, body: &Value) -> reqwest::RequestBuilder {
@@ -160,13 +160,13 @@ fn post(client: &Client, path: &str, under: Option<Order>, body: &Value) -> reqw
     }
 }
 
-async fn create(house: &House, model: &str, order: Order) -> String {
+async fn create(deployment: &Deployment, model: &str, order: Order) -> String {
     let body = json!({"modelId": model, "renderSettings": order.settings()});
-    house.answer(|client| post(client, "/renders", Some(order), &body)).await.0.text("id")
+    deployment.answer(|client| post(client, "/renders", Some(order), &body)).await.0.text("id")
 }
 
 /// Uploads a model. Returns the response and the number of attempts.
-async fn upload(house: &House, order: Order, settings: Option<&Value>) -> (Answer, usize) {
+async fn upload(deployment: &Deployment, order: Order, settings: Option<&Value>) -> (Answer, usize) {
     let name = format!("model-{}", order.number % MODELS);
     let glb = if order.kind == Kind::Broken { glb_too_large_to_draw() } else { glb_with_triangle(&name) };
     let form = Form::default().file("file", &format!("{name}.glb"), &glb);
@@ -178,5 +178,5 @@ async fn upload(house: &House, order: Order, settings: Option<&Value>) -> (Answe
     let request = |client: &Client| {
         client.request(Method::POST, "/models").header("content-type", Form::content_type()).body(body.clone())
     };
-    house.answer(request).await
+    deployment.answer(request).await
 }
