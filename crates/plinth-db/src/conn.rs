@@ -22,6 +22,10 @@ pub(crate) enum Inner {
 }
 
 impl Conn {
+    pub(crate) const fn is_postgres(&self) -> bool {
+        matches!(self.0, Inner::Postgres(_))
+    }
+
     /// Closes the connection on drop instead of returning it to the pool, because its transaction state is unknown.
     pub(crate) fn discard(&mut self) {
         match &mut self.0 {

@@ -153,6 +153,14 @@ impl Db {
         }
     }
 
+    /// Returns how to connect to PostgreSQL; `None` on SQLite.
+    pub(crate) fn postgres_options(&self) -> Option<PgConnectOptions> {
+        match &self.0 {
+            Pools::Sqlite { .. } => None,
+            Pools::Postgres { requests, .. } => Some((*requests.connect_options()).clone()),
+        }
+    }
+
     pub(crate) async fn connection_to_write(&self) -> Result<Conn> {
         Ok(Conn(match &self.0 {
             Pools::Sqlite { writer, .. } => Inner::Sqlite(writer.acquire().await?),

@@ -1,6 +1,6 @@
 //! Fair queue of accounts with queued renders: the account that recently used the least worker time comes first.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use plinth_spec::fair_share::{UNUSED, score_after};
@@ -8,6 +8,7 @@ use plinth_spec::id::{AccountId, RenderId};
 use plinth_spec::state::{HlsEvent, RenderEvent};
 use plinth_spec::{Takes, WorkClass};
 
+use crate::listen::{self, Queued};
 use crate::sql::{Param, Sql, params};
 use crate::states::{BuiltSql, may, may_package};
 use crate::{Result, Tx};
@@ -62,8 +63,8 @@ fn is_of(class: Option<WorkClass>) -> String {
     class.map_or_else(|| "work_class IS NULL".to_owned(), |class| format!("work_class = '{}'", class.as_str()))
 }
 
-/// Adds an account to the queues of some classes. Call it in every transaction that queues work for the account, after
-/// writing that work.
+/// Adds an account to the queues of some classes, one for each queued job, and notifies idle workers of other processes. Call
+/// it in every transaction that queues work for the account, after writing that work.
 pub async fn enter(
     tx: &mut Tx,
     kind: Kind,
@@ -71,14 +72,18 @@ pub async fn enter(
     account: &AccountId,
 ) -> Result<()> {
     // In one order, so that two transactions never wait for each other's rows.
-    let names: BTreeSet<String> = classes.into_iter().map(|class| kind.queue(class)).collect();
+    let mut queued: BTreeMap<String, Queued> = BTreeMap::new();
+    for class in classes {
+        queued.entry(kind.queue(class)).or_insert(Queued { jobs: 0, class }).jobs += 1;
+    }
     // The update changes nothing but locks the row. So this transaction waits for one that is removing the row, and a
     // transaction that tries to remove it later sees the new work.
     let sql = "INSERT INTO queue (kind, account_id, score) \
                VALUES ($1, $2, coalesce((SELECT score FROM shares WHERE account_id = $2), $3)) \
                ON CONFLICT (kind, account_id) DO UPDATE SET account_id = excluded.account_id";
-    for name in &names {
+    for (name, queued) in queued {
         tx.execute(sql, params![name.as_str(), account, UNUSED]).await?;
+        listen::notify(tx, queued).await?;
     }
     Ok(())
 }

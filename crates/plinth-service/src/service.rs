@@ -154,7 +154,8 @@ impl Service {
         &self.db
     }
 
-    /// Waits until this process has created a render since the last call, so that a worker in it need not poll for one.
+    /// Waits until this process has queued work since the last call, or has heard in
+    /// [`listen_for_work`](Self::listen_for_work) that another one did, so that a worker in it need not poll.
     pub async fn render_placed(&self) {
         self.placed.notified().await;
     }

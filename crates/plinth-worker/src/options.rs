@@ -46,7 +46,7 @@ pub struct WorkerOptions {
     pub cache_bytes: u64,
     /// How long a job waits for a store or a database that does not respond; its lease may end sooner.
     pub outage: Duration,
-    /// Interval at which the worker polls the queue.
+    /// Interval at which the worker polls the queue, in case it was not notified of work that another process queued.
     pub poll: Duration,
     /// Time that running jobs get to finish after a stop is requested. Unfinished renders then return to the queue.
     pub grace: Duration,

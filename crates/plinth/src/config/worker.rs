@@ -9,8 +9,10 @@ use plinth_worker::{WorkerOptions, child_environment};
 
 use super::settings::Config;
 
-/// Interval at which the worker checks for renders that other processes queued.
+/// Interval at which the worker checks for renders that other processes queued: on SQLite, and on PostgreSQL, which notifies
+/// it of them. A notification is lost only together with its connection.
 const POLL: Duration = Duration::from_millis(500);
+const POLL_NOTIFIED: Duration = Duration::from_secs(30);
 
 /// The worker options that the configuration asks for.
 pub(crate) fn worker_options(config: &Config) -> Result<WorkerOptions> {
@@ -33,7 +35,7 @@ pub(crate) fn worker_options(config: &Config) -> Result<WorkerOptions> {
         outage: WorkerOptions::OUTAGE,
         memory_bytes: config.render_memory_bytes,
         cache_bytes: config.model_cache_bytes,
-        poll: POLL,
+        poll: if config.is_shared() { POLL_NOTIFIED } else { POLL },
         grace: config.worker_grace,
     })
 }

@@ -54,6 +54,11 @@ impl House {
         Self::on(TestDatabase::sqlite(), None, false).await
     }
 
+    /// With PostgreSQL, local files and real time.
+    pub(crate) async fn with_postgres_in_real_time() -> Self {
+        Self::on(TestDatabase::postgres(), None, false).await
+    }
+
     /// With PostgreSQL and S3.
     pub(crate) async fn for_many_machines() -> Self {
         Self::on(TestDatabase::postgres(), Some(S3Server::start().await), true).await

@@ -5,6 +5,7 @@ mod encoders;
 mod failures;
 mod fence;
 mod house;
+mod notified;
 mod pools;
 mod process;
 mod renders;

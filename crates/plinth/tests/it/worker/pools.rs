@@ -12,10 +12,10 @@ use super::house::{House, PATIENCE, endless, tiny};
 use crate::program;
 
 /// `plinth worker` on the database and the files of a house; it is killed when dropped.
-struct Process(Child);
+pub(super) struct Process(Child);
 
 impl Process {
-    fn start(house: &House, flags: &[&str]) -> Self {
+    pub(super) fn start(house: &House, flags: &[&str]) -> Self {
         let data = house.folder.path();
         let process = program()
             .args(["worker", "--data", data.to_str().unwrap(), "--database-url", house.database.address()])
