@@ -11,7 +11,7 @@ use sqlx::{Connection as _, PgConnection, PgPool, SqlitePool};
 use crate::Result;
 use crate::conn::{Conn, Inner};
 use crate::error::DbError;
-use crate::migrate::migrator;
+use crate::migrate::{check_is_supported, migrator};
 use crate::sql::{Sql, params};
 
 /// Timeout for getting a connection from the pool, and for SQLite's lock on the file.
@@ -68,7 +68,7 @@ enum Pools {
 
 impl Db {
     /// Opens `sqlite://FILE` or `postgres://…` and runs schema migrations if `options.may_change` is set.
-    /// Errors: the URL is malformed, the database cannot be reached, or its schema is of a newer version.
+    /// Errors: the URL is malformed, the database cannot be reached, or its tables need a newer program.
     pub async fn open(address: &str, options: DbOptions) -> Result<Self> {
         let pools = if let Some(path) = address.strip_prefix("sqlite://") {
             open_sqlite(Path::new(path), options).await?
@@ -78,7 +78,11 @@ impl Db {
             let scheme = address.split(':').next().unwrap_or_default();
             return Err(DbError::Address { problem: format!("unknown scheme '{scheme}'") });
         };
-        Ok(Self(pools))
+        let db = Self(pools);
+        if options.may_change {
+            check_is_supported(&mut db.read().await?).await?;
+        }
+        Ok(db)
     }
 
     /// Returns true if processes on several machines can share this database (PostgreSQL).
