@@ -1,6 +1,7 @@
 """Tests of the chart; deploy/helm/test.sh installs what they need and calls them."""
 
 import difflib
+import ipaddress
 import json
 import os
 import re
@@ -153,6 +154,21 @@ class Promises(unittest.TestCase):
                 self.assertIn(deployment["spec"]["selector"]["matchLabels"], selected)
             for budget in budgets:
                 self.assertEqual(budget["spec"]["maxUnavailable"], 1)
+
+    def test_the_api_trusts_the_proxies_in_front_and_no_public_address(self):
+        def trusted(*args, values=None):
+            [api] = [o for o in of_kind(objects(*args, values=values), "Deployment") if o["metadata"]["name"].endswith("-api")]
+            return variables(api["spec"]["template"]["spec"]).get("PLINTH_TRUSTED_PROXIES")
+        # `is_private` does not include the shared addresses of RFC 6598.
+        shared = ipaddress.ip_network("100.64.0.0/10")
+        networks = [ipaddress.ip_network(text) for text in trusted().split(",")]
+        self.assertTrue(all(network.is_private or network == shared for network in networks), networks)
+        self.assertTrue(any(ipaddress.ip_address("10.42.0.7") in network for network in networks if network.version == 4))
+        self.assertEqual(trusted(values=HERE / "values/public.yaml"), "10.42.0.0/16,fd00:42::/48")
+        self.assertIsNone(trusted(values=HERE / "values/inside.yaml"))
+        for wrong in ["ingress-nginx", "10.0.0.0/8;::/0"]:
+            done = helm("template", RELEASE, str(CHART), "--set", f"api.trustedProxies={{{wrong}}}")
+            self.assertNotEqual(done.returncode, 0, wrong)
 
     def test_the_default_api_has_two_replicas(self):
         [api] = [o for o in of_kind(objects(), "Deployment") if o["metadata"]["name"].endswith("-api")]

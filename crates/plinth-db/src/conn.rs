@@ -22,6 +22,10 @@ pub(crate) enum Inner {
 }
 
 impl Conn {
+    pub(crate) const fn is_postgres(&self) -> bool {
+        matches!(self.0, Inner::Postgres(_))
+    }
+
     /// Makes the drop close the connection instead of returning it to the pool. Needed when the state of its
     /// transaction is unknown.
     pub(crate) fn discard(&mut self) {

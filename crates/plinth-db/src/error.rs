@@ -18,6 +18,16 @@ pub enum DbError {
     /// A schema migration failed.
     #[error("the database schema could not be migrated")]
     Migrate(#[from] sqlx::migrate::MigrateError),
+    /// The tables were changed by a newer program in such a way that this one cannot use them.
+    #[error(
+        "the tables need a program that knows version {needed} of them; this one knows {known}: install a newer one"
+    )]
+    NewerTables {
+        /// Version of the tables that a program must know.
+        needed: i64,
+        /// Version that this program knows.
+        known: i64,
+    },
     /// A statement failed.
     #[error("a database statement failed")]
     Sql(#[from] sqlx::Error),

@@ -14,6 +14,9 @@ use crate::sql::{Sql, params, touched};
 use crate::states::{BuiltSql, after, after_packaging, may, may_package};
 use crate::{Conn, Result, Tx};
 
+/// Maximum number of accounts without work that a claim removes from the queue if it has found a render.
+const MAX_LEAVING: usize = 4;
+
 /// A worker that claims renders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Worker {
@@ -112,14 +115,57 @@ macro_rules! claim_params {
 /// packaging, as `kind` says. Picks the account that recently used the least worker time, then the account's oldest
 /// queued render. An account's system previews come after its other renders.
 pub async fn claim(tx: &mut Tx, kind: Kind, lease: &Lease, now: i64) -> Result<Option<Render>> {
+    let takes = &lease.worker.takes;
+    let mut empty = Vec::new();
+    let render = claim_by_turn(tx, kind, lease, now, &mut empty).await?;
+    // At the end, because the rows stay locked until the commit; a worker that found a render leaves the rest to others.
+    let most = if render.is_some() { MAX_LEAVING } else { empty.len() };
+    for account in empty.iter().take(most) {
+        queue::leave_if_empty(tx, kind, account, takes).await?;
+    }
+    Ok(render)
+}
+
+/// Claims the next render, and collects the accounts that turned out to have none.
+async fn claim_by_turn(
+    tx: &mut Tx,
+    kind: Kind,
+    lease: &Lease,
+    now: i64,
+    empty: &mut Vec<AccountId>,
+) -> Result<Option<Render>> {
+    let mut cursor = QueueCursor::new(kind, &lease.worker.takes);
+    while let Some(account) = cursor.reserve_next(tx).await? {
+        match claim_of_account(tx, kind, &account, lease, now).await? {
+            Some(render) => return Ok(Some(render)),
+            None => empty.push(account),
+        }
+    }
+    // All other accounts with work are reserved, so one of them is served several times at once.
     let mut cursor = QueueCursor::new(kind, &lease.worker.takes);
     while let Some(account) = cursor.next(tx).await? {
-        for class in queue::heads(tx, kind, &account, &lease.worker.takes).await? {
-            if let Some(render) = claim_class(tx, (kind, class), &account, lease, now).await? {
-                return Ok(Some(render));
-            }
+        if empty.contains(&account) {
+            continue;
         }
-        queue::leave_if_empty(tx, kind, &account, &lease.worker.takes).await?;
+        match claim_of_account(tx, kind, &account, lease, now).await? {
+            Some(render) => return Ok(Some(render)),
+            None => empty.push(account),
+        }
+    }
+    Ok(None)
+}
+
+async fn claim_of_account(
+    tx: &mut Tx,
+    kind: Kind,
+    account: &AccountId,
+    lease: &Lease,
+    now: i64,
+) -> Result<Option<Render>> {
+    for class in queue::heads(tx, kind, account, &lease.worker.takes).await? {
+        if let Some(render) = claim_class(tx, (kind, class), account, lease, now).await? {
+            return Ok(Some(render));
+        }
     }
     Ok(None)
 }

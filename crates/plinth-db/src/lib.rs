@@ -7,6 +7,7 @@
 mod assets;
 mod conn;
 mod error;
+mod listen;
 mod migrate;
 mod pool;
 mod row;
@@ -38,6 +39,7 @@ pub mod workspaces;
 
 pub use conn::Conn;
 pub use error::DbError;
+pub use listen::{QueueListener, Queued};
 pub use migrate::newest_version;
 pub use pool::{Db, DbOptions};
 pub use tx::Tx;

@@ -1,8 +1,19 @@
 //! The schema migrations. A released migration file never changes.
+//!
+//! During an upgrade, programs of the version before run on the new tables. So a migration only expands: it adds tables,
+//! indexes, and columns that may be NULL or have a default. What no program uses any more may be removed by a later version.
+//! That migration also stores under [`OLDEST_PROGRAM`] the version of the tables that a program must know to run on them.
 
 use std::borrow::Cow;
 
 use sqlx::migrate::{Migration, MigrationType, Migrator};
+
+use crate::conn::Conn;
+use crate::error::DbError;
+use crate::{Result, instance};
+
+/// Key in the table `instance`.
+const OLDEST_PROGRAM: &str = "oldest_program";
 
 const FILES: &[(i64, &str, &str)] = &[
     (1, "accounts", include_str!("../migrations/0001_accounts.sql")),
@@ -37,5 +48,96 @@ pub(crate) fn migrator() -> Migrator {
             false,
         )
     });
-    Migrator::with_migrations(migrations.collect())
+    let mut migrator = Migrator::with_migrations(migrations.collect());
+    // Those of a newer program.
+    migrator.set_ignore_missing(true);
+    migrator
+}
+
+/// Returns an error if a newer program has removed something from the tables that this program needs.
+pub(crate) async fn check_is_supported(conn: &mut Conn) -> Result<()> {
+    let Some(value) = instance::find(conn, OLDEST_PROGRAM).await? else { return Ok(()) };
+    match value.parse() {
+        Ok(needed) if newest_version() >= needed => Ok(()),
+        Ok(needed) => Err(DbError::NewerTables { needed, known: newest_version() }),
+        Err(_malformed) => Err(DbError::Corrupt { column: "value", value }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plinth_testkit::TestDatabase;
+
+    use super::*;
+    use crate::sql::params;
+    use crate::{Db, DbOptions};
+
+    /// The last migration that was written before this rule.
+    const NOT_CHECKED: i64 = 204;
+
+    /// Why a statement breaks programs of the version before; `None` if it only expands.
+    fn problem(statement: &str) -> Option<&'static str> {
+        let words = statement.split_whitespace().collect::<Vec<_>>().join(" ").to_ascii_uppercase();
+        let starts = |prefix: &str| words.starts_with(prefix);
+        if starts("CREATE TABLE ") || starts("CREATE INDEX ") || starts("INSERT ") || starts("UPDATE ") {
+            return None;
+        }
+        if !starts("ALTER TABLE ") || words.split(' ').nth(3) != Some("ADD") {
+            return Some("it may remove or restrict something");
+        }
+        let is_optional = !words.contains(" NOT NULL") || words.contains(" DEFAULT ");
+        if is_optional && !words.contains(" UNIQUE") { None } else { Some("the program before writes rows without it") }
+    }
+
+    fn statements(sql: &str) -> impl Iterator<Item = String> {
+        let lines = sql.lines().map(|line| line.split("--").next().unwrap_or_default());
+        let code = lines.collect::<Vec<_>>().join("\n");
+        code.split(';').map(|one| one.trim().to_owned()).filter(|one| !one.is_empty()).collect::<Vec<_>>().into_iter()
+    }
+
+    #[test]
+    fn migrations_only_expand() {
+        for (version, name, sql) in FILES.iter().filter(|(version, ..)| *version > NOT_CHECKED) {
+            for statement in statements(sql).filter(|_one| !sql.contains(OLDEST_PROGRAM)) {
+                assert_eq!(problem(&statement), None, "{version} {name}: {statement}");
+            }
+        }
+        for good in ["ALTER TABLE a ADD COLUMN b TEXT", "ALTER TABLE a ADD COLUMN b BIGINT NOT NULL\nDEFAULT 0"] {
+            assert_eq!(problem(good), None, "{good}");
+        }
+        for bad in [
+            "ALTER TABLE a ADD COLUMN b TEXT NOT NULL",
+            "ALTER TABLE a RENAME COLUMN b TO c",
+            "ALTER TABLE a DROP COLUMN b",
+            "DROP TABLE a",
+            "CREATE UNIQUE INDEX i ON a (b)",
+        ] {
+            assert!(problem(bad).is_some(), "{bad}");
+        }
+    }
+
+    /// Makes the tables those of a program that is one version newer, with which programs from `oldest` on can run.
+    async fn upgrade(db: &Db, oldest: Option<i64>) {
+        let mut conn = db.connection_to_write().await.unwrap();
+        let sql = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
+                   SELECT version + 1, 'newer', success, checksum, 0 FROM _sqlx_migrations ORDER BY version DESC LIMIT 1";
+        conn.execute(sql, params![]).await.unwrap();
+        if let Some(oldest) = oldest {
+            let sql = "INSERT INTO instance (key, value) VALUES ($1, $2)";
+            conn.execute(sql, params![OLDEST_PROGRAM, oldest.to_string().as_str()]).await.unwrap();
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_program_opens_newer_tables_unless_they_need_a_newer_program() {
+        for database in [TestDatabase::sqlite(), TestDatabase::postgres()] {
+            let open = async || Db::open(database.address(), DbOptions::default()).await;
+            let db = open().await.unwrap();
+            upgrade(&db, None).await;
+            assert_eq!(open().await.unwrap().table_version().await.unwrap(), Some(newest_version() + 1));
+            upgrade(&db, Some(newest_version() + 1)).await;
+            let error = open().await.unwrap_err();
+            assert!(matches!(error, DbError::NewerTables { .. }), "{error}");
+        }
+    }
 }

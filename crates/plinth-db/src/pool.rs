@@ -11,7 +11,7 @@ use sqlx::{Connection as _, PgConnection, PgPool, SqlitePool};
 use crate::Result;
 use crate::conn::{Conn, Inner};
 use crate::error::DbError;
-use crate::migrate::migrator;
+use crate::migrate::{check_is_supported, migrator};
 use crate::sql::{Sql, params};
 
 /// Timeout for getting a connection from the pool, and for getting SQLite's lock on the database file.
@@ -82,7 +82,11 @@ impl Db {
             let scheme = address.split(':').next().unwrap_or_default();
             return Err(DbError::Address { problem: format!("unknown scheme '{scheme}'") });
         };
-        Ok(Self(pools))
+        let db = Self(pools);
+        if options.may_change {
+            check_is_supported(&mut db.read().await?).await?;
+        }
+        Ok(db)
     }
 
     /// Returns whether processes on several machines can share this database. This is true for PostgreSQL.
@@ -155,6 +159,14 @@ impl Db {
                 requests.close().await;
                 leases.close().await;
             }
+        }
+    }
+
+    /// Returns how to connect to PostgreSQL; `None` on SQLite.
+    pub(crate) fn postgres_options(&self) -> Option<PgConnectOptions> {
+        match &self.0 {
+            Pools::Sqlite { .. } => None,
+            Pools::Postgres { requests, .. } => Some((*requests.connect_options()).clone()),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Fair queue of accounts with queued renders: the account that recently used the least worker time comes first.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use plinth_spec::fair_share::{UNUSED, score_after};
@@ -8,12 +8,16 @@ use plinth_spec::id::{AccountId, RenderId};
 use plinth_spec::state::{HlsEvent, RenderEvent};
 use plinth_spec::{Takes, WorkClass};
 
+use crate::listen::{self, Queued};
+use crate::row::Row;
 use crate::sql::{Param, Sql, params};
 use crate::states::{BuiltSql, may, may_package};
 use crate::{Result, Tx};
 
 /// Number of accounts read per query.
 const PAGE_ACCOUNTS: i64 = 16;
+/// The same when that many accounts are reserved.
+const CROWDED_PAGE_ACCOUNTS: i64 = 256;
 
 /// Kind of queued work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,14 +75,18 @@ pub async fn enter(
     account: &AccountId,
 ) -> Result<()> {
     // All transactions write the rows in the same order, so that two of them never deadlock.
-    let names: BTreeSet<String> = classes.into_iter().map(|class| kind.queue(class)).collect();
+    let mut queued: BTreeMap<String, Queued> = BTreeMap::new();
+    for class in classes {
+        queued.entry(kind.queue(class)).or_insert(Queued { jobs: 0, class }).jobs += 1;
+    }
     // If the row exists, the update changes no value but locks the row. Therefore this statement waits for a
     // transaction that is removing the row, and a transaction that tries to remove the row later sees the new work.
     let sql = "INSERT INTO queue (kind, account_id, score) \
                VALUES ($1, $2, coalesce((SELECT score FROM shares WHERE account_id = $2), $3)) \
                ON CONFLICT (kind, account_id) DO UPDATE SET account_id = excluded.account_id";
-    for name in &names {
+    for (name, queued) in queued {
         tx.execute(sql, params![name.as_str(), account, UNUSED]).await?;
+        listen::notify(tx, queued).await?;
     }
     Ok(())
 }
@@ -102,9 +110,9 @@ pub(crate) struct QueueCursor {
     last: Option<(f64, AccountId)>,
 }
 
-/// Reads one page of each queue by its index, and merges the pages. The parameters are the page size, the last score,
-/// the last account, and the names of the queues.
-static NEXT_ACCOUNTS: LazyLock<BuiltSql> = LazyLock::new(|| {
+/// Returns SQL that reads one page of each queue by its index, and merges the pages. The parameters are the page size, the
+/// last score, the last account, and the names of the queues.
+fn page() -> String {
     let page = |(number, _class)| {
         format!(
             "SELECT * FROM (SELECT account_id, score FROM queue WHERE kind = ${} AND (score, account_id) > ($2, $3) \
@@ -113,7 +121,17 @@ static NEXT_ACCOUNTS: LazyLock<BuiltSql> = LazyLock::new(|| {
         )
     };
     let pages: Vec<String> = classes().enumerate().map(page).collect();
-    BuiltSql::same(format!("{} ORDER BY score, account_id LIMIT $1", pages.join(" UNION ")))
+    format!("{} ORDER BY score, account_id LIMIT $1", pages.join(" UNION "))
+}
+
+static NEXT_ACCOUNTS: LazyLock<BuiltSql> = LazyLock::new(|| BuiltSql::same(page()));
+
+/// Reserves the first account of the page that no other transaction has reserved; the limit ends the search there.
+static RESERVE_ACCOUNT: LazyLock<BuiltSql> = LazyLock::new(|| {
+    BuiltSql::same(format!(
+        "SELECT account_id, score FROM ({}) AS next WHERE pg_try_advisory_xact_lock(1, hashtext(account_id)) LIMIT 1",
+        page()
+    ))
 });
 
 impl QueueCursor {
@@ -127,18 +145,39 @@ impl QueueCursor {
         if let Some(account) = self.page.next() {
             return Ok(Some(account));
         }
-        let (score, id) = self.last.as_ref().map_or((f64::MIN, ""), |(score, id)| (*score, id.as_str()));
-        let mut values = vec![Param::from(PAGE_ACCOUNTS), Param::from(score), Param::from(id)];
-        values.extend(self.queues.iter().map(|name| Param::from(name.as_str())));
-        let rows = tx.fetch_all(&NEXT_ACCOUNTS, &values).await?;
-        let mut accounts = Vec::with_capacity(rows.len());
-        for row in &rows {
-            let account = row.parsed("account_id", AccountId::parse)?;
-            self.last = Some((row.real("score")?, account.clone()));
-            accounts.push(account);
-        }
+        let rows = tx.fetch_all(&NEXT_ACCOUNTS, &self.params(PAGE_ACCOUNTS)).await?;
+        let accounts = rows.iter().map(|row| self.read(row)).collect::<Result<Vec<_>>>()?;
         self.page = accounts.into_iter();
         Ok(self.page.next())
+    }
+
+    /// Returns the next account that no other transaction has reserved, and reserves it until the end of this transaction. The
+    /// other transaction takes work of its account and raises the account's score, so the next account's turn has come.
+    /// Otherwise simultaneous claims would all pick the same account and wait for each other. Finds none on SQLite, which
+    /// has one writer.
+    pub(crate) async fn reserve_next(&mut self, tx: &mut Tx) -> Result<Option<AccountId>> {
+        if !tx.is_postgres() {
+            return Ok(None);
+        }
+        for accounts in [PAGE_ACCOUNTS, CROWDED_PAGE_ACCOUNTS] {
+            if let Some(row) = tx.fetch_optional(&RESERVE_ACCOUNT, &self.params(accounts)).await? {
+                return self.read(&row).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    fn params(&self, accounts: i64) -> Vec<Param> {
+        let (score, id) = self.last.as_ref().map_or((f64::MIN, ""), |(score, id)| (*score, id.as_str()));
+        let mut values = vec![Param::from(accounts), Param::from(score), Param::from(id)];
+        values.extend(self.queues.iter().map(|name| Param::from(name.as_str())));
+        values
+    }
+
+    fn read(&mut self, row: &Row) -> Result<AccountId> {
+        let account = row.parsed("account_id", AccountId::parse)?;
+        self.last = Some((row.real("score")?, account.clone()));
+        Ok(account)
     }
 }
 
@@ -191,22 +230,29 @@ static LEAVE_RENDERS: LazyLock<Vec<BuiltSql>> =
 static LEAVE_PACKAGING: LazyLock<Vec<BuiltSql>> =
     LazyLock::new(|| classes().map(|class| leave_statement(Kind::Package, class)).collect());
 
+/// Locks the rows of an account in all queues of a kind that no other transaction has locked.
+fn lock_statement(kind: Kind) -> BuiltSql {
+    let names: Vec<String> = classes().map(|class| format!("'{}'", kind.queue(class))).collect();
+    BuiltSql::locking(" FOR UPDATE SKIP LOCKED", |lock| {
+        format!("SELECT kind FROM queue WHERE kind IN ({}) AND account_id = $1{lock}", names.join(", "))
+    })
+}
+
+static LOCK_RENDERS: LazyLock<BuiltSql> = LazyLock::new(|| lock_statement(Kind::Render));
+static LOCK_PACKAGING: LazyLock<BuiltSql> = LazyLock::new(|| lock_statement(Kind::Package));
+
 /// Removes an account from queues in which it has no work left. Considers the classes that the worker takes. Skips a
 /// queue to which another transaction is adding work of the account.
 pub(crate) async fn leave_if_empty(tx: &mut Tx, kind: Kind, account: &AccountId, takes: &Takes) -> Result<()> {
-    macro_rules! held {
-        ($lock:literal) => {
-            concat!("SELECT account_id FROM queue WHERE kind = $1 AND account_id = $2", $lock)
-        };
-    }
-    let statements = match kind {
-        Kind::Render => &*LEAVE_RENDERS,
-        Kind::Package => &*LEAVE_PACKAGING,
+    let (lock, leave) = match kind {
+        Kind::Render => (&LOCK_RENDERS, &*LEAVE_RENDERS),
+        Kind::Package => (&LOCK_PACKAGING, &*LEAVE_PACKAGING),
     };
-    for (class, statement) in classes().zip(statements).filter(|(class, _)| takes.includes(*class)) {
+    let rows = tx.fetch_all(lock, params![account]).await?;
+    let locked = rows.iter().map(|row| row.text("kind")).collect::<Result<BTreeSet<_>>>()?;
+    for (class, statement) in classes().zip(leave).filter(|(class, _)| takes.includes(*class)) {
         let name = kind.queue(class);
-        let sql = Sql { sqlite: held!(""), postgres: held!(" FOR UPDATE SKIP LOCKED") };
-        if tx.fetch_optional(sql, params![name.as_str(), account]).await?.is_some() {
+        if locked.contains(&name) {
             // This statement sees all work that was queued before the row was locked. Transactions that queue more work
             // wait for the lock.
             tx.execute(statement, params![name.as_str(), account]).await?;

@@ -80,8 +80,11 @@ pub async fn run(
     // Claiming ends when the worker is stopped, or when the worker is idle and `exit_when_idle` is set.
     let previews_stop = stop.child_token();
     let previews = tokio::spawn(serve_previews(Arc::clone(&node), previews_stop.clone()));
+    let listener = Arc::clone(&node);
+    let listening = tokio::spawn(async move { listener.service.listen_for_work(&listener.options.takes).await });
     claim_until_stopped(&node, slots, &mut running, &stop, &kill).await;
     phase.send_replace(Phase::Draining);
+    listening.abort();
     previews_stop.cancel();
     log_panic(Some(previews.await));
     let grace = node.options.grace;
@@ -124,9 +127,13 @@ async fn claim_until_stopped(
         }
         if !running.is_empty() {
             busy_until = Instant::now();
-        } else if node.options.exit_when_idle.is_some_and(|limit| busy_until.elapsed() >= limit) {
-            tracing::info!("there is no work; the worker ends");
-            return;
+        } else if let Some(limit) = node.options.exit_when_idle {
+            let left = limit.saturating_sub(busy_until.elapsed());
+            if left.is_zero() {
+                tracing::info!("there is no work; the worker ends");
+                return;
+            }
+            pause = pause.min(left);
         }
         let has_room = running.len() < slots;
         tokio::select! {

@@ -48,7 +48,7 @@ pub struct WorkerOptions {
     /// Maximum time that a job waits for a store or a database that does not respond. The lease of the job may expire
     /// earlier.
     pub outage: Duration,
-    /// Interval at which the worker polls the queue.
+    /// Interval at which the worker polls the queue, in case it was not notified of work that another process queued.
     pub poll: Duration,
     /// Time that running jobs have to finish after a stop was requested. After this time, unfinished renders return to
     /// the queue.

@@ -8,7 +8,8 @@ use plinth_db::renders::{self, Render};
 use plinth_db::{Db, DbError};
 use plinth_spec::WorkClass;
 use plinth_spec::state::{HlsStatus, RenderStatus};
-use plinth_testkit::on_both_databases;
+use plinth_testkit::{TestDatabase, on_both_databases};
+use tokio::sync::oneshot;
 
 use crate::make;
 
@@ -105,6 +106,37 @@ async fn packagings_are_claimed_by_class(address: &str) {
     assert_eq!(claim(&db, Kind::Package, "share").await.as_ref(), Some(&ids[2]));
     assert_eq!(claim(&db, Kind::Package, "share").await, None);
     assert_eq!(claim(&db, Kind::Package, "4k").await.as_ref(), Some(&ids[0]));
+}
+
+/// Otherwise they would wait for each other, because both would raise the score of the first account.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn simultaneous_claims_serve_different_accounts_if_several_have_work() {
+    let database = TestDatabase::postgres();
+    let db = make::open(database.address()).await;
+    db.write(|tx| Box::pin(async move { make::tenant(tx, 2).await })).await.unwrap();
+    let of_second = Render { payer_id: make::account_id(2), workspace_id: make::workspace_id(2), ..make::render(9, 1) };
+    let ids = queue(&db, vec![make::render(1, 1), make::render(2, 1), make::render(3, 1), of_second]).await;
+    let (tell, claimed) = oneshot::channel();
+    let (release, released) = oneshot::channel();
+    let other = db.clone();
+    let paused = tokio::spawn(async move {
+        let work = other.write(|tx| {
+            Box::pin(async move {
+                let lease = Lease { token: "paused".to_owned(), until: 9, worker: "w".into() };
+                let render = leases::claim(tx, Kind::Render, &lease, 8).await?.unwrap();
+                tell.send(render.id.to_string()).unwrap();
+                released.await.unwrap();
+                Ok::<_, DbError>(())
+            })
+        });
+        work.await
+    });
+    assert_eq!(claimed.await.unwrap(), ids[0]);
+    assert_eq!(claim(&db, Kind::Render, "standard").await.as_ref(), Some(&ids[3]), "the other account is next");
+    assert_eq!(claim(&db, Kind::Render, "standard").await.as_ref(), Some(&ids[1]), "no slot stays idle");
+    release.send(()).unwrap();
+    paused.await.unwrap().unwrap();
+    assert_eq!(claim(&db, Kind::Render, "standard").await.as_ref(), Some(&ids[2]));
 }
 
 /// `cargo nextest run --workspace --run-ignored only -E 'test(beside_a_backlog)' --no-capture`

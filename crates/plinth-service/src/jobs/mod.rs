@@ -4,6 +4,7 @@
 mod assets;
 mod claim;
 mod files;
+mod listen;
 mod packaging;
 mod queue;
 mod reap;

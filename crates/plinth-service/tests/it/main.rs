@@ -9,6 +9,7 @@ mod fetch;
 mod jobs;
 mod models;
 mod money;
+mod notifications;
 mod queue;
 mod renders;
 mod storage;

@@ -20,7 +20,7 @@ pub(crate) fn command() -> Command {
             Arg::new("check")
                 .long("check")
                 .action(ArgAction::SetTrue)
-                .help("Change nothing; exit with 1 if the tables do not have the version of this program"),
+                .help("Change nothing; exit with 1 if the tables are older than this program needs"),
         )
         .args(config::args(&[Group::Data]))
 }
@@ -32,13 +32,13 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
         let before = config::table_version(&config).await?;
         let newest = plinth_db::newest_version();
         if is_check {
-            if before == Some(newest) {
-                writeln!(out, "The tables have version {newest}, which this program needs.")?;
+            if let Some(version) = before.filter(|version| *version >= newest) {
+                writeln!(out, "The tables have version {version}; this program needs {newest}.")?;
                 return Ok(());
             }
             let present =
                 before.map_or_else(|| "there are no tables yet".to_owned(), |v| format!("they have version {v}"));
-            bail!("the tables do not have version {newest}: {present}; run plinth migrate");
+            bail!("the tables must have version {newest}: {present}; run plinth migrate");
         }
         config::make_data_folder(&config)?;
         config::open_database(&config, true).await?.close().await;

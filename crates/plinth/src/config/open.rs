@@ -14,10 +14,10 @@ use super::settings::Config;
 pub(crate) const RESTORING: &str = ".restoring";
 
 /// Opens the database and the store, migrates the database, and creates the service. The links that the service signs
-/// begin with `public_url`.
+/// begin with `public_url`. A worker in this process uses one of the connections to listen for queued work.
 /// Errors: the database or the store cannot be opened, the data folder is not writable, or a backup is being restored
 /// to it.
-pub(crate) async fn open_service(config: &Config, public_url: &Url) -> Result<Service> {
+pub(crate) async fn open_service(config: &Config, public_url: &Url, with_worker: bool) -> Result<Service> {
     make_data_folder(config)?;
     let restoring = config.data_dir.join(RESTORING);
     ensure!(
@@ -26,7 +26,7 @@ pub(crate) async fn open_service(config: &Config, public_url: &Url) -> Result<Se
         config.data_dir.display()
     );
     make_folder(&config.service.incoming)?;
-    let db = open_database(config, true).await?;
+    let db = open_with(config, connections(config).saturating_sub(u32::from(with_worker)).max(1), true).await?;
     let store = open_store(config, LinkSigner::new(public_url.clone()))?;
     Ok(Service::new(db, store, config.service.clone()))
 }
@@ -49,7 +49,14 @@ pub(crate) async fn table_version(config: &Config) -> Result<Option<i64>> {
 
 /// Opens the database. Migrates it if `may_change` is set.
 pub(crate) async fn open_database(config: &Config, may_change: bool) -> Result<Db> {
-    let connections = config.database_connections.unwrap_or(DbOptions::POSTGRES_CONNECTIONS);
+    open_with(config, connections(config), may_change).await
+}
+
+fn connections(config: &Config) -> u32 {
+    config.database_connections.unwrap_or(DbOptions::POSTGRES_CONNECTIONS)
+}
+
+async fn open_with(config: &Config, connections: u32, may_change: bool) -> Result<Db> {
     let options = DbOptions { postgres_connections: connections, may_change };
     let name = without_secrets(&config.database_url);
     Db::open(&config.database_url, options).await.with_context(|| format!("the database {name} cannot be opened"))

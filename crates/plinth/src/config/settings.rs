@@ -164,6 +164,11 @@ impl Config {
         })
     }
 
+    /// Returns whether the database is PostgreSQL, which processes on several machines can share.
+    pub(crate) fn is_shared(&self) -> bool {
+        !self.database_url.starts_with("sqlite:")
+    }
+
     /// Returns the URL under which clients reach the service. `listens` is the address at which it listens.
     pub(crate) fn public_url_at(&self, listens: SocketAddr) -> Result<Url> {
         self.public_url.clone().map_or_else(

@@ -105,7 +105,7 @@ rows! {
     STORE_PUBLIC_ENDPOINT: Data, "store_public_endpoint", "URL", Default::Otherwise("the endpoint that the service uses"),
         "Endpoint of S3 in signed links, if clients reach S3 under another address than the service";
     DATABASE_CONNECTIONS: Data, "database_connections", "N", Default::Otherwise("16, `plinth worker` 4"),
-        "Maximum number of connections of this process to PostgreSQL";
+        "Maximum number of connections of this process to PostgreSQL; a worker needs at least 2";
     TOKEN_PREFIX: Keys, "token_prefix", "WORD", Default::Text(ServiceOptions::TOKEN_PREFIX),
         "Prefix of new API keys, before _sk_";
     LEGACY_TOKEN_PREFIX: Keys, "legacy_token_prefix", "WORD", Default::Text(ServiceOptions::LEGACY_TOKEN_PREFIX),

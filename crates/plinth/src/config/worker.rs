@@ -11,6 +11,7 @@ use super::settings::Config;
 
 /// Interval at which the worker checks for renders that other processes have queued.
 const POLL: Duration = Duration::from_millis(500);
+const POLL_NOTIFIED: Duration = Duration::from_secs(30);
 
 /// Returns the worker options for a configuration.
 pub(crate) fn worker_options(config: &Config) -> Result<WorkerOptions> {
@@ -33,7 +34,7 @@ pub(crate) fn worker_options(config: &Config) -> Result<WorkerOptions> {
         outage: WorkerOptions::OUTAGE,
         memory_bytes: config.render_memory_bytes,
         cache_bytes: config.model_cache_bytes,
-        poll: POLL,
+        poll: if config.is_shared() { POLL_NOTIFIED } else { POLL },
         grace: config.worker_grace,
     })
 }

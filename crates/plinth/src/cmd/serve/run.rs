@@ -55,7 +55,7 @@ async fn serve(config: &Config, with_worker: bool, out: &mut dyn Write) -> Resul
     let public_url = config.public_url_at(address)?;
     let _lock = server_lock::acquire(config)?;
     let metrics = Metrics::begin(config).await?;
-    let service = config::open_service(config, &public_url).await?;
+    let service = config::open_service(config, &public_url, with_worker).await?;
     if let Some(packs) = config.products.clone() {
         service.set_products(packs).await?;
     }

@@ -54,6 +54,11 @@ impl Deployment {
         Self::on(TestDatabase::sqlite(), None, false).await
     }
 
+    /// Creates a service with PostgreSQL and local files in real time.
+    pub(crate) async fn with_postgres_in_real_time() -> Self {
+        Self::on(TestDatabase::postgres(), None, false).await
+    }
+
     /// Creates a service with PostgreSQL and S3.
     pub(crate) async fn with_postgres_and_s3() -> Self {
         Self::on(TestDatabase::postgres(), Some(S3Server::start().await), true).await

@@ -5,6 +5,7 @@ mod deployment;
 mod encoders;
 mod failures;
 mod fence;
+mod notified;
 mod pools;
 mod process;
 mod renders;

@@ -12,10 +12,10 @@ use super::deployment::{Deployment, TIMEOUT, endless, tiny};
 use crate::program;
 
 /// A `plinth worker` process on the database and the files of a test service. It is killed on drop.
-struct Process(Child);
+pub(super) struct Process(Child);
 
 impl Process {
-    fn start(deployment: &Deployment, flags: &[&str]) -> Self {
+    pub(super) fn start(deployment: &Deployment, flags: &[&str]) -> Self {
         let data = deployment.folder.path();
         let process = program()
             .args(["worker", "--data", data.to_str().unwrap(), "--database-url", deployment.database.address()])

@@ -1,0 +1,97 @@
+//! Wakes the worker of this process when any process queues work that it takes.
+
+use std::time::Duration;
+
+use plinth_db::{Db, DbError, QueueListener, Queued};
+use plinth_spec::Takes;
+use tokio::time::{Instant, sleep, timeout_at};
+
+use crate::service::Service;
+
+/// How many idle workers look for each queued job, on average. The probability that none does is below 1e-13, and if most
+/// workers are busy, one of them soon ends its job and looks.
+const LOOKS_PER_JOB: u32 = 32;
+/// Interval at which workers count each other. The count also finds a dead connection.
+const COUNT_EVERY: Duration = Duration::from_mins(1);
+/// Pauses before the listener connects again are spread over this time, plus [`RECONNECT_EACH`] per listener.
+const RECONNECT: Duration = Duration::from_secs(1);
+const RECONNECT_EACH: Duration = Duration::from_millis(5);
+
+impl Service {
+    /// Wakes the worker that waits for [`render_placed`](Self::render_placed) when another process has queued work that the
+    /// worker takes. Of many workers that listen, only some wake up. Never returns; does nothing on SQLite.
+    pub async fn listen_for_work(&self, takes: &Takes) {
+        let mut listeners = 0;
+        loop {
+            let Err(error) = self.listen_until_lost(&self.db, takes, &mut listeners).await else { return };
+            tracing::warn!(error = %error, "the connection that listens for queued renders is lost; it is opened again");
+            sleep((RECONNECT + RECONNECT_EACH * listeners).mul_f64(fastrand::f64())).await;
+            // If it cannot be opened, the worker looks after each attempt.
+            self.placed.notify_one();
+        }
+    }
+
+    async fn listen_until_lost(&self, db: &Db, takes: &Takes, listeners: &mut u32) -> Result<(), DbError> {
+        let Some(mut listener) = db.listen(takes).await? else { return std::future::pending().await };
+        let mut all = Listeners::count(&mut listener).await?;
+        *listeners = all.number();
+        // What was queued before the connection was open has not been heard.
+        self.placed.notify_one();
+        let mut count_at = Instant::now() + COUNT_EVERY;
+        loop {
+            match timeout_at(count_at, listener.next()).await {
+                Ok(queued) => {
+                    let queued = queued?;
+                    if takes.includes(queued.class) && fastrand::f64() < all.chance(queued) {
+                        self.placed.notify_one();
+                    }
+                }
+                Err(_due) => {
+                    all = Listeners::count(&mut listener).await?;
+                    *listeners = all.number();
+                    count_at = Instant::now() + COUNT_EVERY.mul_f64(0.75 + 0.5 * fastrand::f64());
+                }
+            }
+        }
+    }
+}
+
+/// The classes that each listening worker takes, this one included.
+struct Listeners(Vec<Takes>);
+
+impl Listeners {
+    async fn count(listener: &mut QueueListener) -> Result<Self, DbError> {
+        Ok(Self(listener.list_listeners().await?))
+    }
+
+    fn number(&self) -> u32 {
+        u32::try_from(self.0.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Returns the probability with which a worker should look for queued work.
+    fn chance(&self, queued: Queued) -> f64 {
+        let takers = self.0.iter().filter(|takes| takes.includes(queued.class)).count().max(1);
+        f64::from(queued.jobs) * f64::from(LOOKS_PER_JOB) / takers as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plinth_spec::WorkClass;
+
+    use super::*;
+
+    #[test]
+    fn all_of_few_workers_look_and_about_32_of_many() {
+        let takes = |text: &str| text.parse::<Takes>().unwrap();
+        let workers = [vec![takes("share"); 998], vec![takes("share,pro"); 2]].concat();
+        let many = Listeners(workers);
+        let chance = |class, jobs| many.chance(Queued { jobs, class });
+        let is_about = |chance: f64, expected: f64| (chance - expected).abs() < 1e-9;
+        assert!(is_about(chance(Some(WorkClass::Share), 1), 0.032));
+        assert!(is_about(chance(None, 10), 0.32));
+        assert!(chance(Some(WorkClass::Pro), 1) >= 1.0, "only two take it");
+        assert!(chance(Some(WorkClass::Share), 100) >= 1.0, "a batch needs more workers");
+        assert!(Listeners(Vec::new()).chance(Queued { jobs: 1, class: None }) >= 1.0);
+    }
+}

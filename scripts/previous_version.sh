@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# Tests that the program of an older commit works on the tables of this version, as during an upgrade: this version migrates
+# the database, then servers and workers of both versions use it together.
+#
+#   scripts/previous_version.sh COMMIT      a tag or commit; its program is built in a folder beside the repository's target
+#
+# On SQLite and on PostgreSQL: the old server takes an upload and the new worker draws it, then the other way round, then
+# both are the old ones. Environment:
+#   PLINTH      the program of this version (default: target/debug/plinth)
+#   PREVIOUS    the program of the older commit (default: it is built)
+#   PREVIOUS_TARGET     the folder to build it in (default: target/previous)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+commit=${1:?give a tag or commit, see the beginning of this script}
+new=$(realpath "${PLINTH:-${CARGO_TARGET_DIR:-target}/debug/plinth}")
+work=$(mktemp -d /tmp/plinth-previous-XXXXXX)
+pids=()
+cleanup() {
+    for pid in "${pids[@]}"; do kill -TERM "$pid" 2>/dev/null || true; done
+    wait
+    git worktree remove --force "$work/source" 2>/dev/null || true
+    rm -rf "$work"
+}
+trap cleanup EXIT
+
+old=${PREVIOUS:-}
+if [[ -z $old ]]; then
+    git worktree add --quiet --detach "$work/source" "$commit"
+    target=$(realpath -m "${PREVIOUS_TARGET:-${CARGO_TARGET_DIR:-target}/previous}")
+    (cd "$work/source" && CARGO_TARGET_DIR=$target cargo build --quiet --workspace --bins)
+    old=$target/debug/plinth
+fi
+PLINTH_FFMPEG=$(scripts/find.sh ffmpeg)
+export PLINTH_FFMPEG PLINTH_ADAPTER=cpu
+
+# Starts a program in the background; its output goes to NAME.log.
+begin() { # NAME COMMAND ...
+    local name=$1
+    shift
+    "$@" >"$work/$name.log" 2>&1 &
+    pids+=($!)
+}
+
+# Stops what begin started.
+end_all() {
+    for pid in "${pids[@]}"; do kill -TERM "$pid" && wait "$pid" || true; done
+    pids=()
+}
+
+fail() {
+    echo "previous_version: $*" >&2
+    tail -n 20 "$work"/*.log >&2
+    exit 1
+}
+
+# Uploads a model to SERVER and waits until WORKER has drawn and packaged its render.
+session() { # LABEL SERVER WORKER
+    local label=$1 server=$2 worker=$3 port=$((20000 + RANDOM % 20000)) id status=
+    begin "$label-serve" "$server" serve --no-worker --listen "127.0.0.1:$port"
+    begin "$label-worker" "$worker" worker
+    for ((n = 0; n < 300; n++)); do
+        curl -sf "http://127.0.0.1:$port/v1/health" >/dev/null && break
+        sleep 0.2
+    done
+    if [[ ! -e $PLINTH_DATA_DIR/key ]]; then
+        "$new" admin account create upgrade@example.org >/dev/null
+        "$new" admin credits grant upgrade@example.org 1000 >/dev/null
+        "$new" admin key create --account upgrade@example.org | grep -o 'plinth_sk_[A-Za-z0-9]*' >"$PLINTH_DATA_DIR/key"
+    fi
+    api() { curl -sS -f -H "Authorization: Bearer $(<"$PLINTH_DATA_DIR/key")" "$@"; }
+    id=$(api -F file=@fixtures/models/flight_helmet.glb -F 'renderSettings={"quality":"share","length":0.2}' \
+        "http://127.0.0.1:$port/v1/models" | sed 's/.*"renderId":"\([^"]*\)".*/\1/') || fail "$label: the upload failed"
+    for ((n = 0; n < 600; n++)); do
+        status=$(api "http://127.0.0.1:$port/v1/renders/$id")
+        [[ $status != *'"status":"error"'* ]] || fail "$label: $status"
+        [[ $status == *'"hlsStatus":"ready"'* ]] && break
+        sleep 0.5
+    done
+    [[ $status == *'"hlsStatus":"ready"'* ]] || fail "$label: the render did not end: $status"
+    api -o "$work/video.mp4" -L "http://127.0.0.1:$port/v1/renders/$id/video" || fail "$label: no video"
+    end_all
+    echo "$label: drawn, packaged and downloaded, $(stat -c %s "$work/video.mp4") bytes"
+}
+
+# All sessions on one database.
+on() { # NAME URL
+    export PLINTH_DATA_DIR=$work/$1 PLINTH_DATABASE_URL=$2 PLINTH_STORE_URL=file://$work/$1/objects
+    mkdir -p "$PLINTH_DATA_DIR"
+    "$new" migrate
+    session "$1-old-server-new-worker" "$old" "$new"
+    session "$1-new-server-old-worker" "$new" "$old"
+    session "$1-both-old" "$old" "$old"
+}
+
+on sqlite "sqlite://$work/sqlite/plinth.db"
+
+postgres=$(scripts/find.sh postgres)
+as=()
+if ((EUID == 0)); then as=(setpriv --reuid postgres --regid postgres --clear-groups); fi
+mkdir "$work/cluster"
+if ((EUID == 0)); then
+    chmod 755 "$work"
+    chown postgres: "$work/cluster"
+fi
+"${as[@]}" "$postgres/initdb" -D "$work/cluster/data" -A trust -U plinth >/dev/null
+"${as[@]}" "$postgres/postgres" -D "$work/cluster/data" -k "$work/cluster" -c listen_addresses= >"$work/postgres.log" 2>&1 &
+server=$!
+trap 'cleanup; kill -INT $server' EXIT
+until "$postgres/pg_isready" -q -h "$work/cluster"; do sleep 0.2; done
+on postgres "postgres://plinth@localhost/postgres?host=$work/cluster"
+echo "previous_version: the program of $commit works on the tables of this version"
