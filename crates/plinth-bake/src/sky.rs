@@ -1,5 +1,5 @@
 //! The environment as an octahedral map of low resolution, from which rays read the radiance. The resolution suffices
-//! for light that arrives from wide angles.
+//! for light that arrives from a large part of the sky.
 
 use std::f32::consts::{PI, TAU};
 

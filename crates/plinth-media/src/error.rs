@@ -95,7 +95,7 @@ pub enum MediaError {
     /// The work was cancelled.
     #[error("cancelled")]
     Stopped,
-    /// Frames are missing or do not match the plan.
+    /// Frames are missing or do not have the size and number that were announced.
     #[error("{problem}")]
     Frames {
         /// Description of the problem, as a clause.

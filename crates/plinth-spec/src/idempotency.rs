@@ -2,7 +2,7 @@
 
 /// Maximum length of an `Idempotency-Key`, in characters. Longer keys are truncated.
 pub const KEY_CHARS: usize = 80;
-/// Time in milliseconds after the creation of a render in which requests with the same key return this render.
+/// For this many milliseconds after the creation of a render, a request with the same key returns that render.
 pub const REPLAY_MS: i64 = 30 * 60 * 1000;
 /// Time in milliseconds after the creation of a render in which identical requests return this render, whatever their
 /// key.
@@ -24,15 +24,15 @@ impl ReplayKey {
         &self.0
     }
 
-    /// Returns the earliest creation time, in milliseconds since 1970, of a render that a request with the same key
-    /// returns again.
+    /// A request with the same key returns an existing render that was created at or after this time, in milliseconds
+    /// since 1970.
     pub const fn replays_since(&self, now_ms: i64) -> i64 {
         now_ms - if self.0.is_empty() { RESUBMIT_MS } else { REPLAY_MS }
     }
 }
 
-/// Returns the earliest creation time, in milliseconds since 1970, of a render that an identical request returns again,
-/// whatever its key.
+/// An identical request returns an existing render that was created at or after this time, in milliseconds since 1970,
+/// even if the keys differ.
 pub const fn resubmit_since(now_ms: i64) -> i64 {
     now_ms - RESUBMIT_MS
 }

@@ -55,7 +55,8 @@ impl ObjectKey<'_> {
         }
     }
 
-    /// Returns the object's content type. The content types of images are stored in their database rows.
+    /// Returns the object's content type. For an overlay or texture the type is generic; the database row of the image
+    /// contains the exact one.
     pub fn content_type(&self) -> &'static str {
         match self {
             Self::Model(_) | Self::Staged(_) => "model/gltf-binary",

@@ -56,7 +56,7 @@ impl Client {
         Answer::to(request.body(form.body())).await
     }
 
-    /// Uploads a model with one node, which has this name.
+    /// Uploads a model that consists of one node with the given name.
     pub async fn upload(&self, name: &str, settings: Option<Value>) -> Answer {
         let form = Form::default().file("file", &format!("{name}.glb"), &glb_with_triangle(name));
         let form = match settings {

@@ -44,7 +44,8 @@ pub(super) fn ladder(width: u32, height: u32) -> Vec<Rung> {
     sides.into_iter().map(rung).collect()
 }
 
-/// Scales a side by `short` / `own`, and rounds to an even number, as 4:2:0 requires.
+/// Scales a side by `short` / `own`, where `own` is the shorter side of the video, and rounds to an even number, as
+/// 4:2:0 requires.
 fn scaled(side: u32, short: u32, own: u32) -> u32 {
     let twice = u64::from(own) * 2;
     let halves = (u64::from(side) * u64::from(short) + u64::from(own)) / twice;

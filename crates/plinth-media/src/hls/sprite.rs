@@ -85,7 +85,8 @@ struct Sheet {
 }
 
 impl Sheet {
-    /// Creates an empty sheet. If only `left` tiles remain, the sheet has no more rows than they need.
+    /// Creates an empty sheet. The number of tiles that are still to be placed is `left`. The sheet has no more rows
+    /// than these tiles need.
     fn new(grid: Grid, left: u32) -> Self {
         let (columns, rows) = (left.min(TILES), left.div_ceil(TILES).min(TILES));
         let (width, height) = (columns * grid.tile_width, rows * grid.tile_height);

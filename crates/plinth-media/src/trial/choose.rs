@@ -92,7 +92,7 @@ pub fn decide_encoder(choice: EncoderChoice, trials: Vec<EncoderTrial>) -> Resul
     Ok(EncoderFound { encoder, trials })
 }
 
-/// Tests encoders in order, and stops after the first whose result satisfies `until`.
+/// Tests encoders in order, and stops after the first whose result satisfies `suffices`.
 fn try_until(
     program: &Path,
     candidates: &[H264Encoder],

@@ -8,7 +8,7 @@ use crate::model::{Material, Primitive};
 
 impl Primitive {
     /// Gives each triangle its face normal. Vertices that triangles share are duplicated. Existing tangents are
-    /// generated again for the textures of `material`.
+    /// replaced by tangents for the textures of `material`.
     pub fn shade_flat(&mut self, material: &Material) {
         let had_tangents = !self.tangents.is_empty();
         shade(self);

@@ -70,7 +70,7 @@ impl Pyramid {
         Ok(Self { halve_both, halve_first, groups, size, levels, all: level(0, mips) })
     }
 
-    /// Computes all levels from level 0. Level 0 is empty outside the region `first`.
+    /// Computes all levels from level 0. Level 0 is empty outside the region `drawn`.
     pub(crate) fn fill(
         &self,
         recorder: &mut Recorder<'_>,
@@ -97,8 +97,8 @@ impl Pyramid {
         });
     }
 
-    /// Calls `each` for all levels except level 0, with the source, the target textures, and the region of the level
-    /// that the region `first` of level 0 affects.
+    /// Calls `each` for every level except level 0. Its arguments are the source, the target textures, and the region
+    /// of the target that depends on the region `first` of level 0.
     fn for_each_level(&self, first: Region, mut each: impl FnMut(&wgpu::BindGroup, &[wgpu::TextureView; 2], Region)) {
         let mut part = first;
         let (mut width, mut height) = self.size;
@@ -117,8 +117,8 @@ fn draw(pass: &mut wgpu::RenderPass<'_>, pipeline: &wgpu::RenderPipeline, source
     pass.draw(0..3, 0..1);
 }
 
-/// Returns the region of a level with this size that a region of the previous level affects. The filter extends the
-/// region by two texels.
+/// Returns the region of a level that depends on the region `part` of the previous level. The level has this width and
+/// height. The filter extends the region by two texels.
 fn halved(part: Region, width: u32, height: u32) -> Region {
     const REACH: u32 = 2;
     let span = |start: u32, length: u32, size: u32| {

@@ -27,7 +27,7 @@ pub(super) async fn arrived(file: Option<Incoming>) -> Result<Arrived> {
 }
 
 impl Service {
-    /// Checks an image by decoding it completely. An image that passes cannot fail to decode in a later render.
+    /// Checks an image by decoding it completely. Every later render can therefore decode an image that passes.
     /// Errors: the image is too large, corrupt, or of an unsupported type.
     pub(super) async fn check_picture(&self, payer: &AccountId, file: &Arrived) -> Result<Picture> {
         let report = self.check(payer, file.path().to_owned(), None).await?.map_err(|error| match error {

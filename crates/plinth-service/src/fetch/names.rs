@@ -30,7 +30,7 @@ impl Names {
     /// Returns all addresses of a name. The list is empty for an unknown name.
     pub(super) async fn look_up(&self, name: &str) -> Vec<IpAddr> {
         match self {
-            // The function needs a port, which has no effect on the lookup.
+            // `lookup_host` needs a port, which has no effect on the lookup.
             Self::System => match tokio::net::lookup_host((name, 0)).await {
                 Ok(found) => found.map(|address| address.ip()).collect(),
                 Err(_unknown) => Vec::new(),

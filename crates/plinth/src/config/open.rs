@@ -10,7 +10,7 @@ use url::Url;
 
 use super::settings::Config;
 
-/// Name of the folder that exists in the data folder while `plinth admin restore` writes to it.
+/// Name of the folder that exists in the data folder while `plinth admin restore` writes to the data folder.
 pub(crate) const RESTORING: &str = ".restoring";
 
 /// Opens the database and the store, migrates the database, and creates the service. The links that the service signs
