@@ -46,6 +46,8 @@ pub struct PreviewRequest {
     pub images: BTreeMap<String, PathBuf>,
     /// Longer side of the picture, in pixels.
     pub longest: u32,
+    /// Whether light of less detail is enough, because the settings are being changed.
+    pub is_draft: bool,
     /// Time of the frame as a share of the video; `None` is the frame of the poster.
     pub position: Option<f64>,
     /// Path of the PNG file.
@@ -92,6 +94,7 @@ fn draw(stage: &PreviewStage, line: &str, cancel: &AtomicBool) -> Result<Vec<Str
         environment,
         images: &images,
         longest: request.longest,
+        is_draft: request.is_draft,
         position: request.position,
         target: &request.target,
     };
