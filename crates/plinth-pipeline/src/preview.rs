@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use plinth_frame::PixelFormat;
+use plinth_frame::{PixelFormat, Resampler, RgbaImage};
 use plinth_media::{H264Encoder, MediaPlan, MediaWriter};
-use plinth_model::Model;
+use plinth_model::{Image, Model};
 use plinth_render::{Cache, Gpu, Picture, Renderer, backdrop};
-use plinth_scene::{EnvironmentMap, SceneAssets, build_scene};
+use plinth_scene::{Background, EnvironmentMap, LightDetail, SceneAssets, SceneError, build_scene};
 use plinth_spec::quality::FRAMES_PER_SECOND;
 use plinth_spec::{OutputFile, RenderSettings};
 
@@ -40,6 +40,8 @@ pub(crate) struct PreviewFrame<'a> {
     pub(crate) images: &'a BTreeMap<String, Vec<u8>>,
     /// Longer side of the picture, in pixels.
     pub(crate) longest: u32,
+    /// Whether the light may be that of other cameras, or worked out with fewer rays.
+    pub(crate) is_draft: bool,
     /// Position of the frame in the video, from 0 to 1; `None` is the frame that the poster shows.
     pub(crate) position: Option<f64>,
     /// Path of the PNG file to write.
@@ -57,25 +59,31 @@ impl PreviewStage {
         cache: Option<Cache>,
         cancel: &AtomicBool,
     ) -> Result<Self, JobError> {
-        let (model, gpu) = load_model(bytes, adapter, longest, Ok::<_, JobError>, cancel)?;
+        let (model, mut gpu) = load_model(bytes, adapter, longest, Ok::<_, JobError>, cancel)?;
+        gpu.keep_warm();
         Ok(Self { model, gpu, ffmpeg, cache })
     }
 
     /// Draws a frame and writes it to its file. Returns the warnings of the scene.
     /// Errors: [`JobError`].
     pub(crate) fn draw(&self, wanted: PreviewFrame<'_>, cancel: &AtomicBool) -> Result<Vec<String>, JobError> {
-        let PreviewFrame { settings, environment, images, longest, position, target } = wanted;
+        let PreviewFrame { settings, environment, images, longest, is_draft, position, target } = wanted;
         let mut scene = build_scene(Arc::clone(&self.model), settings, SceneAssets { environment, images })?;
         let last = scene.shots.len().saturating_sub(1);
         let of_poster = settings.camera().effect.poster_frame(scene.shots.len());
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and the last frame")]
         let index = position.map_or(of_poster, |share| (share.clamp(0.0, 1.0) * last as f64).round() as usize);
-        scene.shots.swap(0, index);
-        scene.shots.truncate(1);
-        scene.shots[0].index = 0;
+        if is_draft {
+            scene.light_detail = LightDetail::Draft;
+        }
         stop_if(cancel)?;
         let (width, height) = fitted(settings.video().quality.size(settings.video().aspect), longest);
-        let picture = Picture { width, height, format: PixelFormat::Rgba8 };
+        scene.background = resized(scene.background, width, height)?;
+        scene.opaque_background = resized(scene.opaque_background, width, height)?;
+        // A poster of a video with alpha is made from its frames.
+        let is_deep = settings.video().quality.has_alpha() && !is_draft;
+        let format = if is_deep { PixelFormat::Rgba16 } else { PixelFormat::Rgba8 };
+        let picture = Picture { width, height, format };
         let mut renderer = Renderer::new(&self.gpu, &scene, picture, self.cache.as_ref())?;
         let plan = MediaPlan {
             ffmpeg: self.ffmpeg.clone(),
@@ -92,10 +100,26 @@ impl PreviewStage {
             watermark: false,
         };
         let mut writer = MediaWriter::start(plan, cancel)?;
-        renderer.render(&scene, &mut writer).map_err(from_render)?;
+        if let Some(shot) = scene.shots.get(index) {
+            renderer.render_one(&scene, shot, &mut writer).map_err(from_render)?;
+        }
         writer.finish()?;
         Ok(scene.warnings)
     }
+}
+
+/// Scales a background that is a picture to the size of the frames.
+/// Errors: it cannot be scaled.
+fn resized(background: Background, width: u32, height: u32) -> Result<Background, JobError> {
+    let Background::Picture(picture) = &background else { return Ok(background) };
+    if (picture.width, picture.height) == (width, height) {
+        return Ok(background);
+    }
+    let source = RgbaImage { width: picture.width, height: picture.height, pixels: &picture.pixels };
+    let pixels = Resampler::default().average(source, width, height).map_err(|error| {
+        JobError::Scene(SceneError::Asset { id: "the background".to_owned(), problem: error.to_string() })
+    })?;
+    Ok(Background::Picture(Arc::new(Image { width, height, pixels, ..Image::default() })))
 }
 
 /// Scales a size down so that its longer side is `longest`. Returns smaller sizes unchanged.

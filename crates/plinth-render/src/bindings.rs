@@ -68,7 +68,7 @@ const fn buffer(binding: u32, ty: wgpu::BufferBindingType) -> wgpu::BindGroupLay
 
 /// Creates a bind group layout from its entries.
 pub(crate) fn layout(
-    device: &wgpu::Device,
+    device: &crate::device::Device,
     label: &str,
     entries: &[wgpu::BindGroupLayoutEntry],
 ) -> wgpu::BindGroupLayout {

@@ -26,6 +26,16 @@ impl Renderer<'_> {
         })
     }
 
+    /// Draws one shot of the scene as a frame of its own, with the pixels that it has among the others.
+    /// Errors: those of [`Self::render`].
+    pub fn render_one(&mut self, scene: &Scene, shot: &Shot, sink: &mut dyn FrameSink) -> Result<(), RenderError> {
+        self.pose(scene, shot.clip_time)?;
+        let shot = Shot { index: 0, ..shot.clone() };
+        let plan = Repeats::of(std::slice::from_ref(&shot));
+        let mut delivery = Delivery::new(&plan);
+        lanes::draw(self, scene, &[&shot], &Frames, &mut |frame| delivery.deliver(frame, sink).map(Some))
+    }
+
     fn frame(&self, index: u32, planes: &[PlaneView<'_>], spare: Option<Frame>) -> Frame {
         let spare = spare.map(|frame| frame.pixels).unwrap_or_default();
         let pixels = planes.first().map(|plane| plane.packed(spare)).unwrap_or_default();

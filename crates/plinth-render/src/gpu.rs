@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::RenderError;
+use crate::device::Device;
 
 /// The graphics APIs that are used: Vulkan, or Metal on macOS, or Direct3D 12 and Vulkan on Windows.
 const BACKENDS: wgpu::Backends = wgpu::Backends::PRIMARY;
@@ -78,7 +79,7 @@ pub enum GpuError {
 
 /// An opened graphics device.
 pub struct Gpu {
-    pub(crate) device: wgpu::Device,
+    pub(crate) device: Device,
     pub(crate) queue: wgpu::Queue,
     report: AdapterReport,
     fault: Arc<Mutex<Option<Fault>>>,
@@ -140,7 +141,13 @@ impl Gpu {
         .map_err(|source| GpuError::Device { name: report.name.clone(), source })?;
         let fault = Arc::new(Mutex::new(None));
         watch(&device, &fault);
-        Ok(Self { device, queue, report, fault, written: AtomicU64::new(0) })
+        Ok(Self { device: Device::new(device), queue, report, fault, written: AtomicU64::new(0) })
+    }
+
+    /// Keeps pipelines, images and light between scenes, for a process that draws one picture after another. They take memory
+    /// until the device is closed.
+    pub fn keep_warm(&mut self) {
+        self.device.keep();
     }
 
     /// Returns the properties of the opened adapter.

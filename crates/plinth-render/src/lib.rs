@@ -12,6 +12,7 @@
 mod bindings;
 mod cache;
 mod delivery;
+mod device;
 mod error;
 mod frame_group;
 mod frame_plan;
@@ -36,6 +37,7 @@ mod stage;
 mod targets;
 mod upload;
 mod view;
+mod warm_light;
 
 pub use cache::Cache;
 pub use error::RenderError;

@@ -26,7 +26,7 @@ use crate::pass::sprites;
 use crate::pass::visibility::{batch_layout, glass_layout, joined};
 use crate::pipelines::{LightSwitches, PipelineBase, Pipelines, SurfaceOutput};
 use crate::pose_light::PoseLight;
-use crate::prepare::{Prepared, Setting, prepare, smallest_shown};
+use crate::prepare::{Prepared, Setting, smallest_shown};
 use crate::readback::Readback;
 use crate::recorder::{PassTimes, Profile, Recorder};
 use crate::region::widened;
@@ -39,6 +39,7 @@ use crate::upload::sprite_material::upload_sprite_materials;
 use crate::upload::sprites::{SpriteSetting, sprites_layout};
 use crate::upload::texture::Textures;
 use crate::view::View;
+use crate::warm_light::prepared;
 
 /// Number of samples per pixel.
 const SAMPLES: u32 = 4;
@@ -94,12 +95,12 @@ impl<'g> Renderer<'g> {
             return Err(RenderError::PictureTooLarge { width: picture.width, height: picture.height, limit });
         }
         with_setting(gpu, scene, picture, |setting| {
-            let ((prepared, fresh), textures) = rayon::join(
-                || prepare(setting, cache),
+            let ((light, fresh), textures) = rayon::join(
+                || prepared(gpu, setting, cache),
                 || Textures::upload(gpu, &scene.model, wanted_images(scene, setting.posed)),
             );
             let store = || cache.map(|cache| fresh.store(cache));
-            rayon::join(|| Self::assemble(gpu, picture, setting, (Arc::new(prepared), cache), textures), store).0
+            rayon::join(|| Self::assemble(gpu, picture, setting, (light, cache), textures), store).0
         })
     }
 

@@ -31,6 +31,8 @@ pub struct Preview {
     pub settings: Map<String, Value>,
     /// Longer side of the picture in pixels, at most [`MAX_SIDE`].
     pub longest: u32,
+    /// Whether a quick picture is wanted, whose light may have less detail.
+    pub is_draft: bool,
     /// Time of the frame as a fraction of the video; `None` is the time of the poster.
     pub position: Option<f64>,
 }
@@ -50,6 +52,8 @@ pub struct WantedPreview {
     pub assets: RenderAssets,
     /// Longer side of the picture, in pixels.
     pub longest: u32,
+    /// Whether a quick picture is wanted, whose light may have less detail.
+    pub is_draft: bool,
     /// Time of the frame as a fraction of the video; `None` is the time of the poster.
     pub position: Option<f64>,
     /// Receives the PNG, or the reason why the frame could not be drawn. Closed if the request was cancelled.
@@ -111,6 +115,7 @@ impl Service {
             settings,
             assets,
             longest: preview.longest.clamp(MIN_SIDE, MAX_SIDE),
+            is_draft: preview.is_draft,
             position: preview.position.filter(|share| share.is_finite()),
             reply,
         };

@@ -23,7 +23,7 @@ const JSON: &str = "application/json";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// Name, media type and content of each file.
-static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 12]> = LazyLock::new(|| {
+static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 13]> = LazyLock::new(|| {
     [
         ("style.css", CSS, STYLE.into()),
         ("shell.js", SCRIPT, include_str!("../assets/js/shell.js").into()),
@@ -33,6 +33,7 @@ static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 12]> = LazyLock::new(||
         ("render.js", SCRIPT, include_str!("../assets/js/render.js").into()),
         ("preview.js", SCRIPT, include_str!("../assets/js/preview.js").into()),
         ("composer.js", SCRIPT, include_str!("../assets/js/composer.js").into()),
+        ("finder.js", SCRIPT, include_str!("../assets/js/finder.js").into()),
         ("structure.js", SCRIPT, include_str!("../assets/js/structure.js").into()),
         ("history.js", SCRIPT, include_str!("../assets/js/history.js").into()),
         ("copies.js", SCRIPT, include_str!("../assets/js/copies.js").into()),

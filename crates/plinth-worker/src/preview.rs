@@ -150,6 +150,7 @@ async fn draw(
         environment: wanted.assets.env.as_ref().map(|id| environment_files(&format!("{id}."))),
         images: wanted.assets.images.keys().map(|id| (id.clone(), image_file(id))).collect::<BTreeMap<_, _>>(),
         longest: wanted.longest,
+        is_draft: wanted.is_draft,
         position: wanted.position,
         target: target.clone(),
     };

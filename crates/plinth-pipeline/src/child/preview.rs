@@ -47,6 +47,8 @@ pub struct PreviewRequest {
     pub images: BTreeMap<String, PathBuf>,
     /// Longer side of the picture, in pixels.
     pub longest: u32,
+    /// Whether light of less detail is enough, because the settings are being changed.
+    pub is_draft: bool,
     /// Position of the frame in the video, from 0 to 1; `None` is the frame that the poster shows.
     pub position: Option<f64>,
     /// Path of the PNG file to write.
@@ -94,6 +96,7 @@ fn draw(stage: &PreviewStage, line: &str, cancel: &AtomicBool) -> Result<Vec<Str
         environment,
         images: &images,
         longest: request.longest,
+        is_draft: request.is_draft,
         position: request.position,
         target: &request.target,
     };

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod dataset;
+mod preview;
 mod shapes;
 
 use std::path::{Path, PathBuf};

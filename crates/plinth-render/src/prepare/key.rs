@@ -11,25 +11,40 @@ use crate::cache::{Cache, Key};
 use crate::upload::geometry::primitive_of;
 use crate::upload::material::used_slots;
 
-/// Returns two names: of the environment's light, and of the light on the model.
-pub(super) fn names(cache: &Cache, setting: &Setting<'_>) -> [String; 2] {
-    let environment = add_environment(cache.key("environment"), setting.scene);
-    [environment.name(), of_model(cache.key("model"), setting).name()]
+/// The names under which the light of a scene is cached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LightNames {
+    pub(crate) of_environment: String,
+    pub(crate) of_model: String,
+    /// The light on the model, whatever the cameras, the size of details and the quality. It is used for drafts.
+    pub(crate) of_any_camera: String,
+}
+
+impl LightNames {
+    pub(crate) fn of(cache: &Cache, setting: &Setting<'_>) -> Self {
+        let environment = add_environment(cache.key("environment"), setting.scene);
+        let model = of_surfaces(cache.key("model"), setting);
+        let (mut exact, mut any) = (model.clone(), model);
+        add_scene(&mut exact, setting);
+        let Setting { scene, moving, floor, .. } = setting;
+        any.debug(&(scene.key_light, scene.occlusion, floor, moving));
+        Self { of_environment: environment.name(), of_model: exact.name(), of_any_camera: any.name() }
+    }
 }
 
 /// Returns the name of the light on the model in one pose. The triangles were chosen for another pose.
 pub(super) fn pose_name(cache: &Cache, setting: &Setting<'_>, indices: &[Vec<u32>]) -> String {
-    let mut key = of_model(cache.key("pose"), setting);
+    let mut key = of_surfaces(cache.key("pose"), setting);
+    add_scene(&mut key, setting);
     for list in indices {
         key.list(list);
     }
     key.name()
 }
 
-/// Adds everything on which the light on a model depends.
-fn of_model(key: Key, setting: &Setting<'_>) -> Key {
+/// Adds the environment and the surfaces of the model.
+fn of_surfaces(key: Key, setting: &Setting<'_>) -> Key {
     let mut key = add_environment(key, setting.scene);
-    add_scene(&mut key, setting);
     for one in setting.posed {
         key.list(&[u32::from(one.mirrored)]);
         key.list(&one.positions);

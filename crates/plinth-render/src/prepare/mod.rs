@@ -18,6 +18,7 @@ use crate::cache::Cache;
 use crate::ibl::OctahedralMap;
 use crate::pass::floor::FloorArea;
 use distance_field::DistanceField;
+pub(crate) use key::LightNames;
 pub(crate) use light::Sky;
 
 pub(crate) use simplify::smallest_shown;
@@ -84,7 +85,7 @@ impl Fresh {
 /// Loads results from the cache, and computes those that the cache does not contain.
 pub(crate) fn prepare(setting: &Setting<'_>, cache: Option<&Cache>) -> (Prepared, Fresh) {
     let Some(cache) = cache else { return (work_out(setting, None, None), Fresh::default()) };
-    let [of_environment, of_model] = key::names(cache, setting);
+    let LightNames { of_environment, of_model, .. } = LightNames::of(cache, setting);
     let (environment, model) = rayon::join(
         || {
             cache

@@ -1,16 +1,17 @@
 //! Uploads images with their mip levels.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, PoisonError};
 
 use plinth_model::{Image, Model, Sampler, TextureEncoding, Wrap};
 use rayon::prelude::*;
+use twox_hash::XxHash3_128;
 
 use crate::gpu::Gpu;
 
 /// The textures and samplers of a model. A sampler is created when it is first used.
 pub(crate) struct Textures {
-    views: BTreeMap<(usize, TextureEncoding), wgpu::TextureView>,
+    views: Views,
     samplers: BTreeMap<(u8, u8, bool, bool), wgpu::Sampler>,
 }
 
@@ -19,9 +20,13 @@ impl Textures {
     pub(crate) fn upload(gpu: &Gpu, model: &Model, mut wanted: Vec<(usize, TextureEncoding)>) -> Self {
         wanted.sort_unstable();
         wanted.dedup();
-        let levels: Vec<Vec<Level>> =
-            wanted.par_iter().map(|(image, encoding)| mip_chain(&model.images[*image], *encoding)).collect();
-        let views = wanted.iter().zip(levels).map(|(key, levels)| (*key, upload_levels(gpu, &levels))).collect();
+        let views = match gpu.device.warm() {
+            Some(warm) => {
+                let mut kept = warm.images.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.upload(gpu, model, wanted)
+            }
+            None => upload_all(gpu, model, wanted),
+        };
         Self { views, samplers: BTreeMap::new() }
     }
 
@@ -34,6 +39,42 @@ impl Textures {
     pub(crate) fn sampler(&mut self, gpu: &Gpu, sampler: Sampler) -> wgpu::Sampler {
         let key = (wrap_key(sampler.wrap_u), wrap_key(sampler.wrap_v), sampler.mag_nearest, sampler.min_nearest);
         self.samplers.entry(key).or_insert_with(|| create_sampler(gpu, sampler)).clone()
+    }
+}
+
+type Views = BTreeMap<(usize, TextureEncoding), wgpu::TextureView>;
+
+fn upload_all(gpu: &Gpu, model: &Model, wanted: Vec<(usize, TextureEncoding)>) -> Views {
+    let levels: Vec<Vec<Level>> =
+        wanted.par_iter().map(|(image, encoding)| mip_chain(&model.images[*image], *encoding)).collect();
+    wanted.into_iter().zip(levels).map(|(key, levels)| (key, upload_levels(gpu, &levels))).collect()
+}
+
+/// Uploaded images of the scene that was drawn last, by size, encoding and hash of their pixels.
+#[derive(Default)]
+pub(crate) struct KeptImages(BTreeMap<(u32, u32, TextureEncoding, u128), wgpu::TextureView>);
+
+impl KeptImages {
+    /// Uploads the images that are not kept, and keeps exactly the wanted ones.
+    fn upload(&mut self, gpu: &Gpu, model: &Model, wanted: Vec<(usize, TextureEncoding)>) -> Views {
+        let key = |(index, encoding): &(usize, TextureEncoding)| {
+            let image = &model.images[*index];
+            (image.width, image.height, *encoding, XxHash3_128::oneshot(&image.pixels))
+        };
+        let keys: Vec<_> = wanted.par_iter().map(key).collect();
+        let is_missing = |key| !self.0.contains_key(key);
+        let missing = wanted.iter().zip(&keys).filter(|(_, key)| is_missing(key)).map(|(image, _)| *image).collect();
+        let uploaded = upload_all(gpu, model, missing);
+        let mut views = Views::new();
+        let mut kept = BTreeMap::new();
+        for (image, key) in wanted.into_iter().zip(keys) {
+            if let Some(view) = uploaded.get(&image).or_else(|| self.0.get(&key)) {
+                views.insert(image, view.clone());
+                kept.insert(key, view.clone());
+            }
+        }
+        self.0 = kept;
+        views
     }
 }
 

@@ -3,6 +3,7 @@
 
 import { copies } from "./copies.js";
 import { el, need } from "./dom.js";
+import { finder } from "./finder.js";
 import { History } from "./history.js";
 import { Preview } from "./preview.js";
 import { structure } from "./structure.js";
@@ -88,6 +89,19 @@ function swatch(control, input, title) {
 
 // What the server makes of the form is what is shown, copied and ordered.
 
+/** Marks the control of the setting that was rejected, and opens its group. */
+function blame(key) {
+  for (const control of controls) {
+    const isWrong = control.key === key;
+    control.root.classList.toggle("wrong", isWrong);
+    for (const input of control.inputs) {
+      if (isWrong) input.setAttribute("aria-invalid", "true");
+      else input.removeAttribute("aria-invalid");
+    }
+    if (isWrong) control.root.closest("details").open = true;
+  }
+}
+
 let settings = JSON.parse(need(".settings-json", form).textContent || "{}");
 let timer = 0;
 let asked = null;
@@ -98,11 +112,13 @@ async function ask() {
   const problem = need(".problem", form);
   const price = need(".price", form);
   try {
-    const answer = await fetch(form.action, {
+    // `form.action` is the button of that name.
+    const answer = await fetch(form.getAttribute("action"), {
       method: "POST", headers: { Accept: "application/json" }, body: new URLSearchParams(new FormData(form)), signal: asked.signal,
     });
     const body = await answer.json();
     problem.hidden = answer.ok;
+    blame(answer.ok ? null : body.error.setting);
     if (!answer.ok) {
       problem.textContent = body.error.message;
       price.replaceChildren();
@@ -162,6 +178,12 @@ form.addEventListener("input", (event) => {
 form.addEventListener("change", (event) => {
   if (controls.some((one) => one.root.contains(event.target))) changed(true);
 });
+// The Enter key in a field takes its value over; it neither orders nor loads the page again.
+form.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || !(event.target instanceof HTMLInputElement)) return;
+  event.preventDefault();
+  event.target.dispatchEvent(new Event("change", { bubbles: true }));
+});
 need("[data-do=reset]", form).addEventListener("click", () => {
   for (const control of controls) control.reset();
   changed(true);
@@ -180,5 +202,6 @@ for (const button of form.querySelectorAll("[data-copy]")) {
     setTimeout(() => { button.textContent = said; }, 1500);
   });
 }
+finder(need("#find-setting", form), form);
 markGroups();
 preview?.changed();

@@ -3,12 +3,17 @@
 
 import { el } from "./dom.js";
 
-const SMALL = 480;
+const SMALL = 640;
 const FULL = 1280;
 /** Pause after the last change before the full picture is asked for. */
 const REST_MS = 600;
 /** How far a drag over the whole width turns the camera, in degrees. */
 const TURN = 360;
+/** What keys do to the camera: setting and step. */
+const KEYS = {
+  ArrowLeft: ["rotateY", 5], ArrowRight: ["rotateY", -5],
+  ArrowUp: ["zoom", 0.05], ArrowDown: ["zoom", -0.05], "+": ["zoom", 0.05], "-": ["zoom", -0.05],
+};
 
 export class Preview {
   #wanted = null;
@@ -35,9 +40,8 @@ export class Preview {
 
   /** Something has changed: a small picture at once, the full one later. */
   changed() {
-    this.#ask(SMALL);
     clearTimeout(this.#rest);
-    this.#rest = setTimeout(() => this.#ask(FULL), REST_MS);
+    this.#ask(SMALL);
   }
 
   #ask(longest) {
@@ -51,6 +55,8 @@ export class Preview {
       const longest = this.#wanted;
       this.#wanted = null;
       await this.#draw(longest);
+      // The rest begins when the small picture is there: a full one in between would delay the next change.
+      if (longest === SMALL && this.#wanted === null) this.#rest = setTimeout(() => this.#ask(FULL), REST_MS);
     }
     this.#isBusy = false;
   }
@@ -58,6 +64,7 @@ export class Preview {
   async #draw(longest) {
     const body = new URLSearchParams(new FormData(this.form));
     body.set("longest", longest);
+    if (longest === SMALL) body.set("draft", "on");
     if (this.isMoved) body.set("position", this.position.value);
     this.state.textContent = "Drawing…";
     const begin = performance.now();
@@ -65,8 +72,7 @@ export class Preview {
       const answer = await fetch(this.form.dataset.preview, { method: "POST", headers: { Accept: "application/json" }, body });
       if (!answer.ok) {
         // What is wrong with the settings stands beside the price.
-        this.state.textContent = "No preview";
-        if (answer.status === 422) this.state.textContent = (await answer.json()).error.message;
+        this.state.textContent = answer.status === 422 ? (await answer.json()).error.message : "No preview";
         return;
       }
       const address = URL.createObjectURL(await answer.blob());
@@ -75,7 +81,8 @@ export class Preview {
       const earlier = this.stage.querySelector("img")?.src;
       this.stage.replaceChildren(picture);
       if (earlier?.startsWith("blob:")) URL.revokeObjectURL(earlier);
-      this.state.textContent = `${((performance.now() - begin) / 1000).toFixed(1)} s`;
+      const seconds = `${((performance.now() - begin) / 1000).toFixed(1)} s`;
+      this.state.textContent = longest === FULL ? `Drawn in ${seconds}` : `Draft, ${seconds}`;
       this.form.dispatchEvent(new CustomEvent("previewed", { detail: longest }));
     } catch {
       this.state.textContent = "No answer";
@@ -83,13 +90,23 @@ export class Preview {
   }
 
   /**
-   * Dragging turns the camera and the wheel zooms, by the settings that do the same.
+   * Dragging and arrow keys turn the camera and the wheel zooms, by the settings that do the same.
    * @param {(key: string, by: number, isStep: boolean) => void} move changes a number
    */
   steer(move) {
     let last = null;
     this.stage.classList.add("live");
+    this.stage.tabIndex = 0;
+    this.stage.setAttribute("role", "group");
+    this.stage.setAttribute("aria-label", "Preview. Arrow keys left and right turn the camera, up and down zoom.");
+    this.stage.addEventListener("keydown", (event) => {
+      const [key, by] = KEYS[event.key] ?? [];
+      if (!key || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      move(key, by, true);
+    });
     this.stage.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
       last = event.clientX;
       this.stage.setPointerCapture(event.pointerId);
     });

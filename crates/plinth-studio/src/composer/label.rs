@@ -34,6 +34,17 @@ pub(super) fn label(key: &str) -> String {
     capitalized(&words.into_iter().map(spelled).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "))
 }
 
+/// Returns the setting that an error message is about: settings are named at the beginning.
+pub(crate) fn setting_of(message: &str) -> Option<&'static str> {
+    let end = message.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(message.len());
+    plinth_spec::settings::field(&message[..end]).map(|field| field.key)
+}
+
+/// Returns an error message in which the label stands for the setting at the beginning.
+pub(crate) fn with_label(message: &str) -> String {
+    setting_of(message).map_or_else(|| message.to_owned(), |key| label(key) + &message[key.len()..])
+}
+
 /// Returns the label of one of a setting's names: `hero-spin` becomes `Hero spin`. Sizes such as `16:9` stay as they are.
 pub(super) fn name_label(name: &str) -> String {
     capitalized(&name.replace('-', " "))
@@ -48,6 +59,14 @@ pub(super) fn capitalized(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_name_the_setting_as_its_control_does() {
+        assert_eq!(with_label("bgColor must be a colour"), "Background color must be a colour");
+        assert_eq!(with_label("decals[0] needs a size"), "Decals[0] needs a size");
+        assert_eq!(setting_of("decals[0] needs a size"), Some("decals"));
+        assert_eq!(with_label("the balance is too low"), "the balance is too low");
+    }
 
     #[test]
     fn names_become_words() {

@@ -5,4 +5,5 @@ mod label;
 mod read;
 
 pub(crate) use control::{Assets, Kind, SettingsGroup, groups};
+pub(crate) use label::{setting_of, with_label};
 pub(crate) use read::read_settings;

@@ -5,7 +5,6 @@ use plinth_spec::ErrorCode;
 use plinth_spec::settings::{Field, Shape, fields};
 use serde_json::{Map, Number, Value};
 
-use super::label::label;
 use crate::form::SessionFields;
 
 /// Returns the settings that a form holds. What equals its default is left out, because leaving it out means the same.
@@ -47,10 +46,7 @@ fn read(field: &Field, values: &[&str]) -> Result<Option<Value>, ServiceError> {
 
 fn unreadable(field: &Field, wanted: &str, found: &str) -> ServiceError {
     let found: String = found.chars().take(60).collect();
-    ServiceError::new(
-        ErrorCode::InvalidSettings,
-        format!("{}: {} must be {wanted}: {found}", label(field.key), field.key),
-    )
+    ServiceError::new(ErrorCode::InvalidSettings, format!("{} must be {wanted}: {found}", field.key))
 }
 
 /// Whole numbers are integers, as people write them.

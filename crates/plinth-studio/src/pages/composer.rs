@@ -15,7 +15,7 @@ use plinth_spec::wire::{CreateRender, ModelDetail, QuoteRequest};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::composer::{Assets, Kind, SettingsGroup, groups, read_settings};
+use crate::composer::{Assets, Kind, SettingsGroup, groups, read_settings, setting_of, with_label};
 use crate::error::Result;
 use crate::form::SessionFields;
 use crate::format::sentence;
@@ -88,7 +88,7 @@ pub(crate) async fn submit(
         Ok(settings) => settings,
         Err(error) if is_script => return Ok(refused(&error)),
         // What cannot be read cannot be shown in its control again either.
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(ServiceError { message: with_label(&error.message), ..error }.into()),
     };
     if sent.text("action") != "order" {
         let priced = price(&studio, caller, &settings).await;
@@ -115,7 +115,9 @@ async fn price(studio: &Studio, caller: &Caller, settings: &Map<String, Value>) 
 pub(super) fn refused(error: &ServiceError) -> Response {
     error.log();
     let status = StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    (status, Json(json!({"error": {"code": error.code.as_str(), "message": sentence(&error.message)}}))).into_response()
+    let (message, setting) = (sentence(&with_label(&error.message)), setting_of(&error.message));
+    let body = json!({"error": {"code": error.code.as_str(), "message": message, "setting": setting}});
+    (status, Json(body)).into_response()
 }
 
 async fn page_of(
@@ -142,7 +144,7 @@ async fn page_of(
         groups: groups(settings, &assets),
         materials: model.material_names.unwrap_or_default(),
         quote,
-        problem: error.as_ref().map(|error| sentence(&error.message)),
+        problem: error.as_ref().map(|error| sentence(&with_label(&error.message))),
         json: serde_json::to_string_pretty(settings).unwrap_or_default(),
         api: format!("{}/v1", studio.site.url),
         has_previews: service.draws_previews(),

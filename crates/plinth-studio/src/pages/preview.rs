@@ -19,7 +19,8 @@ pub(crate) fn is_preview(path: &str) -> bool {
     path.starts_with("/models/") && path.ends_with("/preview")
 }
 
-/// Draws a frame with the settings of the form. The fields `longest` and `position` say which and how large.
+/// Draws a frame with the settings of the form. The fields `longest`, `draft` and `position` say how large, how carefully and
+/// which.
 pub(crate) async fn draw(
     State(studio): State<Studio>,
     Path(id): Path<String>,
@@ -33,6 +34,7 @@ pub(crate) async fn draw(
     let preview = Preview {
         settings,
         longest: sent.text("longest").parse().unwrap_or(LONGEST),
+        is_draft: sent.text("draft") == "on",
         position: sent.text("position").parse().ok(),
     };
     match studio.service.preview(caller, &id, preview).await {

@@ -8,6 +8,10 @@ use plinth_testkit::{Client, glb_with_triangle};
 use super::server::{EMAIL, Served};
 use super::webdriver::Chromium;
 
+/// Keys, as WebDriver writes them.
+const ENTER: &str = "\u{E007}";
+const ESCAPE: &str = "\u{E00C}";
+
 /// Starts a server with a worker, and with a rate limit that no test reaches.
 fn drawing() -> Served {
     let Served { client, server, installation } = Served::with_sqlite();
@@ -81,6 +85,15 @@ async fn models_are_uploaded_looked_at_and_ordered() {
     page.until("!document.querySelector('.settings-json').textContent.includes('zoom')").await;
     page.click("[data-do=redo]").await;
     page.until("document.querySelector('.settings-json').textContent.includes('zoom')").await;
+    // Keys turn the camera; words find settings; the Enter key in a field does not order.
+    page.run("document.querySelector('.stage').dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowLeft'}));").await;
+    page.until("document.querySelector('.settings-json').textContent.includes('\"rotateY\": 5')").await;
+    page.type_into("#find-setting", "bloom").await;
+    page.until("document.querySelector('[data-key=bloomStrength]').checkVisibility()").await;
+    page.until("!document.querySelector('[data-key=zoom]').checkVisibility()").await;
+    page.type_into("#find-setting", ESCAPE).await;
+    page.until("document.querySelector('[data-key=zoom]').checkVisibility()").await;
+    page.type_into("#zoom", ENTER).await;
     // A setting with an object is edited with the controls that the script creates from its schema.
     page.run("document.querySelector('[data-group=path]').open = true;").await;
     page.click("[data-key=camera] .structure button").await;
@@ -117,6 +130,7 @@ async fn everything_but_previews_works_without_scripts() {
     page.until("document.querySelector('h1').textContent === 'Oak chair'").await;
     page.click("a.button.main").await;
     page.until("document.querySelector('#length')").await;
+    page.click("[data-group=model] > summary").await;
     page.type_into("#panX", "5").await;
     page.click("button[value=price]").await;
     page.until("document.querySelector('.settings-json').textContent.includes('\"panX\"')").await;

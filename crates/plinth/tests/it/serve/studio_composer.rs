@@ -87,15 +87,16 @@ async fn the_price_comes_before_the_order(served: Served) {
     assert!(page.status == 402 && page.shows("The balance does not cover"), "{}: {}", page.status, page.html);
     // Values that are not allowed, and values that cannot be parsed.
     for (field, value, says) in [
-        ("zoom", "9", "zoom must be a number from 0.5 to 2"),
-        ("length", "500", "length must be above 0 and at most 120"),
-        ("zoom", "abc", "zoom must be a number: abc"),
-        ("decals", "[", "decals must be JSON"),
-        ("decals", "[{}]", "decals[0] needs"),
-        ("quality", "best", "quality must be one of"),
+        ("zoom", "9", "Zoom must be a number from 0.5 to 2"),
+        ("length", "500", "Length must be above 0 and at most 120"),
+        ("zoom", "abc", "Zoom must be a number: abc"),
+        ("decals", "[", "Decals must be JSON"),
+        ("decals", "[{}]", "Decals[0] needs"),
+        ("quality", "best", "Quality must be one of"),
     ] {
         let (status, said) = browser.ask(&path, &[(field, value)]).await;
         assert!(status >= 400 && said["error"]["message"].as_str().unwrap().contains(says), "{field}={value}: {said}");
+        assert_eq!(said["error"]["setting"], field, "{said}");
         let page = browser.send(&path, &[(field, value), ("action", "order")]).await;
         assert!((400..500).contains(&page.status), "{field}={value}: {}", page.status);
     }

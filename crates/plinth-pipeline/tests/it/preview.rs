@@ -1,0 +1,105 @@
+//! Previews have the pixels of the render that is ordered with the same settings.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use plinth_pipeline::child::{CacheFolder, ChildEvent, ChildTask, PreviewRequest, PreviewTask, run_child};
+use plinth_pipeline::{Job, run};
+use plinth_render::Cache;
+use plinth_spec::settings::ParseOptions;
+use plinth_spec::{OutputFile, RenderSettings};
+use serde_json::{Value, json};
+
+use super::job;
+
+/// Longer side of a frame of quality `share`.
+const WHOLE: u32 = 960;
+
+/// What people change, one after another: camera, pose, background, light, shadow and effects, also together.
+fn looks() -> Vec<Value> {
+    vec![
+        json!({}),
+        json!({"rotateY": 35}),
+        json!({"zoom": 1.4, "bgColor": "#203040"}),
+        json!({"aspect": "1:1", "vignette": 0.5}),
+        json!({"effect": "reveal", "reflector": true}),
+        json!({"effect": "hero-spin", "filter": "sepia"}),
+        json!({"panX": 20, "tiltX": -10}),
+        json!({"scaleX": 1.3, "translateY": 0.2}),
+        json!({"bgGradient": {"stops": [{"color": "#ff8800"}, {"color": "#002244"}], "angle": 30}}),
+        json!({"envRotation": 90, "envExposure": 1.5}),
+        json!({"envMode": "floating", "envBlur": 0.4}),
+        json!({"spotlightIntensity": 2, "keyLightColor": "#ffddaa"}),
+        json!({"lightsIntensity": 0, "ambientIntensity": 3, "glossIntensity": 0.5}),
+        json!({"shadows": false}),
+        json!({"shadowMode": "accumulated", "shadowDarkness": 2}),
+        json!({"shadowMode": "flat", "shadowSoftness": 0}),
+        json!({"bloomEnabled": true, "bloomStrength": 1, "filter": "vivid"}),
+        json!({"dofEnabled": true, "dofStrength": 0.6}),
+        json!({"n8aoEnabled": true, "swayEnabled": true}),
+        json!({"materialEdits": {"GlassPlasticMat": {"transmission": 1, "opacity": 1}}, "reflector": true}),
+    ]
+}
+
+/// The settings of a short video; some are so short that their triangles are not simplified.
+fn settings(number: usize, look: &Value) -> Value {
+    let mut settings = look.clone();
+    settings["quality"] = json!("share");
+    settings["length"] = json!(if number.is_multiple_of(4) { 0.2 } else { 0.05 });
+    settings
+}
+
+/// `cache` is one of its own, so that no light comes from the previews.
+fn poster_of_video(settings: &Value, folder: &Path, cache: &Cache) -> Vec<u8> {
+    let outputs = [(OutputFile::FullPoster, "poster.png"), (OutputFile::Thumb, "thumb.mp4")];
+    let outputs = outputs.map(|(file, name)| (file, folder.join(name))).into();
+    let settings = RenderSettings::from_json(settings, ParseOptions::default()).unwrap();
+    let job = Job { outputs, settings, cache: Some(cache.clone()), ..job(folder) };
+    run(&job, &mut |_| {}, &AtomicBool::new(false)).unwrap();
+    std::fs::read(folder.join("poster.png")).unwrap()
+}
+
+#[test]
+fn full_previews_equal_posters_whatever_was_drawn_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let looks = looks();
+    assert_eq!(looks.len(), 20);
+    let model = folder.path().join("model.glb");
+    std::fs::write(&model, job(folder.path()).model).unwrap();
+    let task = ChildTask::Preview(PreviewTask {
+        model,
+        longest: WHOLE,
+        adapter: None,
+        ffmpeg: plinth_testkit::ffmpeg().to_owned(),
+        cache: Some(CacheFolder { folder: folder.path().join("cache"), most_bytes: 1 << 30 }),
+    });
+    // Before each full picture a quick one is drawn, whose light and size are others.
+    let request = |(number, look): (usize, &Value)| {
+        let whole = PreviewRequest {
+            settings: settings(number, look),
+            environment: None,
+            images: [].into(),
+            longest: WHOLE,
+            is_draft: false,
+            position: None,
+            target: folder.path().join(format!("{number}.png")),
+        };
+        let target = folder.path().join("draft.png");
+        [PreviewRequest { is_draft: true, longest: 320, position: Some(0.5), target, ..whole.clone() }, whole]
+    };
+    let lines = looks.iter().enumerate().flat_map(request).map(|request| serde_json::to_string(&request).unwrap());
+    let mut drawn = 0;
+    let mut tell = |event| match event {
+        ChildEvent::Previewed { .. } => drawn += 1,
+        ChildEvent::PreviewReady => {}
+        other => panic!("{other:?}"),
+    };
+    run_child(&task, &mut lines.collect::<Vec<_>>().into_iter(), &mut tell, &AtomicBool::new(false));
+    assert_eq!(drawn, 40);
+    let cache = Cache::open(folder.path().join("cache of renders"), 1 << 30).unwrap();
+    for (number, look) in looks.iter().enumerate() {
+        let seen = std::fs::read(folder.path().join(format!("{number}.png"))).unwrap();
+        let place = tempfile::tempdir().unwrap();
+        assert!(seen == poster_of_video(&settings(number, look), place.path(), &cache), "{look}");
+    }
+}

@@ -1,0 +1,54 @@
+//! Prepared light that a warm device keeps between scenes.
+
+use std::sync::{Arc, PoisonError};
+
+use plinth_scene::LightDetail;
+
+use crate::cache::Cache;
+use crate::gpu::Gpu;
+use crate::prepare::{Fresh, LightNames, Prepared, Setting, prepare};
+
+/// Number of results that are kept: one in full detail and drafts for what is being changed.
+const MOST: usize = 4;
+
+/// Light of the scenes that were drawn last, most recent first.
+#[derive(Default)]
+pub(crate) struct WarmLight(Vec<(LightNames, Arc<Prepared>)>);
+
+impl WarmLight {
+    /// Returns the light with these names. A draft may have light of other cameras, or of another detail.
+    fn find(&mut self, names: &LightNames, is_draft: bool) -> Option<Arc<Prepared>> {
+        let fits = |known: &LightNames| known == names || is_draft && known.of_any_camera == names.of_any_camera;
+        let place = self.0.iter().position(|(known, _light)| fits(known))?;
+        self.0[..=place].rotate_right(1);
+        Some(Arc::clone(&self.0[0].1))
+    }
+
+    fn keep(&mut self, names: LightNames, light: &Arc<Prepared>) {
+        self.0.insert(0, (names, Arc::clone(light)));
+        self.0.truncate(MOST);
+    }
+}
+
+/// Returns the light of a scene: kept, from the cache, or computed. Light of moving models is not kept, because their renderer
+/// changes it.
+pub(crate) fn prepared(gpu: &Gpu, setting: &Setting<'_>, cache: Option<&Cache>) -> (Arc<Prepared>, Fresh) {
+    let new = || {
+        let (light, fresh) = prepare(setting, cache);
+        (Arc::new(light), fresh)
+    };
+    let (Some(warm), Some(cache)) = (gpu.device.warm(), cache) else { return new() };
+    if setting.moving.contains(&true) {
+        return new();
+    }
+    let is_draft = setting.scene.light_detail == LightDetail::Draft;
+    let names = LightNames::of(cache, setting);
+    let known = || warm.light.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(light) = known().find(&names, is_draft) {
+        return (light, Fresh::default());
+    }
+    let (light, fresh) = new();
+    known().keep(names, &light);
+    // Drafts change too often to be worth a file.
+    (light, if is_draft { Fresh::default() } else { fresh })
+}
