@@ -91,12 +91,20 @@ pub async fn enter(
     Ok(())
 }
 
-/// Changes the score of an account in all queues. It names them, because the table's key begins with the name.
+/// Changes the score of an account in all queues. It names them, because the table's key begins with the name. Rows that another
+/// transaction has locked, to add or remove the account, keep their score until the account uses worker time again: waiting for
+/// them could end in a deadlock, because a claim may lock rows of several accounts.
 static SET_SCORE: LazyLock<BuiltSql> = LazyLock::new(|| {
     let kinds = [Kind::Package, Kind::Render];
     let names: BTreeSet<String> = kinds.iter().flat_map(|kind| classes().map(|class| kind.queue(class))).collect();
     let names: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
-    BuiltSql::same(format!("UPDATE queue SET score = $2 WHERE kind IN ({}) AND account_id = $1", names.join(", ")))
+    BuiltSql::locking(" FOR UPDATE SKIP LOCKED", |lock| {
+        format!(
+            "UPDATE queue SET score = $2 WHERE (kind, account_id) IN \
+             (SELECT kind, account_id FROM queue WHERE kind IN ({}) AND account_id = $1{lock})",
+            names.join(", ")
+        )
+    })
 });
 
 /// Cursor over the accounts with queued work of some classes, in order of priority.
