@@ -21,6 +21,7 @@ use plinth_service::jobs::{Claim, RenderFiles};
 use plinth_service::{Service, ServiceOptions};
 use plinth_spec::id::RenderId;
 use plinth_spec::quality::Codec;
+use plinth_spec::state::{HlsStatus, RenderStatus};
 use plinth_spec::{Takes, WorkClass};
 use plinth_store::{LinkSigner, Store, StoreOptions};
 use plinth_testkit::{Postgres, postgres};
@@ -324,6 +325,8 @@ async fn measure_idle(service: &Service, measured: &Measured) {
         let id = RenderId::parse(&format!("o{number:011}")).expect("an id");
         let render = renders::Render {
             id: id.clone(),
+            status: RenderStatus::Pending,
+            hls_status: HlsStatus::Skipped,
             work_class: Some(WorkClass::Share),
             frames_sha256: number.to_string(),
             ..like.clone()
