@@ -106,7 +106,7 @@ fi
 "${as[@]}" "$postgres/initdb" -D "$work/cluster/data" -A trust -U plinth >/dev/null
 "${as[@]}" "$postgres/postgres" -D "$work/cluster/data" -k "$work/cluster" -c listen_addresses= >"$work/postgres.log" 2>&1 &
 server=$!
-trap 'cleanup; kill -INT $server' EXIT
+trap 'kill -INT $server; cleanup' EXIT
 until "$postgres/pg_isready" -q -h "$work/cluster"; do sleep 0.2; done
 on postgres "postgres://plinth@localhost/postgres?host=$work/cluster"
 echo "previous_version: the program of $commit works on the tables of this version"

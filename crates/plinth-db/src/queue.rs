@@ -97,7 +97,13 @@ static SET_SCORE: LazyLock<BuiltSql> = LazyLock::new(|| {
     let kinds = [Kind::Package, Kind::Render];
     let names: BTreeSet<String> = kinds.iter().flat_map(|kind| classes().map(|class| kind.queue(class))).collect();
     let names: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
-    BuiltSql::same(format!("UPDATE queue SET score = $2 WHERE kind IN ({}) AND account_id = $1", names.join(", ")))
+    BuiltSql::locking(" FOR UPDATE SKIP LOCKED", |lock| {
+        format!(
+            "UPDATE queue SET score = $2 WHERE (kind, account_id) IN \
+             (SELECT kind, account_id FROM queue WHERE kind IN ({}) AND account_id = $1{lock})",
+            names.join(", ")
+        )
+    })
 });
 
 /// Cursor over the accounts with queued work of some classes, in order of priority.

@@ -54,18 +54,26 @@ impl TestDatabase {
 /// A temporary PostgreSQL server.
 pub struct Postgres {
     folder: TempDir,
+    /// Settings that differ from those of tests, each as `name=value`.
+    settings: Vec<String>,
     server: Mutex<Child>,
 }
 
 impl Postgres {
     /// Starts a server.
     pub fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// Starts a server with settings, each as `name=value`, that differ from those of tests.
+    pub fn start_with(settings: &[&str]) -> Self {
         let folder = TempDir::with_prefix("plinth-pg-").expect("a temporary folder");
         let data = folder.path().join("data");
         copy_pattern(&data);
         own(folder.path());
-        let server = Mutex::new(spawn(folder.path()));
-        let started = Self { folder, server };
+        let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
+        let server = Mutex::new(spawn(folder.path(), &settings));
+        let started = Self { folder, settings, server };
         started.wait();
         started
     }
@@ -76,9 +84,14 @@ impl Postgres {
             let mut server = self.server();
             assert!(signal(&server, "-INT"), "postgres is not running");
             server.wait().expect("the end of postgres");
-            *server = spawn(self.folder.path());
+            *server = spawn(self.folder.path(), &self.settings);
         }
         self.wait();
+    }
+
+    /// Returns the id of the server's main process.
+    pub fn pid(&self) -> u32 {
+        self.server().id()
     }
 
     fn server(&self) -> MutexGuard<'_, Child> {
@@ -120,7 +133,7 @@ impl Drop for Postgres {
 }
 
 /// Starts a PostgreSQL server for the cluster in `folder`.
-fn spawn(folder: &Path) -> Child {
+fn spawn(folder: &Path, settings: &[String]) -> Child {
     let mut command = as_unprivileged(&bin("postgres"));
     command
         .arg("-D")
@@ -129,6 +142,8 @@ fn spawn(folder: &Path) -> Child {
         .arg(folder)
         .args(["-c", "listen_addresses=", "-c", "fsync=off", "-c", "full_page_writes=off"])
         .args(["-c", "synchronous_commit=off", "-c", "shared_buffers=16MB", "-c", "max_connections=60"])
+        // The last value of a setting counts.
+        .args(settings.iter().flat_map(|setting| ["-c", setting.as_str()]))
         .stdout(Stdio::null())
         .stderr(fs::File::options().create(true).append(true).open(folder.join("log")).expect("a log file"));
     spawn_in_lasting_thread(command).unwrap_or_else(|error| panic!("postgres cannot be started: {error}. {HELP}"))

@@ -14,10 +14,10 @@ use crate::upload::material::used_slots;
 /// The names under which the light of a scene is cached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LightNames {
-    pub(crate) of_environment: String,
-    pub(crate) of_model: String,
+    pub(crate) environment: String,
+    pub(crate) model: String,
     /// The light on the model, whatever the cameras, the size of details and the quality. It is used for drafts.
-    pub(crate) of_any_camera: String,
+    pub(crate) any_camera: String,
 }
 
 impl LightNames {
@@ -28,7 +28,7 @@ impl LightNames {
         add_scene(&mut exact, setting);
         let Setting { scene, moving, floor, .. } = setting;
         any.debug(&(scene.key_light, scene.occlusion, floor, moving));
-        Self { of_environment: environment.name(), of_model: exact.name(), of_any_camera: any.name() }
+        Self { environment: environment.name(), model: exact.name(), any_camera: any.name() }
     }
 }
 

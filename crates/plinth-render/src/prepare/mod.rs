@@ -85,24 +85,29 @@ impl Fresh {
 /// Loads results from the cache, and computes those that the cache does not contain.
 pub(crate) fn prepare(setting: &Setting<'_>, cache: Option<&Cache>) -> (Prepared, Fresh) {
     let Some(cache) = cache else { return (work_out(setting, None, None), Fresh::default()) };
-    let LightNames { of_environment, of_model, .. } = LightNames::of(cache, setting);
+    let names = LightNames::of(cache, setting);
     let (environment, model) = rayon::join(
         || {
             cache
-                .load(&of_environment)
+                .load(&names.environment)
                 .and_then(|bytes| EnvironmentLight::from_bytes(&bytes))
                 .filter(EnvironmentLight::is_sound)
         },
-        || cache.load(&of_model).and_then(|bytes| ModelLight::from_bytes(&bytes)).filter(|light| light.fits(setting)),
+        || {
+            cache
+                .load(&names.model)
+                .and_then(|bytes| ModelLight::from_bytes(&bytes))
+                .filter(|light| light.fits(setting))
+        },
     );
     let missing = [environment.is_none(), model.is_none()];
     let prepared = work_out(setting, environment, model);
     let mut fresh = Fresh::default();
     if missing[0] {
-        fresh.0.push((of_environment, prepared.environment.to_bytes()));
+        fresh.0.push((names.environment, prepared.environment.to_bytes()));
     }
     if missing[1] {
-        fresh.0.push((of_model, prepared.model.to_bytes()));
+        fresh.0.push((names.model, prepared.model.to_bytes()));
     }
     (prepared, fresh)
 }
