@@ -18,7 +18,7 @@ pub(crate) struct WarmLight(Vec<(LightNames, Arc<Prepared>)>);
 impl WarmLight {
     /// Returns the light with these names. A draft may have light of other cameras, or of another detail.
     fn find(&mut self, names: &LightNames, is_draft: bool) -> Option<Arc<Prepared>> {
-        let fits = |known: &LightNames| known == names || is_draft && known.of_any_camera == names.of_any_camera;
+        let fits = |known: &LightNames| known == names || is_draft && known.any_camera == names.any_camera;
         let place = self.0.iter().position(|(known, _light)| fits(known))?;
         self.0[..=place].rotate_right(1);
         Some(Arc::clone(&self.0[0].1))

@@ -14,21 +14,21 @@ use crate::upload::material::used_slots;
 /// Names of the light of a scene.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LightNames {
-    pub(crate) of_environment: String,
-    pub(crate) of_model: String,
+    pub(crate) environment: String,
+    pub(crate) model: String,
     /// The model's light for any cameras, size of details and quality: for drafts.
-    pub(crate) of_any_camera: String,
+    pub(crate) any_camera: String,
 }
 
 impl LightNames {
     pub(crate) fn of(cache: &Cache, setting: &Setting<'_>) -> Self {
         let environment = add_environment(cache.key("environment"), setting.scene);
-        let model = of_surfaces(cache.key("model"), setting);
-        let (mut exact, mut any) = (model.clone(), model);
+        let surfaces = of_surfaces(cache.key("model"), setting);
+        let (mut exact, mut any) = (surfaces.clone(), surfaces);
         add_scene(&mut exact, setting);
         let Setting { scene, moving, floor, .. } = setting;
         any.debug(&(scene.key_light, scene.occlusion, floor, moving));
-        Self { of_environment: environment.name(), of_model: exact.name(), of_any_camera: any.name() }
+        Self { environment: environment.name(), model: exact.name(), any_camera: any.name() }
     }
 }
 

@@ -85,7 +85,7 @@ impl Fresh {
 /// Loads results from the cache and computes the others.
 pub(crate) fn prepare(setting: &Setting<'_>, cache: Option<&Cache>) -> (Prepared, Fresh) {
     let Some(cache) = cache else { return (work_out(setting, None, None), Fresh::default()) };
-    let LightNames { of_environment, of_model, .. } = LightNames::of(cache, setting);
+    let LightNames { environment: of_environment, model: of_model, .. } = LightNames::of(cache, setting);
     let (environment, model) = rayon::join(
         || {
             cache
