@@ -23,8 +23,8 @@ pub(crate) struct LightNames {
 impl LightNames {
     pub(crate) fn of(cache: &Cache, setting: &Setting<'_>) -> Self {
         let environment = add_environment(cache.key("environment"), setting.scene);
-        let model = of_surfaces(cache.key("model"), setting);
-        let (mut exact, mut any) = (model.clone(), model);
+        let surfaces = of_surfaces(cache.key("model"), setting);
+        let (mut exact, mut any) = (surfaces.clone(), surfaces);
         add_scene(&mut exact, setting);
         let Setting { scene, moving, floor, .. } = setting;
         any.debug(&(scene.key_light, scene.occlusion, floor, moving));

@@ -36,13 +36,14 @@ pub(super) fn label(key: &str) -> String {
 
 /// Returns the setting that an error message is about: settings are named at the beginning.
 pub(crate) fn setting_of(message: &str) -> Option<&'static str> {
-    let end = message.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(message.len());
-    plinth_spec::settings::field(&message[..end]).map(|field| field.key)
+    let name = message.split(|c: char| !c.is_ascii_alphanumeric()).next()?;
+    plinth_spec::settings::field(name).map(|field| field.key)
 }
 
 /// Returns an error message in which the label stands for the setting at the beginning.
 pub(crate) fn with_label(message: &str) -> String {
-    setting_of(message).map_or_else(|| message.to_owned(), |key| label(key) + &message[key.len()..])
+    let rest = setting_of(message).and_then(|key| Some((key, message.strip_prefix(key)?)));
+    rest.map_or_else(|| message.to_owned(), |(key, rest)| label(key) + rest)
 }
 
 /// Returns the label of one of a setting's names: `hero-spin` becomes `Hero spin`. Sizes such as `16:9` stay as they are.

@@ -132,6 +132,8 @@ async fn everything_but_previews_works_without_scripts() {
     page.until("document.querySelector('#length')").await;
     page.click("[data-group=model] > summary").await;
     page.type_into("#panX", "5").await;
+    // The driver's own scrolling would leave the button below the header.
+    page.run("window.scrollTo(0, 0);").await;
     page.click("button[value=price]").await;
     page.until("document.querySelector('.settings-json').textContent.includes('\"panX\"')").await;
     page.click("button[value=order]").await;
