@@ -8,181 +8,191 @@ pub(crate) const MAX_PUNCTUAL_LIGHTS: usize = 16;
 /// Number of texture slots of a material.
 pub(crate) const SLOT_COUNT: usize = plinth_model::TextureSlot::ALL.len();
 
-/// Counterpart of the WGSL struct `PunctualLight`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-pub(crate) struct PunctualLight {
-    pub(crate) position: Vec3,
-    pub(crate) range: f32,
-    pub(crate) intensity: Vec3,
-    pub(crate) is_spot: f32,
-    pub(crate) axis: Vec3,
-    pub(crate) inner_cosine: f32,
-    pub(crate) outer_cosine: f32,
-    pub(crate) unused: [u32; 3],
+/// Declares uniforms. Lists the names and offsets of their members, which a test compares with the shaders.
+macro_rules! uniforms {
+    ($($(#[$attribute:meta])* $name:ident { $($(#[$doc:meta])* $field:ident: $type:ty,)* })*) => {$(
+        $(#[$attribute])*
+        #[repr(C)]
+        #[derive(Clone, Copy, Debug, Pod, Zeroable)]
+        pub(crate) struct $name {
+            $($(#[$doc])* pub(crate) $field: $type,)*
+        }
+
+        #[cfg(test)]
+        impl $name {
+            pub(crate) const MEMBERS: &[(&str, usize)] =
+                &[$((stringify!($field), std::mem::offset_of!($name, $field))),*];
+        }
+    )*};
 }
 
-/// Counterpart of the WGSL struct `Frame`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-pub(crate) struct Frame {
-    pub(crate) clip_from_world: [[f32; 4]; 4],
-    pub(crate) picture_clip_from_world: [[f32; 4]; 4],
-    pub(crate) key_clip_from_world: [[f32; 4]; 4],
-    pub(crate) sun_clip_from_world: [[f32; 4]; 4],
-    pub(crate) camera_position: Vec3,
-    pub(crate) grow: f32,
-    pub(crate) camera_axis: Vec3,
-    pub(crate) distance_numerator: f32,
-    pub(crate) grow_origin: Vec3,
-    pub(crate) gloss: f32,
-    pub(crate) ambient_irradiance: Vec3,
-    pub(crate) last_specular_mip: f32,
-    pub(crate) backdrop_color: Vec3,
-    pub(crate) glass_shows_backdrop: f32,
-    pub(crate) field_origin: Vec3,
-    pub(crate) field_cell: f32,
-    pub(crate) field_extent: Vec3,
-    pub(crate) has_field: f32,
-    pub(crate) key_position: Vec3,
-    pub(crate) key_outer_cosine: f32,
-    pub(crate) key_axis: Vec3,
-    pub(crate) key_inner_cosine: f32,
-    pub(crate) key_intensity: Vec3,
-    pub(crate) key_shadow_darkness: f32,
-    pub(crate) sun_to_light: Vec3,
-    pub(crate) sun_angular_radius: f32,
-    pub(crate) sun_irradiance: Vec3,
-    pub(crate) unused_too: u32,
-    pub(crate) key_texel: f32,
-    pub(crate) key_normal_offset: f32,
-    pub(crate) sun_texel: f32,
-    pub(crate) sun_normal_offset: f32,
-    pub(crate) target_size: [f32; 2],
-    pub(crate) depth_range: f32,
-    pub(crate) pixel_size: f32,
-    pub(crate) canvas_origin: [u32; 2],
-    pub(crate) grain_seed: u32,
-    pub(crate) unused: u32,
-    pub(crate) lights: [PunctualLight; MAX_PUNCTUAL_LIGHTS],
-}
+uniforms! {
+    /// Counterpart of the WGSL struct `PunctualLight`.
+    #[derive(Default)]
+    PunctualLight {
+        position: Vec3,
+        range: f32,
+        intensity: Vec3,
+        is_spot: f32,
+        axis: Vec3,
+        inner_cosine: f32,
+        outer_cosine: f32,
+        unused: [u32; 3],
+    }
 
-/// Counterpart of the WGSL struct `Material`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-pub(crate) struct Material {
-    pub(crate) base_color: [f32; 4],
-    pub(crate) emissive: [f32; 3],
-    pub(crate) alpha_cutoff: f32,
-    pub(crate) metallic: f32,
-    pub(crate) roughness: f32,
-    pub(crate) normal_scale: f32,
-    pub(crate) occlusion_strength: f32,
-    pub(crate) specular_color: [f32; 3],
-    pub(crate) specular_factor: f32,
-    pub(crate) dielectric_f0: f32,
-    pub(crate) coat: f32,
-    pub(crate) coat_roughness: f32,
-    pub(crate) coat_normal_scale: f32,
-    pub(crate) sheen_color: [f32; 3],
-    pub(crate) sheen_roughness: f32,
-    pub(crate) transmission: f32,
-    pub(crate) thickness: f32,
-    pub(crate) ior: f32,
-    pub(crate) dispersion: f32,
-    pub(crate) absorption: [f32; 3],
-    pub(crate) iridescence: f32,
-    pub(crate) film_thickness: [f32; 2],
-    pub(crate) film_ior: f32,
-    pub(crate) anisotropy: f32,
-    pub(crate) anisotropy_turn: [f32; 2],
-    pub(crate) environment_factor: f32,
-    pub(crate) diffuse_transmission: f32,
-    pub(crate) diffuse_transmission_color: [f32; 3],
-    pub(crate) unused: u32,
-    pub(crate) uv_rows: [[f32; 4]; 2 * SLOT_COUNT],
-}
+    /// Counterpart of the WGSL struct `Frame`.
+    #[derive(Default)]
+    Frame {
+        clip_from_world: [[f32; 4]; 4],
+        picture_clip_from_world: [[f32; 4]; 4],
+        key_clip_from_world: [[f32; 4]; 4],
+        sun_clip_from_world: [[f32; 4]; 4],
+        camera_position: Vec3,
+        grow: f32,
+        camera_axis: Vec3,
+        distance_numerator: f32,
+        grow_origin: Vec3,
+        gloss: f32,
+        ambient_irradiance: Vec3,
+        last_specular_mip: f32,
+        backdrop_color: Vec3,
+        glass_shows_backdrop: f32,
+        field_origin: Vec3,
+        field_cell: f32,
+        field_extent: Vec3,
+        has_field: f32,
+        key_position: Vec3,
+        key_outer_cosine: f32,
+        key_axis: Vec3,
+        key_inner_cosine: f32,
+        key_intensity: Vec3,
+        key_shadow_darkness: f32,
+        sun_to_light: Vec3,
+        sun_angular_radius: f32,
+        sun_irradiance: Vec3,
+        unused_too: u32,
+        key_texel: f32,
+        key_normal_offset: f32,
+        sun_texel: f32,
+        sun_normal_offset: f32,
+        target_size: [f32; 2],
+        depth_range: f32,
+        pixel_size: f32,
+        canvas_origin: [u32; 2],
+        grain_seed: u32,
+        unused: u32,
+        lights: [PunctualLight; MAX_PUNCTUAL_LIGHTS],
+    }
 
-/// Counterpart of the WGSL struct `Floor`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-pub(crate) struct Floor {
-    pub(crate) center: Vec3,
-    pub(crate) edge: f32,
-    pub(crate) half_extent: Vec2,
-    pub(crate) lamp_size: f32,
-    pub(crate) key_darkness: f32,
-    pub(crate) ambient_darkness: f32,
-    pub(crate) unused: [u32; 3],
-}
+    /// Counterpart of the WGSL struct `Material`.
+    Material {
+        base_color: [f32; 4],
+        emissive: [f32; 3],
+        alpha_cutoff: f32,
+        metallic: f32,
+        roughness: f32,
+        normal_scale: f32,
+        occlusion_strength: f32,
+        specular_color: [f32; 3],
+        specular_factor: f32,
+        dielectric_f0: f32,
+        coat: f32,
+        coat_roughness: f32,
+        coat_normal_scale: f32,
+        sheen_color: [f32; 3],
+        sheen_roughness: f32,
+        transmission: f32,
+        thickness: f32,
+        ior: f32,
+        dispersion: f32,
+        absorption: [f32; 3],
+        iridescence: f32,
+        film_thickness: [f32; 2],
+        film_ior: f32,
+        anisotropy: f32,
+        anisotropy_turn: [f32; 2],
+        environment_factor: f32,
+        diffuse_transmission: f32,
+        diffuse_transmission_color: [f32; 3],
+        unused: u32,
+        uv_rows: [[f32; 4]; 2 * SLOT_COUNT],
+    }
 
-/// Counterpart of the WGSL struct `Lens`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-pub(crate) struct Lens {
-    pub(crate) aperture: f32,
-    pub(crate) focus: f32,
-    pub(crate) pixels_per_unit: f32,
-    pub(crate) widest_blur: f32,
-    pub(crate) part_origin: [f32; 2],
-    pub(crate) part_size: [f32; 2],
-}
+    /// Counterpart of the WGSL struct `Floor`.
+    #[derive(Default)]
+    Floor {
+        center: Vec3,
+        edge: f32,
+        half_extent: Vec2,
+        lamp_size: f32,
+        key_darkness: f32,
+        ambient_darkness: f32,
+        unused: [u32; 3],
+    }
 
-/// Counterpart of the WGSL struct `Reflection`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-pub(crate) struct Reflection {
-    pub(crate) height_from_clip: [f32; 4],
-    pub(crate) divisor_from_clip: [f32; 4],
-    pub(crate) strength: f32,
-    pub(crate) fade_height: f32,
-    pub(crate) blur: f32,
-    pub(crate) floor_height: f32,
-    pub(crate) end: [f32; 2],
-    pub(crate) unused: [u32; 2],
-}
+    /// Counterpart of the WGSL struct `Lens`.
+    #[derive(Default)]
+    Lens {
+        aperture: f32,
+        focus: f32,
+        pixels_per_unit: f32,
+        widest_blur: f32,
+        part_origin: [f32; 2],
+        part_size: [f32; 2],
+    }
 
-/// Counterpart of the WGSL struct `Surroundings`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-pub(crate) struct Surroundings {
-    pub(crate) corner: Vec3,
-    pub(crate) opacity: f32,
-    pub(crate) right: Vec3,
-    pub(crate) has_dome: f32,
-    pub(crate) down: Vec3,
-    pub(crate) ground_height: f32,
-    pub(crate) camera_position: Vec3,
-    pub(crate) dome_radius: f32,
-    pub(crate) gain: Vec3,
-    pub(crate) noise: f32,
-    pub(crate) eye: Vec3,
-    pub(crate) unused: u32,
-    pub(crate) turn: Vec2,
-    pub(crate) unused_too: [u32; 2],
-}
+    /// Counterpart of the WGSL struct `Reflection`.
+    #[derive(Default)]
+    Reflection {
+        height_from_clip: [f32; 4],
+        divisor_from_clip: [f32; 4],
+        strength: f32,
+        fade_height: f32,
+        blur: f32,
+        floor_height: f32,
+        end: [f32; 2],
+        unused: [u32; 2],
+    }
 
-/// The members of `Batch` that describe how points and lines look.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-pub(crate) struct SpriteLook {
-    /// 1 if the vertices have normals, otherwise 0.
-    pub(crate) has_normals: f32,
-    /// Radius in world units. For lines, it is only used in shadows.
-    pub(crate) radius: f32,
-    /// Minimum radius in pixels, followed by the maximum radius.
-    pub(crate) least_pixels: f32,
-    pub(crate) most_pixels: f32,
-}
+    /// Counterpart of the WGSL struct `Surroundings`.
+    #[derive(Default)]
+    Surroundings {
+        corner: Vec3,
+        opacity: f32,
+        right: Vec3,
+        has_dome: f32,
+        down: Vec3,
+        ground_height: f32,
+        camera_position: Vec3,
+        dome_radius: f32,
+        gain: Vec3,
+        noise: f32,
+        eye: Vec3,
+        unused: u32,
+        turn: Vec2,
+        unused_too: [u32; 2],
+    }
 
-/// Counterpart of the WGSL struct `Batch`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-pub(crate) struct Batch {
-    pub(crate) first_triangle: u32,
-    pub(crate) number: u32,
-    pub(crate) surface: u32,
-    pub(crate) sprites: SpriteLook,
+    /// The members of `Batch` that describe how points and lines look.
+    #[derive(Default)]
+    SpriteLook {
+        /// 1 if the vertices have normals, otherwise 0.
+        has_normals: f32,
+        /// Radius in world units. For lines, it is only used in shadows.
+        radius: f32,
+        /// Minimum radius in pixels, followed by the maximum radius.
+        least_pixels: f32,
+        most_pixels: f32,
+    }
+
+    /// Counterpart of the WGSL struct `Batch`.
+    #[derive(Default)]
+    Batch {
+        first_triangle: u32,
+        number: u32,
+        surface: u32,
+        sprites: SpriteLook,
+    }
 }
 
 /// The vertex attributes that change with the pose (vertex stream 0).

@@ -236,23 +236,39 @@ mod tests {
     }
 
     #[test]
-    fn uniforms_have_the_same_size_in_rust_and_wgsl() {
+    fn uniforms_have_the_same_members_in_rust_and_wgsl() {
         let textures = declarations(&[], &[TextureSlot::BaseColor], Footprint::Neighbors);
-        for (path, features, name, size) in [
-            ("pass/depth.wgsl", &["CUT"][..], "Frame", size_of::<gpu_types::Frame>()),
-            ("pass/depth.wgsl", &["CUT"], "Material", size_of::<gpu_types::Material>()),
-            ("pass/depth.wgsl", &["CUT"], "PunctualLight", size_of::<gpu_types::PunctualLight>()),
-            ("pass/floor.wgsl", &[], "Floor", size_of::<gpu_types::Floor>()),
-            ("pass/dof.wgsl", &["SHRINK"], "Lens", size_of::<gpu_types::Lens>()),
-            ("pass/reflection.wgsl", &[], "Reflection", size_of::<gpu_types::Reflection>()),
-            ("pass/surroundings.wgsl", &[], "Surroundings", size_of::<gpu_types::Surroundings>()),
-            ("pass/sprite.wgsl", &["NUMBERED"], "Batch", size_of::<gpu_types::Batch>()),
+        let (last, own) = gpu_types::Batch::MEMBERS.split_last().unwrap();
+        let sprites = gpu_types::SpriteLook::MEMBERS.iter().map(|(member, offset)| {
+            let member = if *member == "radius" { "sprite_radius" } else { *member };
+            (member, last.1 + offset)
+        });
+        let batch: Vec<_> = own.iter().copied().chain(sprites).collect();
+        macro_rules! counterpart {
+            ($name:ident) => {
+                (stringify!($name), size_of::<gpu_types::$name>(), gpu_types::$name::MEMBERS)
+            };
+        }
+        for (path, features, (name, size, members)) in [
+            ("pass/depth.wgsl", &["CUT"][..], counterpart!(Frame)),
+            ("pass/depth.wgsl", &["CUT"], counterpart!(Material)),
+            ("pass/depth.wgsl", &["CUT"], counterpart!(PunctualLight)),
+            ("pass/floor.wgsl", &[], counterpart!(Floor)),
+            ("pass/dof.wgsl", &["SHRINK"], counterpart!(Lens)),
+            ("pass/reflection.wgsl", &[], counterpart!(Reflection)),
+            ("pass/surroundings.wgsl", &[], counterpart!(Surroundings)),
+            ("pass/sprite.wgsl", &["NUMBERED"], ("Batch", size_of::<gpu_types::Batch>(), &batch)),
         ] {
             let module = validate(path, &features.iter().map(|word| (*word).to_owned()).collect(), &textures);
             let mut layouter = naga::proc::Layouter::default();
             layouter.update(module.to_ctx()).unwrap();
-            let (handle, _) = module.types.iter().find(|(_, t)| t.name.as_deref() == Some(name)).unwrap();
+            let (handle, shader) = module.types.iter().find(|(_, t)| t.name.as_deref() == Some(name)).unwrap();
             assert_eq!(layouter[handle].size as usize, size, "{name}");
+            let naga::TypeInner::Struct { members: in_shader, .. } = &shader.inner else { panic!("{name}") };
+            let in_shader = in_shader.iter().map(|m| (m.name.as_deref().unwrap(), m.offset as usize));
+            let is_used = |(member, _): &(&str, usize)| !member.starts_with("unused");
+            let in_shader: Vec<_> = in_shader.filter(is_used).collect();
+            assert_eq!(in_shader, members.iter().copied().filter(is_used).collect::<Vec<_>>(), "{name}");
         }
     }
 

@@ -42,6 +42,13 @@ async fn fits(page: &Chromium) {
     }
 }
 
+/// Asserts that the console of the page has no messages.
+async fn no_errors(page: &Chromium) {
+    let messages = page.console().await;
+    assert!(messages.is_empty(), "{messages:?}");
+}
+
+#[expect(clippy::too_many_lines, reason = "each step of the visit needs the previous ones")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn models_are_uploaded_looked_at_and_ordered() {
     let served = drawing();
@@ -60,8 +67,8 @@ async fn models_are_uploaded_looked_at_and_ordered() {
     page.until("document.querySelector('.transfers').innerText.includes('name must end in')").await;
     page.until("document.querySelector('.transfers').innerText.includes('was there already')").await;
     // The response to the rejected upload has status 400, which browsers write to the console by themselves.
-    let noted = page.console().await;
-    assert!(noted.iter().all(|line| line.contains("400 (Bad Request)")), "{noted:?}");
+    let messages = page.console().await;
+    assert!(messages.iter().all(|line| line.contains("400 (Bad Request)")), "{messages:?}");
     fits(&page).await;
     page.click(".pick input").await;
     page.until("document.querySelector('.count').textContent === '1 model chosen'").await;
@@ -107,14 +114,12 @@ async fn models_are_uploaded_looked_at_and_ordered() {
     // The page updates itself until the render is done.
     page.until("document.querySelector('.head .status.done') && document.querySelector('video')").await;
     fits(&page).await;
-    let noted = page.console().await;
-    assert!(noted.is_empty(), "{noted:?}");
+    no_errors(&page).await;
     for path in ["/", "/renders", "/keys"] {
         page.open(&format!("{}{path}", served.server.base)).await;
         fits(&page).await;
     }
-    let noted = page.console().await;
-    assert!(noted.is_empty(), "{noted:?}");
+    no_errors(&page).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
