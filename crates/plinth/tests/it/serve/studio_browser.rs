@@ -48,7 +48,18 @@ async fn no_errors(page: &Chromium) {
     assert!(messages.is_empty(), "{messages:?}");
 }
 
-#[expect(clippy::too_many_lines, reason = "each step of the visit needs the previous ones")]
+/// Keys turn the camera; words find settings; the Enter key in a field does not order, so the page stays.
+async fn use_keyboard(page: &Chromium) {
+    page.run("document.querySelector('.stage').dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowLeft'}));").await;
+    page.until("document.querySelector('.settings-json').textContent.includes('\"rotateY\": 5')").await;
+    page.type_into("#find-setting", "bloom").await;
+    page.until("document.querySelector('[data-key=bloomStrength]').checkVisibility()").await;
+    page.until("!document.querySelector('[data-key=zoom]').checkVisibility()").await;
+    page.type_into("#find-setting", ESCAPE).await;
+    page.until("document.querySelector('[data-key=zoom]').checkVisibility()").await;
+    page.type_into("#zoom", ENTER).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn models_are_uploaded_looked_at_and_ordered() {
     let served = drawing();
@@ -92,15 +103,7 @@ async fn models_are_uploaded_looked_at_and_ordered() {
     page.until("!document.querySelector('.settings-json').textContent.includes('zoom')").await;
     page.click("[data-do=redo]").await;
     page.until("document.querySelector('.settings-json').textContent.includes('zoom')").await;
-    // Keys turn the camera; words find settings; the Enter key in a field does not order.
-    page.run("document.querySelector('.stage').dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowLeft'}));").await;
-    page.until("document.querySelector('.settings-json').textContent.includes('\"rotateY\": 5')").await;
-    page.type_into("#find-setting", "bloom").await;
-    page.until("document.querySelector('[data-key=bloomStrength]').checkVisibility()").await;
-    page.until("!document.querySelector('[data-key=zoom]').checkVisibility()").await;
-    page.type_into("#find-setting", ESCAPE).await;
-    page.until("document.querySelector('[data-key=zoom]').checkVisibility()").await;
-    page.type_into("#zoom", ENTER).await;
+    use_keyboard(&page).await;
     // A setting with an object is edited with the controls that the script creates from its schema.
     page.run("document.querySelector('[data-group=path]').open = true;").await;
     page.click("[data-key=camera] .structure button").await;
