@@ -103,7 +103,8 @@ mod tests {
         let crop = Crop { left: 0.5, top: 0.0, width: 1.0, height: 2.0 };
         let scaled = Resampler::default().catmull_rom(RgbaImage { width: 2, height: 2, pixels: &pixels }, crop, 1, 1);
         let scaled = scaled.unwrap();
-        assert_eq!((scaled[0], scaled[2]), (0, 250));
+        // Multiplying by alpha and dividing by it again rounds twice.
+        assert!(scaled[0] == 0 && scaled[2].abs_diff(250) <= 1, "{scaled:?}");
     }
 
     #[test]
