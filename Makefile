@@ -1,5 +1,5 @@
-# Commands of this workspace. All builds except `make release` use the dev profile, which is optimised, so that everything is built
-# only once.
+# Commands of this workspace. All builds except `make release` use the dev profile, in which the crates that draw are optimised,
+# so that everything is built only once.
 
 SHELL := /bin/bash
 # The folder of rustup's cargo, for shells that have not loaded its environment.

@@ -23,5 +23,5 @@ case ${1:-} in
 esac
 cd "$(dirname "$0")/.."
 ulimit -n "$(ulimit -Hn)"
-exec scripts/tools.sh test cargo bench --quiet --workspace --profile dev --bench fleet -- \
+exec scripts/tools.sh test cargo bench --config bench/service_profile.toml --quiet --workspace --profile dev --bench fleet -- \
     "${1:-1000}" "${RENDERS:-1000000}" "${ACCOUNTS:-10000}" "${2:-10}" "${3:-180}"

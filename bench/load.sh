@@ -3,4 +3,4 @@
 # usage: bench/load.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
-exec scripts/tools.sh test cargo test --workspace --test it -- --ignored --nocapture --test-threads 1 serve::load::
+exec scripts/tools.sh test cargo test --config bench/service_profile.toml --workspace --test it -- --ignored --nocapture --test-threads 1 serve::load::
