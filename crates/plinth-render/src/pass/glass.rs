@@ -10,6 +10,7 @@ use crate::RenderError;
 use crate::gpu::Gpu;
 use crate::pipelines::{DEPTH_FORMAT, FullScreen, FullScreenTarget, SURFACE_FORMAT, TRIANGLE_FORMAT, full_screen};
 use crate::recorder::Recorder;
+use crate::region::widened;
 use crate::targets::{GlassTargets, TargetLook, Targets};
 
 /// Finds the surfaces of glass, and draws their colours.
@@ -18,7 +19,14 @@ pub(crate) struct Glass {
     spread: Spread,
     empty_triangles: wgpu::RenderPipeline,
     empty_surfaces: wgpu::RenderPipeline,
+    /// Width and height of the canvas.
+    size: (u32, u32),
 }
+
+/// Width in pixels of a margin around the region in which surfaces are determined. Lavapipe of Mesa 22 leaves the
+/// outermost pixels of a scissor rectangle unchanged in some full-screen draws. Without the margin, these pixels would
+/// show glass of an earlier draw.
+const MARGIN: u32 = 2;
 
 impl Glass {
     pub(crate) fn new(
@@ -39,7 +47,9 @@ impl Glass {
         let triangles =
             FullScreenTarget { colors: &[TRIANGLE_FORMAT], over, samples: look.samples, ..Default::default() };
         let surfaces = FullScreenTarget { colors: &[SURFACE_FORMAT], ..Default::default() };
+        let canvas = look.canvas();
         Ok(Self {
+            size: (canvas.width, canvas.height),
             classify: Classify::new(gpu, frame_layout, targets.glass_maps(glass), look, shading)?,
             spread: Spread::new(gpu, frame_layout, (&glass.surfaces, &glass.colors), Colors::Whole, &look)?,
             empty_triangles: empty(&["TRIANGLES"], triangles)?,
@@ -56,18 +66,29 @@ impl Glass {
         part: Region,
         draw: impl FnOnce(&mut wgpu::RenderPass<'_>),
     ) {
-        let fill = |pass: &mut wgpu::RenderPass<'_>, pipeline| {
+        let fill = |pass: &mut wgpu::RenderPass<'_>, pipeline, part: Region| {
             pass.set_scissor_rect(part.x, part.y, part.width, part.height);
             pass.set_pipeline(pipeline);
             pass.draw(0..3, 0..1);
         };
+        let (width, height) = self.size;
         let depth = depth_target(&targets.depth, None, true);
         let mut pass = recorder.pass("glass", frame, &[kept(&targets.triangles)], Some(depth));
-        fill(&mut pass, &self.empty_triangles);
+        fill(&mut pass, &self.empty_triangles, widened(part, 2 * MARGIN, width, height));
+        pass.set_scissor_rect(part.x, part.y, part.width, part.height);
         draw(&mut pass);
         drop(pass);
-        fill(&mut recorder.pass("glass", frame, &[kept(&glass.surfaces[1])], None), &self.empty_surfaces);
-        self.classify.run(recorder, frame, targets.glass_maps(glass), (Some(part), Outside::Kept));
+        fill(
+            &mut recorder.pass("glass", frame, &[kept(&glass.surfaces[1])], None),
+            &self.empty_surfaces,
+            widened(part, 2 * MARGIN, width, height),
+        );
+        self.classify.run(
+            recorder,
+            frame,
+            targets.glass_maps(glass),
+            (Some(widened(part, MARGIN, width, height)), Outside::Kept),
+        );
     }
 
     /// Draws the colours of the surfaces in a region of the canvas in a pass over the samples.

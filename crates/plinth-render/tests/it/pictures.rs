@@ -209,6 +209,23 @@ fn glass_of_many_triangles_looks_like_glass_of_few() {
     assert!(differences.iter().all(|difference| *difference < 40), "{:?}", differences.iter().max());
 }
 
+/// Panes whose regions of the picture cross each other, so that each is drawn where others have left their surfaces.
+#[test]
+fn panes_of_many_triangles_show_no_trace_of_each_other() {
+    let drawn = |n: u16| -> Vec<Vec<[u8; 3]>> {
+        let tints = [[0.3, 1.0, 0.3, 1.0], [1.0, 0.3, 0.3, 1.0], [0.3, 0.3, 1.0, 1.0], [0.9, 0.9, 0.2, 1.0]];
+        let positions = [[-0.3, 0.3, 0.5], [0.25, 0.1, 0.2], [-0.1, -0.35, -0.1], [0.3, -0.2, -0.4]];
+        let pane = |(base_color, position)| (divided(n), Material { base_color, ..glass(1.0, 0.0) }, position, 0.4);
+        let parts = tints.into_iter().zip(positions).map(pane).collect();
+        let settings = json!({"quality": "share", "length": 1, "sweepAngle": 60, "shadows": false});
+        frames(&scene(model(parts), &settings), 320, 180, PixelFormat::Rgba8).iter().map(whole).collect()
+    };
+    for (number, (few, many)) in drawn(4).iter().zip(&drawn(32)).enumerate() {
+        let differences = few.iter().zip(many).map(|(a, b)| (0..3).map(|c| a[c].abs_diff(b[c])).max().unwrap_or(0));
+        assert!(differences.max() < Some(100), "frame {number}");
+    }
+}
+
 #[test]
 fn clear_glass_shows_the_backdrop_and_frosted_glass_shows_the_environment() {
     let seen = |base: [f32; 4], roughness: f32| {
