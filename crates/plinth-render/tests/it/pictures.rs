@@ -209,9 +209,9 @@ fn glass_of_many_triangles_looks_like_glass_of_few() {
     assert!(differences.iter().all(|difference| *difference < 40), "{:?}", differences.iter().max());
 }
 
-/// Panes whose regions of the picture cross each other, so that each is drawn where others have left their surfaces.
+/// The regions of these panes in the picture cross each other, so each pane is drawn where others were drawn before.
 #[test]
-fn panes_of_many_triangles_show_no_trace_of_each_other() {
+fn crossing_panes_of_many_triangles_look_like_those_of_few() {
     let drawn = |n: u16| -> Vec<Vec<[u8; 3]>> {
         let tints = [[0.3, 1.0, 0.3, 1.0], [1.0, 0.3, 0.3, 1.0], [0.3, 0.3, 1.0, 1.0], [0.9, 0.9, 0.2, 1.0]];
         let positions = [[-0.3, 0.3, 0.5], [0.25, 0.1, 0.2], [-0.1, -0.35, -0.1], [0.3, -0.2, -0.4]];
