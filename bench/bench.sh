@@ -80,7 +80,7 @@ passes() {
     local model=$1 tier=$2 out=$work/out.mp4
     if [[ $tier == pro ]]; then out=$work/out.mov; fi
     "$plinth" render "$model" -o "$out" --quality "$tier" --length 0.4 "${flags[@]}" --profile --quiet |
-        sed -n 's/ ms a frame$//p' | awk '{ ms = $NF; $NF = ""; sub(/ +$/, ""); printf "    %s %.1f", $0, ms } END { print "" }'
+        sed -n 's/ ms per frame$//p' | awk '{ ms = $NF; $NF = ""; sub(/ +$/, ""); printf "    %s %.1f", $0, ms } END { print "" }'
 }
 
 printf '%-28s %-9s %12s %12s %12s %12s %10s %10s\n' model tier "ms/frame" "first s" "finish s" "total s" "encode %" "baseline"

@@ -1,6 +1,29 @@
 #!/usr/bin/env bash
-# Measures requests per second with 100 000 renders in the database, from 64 connections, on SQLite and on PostgreSQL.
-# usage: bench/load.sh
+# Measures a server with many renders in its database, on SQLite and on PostgreSQL.
 set -euo pipefail
+
+usage() {
+    cat <<'WORDS'
+usage: bench/load.sh [sqlite | postgres]        default: both, one after the other
+
+Prints requests per second, the server's processor time per request, and the percentiles of their duration:
+- 64 connections that read single renders and pages of lists,
+- one connection that polls and filters a large workspace that does not change,
+- 64 connections that upload models, order renders and poll them, with the server's memory, open files and threads
+  at first and at last.
+
+environment:
+  LOAD_RENDERS         renders of the first workspace (default: 100000)
+  LOAD_QUIET_RENDERS   renders of the large workspace (default: 1000000)
+  LOAD_SECONDS         duration of the last part (default: 60; 3600 shows whether anything grows)
+WORDS
+}
+
+case ${1:-} in
+    -h | --help) usage; exit 0 ;;
+    "" | sqlite | postgres) ;;
+    *) usage >&2; exit 2 ;;
+esac
 cd "$(dirname "$0")/.."
-exec scripts/tools.sh test cargo test --config bench/service_profile.toml --workspace --test it -- --ignored --nocapture --test-threads 1 serve::load::
+exec scripts/tools.sh test cargo test --config bench/service_profile.toml --workspace --test it -- \
+    --ignored --nocapture --test-threads 1 "serve::load::load_${1:-}"

@@ -1,0 +1,115 @@
+//! Benchmarks of a server with many renders in its database, which bench/load.sh runs.
+#![expect(clippy::print_stdout, reason = "it prints its results")]
+
+mod fill;
+mod integration;
+mod process;
+mod speed;
+
+use std::time::{Duration, Instant};
+
+use plinth_spec::id::ModelId;
+use plinth_testkit::Client;
+
+use self::fill::{fill, id};
+use self::integration::integrate;
+use self::process::Process;
+use self::speed::measure;
+use super::server::{EMAIL, Installation, Served};
+
+const CONNECTIONS: usize = 64;
+/// Number of requests for single renders, and for each kind of page of a list.
+const REQUESTS: [usize; 2] = [6_400, 1_280];
+/// The account with the large workspace that nobody changes.
+const QUIET: &str = "quiet@example.org";
+
+/// Returns the number in an environment variable.
+fn setting(name: &str, otherwise: usize) -> usize {
+    std::env::var(name).map_or(otherwise, |value| value.parse().expect(name))
+}
+
+/// Creates an account with credits and one model, and returns a client with its key.
+async fn account(served: &Served, email: &str) -> (Client, ModelId) {
+    let token = served.installation.account(email);
+    served.installation.admin(&["credits", "grant", email, "100000000"]);
+    let client = served.client(&token);
+    let made = client.upload("load", None).await;
+    (client, ModelId::parse(&made.text("modelId")).unwrap())
+}
+
+/// Returns the cursor of the page after this number of rows.
+async fn cursor_at(client: &Client, depth: usize) -> String {
+    let mut cursor = String::new();
+    for _page in 0..depth / 100 {
+        let answer = client.get(&format!("/renders?limit=100&cursor={cursor}")).await;
+        answer.body["meta"]["nextCursor"].as_str().unwrap().clone_into(&mut cursor);
+    }
+    cursor
+}
+
+/// Measures requests for single renders and for pages of lists, in a workspace with `renders` renders.
+async fn reads(server: &Process, client: &Client, renders: usize) {
+    let [single, pages] = REQUESTS;
+    let deep = renders * 9 / 10;
+    let cursor = cursor_at(client, deep).await;
+    for (what, query) in [
+        ("list, offset 0", "offset=0".to_owned()),
+        ("list, deep offset", format!("offset={deep}")),
+        ("list, cursor, first page", "cursor=".to_owned()),
+        ("list, cursor, as deep", format!("cursor={cursor}")),
+        ("list, status=done", "status=done".to_owned()),
+    ] {
+        measure(server, client, what, (CONNECTIONS, pages), move |_request| format!("/renders?{query}")).await;
+    }
+    let one = move |n: usize| format!("/renders/{}", id('a', n % renders));
+    measure(server, client, "GET /renders/:id", (CONNECTIONS, single), one).await;
+}
+
+/// Measures polling and filtered lists of a large workspace that does not change, with one connection.
+async fn quiet(server: &Process, client: &Client) {
+    let newest = client.get("/renders?limit=1").await.data()[0]["updatedAt"].as_str().unwrap().to_owned();
+    for (what, query) in [
+        ("updatedSince, newest", format!("updatedSince={newest}")),
+        ("updatedSince, cursor", format!("updatedSince={newest}&cursor=")),
+        ("status=done, first page", "status=done".to_owned()),
+        ("status=failed, none", "status=failed".to_owned()),
+        ("status=pending, one", "status=pending&limit=100".to_owned()),
+        ("without a filter", "limit=100".to_owned()),
+    ] {
+        measure(server, client, what, (1, 200), move |_request| format!("/renders?{query}")).await;
+    }
+}
+
+async fn load(installation: Installation, database: &str) {
+    let address = installation.database();
+    let served = Served::on(installation);
+    let server = Process::of(served.server.pid());
+    let renders = setting("LOAD_RENDERS", 100_000);
+    let quiet_renders = setting("LOAD_QUIET_RENDERS", 1_000_000);
+    served.installation.admin(&["credits", "grant", EMAIL, "100000000"]);
+    let model = ModelId::parse(&served.client.upload("load", None).await.text("modelId")).unwrap();
+    let (quiet_client, quiet_model) = account(&served, QUIET).await;
+    let begin = Instant::now();
+    fill(&address, ('a', EMAIL, &model), renders).await;
+    fill(&address, ('q', QUIET, &quiet_model), quiet_renders).await;
+    println!("\n{database}: {} renders written in {:.0} s", renders + quiet_renders, begin.elapsed().as_secs_f64());
+    println!("{database}: {renders} renders, {CONNECTIONS} connections");
+    reads(&server, &served.client, renders).await;
+    println!("{database}: a workspace of {quiet_renders} renders, 1 connection");
+    quiet(&server, &quiet_client).await;
+    let seconds = setting("LOAD_SECONDS", 60);
+    println!("{database}: integrations that upload, order and poll, {CONNECTIONS} connections, {seconds} s");
+    integrate(&served, &server, Duration::from_secs(seconds as u64)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a benchmark: bench/load.sh"]
+async fn load_sqlite() {
+    load(Installation::with_sqlite(), "SQLite").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a benchmark: bench/load.sh"]
+async fn load_postgres() {
+    load(Installation::with_postgres_and_s3().await, "PostgreSQL").await;
+}
