@@ -11,12 +11,12 @@
 
 use plinth_frame::Region;
 
-use crate::pass::behind::far_side_pass;
 use crate::pass::composite::{Composite, ModelParts};
 use crate::pass::floor::Floor;
 use crate::pass::geometry::GeometryTargets;
 use crate::pass::post::Post;
 use crate::pass::reflection::Reflection;
+use crate::pass::scene_color::back_face_pass;
 use crate::pass::scenery::Scenery;
 use crate::pass::visibility::{Classify, Outside, SURFACES, joined};
 use crate::pass::{cleared, depth_target, kept};
@@ -85,8 +85,8 @@ impl FramePlan<'_, '_> {
         let direct = view.look.direct;
         let model = if direct { ModelParts::default() } else { self.surfaces(view) };
         let picture = post.map_or(&view.targets.finished_view, |post| &post.picture);
-        let behind = (Some(parts.scenery), floor, reflection);
-        parts.composite.run(self.recorder, &view.frame_group, behind, model, picture);
+        let behind_model = (Some(parts.scenery), floor, reflection);
+        parts.composite.run(self.recorder, &view.frame_group, behind_model, model, picture);
         if direct {
             self.visibility(view);
             self.shade(view, [kept(picture), kept(picture)]);
@@ -165,14 +165,14 @@ impl FramePlan<'_, '_> {
         // The region in which the previous group was drawn.
         let mut drawn = None;
         for (k, group) in stage.layered_groups(view).into_iter().enumerate() {
-            if let (Some(behind), Some(target)) = (&view.behind, &view.targets.behind) {
+            if let (Some(scene_color), Some(target)) = (&view.scene_color, &view.targets.scene_color) {
                 if k == 0 {
-                    behind.capture_opaque(self.recorder, &view.frame_group, solid);
+                    scene_color.capture_opaque(self.recorder, &view.frame_group, solid);
                 } else if let Some(drawn) = drawn {
-                    behind.capture_drawn(self.recorder, &view.frame_group, drawn);
+                    scene_color.capture_drawn(self.recorder, &view.frame_group, drawn);
                 }
-                let mut pass = far_side_pass(self.recorder, &view.frame_group, target);
-                if let Some(pipeline) = &stage.pipelines.far_side {
+                let mut pass = back_face_pass(self.recorder, &view.frame_group, target);
+                if let Some(pipeline) = &stage.pipelines.back_faces {
                     pass.set_pipeline(pipeline);
                     for i in group.iter().filter(|i| stage.material(**i).refracts) {
                         let batch = &stage.batches[*i];
@@ -218,8 +218,8 @@ impl FramePlan<'_, '_> {
             glass.draw(&mut pass, part);
             return;
         }
-        if let Some(behind) = &view.behind {
-            pass.set_bind_group(1, &behind.group, &[]);
+        if let Some(scene_color) = &view.scene_color {
+            pass.set_bind_group(1, &scene_color.group, &[]);
         }
         for i in batches {
             if let Some(pipeline) = &stage.pipelines.layered[*i] {

@@ -17,7 +17,7 @@ use crate::upload::material::{DrawClass, MaterialOnGpu};
 use crate::view::View;
 
 /// Maximum number of scene colour pyramids per frame.
-const MAX_LOOKS_BEHIND: usize = 8;
+const MAX_SCENE_COLOR_PYRAMIDS: usize = 8;
 
 /// The model on the device, with its shadow maps.
 pub(crate) struct Stage {
@@ -170,7 +170,9 @@ impl Stage {
                     _ => false,
                 };
                 // If there would be too many groups, the farthest bodies share one pyramid.
-                if glass - seen < MAX_LOOKS_BEHIND && groups.last().is_some_and(|group| group.iter().any(overlaps)) {
+                if glass - seen < MAX_SCENE_COLOR_PYRAMIDS
+                    && groups.last().is_some_and(|group| group.iter().any(overlaps))
+                {
                     groups.push(Vec::new());
                 }
             }

@@ -28,26 +28,26 @@ pub(crate) struct Targets {
     pub(crate) finished: wgpu::Texture,
     pub(crate) finished_view: wgpu::TextureView,
     /// The scene colour pyramid. `None` if there are no transmissive surfaces.
-    pub(crate) behind: Option<Behind>,
+    pub(crate) scene_color: Option<SceneColorTargets>,
 }
 
 /// Format of the scene colour pyramid.
-pub(crate) const BEHIND_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
+pub(crate) const SCENE_COLOR_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
 /// Format of two values: the distance times the coverage, and the coverage.
 pub(crate) const DISTANCE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rg16Float;
 /// Format of unit vectors.
 pub(crate) const NORMAL_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
 
 /// The render targets of the scene colour pyramid, from which refracted rays read.
-pub(crate) struct Behind {
+pub(crate) struct SceneColorTargets {
     /// The picture drawn so far.
     pub(crate) color: wgpu::Texture,
     /// For the opaque part of the picture, the distance along the camera's axis times the coverage, and the coverage.
     pub(crate) distance: wgpu::Texture,
     /// The normal and the distance of the back faces of the glass body that will be drawn next. The other target is the
     /// depth buffer for drawing them.
-    pub(crate) far_side: wgpu::TextureView,
-    pub(crate) far_depth: wgpu::TextureView,
+    pub(crate) back_faces: wgpu::TextureView,
+    pub(crate) back_face_depth: wgpu::TextureView,
 }
 
 /// The properties from which the render targets are created.
@@ -105,13 +105,13 @@ impl Targets {
             surfaces: [(); SURFACES].map(|()| part(1, SURFACE_FORMAT, readable)),
             colors: [(); SURFACES].map(|()| part(1, look.color_format, readable)),
         });
-        let behind = look.transmissive.then(|| {
+        let scene_color = look.transmissive.then(|| {
             let mips = model.width.max(model.height).ilog2().clamp(1, 8);
-            Behind {
-                color: texture(gpu, model, 1, BEHIND_FORMAT, readable, mips),
+            SceneColorTargets {
+                color: texture(gpu, model, 1, SCENE_COLOR_FORMAT, readable, mips),
                 distance: texture(gpu, model, 1, DISTANCE_FORMAT, readable, mips),
-                far_side: part(1, NORMAL_FORMAT, readable),
-                far_depth: part(1, DEPTH_FORMAT, attachment),
+                back_faces: part(1, NORMAL_FORMAT, readable),
+                back_face_depth: part(1, DEPTH_FORMAT, attachment),
             }
         });
         Self {
@@ -124,7 +124,7 @@ impl Targets {
             layered,
             finished,
             finished_view,
-            behind,
+            scene_color,
         }
     }
 }

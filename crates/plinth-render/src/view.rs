@@ -5,8 +5,8 @@ use glam::Mat4;
 use crate::RenderError;
 use crate::gpu::Gpu;
 use crate::gpu_types;
-use crate::pass::behind::Behind;
 use crate::pass::glass::Glass;
+use crate::pass::scene_color::SceneColorPyramid;
 use crate::pass::spread::{Colors, Spread};
 use crate::pass::visibility::{Classify, Shading};
 use crate::renderer::Layouts;
@@ -19,7 +19,7 @@ pub(crate) struct View {
     pub(crate) targets: Targets,
     pub(crate) classify: Classify,
     pub(crate) spread: Option<Spread>,
-    pub(crate) behind: Option<Behind>,
+    pub(crate) scene_color: Option<SceneColorPyramid>,
     /// Passes for glass that is drawn through a visibility buffer.
     pub(crate) glass: Option<Glass>,
     /// Transform from world space to clip space for the camera of the current frame.
@@ -40,7 +40,7 @@ impl View {
         frame_groups: &dyn Fn(&wgpu::Buffer) -> [wgpu::BindGroup; 2],
     ) -> Result<Self, RenderError> {
         let targets = Targets::new(gpu, look);
-        let shading = Shading { layout: &layouts.batch, batches, triangles, behind: None };
+        let shading = Shading { layout: &layouts.batch, batches, triangles, scene_color: None };
         let classify = Classify::new(gpu, &layouts.frame, targets.solid_maps(), look, &shading)?;
         let spread = match (&targets.layered, &targets.colors) {
             (Some(_), Some(colors)) => {
@@ -48,16 +48,16 @@ impl View {
             }
             _ => None,
         };
-        let behind = match (&targets.behind, &targets.colors, &targets.layered) {
+        let scene_color = match (&targets.scene_color, &targets.colors, &targets.layered) {
             (Some(target), Some(colors), Some(layered)) => {
                 let all = (&targets, target, colors, layered);
-                Some(Behind::new(gpu, &layouts.frame, &layouts.scene, look.samples, all)?)
+                Some(SceneColorPyramid::new(gpu, &layouts.frame, &layouts.scene, look.samples, all)?)
             }
             _ => None,
         };
-        let glass = match (&targets.glass, &behind) {
-            (Some(glass), Some(behind)) => {
-                let shading = Shading { layout: &layouts.glass, behind: Some(&behind.views), ..shading };
+        let glass = match (&targets.glass, &scene_color) {
+            (Some(glass), Some(scene_color)) => {
+                let shading = Shading { layout: &layouts.glass, scene_color: Some(&scene_color.views), ..shading };
                 Some(Glass::new(gpu, &layouts.frame, (&targets, glass), look, &shading)?)
             }
             _ => None,
@@ -74,7 +74,7 @@ impl View {
             targets,
             classify,
             spread,
-            behind,
+            scene_color,
             glass,
             clip_from_world: Mat4::IDENTITY,
             frame_group,

@@ -1,7 +1,6 @@
 //! The render passes. Each pass has its own file.
 
 pub(crate) mod accumulated_shadow;
-pub(crate) mod behind;
 pub(crate) mod composite;
 pub(crate) mod edge_tiles;
 pub(crate) mod floor;
@@ -10,6 +9,7 @@ pub(crate) mod glass;
 pub(crate) mod post;
 pub(crate) mod pyramid;
 pub(crate) mod reflection;
+pub(crate) mod scene_color;
 pub(crate) mod scenery;
 pub(crate) mod shadow_map;
 pub(crate) mod spread;

@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use plinth_frame::Region;
 
-use super::behind::scene_entries;
 use super::edge_tiles::EdgeTiles;
+use super::scene_color::scene_entries;
 use super::{cleared, depth_target, kept};
 use crate::RenderError;
 use crate::bindings;
@@ -119,12 +119,12 @@ pub(crate) struct Shading<'a> {
     /// The triangle words of all batches.
     pub(crate) triangles: &'a wgpu::Buffer,
     /// The scene colour pyramid, for glass.
-    pub(crate) behind: Option<&'a [wgpu::TextureView; 3]>,
+    pub(crate) scene_color: Option<&'a [wgpu::TextureView; 3]>,
 }
 
 impl Shading<'_> {
     fn shades(&self, batch: &Batch) -> bool {
-        if self.behind.is_some() { batch.is_visible_layer() } else { batch.layer.is_none() }
+        if self.scene_color.is_some() { batch.is_visible_layer() } else { batch.layer.is_none() }
     }
 }
 
@@ -319,7 +319,7 @@ fn shade_groups(
                     bindings::view(&maps.surfaces[1 - k]),
                     tiles.buffer.as_entire_binding(),
                 ];
-                resources.extend(shading.behind.into_iter().flatten().map(bindings::view));
+                resources.extend(shading.scene_color.into_iter().flatten().map(bindings::view));
                 Ok(bindings::group(&gpu.device, "batch", shading.layout, &resources))
             };
             Ok(Some([group(0)?, group(1)?]))

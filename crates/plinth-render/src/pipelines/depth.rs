@@ -118,12 +118,12 @@ pub(super) fn create_geometry(
 }
 
 /// Creates the pipeline that draws the back faces of glass bodies.
-pub(super) fn create_far_side(base: &PipelineBase<'_>) -> Result<wgpu::RenderPipeline, RenderError> {
+pub(super) fn create_back_faces(base: &PipelineBase<'_>) -> Result<wgpu::RenderPipeline, RenderError> {
     create(
         base,
         &Geometry {
             label: "far side",
-            path: "pass/far_side.wgsl",
+            path: "pass/back_faces.wgsl",
             defines: &["FACING"],
             group1: None,
             cut: None,

@@ -128,7 +128,7 @@ pub(crate) struct Pipelines {
     pub(crate) key_shadow: PerBatch,
     pub(crate) sun_shadow: PerBatch,
     /// Pipeline that writes the back faces of glass bodies.
-    pub(crate) far_side: Option<wgpu::RenderPipeline>,
+    pub(crate) back_faces: Option<wgpu::RenderPipeline>,
 }
 
 impl Pipelines {
@@ -175,12 +175,12 @@ impl Pipelines {
             per_batch(batches, materials, key, |key, material| key.create(base, material))
         };
         let refracts = materials.iter().any(|material| material.refracts);
-        let far_side = || refracts.then(|| depth::create_far_side(base)).transpose();
-        let ((visibility, shade), ((layered, far_side), (key_shadow, sun_shadow))) = rayon::join(
+        let back_faces = || refracts.then(|| depth::create_back_faces(base)).transpose();
+        let ((visibility, shade), ((layered, back_faces), (key_shadow, sun_shadow))) = rayon::join(
             || rayon::join(visibility, shade),
             || {
                 rayon::join(
-                    || rayon::join(layered, far_side),
+                    || rayon::join(layered, back_faces),
                     || {
                         rayon::join(
                             || shadow(DepthView::Key, base.lights.key_shadow),
@@ -196,7 +196,7 @@ impl Pipelines {
             layered: layered?,
             key_shadow: key_shadow?,
             sun_shadow: sun_shadow?,
-            far_side: far_side?,
+            back_faces: back_faces?,
         })
     }
 }

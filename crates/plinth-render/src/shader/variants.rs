@@ -43,7 +43,7 @@ const CUT: &[&str] = &["", "CUT"];
 /// The shaders of passes that read no material or only the alpha of a material.
 pub(crate) const PASSES: &[PassShader] = &[
     pass!("accumulate", &[]),
-    pass!("behind", &[&["SURFACES", "SAMPLES_DRAWN"], SAMPLED]),
+    pass!("scene_color", &[&["SURFACES", "SAMPLES_DRAWN"], SAMPLED]),
     pass!("bloom", &[&["BRIGHT", "HALVE", "WIDEN", "SHOWN"]]),
     pass!(
         "classify",
@@ -81,7 +81,7 @@ pub(crate) const PASSES: &[PassShader] = &[
     ),
     pass!("dof", &[&["SHRINK", "WIDEST", "WIDEST AROUND", "GATHER", "SMOOTH"]]),
     pass!("empty", &[&["", "TRIANGLES"]]),
-    pass!("far_side", &[&["FACING"]]),
+    pass!("back_faces", &[&["FACING"]]),
     pass!("floor", &[]),
     pass!("floor_shadow", &[&["", "FLAT", "ACCUMULATED"]]),
     pass!("geometry", &[&["FACING", "NUMBERED EXACT"], CUT]),
