@@ -105,11 +105,11 @@ impl FramePlan<'_, '_> {
         if let Some([first, second]) = &view.targets.colors {
             self.shade(view, [cleared(first), cleared(second)]);
         }
-        let layered = self.stage.layered_part(view);
-        if let Some(part) = layered {
-            self.layered(view, solid, part);
+        let transparent = self.stage.transparent_part(view);
+        if let Some(part) = transparent {
+            self.transparent(view, solid, part);
         }
-        ModelParts { solid, layered }
+        ModelParts { solid, transparent }
     }
 
     /// Determines which surfaces are visible. Returns the region of the canvas that contains them.
@@ -160,11 +160,11 @@ impl FramePlan<'_, '_> {
     }
 
     /// Draws transmissive and blended geometry in the region `part`. The region `solid` contains the opaque surfaces.
-    fn layered(&mut self, view: &View, solid: Option<Region>, part: Region) {
+    fn transparent(&mut self, view: &View, solid: Option<Region>, part: Region) {
         let stage = self.stage;
         // The region in which the previous group was drawn.
         let mut drawn = None;
-        for (k, group) in stage.layered_groups(view).into_iter().enumerate() {
+        for (k, group) in stage.transparent_groups(view).into_iter().enumerate() {
             if let (Some(scene_color), Some(target)) = (&view.scene_color, &view.targets.scene_color) {
                 if k == 0 {
                     scene_color.capture_opaque(self.recorder, &view.frame_group, solid);
@@ -182,7 +182,7 @@ impl FramePlan<'_, '_> {
                     }
                 }
             }
-            let is_visible = |i: &usize| stage.batches[*i].is_visible_layer();
+            let is_visible = |i: &usize| stage.batches[*i].is_visibility_buffered_glass();
             for (j, run) in group.chunk_by(|a, b| is_visible(a) == is_visible(b)).enumerate() {
                 let glass = run.first().filter(|i| is_visible(i)).and_then(|_| self.glass(view, run));
                 self.layered_run(view, part, (run, glass), k == 0 && j == 0);
@@ -205,11 +205,11 @@ impl FramePlan<'_, '_> {
     /// Draws transmissive and blended batches over the samples: those that are shaded already in the region `glass`, or
     /// all their triangles. With `first`, the opaque surfaces are drawn before them.
     fn layered_run(&mut self, view: &View, part: Region, (batches, glass): (&[usize], Option<Region>), first: bool) {
-        let (Some(samples), Some(spread)) = (&view.targets.layered, &view.spread) else { return };
+        let (Some(samples), Some(spread)) = (&view.targets.transparent, &view.spread) else { return };
         let stage = self.stage;
         let color = if first { cleared(samples) } else { kept(samples) };
         let depth = depth_target(&view.targets.depth, None, true);
-        let mut pass = self.recorder.pass("layered", &view.frame_group, &[color], Some(depth));
+        let mut pass = self.recorder.pass("transparent", &view.frame_group, &[color], Some(depth));
         pass.set_scissor_rect(part.x, part.y, part.width, part.height);
         if first {
             spread.draw(&mut pass);
@@ -222,7 +222,7 @@ impl FramePlan<'_, '_> {
             pass.set_bind_group(1, &scene_color.group, &[]);
         }
         for i in batches {
-            if let Some(pipeline) = &stage.pipelines.layered[*i] {
+            if let Some(pipeline) = &stage.pipelines.transparent[*i] {
                 pass.set_pipeline(pipeline);
                 draw_surface(&mut pass, &stage.batches[*i], stage.material(*i));
             }

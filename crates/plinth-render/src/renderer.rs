@@ -33,7 +33,7 @@ use crate::region::widened;
 use crate::stage::Stage;
 use crate::targets::{TargetLook, texture};
 use crate::upload::gathered_light::light_layout;
-use crate::upload::geometry::{self, Batch, Drawn, Geometry, MaterialUse, Posed, primitive_of};
+use crate::upload::geometry::{self, Batch, DrawMode, Geometry, MaterialUse, Posed, primitive_of};
 use crate::upload::material::{self, DrawClass, MaterialOnGpu, used_slots};
 use crate::upload::sprite_material::upload_sprite_materials;
 use crate::upload::sprites::{SpriteSetting, sprites_layout};
@@ -389,9 +389,9 @@ fn upload_materials(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive], textures
 
 fn material_use(material: &MaterialOnGpu) -> MaterialUse {
     let drawn = match material.key.class {
-        DrawClass::Opaque | DrawClass::Masked => Drawn::Solid,
-        DrawClass::Transmissive if !material.key.defines.contains("BLEND") => Drawn::Glass,
-        DrawClass::Transmissive | DrawClass::Blended => Drawn::Blended,
+        DrawClass::Opaque | DrawClass::Masked => DrawMode::Opaque,
+        DrawClass::Transmissive if !material.key.defines.contains("BLEND") => DrawMode::Glass,
+        DrawClass::Transmissive | DrawClass::Blended => DrawMode::Blended,
     };
     MaterialUse { drawn, cut: material.cut.is_some() }
 }
@@ -442,9 +442,9 @@ fn target_look(
         PixelFormat::Rgba8 => wgpu::TextureFormat::Rgba8Unorm,
         PixelFormat::Rgba16 => wgpu::TextureFormat::Rgba16Float,
     };
-    let layered = classes.iter().any(|class| class.is_layered());
+    let transparent = classes.iter().any(|class| class.is_transparent());
     // The view of the reflection camera uses the same pipelines, and composites its picture from surfaces.
-    let direct = !layered && !radiance && scene.reflector.is_none();
+    let direct = !transparent && !radiance && scene.reflector.is_none();
     // With 8-bit colours, a colour filter would make the steps between colours visible.
     let picture_format = if scene.post.changes_colors() { PICTURE_FORMAT } else { finished_format };
     let color_format = if radiance {
@@ -462,10 +462,10 @@ fn target_look(
         picture_format,
         finished_format,
         output,
-        layered,
+        transparent,
         has_unlit,
         transmissive,
-        visible_glass: batches.iter().any(Batch::is_visible_layer),
+        visibility_buffered_glass: batches.iter().any(Batch::is_visibility_buffered_glass),
         direct,
     }
 }

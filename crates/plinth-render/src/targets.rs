@@ -23,7 +23,7 @@ pub(crate) struct Targets {
     pub(crate) glass: Option<GlassTargets>,
     /// The multisampled target to which transmissive and blended surfaces are drawn. `None` if there are no such
     /// surfaces.
-    pub(crate) layered: Option<wgpu::TextureView>,
+    pub(crate) transparent: Option<wgpu::TextureView>,
     /// The finished picture with one sample per pixel.
     pub(crate) finished: wgpu::Texture,
     pub(crate) finished_view: wgpu::TextureView,
@@ -61,12 +61,12 @@ pub(crate) struct TargetLook {
     pub(crate) picture_format: wgpu::TextureFormat,
     pub(crate) finished_format: wgpu::TextureFormat,
     pub(crate) output: SurfaceOutput,
-    pub(crate) layered: bool,
+    pub(crate) transparent: bool,
     /// Whether some surfaces are displayed without applying the tone curve.
     pub(crate) has_unlit: bool,
     pub(crate) transmissive: bool,
     /// Whether some glass is drawn through a visibility buffer.
-    pub(crate) visible_glass: bool,
+    pub(crate) visibility_buffered_glass: bool,
     /// Whether surfaces are shaded directly into the picture, over the backdrop.
     pub(crate) direct: bool,
 }
@@ -100,8 +100,8 @@ impl Targets {
         let finished_view = view(&finished);
         let part = |samples, format, usage| view(&texture(gpu, model, samples, format, usage, 1));
         let canvas = |format, usage| view(&texture(gpu, look.canvas(), 1, format, usage, 1));
-        let layered = look.layered.then(|| part(look.samples, look.color_format, readable));
-        let glass = look.visible_glass.then(|| GlassTargets {
+        let transparent = look.transparent.then(|| part(look.samples, look.color_format, readable));
+        let glass = look.visibility_buffered_glass.then(|| GlassTargets {
             surfaces: [(); SURFACES].map(|()| part(1, SURFACE_FORMAT, readable)),
             colors: [(); SURFACES].map(|()| part(1, look.color_format, readable)),
         });
@@ -121,7 +121,7 @@ impl Targets {
             batches: [(); SURFACES].map(|()| canvas(BATCH_FORMAT, attachment)),
             colors: (!look.direct).then(|| [(); SURFACES].map(|()| part(1, look.color_format, readable))),
             glass,
-            layered,
+            transparent,
             finished,
             finished_view,
             scene_color,

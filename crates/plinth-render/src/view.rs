@@ -42,15 +42,15 @@ impl View {
         let targets = Targets::new(gpu, look);
         let shading = Shading { layout: &layouts.batch, batches, triangles, scene_color: None };
         let classify = Classify::new(gpu, &layouts.frame, targets.solid_maps(), look, &shading)?;
-        let spread = match (&targets.layered, &targets.colors) {
+        let spread = match (&targets.transparent, &targets.colors) {
             (Some(_), Some(colors)) => {
                 Some(Spread::new(gpu, &layouts.frame, (&targets.surfaces, colors), Colors::Shares, &look)?)
             }
             _ => None,
         };
-        let scene_color = match (&targets.scene_color, &targets.colors, &targets.layered) {
-            (Some(target), Some(colors), Some(layered)) => {
-                let all = (&targets, target, colors, layered);
+        let scene_color = match (&targets.scene_color, &targets.colors, &targets.transparent) {
+            (Some(target), Some(colors), Some(transparent)) => {
+                let all = (&targets, target, colors, transparent);
                 Some(SceneColorPyramid::new(gpu, &layouts.frame, &layouts.scene, look.samples, all)?)
             }
             _ => None,

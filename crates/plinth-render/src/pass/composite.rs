@@ -21,7 +21,7 @@ pub(crate) struct Composite {
     /// Source of opaque surfaces. `None` if they are shaded directly into the picture.
     surfaces: Option<Source>,
     /// Source of transmissive and blended surfaces.
-    layered: Option<Source>,
+    transparent: Option<Source>,
     /// Region that the model can cover, relative to the drawn region.
     part: Region,
     backdrop: wgpu::Color,
@@ -35,13 +35,13 @@ pub(crate) struct ModelParts {
     /// Region that contains the opaque surfaces; `None` if there are none.
     pub(crate) solid: Option<Region>,
     /// Region that contains the transmissive and blended surfaces; `None` if there are none.
-    pub(crate) layered: Option<Region>,
+    pub(crate) transparent: Option<Region>,
 }
 
 impl ModelParts {
     /// Returns the smallest region that contains both regions.
     pub(crate) fn whole(self) -> Option<Region> {
-        self.solid.into_iter().chain(self.layered).reduce(joined)
+        self.solid.into_iter().chain(self.transparent).reduce(joined)
     }
 }
 
@@ -128,8 +128,8 @@ impl Composite {
             })
         };
         let surfaces = targets.colors.as_ref().map(|colors| source(From::Surfaces(colors))).transpose()?;
-        let layered = targets.layered.as_ref().map(|samples| source(From::Samples(samples))).transpose()?;
-        Ok(Self { surfaces, layered, part, backdrop, radiance })
+        let transparent = targets.transparent.as_ref().map(|samples| source(From::Samples(samples))).transpose()?;
+        Ok(Self { surfaces, transparent, part, backdrop, radiance })
     }
 
     /// Writes all pixels of the picture. The model is omitted if it will be shaded directly into the picture. The floor
@@ -171,7 +171,7 @@ impl Composite {
             }
         };
         let (Some(surfaces), Some(part)) = (&self.surfaces, model.whole()) else { return };
-        match (&self.layered, model.layered) {
+        match (&self.transparent, model.transparent) {
             (Some(source), Some(inner)) => {
                 for part in around(part, inner) {
                     draw(surfaces, part);

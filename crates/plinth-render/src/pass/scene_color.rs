@@ -55,7 +55,7 @@ impl SceneColorPyramid {
         frame_layout: &wgpu::BindGroupLayout,
         scene_layout: &wgpu::BindGroupLayout,
         samples: u32,
-        (targets, target, colors, layered): Sources<'_>,
+        (targets, target, colors, transparent): Sources<'_>,
     ) -> Result<Self, RenderError> {
         let device = &gpu.device;
         let pyramid = Pyramid::new(gpu, frame_layout, [&target.color, &target.distance])?;
@@ -93,7 +93,7 @@ impl SceneColorPyramid {
         );
         let drawn = Capture {
             pipeline: make("scene color of samples", &with_samples("SAMPLES_DRAWN"), &layout, &formats[..1])?,
-            group: bindings::group_from(device, "scene color of samples", &layout, 1, &[bindings::view(layered)]),
+            group: bindings::group_from(device, "scene color of samples", &layout, 1, &[bindings::view(transparent)]),
         };
 
         let [color, distance] = pyramid.all.clone();

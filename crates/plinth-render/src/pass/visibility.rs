@@ -124,7 +124,7 @@ pub(crate) struct Shading<'a> {
 
 impl Shading<'_> {
     fn shades(&self, batch: &Batch) -> bool {
-        if self.scene_color.is_some() { batch.is_visible_layer() } else { batch.layer.is_none() }
+        if self.scene_color.is_some() { batch.is_visibility_buffered_glass() } else { batch.transparency.is_none() }
     }
 }
 

@@ -123,7 +123,7 @@ pub(crate) struct Pipelines {
     /// Pipelines that shade the pixels in which a batch is visible.
     pub(crate) shade: PerBatch,
     /// Pipelines that draw transmissive and blended batches over the picture drawn so far.
-    pub(crate) layered: PerBatch,
+    pub(crate) transparent: PerBatch,
     /// Pipelines that write depth as seen from the key light and from the sun.
     pub(crate) key_shadow: PerBatch,
     pub(crate) sun_shadow: PerBatch,
@@ -157,13 +157,13 @@ impl Pipelines {
             let key = |batch: &Batch, material: &MaterialOnGpu| (!sorted(batch)).then(|| material.key.clone());
             per_batch(batches, materials, key, |_, material| surface::create_shade(base, material))
         };
-        let layered = || {
+        let transparent = || {
             let key = |batch: &Batch, material: &MaterialOnGpu| {
                 let is_closed = batch.sortable().is_some_and(is_closed);
                 let both = is_closed && material.key.class == DrawClass::Blended;
                 sorted(batch).then(|| (material.key.clone(), if both { Side::Both } else { Side::Material }))
             };
-            per_batch(batches, materials, key, |key, material| surface::create_layered(base, material, key.1))
+            per_batch(batches, materials, key, |key, material| surface::create_transparent(base, material, key.1))
         };
         let shadow = |view: DepthView, wanted: bool| {
             let key = |batch: &Batch, material: &MaterialOnGpu| {
@@ -176,11 +176,11 @@ impl Pipelines {
         };
         let refracts = materials.iter().any(|material| material.refracts);
         let back_faces = || refracts.then(|| depth::create_back_faces(base)).transpose();
-        let ((visibility, shade), ((layered, back_faces), (key_shadow, sun_shadow))) = rayon::join(
+        let ((visibility, shade), ((transparent, back_faces), (key_shadow, sun_shadow))) = rayon::join(
             || rayon::join(visibility, shade),
             || {
                 rayon::join(
-                    || rayon::join(layered, back_faces),
+                    || rayon::join(transparent, back_faces),
                     || {
                         rayon::join(
                             || shadow(DepthView::Key, base.lights.key_shadow),
@@ -193,7 +193,7 @@ impl Pipelines {
         Ok(Self {
             visibility: visibility?,
             shade: shade?,
-            layered: layered?,
+            transparent: transparent?,
             key_shadow: key_shadow?,
             sun_shadow: sun_shadow?,
             back_faces: back_faces?,

@@ -171,7 +171,7 @@ mod tests {
                         defines.extend(["TANGENT", "UV", "UV1"].map(str::to_owned));
                     }
                     let textures = |footprint| declarations(slots, &[TextureSlot::BaseColor], footprint);
-                    validate("pass/layered.wgsl", &defines, &textures(Footprint::Neighbors));
+                    validate("pass/transparent.wgsl", &defines, &textures(Footprint::Neighbors));
                     if class.is_empty() {
                         validate("pass/shade.wgsl", &defines, &textures(Footprint::Steps));
                     }
@@ -197,8 +197,8 @@ mod tests {
             ("pass/depth.wgsl", &["CUTS"][..]),
             ("pass/bloom.wgsl", &[]),
             ("pass/bloom.wgsl", &["BRIGHT", "HALVE"]),
-            ("pass/layered.wgsl", &["LIT", "GLITTER"]),
-            ("pass/layered.wgsl", &["LIT", "EMITS"]),
+            ("pass/transparent.wgsl", &["LIT", "GLITTER"]),
+            ("pass/transparent.wgsl", &["LIT", "EMITS"]),
             ("lib/color.wgsl", &[]),
         ] {
             assert!(compose(path, &of(words), &[("material textures", "")]).is_err(), "{path} {words:?}");

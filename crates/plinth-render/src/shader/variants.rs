@@ -97,8 +97,8 @@ pub(crate) const PASSES: &[PassShader] = &[
 /// The shaders that compute the colours of surfaces.
 pub(crate) const SURFACES: &[SurfaceShader] = &[
     SurfaceShader {
-        path: "pass/layered.wgsl",
-        text: include_str!("../../shaders/pass/layered.wgsl"),
+        path: "pass/transparent.wgsl",
+        text: include_str!("../../shaders/pass/transparent.wgsl"),
         features: &[
             "ANISOTROPY",
             "BLEND",

@@ -26,7 +26,7 @@ pub(crate) enum DrawClass {
 
 impl DrawClass {
     /// Returns whether the material is drawn over the picture drawn so far.
-    pub(crate) const fn is_layered(self) -> bool {
+    pub(crate) const fn is_transparent(self) -> bool {
         matches!(self, Self::Transmissive | Self::Blended)
     }
 }

@@ -274,7 +274,7 @@ impl Draft {
             chosen: place.moving.then_some(self.chosen),
             triangles: 0..0,
             corners: Vec::new(),
-            layer: None,
+            transparency: None,
             sprites: Some(Sprites { kind, count, look, group }),
         })
     }
