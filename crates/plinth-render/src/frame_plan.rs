@@ -287,8 +287,8 @@ fn draw_depth(
         }
         _ => (&batch.pose, Some(&batch.surface), &batch.indices, 0),
     };
-    if let (Some(cut), Some(surface)) = (&material.cut, surface) {
-        pass.set_bind_group(2, &cut.group, &[]);
+    if let (Some(alpha_test), Some(surface)) = (&material.alpha_test, surface) {
+        pass.set_bind_group(2, &alpha_test.group, &[]);
         pass.set_vertex_buffer(1, surface.slice(..));
     }
     pass.set_vertex_buffer(0, positions.slice(..));

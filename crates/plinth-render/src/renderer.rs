@@ -393,7 +393,7 @@ fn material_use(material: &MaterialOnGpu) -> MaterialUse {
         DrawClass::Transmissive if !material.key.defines.contains("BLEND") => DrawMode::Glass,
         DrawClass::Transmissive | DrawClass::Blended => DrawMode::Blended,
     };
-    MaterialUse { drawn, cut: material.cut.is_some() }
+    MaterialUse { drawn, is_alpha_tested: material.alpha_test.is_some() }
 }
 
 fn region_of(scene: &Scene, picture: Picture, area: Option<FloorArea>, reflector: bool) -> Region {

@@ -147,7 +147,7 @@ impl Pipelines {
                 |batch, material| {
                     (!sorted(batch)).then(|| match &batch.sprites {
                         Some(sprites) => DepthKey::sprites(SpritePass::Visibility, sprites.kind, material),
-                        None => DepthKey::Visibility(cut_key(material), material.key.double_sided),
+                        None => DepthKey::Visibility(alpha_test_key(material), material.key.double_sided),
                     })
                 },
                 |key, material| key.create(base, material),
@@ -169,7 +169,7 @@ impl Pipelines {
             let key = |batch: &Batch, material: &MaterialOnGpu| {
                 (wanted && !material.shadowless).then(|| match &batch.sprites {
                     Some(sprites) => DepthKey::sprites(SpritePass::Shadow(view), sprites.kind, material),
-                    None => DepthKey::Shadow(cut_key(material), view),
+                    None => DepthKey::Shadow(alpha_test_key(material), view),
                 })
             };
             per_batch(batches, materials, key, |key, material| key.create(base, material))
@@ -213,40 +213,42 @@ pub(crate) fn geometry_pipelines(
     let key = |batch: &Batch, material: &MaterialOnGpu| {
         (!material.overlay).then(|| match &batch.sprites {
             Some(sprites) => DepthKey::sprites(SpritePass::Geometry, sprites.kind, material),
-            None => DepthKey::Geometry(cut_key(material), material.key.double_sided, precision),
+            None => DepthKey::Geometry(alpha_test_key(material), material.key.double_sided, precision),
         })
     };
     per_batch(batches, materials, key, |key, material| key.create(base, material))
 }
 
 /// The texture slots that the alpha test of a material reads. `None` if the material has no alpha test.
-type CutKey = Option<Vec<SlotUse>>;
+type AlphaTestKey = Option<Vec<SlotUse>>;
 
-fn cut_key(material: &MaterialOnGpu) -> CutKey {
-    material.cut.as_ref().map(|cut| cut.slots.clone())
+fn alpha_test_key(material: &MaterialOnGpu) -> AlphaTestKey {
+    material.alpha_test.as_ref().map(|alpha_test| alpha_test.slots.clone())
 }
 
 /// The properties that determine which pipeline draws a batch without shading it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum DepthKey {
-    Visibility(CutKey, bool),
-    Geometry(CutKey, bool, Precision),
-    Shadow(CutKey, DepthView),
-    Sprites { pass: SpritePass, kind: SpriteKind, cut: CutKey, is_blended: bool },
+    Visibility(AlphaTestKey, bool),
+    Geometry(AlphaTestKey, bool, Precision),
+    Shadow(AlphaTestKey, DepthView),
+    Sprites { pass: SpritePass, kind: SpriteKind, alpha_test: AlphaTestKey, is_blended: bool },
 }
 
 impl DepthKey {
     fn sprites(pass: SpritePass, kind: SpriteKind, material: &MaterialOnGpu) -> Self {
         let is_blended = material.key.defines.contains("BLEND");
-        Self::Sprites { pass, kind, cut: cut_key(material), is_blended }
+        Self::Sprites { pass, kind, alpha_test: alpha_test_key(material), is_blended }
     }
 
     fn create(&self, base: &PipelineBase<'_>, material: &MaterialOnGpu) -> Result<wgpu::RenderPipeline, RenderError> {
-        let cut = material.cut.as_ref();
+        let alpha_test = material.alpha_test.as_ref();
         match *self {
-            Self::Visibility(_, double_sided) => depth::create_visibility(base, cut, double_sided),
-            Self::Geometry(_, double_sided, precision) => depth::create_geometry(base, cut, double_sided, precision),
-            Self::Shadow(_, view) => depth::create_depth(base, view, cut),
+            Self::Visibility(_, double_sided) => depth::create_visibility(base, alpha_test, double_sided),
+            Self::Geometry(_, double_sided, precision) => {
+                depth::create_geometry(base, alpha_test, double_sided, precision)
+            }
+            Self::Shadow(_, view) => depth::create_depth(base, view, alpha_test),
             Self::Sprites { pass, kind, .. } => sprite::create(base, pass, kind, material),
         }
     }

@@ -250,9 +250,9 @@ mod tests {
             };
         }
         for (path, features, (name, size, members)) in [
-            ("pass/depth.wgsl", &["CUT"][..], counterpart!(Frame)),
-            ("pass/depth.wgsl", &["CUT"], counterpart!(Material)),
-            ("pass/depth.wgsl", &["CUT"], counterpart!(PunctualLight)),
+            ("pass/depth.wgsl", &["ALPHA_TEST"][..], counterpart!(Frame)),
+            ("pass/depth.wgsl", &["ALPHA_TEST"], counterpart!(Material)),
+            ("pass/depth.wgsl", &["ALPHA_TEST"], counterpart!(PunctualLight)),
             ("pass/floor.wgsl", &[], counterpart!(Floor)),
             ("pass/dof.wgsl", &["SHRINK"], counterpart!(Lens)),
             ("pass/reflection.wgsl", &[], counterpart!(Reflection)),

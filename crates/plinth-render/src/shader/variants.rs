@@ -38,7 +38,7 @@ macro_rules! pass {
 }
 
 const SAMPLED: &[&str] = &["", "MULTISAMPLED"];
-const CUT: &[&str] = &["", "CUT"];
+const ALPHA_TEST: &[&str] = &["", "ALPHA_TEST"];
 
 /// The shaders of passes that read no material or only the alpha of a material.
 pub(crate) const PASSES: &[PassShader] = &[
@@ -59,7 +59,7 @@ pub(crate) const PASSES: &[PassShader] = &[
         "composite",
         &[&["", "LAYERED"], SAMPLED, &["", "RADIANCE", "RADIANCE UNLIT", "RADIANCE GLOW", "RADIANCE UNLIT GLOW"]]
     ),
-    pass!("depth", &[CUT]),
+    pass!("depth", &[ALPHA_TEST]),
     pass!(
         "develop",
         &[
@@ -84,14 +84,14 @@ pub(crate) const PASSES: &[PassShader] = &[
     pass!("back_faces", &[&["FACING"]]),
     pass!("floor", &[]),
     pass!("floor_shadow", &[&["", "FLAT", "ACCUMULATED"]]),
-    pass!("geometry", &[&["FACING", "NUMBERED EXACT"], CUT]),
+    pass!("geometry", &[&["FACING", "NUMBERED EXACT"], ALPHA_TEST]),
     pass!("halve", &[&["", "FIRST"]]),
     pass!("picture", &[]),
     pass!("reflection", &[&["", "CATCH", "CATCH MULTISAMPLED"]]),
     pass!("spread", &[SAMPLED, &["", "WHOLE"]]),
-    pass!("sprite", &[&["NUMBERED", "FACING", "CAST"], &["", "LINES"], &["", "CUT", "CUT BLEND"]]),
+    pass!("sprite", &[&["NUMBERED", "FACING", "CAST"], &["", "LINES"], &["", "ALPHA_TEST", "ALPHA_TEST BLEND"]]),
     pass!("surroundings", &[]),
-    pass!("visibility", &[&["NUMBERED"], CUT]),
+    pass!("visibility", &[&["NUMBERED"], ALPHA_TEST]),
 ];
 
 /// The shaders that compute the colours of surfaces.

@@ -130,7 +130,7 @@ const FINE_GLASS: usize = 1000;
 pub(crate) struct MaterialUse {
     pub(crate) drawn: DrawMode,
     /// Whether the material is alpha-tested.
-    pub(crate) cut: bool,
+    pub(crate) is_alpha_tested: bool,
 }
 
 /// Builds all batches. `uses` has one entry per material.
@@ -303,8 +303,8 @@ impl Draft {
         let index = wgpu::BufferUsages::INDEX | storage;
         let source = LightSource { pieces: &self.pieces, chosen: self.chosen.as_deref(), triangles: &self.triangles };
         let light = BatchLight::new(gpu, light_layout, source, baked)?;
-        let cut = used.cut.then_some(&self.surface[..]);
-        let numbered = NumberedTriangles::new(gpu, &self.pose, cut, &self.indices, moving)?;
+        let is_alpha_tested = used.is_alpha_tested.then_some(&self.surface[..]);
+        let numbered = NumberedTriangles::new(gpu, &self.pose, is_alpha_tested, &self.indices, moving)?;
         Ok(Batch {
             material,
             moving,
