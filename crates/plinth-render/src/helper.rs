@@ -7,7 +7,7 @@ use plinth_scene::Scene;
 use crate::RenderError;
 use crate::gpu::{Gpu, GpuOptions};
 use crate::prepare::Prepared;
-use crate::renderer::{Picture, Renderer, wanted_images, with_setting};
+use crate::renderer::{Picture, Renderer, wanted_images, with_prepare_inputs};
 use crate::upload::texture::Textures;
 
 /// Minimum number of pictures for which a second device is opened. Fewer pictures are drawn before the second device is
@@ -35,9 +35,9 @@ impl Helper {
     /// Creates the renderer for the second device.
     /// Errors: if the device fails.
     pub(crate) fn renderer<'g>(self, gpu: &'g Gpu, scene: &Scene) -> Result<Renderer<'g>, RenderError> {
-        with_setting(gpu, scene, self.picture, |setting| {
-            let textures = Textures::upload(gpu, &scene.model, wanted_images(scene, setting.posed));
-            Renderer::assemble(gpu, self.picture, setting, (self.light, None), textures)
+        with_prepare_inputs(gpu, scene, self.picture, |inputs| {
+            let textures = Textures::upload(gpu, &scene.model, wanted_images(scene, inputs.posed));
+            Renderer::assemble(gpu, self.picture, inputs, (self.light, None), textures)
         })
     }
 }

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use crate::cache::Cache;
 use crate::pass::floor::FloorArea;
-use crate::prepare::{Prepared, Setting, Sky, SurfaceLight, light_of_pose};
+use crate::prepare::{PrepareInputs, Prepared, Sky, SurfaceLight, light_of_pose};
 
 /// Minimum time between two baked poses, in seconds of the clip.
 const SHORTEST_STEP: f32 = 0.1;
@@ -28,9 +28,9 @@ pub(crate) struct PoseTimes {
 
 impl PoseTimes {
     /// Returns `None` if all frames show the same pose.
-    pub(crate) fn of_setting(setting: &Setting<'_>) -> Option<Self> {
-        let times = setting.scene.shots.iter().filter_map(|shot| shot.clip_time);
-        setting.moving.contains(&true).then(|| Self::of(times)).flatten()
+    pub(crate) fn for_inputs(inputs: &PrepareInputs<'_>) -> Option<Self> {
+        let times = inputs.scene.shots.iter().filter_map(|shot| shot.clip_time);
+        inputs.moving.contains(&true).then(|| Self::of(times)).flatten()
     }
 
     fn of(times: impl Iterator<Item = f32> + Clone) -> Option<Self> {
@@ -87,9 +87,9 @@ pub(crate) struct PoseLight {
 impl PoseLight {
     /// Creates the light of an animated model from the light that was baked for the first pose. Returns `None` if all
     /// frames show the same pose.
-    pub(crate) fn new(setting: &Setting<'_>, prepared: &mut Prepared, cache: Option<&Cache>) -> Option<Self> {
-        let Setting { posed, moving, floor, smallest, .. } = *setting;
-        let times = PoseTimes::of_setting(setting)?;
+    pub(crate) fn new(inputs: &PrepareInputs<'_>, prepared: &mut Prepared, cache: Option<&Cache>) -> Option<Self> {
+        let PrepareInputs { posed, moving, floor, smallest, .. } = *inputs;
+        let times = PoseTimes::for_inputs(inputs)?;
         let light = std::mem::take(&mut prepared.model.light);
         let mirrored = posed.iter().map(|one| one.mirrored).collect();
         let indices = std::mem::take(&mut prepared.model.indices);
@@ -119,10 +119,10 @@ impl PoseLight {
             return Arc::clone(known);
         }
         let posed = scene.pose(Some(self.times.time(number)));
-        let setting =
-            Setting { scene, posed: &posed, moving: &self.moving, floor: self.floor, smallest: self.smallest };
+        let inputs =
+            PrepareInputs { scene, posed: &posed, moving: &self.moving, floor: self.floor, smallest: self.smallest };
         let sky = self.sky.get_or_insert_with(|| Sky::of(scene));
-        let light = light_of_pose(&setting, &self.indices, sky, self.cache.as_ref());
+        let light = light_of_pose(&inputs, &self.indices, sky, self.cache.as_ref());
         let key = Arc::new(PoseKey { light, mirrored: posed.iter().map(|one| one.mirrored).collect() });
         self.keys.insert(number, Arc::clone(&key));
         key

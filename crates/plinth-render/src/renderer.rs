@@ -26,7 +26,7 @@ use crate::pass::sprites;
 use crate::pass::visibility::{batch_layout, glass_layout, joined};
 use crate::pipelines::{LightSwitches, PipelineBase, Pipelines, SurfaceOutput};
 use crate::pose_light::PoseLight;
-use crate::prepare::{Prepared, Setting, smallest_shown};
+use crate::prepare::{PrepareInputs, Prepared, min_visible_size};
 use crate::readback::Readback;
 use crate::recorder::{PassTimes, Profile, Recorder};
 use crate::region::widened;
@@ -36,7 +36,7 @@ use crate::upload::gathered_light::light_layout;
 use crate::upload::geometry::{self, Batch, DrawMode, Geometry, MaterialUse, Posed, primitive_of};
 use crate::upload::material::{self, DrawClass, MaterialOnGpu, used_slots};
 use crate::upload::sprite_material::upload_sprite_materials;
-use crate::upload::sprites::{SpriteSetting, sprites_layout};
+use crate::upload::sprites::{SpriteInputs, sprites_layout};
 use crate::upload::texture::Textures;
 use crate::view::View;
 use crate::warm_light::prepared;
@@ -94,13 +94,13 @@ impl<'g> Renderer<'g> {
         if picture.width > limit || picture.height > limit {
             return Err(RenderError::PictureTooLarge { width: picture.width, height: picture.height, limit });
         }
-        with_setting(gpu, scene, picture, |setting| {
+        with_prepare_inputs(gpu, scene, picture, |inputs| {
             let ((light, fresh), textures) = rayon::join(
-                || prepared(gpu, setting, cache),
-                || Textures::upload(gpu, &scene.model, wanted_images(scene, setting.posed)),
+                || prepared(gpu, inputs, cache),
+                || Textures::upload(gpu, &scene.model, wanted_images(scene, inputs.posed)),
             );
             let store = || cache.map(|cache| fresh.store(cache));
-            rayon::join(|| Self::assemble(gpu, picture, setting, (light, cache), textures), store).0
+            rayon::join(|| Self::assemble(gpu, picture, inputs, (light, cache), textures), store).0
         })
     }
 
@@ -108,12 +108,12 @@ impl<'g> Renderer<'g> {
     pub(crate) fn assemble(
         gpu: &'g Gpu,
         picture: Picture,
-        setting: &Setting<'_>,
+        inputs: &PrepareInputs<'_>,
         (mut light, cache): (Arc<Prepared>, Option<&Cache>),
         mut textures: Textures,
     ) -> Result<Self, RenderError> {
-        let Setting { scene, floor: area, smallest, .. } = *setting;
-        let posed = Posed { primitives: setting.posed, indices: &light.model.indices, moving: setting.moving };
+        let PrepareInputs { scene, floor: area, smallest, .. } = *inputs;
+        let posed = Posed { primitives: inputs.posed, indices: &light.model.indices, moving: inputs.moving };
         let layouts = Layouts {
             frame: frame_layout(gpu),
             scene: scene_layout(gpu),
@@ -126,7 +126,7 @@ impl<'g> Renderer<'g> {
         let mut materials = upload_materials(gpu, scene, posed.primitives, &mut textures);
         let sprite_materials = upload_sprite_materials(gpu, scene, posed.primitives, &mut textures, &mut materials);
         let uses: Vec<MaterialUse> = materials.iter().map(material_use).collect();
-        let sprites = SpriteSetting {
+        let sprites = SpriteInputs {
             layout: &layouts.sprites,
             light_layout: &layouts.light,
             materials: &sprite_materials,
@@ -188,7 +188,7 @@ impl<'g> Renderer<'g> {
         let pipelines = Pipelines::new(&base, &batches, &materials)?;
         let stage = Stage::new((materials, batches), pipelines, (key_map, sun_map), sprite_reach, triangles);
         // If the model moves, only one renderer draws it. Therefore its light is not shared and can be changed.
-        let pose_light = Arc::get_mut(&mut light).and_then(|light| PoseLight::new(setting, light, cache));
+        let pose_light = Arc::get_mut(&mut light).and_then(|light| PoseLight::new(inputs, light, cache));
         Ok(Self {
             gpu,
             picture,
@@ -335,12 +335,17 @@ impl<'g> Renderer<'g> {
 }
 
 /// Calls `work` with the inputs of the computations for a scene in its first pose.
-pub(crate) fn with_setting<T>(gpu: &Gpu, scene: &Scene, picture: Picture, work: impl FnOnce(&Setting<'_>) -> T) -> T {
+pub(crate) fn with_prepare_inputs<T>(
+    gpu: &Gpu,
+    scene: &Scene,
+    picture: Picture,
+    work: impl FnOnce(&PrepareInputs<'_>) -> T,
+) -> T {
     let posed = scene.pose(scene.shots.first().and_then(|shot| shot.clip_time));
     let floor = scene.shadow.filter(|_| !scene.is_dataset).map(|_| FloorArea::of(scene));
     let moving = scene.moving(&posed);
-    let smallest = smallest_shown(gpu, scene, &posed, picture.height);
-    work(&Setting { scene, posed: &posed, moving: &moving, floor, smallest })
+    let smallest = min_visible_size(gpu, scene, &posed, picture.height);
+    work(&PrepareInputs { scene, posed: &posed, moving: &moving, floor, smallest })
 }
 
 fn scene_grows(scene: &Scene) -> bool {

@@ -6,7 +6,7 @@ use plinth_scene::LightDetail;
 
 use crate::cache::Cache;
 use crate::gpu::Gpu;
-use crate::prepare::{Fresh, LightNames, Prepared, Setting, prepare};
+use crate::prepare::{LightNames, NewResults, PrepareInputs, Prepared, prepare};
 
 /// Number of results that are kept: one in full detail and drafts for what is being changed.
 const MOST: usize = 4;
@@ -32,23 +32,23 @@ impl WarmLight {
 
 /// Returns the light of a scene: kept, from the cache, or computed. Light of moving models is not kept, because their renderer
 /// changes it.
-pub(crate) fn prepared(gpu: &Gpu, setting: &Setting<'_>, cache: Option<&Cache>) -> (Arc<Prepared>, Fresh) {
+pub(crate) fn prepared(gpu: &Gpu, inputs: &PrepareInputs<'_>, cache: Option<&Cache>) -> (Arc<Prepared>, NewResults) {
     let new = || {
-        let (light, fresh) = prepare(setting, cache);
+        let (light, fresh) = prepare(inputs, cache);
         (Arc::new(light), fresh)
     };
     let (Some(warm), Some(cache)) = (gpu.device.warm(), cache) else { return new() };
-    if setting.moving.contains(&true) {
+    if inputs.moving.contains(&true) {
         return new();
     }
-    let is_draft = setting.scene.light_detail == LightDetail::Draft;
-    let names = LightNames::of(cache, setting);
+    let is_draft = inputs.scene.light_detail == LightDetail::Draft;
+    let names = LightNames::of(cache, inputs);
     let known = || warm.light.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(light) = known().find(&names, is_draft) {
-        return (light, Fresh::default());
+        return (light, NewResults::default());
     }
     let (light, fresh) = new();
     known().keep(names, &light);
     // Drafts change too often to be worth a file.
-    (light, if is_draft { Fresh::default() } else { fresh })
+    (light, if is_draft { NewResults::default() } else { fresh })
 }

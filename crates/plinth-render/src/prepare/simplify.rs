@@ -37,7 +37,7 @@ const MANY_TRIANGLES: usize = 200_000;
 /// Returns the size of a pixel at the nearest point of the model over all frames, in world units. Returns `None` if
 /// removing smaller details would not save time. It saves time in videos that a software driver draws, and in stills of
 /// models with very many triangles. The geometry of datasets is never simplified.
-pub(crate) fn smallest_shown(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive], height: u32) -> Option<f32> {
+pub(crate) fn min_visible_size(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive], height: u32) -> Option<f32> {
     let triangles = || -> usize {
         posed.iter().filter_map(|one| primitive_of(scene, one)).map(|primitive| primitive.indices.len() / 3).sum()
     };

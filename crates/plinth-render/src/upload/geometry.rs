@@ -20,7 +20,7 @@ use crate::gpu_types::{self, PoseVertex, SurfaceVertex};
 use crate::upload::gathered_light::{BatchLight, LightSample, LightSource};
 use crate::upload::numbered::NumberedTriangles;
 use crate::upload::sprites;
-use crate::upload::sprites::{SpriteSetting, Sprites};
+use crate::upload::sprites::{SpriteInputs, Sprites};
 use crate::upload::triangles::{FIRST_TRIANGLE, MAX_BATCHES, MAX_TRIANGLES, triangle_words};
 
 /// Consecutive vertices of a batch that belong to the same posed primitive.
@@ -141,7 +141,7 @@ pub(crate) fn build(
     all: &Posed<'_>,
     baked: &[BakedMesh],
     uses: &[MaterialUse],
-    setting: &SpriteSetting<'_>,
+    inputs: &SpriteInputs<'_>,
 ) -> Result<Geometry, RenderError> {
     let Posed { primitives: posed, indices, moving } = *all;
     let mut groups: BTreeMap<(usize, bool, usize), Vec<usize>> = BTreeMap::new();
@@ -178,7 +178,7 @@ pub(crate) fn build(
             batches.push(part.upload(gpu, (light_layout, baked), kind, first_triangle)?);
         }
     }
-    sprites::build(gpu, scene, all, setting, (&mut batches, &mut words))?;
+    sprites::build(gpu, scene, all, inputs, (&mut batches, &mut words))?;
     if batches.len() > MAX_BATCHES || words.len() >= MAX_TRIANGLES as usize {
         return Err(RenderError::TooManyParts { materials: batches.len(), triangles: words.len() });
     }

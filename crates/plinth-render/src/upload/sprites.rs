@@ -62,14 +62,14 @@ impl Sprites {
 }
 
 /// Everything besides the scene that is needed to build batches of points and lines.
-pub(crate) struct SpriteSetting<'a> {
+pub(crate) struct SpriteInputs<'a> {
     pub(crate) layout: &'a wgpu::BindGroupLayout,
     pub(crate) light_layout: &'a wgpu::BindGroupLayout,
     /// The index of the material for each use of a material.
     pub(crate) materials: &'a BTreeMap<SpriteUse, usize>,
     /// The shorter side of the picture in pixels.
     pub(crate) short_side: u32,
-    /// Size of details that may be removed; see [`crate::prepare::smallest_shown`].
+    /// Size of details that may be removed; see [`crate::prepare::min_visible_size`].
     pub(crate) pixel: Option<f32>,
 }
 
@@ -85,13 +85,13 @@ pub(crate) fn build(
     gpu: &Gpu,
     scene: &Scene,
     posed: &Posed<'_>,
-    setting: &SpriteSetting<'_>,
+    inputs: &SpriteInputs<'_>,
     (batches, words): (&mut Vec<Batch>, &mut Vec<u32>),
 ) -> Result<(), RenderError> {
     let mut groups: BTreeMap<(usize, bool), (SpriteUse, Vec<usize>)> = BTreeMap::new();
     for (i, one) in posed.primitives.iter().enumerate() {
         if let Some(used) = sprite_use(scene, one)
-            && let Some(material) = setting.materials.get(&used)
+            && let Some(material) = inputs.materials.get(&used)
         {
             groups.entry((*material, posed.moving[i])).or_insert((used, Vec::new())).1.push(i);
         }
@@ -102,16 +102,16 @@ pub(crate) fn build(
         for i in members {
             draft.add(scene, posed, i, used.kind);
         }
-        if let Some(pixel) = setting.pixel.filter(|_| used.kind == SpriteKind::Points) {
+        if let Some(pixel) = inputs.pixel.filter(|_| used.kind == SpriteKind::Points) {
             draft.thin_out(CLOSEST * pixel);
         }
-        let look = draft.look(used, setting.short_side);
+        let look = draft.look(used, inputs.short_side);
         for part in draft.split(most / used.kind.vertices() * used.kind.vertices()) {
             let first = FIRST_TRIANGLE + words.len() as u32;
             let count = (part.pose.len() / used.kind.vertices()) as u32;
             words.extend((0..count).map(|i| word(batches.len(), first + i)));
             let place = Place { material, moving, first, number: batches.len() as u32 };
-            batches.push(part.upload(gpu, used.kind, look, place, setting)?);
+            batches.push(part.upload(gpu, used.kind, look, place, inputs)?);
         }
     }
     Ok(())
@@ -240,7 +240,7 @@ impl Draft {
         kind: SpriteKind,
         look: SpriteLook,
         place: Place,
-        setting: &SpriteSetting<'_>,
+        inputs: &SpriteInputs<'_>,
     ) -> Result<Batch, RenderError> {
         let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
         let twin =
@@ -250,7 +250,7 @@ impl Draft {
         let surface = filled(gpu, "surface", bytemuck::cast_slice(&self.surface), storage)?;
         let group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some("sprites"),
-            layout: setting.layout,
+            layout: inputs.layout,
             entries: &[(1, &pose), (3, &uniform), (4, &surface)]
                 .map(|(binding, buffer)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() }),
         });
@@ -264,7 +264,7 @@ impl Draft {
             indices: filled(gpu, "indices", &[], wgpu::BufferUsages::INDEX | storage)?,
             index_count: 0,
             // No light is baked on points and lines.
-            light: BatchLight::new(gpu, setting.light_layout, LightSource::NONE, &[])?,
+            light: BatchLight::new(gpu, inputs.light_layout, LightSource::NONE, &[])?,
             numbered: None,
             first_triangle: place.first,
             bounds: bounds_of(&self.pose),
