@@ -147,7 +147,7 @@ impl Gpu {
     /// Keeps pipelines, images and light between scenes, for a process that draws one picture after another. They take memory
     /// until the device is closed.
     pub fn keep_warm(&mut self) {
-        self.device.keep();
+        self.device.enable_cache();
     }
 
     /// Returns the properties of the opened adapter.

@@ -24,6 +24,7 @@ mod helper;
 mod ibl;
 mod lanes;
 mod layers;
+mod light_cache;
 mod pass;
 mod pipelines;
 mod pose_light;
@@ -37,7 +38,6 @@ mod stage;
 mod targets;
 mod upload;
 mod view;
-mod warm_light;
 
 pub use cache::Cache;
 pub use error::RenderError;

@@ -14,6 +14,7 @@ use crate::frame_plan::{FramePlan, Parts};
 use crate::frame_uniform::{FrameBase, frame_uniform, punctual_lights};
 use crate::gpu::Gpu;
 use crate::gpu_types;
+use crate::light_cache::prepared;
 use crate::pass::composite::Composite;
 use crate::pass::floor::{Floor, FloorArea};
 use crate::pass::geometry::triangles_layout;
@@ -39,7 +40,6 @@ use crate::upload::sprite_material::upload_sprite_materials;
 use crate::upload::sprites::{SpriteInputs, sprites_layout};
 use crate::upload::texture::Textures;
 use crate::view::View;
-use crate::warm_light::prepared;
 
 /// Number of samples per pixel.
 const SAMPLES: u32 = 4;

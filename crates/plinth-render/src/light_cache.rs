@@ -1,4 +1,4 @@
-//! Prepared light that a warm device keeps between scenes.
+//! Prepared light that is cached in memory between scenes.
 
 use std::sync::{Arc, PoisonError};
 
@@ -8,14 +8,14 @@ use crate::cache::Cache;
 use crate::gpu::Gpu;
 use crate::prepare::{LightNames, NewResults, PrepareInputs, Prepared, prepare};
 
-/// Number of results that are kept: one in full detail and drafts for what is being changed.
-const MOST: usize = 4;
+/// Maximum number of entries: one in full detail, and drafts for what is being changed.
+const MAX_ENTRIES: usize = 4;
 
 /// Light of the scenes that were drawn last, most recent first.
 #[derive(Default)]
-pub(crate) struct WarmLight(Vec<(LightNames, Arc<Prepared>)>);
+pub(crate) struct LightCache(Vec<(LightNames, Arc<Prepared>)>);
 
-impl WarmLight {
+impl LightCache {
     /// Returns the light with these names. A draft may have light of other cameras, or of another detail.
     fn find(&mut self, names: &LightNames, is_draft: bool) -> Option<Arc<Prepared>> {
         let fits = |known: &LightNames| known == names || is_draft && known.any_camera == names.any_camera;
@@ -26,7 +26,7 @@ impl WarmLight {
 
     fn keep(&mut self, names: LightNames, light: &Arc<Prepared>) {
         self.0.insert(0, (names, Arc::clone(light)));
-        self.0.truncate(MOST);
+        self.0.truncate(MAX_ENTRIES);
     }
 }
 
@@ -37,13 +37,13 @@ pub(crate) fn prepared(gpu: &Gpu, inputs: &PrepareInputs<'_>, cache: Option<&Cac
         let (light, fresh) = prepare(inputs, cache);
         (Arc::new(light), fresh)
     };
-    let (Some(warm), Some(cache)) = (gpu.device.warm(), cache) else { return new() };
+    let (Some(device_cache), Some(cache)) = (gpu.device.cache(), cache) else { return new() };
     if inputs.moving.contains(&true) {
         return new();
     }
     let is_draft = inputs.scene.light_detail == LightDetail::Draft;
     let names = LightNames::of(cache, inputs);
-    let known = || warm.light.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = || device_cache.light.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(light) = known().find(&names, is_draft) {
         return (light, NewResults::default());
     }
