@@ -144,9 +144,9 @@ impl Gpu {
         Ok(Self { device: Device::new(device), queue, report, fault, written: AtomicU64::new(0) })
     }
 
-    /// Keeps pipelines, images and light between scenes, for a process that draws one picture after another. They take memory
-    /// until the device is closed.
-    pub fn keep_warm(&mut self) {
+    /// Caches pipelines, images and light in memory between scenes, for a process that draws one picture after another.
+    /// The memory is freed when the device is closed.
+    pub fn enable_cache(&mut self) {
         self.device.enable_cache();
     }
 
