@@ -184,9 +184,9 @@ impl Gpu {
         let taken = self.fault.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
         match taken {
             None => Ok(()),
-            Some(Fault::Lost(words)) => Err(RenderError::DeviceLost { words }),
-            Some(Fault::OutOfMemory(words)) => Err(RenderError::OutOfMemory { words }),
-            Some(Fault::Rejected(words)) => Err(RenderError::Rejected { words }),
+            Some(Fault::Lost(message)) => Err(RenderError::DeviceLost { message }),
+            Some(Fault::OutOfMemory(message)) => Err(RenderError::OutOfMemory { message }),
+            Some(Fault::Rejected(message)) => Err(RenderError::Rejected { message }),
         }
     }
 
@@ -275,9 +275,12 @@ fn watch(device: &wgpu::Device, fault: &Arc<Mutex<Option<Fault>>>) {
         record(&slot, new);
     }));
     let slot = Arc::clone(fault);
-    device.set_device_lost_callback(move |reason, words| {
+    device.set_device_lost_callback(move |reason, message| {
         if reason != wgpu::DeviceLostReason::Destroyed {
-            record(&slot, if words.contains(OUT_OF_MEMORY) { Fault::OutOfMemory(words) } else { Fault::Lost(words) });
+            record(
+                &slot,
+                if message.contains(OUT_OF_MEMORY) { Fault::OutOfMemory(message) } else { Fault::Lost(message) },
+            );
         }
     });
 }

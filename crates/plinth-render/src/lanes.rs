@@ -102,7 +102,7 @@ fn in_order<D: Drawing>(
     let mut early = BTreeMap::new();
     let mut next = 0;
     while next < work.shots.len() {
-        let lost = |_| RenderError::DeviceLost { words: "the renderer ended early".to_owned() };
+        let lost = |_| RenderError::DeviceLost { message: "the renderer ended early".to_owned() };
         let (place, picture) = receiver.recv().map_err(lost)??;
         early.insert(place, picture);
         while let Some(picture) = early.remove(&next) {

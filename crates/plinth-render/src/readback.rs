@@ -149,7 +149,7 @@ impl Readback {
     ) -> Result<Option<T>, RenderError> {
         let Some(oldest) = self.pending.pop_front() else { return Ok(None) };
         gpu.wait_for(oldest.submission)?;
-        let lost = || RenderError::DeviceLost { words: "a finished picture could not be read".to_owned() };
+        let lost = || RenderError::DeviceLost { message: "a finished picture could not be read".to_owned() };
         match oldest.mapped.recv() {
             Ok(Ok(())) => {}
             _ => return Err(gpu.check().err().unwrap_or_else(lost)),

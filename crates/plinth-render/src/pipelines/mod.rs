@@ -290,7 +290,7 @@ pub(crate) fn shader(gpu: &Gpu, name: &str, source: &str) -> Result<wgpu::Shader
     });
     match pollster::block_on(scope.pop()) {
         None => Ok(module),
-        Some(error) => Err(RenderError::Shader { name: name.to_owned(), words: error.to_string() }),
+        Some(error) => Err(RenderError::Shader { name: name.to_owned(), message: error.to_string() }),
     }
 }
 

@@ -61,8 +61,8 @@ pub(crate) fn compose(
     generated: &[(&str, &str)],
 ) -> Result<String, RenderError> {
     if !is_declared(path, defines) {
-        let words = format!("shader/variants.rs does not declare the variant {defines:?}");
-        return Err(RenderError::Shader { name: path.to_owned(), words });
+        let message = format!("shader/variants.rs does not declare the variant {defines:?}");
+        return Err(RenderError::Shader { name: path.to_owned(), message });
     }
     let uv_row_count = uv_row_count();
     let generated = [generated, &[("uv_row_count", uv_row_count.as_str())]].concat();
@@ -83,7 +83,7 @@ impl Composer<'_> {
         if !self.seen.insert(path.to_owned()) {
             return Ok(());
         }
-        let fault = |words: String| RenderError::Shader { name: path.to_owned(), words };
+        let fault = |message: String| RenderError::Shader { name: path.to_owned(), message };
         let text = FILES
             .iter()
             .find(|(name, _)| *name == path)
