@@ -6,25 +6,25 @@ use plinth_scene::LightDetail;
 
 use crate::cache::Cache;
 use crate::gpu::Gpu;
-use crate::prepare::{LightNames, NewResults, PrepareInputs, Prepared, prepare};
+use crate::prepare::{LightCacheKeys, NewResults, PrepareInputs, Prepared, prepare};
 
 /// Maximum number of entries: one in full detail, and drafts for what is being changed.
 const MAX_ENTRIES: usize = 4;
 
 /// Light of the scenes that were drawn last, most recent first.
 #[derive(Default)]
-pub(crate) struct LightCache(Vec<(LightNames, Arc<Prepared>)>);
+pub(crate) struct LightCache(Vec<(LightCacheKeys, Arc<Prepared>)>);
 
 impl LightCache {
     /// Returns the light with these names. A draft may have light of other cameras, or of another detail.
-    fn find(&mut self, names: &LightNames, is_draft: bool) -> Option<Arc<Prepared>> {
-        let fits = |known: &LightNames| known == names || is_draft && known.any_camera == names.any_camera;
+    fn find(&mut self, names: &LightCacheKeys, is_draft: bool) -> Option<Arc<Prepared>> {
+        let fits = |known: &LightCacheKeys| known == names || is_draft && known.any_camera == names.any_camera;
         let place = self.0.iter().position(|(known, _light)| fits(known))?;
         self.0[..=place].rotate_right(1);
         Some(Arc::clone(&self.0[0].1))
     }
 
-    fn keep(&mut self, names: LightNames, light: &Arc<Prepared>) {
+    fn keep(&mut self, names: LightCacheKeys, light: &Arc<Prepared>) {
         self.0.insert(0, (names, Arc::clone(light)));
         self.0.truncate(MAX_ENTRIES);
     }
@@ -42,7 +42,7 @@ pub(crate) fn prepared(gpu: &Gpu, inputs: &PrepareInputs<'_>, cache: Option<&Cac
         return new();
     }
     let is_draft = inputs.scene.light_detail == LightDetail::Draft;
-    let names = LightNames::of(cache, inputs);
+    let names = LightCacheKeys::of(cache, inputs);
     let known = || device_cache.light.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(light) = known().find(&names, is_draft) {
         return (light, NewResults::default());

@@ -15,7 +15,7 @@ use crate::prepare::{PrepareInputs, Prepared, Sky, SurfaceLight, light_of_pose};
 /// Minimum time between two baked poses, in seconds of the clip.
 const SHORTEST_STEP: f32 = 0.1;
 /// Maximum number of baked poses.
-const MOST_POSES: f32 = 16.0;
+const MAX_POSES: f32 = 16.0;
 
 /// The clip times at which light is baked: the time of the first shot, and other times at equal steps from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,7 +37,7 @@ impl PoseTimes {
         let first = times.clone().next()?;
         let seen = times.fold((first, first), |(least, most), t| (least.min(t), most.max(t)));
         let span = seen.1 - seen.0;
-        let steps = (span / SHORTEST_STEP).ceil().min(MOST_POSES - 1.0);
+        let steps = (span / SHORTEST_STEP).ceil().min(MAX_POSES - 1.0);
         (span > 0.0).then(|| Self { first, step: span / steps.max(1.0), seen })
     }
 
@@ -65,7 +65,7 @@ struct PoseKey {
 }
 
 /// The baked light of two poses, resampled to the same points.
-struct Between {
+struct PosePair {
     numbers: (i32, i32),
     meshes: Vec<LightInterpolator>,
 }
@@ -81,7 +81,7 @@ pub(crate) struct PoseLight {
     cache: Option<Cache>,
     sky: Option<Sky>,
     keys: BTreeMap<i32, Arc<PoseKey>>,
-    between: Option<Between>,
+    between: Option<PosePair>,
 }
 
 impl PoseLight {
@@ -104,7 +104,7 @@ impl PoseLight {
         let (from, to) = (self.key(scene, before), self.key(scene, after));
         if self.between.as_ref().is_none_or(|between| between.numbers != (before, after)) {
             let meshes = self.between(&from, &to);
-            self.between = Some(Between { numbers: (before, after), meshes });
+            self.between = Some(PosePair { numbers: (before, after), meshes });
         }
         let meshes = self.between.as_ref().map_or(&[][..], |between| &between.meshes);
         let floor = from.light.floor_ambient.iter().zip(&to.light.floor_ambient);

@@ -10,18 +10,19 @@ use plinth_scene::{Background, PosedPrimitive, Scene, Shot};
 use crate::RenderError;
 use crate::cache::Cache;
 use crate::frame_group::{LightMaps, frame_group, frame_layout};
-use crate::frame_plan::{FramePlan, Parts};
+use crate::frame_plan::{FrameParts, FramePlan};
 use crate::frame_uniform::{FrameBase, frame_uniform, punctual_lights};
 use crate::gpu::Gpu;
+use crate::gpu_scene::GpuScene;
 use crate::gpu_types;
 use crate::light_cache::prepared;
+use crate::pass::background::BackgroundPass;
 use crate::pass::composite::Composite;
 use crate::pass::floor::{Floor, FloorArea};
 use crate::pass::geometry::triangles_layout;
 use crate::pass::post::{PICTURE_FORMAT, Post, blur_reach};
 use crate::pass::reflection::{Reflection, mirrored_box, mirrored_camera};
 use crate::pass::scene_color::scene_layout;
-use crate::pass::scenery::Scenery;
 use crate::pass::shadow_map::ShadowMap;
 use crate::pass::sprites;
 use crate::pass::visibility::{batch_layout, glass_layout, joined};
@@ -31,10 +32,9 @@ use crate::prepare::{PrepareInputs, Prepared, min_visible_size};
 use crate::readback::Readback;
 use crate::recorder::{PassTimes, Profile, Recorder};
 use crate::region::widened;
-use crate::stage::Stage;
-use crate::targets::{TargetLook, texture};
+use crate::targets::{TargetDescriptor, texture};
 use crate::upload::gathered_light::light_layout;
-use crate::upload::geometry::{self, Batch, DrawMode, Geometry, MaterialUse, Posed, primitive_of};
+use crate::upload::geometry::{self, Batch, DrawMode, Geometry, MaterialUse, PosedModel, primitive_of};
 use crate::upload::material::{self, DrawClass, MaterialOnGpu, used_slots};
 use crate::upload::sprite_material::upload_sprite_materials;
 use crate::upload::sprites::{SpriteInputs, sprites_layout};
@@ -74,10 +74,10 @@ pub struct Renderer<'g> {
     pub(crate) pose_light: Option<PoseLight>,
     layouts: Layouts,
     switches: LightSwitches,
-    pub(crate) stage: Stage,
+    pub(crate) gpu_scene: GpuScene,
     pub(crate) view: View,
     floor: Option<Floor>,
-    scenery: Scenery,
+    background: BackgroundPass,
     composite: Composite,
     reflection: Option<Reflection>,
     post: Option<Post>,
@@ -113,7 +113,7 @@ impl<'g> Renderer<'g> {
         mut textures: Textures,
     ) -> Result<Self, RenderError> {
         let PrepareInputs { scene, floor: area, smallest, .. } = *inputs;
-        let posed = Posed { primitives: inputs.posed, indices: &light.model.indices, moving: inputs.moving };
+        let posed = PosedModel { primitives: inputs.posed, indices: &light.model.indices, moving: inputs.moving };
         let layouts = Layouts {
             frame: frame_layout(gpu),
             scene: scene_layout(gpu),
@@ -144,7 +144,7 @@ impl<'g> Renderer<'g> {
             let blurred = widened(model_region, blur_reach(scene, picture.height), picture.width, picture.height);
             joined(region_of(scene, picture, area, scene.reflector.is_some()), blurred)
         };
-        let look = target_look(gpu, scene, picture, (region, model_region), &materials, &batches);
+        let look = target_descriptor(gpu, scene, picture, (region, model_region), &materials, &batches);
         let (key_map, sun_map) = shadow_maps(gpu, scene, &light);
         let switches = LightSwitches {
             key: scene.key_light.is_some(),
@@ -170,7 +170,7 @@ impl<'g> Renderer<'g> {
         };
         let size = (picture.width, picture.height);
         let seen = scene.surroundings.as_ref();
-        let scenery = Scenery::new(gpu, &layouts.frame, &look, size, &backdrop, seen)?;
+        let background = BackgroundPass::new(gpu, &layouts.frame, &look, size, &backdrop, seen)?;
         let view = View::new(gpu, &layouts, look, (&batches, &triangles), &frame_groups)?;
         let radiance = (scene.post.bloom > 0.0).then(|| radiance_target(gpu, look.region));
         let model = (batches.as_slice(), materials.as_slice());
@@ -178,7 +178,8 @@ impl<'g> Renderer<'g> {
         let composite = Composite::new(gpu, &layouts.frame, &look, &view.targets, clear, radiance)?;
         let reflection = match scene.reflector {
             Some(reflector) => {
-                let mirrored = mirror_look(look, with_reach(reflection_region(scene, picture), sprite_reach, picture));
+                let mirrored =
+                    mirror_descriptor(look, with_reach(reflection_region(scene, picture), sprite_reach, picture));
                 let view = View::new(gpu, &layouts, mirrored, (&batches, &triangles), &frame_groups)?;
                 Some(Reflection::new(gpu, &layouts.frame, view, reflector, (&look, picture))?)
             }
@@ -186,7 +187,7 @@ impl<'g> Renderer<'g> {
         };
         gpu.check()?;
         let pipelines = Pipelines::new(&base, &batches, &materials)?;
-        let stage = Stage::new((materials, batches), pipelines, (key_map, sun_map), sprite_reach, triangles);
+        let gpu_scene = GpuScene::new((materials, batches), pipelines, (key_map, sun_map), sprite_reach, triangles);
         // If the model moves, only one renderer draws it. Therefore its light is not shared and can be changed.
         let pose_light = Arc::get_mut(&mut light).and_then(|light| PoseLight::new(inputs, light, cache));
         Ok(Self {
@@ -196,10 +197,10 @@ impl<'g> Renderer<'g> {
             pose_light,
             layouts,
             switches,
-            stage,
+            gpu_scene,
             view,
             floor,
-            scenery,
+            background,
             composite,
             reflection,
             post,
@@ -258,13 +259,13 @@ impl<'g> Renderer<'g> {
     /// Sets the pose and the light of the model to a time of its clip. A new renderer has the pose of the first shot.
     /// Errors: if the light exceeds the limits of the adapter.
     pub(crate) fn pose(&mut self, scene: &Scene, clip_time: Option<f32>) -> Result<(), RenderError> {
-        if !self.stage.moves() {
+        if !self.gpu_scene.moves() {
             return Ok(());
         }
-        self.stage.pose(self.gpu, scene, clip_time);
+        self.gpu_scene.pose(self.gpu, scene, clip_time);
         if let (Some(pose_light), Some(time)) = (&mut self.pose_light, clip_time) {
             let light = pose_light.at(scene, time);
-            self.stage.relight(self.gpu, &self.layouts.light, &light.baked)?;
+            self.gpu_scene.relight(self.gpu, &self.layouts.light, &light.baked)?;
             if let Some(floor) = &self.floor {
                 floor.relight(self.gpu, &light.floor_ambient);
             }
@@ -282,10 +283,10 @@ impl<'g> Renderer<'g> {
         first: bool,
         pose_changed: bool,
     ) {
-        let moved = pose_changed && self.stage.moves();
-        self.stage.arrange(self.gpu, shot);
+        let moved = pose_changed && self.gpu_scene.moves();
+        self.gpu_scene.arrange(self.gpu, shot);
         let uniform = self.update(scene, shot);
-        let mut plan = FramePlan { stage: &self.stage, recorder };
+        let mut plan = FramePlan { gpu_scene: &self.gpu_scene, recorder };
         if first || moved || shot.grow < 1.0 || scene_grows(scene) {
             if let Some(accumulated) = self.floor.as_ref().and_then(|floor| floor.accumulated.as_ref()) {
                 accumulated.update(self.gpu, &uniform);
@@ -293,10 +294,10 @@ impl<'g> Renderer<'g> {
             plan.shadows(&self.view, self.floor.as_ref());
         }
         let floor_is_seen = shot.camera.position.y > scene.floor_height;
-        plan.frame(&Parts {
+        plan.frame(&FrameParts {
             view: &self.view,
             composite: &self.composite,
-            scenery: &self.scenery,
+            background: &self.background,
             floor: self.floor.as_ref().filter(|_| floor_is_seen),
             reflection: self.reflection.as_ref().filter(|_| floor_is_seen),
             post: self.post.as_ref(),
@@ -308,8 +309,8 @@ impl<'g> Renderer<'g> {
         let base = FrameBase {
             scene,
             light: &self.light,
-            key_map: &self.stage.key_map,
-            sun_map: &self.stage.sun_map,
+            key_map: &self.gpu_scene.key_map,
+            sun_map: &self.gpu_scene.sun_map,
             region: self.view.look.region,
             model_region: self.view.look.model_region,
             origin: self.view.look.origin(),
@@ -324,7 +325,7 @@ impl<'g> Renderer<'g> {
         if let Some(post) = &self.post {
             post.update(self.gpu, scene, shot, &self.view.look, self.picture.height);
         }
-        self.scenery.look_from(self.gpu, &shot.camera);
+        self.background.look_from(self.gpu, &shot.camera);
         uniform
     }
 
@@ -423,19 +424,19 @@ fn reflection_region(scene: &Scene, picture: Picture) -> Region {
 }
 
 /// Returns the description of the render targets of the reflection. They contain only the model's region with a margin.
-fn mirror_look(look: TargetLook, region: Region) -> TargetLook {
+fn mirror_descriptor(look: TargetDescriptor, region: Region) -> TargetDescriptor {
     let format = PICTURE_FORMAT;
-    TargetLook { region, model_region: region, picture_format: format, finished_format: format, ..look }
+    TargetDescriptor { region, model_region: region, picture_format: format, finished_format: format, ..look }
 }
 
-fn target_look(
+fn target_descriptor(
     gpu: &Gpu,
     scene: &Scene,
     picture: Picture,
     (region, model_region): (Region, Region),
     materials: &[MaterialOnGpu],
     batches: &[Batch],
-) -> TargetLook {
+) -> TargetDescriptor {
     let classes: BTreeSet<DrawClass> = batches.iter().map(|b| materials[b.material].key.class).collect();
     // Refraction needs the radiance of the scene, and bloom needs the radiance of bright surfaces. In all other cases,
     // alpha is blended in display space, as other viewers do. This saves the pass that applies the tone curve.
@@ -459,7 +460,7 @@ fn target_look(
     } else {
         finished_format
     };
-    TargetLook {
+    TargetDescriptor {
         region,
         model_region,
         samples: if gpu.report().max_samples >= SAMPLES { SAMPLES } else { 1 },
@@ -518,7 +519,12 @@ fn shadow_maps(gpu: &Gpu, scene: &Scene, light: &Prepared) -> (ShadowMap, Shadow
 }
 
 /// Creates the values that all pipelines of a renderer share.
-fn pipeline_base<'a>(gpu: &'a Gpu, layouts: &'a Layouts, look: TargetLook, lights: LightSwitches) -> PipelineBase<'a> {
+fn pipeline_base<'a>(
+    gpu: &'a Gpu,
+    layouts: &'a Layouts,
+    look: TargetDescriptor,
+    lights: LightSwitches,
+) -> PipelineBase<'a> {
     PipelineBase {
         gpu,
         frame_layout: &layouts.frame,

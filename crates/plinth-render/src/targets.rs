@@ -52,7 +52,7 @@ pub(crate) struct SceneColorTargets {
 
 /// The properties from which the render targets are created.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct TargetLook {
+pub(crate) struct TargetDescriptor {
     pub(crate) region: Region,
     pub(crate) model_region: Region,
     pub(crate) samples: u32,
@@ -77,7 +77,7 @@ pub(crate) struct GlassTargets {
     pub(crate) colors: [wgpu::TextureView; SURFACES],
 }
 
-impl TargetLook {
+impl TargetDescriptor {
     /// Returns the region of the picture that the render targets of the model's surfaces cover (the canvas).
     pub(crate) const fn canvas(&self) -> Region {
         if self.direct { self.region } else { self.model_region }
@@ -91,7 +91,7 @@ impl TargetLook {
 }
 
 impl Targets {
-    pub(crate) fn new(gpu: &Gpu, look: TargetLook) -> Self {
+    pub(crate) fn new(gpu: &Gpu, look: TargetDescriptor) -> Self {
         let attachment = wgpu::TextureUsages::RENDER_ATTACHMENT;
         let readable = attachment | wgpu::TextureUsages::TEXTURE_BINDING;
         let model = look.model_region;

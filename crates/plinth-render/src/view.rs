@@ -5,20 +5,20 @@ use glam::Mat4;
 use crate::RenderError;
 use crate::gpu::Gpu;
 use crate::gpu_types;
+use crate::pass::expand_samples::{ExpandSamples, SurfaceColors};
 use crate::pass::glass::Glass;
 use crate::pass::scene_color::SceneColorPyramid;
-use crate::pass::spread::{Colors, Spread};
 use crate::pass::visibility::{Classify, Shading};
 use crate::renderer::Layouts;
-use crate::targets::{TargetLook, Targets};
+use crate::targets::{TargetDescriptor, Targets};
 use crate::upload::geometry::Batch;
 
 /// The picture of the model as seen by one camera, with the passes that draw it.
 pub(crate) struct View {
-    pub(crate) look: TargetLook,
+    pub(crate) look: TargetDescriptor,
     pub(crate) targets: Targets,
     pub(crate) classify: Classify,
-    pub(crate) spread: Option<Spread>,
+    pub(crate) expand_samples: Option<ExpandSamples>,
     pub(crate) scene_color: Option<SceneColorPyramid>,
     /// Passes for glass that is drawn through a visibility buffer.
     pub(crate) glass: Option<Glass>,
@@ -35,17 +35,21 @@ impl View {
     pub(crate) fn new(
         gpu: &Gpu,
         layouts: &Layouts,
-        look: TargetLook,
+        look: TargetDescriptor,
         (batches, triangles): (&[Batch], &wgpu::Buffer),
         frame_groups: &dyn Fn(&wgpu::Buffer) -> [wgpu::BindGroup; 2],
     ) -> Result<Self, RenderError> {
         let targets = Targets::new(gpu, look);
         let shading = Shading { layout: &layouts.batch, batches, triangles, scene_color: None };
         let classify = Classify::new(gpu, &layouts.frame, targets.solid_maps(), look, &shading)?;
-        let spread = match (&targets.transparent, &targets.colors) {
-            (Some(_), Some(colors)) => {
-                Some(Spread::new(gpu, &layouts.frame, (&targets.surfaces, colors), Colors::Shares, &look)?)
-            }
+        let expand_samples = match (&targets.transparent, &targets.colors) {
+            (Some(_), Some(colors)) => Some(ExpandSamples::new(
+                gpu,
+                &layouts.frame,
+                (&targets.surfaces, colors),
+                SurfaceColors::Shares,
+                &look,
+            )?),
             _ => None,
         };
         let scene_color = match (&targets.scene_color, &targets.colors, &targets.transparent) {
@@ -73,7 +77,7 @@ impl View {
             look,
             targets,
             classify,
-            spread,
+            expand_samples,
             scene_color,
             glass,
             clip_from_world: Mat4::IDENTITY,

@@ -12,12 +12,12 @@
 const EXIT_STEPS: i32 = 4;
 // Parameters for tracing a ray beyond the body: its maximum length in world units (a model spans 2), the number of
 // steps, and the number of times that a step with a hit is halved.
-const REACH: f32 = 3.0;
+const MAX_RAY_LENGTH: f32 = 3.0;
 const HIT_STEPS: i32 = 16;
 const HALVINGS: i32 = 5;
-const MOST_TURNS: i32 = HIT_STEPS + 1 + 6 * HALVINGS;
+const MAX_ITERATIONS: i32 = HIT_STEPS + 1 + 6 * HALVINGS;
 // If the first step behind a surface is farther behind it than this, the ray has not passed through the surface.
-const SLANT: f32 = 0.04;
+const MAX_DEPTH_GAP: f32 = 0.04;
 
 // Returns the position of a world-space point in the picture, 0..1.
 fn picture_uv(point: vec3<f32>) -> vec2<f32> {
@@ -59,11 +59,11 @@ struct Transmitted {
 
 // If the perceptual roughness is at most the first value, glass shows the backdrop sharply. If it is at least the
 // second value, glass shows the environment instead of the backdrop.
-const CLEAR: f32 = 0.05;
-const FROSTED: f32 = 0.15;
+const CLEAR_ROUGHNESS: f32 = 0.05;
+const FROSTED_ROUGHNESS: f32 = 0.15;
 
 // A cone that is wider than this many pixels is not traced.
-const WIDE: f32 = 4.0;
+const MAX_CONE_PIXELS: f32 = 4.0;
 
 // A ray that starts where light leaves a body. On a rough surface, the ray widens to a cone.
 struct ExitRay {
@@ -102,7 +102,7 @@ struct Crossing {
 // Each iteration reads one point. It is the next point along the ray or, after a hit, the middle of the remaining
 // interval. Both cases share one texture lookup, because drivers execute all branches for all pixels.
 fn crossing(ray: ExitRay) -> Crossing {
-    let step = REACH / f32(HIT_STEPS);
+    let step = MAX_RAY_LENGTH / f32(HIT_STEPS);
     var out = Crossing(false, 0.0);
     // The ray cannot hit a surface that is in front of its start, so the search begins as if the ray were behind a
     // surface.
@@ -116,7 +116,7 @@ fn crossing(ray: ExitRay) -> Crossing {
     var limit = 0.0;
     var gap_stepped = 0.0;
     var gap_high = 0.0;
-    for (var turn = 0; turn < MOST_TURNS && steps <= HIT_STEPS; turn++) {
+    for (var turn = 0; turn < MAX_ITERATIONS && steps <= HIT_STEPS; turn++) {
         let halves = halvings > 0;
         let place = select(step * f32(steps), 0.5 * (low + high), halves);
         let gap = depth_below_scene(ray, place);
@@ -129,7 +129,7 @@ fn crossing(ray: ExitRay) -> Crossing {
             if halvings == 0 {
                 out = Crossing(true, high);
                 // A blurred picture has no edges behind which the ray could be hidden.
-                if left || gap_high < SLANT || blur_at(ray, high) > 0.0 {
+                if left || gap_high < MAX_DEPTH_GAP || blur_at(ray, high) > 0.0 {
                     break;
                 }
                 behind_edge = true;
@@ -138,7 +138,7 @@ fn crossing(ray: ExitRay) -> Crossing {
             }
         } else {
             let entered = gap > 0.0 && before <= 0.0;
-            left = behind_edge && gap > 0.0 && gap < before - SLANT;
+            left = behind_edge && gap > 0.0 && gap < before - MAX_DEPTH_GAP;
             if entered || left {
                 // Where the ray passes through a surface, the gap grows from 0. Where the ray reappears from behind a
                 // surface, the gap decreases abruptly.
@@ -173,11 +173,11 @@ fn trace_exit_ray(start: vec3<f32>, direction: vec3<f32>, roughness: f32, path: 
     let ray = ExitRay(start, direction, here, forward, path, 0.9 * roughness * roughness / frame.pixel_size);
     var high = 0.0;
     var met = true;
-    let wide = ray.widening * path > WIDE * here;
+    let wide = ray.widening * path > MAX_CONE_PIXELS * here;
     if wide {
         // If the cone is this wide, the mean distance of the scene is used.
         let there = scene_distance_at(picture_uv(start), blur_at(ray, 0.0));
-        high = select(0.0, clamp((there - here) / max(forward, 0.2), 0.0, REACH), there > 0.0);
+        high = select(0.0, clamp((there - here) / max(forward, 0.2), 0.0, MAX_RAY_LENGTH), there > 0.0);
     } else {
         let found = crossing(ray);
         high = found.travelled;
@@ -189,7 +189,7 @@ fn trace_exit_ray(start: vec3<f32>, direction: vec3<f32>, roughness: f32, path: 
     // A wide cone to the side leaves the visible part of the scene.
     let ahead = select(1.0, smoothstep(0.0, 0.6, forward), wide);
     let share = select(0.0, clamp(found.a, 0.0, 1.0) * edge * ahead, met);
-    let open = frame.glass_shows_backdrop * (1.0 - smoothstep(CLEAR, FROSTED, roughness)) * (1.0 - share);
+    let open = frame.glass_shows_backdrop * (1.0 - smoothstep(CLEAR_ROUGHNESS, FROSTED_ROUGHNESS, roughness)) * (1.0 - share);
     return Transmitted(found.rgb / max(found.a, 1e-3) * share + around * (1.0 - share - open), vec3(open));
 }
 

@@ -45,7 +45,7 @@ fn fs(v: CornerOut) -> SceneColor {
     }
 #endif
     var out: SceneColor;
-    let shown = shown_at(pixel);
+    let shown = surface_colors_at(pixel);
     let first = limit_brightness(vec4(shown.first, 1.0)) * shown.coverage.x;
     out.color = first + limit_brightness(vec4(shown.second, 1.0)) * shown.coverage.y;
     let distance = frame.distance_numerator / (frame.depth_range - min(nearest, 0.9999));

@@ -28,7 +28,7 @@ const CORNERS: u32 = 3u;
 const VERTICES: u32 = 1u;
 #endif
 // Margin around a disc in pixels, because a rasteriser may round positions.
-const ROOM: f32 = 0.05;
+const DISC_MARGIN: f32 = 0.05;
 
 struct SpriteOut {
     @builtin(position) clip: vec4<f32>,
@@ -115,7 +115,7 @@ fn placed(s: Sprite, corner: Corner) -> vec4<f32> {
     let along = vec2(1.0, 0.0);
 #endif
     let across = vec2(-along.y, along.x);
-    let reach = s.radius + ROOM;
+    let reach = s.radius + DISC_MARGIN;
     let pixel = mix(s.a, s.b, corner.end) + (along * corner.along + across * corner.across) * reach;
     let ndc = (pixel / frame.target_size - 0.5) * vec2(2.0, -2.0);
     let w = mix(s.distances.x, s.distances.y, corner.end);

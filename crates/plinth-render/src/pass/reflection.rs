@@ -19,7 +19,7 @@ use crate::gpu_types;
 use crate::pipelines::{FullScreen, FullScreenTarget, full_screen};
 use crate::recorder::Recorder;
 use crate::renderer::Picture;
-use crate::targets::{SCENE_COLOR_FORMAT, TargetLook, texture};
+use crate::targets::{SCENE_COLOR_FORMAT, TargetDescriptor, texture};
 use crate::upload::geometry::filled;
 use crate::view::View;
 
@@ -51,7 +51,7 @@ impl Reflection {
         frame_layout: &wgpu::BindGroupLayout,
         view: View,
         reflector: ReflectorLook,
-        (look, picture): (&TargetLook, Picture),
+        (look, picture): (&TargetDescriptor, Picture),
     ) -> Result<Self, RenderError> {
         let clear = wgpu::Color::TRANSPARENT;
         let composite = Composite::new(gpu, frame_layout, &view.look, &view.targets, clear, None)?;

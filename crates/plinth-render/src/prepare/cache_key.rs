@@ -13,14 +13,14 @@ use crate::upload::material::used_slots;
 
 /// The names under which the light of a scene is cached.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct LightNames {
+pub(crate) struct LightCacheKeys {
     pub(crate) environment: String,
     pub(crate) model: String,
     /// The light on the model, whatever the cameras, the size of details and the quality. It is used for drafts.
     pub(crate) any_camera: String,
 }
 
-impl LightNames {
+impl LightCacheKeys {
     pub(crate) fn of(cache: &Cache, inputs: &PrepareInputs<'_>) -> Self {
         let environment = add_environment(cache.key("environment"), inputs.scene);
         let surfaces = of_surfaces(cache.key("model"), inputs);

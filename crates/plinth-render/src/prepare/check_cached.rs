@@ -10,15 +10,15 @@ use crate::ibl::OctahedralMap;
 use crate::pass::floor::AMBIENT_SIDE;
 
 /// Maximum side length of maps in texels, and of the distance field in cells.
-const MOST_SIDE: u32 = 4096;
+const MAX_SIDE: u32 = 4096;
 
 impl EnvironmentLight {
     /// Returns whether each map has as many texels as its size requires.
     pub(super) fn is_valid(&self) -> bool {
         let sound = |map: &OctahedralMap| {
             let texels = |mip: usize| ((map.side >> mip).max(1) as usize).pow(2);
-            (1..=MOST_SIDE).contains(&map.side)
-                && (1..=MOST_SIDE.ilog2() as usize).contains(&map.mips.len())
+            (1..=MAX_SIDE).contains(&map.side)
+                && (1..=MAX_SIDE.ilog2() as usize).contains(&map.mips.len())
                 && map.mips.iter().enumerate().all(|(mip, list)| list.len() == texels(mip))
         };
         sound(&self.specular) && sound(&self.irradiance)
@@ -67,7 +67,7 @@ fn mesh_fits(mesh: &BakedMesh, vertices: usize, triangles: usize) -> bool {
 fn is_valid(field: &DistanceField) -> bool {
     let [x, y, z] = field.size.to_array();
     let cells = [x, y, z].iter().map(|side| *side as usize).product::<usize>();
-    [x, y, z].iter().all(|side| *side <= MOST_SIDE) && field.distances.len() == cells && field.radiance.len() == cells
+    [x, y, z].iter().all(|side| *side <= MAX_SIDE) && field.distances.len() == cells && field.radiance.len() == cells
 }
 
 #[cfg(test)]

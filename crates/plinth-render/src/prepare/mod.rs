@@ -17,7 +17,7 @@ use plinth_scene::{PosedPrimitive, Scene};
 use crate::cache::Cache;
 use crate::ibl::OctahedralMap;
 use crate::pass::floor::FloorArea;
-pub(crate) use cache_key::LightNames;
+pub(crate) use cache_key::LightCacheKeys;
 use distance_field::DistanceField;
 pub(crate) use light::Sky;
 
@@ -85,7 +85,7 @@ impl NewResults {
 /// Loads results from the cache, and computes those that the cache does not contain.
 pub(crate) fn prepare(inputs: &PrepareInputs<'_>, cache: Option<&Cache>) -> (Prepared, NewResults) {
     let Some(cache) = cache else { return (compute_missing(inputs, None, None), NewResults::default()) };
-    let names = LightNames::of(cache, inputs);
+    let names = LightCacheKeys::of(cache, inputs);
     let (environment, model) = rayon::join(
         || {
             cache
@@ -120,7 +120,7 @@ pub(crate) fn light_of_pose(
     cache: Option<&Cache>,
 ) -> SurfaceLight {
     let Some(cache) = cache else { return SurfaceLight::new(inputs, indices, sky) };
-    let name = key::pose_name(cache, inputs, indices);
+    let name = cache_key::pose_name(cache, inputs, indices);
     let known = cache.load(&name).and_then(|bytes| SurfaceLight::from_bytes(&bytes));
     let known = known.filter(|light| light.matches_inputs(inputs, indices));
     known.unwrap_or_else(|| {

@@ -31,7 +31,7 @@ const FILES: &[(&str, &str)] = files! {
     "lib/ibl.wgsl"
     "lib/iridescence.wgsl"
     "lib/layers.wgsl"
-    "lib/neighbours.wgsl"
+    "lib/self_reflection.wgsl"
     "lib/relief.wgsl"
     "lib/samples.wgsl"
     "lib/shadow.wgsl"
@@ -254,7 +254,7 @@ mod tests {
             ("pass/depth.wgsl", &["ALPHA_TEST"], counterpart!(Material)),
             ("pass/depth.wgsl", &["ALPHA_TEST"], counterpart!(PunctualLight)),
             ("pass/floor.wgsl", &[], counterpart!(Floor)),
-            ("pass/dof.wgsl", &["SHRINK"], counterpart!(Lens)),
+            ("pass/depth_of_field.wgsl", &["SHRINK"], counterpart!(Lens)),
             ("pass/reflection.wgsl", &[], counterpart!(Reflection)),
             ("pass/surroundings.wgsl", &[], counterpart!(Surroundings)),
             ("pass/sprite.wgsl", &["NUMBERED"], ("Batch", size_of::<gpu_types::Batch>(), &batch)),

@@ -44,7 +44,7 @@ const ALPHA_TEST: &[&str] = &["", "ALPHA_TEST"];
 pub(crate) const PASSES: &[PassShader] = &[
     pass!("accumulate", &[]),
     pass!("scene_color", &[&["SURFACES", "SAMPLES_DRAWN"], SAMPLED]),
-    pass!("bloom", &[&["BRIGHT", "HALVE", "WIDEN", "SHOWN"]]),
+    pass!("bloom", &[&["BRIGHT", "HALVE", "WIDEN", "DISPLAYED"]]),
     pass!(
         "classify",
         &[&[
@@ -57,11 +57,11 @@ pub(crate) const PASSES: &[PassShader] = &[
     ),
     pass!(
         "composite",
-        &[&["", "LAYERED"], SAMPLED, &["", "RADIANCE", "RADIANCE UNLIT", "RADIANCE GLOW", "RADIANCE UNLIT GLOW"]]
+        &[&["", "TRANSPARENT"], SAMPLED, &["", "RADIANCE", "RADIANCE UNLIT", "RADIANCE GLOW", "RADIANCE UNLIT GLOW"]]
     ),
     pass!("depth", &[ALPHA_TEST]),
     pass!(
-        "develop",
+        "pixel_effects",
         &[
             &[
                 "",
@@ -79,7 +79,7 @@ pub(crate) const PASSES: &[PassShader] = &[
             &["", "GEOMETRY", "GEOMETRY FOCUS", "GEOMETRY TOON TONED", "GEOMETRY FOCUS TOON TONED"],
         ]
     ),
-    pass!("dof", &[&["SHRINK", "WIDEST", "WIDEST AROUND", "GATHER", "SMOOTH"]]),
+    pass!("depth_of_field", &[&["SHRINK", "WIDEST", "WIDEST AROUND", "GATHER", "SMOOTH"]]),
     pass!("empty", &[&["", "TRIANGLES"]]),
     pass!("back_faces", &[&["FACING"]]),
     pass!("floor", &[]),
@@ -88,7 +88,7 @@ pub(crate) const PASSES: &[PassShader] = &[
     pass!("halve", &[&["", "FIRST"]]),
     pass!("picture", &[]),
     pass!("reflection", &[&["", "CATCH", "CATCH MULTISAMPLED"]]),
-    pass!("spread", &[SAMPLED, &["", "WHOLE"]]),
+    pass!("expand_samples", &[SAMPLED, &["", "WHOLE"]]),
     pass!("sprite", &[&["NUMBERED", "FACING", "CAST"], &["", "LINES"], &["", "ALPHA_TEST", "ALPHA_TEST BLEND"]]),
     pass!("surroundings", &[]),
     pass!("visibility", &[&["NUMBERED"], ALPHA_TEST]),

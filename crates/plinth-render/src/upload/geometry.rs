@@ -25,7 +25,7 @@ use crate::upload::triangles::{FIRST_TRIANGLE, MAX_BATCHES, MAX_TRIANGLES, trian
 
 /// Consecutive vertices of a batch that belong to the same posed primitive.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Piece {
+pub(crate) struct VertexRange {
     pub(super) posed: usize,
     pub(super) first_vertex: usize,
     pub(super) vertices: usize,
@@ -47,7 +47,7 @@ pub(crate) struct Batch {
     pub(crate) first_triangle: u32,
     /// World-space bounds in the current pose.
     pub(crate) bounds: (Vec3, Vec3),
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<VertexRange>,
     /// For each piece, whether a mirroring node reverses the winding of its triangles.
     pub(super) mirrored: Vec<bool>,
     /// For each vertex of the batch, its index among the vertices of the pieces. `None` if both are the same.
@@ -95,9 +95,9 @@ pub(crate) struct Sortable {
     positions: Vec<Vec3>,
 }
 
-/// Posed primitives, the indices with which they are drawn, and whether each of them moves.
+/// PosedModel primitives, the indices with which they are drawn, and whether each of them moves.
 #[derive(Clone, Copy)]
-pub(crate) struct Posed<'a> {
+pub(crate) struct PosedModel<'a> {
     pub(crate) primitives: &'a [PosedPrimitive],
     pub(crate) indices: &'a [Vec<u32>],
     pub(crate) moving: &'a [bool],
@@ -138,12 +138,12 @@ pub(crate) fn build(
     gpu: &Gpu,
     light_layout: &wgpu::BindGroupLayout,
     scene: &Scene,
-    all: &Posed<'_>,
+    all: &PosedModel<'_>,
     baked: &[BakedMesh],
     uses: &[MaterialUse],
     inputs: &SpriteInputs<'_>,
 ) -> Result<Geometry, RenderError> {
-    let Posed { primitives: posed, indices, moving } = *all;
+    let PosedModel { primitives: posed, indices, moving } = *all;
     let mut groups: BTreeMap<(usize, bool, usize), Vec<usize>> = BTreeMap::new();
     for (i, one) in posed.iter().enumerate() {
         let Some(primitive) = primitive_of(scene, one) else { continue };
@@ -157,7 +157,7 @@ pub(crate) fn build(
     let mut batches = Vec::new();
     let mut words = Vec::new();
     for ((material, moving, _), members) in groups {
-        let mut draft = Draft::default();
+        let mut draft = BatchBuilder::default();
         for i in members {
             if let Some(primitive) = primitive_of(scene, &posed[i]) {
                 draft.add(i, &posed[i], primitive, &indices[i]);
@@ -195,20 +195,20 @@ fn most_vertices(gpu: &Gpu) -> usize {
 
 /// A batch that has not been uploaded yet.
 #[derive(Default)]
-struct Draft {
+struct BatchBuilder {
     pose: Vec<PoseVertex>,
     surface: Vec<SurfaceVertex>,
     indices: Vec<u32>,
-    pieces: Vec<Piece>,
+    pieces: Vec<VertexRange>,
     mirrored: Vec<bool>,
     chosen: Option<Vec<u32>>,
     triangles: Range<usize>,
 }
 
-impl Draft {
+impl BatchBuilder {
     fn add(&mut self, index: usize, posed: &PosedPrimitive, primitive: &Primitive, indices: &[u32]) {
         let first = self.pose.len();
-        self.pieces.push(Piece {
+        self.pieces.push(VertexRange {
             posed: index,
             first_vertex: first,
             vertices: posed.positions.len(),

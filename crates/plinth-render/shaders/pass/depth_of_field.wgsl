@@ -3,7 +3,7 @@
 // front of it.
 //
 // SHRINK: writes the half-size picture in linear light, with the distance and the circle radius of each pixel. WIDEST:
-// writes the radius of the largest circle in each square of pixels; with AROUND, the largest circle in a square and its
+// writes the radius of the largest circle in each square of pixels; with HEIGHT_MIP, the largest circle in a square and its
 // neighbours. GATHER: writes the blurred picture, and how much of each pixel is covered by circles of objects in front
 // of it. SMOOTH: removes the sampling noise of both, and encodes the picture for display.
 #import types/frame.wgsl
@@ -61,7 +61,7 @@ fn fs(v: CornerOut) -> @location(0) f32 {
     let square = vec2<i32>(v.clip.xy);
     let last = vec2<i32>(textureDimensions(source)) - 1;
     var widest = 0.0;
-#ifdef AROUND
+#ifdef HEIGHT_MIP
     for (var i = 0; i < 9; i++) {
         widest = max(widest, textureLoad(source, clamp(square + vec2(i % 3, i / 3) - 1, vec2(0), last), 0).r);
     }
@@ -82,8 +82,8 @@ fn fs(v: CornerOut) -> @location(0) f32 {
 
 // The lookups are on a spiral with equal areas (Vogel 1979). The spiral is rotated differently for each pixel, and
 // SMOOTH averages over the rotations.
-const FEWEST: f32 = 8.0;
-const MOST: f32 = 24.0;
+const MIN_TAPS: f32 = 8.0;
+const MAX_TAPS: f32 = 24.0;
 const TAPS_PER_SQUARE: f32 = 0.4;
 const COS_GOLDEN: f32 = -0.73736888;
 const SIN_GOLDEN: f32 = 0.67549029;
@@ -101,7 +101,7 @@ fn fs(v: CornerOut) -> Gathered {
     // The soft edge of a circle makes it half a pixel larger.
     let reach = textureLoad(widest, pixel / SQUARE, 0).r + 0.5;
     // Circles with a radius of less than a pixel are treated as points.
-    let taps = select(floor(clamp(TAPS_PER_SQUARE * reach * reach, FEWEST, MOST)), 0.0, reach <= 0.75);
+    let taps = select(floor(clamp(TAPS_PER_SQUARE * reach * reach, MIN_TAPS, MAX_TAPS)), 0.0, reach <= 0.75);
     // Each lookup represents an equal part of the area within reach.
     let area = reach * reach / max(taps, 1.0);
     let turn = 2.0 * PI * interleaved_noise(v.clip.xy);

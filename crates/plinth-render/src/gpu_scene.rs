@@ -20,7 +20,7 @@ use crate::view::View;
 const MAX_SCENE_COLOR_PYRAMIDS: usize = 8;
 
 /// The model on the device, with its shadow maps.
-pub(crate) struct Stage {
+pub(crate) struct GpuScene {
     pub(crate) materials: Vec<MaterialOnGpu>,
     pub(crate) batches: Vec<Batch>,
     pub(crate) pipelines: Pipelines,
@@ -36,7 +36,7 @@ pub(crate) struct Stage {
     grow: (Vec3, f32),
 }
 
-impl Stage {
+impl GpuScene {
     pub(crate) fn new(
         (materials, batches): (Vec<MaterialOnGpu>, Vec<Batch>),
         pipelines: Pipelines,
