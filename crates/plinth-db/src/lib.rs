@@ -18,7 +18,6 @@ mod tx;
 
 pub mod accounts;
 pub mod envs;
-pub mod garbage;
 pub mod holds;
 pub mod instance;
 pub mod leases;
@@ -35,6 +34,7 @@ pub mod sessions;
 pub mod staged;
 pub mod textures;
 pub mod tokens;
+pub mod unreferenced_objects;
 pub mod workspaces;
 
 pub use conn::Conn;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use plinth_db::{garbage, holds, link_secrets, rate_windows, sessions, staged};
+use plinth_db::{holds, link_secrets, rate_windows, sessions, staged, unreferenced_objects};
 use plinth_spec::limits;
 
 use crate::access::IDLE_MS;
@@ -42,7 +42,10 @@ impl Service {
         }
         let claiming = self.write_at(move |tx, now| {
             Box::pin(async move {
-                Ok::<_, ServiceError>((now, garbage::claim_due(tx, now, now + RETRY_MS, BATCH_SIZE).await?))
+                Ok::<_, ServiceError>((
+                    now,
+                    unreferenced_objects::claim_due(tx, now, now + RETRY_MS, BATCH_SIZE).await?,
+                ))
             })
         });
         let (now, due) = claiming.await?;
@@ -79,8 +82,9 @@ impl Service {
     async fn remove_prefix(&self, prefix: &str, retry_at: i64) -> Result<u64> {
         let removed = self.store.delete_prefix(prefix).await?;
         let prefix = prefix.to_owned();
-        let forgotten =
-            self.db.write(move |tx| Box::pin(async move { garbage::delete_claimed(tx, &prefix, retry_at).await }));
+        let forgotten = self.db.write(move |tx| {
+            Box::pin(async move { unreferenced_objects::delete_claimed(tx, &prefix, retry_at).await })
+        });
         forgotten.await?;
         Ok(removed)
     }

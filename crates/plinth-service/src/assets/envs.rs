@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::PathBuf;
 
 use plinth_db::envs::{self, Env};
-use plinth_db::garbage;
+use plinth_db::unreferenced_objects;
 use plinth_spec::id::EnvId;
 use plinth_spec::wire::{AssetCreated, AssetDeleted, AssetRow, Page, Timestamp};
 use plinth_spec::{ErrorCode, limits};
@@ -108,7 +108,7 @@ impl Service {
                 if !envs::delete(tx, &workspace, &id).await? {
                     return Err(not_found("environment"));
                 }
-                garbage::insert(tx, &env_prefix(&id), now).await?;
+                unreferenced_objects::insert(tx, &env_prefix(&id), now).await?;
                 Ok(AssetDeleted { id: id.to_string(), deleted: true })
             })
         });

@@ -1,7 +1,7 @@
 //! Overlay images.
 
-use plinth_db::garbage;
 use plinth_db::overlays::{self, Overlay};
+use plinth_db::unreferenced_objects;
 use plinth_spec::id::{OverlayId, TextureId};
 use plinth_spec::wire::{
     Alignment, AssetDeleted, Layer, OverlayCreated, OverlayResolved, OverlayRow, Page, ResolveOverlay, Timestamp,
@@ -109,7 +109,7 @@ impl Service {
                     return Err(ServiceError::new(ErrorCode::Forbidden, message));
                 }
                 overlays::delete(tx, &id).await?;
-                garbage::insert(tx, &ObjectKey::Overlay(&id).path(), now).await?;
+                unreferenced_objects::insert(tx, &ObjectKey::Overlay(&id).path(), now).await?;
                 Ok(AssetDeleted { id: id.to_string(), deleted: true })
             })
         });

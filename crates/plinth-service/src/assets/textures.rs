@@ -1,7 +1,7 @@
 //! Texture images.
 
-use plinth_db::garbage;
 use plinth_db::textures::{self, Texture};
+use plinth_db::unreferenced_objects;
 use plinth_spec::id::TextureId;
 use plinth_spec::limits;
 use plinth_spec::wire::{AssetCreated, AssetDeleted, AssetRow, Page, Timestamp};
@@ -89,7 +89,7 @@ impl Service {
                 if !textures::delete(tx, &workspace, &id).await? {
                     return Err(not_found("texture"));
                 }
-                garbage::insert(tx, &ObjectKey::Texture(&id).path(), now).await?;
+                unreferenced_objects::insert(tx, &ObjectKey::Texture(&id).path(), now).await?;
                 Ok(AssetDeleted { id: id.to_string(), deleted: true })
             })
         });

@@ -2,7 +2,7 @@
 
 use plinth_db::leases::{self, Lost};
 use plinth_db::renders::Render;
-use plinth_db::{Tx, accounts, garbage, queue};
+use plinth_db::{Tx, accounts, queue, unreferenced_objects};
 use plinth_spec::state::{HlsStatus, RenderEvent};
 use plinth_spec::{FailureCode, limits};
 use plinth_store::attempt_prefix;
@@ -73,7 +73,7 @@ async fn requeue(tx: &mut Tx, render: &Render, token: &str, now: i64) -> Result<
     queue::count_slot(tx, &render.id, token, now, true).await?;
     let is_requeued = leases::requeue_lost(tx, &render.id, token, render.status, to, now).await?;
     if is_requeued {
-        garbage::insert(tx, &attempt_prefix(&render.id, render.attempt), now + LATE_MS).await?;
+        unreferenced_objects::insert(tx, &attempt_prefix(&render.id, render.attempt), now + LATE_MS).await?;
     }
     Ok(is_requeued)
 }

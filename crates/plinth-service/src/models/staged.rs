@@ -2,7 +2,7 @@
 
 use futures_util::StreamExt as _;
 use plinth_db::workspaces::{self, Workspace};
-use plinth_db::{garbage, staged};
+use plinth_db::{staged, unreferenced_objects};
 use plinth_spec::id::StagedId;
 use plinth_spec::wire::{FinalizeUpload, StagedUpload};
 use plinth_spec::{ErrorCode, limits};
@@ -66,7 +66,7 @@ impl Service {
                 // Schedules the deletion of the file for the time when the link has expired and the lifetime of staged
                 // files has passed.
                 let due = now + (expires_in + limits::STAGING_LIFETIME_SECS) * 1000;
-                garbage::insert(tx, &path, due).await?;
+                unreferenced_objects::insert(tx, &path, due).await?;
                 Ok::<_, ServiceError>(now)
             })
         });

@@ -1,7 +1,7 @@
 //! Overlays, textures and environment maps.
 
 use bytes::Bytes;
-use plinth_db::garbage;
+use plinth_db::unreferenced_objects;
 use plinth_service::assets::{EnvPartFile, NewEnv, NewOverlay, NewTexture};
 use plinth_service::models::Incoming;
 use plinth_spec::ErrorCode;
@@ -165,7 +165,7 @@ async fn an_environment_needs_three_valid_files(address: &str) {
 async fn referenced_objects_are_not_scheduled_for_deletion(address: &str) {
     let test_service = TestService::new(address).await;
     let (service, caller) = (&test_service.service, &test_service.caller);
-    let marks = async || garbage::list(&mut service.db().read().await.unwrap()).await.unwrap();
+    let marks = async || unreferenced_objects::list(&mut service.db().read().await.unwrap()).await.unwrap();
     test_service.model("chair").await;
     service.create_texture(caller, new_texture(&test_service, 1).await).await.unwrap();
     service.create_overlay(caller, overlay(&test_service, 1, None).await).await.unwrap();

@@ -323,7 +323,7 @@ async fn known_files_and_uploads_without_credits_are_not_checked(address: &str) 
     let long = Some(r#"{"length": 60}"#);
     let garbage = async || {
         let mut conn = test_service.service.db().read().await.unwrap();
-        plinth_db::garbage::list(&mut conn).await.unwrap()
+        plinth_db::unreferenced_objects::list(&mut conn).await.unwrap()
     };
     let before = garbage().await;
     assert_eq!(code(upload("table", long).await), ErrorCode::NoCredits, "not checked");

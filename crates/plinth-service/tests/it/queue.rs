@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use plinth_db::garbage;
+use plinth_db::unreferenced_objects;
 use plinth_service::access::Caller;
 use plinth_service::jobs::Claim;
 use plinth_service::renders::RenderQuery;
@@ -222,12 +222,14 @@ async fn cleanup_continues_after_a_failed_deletion(address: &str) {
     // No object can have this prefix, so its deletion fails.
     for (prefix, due) in [("a//b", 1), (model.as_str(), 2)] {
         let prefix = prefix.to_owned();
-        let work =
-            test_service.service.db().write(move |tx| Box::pin(async move { garbage::insert(tx, &prefix, due).await }));
+        let work = test_service
+            .service
+            .db()
+            .write(move |tx| Box::pin(async move { unreferenced_objects::insert(tx, &prefix, due).await }));
         work.await.unwrap();
     }
     assert_eq!(test_service.service.sweep().await.unwrap().objects, 1);
-    let left = garbage::list(&mut test_service.service.db().read().await.unwrap()).await.unwrap();
+    let left = unreferenced_objects::list(&mut test_service.service.db().read().await.unwrap()).await.unwrap();
     assert_eq!(left, ["a//b"], "the failed prefix stays scheduled");
 }
 
