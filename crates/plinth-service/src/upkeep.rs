@@ -18,11 +18,11 @@ impl Service {
     pub async fn upkeep(&self) {
         let lease = Duration::from_secs(u64::from(self.options.lease_secs));
         // The loops run concurrently, so that a slow store does not delay the loop that requeues renders.
-        let reaping = async {
+        let reclaiming = async {
             let mut timer = timer(Duration::ZERO, lease / 4);
             loop {
                 timer.tick().await;
-                self.reap_lost().await;
+                self.reclaim_leases().await;
             }
         };
         let sweeping = async {
@@ -41,17 +41,20 @@ impl Service {
         };
         // None of the loops ends.
         tokio::select! {
-            () = reaping => {}
+            () = reclaiming => {}
             () = sweeping => {}
             () = sweeping_unfinished => {}
         }
     }
 
-    async fn reap_lost(&self) {
-        match self.reap().await {
+    async fn reclaim_leases(&self) {
+        match self.reclaim_expired_leases().await {
             Ok(0) => {}
-            Ok(reaped) => {
-                tracing::warn!(reaped, "workers stopped renewing their leases; their renders were requeued or failed");
+            Ok(reclaimed) => {
+                tracing::warn!(
+                    reclaimed,
+                    "workers stopped renewing their leases; their renders were requeued or failed"
+                );
             }
             Err(error) => tracing::error!(error = %causes(&error), "searching for expired leases failed"),
         }

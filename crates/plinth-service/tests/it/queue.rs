@@ -180,14 +180,14 @@ async fn an_account_reenters_the_queue(address: &str) {
     assert_eq!(again.render.id, ordered.render.id);
     assert!(claim(&test_service).await.is_none());
     test_service.wait_ms(61_000);
-    assert_eq!(test_service.service.reap().await.unwrap(), 2);
+    assert_eq!(test_service.service.reclaim_expired_leases().await.unwrap(), 2);
     let both = [claim(&test_service).await.unwrap().render.id, claim(&test_service).await.unwrap().render.id];
     assert_eq!(both, [ordered.render.id, preview.render.id]);
 }
 
 /// While another machine has locked one account, renders of other accounts are still requeued.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reaping_skips_locked_accounts() {
+async fn reclaiming_skips_locked_accounts() {
     let database = TestDatabase::postgres();
     let test_service = TestService::new(database.address()).await;
     let held = tenant(&test_service, "held", 1).await;
@@ -209,8 +209,8 @@ async fn reaping_skips_locked_accounts() {
         work.await
     });
     locked.await.unwrap();
-    let reaped = tokio::time::timeout(Duration::from_secs(5), test_service.service.reap()).await;
-    assert_eq!(reaped.unwrap().unwrap(), 1);
+    let reclaimed = tokio::time::timeout(Duration::from_secs(5), test_service.service.reclaim_expired_leases()).await;
+    assert_eq!(reclaimed.unwrap().unwrap(), 1);
     assert_ne!(claim(&test_service).await.unwrap().render.payer_id, held.account_id);
     holding.abort();
 }
