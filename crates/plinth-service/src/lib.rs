@@ -16,6 +16,7 @@ pub mod renders;
 pub mod storage;
 
 mod body_memory;
+mod cleanup;
 mod clock;
 mod drain_limit;
 mod error;
@@ -27,11 +28,11 @@ mod ids;
 mod memory;
 mod rate_limit;
 mod service;
-mod sweep;
 mod upkeep;
 mod write;
 
 pub use body_memory::{BodyMemory, parse_json};
+pub use cleanup::CleanupReport;
 pub use clock::Clock;
 pub use drain_limit::DrainLimit;
 pub use error::{Result, ServiceError};
@@ -40,4 +41,3 @@ pub use hash::file_sha256;
 pub use memory::is_out_of_memory;
 pub use rate_limit::{Allowance, Meter};
 pub use service::{Checker, Service, ServiceOptions};
-pub use sweep::Swept;

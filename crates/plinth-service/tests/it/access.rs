@@ -187,7 +187,7 @@ async fn sessions_expire(address: &str) {
     }
     test_service.wait_ms(all_ms % (idle_ms / 2));
     assert!(!lasts(&used).await, "a session expires after its lifetime even if it is used");
-    assert!(test_service.service.sweep().await.unwrap().rows >= 2);
+    assert!(test_service.service.clean_up().await.unwrap().rows >= 2);
 }
 
 async fn suspending_and_signing_out_everywhere_end_all_sessions(address: &str) {

@@ -70,7 +70,7 @@ async fn concurrent_uploads_of_one_file_make_one_model(address: &str) {
     assert!(results.iter().all(|r| r.model_id == results[0].model_id && r.render_id == results[0].render_id));
     assert_eq!(stored_models(&test_service), 1, "all copies but one are deleted at once");
     test_service.wait_ms(49 * 3600 * 1000);
-    test_service.service.sweep().await.unwrap();
+    test_service.service.clean_up().await.unwrap();
     let file = test_service.service.store().find(&ObjectKey::Model(&results[0].model_id)).await.unwrap();
     assert!(file.is_some(), "the model's file remains");
 }
@@ -203,7 +203,7 @@ async fn a_staged_upload_is_finalized_once(address: &str) {
     // The client uploads to the link again.
     service.store().put_path(path, file.path()).await.unwrap();
     test_service.wait_ms(49 * 3_600_000);
-    service.sweep().await.unwrap();
+    service.clean_up().await.unwrap();
     assert!(service.store().find_path(path).await.unwrap().is_none());
     assert!(service.store().find(&ObjectKey::Model(&made.result.model_id)).await.unwrap().is_some());
 }

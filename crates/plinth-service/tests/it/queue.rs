@@ -228,7 +228,7 @@ async fn cleanup_continues_after_a_failed_deletion(address: &str) {
             .write(move |tx| Box::pin(async move { unreferenced_objects::insert(tx, &prefix, due).await }));
         work.await.unwrap();
     }
-    assert_eq!(test_service.service.sweep().await.unwrap().objects, 1);
+    assert_eq!(test_service.service.clean_up().await.unwrap().objects, 1);
     let left = unreferenced_objects::list(&mut test_service.service.db().read().await.unwrap()).await.unwrap();
     assert_eq!(left, ["a//b"], "the failed prefix stays scheduled");
 }

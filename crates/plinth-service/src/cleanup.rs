@@ -23,7 +23,7 @@ const UNFINISHED_MS: i64 = limits::STAGING_LIFETIME_SECS * 1000;
 
 /// Result of a cleanup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Swept {
+pub struct CleanupReport {
     /// Number of objects deleted from the store.
     pub objects: u64,
     /// Number of rows deleted from the database.
@@ -34,11 +34,11 @@ impl Service {
     /// Deletes objects that are scheduled for deletion, abandoned uploads, and expired sessions, link secrets and rate
     /// windows. Several machines may call this method concurrently. One call deletes a limited number; call it again
     /// until it deletes nothing.
-    pub async fn sweep(&self) -> Result<Swept> {
+    pub async fn clean_up(&self) -> Result<CleanupReport> {
         // The hold is checked again after the claim. If a hold started in the meantime, its backup may reference the
         // claimed objects.
         if self.is_held().await? {
-            return Ok(Swept::default());
+            return Ok(CleanupReport::default());
         }
         let claiming = self.write_at(move |tx, now| {
             Box::pin(async move {
@@ -50,9 +50,9 @@ impl Service {
         });
         let (now, due) = claiming.await?;
         if self.is_held().await? {
-            return Ok(Swept::default());
+            return Ok(CleanupReport::default());
         }
-        let mut swept = Swept::default();
+        let mut swept = CleanupReport::default();
         for prefix in due {
             match self.remove_prefix(&prefix, now + RETRY_MS).await {
                 Ok(objects) => swept.objects += objects,
@@ -90,7 +90,7 @@ impl Service {
     }
 
     /// Deletes the partly received files of servers that were killed. Returns the number of deleted files.
-    pub async fn sweep_incoming(&self) -> Result<usize> {
+    pub async fn delete_orphaned_uploads(&self) -> Result<usize> {
         let folder = self.options.incoming.clone();
         let removing = tokio::task::spawn_blocking(move || remove_orphans(&folder));
         Ok(removing.await.map_err(ServiceError::internal)??)
@@ -98,7 +98,7 @@ impl Service {
 
     /// Deletes the partly written objects of killed processes from a local store. Returns the number of deleted
     /// objects. Lists all files of the store, so it should run rarely.
-    pub async fn sweep_unfinished(&self) -> Result<u64> {
+    pub async fn delete_unfinished_objects(&self) -> Result<u64> {
         let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;
         let since = Duration::from_millis(u64::try_from(now - UNFINISHED_MS).unwrap_or_default());
         Ok(self.store.remove_unfinished(SystemTime::UNIX_EPOCH + since).await?)
