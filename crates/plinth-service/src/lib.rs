@@ -25,10 +25,10 @@ mod fetch;
 mod hash;
 mod health;
 mod ids;
+mod maintenance;
 mod memory;
 mod rate_limit;
 mod service;
-mod upkeep;
 mod write;
 
 pub use body_memory::{BodyMemory, parse_json};

@@ -15,7 +15,7 @@ const UNFINISHED_CLEANUP_INTERVAL: Duration = Duration::from_hours(24);
 impl Service {
     /// Requeues renders with expired leases and runs the cleanups, first immediately and then periodically. Never
     /// returns. The future may be dropped at any time.
-    pub async fn upkeep(&self) {
+    pub async fn run_maintenance(&self) {
         let lease = Duration::from_secs(u64::from(self.options.lease_secs));
         // The loops run concurrently, so that a slow store does not delay the loop that requeues renders.
         let reclaiming = async {
