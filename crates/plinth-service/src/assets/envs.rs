@@ -16,7 +16,7 @@ use super::{asset_name, check_usage, not_found};
 use crate::access::Caller;
 use crate::error::{Result, ServiceError};
 use crate::ids::New as _;
-use crate::models::{Arrived, Incoming};
+use crate::models::{Incoming, ReceivedFile};
 use crate::service::Service;
 use crate::write::Inserted;
 
@@ -131,7 +131,7 @@ fn check_names(files: &[EnvPartFile]) -> Result<()> {
 
 impl Service {
     // Spec, Environment asset.
-    async fn check_part(&self, caller: &Caller, part: EnvPart, file: &Arrived) -> Result<()> {
+    async fn check_part(&self, caller: &Caller, part: EnvPart, file: &ReceivedFile) -> Result<()> {
         let path = file.path().to_owned();
         // The whole metadata file is parsed to check its syntax, but no JSON values are built.
         let is_json = part == EnvPart::Metadata;

@@ -9,7 +9,7 @@ use plinth_spec::wire::{
 use plinth_spec::{ErrorCode, limits};
 use plinth_store::ObjectKey;
 
-use super::picture::{Picture, arrived};
+use super::picture::{Picture, received};
 use super::{asset_name, bounded, limit_reached, not_found};
 use crate::access::Caller;
 use crate::error::{Result, ServiceError};
@@ -47,7 +47,7 @@ impl Service {
 
     /// Stores an overlay.
     pub async fn create_overlay(&self, caller: &Caller, new: NewOverlay) -> Result<OverlayCreated> {
-        let file = arrived(new.file).await?;
+        let file = received(new.file).await?;
         let filename: String = new.filename.chars().filter(|c| !c.is_control()).take(limits::TITLE_CHARS).collect();
         let name = asset_name(new.name.as_deref())?;
         let mut overlay = Overlay {

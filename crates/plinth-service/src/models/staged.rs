@@ -8,8 +8,8 @@ use plinth_spec::wire::{FinalizeUpload, StagedUpload};
 use plinth_spec::{ErrorCode, limits};
 use plinth_store::{LinkMethod, Listed, NewLink, ObjectKey};
 
-use super::arrive::Arrival;
 use super::check::Format;
+use super::create_from_file::ReceivedModel;
 use super::incoming::Incoming;
 use super::upload::{Uploaded, file_name};
 use crate::access::Caller;
@@ -112,7 +112,8 @@ impl Service {
         let code = ErrorCode::UploadFailed;
         let file = file.finish().await?;
         let staged = Some(id.clone());
-        let uploaded = self.arrive(caller, Arrival { file, name, format, settings, code, staged }).await?;
+        let uploaded =
+            self.create_from_file(caller, ReceivedModel { file, name, format, settings, code, staged }).await?;
         // The prefix stays scheduled for deletion, because the client may upload to the link again.
         self.remove_marked(&key.path()).await;
         Ok(uploaded)
