@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sweep_removes_only_files_of_dead_processes() {
+    fn only_files_of_dead_processes_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("a.mp4");
         let living = Partial::create(&target).unwrap();

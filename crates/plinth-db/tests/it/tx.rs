@@ -13,12 +13,12 @@ use tokio::time::{Instant, timeout};
 use crate::make;
 
 #[derive(Debug)]
-enum Refused {
+enum Rejected {
     OnPurpose,
     Db,
 }
 
-impl From<DbError> for Refused {
+impl From<DbError> for Rejected {
     fn from(_error: DbError) -> Self {
         Self::Db
     }
@@ -30,11 +30,11 @@ async fn an_error_rolls_the_transaction_back(address: &str) {
         .write(|tx| {
             Box::pin(async move {
                 instance::insert_or_find(tx, "k", "v").await?;
-                Err::<(), _>(Refused::OnPurpose)
+                Err::<(), _>(Rejected::OnPurpose)
             })
         })
         .await;
-    assert!(matches!(result, Err(Refused::OnPurpose)));
+    assert!(matches!(result, Err(Rejected::OnPurpose)));
     assert_eq!(instance::find(&mut db.read().await.unwrap(), "k").await.unwrap(), None);
 }
 

@@ -60,7 +60,7 @@ impl Service {
             CheckError::Failed(cause) => broken(code).with_cause(cause),
         })?;
         match report {
-            FileReport::Refused { status, message } => Err(ServiceError::new(code, message).with_status(status)),
+            FileReport::Rejected { status, message } => Err(ServiceError::new(code, message).with_status(status)),
             FileReport::Model { animations, mesh_names, material_names } => {
                 let glb = match converted {
                     Some(converted) => {

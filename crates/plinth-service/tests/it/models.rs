@@ -90,14 +90,14 @@ async fn uploads_that_the_balance_does_not_cover_leave_no_files(address: &str) {
             async move { upload(&service, &caller, &name, &glb_with_triangle(&name), settings).await.map(drop) },
         )
     });
-    let mut refused = 0;
+    let mut rejected = 0;
     for upload in uploads.collect::<Vec<_>>() {
         if let Err(error) = upload.await.unwrap() {
             assert_eq!(error.code, ErrorCode::NoCredits);
-            refused += 1;
+            rejected += 1;
         }
     }
-    assert_eq!((refused, stored_models(&test_service)), (7, 1));
+    assert_eq!((rejected, stored_models(&test_service)), (7, 1));
     test_service.assert_balanced().await;
 }
 

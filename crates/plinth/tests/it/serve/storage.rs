@@ -90,9 +90,9 @@ async fn nothing_is_repaired_if_no_row_names_a_file(served: Served) {
     std::fs::write(&orphan, "x").unwrap();
     set_age(&orphan, MORE);
     for _ in 0..2 {
-        let refused = served.installation.try_admin(&["storage", "check", "--repair"]);
-        let said = text(&refused.stderr);
-        assert_eq!(refused.status.code(), Some(1));
+        let rejected = served.installation.try_admin(&["storage", "check", "--repair"]);
+        let said = text(&rejected.stderr);
+        assert_eq!(rejected.status.code(), Some(1));
         assert!(said.contains("nothing was marked for removal") && said.contains("another installation"), "{said}");
     }
 }
