@@ -200,14 +200,7 @@ impl DistanceField {
 
     /// Visits all cells along an axis. Each cell takes over the surface of the previous cell if it is closer than the
     /// known one.
-    fn remove_abandoned(
-        &self,
-        seeds: &[Option<Nearest>],
-        axis: usize,
-        backward: bool,
-        of: &mut [u32],
-        costs: &mut [f32],
-    ) {
+    fn sweep(&self, seeds: &[Option<Nearest>], axis: usize, backward: bool, of: &mut [u32], costs: &mut [f32]) {
         let mut step = UVec3::ZERO;
         step[axis] = 1;
         let first = if backward { UVec3::ZERO } else { step };
