@@ -41,7 +41,7 @@ pub use conn::Conn;
 pub use error::DbError;
 pub use listen::{QueueListener, Queued};
 pub use migrate::newest_version;
-pub use pool::{Db, DbOptions};
+pub use pool::{Db, DbOptions, TimeLimits};
 pub use tx::Tx;
 
 /// The result of a database operation.
