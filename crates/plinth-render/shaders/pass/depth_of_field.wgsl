@@ -3,7 +3,7 @@
 // front of it.
 //
 // SHRINK: writes the half-size picture in linear light, with the distance and the circle radius of each pixel. WIDEST:
-// writes the radius of the largest circle in each square of pixels; with HEIGHT_MIP, the largest circle in a square and its
+// writes the radius of the largest circle in each square of pixels; with AROUND, the largest circle in a square and its
 // neighbours. GATHER: writes the blurred picture, and how much of each pixel is covered by circles of objects in front
 // of it. SMOOTH: removes the sampling noise of both, and encodes the picture for display.
 #import types/frame.wgsl
@@ -61,7 +61,7 @@ fn fs(v: CornerOut) -> @location(0) f32 {
     let square = vec2<i32>(v.clip.xy);
     let last = vec2<i32>(textureDimensions(source)) - 1;
     var widest = 0.0;
-#ifdef HEIGHT_MIP
+#ifdef AROUND
     for (var i = 0; i < 9; i++) {
         widest = max(widest, textureLoad(source, clamp(square + vec2(i % 3, i / 3) - 1, vec2(0), last), 0).r);
     }
