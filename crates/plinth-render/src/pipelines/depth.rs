@@ -122,7 +122,7 @@ pub(super) fn create_back_faces(base: &PipelineBase<'_>) -> Result<wgpu::RenderP
     create(
         base,
         &Geometry {
-            label: "far side",
+            label: "back faces",
             path: "pass/back_faces.wgsl",
             defines: &["FACING"],
             group1: None,
