@@ -84,3 +84,25 @@ pub(crate) fn operation_errors(operation: &str, path: &str) -> Vec<E> {
     }
     codes
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::OWN;
+
+    #[test]
+    fn every_listed_operation_is_one_of_the_document_and_is_listed_once() {
+        let document = crate::openapi::document();
+        let paths = document["paths"].as_object().expect("paths");
+        let operations: BTreeSet<&str> = paths
+            .values()
+            .filter_map(|path| path.as_object())
+            .flat_map(|methods| methods.values())
+            .filter_map(|operation| operation["operationId"].as_str())
+            .collect();
+        let listed: BTreeSet<&str> = OWN.iter().map(|(operation, _groups)| *operation).collect();
+        assert!(listed.is_subset(&operations), "{:?}", listed.difference(&operations).collect::<Vec<_>>());
+        assert_eq!(listed.len(), OWN.len());
+    }
+}

@@ -18,7 +18,6 @@ mod tx;
 
 pub mod accounts;
 pub mod envs;
-pub mod garbage;
 pub mod holds;
 pub mod instance;
 pub mod leases;
@@ -35,13 +34,14 @@ pub mod sessions;
 pub mod staged;
 pub mod textures;
 pub mod tokens;
+pub mod unreferenced_objects;
 pub mod workspaces;
 
 pub use conn::Conn;
 pub use error::DbError;
 pub use listen::{QueueListener, Queued};
 pub use migrate::newest_version;
-pub use pool::{Db, DbOptions};
+pub use pool::{Db, DbOptions, TimeLimits};
 pub use tx::Tx;
 
 /// The result of a database operation.

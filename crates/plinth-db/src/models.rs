@@ -72,10 +72,10 @@ macro_rules! select {
     };
 }
 // `$4` contains the requested tags, with a separator character before and after each; no tag contains the separator.
-// `$5` is a pattern for LIKE.
+// `$5` is a pattern for LIKE, `$6` the state of deleted models.
 macro_rules! filter {
     () => {
-        "FROM models m WHERE m.workspace_id = $1 AND m.status <> 'deleted' AND ($2 IS NULL OR m.status = $2) \
+        "FROM models m WHERE m.workspace_id = $1 AND m.status <> $6 AND ($2 IS NULL OR m.status = $2) \
          AND ($3 IS NULL OR m.updated_at >= $3) \
          AND ($4 IS NULL OR EXISTS (SELECT 1 FROM model_tags t WHERE t.model_id = m.id \
          AND replace($4, '\u{1f}' || t.tag || '\u{1f}', '') <> $4)) \
@@ -91,8 +91,12 @@ pub async fn insert(tx: &mut Tx, model: &Model) -> Result<()> {
 
 /// Finds a model of a workspace. Returns `None` for a deleted model.
 pub async fn find(conn: &mut Conn, workspace: &WorkspaceId, id: &ModelId) -> Result<Option<Model>> {
-    let sql = concat!(select!(), "FROM models m WHERE m.id = $1 AND m.workspace_id = $2 AND m.status <> 'deleted'");
-    conn.fetch_optional(sql, params![id, workspace]).await?.as_ref().map(Model::of).transpose()
+    let sql = concat!(select!(), "FROM models m WHERE m.id = $1 AND m.workspace_id = $2 AND m.status <> $3");
+    conn.fetch_optional(sql, params![id, workspace, ModelStatus::Deleted.as_str()])
+        .await?
+        .as_ref()
+        .map(Model::of)
+        .transpose()
 }
 
 /// Returns the identifiers from `ids` whose models are active and belong to the workspace.
@@ -100,11 +104,10 @@ pub async fn list_active(conn: &mut Conn, workspace: &WorkspaceId, ids: &[ModelI
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    let sql = format!(
-        "SELECT id FROM models WHERE workspace_id = $1 AND status = 'active' AND id IN {}",
-        numbered(2, ids.len())
-    );
-    let values: Vec<Param> = std::iter::once(Param::from(workspace)).chain(ids.iter().map(Param::from)).collect();
+    let sql =
+        format!("SELECT id FROM models WHERE workspace_id = $1 AND status = $2 AND id IN {}", numbered(3, ids.len()));
+    let first = [Param::from(workspace), Param::from(ModelStatus::Active.as_str())];
+    let values: Vec<Param> = first.into_iter().chain(ids.iter().map(Param::from)).collect();
     let rows = conn.fetch_all_built(&sql, &values).await?;
     rows.iter().map(|row| row.parsed("id", ModelId::parse)).collect()
 }
@@ -118,9 +121,9 @@ pub async fn file_sha256(conn: &mut Conn, id: &ModelId) -> Result<Option<String>
 
 /// Finds the newest active model of a workspace whose file has this hash.
 pub async fn find_active_by_sha256(conn: &mut Conn, workspace: &WorkspaceId, sha256: &str) -> Result<Option<ModelId>> {
-    let sql = "SELECT id FROM models WHERE workspace_id = $1 AND sha256 = $2 AND status = 'active' \
+    let sql = "SELECT id FROM models WHERE workspace_id = $1 AND sha256 = $2 AND status = $3 \
                ORDER BY created_at DESC, id DESC LIMIT 1";
-    let row = conn.fetch_optional(sql, params![workspace, sha256]).await?;
+    let row = conn.fetch_optional(sql, params![workspace, sha256, ModelStatus::Active.as_str()]).await?;
     row.map(|row| row.parsed("id", ModelId::parse)).transpose()
 }
 
@@ -129,7 +132,7 @@ pub async fn find_active_by_sha256(conn: &mut Conn, workspace: &WorkspaceId, sha
 pub async fn list(conn: &mut Conn, filter: &ModelFilter, page: &PageRequest) -> Result<Vec<Model>> {
     let rows = match &page.start {
         Start::Offset(offset) => {
-            let sql = concat!(select!(), filter!(), "ORDER BY m.created_at DESC, m.id DESC LIMIT $6 OFFSET $7");
+            let sql = concat!(select!(), filter!(), "ORDER BY m.created_at DESC, m.id DESC LIMIT $7 OFFSET $8");
             let tags = separated(&filter.tags);
             let params = params![
                 &filter.workspace_id,
@@ -137,6 +140,7 @@ pub async fn list(conn: &mut Conn, filter: &ModelFilter, page: &PageRequest) -> 
                 filter.updated_since,
                 tags.as_deref(),
                 pattern(filter).as_deref(),
+                ModelStatus::Deleted.as_str(),
                 i64::from(page.limit),
                 offset.cast_signed(),
             ];
@@ -146,7 +150,7 @@ pub async fn list(conn: &mut Conn, filter: &ModelFilter, page: &PageRequest) -> 
             let sql = concat!(
                 select!(),
                 filter!(),
-                "AND (m.created_at, m.id) < ($6, $7) ORDER BY m.created_at DESC, m.id DESC LIMIT $8"
+                "AND (m.created_at, m.id) < ($7, $8) ORDER BY m.created_at DESC, m.id DESC LIMIT $9"
             );
             let tags = separated(&filter.tags);
             let (created_at, id) = position.as_ref().map_or((i64::MAX, ""), |p| (p.created_at_ms, p.id.as_str()));
@@ -156,6 +160,7 @@ pub async fn list(conn: &mut Conn, filter: &ModelFilter, page: &PageRequest) -> 
                 filter.updated_since,
                 tags.as_deref(),
                 pattern(filter).as_deref(),
+                ModelStatus::Deleted.as_str(),
                 created_at,
                 id,
                 i64::from(page.limit) + 1,
@@ -175,6 +180,7 @@ pub async fn count(conn: &mut Conn, filter: &ModelFilter) -> Result<u64> {
         filter.updated_since,
         tags.as_deref(),
         pattern(filter).as_deref(),
+        ModelStatus::Deleted.as_str(),
     ];
     conn.fetch_one(concat!("SELECT count(*) AS n ", filter!()), params).await?.count("n")
 }

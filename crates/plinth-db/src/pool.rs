@@ -16,17 +16,10 @@ use crate::sql::{Sql, params};
 
 /// Timeout for getting a connection from the pool, and for getting SQLite's lock on the database file.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Options of a PostgreSQL connection that limit the time of a statement, of waiting for a lock, and of an idle
-/// transaction. They bound how long a paused or unreachable machine can block other machines with its locks.
-const TIME_LIMITS: [(&str, &str); 6] = [
-    ("statement_timeout", "30s"),
-    ("lock_timeout", "10s"),
-    ("idle_in_transaction_session_timeout", "15s"),
-    // TCP keepalive closes the connection to an unreachable machine: it sends two probes after 30 s without data.
-    ("tcp_keepalives_idle", "30"),
-    ("tcp_keepalives_interval", "10"),
-    ("tcp_keepalives_count", "2"),
-];
+/// Options of a PostgreSQL connection for TCP keepalive, which closes the connection to an unreachable machine: it sends
+/// two probes after 30 s without data.
+const KEEPALIVE: [(&str, &str); 3] =
+    [("tcp_keepalives_idle", "30"), ("tcp_keepalives_interval", "10"), ("tcp_keepalives_count", "2")];
 /// Client-side timeout of a PostgreSQL statement. It is longer than `statement_timeout`, so the server's timeout comes
 /// first.
 pub(crate) const QUERY_TIMEOUT: Duration = Duration::from_secs(35);
@@ -36,6 +29,43 @@ const MAX_LEASE_CONNECTIONS: u32 = 4;
 /// Number of read-only connections to a SQLite database.
 const SQLITE_READERS: u32 = 4;
 
+/// Time limits of transactions. They bound how long a paused or unreachable machine can block other machines with its
+/// locks. SQLite has only the limit of a transaction.
+#[derive(Clone, Copy, Debug)]
+pub struct TimeLimits {
+    /// Maximum time of a transaction. It is longer than the limits of a statement and of waiting for a lock.
+    pub transaction: Duration,
+    /// Maximum time of a statement.
+    pub statement: Duration,
+    /// Maximum time of waiting for a lock.
+    pub lock: Duration,
+    /// Maximum time between two statements of a transaction.
+    pub idle_transaction: Duration,
+}
+
+impl Default for TimeLimits {
+    fn default() -> Self {
+        Self {
+            transaction: Duration::from_secs(45),
+            statement: Duration::from_secs(30),
+            lock: Duration::from_secs(10),
+            idle_transaction: Duration::from_secs(15),
+        }
+    }
+}
+
+impl TimeLimits {
+    /// Returns the options of a PostgreSQL connection for these limits, in milliseconds.
+    fn of_connection(&self) -> [(&'static str, String); 3] {
+        [
+            ("statement_timeout", self.statement),
+            ("lock_timeout", self.lock),
+            ("idle_in_transaction_session_timeout", self.idle_transaction),
+        ]
+        .map(|(name, limit)| (name, limit.as_millis().to_string()))
+    }
+}
+
 /// Options for [`Db::open`].
 #[derive(Clone, Copy, Debug)]
 pub struct DbOptions {
@@ -43,6 +73,8 @@ pub struct DbOptions {
     pub postgres_connections: u32,
     /// Whether to create a missing SQLite file and to run schema migrations.
     pub may_change: bool,
+    /// Time limits of transactions.
+    pub time_limits: TimeLimits,
 }
 
 impl DbOptions {
@@ -52,13 +84,16 @@ impl DbOptions {
 
 impl Default for DbOptions {
     fn default() -> Self {
-        Self { postgres_connections: Self::POSTGRES_CONNECTIONS, may_change: true }
+        Self { postgres_connections: Self::POSTGRES_CONNECTIONS, may_change: true, time_limits: TimeLimits::default() }
     }
 }
 
 /// An open database. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Db(Pools);
+pub struct Db {
+    pools: Pools,
+    pub(crate) transaction_limit: Duration,
+}
 
 #[derive(Clone, Debug)]
 enum Pools {
@@ -82,7 +117,7 @@ impl Db {
             let scheme = address.split(':').next().unwrap_or_default();
             return Err(DbError::Address { problem: format!("unknown scheme '{scheme}'") });
         };
-        let db = Self(pools);
+        let db = Self { pools, transaction_limit: options.time_limits.transaction };
         if options.may_change {
             check_is_supported(&mut db.read().await?).await?;
         }
@@ -91,12 +126,12 @@ impl Db {
 
     /// Returns whether processes on several machines can share this database. This is true for PostgreSQL.
     pub const fn is_shared(&self) -> bool {
-        matches!(self.0, Pools::Postgres { .. })
+        matches!(self.pools, Pools::Postgres { .. })
     }
 
     /// Gets a read-only connection from the pool.
     pub async fn read(&self) -> Result<Conn> {
-        Ok(Conn(match &self.0 {
+        Ok(Conn(match &self.pools {
             Pools::Sqlite { readers, .. } => Inner::Sqlite(readers.acquire().await?),
             Pools::Postgres { requests, .. } => Inner::Postgres(requests.acquire().await?),
         }))
@@ -106,11 +141,12 @@ impl Db {
     /// lease renewals.
     #[must_use]
     pub fn for_leases(&self) -> Self {
-        match &self.0 {
+        match &self.pools {
             // SQLite has a single writer, which nothing can be reserved from.
             Pools::Sqlite { .. } => self.clone(),
             Pools::Postgres { leases, .. } => {
-                Self(Pools::Postgres { requests: leases.clone(), leases: leases.clone() })
+                let pools = Pools::Postgres { requests: leases.clone(), leases: leases.clone() };
+                Self { pools, ..*self }
             }
         }
     }
@@ -150,7 +186,7 @@ impl Db {
 
     /// Closes all connections. Waits until the connections in use are returned to the pool.
     pub async fn close(&self) {
-        match &self.0 {
+        match &self.pools {
             Pools::Sqlite { writer, readers } => {
                 readers.close().await;
                 writer.close().await;
@@ -164,14 +200,14 @@ impl Db {
 
     /// Returns how to connect to PostgreSQL; `None` on SQLite.
     pub(crate) fn postgres_options(&self) -> Option<PgConnectOptions> {
-        match &self.0 {
+        match &self.pools {
             Pools::Sqlite { .. } => None,
             Pools::Postgres { requests, .. } => Some((*requests.connect_options()).clone()),
         }
     }
 
     pub(crate) async fn connection_to_write(&self) -> Result<Conn> {
-        Ok(Conn(match &self.0 {
+        Ok(Conn(match &self.pools {
             Pools::Sqlite { writer, .. } => Inner::Sqlite(writer.acquire().await?),
             Pools::Postgres { requests, .. } => Inner::Postgres(requests.acquire().await?),
         }))
@@ -211,7 +247,7 @@ async fn open_postgres(address: &str, options: DbOptions) -> Result<Pools> {
         migrator().run(&mut conn).await?;
         conn.close().await?;
     }
-    let connect = connect.options(TIME_LIMITS);
+    let connect = connect.options(KEEPALIVE).options(options.time_limits.of_connection());
     let pool = |connections| PgPoolOptions::new().max_connections(connections).acquire_timeout(WAIT_TIMEOUT);
     let reserved = (options.postgres_connections / 4).clamp(1, MAX_LEASE_CONNECTIONS);
     let Some(others) = options.postgres_connections.checked_sub(reserved).filter(|others| *others > 0) else {
@@ -220,4 +256,25 @@ async fn open_postgres(address: &str, options: DbOptions) -> Result<Pools> {
     };
     let requests = pool(others).connect_with(connect.clone()).await?;
     Ok(Pools::Postgres { requests, leases: pool(reserved).connect_lazy_with(connect) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transaction_may_take_longer_than_a_statement_and_less_than_a_minute() {
+        let limits = TimeLimits::default();
+        assert_eq!(
+            limits.of_connection(),
+            [
+                ("statement_timeout", "30000".to_owned()),
+                ("lock_timeout", "10000".to_owned()),
+                ("idle_in_transaction_session_timeout", "15000".to_owned()),
+            ]
+        );
+        assert!(limits.lock < limits.statement && limits.statement < QUERY_TIMEOUT);
+        assert!(QUERY_TIMEOUT < limits.transaction && limits.transaction == Duration::from_secs(45));
+        assert_eq!(DbOptions::default().time_limits.transaction, limits.transaction);
+    }
 }

@@ -1,7 +1,6 @@
 //! Transactions. All writes go through [`Db::write`].
 
 use std::ops::{Deref, DerefMut};
-use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tokio::time::timeout;
@@ -10,9 +9,6 @@ use crate::Result;
 use crate::conn::Conn;
 use crate::error::DbError;
 use crate::pool::Db;
-
-/// Time limit of a transaction. It is longer than the time limits of a statement and of waiting for a lock.
-const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(45);
 
 /// An open transaction, for reads and writes.
 pub struct Tx {
@@ -82,7 +78,7 @@ impl Db {
     /// because a client disconnects. Without the task, such a drop would also return a connection with an open
     /// transaction to the pool: transact-rs/sqlx#4385.
     ///
-    /// After 45 s the transaction is rolled back, because its locks may block other transactions.
+    /// After [`TimeLimits::transaction`](crate::TimeLimits) the transaction is rolled back, because its locks may block other transactions.
     ///
     /// Errors: the errors of `work`, and database errors, which are converted from [`DbError`].
     pub async fn write<T, E, F>(&self, work: F) -> std::result::Result<T, E>
@@ -94,7 +90,7 @@ impl Db {
         let db = self.clone();
         let task = tokio::spawn(async move {
             let mut tx = Tx::begin(db.connection_to_write().await?).await?;
-            let worked = match timeout(TRANSACTION_TIMEOUT, work(&mut tx)).await {
+            let worked = match timeout(db.transaction_limit, work(&mut tx)).await {
                 Ok(worked) => worked,
                 // Dropping `tx` closes the connection, which rolls the transaction back.
                 Err(_late) => return Err(DbError::TransactionTimeout.into()),

@@ -29,7 +29,7 @@ impl Partial {
         loop {
             // The error keeps only the kind of its cause, because the message of the cause contains the temporary name.
             let file = new_file(folder(target)).map_err(|error| fault(error.kind().into()))?;
-            // If the file system does not support locks, this fails, but then `sweep` does not delete anything either.
+            // If the file system does not support locks, this fails, but then `remove_abandoned` does not delete anything either.
             drop(file.as_file().lock());
             // Another process may have deleted the file before it was locked; then another one is created.
             if file.path().exists() {
@@ -58,7 +58,7 @@ impl Partial {
 }
 
 /// Deletes temporary files in the folder of `target` whose processes have ended.
-pub(crate) fn sweep(target: &Path) {
+pub(crate) fn remove_abandoned(target: &Path) {
     let Ok(entries) = std::fs::read_dir(folder(target)) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sweep_removes_only_files_of_dead_processes() {
+    fn only_files_of_dead_processes_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("a.mp4");
         let living = Partial::create(&target).unwrap();
@@ -101,7 +101,7 @@ mod tests {
         let foreign = folder.path().join(".plinth-notes");
         std::fs::write(&dead, b"half a video").unwrap();
         std::fs::write(&foreign, b"somebody's own").unwrap();
-        sweep(&target);
+        remove_abandoned(&target);
         assert!(living.path().exists());
         assert!(!dead.exists());
         assert!(foreign.exists());

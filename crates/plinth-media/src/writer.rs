@@ -13,7 +13,7 @@ use crate::canvas::Canvas;
 use crate::container;
 use crate::convert::{Yuva444p10, yuv420p};
 use crate::ffmpeg::{Encoder, H264Encoder, Stream, VideoCodec};
-use crate::partial::{Partial, sweep};
+use crate::partial::{Partial, remove_abandoned};
 use crate::properties;
 use crate::resize::{Reducer, quarter, within};
 use crate::watermark::Watermark;
@@ -137,7 +137,7 @@ impl<'a> MediaWriter<'a> {
     /// Errors: if ffmpeg is missing, a path is not writable, or the plan is not valid.
     pub fn start(plan: MediaPlan, stop: &'a AtomicBool) -> Result<Self, MediaError> {
         check(&plan)?;
-        plan.files.values().for_each(|path| sweep(path));
+        plan.files.values().for_each(|path| remove_abandoned(path));
         let whole = plan.size(Size::Full);
         let is_h264 = plan.codec == Codec::H264 && plan.files.contains_key(&OutputFile::Video);
         let (mut alpha, mut tracks, mut copies, mut posters) = (None, Vec::new(), Vec::new(), Vec::new());

@@ -219,3 +219,30 @@ pub(crate) fn data_uri(location: &str, uri: &str) -> Result<Vec<u8>> {
         .or_else(|_padded| base64::engine::general_purpose::STANDARD_NO_PAD.decode(data.trim_end_matches('=')))
         .map_err(|e| ModelError::invalid(location, format!("the data URI is not valid base64: {e}")))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::KNOWN_EXTENSIONS;
+
+    /// The extensions that the reader accepts are those that the JSON structs read, and those that need no data.
+    #[test]
+    fn known_extensions_are_those_of_the_json_structs() {
+        let files = [
+            include_str!("json/document.rs"),
+            include_str!("json/extensions.rs"),
+            include_str!("json/material_extensions.rs"),
+        ];
+        let is_extension = |name: &&str| ["EXT_", "KHR_"].iter().any(|prefix| name.starts_with(prefix));
+        let read: BTreeSet<&str> = files
+            .iter()
+            .flat_map(|file| file.split("rename = \"").skip(1))
+            .filter_map(|rest| rest.split('"').next())
+            .filter(is_extension)
+            .collect();
+        let without_data = ["KHR_materials_variants", "KHR_mesh_quantization"];
+        let expected: BTreeSet<&str> = read.into_iter().chain(without_data).collect();
+        assert_eq!(KNOWN_EXTENSIONS.iter().copied().collect::<BTreeSet<_>>(), expected);
+    }
+}

@@ -60,7 +60,7 @@ impl PreviewStage {
         cancel: &AtomicBool,
     ) -> Result<Self, JobError> {
         let (model, mut gpu) = load_model(bytes, adapter, longest, Ok::<_, JobError>, cancel)?;
-        gpu.keep_warm();
+        gpu.enable_cache();
         Ok(Self { model, gpu, ffmpeg, cache })
     }
 

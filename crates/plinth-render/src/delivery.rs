@@ -6,12 +6,12 @@ use plinth_scene::Shot;
 use crate::RenderError;
 
 /// For each shot, the first shot of its run of equal pictures, and the number of frames that still need this picture.
-pub(crate) struct Repeats {
+pub(crate) struct PictureReuse {
     pub(crate) source: Vec<usize>,
     last_use: Vec<usize>,
 }
 
-impl Repeats {
+impl PictureReuse {
     pub(crate) fn of(shots: &[Shot]) -> Self {
         let mut source: Vec<usize> = Vec::with_capacity(shots.len());
         for (i, shot) in shots.iter().enumerate() {
@@ -31,11 +31,11 @@ impl Repeats {
 /// Delivers frames in order. A picture that several frames share is delivered several times.
 pub(crate) struct Delivery<'a> {
     next: usize,
-    plan: &'a Repeats,
+    plan: &'a PictureReuse,
 }
 
 impl<'a> Delivery<'a> {
-    pub(crate) const fn new(plan: &'a Repeats) -> Self {
+    pub(crate) const fn new(plan: &'a PictureReuse) -> Self {
         Self { next: 0, plan }
     }
 

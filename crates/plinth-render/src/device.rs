@@ -1,31 +1,31 @@
-//! The device, with a memory of what it has compiled, for processes that draw one scene after another.
+//! The device, with a cache of what it has compiled, for processes that draw one scene after another.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::ops::Deref;
 use std::sync::{Mutex, PoisonError};
 
-use crate::upload::texture::KeptImages;
-use crate::warm_light::WarmLight;
+use crate::light_cache::LightCache;
+use crate::upload::texture::ImageCache;
 
-/// Number of results of a kind after which a memory starts anew.
-const MOST: usize = 512;
+/// Number of entries after which a cache is emptied.
+const MAX_RESULTS: usize = 512;
 
-/// A device of wgpu. What it has compiled is kept and returned again if it is [warm](Self::keep).
+/// A device of wgpu. What it compiles is cached after [`Self::enable_cache`].
 pub(crate) struct Device {
     inner: wgpu::Device,
-    warm: Option<Warm>,
+    cache: Option<DeviceCache>,
 }
 
-/// What a warm device keeps between scenes.
+/// Everything that a device caches between scenes.
 #[derive(Default)]
-pub(crate) struct Warm {
-    groups: Memory<String, wgpu::BindGroupLayout>,
-    layouts: Memory<Vec<Option<wgpu::BindGroupLayout>>, wgpu::PipelineLayout>,
-    modules: Memory<String, wgpu::ShaderModule>,
-    pipelines: Memory<PipelineKey, wgpu::RenderPipeline>,
-    pub(crate) images: Mutex<KeptImages>,
-    pub(crate) light: Mutex<WarmLight>,
+pub(crate) struct DeviceCache {
+    groups: ResultCache<String, wgpu::BindGroupLayout>,
+    layouts: ResultCache<Vec<Option<wgpu::BindGroupLayout>>, wgpu::PipelineLayout>,
+    modules: ResultCache<String, wgpu::ShaderModule>,
+    pipelines: ResultCache<PipelineKey, wgpu::RenderPipeline>,
+    pub(crate) images: Mutex<ImageCache>,
+    pub(crate) light: Mutex<LightCache>,
 }
 
 /// Everything that distinguishes pipelines: layout, shaders, and the state as its `Debug` form shows it.
@@ -33,17 +33,17 @@ type PipelineKey = (Option<wgpu::PipelineLayout>, wgpu::ShaderModule, Option<wgp
 
 impl Device {
     pub(crate) fn new(inner: wgpu::Device) -> Self {
-        Self { inner, warm: None }
+        Self { inner, cache: None }
     }
 
-    /// Starts to keep what is compiled and uploaded.
-    pub(crate) fn keep(&mut self) {
-        self.warm.get_or_insert_default();
+    /// Starts to cache what is compiled and uploaded.
+    pub(crate) fn enable_cache(&mut self) {
+        self.cache.get_or_insert_default();
     }
 
-    /// Returns what is kept; `None` if the device is not warm.
-    pub(crate) fn warm(&self) -> Option<&Warm> {
-        self.warm.as_ref()
+    /// Returns the cache; `None` if it is not enabled.
+    pub(crate) fn cache(&self) -> Option<&DeviceCache> {
+        self.cache.as_ref()
     }
 
     pub(crate) fn create_bind_group_layout(
@@ -51,7 +51,7 @@ impl Device {
         descriptor: &wgpu::BindGroupLayoutDescriptor<'_>,
     ) -> wgpu::BindGroupLayout {
         let make = || self.inner.create_bind_group_layout(descriptor);
-        self.warm.as_ref().map_or_else(make, |warm| warm.groups.get(format!("{:?}", descriptor.entries), make))
+        self.cache.as_ref().map_or_else(make, |cache| cache.groups.get(format!("{:?}", descriptor.entries), make))
     }
 
     pub(crate) fn create_pipeline_layout(
@@ -60,14 +60,14 @@ impl Device {
     ) -> wgpu::PipelineLayout {
         let make = || self.inner.create_pipeline_layout(descriptor);
         let key = || descriptor.bind_group_layouts.iter().map(|group| group.cloned()).collect();
-        self.warm.as_ref().map_or_else(make, |warm| warm.layouts.get(key(), make))
+        self.cache.as_ref().map_or_else(make, |cache| cache.layouts.get(key(), make))
     }
 
     pub(crate) fn create_shader_module(&self, descriptor: wgpu::ShaderModuleDescriptor<'_>) -> wgpu::ShaderModule {
-        match (&self.warm, &descriptor.source) {
-            (Some(warm), wgpu::ShaderSource::Wgsl(source)) => {
+        match (&self.cache, &descriptor.source) {
+            (Some(cache), wgpu::ShaderSource::Wgsl(source)) => {
                 let key = source.clone().into_owned();
-                warm.modules.get(key, || self.inner.create_shader_module(descriptor))
+                cache.modules.get(key, || self.inner.create_shader_module(descriptor))
             }
             _ => self.inner.create_shader_module(descriptor),
         }
@@ -78,7 +78,7 @@ impl Device {
         descriptor: &wgpu::RenderPipelineDescriptor<'_>,
     ) -> wgpu::RenderPipeline {
         let make = || self.inner.create_render_pipeline(descriptor);
-        self.warm.as_ref().map_or_else(make, |warm| warm.pipelines.get(pipeline_key(descriptor), make))
+        self.cache.as_ref().map_or_else(make, |cache| cache.pipelines.get(pipeline_key(descriptor), make))
     }
 }
 
@@ -100,16 +100,16 @@ impl Deref for Device {
     }
 }
 
-/// Results by what they were made from.
-struct Memory<K, V>(Mutex<HashMap<K, V>>);
+/// Results by the key of their inputs.
+struct ResultCache<K, V>(Mutex<HashMap<K, V>>);
 
-impl<K, V> Default for Memory<K, V> {
+impl<K, V> Default for ResultCache<K, V> {
     fn default() -> Self {
         Self(Mutex::new(HashMap::new()))
     }
 }
 
-impl<K: Eq + Hash, V: Clone> Memory<K, V> {
+impl<K: Eq + Hash, V: Clone> ResultCache<K, V> {
     /// Returns the result for a key, or makes it. Several threads may make different results at the same time.
     fn get(&self, key: K, make: impl FnOnce() -> V) -> V {
         if let Some(known) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
@@ -117,7 +117,7 @@ impl<K: Eq + Hash, V: Clone> Memory<K, V> {
         }
         let made = make();
         let mut results = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if results.len() >= MOST {
+        if results.len() >= MAX_RESULTS {
             results.clear();
         }
         results.entry(key).or_insert(made).clone()
@@ -130,11 +130,11 @@ mod tests {
 
     #[test]
     fn results_are_made_once_and_do_not_pile_up() {
-        let memory: Memory<usize, usize> = Memory::default();
-        assert_eq!((memory.get(1, || 10), memory.get(1, || 11), memory.get(2, || 12)), (10, 10, 12));
-        for key in 0..2 * MOST {
-            memory.get(key, || 0);
+        let cache: ResultCache<usize, usize> = ResultCache::default();
+        assert_eq!((cache.get(1, || 10), cache.get(1, || 11), cache.get(2, || 12)), (10, 10, 12));
+        for key in 0..2 * MAX_RESULTS {
+            cache.get(key, || 0);
         }
-        assert!(memory.0.lock().unwrap().len() <= MOST);
+        assert!(cache.0.lock().unwrap().len() <= MAX_RESULTS);
     }
 }

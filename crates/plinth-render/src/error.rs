@@ -4,10 +4,10 @@
 #[derive(Debug, thiserror::Error)]
 pub enum RenderError {
     /// The graphics device was lost, for example because its driver was reset.
-    #[error("the graphics device was lost; run again, and if it happens again try `--adapter cpu`: {words}")]
+    #[error("the graphics device was lost; run again, and if it happens again try `--adapter cpu`: {message}")]
     DeviceLost {
         /// Message of the driver.
-        words: String,
+        message: String,
     },
     /// The graphics device does not respond.
     #[error("the graphics device did not respond in time; try `--adapter cpu`")]
@@ -17,16 +17,16 @@ pub enum RenderError {
         source: wgpu::PollError,
     },
     /// There is not enough device memory.
-    #[error("the graphics device is out of memory; choose a smaller quality or `--adapter cpu`: {words}")]
+    #[error("the graphics device is out of memory; choose a smaller quality or `--adapter cpu`: {message}")]
     OutOfMemory {
         /// Message of the driver.
-        words: String,
+        message: String,
     },
     /// The device rejected a command. This is a bug in this program or in the driver.
-    #[error("the graphics device rejected a command: {words}")]
+    #[error("the graphics device rejected a command: {message}")]
     Rejected {
         /// Message of the validation.
-        words: String,
+        message: String,
     },
     /// The picture is larger than the adapter supports.
     #[error(
@@ -67,11 +67,11 @@ pub enum RenderError {
         source: plinth_frame::SinkError,
     },
     /// A shader could not be compiled. This is a bug in this program.
-    #[error("the shader '{name}' does not compile: {words}")]
+    #[error("the shader '{name}' does not compile: {message}")]
     Shader {
         /// Name of the shader.
         name: String,
         /// Message of the compiler.
-        words: String,
+        message: String,
     },
 }

@@ -11,28 +11,28 @@
 
 use plinth_frame::Region;
 
-use crate::pass::behind::far_side_pass;
+use crate::gpu_scene::GpuScene;
+use crate::pass::background::BackgroundPass;
 use crate::pass::composite::{Composite, ModelParts};
 use crate::pass::floor::Floor;
 use crate::pass::geometry::GeometryTargets;
 use crate::pass::post::Post;
 use crate::pass::reflection::Reflection;
-use crate::pass::scenery::Scenery;
-use crate::pass::visibility::{Classify, Outside, SURFACES, joined};
+use crate::pass::scene_color::back_face_pass;
+use crate::pass::visibility::{Classify, OutsideRegion, SURFACES, joined};
 use crate::pass::{cleared, depth_target, kept};
 use crate::pipelines::PerBatch;
 use crate::recorder::Recorder;
-use crate::stage::Stage;
 use crate::upload::geometry::Batch;
 use crate::upload::material::MaterialOnGpu;
 use crate::view::View;
 
 /// The camera's view of the model, and all other parts of a frame.
 #[derive(Clone, Copy)]
-pub(crate) struct Parts<'a> {
+pub(crate) struct FrameParts<'a> {
     pub(crate) view: &'a View,
     pub(crate) composite: &'a Composite,
-    pub(crate) scenery: &'a Scenery,
+    pub(crate) background: &'a BackgroundPass,
     /// `None` if the camera is below the floor, because the floor would hide the model.
     pub(crate) floor: Option<&'a Floor>,
     pub(crate) reflection: Option<&'a Reflection>,
@@ -41,19 +41,20 @@ pub(crate) struct Parts<'a> {
 
 /// Records the passes that draw a frame.
 pub(crate) struct FramePlan<'a, 'r> {
-    pub(crate) stage: &'a Stage,
+    pub(crate) gpu_scene: &'a GpuScene,
     pub(crate) recorder: &'a mut Recorder<'r>,
 }
 
 impl FramePlan<'_, '_> {
     /// Draws the shadow maps and the shadow on the floor.
     pub(crate) fn shadows(&mut self, view: &View, floor: Option<&Floor>) {
-        let stage = self.stage;
+        let gpu_scene = self.gpu_scene;
         // A shadow map cannot be bound while it is drawn. Therefore these passes use a bind group without the maps.
         let frame = &view.frame_group_without_maps;
-        for (map, pipelines) in
-            [(&stage.key_map, &stage.pipelines.key_shadow), (&stage.sun_map, &stage.pipelines.sun_shadow)]
-        {
+        for (map, pipelines) in [
+            (&gpu_scene.key_map, &gpu_scene.pipelines.key_shadow),
+            (&gpu_scene.sun_map, &gpu_scene.pipelines.sun_shadow),
+        ] {
             if map.is_used {
                 self.shadow_map(frame, &map.view, pipelines);
             }
@@ -61,7 +62,7 @@ impl FramePlan<'_, '_> {
         let Some(floor) = floor else { return };
         if let Some(accumulated) = &floor.accumulated {
             for (i, view) in accumulated.views().enumerate() {
-                self.shadow_map(view, &accumulated.map, &stage.pipelines.key_shadow);
+                self.shadow_map(view, &accumulated.map, &gpu_scene.pipelines.key_shadow);
                 accumulated.add(self.recorder, view, i == 0);
             }
         }
@@ -70,14 +71,14 @@ impl FramePlan<'_, '_> {
 
     fn shadow_map(&mut self, frame: &wgpu::BindGroup, map: &wgpu::TextureView, pipelines: &PerBatch) {
         let mut pass = self.recorder.pass("shadow map", frame, &[], Some(depth_target(map, Some(1.0), true)));
-        for (i, batch) in self.stage.batches.iter().enumerate() {
-            draw_depth(&mut pass, pipelines, (i, batch), self.stage.material(i), Corners::Shared);
+        for (i, batch) in self.gpu_scene.batches.iter().enumerate() {
+            draw_depth(&mut pass, pipelines, (i, batch), self.gpu_scene.material(i), Corners::Shared);
         }
     }
 
     /// Records all passes of a frame, up to the finished picture.
-    pub(crate) fn frame(&mut self, parts: &Parts<'_>) {
-        let Parts { view, floor, reflection, post, .. } = *parts;
+    pub(crate) fn frame(&mut self, parts: &FrameParts<'_>) {
+        let FrameParts { view, floor, reflection, post, .. } = *parts;
         if let Some(reflection) = reflection {
             let model = self.surfaces(&reflection.view);
             reflection.finish(self.recorder, model);
@@ -85,8 +86,8 @@ impl FramePlan<'_, '_> {
         let direct = view.look.direct;
         let model = if direct { ModelParts::default() } else { self.surfaces(view) };
         let picture = post.map_or(&view.targets.finished_view, |post| &post.picture);
-        let behind = (Some(parts.scenery), floor, reflection);
-        parts.composite.run(self.recorder, &view.frame_group, behind, model, picture);
+        let behind_model = (Some(parts.background), floor, reflection);
+        parts.composite.run(self.recorder, &view.frame_group, behind_model, model, picture);
         if direct {
             self.visibility(view);
             self.shade(view, [kept(picture), kept(picture)]);
@@ -105,30 +106,30 @@ impl FramePlan<'_, '_> {
         if let Some([first, second]) = &view.targets.colors {
             self.shade(view, [cleared(first), cleared(second)]);
         }
-        let layered = self.stage.layered_part(view);
-        if let Some(part) = layered {
-            self.layered(view, solid, part);
+        let transparent = self.gpu_scene.transparent_part(view);
+        if let Some(part) = transparent {
+            self.transparent(view, solid, part);
         }
-        ModelParts { solid, layered }
+        ModelParts { solid, transparent }
     }
 
     /// Determines which surfaces are visible. Returns the region of the canvas that contains them.
     fn visibility(&mut self, view: &View) -> Option<Region> {
-        let stage = self.stage;
+        let gpu_scene = self.gpu_scene;
         let targets = &view.targets;
         let depth = depth_target(&targets.depth, Some(1.0), true);
         let mut pass = self.recorder.pass("visibility", &view.frame_group, &[cleared(&targets.triangles)], Some(depth));
-        let solid: Vec<usize> = stage.solid().collect();
-        draw_visible(&mut pass, stage, &solid);
+        let solid: Vec<usize> = gpu_scene.solid().collect();
+        draw_visible(&mut pass, gpu_scene, &solid);
         drop(pass);
-        let part = stage.solid().filter_map(|i| stage.part_of(view, i)).reduce(joined);
-        view.classify.run(self.recorder, &view.frame_group, targets.solid_maps(), (part, Outside::Emptied));
+        let part = gpu_scene.solid().filter_map(|i| gpu_scene.part_of(view, i)).reduce(joined);
+        view.classify.run(self.recorder, &view.frame_group, targets.solid_maps(), (part, OutsideRegion::Emptied));
         part
     }
 
     /// Shades both surfaces of each pixel. Each surface has its own render target.
     fn shade(&mut self, view: &View, colors: [wgpu::RenderPassColorAttachment<'_>; SURFACES]) {
-        let solid: Vec<usize> = self.stage.solid().collect();
+        let solid: Vec<usize> = self.gpu_scene.solid().collect();
         self.shade_batches(view, ("shade", &view.classify), &solid, colors);
     }
 
@@ -139,7 +140,7 @@ impl FramePlan<'_, '_> {
         batches: &[usize],
         colors: [wgpu::RenderPassColorAttachment<'_>; SURFACES],
     ) {
-        let stage = self.stage;
+        let gpu_scene = self.gpu_scene;
         for (k, color) in colors.into_iter().enumerate() {
             if k >= classify.surfaces() {
                 continue;
@@ -147,12 +148,12 @@ impl FramePlan<'_, '_> {
             let depth = depth_target(&view.targets.batches[k], None, false);
             let mut pass = self.recorder.pass(label, &view.frame_group, &[color], Some(depth));
             for i in batches.iter().copied() {
-                let inputs = (stage.part_of(view, i), &stage.pipelines.shade[i], classify.shade_group(i, k));
+                let inputs = (gpu_scene.part_of(view, i), &gpu_scene.pipelines.shade[i], classify.shade_group(i, k));
                 let (Some(part), Some(pipeline), Some(group)) = inputs else { continue };
                 pass.set_pipeline(pipeline);
                 pass.set_bind_group(1, group, &[]);
-                pass.set_bind_group(2, &stage.material(i).group, &[]);
-                pass.set_bind_group(3, &stage.batches[i].light.group, &[]);
+                pass.set_bind_group(2, &gpu_scene.material(i).group, &[]);
+                pass.set_bind_group(3, &gpu_scene.batches[i].light.group, &[]);
                 pass.set_scissor_rect(part.x, part.y, part.width, part.height);
                 pass.draw(classify.shade_vertices(part, k), 0..1);
             }
@@ -160,44 +161,46 @@ impl FramePlan<'_, '_> {
     }
 
     /// Draws transmissive and blended geometry in the region `part`. The region `solid` contains the opaque surfaces.
-    fn layered(&mut self, view: &View, solid: Option<Region>, part: Region) {
-        let stage = self.stage;
+    fn transparent(&mut self, view: &View, solid: Option<Region>, part: Region) {
+        let gpu_scene = self.gpu_scene;
         // The region in which the previous group was drawn.
         let mut drawn = None;
-        for (k, group) in stage.layered_groups(view).into_iter().enumerate() {
-            if let (Some(behind), Some(target)) = (&view.behind, &view.targets.behind) {
+        for (k, group) in gpu_scene.transparent_groups(view).into_iter().enumerate() {
+            if let (Some(scene_color), Some(target)) = (&view.scene_color, &view.targets.scene_color) {
                 if k == 0 {
-                    behind.capture_opaque(self.recorder, &view.frame_group, solid);
+                    scene_color.capture_opaque(self.recorder, &view.frame_group, solid);
                 } else if let Some(drawn) = drawn {
-                    behind.capture_drawn(self.recorder, &view.frame_group, drawn);
+                    scene_color.capture_drawn(self.recorder, &view.frame_group, drawn);
                 }
-                let mut pass = far_side_pass(self.recorder, &view.frame_group, target);
-                if let Some(pipeline) = &stage.pipelines.far_side {
+                let mut pass = back_face_pass(self.recorder, &view.frame_group, target);
+                if let Some(pipeline) = &gpu_scene.pipelines.back_faces {
                     pass.set_pipeline(pipeline);
-                    for i in group.iter().filter(|i| stage.material(**i).refracts) {
-                        let batch = &stage.batches[*i];
+                    for i in group.iter().filter(|i| gpu_scene.material(**i).refracts) {
+                        let batch = &gpu_scene.batches[*i];
                         pass.set_vertex_buffer(0, batch.pose.slice(..));
                         pass.set_index_buffer(batch.indices.slice(..), wgpu::IndexFormat::Uint32);
                         pass.draw_indexed(0..batch.index_count, 0, 0..1);
                     }
                 }
             }
-            let is_visible = |i: &usize| stage.batches[*i].is_visible_layer();
+            let is_visible = |i: &usize| gpu_scene.batches[*i].is_visibility_buffered_glass();
             for (j, run) in group.chunk_by(|a, b| is_visible(a) == is_visible(b)).enumerate() {
                 let glass = run.first().filter(|i| is_visible(i)).and_then(|_| self.glass(view, run));
                 self.layered_run(view, part, (run, glass), k == 0 && j == 0);
             }
-            drawn = group.iter().filter_map(|i| stage.part_of(view, *i)).reduce(joined);
+            drawn = group.iter().filter_map(|i| gpu_scene.part_of(view, *i)).reduce(joined);
         }
     }
 
     /// Finds the visible surfaces of glass in front of what is drawn so far, and shades them. Returns the region that
     /// contains them.
     fn glass(&mut self, view: &View, batches: &[usize]) -> Option<Region> {
-        let (stage, targets) = (self.stage, &view.targets);
+        let (gpu_scene, targets) = (self.gpu_scene, &view.targets);
         let (glass, maps) = (view.glass.as_ref()?, targets.glass.as_ref()?);
-        let part = batches.iter().filter_map(|i| stage.part_of(view, *i)).reduce(joined)?;
-        glass.find(self.recorder, &view.frame_group, (targets, maps), part, |pass| draw_visible(pass, stage, batches));
+        let part = batches.iter().filter_map(|i| gpu_scene.part_of(view, *i)).reduce(joined)?;
+        glass.find(self.recorder, &view.frame_group, (targets, maps), part, |pass| {
+            draw_visible(pass, gpu_scene, batches);
+        });
         self.shade_batches(view, ("shade glass", &glass.classify), batches, maps.colors.each_ref().map(kept));
         Some(part)
     }
@@ -205,26 +208,26 @@ impl FramePlan<'_, '_> {
     /// Draws transmissive and blended batches over the samples: those that are shaded already in the region `glass`, or
     /// all their triangles. With `first`, the opaque surfaces are drawn before them.
     fn layered_run(&mut self, view: &View, part: Region, (batches, glass): (&[usize], Option<Region>), first: bool) {
-        let (Some(samples), Some(spread)) = (&view.targets.layered, &view.spread) else { return };
-        let stage = self.stage;
+        let (Some(samples), Some(expand_samples)) = (&view.targets.transparent, &view.expand_samples) else { return };
+        let gpu_scene = self.gpu_scene;
         let color = if first { cleared(samples) } else { kept(samples) };
         let depth = depth_target(&view.targets.depth, None, true);
-        let mut pass = self.recorder.pass("layered", &view.frame_group, &[color], Some(depth));
+        let mut pass = self.recorder.pass("transparent", &view.frame_group, &[color], Some(depth));
         pass.set_scissor_rect(part.x, part.y, part.width, part.height);
         if first {
-            spread.draw(&mut pass);
+            expand_samples.draw(&mut pass);
         }
         if let (Some(glass), Some(part)) = (&view.glass, glass) {
             glass.draw(&mut pass, part);
             return;
         }
-        if let Some(behind) = &view.behind {
-            pass.set_bind_group(1, &behind.group, &[]);
+        if let Some(scene_color) = &view.scene_color {
+            pass.set_bind_group(1, &scene_color.group, &[]);
         }
         for i in batches {
-            if let Some(pipeline) = &stage.pipelines.layered[*i] {
+            if let Some(pipeline) = &gpu_scene.pipelines.transparent[*i] {
                 pass.set_pipeline(pipeline);
-                draw_surface(&mut pass, &stage.batches[*i], stage.material(*i));
+                draw_surface(&mut pass, &gpu_scene.batches[*i], gpu_scene.material(*i));
             }
         }
     }
@@ -233,7 +236,7 @@ impl FramePlan<'_, '_> {
     pub(crate) fn geometry(&mut self, view: &View, targets: &GeometryTargets) {
         let depth = depth_target(&targets.depth, Some(1.0), false);
         let mut pass = self.recorder.pass("geometry", &view.frame_group, &[cleared(&targets.view)], Some(depth));
-        for (i, batch) in self.stage.batches.iter().enumerate() {
+        for (i, batch) in self.gpu_scene.batches.iter().enumerate() {
             let corners = match &targets.triangles {
                 Some(triangles) => {
                     if batch.sprites.is_none() {
@@ -243,7 +246,7 @@ impl FramePlan<'_, '_> {
                 }
                 None => Corners::Shared,
             };
-            draw_depth(&mut pass, &targets.pipelines, (i, batch), self.stage.material(i), corners);
+            draw_depth(&mut pass, &targets.pipelines, (i, batch), self.gpu_scene.material(i), corners);
         }
     }
 }
@@ -259,11 +262,11 @@ enum Corners {
 }
 
 /// Writes the triangle numbers of some batches.
-fn draw_visible(pass: &mut wgpu::RenderPass<'_>, stage: &Stage, batches: &[usize]) {
+fn draw_visible(pass: &mut wgpu::RenderPass<'_>, gpu_scene: &GpuScene, batches: &[usize]) {
     for i in batches.iter().copied() {
-        let batch = &stage.batches[i];
+        let batch = &gpu_scene.batches[i];
         let corners = Corners::Numbered { first: batch.first_triangle };
-        draw_depth(pass, &stage.pipelines.visibility, (i, batch), stage.material(i), corners);
+        draw_depth(pass, &gpu_scene.pipelines.visibility, (i, batch), gpu_scene.material(i), corners);
     }
 }
 
@@ -287,8 +290,8 @@ fn draw_depth(
         }
         _ => (&batch.pose, Some(&batch.surface), &batch.indices, 0),
     };
-    if let (Some(cut), Some(surface)) = (&material.cut, surface) {
-        pass.set_bind_group(2, &cut.group, &[]);
+    if let (Some(alpha_test), Some(surface)) = (&material.alpha_test, surface) {
+        pass.set_bind_group(2, &alpha_test.group, &[]);
         pass.set_vertex_buffer(1, surface.slice(..));
     }
     pass.set_vertex_buffer(0, positions.slice(..));

@@ -4,8 +4,8 @@ use plinth_frame::{Backdrop, Frame, FrameSink, PixelFormat, Region};
 use plinth_scene::{Scene, Shot};
 
 use crate::RenderError;
-use crate::delivery::{Delivery, Repeats, straight_bytes, words_from_halves};
-use crate::lanes::{self, Drawing};
+use crate::delivery::{Delivery, PictureReuse, straight_bytes, words_from_halves};
+use crate::draw_in_order::{self, PictureKind};
 use crate::readback::PlaneView;
 use crate::recorder::Recorder;
 use crate::renderer::Renderer;
@@ -15,12 +15,12 @@ impl Renderer<'_> {
     /// delivered several times.
     /// Errors: if the device fails, or the sink accepts no more frames.
     pub fn render(&mut self, scene: &Scene, sink: &mut dyn FrameSink) -> Result<(), RenderError> {
-        let plan = Repeats::of(&scene.shots);
+        let plan = PictureReuse::of(&scene.shots);
         let drawn = scene.shots.iter().enumerate().filter(|(i, _)| plan.source[*i] == *i);
         let shots: Vec<&Shot> = drawn.map(|(_, shot)| shot).collect();
         let mut sources = (0..scene.shots.len()).filter(|i| plan.source[*i] == *i);
         let mut delivery = Delivery::new(&plan);
-        lanes::draw(self, scene, &shots, &Frames, &mut |frame| {
+        draw_in_order::draw(self, scene, &shots, &Frames, &mut |frame| {
             let index = sources.next().unwrap_or_default() as u32;
             delivery.deliver(Frame { index, ..frame }, sink).map(Some)
         })
@@ -31,9 +31,9 @@ impl Renderer<'_> {
     pub fn render_one(&mut self, scene: &Scene, shot: &Shot, sink: &mut dyn FrameSink) -> Result<(), RenderError> {
         self.pose(scene, shot.clip_time)?;
         let shot = Shot { index: 0, ..shot.clone() };
-        let plan = Repeats::of(std::slice::from_ref(&shot));
+        let plan = PictureReuse::of(std::slice::from_ref(&shot));
         let mut delivery = Delivery::new(&plan);
-        lanes::draw(self, scene, &[&shot], &Frames, &mut |frame| delivery.deliver(frame, sink).map(Some))
+        draw_in_order::draw(self, scene, &[&shot], &Frames, &mut |frame| delivery.deliver(frame, sink).map(Some))
     }
 
     fn frame(&self, index: u32, planes: &[PlaneView<'_>], spare: Option<Frame>) -> Frame {
@@ -60,7 +60,7 @@ impl Renderer<'_> {
 /// The kind of picture that is drawn: finished frames.
 struct Frames;
 
-impl Drawing for Frames {
+impl PictureKind for Frames {
     type Picture = Frame;
     type Targets = ();
 

@@ -144,10 +144,10 @@ impl Gpu {
         Ok(Self { device: Device::new(device), queue, report, fault, written: AtomicU64::new(0) })
     }
 
-    /// Keeps pipelines, images and light between scenes, for a process that draws one picture after another. They take memory
-    /// until the device is closed.
-    pub fn keep_warm(&mut self) {
-        self.device.keep();
+    /// Caches pipelines, images and light in memory between scenes, for a process that draws one picture after another.
+    /// The memory is freed when the device is closed.
+    pub fn enable_cache(&mut self) {
+        self.device.enable_cache();
     }
 
     /// Returns the properties of the opened adapter.
@@ -184,9 +184,9 @@ impl Gpu {
         let taken = self.fault.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
         match taken {
             None => Ok(()),
-            Some(Fault::Lost(words)) => Err(RenderError::DeviceLost { words }),
-            Some(Fault::OutOfMemory(words)) => Err(RenderError::OutOfMemory { words }),
-            Some(Fault::Rejected(words)) => Err(RenderError::Rejected { words }),
+            Some(Fault::Lost(message)) => Err(RenderError::DeviceLost { message }),
+            Some(Fault::OutOfMemory(message)) => Err(RenderError::OutOfMemory { message }),
+            Some(Fault::Rejected(message)) => Err(RenderError::Rejected { message }),
         }
     }
 
@@ -275,9 +275,12 @@ fn watch(device: &wgpu::Device, fault: &Arc<Mutex<Option<Fault>>>) {
         record(&slot, new);
     }));
     let slot = Arc::clone(fault);
-    device.set_device_lost_callback(move |reason, words| {
+    device.set_device_lost_callback(move |reason, message| {
         if reason != wgpu::DeviceLostReason::Destroyed {
-            record(&slot, if words.contains(OUT_OF_MEMORY) { Fault::OutOfMemory(words) } else { Fault::Lost(words) });
+            record(
+                &slot,
+                if message.contains(OUT_OF_MEMORY) { Fault::OutOfMemory(message) } else { Fault::Lost(message) },
+            );
         }
     });
 }

@@ -124,7 +124,7 @@ uniforms! {
         center: Vec3,
         edge: f32,
         half_extent: Vec2,
-        lamp_size: f32,
+        light_size: f32,
         key_darkness: f32,
         ambient_darkness: f32,
         unused: [u32; 3],

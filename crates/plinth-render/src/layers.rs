@@ -5,8 +5,8 @@ use plinth_scene::{Background, Scene, Shot};
 
 use crate::RenderError;
 use crate::delivery::straight;
+use crate::draw_in_order::{self, PictureKind};
 use crate::frame_plan::FramePlan;
-use crate::lanes::{self, Drawing};
 use crate::pass::geometry::GeometryTargets;
 use crate::pipelines::Precision;
 use crate::readback::PlaneView;
@@ -30,13 +30,13 @@ impl Renderer<'_> {
             return Err(RenderError::LayersNeedTransparency);
         }
         let shots: Vec<&Shot> = wanted.iter().filter_map(|index| scene.shots.get(*index as usize)).collect();
-        lanes::draw(self, scene, &shots, &Views, &mut |layers| {
+        draw_in_order::draw(self, scene, &shots, &Views, &mut |layers| {
             sink.layers(layers).map_err(|source| RenderError::Sink { source })?;
             Ok(sink.spare())
         })
     }
 
-    /// Returns the images of a view. The buffers of `spare` are reused. Outside the drawn region, all images are empty.
+    /// Returns the images of a view. The buffers of `spare` are reused. OutsideRegion the drawn region, all images are empty.
     fn layers(&self, index: u32, planes: &[PlaneView<'_>], spare: Option<Layers>) -> Layers {
         let (width, height) = (self.picture.width, self.picture.height);
         let mut layers = spare.unwrap_or_else(|| Layers::nothing(width, height));
@@ -64,12 +64,12 @@ impl Renderer<'_> {
 /// The kind of picture that is drawn: a dataset view with colour, depth and normals.
 struct Views;
 
-impl Drawing for Views {
+impl PictureKind for Views {
     type Picture = Layers;
     type Targets = GeometryTargets;
 
     fn targets(&self, renderer: &Renderer<'_>) -> Result<GeometryTargets, RenderError> {
-        let model = (renderer.stage.batches.as_slice(), renderer.stage.materials.as_slice());
+        let model = (renderer.gpu_scene.batches.as_slice(), renderer.gpu_scene.materials.as_slice());
         GeometryTargets::new(&renderer.pipeline_base(), renderer.view.look.model_region, model, Precision::Exact)
     }
 
@@ -82,7 +82,7 @@ impl Drawing for Views {
     }
 
     fn record(&self, renderer: &Renderer<'_>, targets: &GeometryTargets, recorder: &mut Recorder<'_>) {
-        FramePlan { stage: &renderer.stage, recorder }.geometry(&renderer.view, targets);
+        FramePlan { gpu_scene: &renderer.gpu_scene, recorder }.geometry(&renderer.view, targets);
     }
 
     fn read(&self, renderer: &Renderer<'_>, shot: &Shot, planes: &[PlaneView<'_>], spare: Option<Layers>) -> Layers {

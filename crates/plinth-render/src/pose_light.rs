@@ -10,12 +10,12 @@ use rayon::prelude::*;
 
 use crate::cache::Cache;
 use crate::pass::floor::FloorArea;
-use crate::prepare::{Prepared, Setting, Sky, SurfaceLight, light_of_pose};
+use crate::prepare::{PrepareInputs, Prepared, Sky, SurfaceLight, light_of_pose};
 
 /// Minimum time between two baked poses, in seconds of the clip.
 const SHORTEST_STEP: f32 = 0.1;
 /// Maximum number of baked poses.
-const MOST_POSES: f32 = 16.0;
+const MAX_POSES: f32 = 16.0;
 
 /// The clip times at which light is baked: the time of the first shot, and other times at equal steps from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,16 +28,16 @@ pub(crate) struct PoseTimes {
 
 impl PoseTimes {
     /// Returns `None` if all frames show the same pose.
-    pub(crate) fn of_setting(setting: &Setting<'_>) -> Option<Self> {
-        let times = setting.scene.shots.iter().filter_map(|shot| shot.clip_time);
-        setting.moving.contains(&true).then(|| Self::of(times)).flatten()
+    pub(crate) fn for_inputs(inputs: &PrepareInputs<'_>) -> Option<Self> {
+        let times = inputs.scene.shots.iter().filter_map(|shot| shot.clip_time);
+        inputs.moving.contains(&true).then(|| Self::of(times)).flatten()
     }
 
     fn of(times: impl Iterator<Item = f32> + Clone) -> Option<Self> {
         let first = times.clone().next()?;
         let seen = times.fold((first, first), |(least, most), t| (least.min(t), most.max(t)));
         let span = seen.1 - seen.0;
-        let steps = (span / SHORTEST_STEP).ceil().min(MOST_POSES - 1.0);
+        let steps = (span / SHORTEST_STEP).ceil().min(MAX_POSES - 1.0);
         (span > 0.0).then(|| Self { first, step: span / steps.max(1.0), seen })
     }
 
@@ -65,7 +65,7 @@ struct PoseKey {
 }
 
 /// The baked light of two poses, resampled to the same points.
-struct Between {
+struct PosePair {
     numbers: (i32, i32),
     meshes: Vec<LightInterpolator>,
 }
@@ -81,15 +81,15 @@ pub(crate) struct PoseLight {
     cache: Option<Cache>,
     sky: Option<Sky>,
     keys: BTreeMap<i32, Arc<PoseKey>>,
-    between: Option<Between>,
+    between: Option<PosePair>,
 }
 
 impl PoseLight {
     /// Creates the light of an animated model from the light that was baked for the first pose. Returns `None` if all
     /// frames show the same pose.
-    pub(crate) fn new(setting: &Setting<'_>, prepared: &mut Prepared, cache: Option<&Cache>) -> Option<Self> {
-        let Setting { posed, moving, floor, smallest, .. } = *setting;
-        let times = PoseTimes::of_setting(setting)?;
+    pub(crate) fn new(inputs: &PrepareInputs<'_>, prepared: &mut Prepared, cache: Option<&Cache>) -> Option<Self> {
+        let PrepareInputs { posed, moving, floor, smallest, .. } = *inputs;
+        let times = PoseTimes::for_inputs(inputs)?;
         let light = std::mem::take(&mut prepared.model.light);
         let mirrored = posed.iter().map(|one| one.mirrored).collect();
         let indices = std::mem::take(&mut prepared.model.indices);
@@ -104,7 +104,7 @@ impl PoseLight {
         let (from, to) = (self.key(scene, before), self.key(scene, after));
         if self.between.as_ref().is_none_or(|between| between.numbers != (before, after)) {
             let meshes = self.between(&from, &to);
-            self.between = Some(Between { numbers: (before, after), meshes });
+            self.between = Some(PosePair { numbers: (before, after), meshes });
         }
         let meshes = self.between.as_ref().map_or(&[][..], |between| &between.meshes);
         let floor = from.light.floor_ambient.iter().zip(&to.light.floor_ambient);
@@ -119,10 +119,10 @@ impl PoseLight {
             return Arc::clone(known);
         }
         let posed = scene.pose(Some(self.times.time(number)));
-        let setting =
-            Setting { scene, posed: &posed, moving: &self.moving, floor: self.floor, smallest: self.smallest };
+        let inputs =
+            PrepareInputs { scene, posed: &posed, moving: &self.moving, floor: self.floor, smallest: self.smallest };
         let sky = self.sky.get_or_insert_with(|| Sky::of(scene));
-        let light = light_of_pose(&setting, &self.indices, sky, self.cache.as_ref());
+        let light = light_of_pose(&inputs, &self.indices, sky, self.cache.as_ref());
         let key = Arc::new(PoseKey { light, mirrored: posed.iter().map(|one| one.mirrored).collect() });
         self.keys.insert(number, Arc::clone(&key));
         key

@@ -11,7 +11,7 @@ use crate::gpu::Gpu;
 /// The pictures that are being copied. A picture consists of one or more textures ("planes").
 pub(crate) struct Readback {
     free: Vec<wgpu::Buffer>,
-    pending: VecDeque<Pending>,
+    pending: VecDeque<PendingCopy>,
     planes: Vec<Plane>,
 }
 
@@ -61,7 +61,7 @@ impl PlaneView<'_> {
     }
 }
 
-struct Pending {
+struct PendingCopy {
     buffer: wgpu::Buffer,
     mapped: Receiver<Result<(), wgpu::BufferAsyncError>>,
     index: u32,
@@ -136,7 +136,7 @@ impl Readback {
             // The receiver is dropped only if the whole render was abandoned.
             let _sent = sender.send(result);
         });
-        self.pending.push_back(Pending { buffer, mapped, index, submission: submission.clone() });
+        self.pending.push_back(PendingCopy { buffer, mapped, index, submission: submission.clone() });
         Some(submission)
     }
 
@@ -149,7 +149,7 @@ impl Readback {
     ) -> Result<Option<T>, RenderError> {
         let Some(oldest) = self.pending.pop_front() else { return Ok(None) };
         gpu.wait_for(oldest.submission)?;
-        let lost = || RenderError::DeviceLost { words: "a finished picture could not be read".to_owned() };
+        let lost = || RenderError::DeviceLost { message: "a finished picture could not be read".to_owned() };
         match oldest.mapped.recv() {
             Ok(Ok(())) => {}
             _ => return Err(gpu.check().err().unwrap_or_else(lost)),

@@ -10,36 +10,36 @@ use plinth_scene::{Background, PosedPrimitive, Scene, Shot};
 use crate::RenderError;
 use crate::cache::Cache;
 use crate::frame_group::{LightMaps, frame_group, frame_layout};
-use crate::frame_plan::{FramePlan, Parts};
+use crate::frame_plan::{FrameParts, FramePlan};
 use crate::frame_uniform::{FrameBase, frame_uniform, punctual_lights};
 use crate::gpu::Gpu;
+use crate::gpu_scene::GpuScene;
 use crate::gpu_types;
-use crate::pass::behind::scene_layout;
+use crate::light_cache::prepared;
+use crate::pass::background::BackgroundPass;
 use crate::pass::composite::Composite;
 use crate::pass::floor::{Floor, FloorArea};
 use crate::pass::geometry::triangles_layout;
 use crate::pass::post::{PICTURE_FORMAT, Post, blur_reach};
 use crate::pass::reflection::{Reflection, mirrored_box, mirrored_camera};
-use crate::pass::scenery::Scenery;
+use crate::pass::scene_color::scene_layout;
 use crate::pass::shadow_map::ShadowMap;
 use crate::pass::sprites;
 use crate::pass::visibility::{batch_layout, glass_layout, joined};
 use crate::pipelines::{LightSwitches, PipelineBase, Pipelines, SurfaceOutput};
 use crate::pose_light::PoseLight;
-use crate::prepare::{Prepared, Setting, smallest_shown};
+use crate::prepare::{PrepareInputs, Prepared, min_visible_size};
 use crate::readback::Readback;
 use crate::recorder::{PassTimes, Profile, Recorder};
 use crate::region::widened;
-use crate::stage::Stage;
-use crate::targets::{TargetLook, texture};
+use crate::targets::{TargetDescriptor, texture};
 use crate::upload::gathered_light::light_layout;
-use crate::upload::geometry::{self, Batch, Drawn, Geometry, MaterialUse, Posed, primitive_of};
+use crate::upload::geometry::{self, Batch, DrawMode, Geometry, MaterialUse, PosedModel, primitive_of};
 use crate::upload::material::{self, DrawClass, MaterialOnGpu, used_slots};
 use crate::upload::sprite_material::upload_sprite_materials;
-use crate::upload::sprites::{SpriteSetting, sprites_layout};
+use crate::upload::sprites::{SpriteInputs, sprites_layout};
 use crate::upload::texture::Textures;
 use crate::view::View;
-use crate::warm_light::prepared;
 
 /// Number of samples per pixel.
 const SAMPLES: u32 = 4;
@@ -74,10 +74,10 @@ pub struct Renderer<'g> {
     pub(crate) pose_light: Option<PoseLight>,
     layouts: Layouts,
     switches: LightSwitches,
-    pub(crate) stage: Stage,
+    pub(crate) gpu_scene: GpuScene,
     pub(crate) view: View,
     floor: Option<Floor>,
-    scenery: Scenery,
+    background: BackgroundPass,
     composite: Composite,
     reflection: Option<Reflection>,
     post: Option<Post>,
@@ -94,13 +94,13 @@ impl<'g> Renderer<'g> {
         if picture.width > limit || picture.height > limit {
             return Err(RenderError::PictureTooLarge { width: picture.width, height: picture.height, limit });
         }
-        with_setting(gpu, scene, picture, |setting| {
+        with_prepare_inputs(gpu, scene, picture, |inputs| {
             let ((light, fresh), textures) = rayon::join(
-                || prepared(gpu, setting, cache),
-                || Textures::upload(gpu, &scene.model, wanted_images(scene, setting.posed)),
+                || prepared(gpu, inputs, cache),
+                || Textures::upload(gpu, &scene.model, wanted_images(scene, inputs.posed)),
             );
             let store = || cache.map(|cache| fresh.store(cache));
-            rayon::join(|| Self::assemble(gpu, picture, setting, (light, cache), textures), store).0
+            rayon::join(|| Self::assemble(gpu, picture, inputs, (light, cache), textures), store).0
         })
     }
 
@@ -108,12 +108,12 @@ impl<'g> Renderer<'g> {
     pub(crate) fn assemble(
         gpu: &'g Gpu,
         picture: Picture,
-        setting: &Setting<'_>,
+        inputs: &PrepareInputs<'_>,
         (mut light, cache): (Arc<Prepared>, Option<&Cache>),
         mut textures: Textures,
     ) -> Result<Self, RenderError> {
-        let Setting { scene, floor: area, smallest, .. } = *setting;
-        let posed = Posed { primitives: setting.posed, indices: &light.model.indices, moving: setting.moving };
+        let PrepareInputs { scene, floor: area, smallest, .. } = *inputs;
+        let posed = PosedModel { primitives: inputs.posed, indices: &light.model.indices, moving: inputs.moving };
         let layouts = Layouts {
             frame: frame_layout(gpu),
             scene: scene_layout(gpu),
@@ -126,7 +126,7 @@ impl<'g> Renderer<'g> {
         let mut materials = upload_materials(gpu, scene, posed.primitives, &mut textures);
         let sprite_materials = upload_sprite_materials(gpu, scene, posed.primitives, &mut textures, &mut materials);
         let uses: Vec<MaterialUse> = materials.iter().map(material_use).collect();
-        let sprites = SpriteSetting {
+        let sprites = SpriteInputs {
             layout: &layouts.sprites,
             light_layout: &layouts.light,
             materials: &sprite_materials,
@@ -144,7 +144,7 @@ impl<'g> Renderer<'g> {
             let blurred = widened(model_region, blur_reach(scene, picture.height), picture.width, picture.height);
             joined(region_of(scene, picture, area, scene.reflector.is_some()), blurred)
         };
-        let look = target_look(gpu, scene, picture, (region, model_region), &materials, &batches);
+        let look = target_descriptor(gpu, scene, picture, (region, model_region), &materials, &batches);
         let (key_map, sun_map) = shadow_maps(gpu, scene, &light);
         let switches = LightSwitches {
             key: scene.key_light.is_some(),
@@ -170,7 +170,7 @@ impl<'g> Renderer<'g> {
         };
         let size = (picture.width, picture.height);
         let seen = scene.surroundings.as_ref();
-        let scenery = Scenery::new(gpu, &layouts.frame, &look, size, &backdrop, seen)?;
+        let background = BackgroundPass::new(gpu, &layouts.frame, &look, size, &backdrop, seen)?;
         let view = View::new(gpu, &layouts, look, (&batches, &triangles), &frame_groups)?;
         let radiance = (scene.post.bloom > 0.0).then(|| radiance_target(gpu, look.region));
         let model = (batches.as_slice(), materials.as_slice());
@@ -178,7 +178,8 @@ impl<'g> Renderer<'g> {
         let composite = Composite::new(gpu, &layouts.frame, &look, &view.targets, clear, radiance)?;
         let reflection = match scene.reflector {
             Some(reflector) => {
-                let mirrored = mirror_look(look, with_reach(reflection_region(scene, picture), sprite_reach, picture));
+                let mirrored =
+                    mirror_descriptor(look, with_reach(reflection_region(scene, picture), sprite_reach, picture));
                 let view = View::new(gpu, &layouts, mirrored, (&batches, &triangles), &frame_groups)?;
                 Some(Reflection::new(gpu, &layouts.frame, view, reflector, (&look, picture))?)
             }
@@ -186,9 +187,9 @@ impl<'g> Renderer<'g> {
         };
         gpu.check()?;
         let pipelines = Pipelines::new(&base, &batches, &materials)?;
-        let stage = Stage::new((materials, batches), pipelines, (key_map, sun_map), sprite_reach, triangles);
+        let gpu_scene = GpuScene::new((materials, batches), pipelines, (key_map, sun_map), sprite_reach, triangles);
         // If the model moves, only one renderer draws it. Therefore its light is not shared and can be changed.
-        let pose_light = Arc::get_mut(&mut light).and_then(|light| PoseLight::new(setting, light, cache));
+        let pose_light = Arc::get_mut(&mut light).and_then(|light| PoseLight::new(inputs, light, cache));
         Ok(Self {
             gpu,
             picture,
@@ -196,10 +197,10 @@ impl<'g> Renderer<'g> {
             pose_light,
             layouts,
             switches,
-            stage,
+            gpu_scene,
             view,
             floor,
-            scenery,
+            background,
             composite,
             reflection,
             post,
@@ -258,13 +259,13 @@ impl<'g> Renderer<'g> {
     /// Sets the pose and the light of the model to a time of its clip. A new renderer has the pose of the first shot.
     /// Errors: if the light exceeds the limits of the adapter.
     pub(crate) fn pose(&mut self, scene: &Scene, clip_time: Option<f32>) -> Result<(), RenderError> {
-        if !self.stage.moves() {
+        if !self.gpu_scene.moves() {
             return Ok(());
         }
-        self.stage.pose(self.gpu, scene, clip_time);
+        self.gpu_scene.pose(self.gpu, scene, clip_time);
         if let (Some(pose_light), Some(time)) = (&mut self.pose_light, clip_time) {
             let light = pose_light.at(scene, time);
-            self.stage.relight(self.gpu, &self.layouts.light, &light.baked)?;
+            self.gpu_scene.relight(self.gpu, &self.layouts.light, &light.baked)?;
             if let Some(floor) = &self.floor {
                 floor.relight(self.gpu, &light.floor_ambient);
             }
@@ -282,10 +283,10 @@ impl<'g> Renderer<'g> {
         first: bool,
         pose_changed: bool,
     ) {
-        let moved = pose_changed && self.stage.moves();
-        self.stage.arrange(self.gpu, shot);
+        let moved = pose_changed && self.gpu_scene.moves();
+        self.gpu_scene.arrange(self.gpu, shot);
         let uniform = self.update(scene, shot);
-        let mut plan = FramePlan { stage: &self.stage, recorder };
+        let mut plan = FramePlan { gpu_scene: &self.gpu_scene, recorder };
         if first || moved || shot.grow < 1.0 || scene_grows(scene) {
             if let Some(accumulated) = self.floor.as_ref().and_then(|floor| floor.accumulated.as_ref()) {
                 accumulated.update(self.gpu, &uniform);
@@ -293,10 +294,10 @@ impl<'g> Renderer<'g> {
             plan.shadows(&self.view, self.floor.as_ref());
         }
         let floor_is_seen = shot.camera.position.y > scene.floor_height;
-        plan.frame(&Parts {
+        plan.frame(&FrameParts {
             view: &self.view,
             composite: &self.composite,
-            scenery: &self.scenery,
+            background: &self.background,
             floor: self.floor.as_ref().filter(|_| floor_is_seen),
             reflection: self.reflection.as_ref().filter(|_| floor_is_seen),
             post: self.post.as_ref(),
@@ -308,8 +309,8 @@ impl<'g> Renderer<'g> {
         let base = FrameBase {
             scene,
             light: &self.light,
-            key_map: &self.stage.key_map,
-            sun_map: &self.stage.sun_map,
+            key_map: &self.gpu_scene.key_map,
+            sun_map: &self.gpu_scene.sun_map,
             region: self.view.look.region,
             model_region: self.view.look.model_region,
             origin: self.view.look.origin(),
@@ -324,7 +325,7 @@ impl<'g> Renderer<'g> {
         if let Some(post) = &self.post {
             post.update(self.gpu, scene, shot, &self.view.look, self.picture.height);
         }
-        self.scenery.look_from(self.gpu, &shot.camera);
+        self.background.look_from(self.gpu, &shot.camera);
         uniform
     }
 
@@ -335,12 +336,17 @@ impl<'g> Renderer<'g> {
 }
 
 /// Calls `work` with the inputs of the computations for a scene in its first pose.
-pub(crate) fn with_setting<T>(gpu: &Gpu, scene: &Scene, picture: Picture, work: impl FnOnce(&Setting<'_>) -> T) -> T {
+pub(crate) fn with_prepare_inputs<T>(
+    gpu: &Gpu,
+    scene: &Scene,
+    picture: Picture,
+    work: impl FnOnce(&PrepareInputs<'_>) -> T,
+) -> T {
     let posed = scene.pose(scene.shots.first().and_then(|shot| shot.clip_time));
     let floor = scene.shadow.filter(|_| !scene.is_dataset).map(|_| FloorArea::of(scene));
     let moving = scene.moving(&posed);
-    let smallest = smallest_shown(gpu, scene, &posed, picture.height);
-    work(&Setting { scene, posed: &posed, moving: &moving, floor, smallest })
+    let smallest = min_visible_size(gpu, scene, &posed, picture.height);
+    work(&PrepareInputs { scene, posed: &posed, moving: &moving, floor, smallest })
 }
 
 fn scene_grows(scene: &Scene) -> bool {
@@ -389,11 +395,11 @@ fn upload_materials(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive], textures
 
 fn material_use(material: &MaterialOnGpu) -> MaterialUse {
     let drawn = match material.key.class {
-        DrawClass::Opaque | DrawClass::Masked => Drawn::Solid,
-        DrawClass::Transmissive if !material.key.defines.contains("BLEND") => Drawn::Glass,
-        DrawClass::Transmissive | DrawClass::Blended => Drawn::Blended,
+        DrawClass::Opaque | DrawClass::Masked => DrawMode::Opaque,
+        DrawClass::Transmissive if !material.key.defines.contains("BLEND") => DrawMode::Glass,
+        DrawClass::Transmissive | DrawClass::Blended => DrawMode::Blended,
     };
-    MaterialUse { drawn, cut: material.cut.is_some() }
+    MaterialUse { drawn, is_alpha_tested: material.alpha_test.is_some() }
 }
 
 fn region_of(scene: &Scene, picture: Picture, area: Option<FloorArea>, reflector: bool) -> Region {
@@ -418,19 +424,19 @@ fn reflection_region(scene: &Scene, picture: Picture) -> Region {
 }
 
 /// Returns the description of the render targets of the reflection. They contain only the model's region with a margin.
-fn mirror_look(look: TargetLook, region: Region) -> TargetLook {
+fn mirror_descriptor(look: TargetDescriptor, region: Region) -> TargetDescriptor {
     let format = PICTURE_FORMAT;
-    TargetLook { region, model_region: region, picture_format: format, finished_format: format, ..look }
+    TargetDescriptor { region, model_region: region, picture_format: format, finished_format: format, ..look }
 }
 
-fn target_look(
+fn target_descriptor(
     gpu: &Gpu,
     scene: &Scene,
     picture: Picture,
     (region, model_region): (Region, Region),
     materials: &[MaterialOnGpu],
     batches: &[Batch],
-) -> TargetLook {
+) -> TargetDescriptor {
     let classes: BTreeSet<DrawClass> = batches.iter().map(|b| materials[b.material].key.class).collect();
     // Refraction needs the radiance of the scene, and bloom needs the radiance of bright surfaces. In all other cases,
     // alpha is blended in display space, as other viewers do. This saves the pass that applies the tone curve.
@@ -442,9 +448,9 @@ fn target_look(
         PixelFormat::Rgba8 => wgpu::TextureFormat::Rgba8Unorm,
         PixelFormat::Rgba16 => wgpu::TextureFormat::Rgba16Float,
     };
-    let layered = classes.iter().any(|class| class.is_layered());
+    let transparent = classes.iter().any(|class| class.is_transparent());
     // The view of the reflection camera uses the same pipelines, and composites its picture from surfaces.
-    let direct = !layered && !radiance && scene.reflector.is_none();
+    let direct = !transparent && !radiance && scene.reflector.is_none();
     // With 8-bit colours, a colour filter would make the steps between colours visible.
     let picture_format = if scene.post.changes_colors() { PICTURE_FORMAT } else { finished_format };
     let color_format = if radiance {
@@ -454,7 +460,7 @@ fn target_look(
     } else {
         finished_format
     };
-    TargetLook {
+    TargetDescriptor {
         region,
         model_region,
         samples: if gpu.report().max_samples >= SAMPLES { SAMPLES } else { 1 },
@@ -462,10 +468,10 @@ fn target_look(
         picture_format,
         finished_format,
         output,
-        layered,
+        transparent,
         has_unlit,
         transmissive,
-        visible_glass: batches.iter().any(Batch::is_visible_layer),
+        visibility_buffered_glass: batches.iter().any(Batch::is_visibility_buffered_glass),
         direct,
     }
 }
@@ -513,7 +519,12 @@ fn shadow_maps(gpu: &Gpu, scene: &Scene, light: &Prepared) -> (ShadowMap, Shadow
 }
 
 /// Creates the values that all pipelines of a renderer share.
-fn pipeline_base<'a>(gpu: &'a Gpu, layouts: &'a Layouts, look: TargetLook, lights: LightSwitches) -> PipelineBase<'a> {
+fn pipeline_base<'a>(
+    gpu: &'a Gpu,
+    layouts: &'a Layouts,
+    look: TargetDescriptor,
+    lights: LightSwitches,
+) -> PipelineBase<'a> {
     PipelineBase {
         gpu,
         frame_layout: &layouts.frame,

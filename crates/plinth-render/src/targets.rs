@@ -23,36 +23,36 @@ pub(crate) struct Targets {
     pub(crate) glass: Option<GlassTargets>,
     /// The multisampled target to which transmissive and blended surfaces are drawn. `None` if there are no such
     /// surfaces.
-    pub(crate) layered: Option<wgpu::TextureView>,
+    pub(crate) transparent: Option<wgpu::TextureView>,
     /// The finished picture with one sample per pixel.
     pub(crate) finished: wgpu::Texture,
     pub(crate) finished_view: wgpu::TextureView,
     /// The scene colour pyramid. `None` if there are no transmissive surfaces.
-    pub(crate) behind: Option<Behind>,
+    pub(crate) scene_color: Option<SceneColorTargets>,
 }
 
 /// Format of the scene colour pyramid.
-pub(crate) const BEHIND_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
+pub(crate) const SCENE_COLOR_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
 /// Format of two values: the distance times the coverage, and the coverage.
 pub(crate) const DISTANCE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rg16Float;
 /// Format of unit vectors.
 pub(crate) const NORMAL_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
 
 /// The render targets of the scene colour pyramid, from which refracted rays read.
-pub(crate) struct Behind {
+pub(crate) struct SceneColorTargets {
     /// The picture drawn so far.
     pub(crate) color: wgpu::Texture,
     /// For the opaque part of the picture, the distance along the camera's axis times the coverage, and the coverage.
     pub(crate) distance: wgpu::Texture,
     /// The normal and the distance of the back faces of the glass body that will be drawn next. The other target is the
     /// depth buffer for drawing them.
-    pub(crate) far_side: wgpu::TextureView,
-    pub(crate) far_depth: wgpu::TextureView,
+    pub(crate) back_faces: wgpu::TextureView,
+    pub(crate) back_face_depth: wgpu::TextureView,
 }
 
 /// The properties from which the render targets are created.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct TargetLook {
+pub(crate) struct TargetDescriptor {
     pub(crate) region: Region,
     pub(crate) model_region: Region,
     pub(crate) samples: u32,
@@ -61,12 +61,12 @@ pub(crate) struct TargetLook {
     pub(crate) picture_format: wgpu::TextureFormat,
     pub(crate) finished_format: wgpu::TextureFormat,
     pub(crate) output: SurfaceOutput,
-    pub(crate) layered: bool,
+    pub(crate) transparent: bool,
     /// Whether some surfaces are displayed without applying the tone curve.
     pub(crate) has_unlit: bool,
     pub(crate) transmissive: bool,
     /// Whether some glass is drawn through a visibility buffer.
-    pub(crate) visible_glass: bool,
+    pub(crate) visibility_buffered_glass: bool,
     /// Whether surfaces are shaded directly into the picture, over the backdrop.
     pub(crate) direct: bool,
 }
@@ -77,7 +77,7 @@ pub(crate) struct GlassTargets {
     pub(crate) colors: [wgpu::TextureView; SURFACES],
 }
 
-impl TargetLook {
+impl TargetDescriptor {
     /// Returns the region of the picture that the render targets of the model's surfaces cover (the canvas).
     pub(crate) const fn canvas(&self) -> Region {
         if self.direct { self.region } else { self.model_region }
@@ -91,7 +91,7 @@ impl TargetLook {
 }
 
 impl Targets {
-    pub(crate) fn new(gpu: &Gpu, look: TargetLook) -> Self {
+    pub(crate) fn new(gpu: &Gpu, look: TargetDescriptor) -> Self {
         let attachment = wgpu::TextureUsages::RENDER_ATTACHMENT;
         let readable = attachment | wgpu::TextureUsages::TEXTURE_BINDING;
         let model = look.model_region;
@@ -100,18 +100,18 @@ impl Targets {
         let finished_view = view(&finished);
         let part = |samples, format, usage| view(&texture(gpu, model, samples, format, usage, 1));
         let canvas = |format, usage| view(&texture(gpu, look.canvas(), 1, format, usage, 1));
-        let layered = look.layered.then(|| part(look.samples, look.color_format, readable));
-        let glass = look.visible_glass.then(|| GlassTargets {
+        let transparent = look.transparent.then(|| part(look.samples, look.color_format, readable));
+        let glass = look.visibility_buffered_glass.then(|| GlassTargets {
             surfaces: [(); SURFACES].map(|()| part(1, SURFACE_FORMAT, readable)),
             colors: [(); SURFACES].map(|()| part(1, look.color_format, readable)),
         });
-        let behind = look.transmissive.then(|| {
+        let scene_color = look.transmissive.then(|| {
             let mips = model.width.max(model.height).ilog2().clamp(1, 8);
-            Behind {
-                color: texture(gpu, model, 1, BEHIND_FORMAT, readable, mips),
+            SceneColorTargets {
+                color: texture(gpu, model, 1, SCENE_COLOR_FORMAT, readable, mips),
                 distance: texture(gpu, model, 1, DISTANCE_FORMAT, readable, mips),
-                far_side: part(1, NORMAL_FORMAT, readable),
-                far_depth: part(1, DEPTH_FORMAT, attachment),
+                back_faces: part(1, NORMAL_FORMAT, readable),
+                back_face_depth: part(1, DEPTH_FORMAT, attachment),
             }
         });
         Self {
@@ -121,10 +121,10 @@ impl Targets {
             batches: [(); SURFACES].map(|()| canvas(BATCH_FORMAT, attachment)),
             colors: (!look.direct).then(|| [(); SURFACES].map(|()| part(1, look.color_format, readable))),
             glass,
-            layered,
+            transparent,
             finished,
             finished_view,
-            behind,
+            scene_color,
         }
     }
 }

@@ -5,21 +5,21 @@ use glam::Mat4;
 use crate::RenderError;
 use crate::gpu::Gpu;
 use crate::gpu_types;
-use crate::pass::behind::Behind;
+use crate::pass::expand_samples::{ExpandSamples, SurfaceColors};
 use crate::pass::glass::Glass;
-use crate::pass::spread::{Colors, Spread};
+use crate::pass::scene_color::SceneColorPyramid;
 use crate::pass::visibility::{Classify, Shading};
 use crate::renderer::Layouts;
-use crate::targets::{TargetLook, Targets};
+use crate::targets::{TargetDescriptor, Targets};
 use crate::upload::geometry::Batch;
 
 /// The picture of the model as seen by one camera, with the passes that draw it.
 pub(crate) struct View {
-    pub(crate) look: TargetLook,
+    pub(crate) look: TargetDescriptor,
     pub(crate) targets: Targets,
     pub(crate) classify: Classify,
-    pub(crate) spread: Option<Spread>,
-    pub(crate) behind: Option<Behind>,
+    pub(crate) expand_samples: Option<ExpandSamples>,
+    pub(crate) scene_color: Option<SceneColorPyramid>,
     /// Passes for glass that is drawn through a visibility buffer.
     pub(crate) glass: Option<Glass>,
     /// Transform from world space to clip space for the camera of the current frame.
@@ -35,29 +35,33 @@ impl View {
     pub(crate) fn new(
         gpu: &Gpu,
         layouts: &Layouts,
-        look: TargetLook,
+        look: TargetDescriptor,
         (batches, triangles): (&[Batch], &wgpu::Buffer),
         frame_groups: &dyn Fn(&wgpu::Buffer) -> [wgpu::BindGroup; 2],
     ) -> Result<Self, RenderError> {
         let targets = Targets::new(gpu, look);
-        let shading = Shading { layout: &layouts.batch, batches, triangles, behind: None };
+        let shading = Shading { layout: &layouts.batch, batches, triangles, scene_color: None };
         let classify = Classify::new(gpu, &layouts.frame, targets.solid_maps(), look, &shading)?;
-        let spread = match (&targets.layered, &targets.colors) {
-            (Some(_), Some(colors)) => {
-                Some(Spread::new(gpu, &layouts.frame, (&targets.surfaces, colors), Colors::Shares, &look)?)
+        let expand_samples = match (&targets.transparent, &targets.colors) {
+            (Some(_), Some(colors)) => Some(ExpandSamples::new(
+                gpu,
+                &layouts.frame,
+                (&targets.surfaces, colors),
+                SurfaceColors::Shares,
+                &look,
+            )?),
+            _ => None,
+        };
+        let scene_color = match (&targets.scene_color, &targets.colors, &targets.transparent) {
+            (Some(target), Some(colors), Some(transparent)) => {
+                let all = (&targets, target, colors, transparent);
+                Some(SceneColorPyramid::new(gpu, &layouts.frame, &layouts.scene, look.samples, all)?)
             }
             _ => None,
         };
-        let behind = match (&targets.behind, &targets.colors, &targets.layered) {
-            (Some(target), Some(colors), Some(layered)) => {
-                let all = (&targets, target, colors, layered);
-                Some(Behind::new(gpu, &layouts.frame, &layouts.scene, look.samples, all)?)
-            }
-            _ => None,
-        };
-        let glass = match (&targets.glass, &behind) {
-            (Some(glass), Some(behind)) => {
-                let shading = Shading { layout: &layouts.glass, behind: Some(&behind.views), ..shading };
+        let glass = match (&targets.glass, &scene_color) {
+            (Some(glass), Some(scene_color)) => {
+                let shading = Shading { layout: &layouts.glass, scene_color: Some(&scene_color.views), ..shading };
                 Some(Glass::new(gpu, &layouts.frame, (&targets, glass), look, &shading)?)
             }
             _ => None,
@@ -73,8 +77,8 @@ impl View {
             look,
             targets,
             classify,
-            spread,
-            behind,
+            expand_samples,
+            scene_color,
             glass,
             clip_from_world: Mat4::IDENTITY,
             frame_group,

@@ -285,7 +285,7 @@ fn line(what: &str, times: &[Duration], seconds: f64) -> String {
 }
 
 async fn open(server: &Postgres, folder: &TempDir, connections: u32, may_change: bool) -> Service {
-    let options = DbOptions { postgres_connections: connections, may_change };
+    let options = DbOptions { postgres_connections: connections, may_change, ..DbOptions::default() };
     let db = Db::open(&server.address(), options).await.expect("the database");
     let address = format!("file://{}", folder.path().display());
     let signer = LinkSigner::new("http://127.0.0.1:1".parse().expect("a URL"));

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use plinth_db::{Db, DbError, Tx, accounts, garbage};
+use plinth_db::{Db, DbError, Tx, accounts, unreferenced_objects};
 use plinth_spec::ErrorCode;
 use plinth_spec::id::AccountId;
 use plinth_spec::limits;
@@ -118,7 +118,9 @@ impl Service {
     {
         let marked = prefix.clone();
         let marking = self.write_at(move |tx, now| {
-            Box::pin(async move { Ok::<_, ServiceError>(garbage::insert(tx, &marked, now + UNNAMED_MS).await?) })
+            Box::pin(async move {
+                Ok::<_, ServiceError>(unreferenced_objects::insert(tx, &marked, now + UNNAMED_MS).await?)
+            })
         });
         marking.await?;
         for (key, file) in files {
@@ -129,7 +131,7 @@ impl Service {
             Box::pin(async move {
                 let inserted = insert(tx, now).await?;
                 if matches!(inserted, Inserted::Named(_)) {
-                    garbage::delete(tx, &scheduled).await?;
+                    unreferenced_objects::delete(tx, &scheduled).await?;
                 }
                 Ok(inserted)
             })

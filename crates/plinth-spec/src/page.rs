@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_of_another_list_is_refused() {
+    fn a_cursor_of_another_list_is_rejected() {
         let position = Position { created_at_ms: 7, id: "k3Jd92LmQx7a".to_owned() };
         let cursor = cursor_from_position(&position, "status=active");
         assert!(PageRequest::parse(None, None, Some(&cursor), "status=active").is_ok());

@@ -101,7 +101,7 @@ impl Answer {
     }
 
     /// Returns the status and the error code of an error response.
-    pub fn refusal(&self) -> (u16, &str) {
+    pub fn rejection(&self) -> (u16, &str) {
         let error = &self.body["error"];
         assert_eq!(error["status"], self.status, "{self:?}");
         assert!(error["message"].as_str().is_some_and(|words| !words.is_empty()), "{self:?}");

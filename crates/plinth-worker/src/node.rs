@@ -49,7 +49,7 @@ enum Work {
 /// Runs renders and packagings until `stop` is cancelled, or until no work was queued for the time
 /// [`WorkerOptions::exit_when_idle`]. Then waits at most [`WorkerOptions::grace`] for running jobs; unfinished renders
 /// return to the queue. `phase` receives the state of the worker. Renders of dead workers are requeued by
-/// [`Service::upkeep`], which runs in this process or in another one.
+/// [`Service::run_maintenance`], which runs in this process or in another one.
 /// Errors: the scratch folder cannot be used, or this machine has no working adapter or no working encoder.
 pub async fn run(
     service: Service,

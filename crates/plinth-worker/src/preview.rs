@@ -30,7 +30,7 @@ const WARM: usize = 2;
 /// Time without a request after which a preview process is ended.
 const IDLE: Duration = Duration::from_mins(1);
 /// Interval between two checks for idle processes.
-const SWEEP: Duration = Duration::from_secs(5);
+const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// Time limit of one frame, including the time to load the model.
 const FRAME_TIME: Duration = Duration::from_mins(2);
 /// Maximum size of the file of a preview, in bytes.
@@ -55,11 +55,11 @@ struct Warm {
 pub(crate) async fn serve_previews(node: Arc<Node>, stop: CancellationToken) {
     let Some(mut wanted) = node.service.take_previews() else { return };
     let mut warm: Vec<Warm> = Vec::new();
-    let mut sweep = tokio::time::interval(SWEEP);
+    let mut idle_check = tokio::time::interval(IDLE_CHECK_INTERVAL);
     loop {
         tokio::select! {
             () = stop.cancelled() => break,
-            _tick = sweep.tick() => end_idle(&mut warm).await,
+            _tick = idle_check.tick() => end_idle(&mut warm).await,
             next = wanted.recv() => match next {
                 // The request was cancelled, for example because the user has changed a setting.
                 Some(next) if next.reply.is_closed() => {}

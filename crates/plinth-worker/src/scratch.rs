@@ -32,7 +32,7 @@ impl Scratch {
         // Without this lock, another worker could remove the new folder before the lock file in it is locked.
         let gate = File::create(folder.join(LOCK))?;
         gate.lock()?;
-        sweep(folder)?;
+        remove_abandoned(folder)?;
         let run = tempfile::Builder::new().prefix(RUN).tempdir_in(folder)?;
         // Jobs may run as another user. With these permissions, they can enter their own folder, but cannot list the
         // folders of other jobs.
@@ -63,7 +63,7 @@ impl Scratch {
     }
 }
 
-fn sweep(folder: &Path) -> io::Result<()> {
+fn remove_abandoned(folder: &Path) -> io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         if !entry.file_name().to_string_lossy().starts_with(RUN) {

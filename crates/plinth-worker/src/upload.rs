@@ -62,13 +62,13 @@ pub(crate) async fn upload_package(
 /// Returns the path of a job's output file in `folder`. Jobs are not trusted. Therefore returns an error for names and
 /// links that lead out of the folder, and for everything that is not a regular file.
 fn file_in(folder: &Path, name: &Path) -> io::Result<PathBuf> {
-    let refused = |problem| Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+    let rejected = |problem| Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
     if !name.components().all(|part| matches!(part, Component::Normal(_))) {
-        return refused("the job names a file outside of its folder");
+        return rejected("the job names a file outside of its folder");
     }
     let path = folder.canonicalize()?.join(name);
     if path.canonicalize()? != path || !path.is_file() {
-        return refused("an output of the job is not a regular file");
+        return rejected("an output of the job is not a regular file");
     }
     Ok(path)
 }
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_outside_the_folder_are_refused() {
+    fn names_outside_the_folder_are_rejected() {
         let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let path = |name: &str| folder.path().join(name);
         std::fs::create_dir(path("540p")).unwrap();

@@ -53,7 +53,7 @@ impl Metrics {
     /// Serves `GET /metrics` until `stop` is cancelled.
     pub(crate) async fn serve(self, service: Service, stop: CancellationToken) -> Result<()> {
         let recorded = self.recorded.clone();
-        let upkeep = async move {
+        let maintenance = async move {
             let mut timer = tokio::time::interval(AGGREGATION_INTERVAL);
             loop {
                 timer.tick().await;
@@ -65,7 +65,7 @@ impl Metrics {
         let serving = axum::serve(self.listener, router).into_future();
         tokio::select! {
             served = serving => served.context("the metrics server failed"),
-            () = upkeep => Ok(()),
+            () = maintenance => Ok(()),
             () = stop.cancelled() => Ok(()),
         }
     }

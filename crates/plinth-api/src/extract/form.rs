@@ -19,7 +19,7 @@ impl Form {
     /// Starts to read the form of a request. A malformed form is rejected with status 400 and the code `malformed`.
     pub(crate) async fn from(request: Request, malformed: ErrorCode) -> Result<Self> {
         let parts = Multipart::from_request(request, &()).await;
-        let parts = parts.map_err(|_kind| refused(malformed, "send a form: Content-Type: multipart/form-data"))?;
+        let parts = parts.map_err(|_kind| rejected(malformed, "send a form: Content-Type: multipart/form-data"))?;
         Ok(Self { parts, malformed })
     }
 
@@ -104,13 +104,13 @@ fn check_length(bytes: usize, most: usize) -> Result<()> {
 
 fn text_of(name: &str, bytes: Bytes, malformed: ErrorCode) -> Result<String> {
     String::from_utf8(bytes.into())
-        .map_err(|_not_text| refused(malformed, &format!("the field '{name}' is not valid UTF-8")))
+        .map_err(|_not_text| rejected(malformed, &format!("the field '{name}' is not valid UTF-8")))
 }
 
 fn broken(code: ErrorCode, error: &MultipartError) -> ApiError {
-    refused(code, &format!("the form cannot be read: {}", error.body_text()))
+    rejected(code, &format!("the form cannot be read: {}", error.body_text()))
 }
 
-fn refused(code: ErrorCode, words: &str) -> ApiError {
+fn rejected(code: ErrorCode, words: &str) -> ApiError {
     plinth_service::ServiceError::new(code, words).with_status(400).into()
 }

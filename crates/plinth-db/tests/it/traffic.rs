@@ -1,7 +1,7 @@
 //! Rate windows, scheduled deletions, staged uploads, deletion holds, and the key-value table of an installation.
 
 use plinth_db::rate_windows::{self, Window};
-use plinth_db::{DbError, garbage, holds, instance, staged};
+use plinth_db::{DbError, holds, instance, staged, unreferenced_objects};
 use plinth_spec::id::StagedId;
 use plinth_testkit::on_both_databases;
 
@@ -49,10 +49,10 @@ async fn concurrent_requests_are_all_counted(address: &str) {
 async fn prefixes_are_claimed_in_order_of_time_and_removed_after_deletion(address: &str) {
     let db = make::open(address).await;
     let insert = async |prefix: &'static str, due| {
-        db.write(move |tx| Box::pin(garbage::insert(tx, prefix, due))).await.unwrap();
+        db.write(move |tx| Box::pin(unreferenced_objects::insert(tx, prefix, due))).await.unwrap();
     };
     let take = async |now, again_at, limit| {
-        db.write(move |tx| Box::pin(garbage::claim_due(tx, now, again_at, limit))).await.unwrap()
+        db.write(move |tx| Box::pin(unreferenced_objects::claim_due(tx, now, again_at, limit))).await.unwrap()
     };
     for (prefix, due) in [("b/", 20), ("a/", 10), ("c/", 40), ("c/", 30)] {
         insert(prefix, due).await;
@@ -63,18 +63,18 @@ async fn prefixes_are_claimed_in_order_of_time_and_removed_after_deletion(addres
         ["b/"],
         "a/ is claimed already, and scheduling c/ again does not move its deletion to an earlier time"
     );
-    db.write(|tx| Box::pin(garbage::delete_claimed(tx, "b/", 100))).await.unwrap();
+    db.write(|tx| Box::pin(unreferenced_objects::delete_claimed(tx, "b/", 100))).await.unwrap();
     assert_eq!(take(99, 200, 10).await, ["c/"]);
     insert("c/", 300).await;
-    db.write(|tx| Box::pin(garbage::delete_claimed(tx, "c/", 200))).await.unwrap();
+    db.write(|tx| Box::pin(unreferenced_objects::delete_claimed(tx, "c/", 200))).await.unwrap();
     assert_eq!(take(100, 200, 10).await, ["a/"], "a prefix can be claimed again, in case its deletion failed");
     assert_eq!(
         take(300, 400, 10).await,
         ["a/", "c/"],
         "a prefix that is scheduled again is not removed from the schedule"
     );
-    db.write(|tx| Box::pin(garbage::delete(tx, "c/"))).await.unwrap();
-    assert_eq!(garbage::list(&mut db.read().await.unwrap()).await.unwrap(), ["a/"]);
+    db.write(|tx| Box::pin(unreferenced_objects::delete(tx, "c/"))).await.unwrap();
+    assert_eq!(unreferenced_objects::list(&mut db.read().await.unwrap()).await.unwrap(), ["a/"]);
 }
 
 async fn a_ticket_works_once_and_only_in_its_workspace(address: &str) {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use plinth_db::ledger::{self, Posted};
-use plinth_db::{Db, DbError, DbOptions, accounts, instance};
+use plinth_db::{Db, DbError, DbOptions, TimeLimits, accounts, instance};
 use plinth_spec::wire::LedgerType;
 use plinth_testkit::{TestDatabase, on_both_databases};
 use tokio::sync::oneshot;
@@ -13,12 +13,12 @@ use tokio::time::{Instant, timeout};
 use crate::make;
 
 #[derive(Debug)]
-enum Refused {
+enum Rejected {
     OnPurpose,
     Db,
 }
 
-impl From<DbError> for Refused {
+impl From<DbError> for Rejected {
     fn from(_error: DbError) -> Self {
         Self::Db
     }
@@ -30,11 +30,11 @@ async fn an_error_rolls_the_transaction_back(address: &str) {
         .write(|tx| {
             Box::pin(async move {
                 instance::insert_or_find(tx, "k", "v").await?;
-                Err::<(), _>(Refused::OnPurpose)
+                Err::<(), _>(Rejected::OnPurpose)
             })
         })
         .await;
-    assert!(matches!(result, Err(Refused::OnPurpose)));
+    assert!(matches!(result, Err(Rejected::OnPurpose)));
     assert_eq!(instance::find(&mut db.read().await.unwrap(), "k").await.unwrap(), None);
 }
 
@@ -86,6 +86,10 @@ async fn the_database_clock_advances(address: &str) {
     assert!(before > 1_700_000_000_000, "milliseconds since 1970, not {before}");
 }
 
+async fn open_with_limits(address: &str, time_limits: TimeLimits) -> Db {
+    Db::open(address, DbOptions { time_limits, ..DbOptions::default() }).await.unwrap()
+}
+
 /// Starts a transaction that locks account 1 and then stays idle, like a transaction on a paused machine.
 async fn pause_with_lock(db: &Db) -> JoinHandle<Result<(), DbError>> {
     let (tell, locked) = oneshot::channel();
@@ -110,8 +114,11 @@ async fn pause_with_lock(db: &Db) -> JoinHandle<Result<(), DbError>> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn postgres_releases_the_locks_of_an_idle_transaction() {
     let database = TestDatabase::postgres();
-    let (db, other) = (make::open(database.address()).await, Db::open(database.address(), DbOptions::default()).await);
-    let other = other.unwrap();
+    make::open(database.address()).await.close().await;
+    let limits =
+        TimeLimits { lock: Duration::from_secs(1), idle_transaction: Duration::from_secs(3), ..TimeLimits::default() };
+    let db = open_with_limits(database.address(), limits).await;
+    let other = open_with_limits(database.address(), limits).await;
     let paused = pause_with_lock(&db).await;
     let begin = Instant::now();
     let lock = async || other.write(|tx| Box::pin(async move { accounts::lock(tx, &make::account_id(1)).await })).await;
@@ -121,17 +128,24 @@ async fn postgres_releases_the_locks_of_an_idle_transaction() {
     let limit = Duration::from_secs(30);
     assert!(timeout(limit, lock()).await.unwrap().is_err());
     while timeout(limit, lock()).await.unwrap().is_err() {}
-    assert!(begin.elapsed() < Duration::from_secs(25), "{:?}", begin.elapsed());
+    assert!(
+        begin.elapsed() > Duration::from_secs(2) && begin.elapsed() < Duration::from_secs(25),
+        "{:?}",
+        begin.elapsed()
+    );
     assert!(skip().await.unwrap().is_some());
     paused.abort();
 }
 
 async fn a_transaction_is_rolled_back_after_its_time_limit(address: &str) {
-    let db = make::open(address).await;
+    make::open(address).await.close().await;
+    let limit = Duration::from_secs(2);
+    let db = open_with_limits(address, TimeLimits { transaction: limit, ..TimeLimits::default() }).await;
     let begin = Instant::now();
     let paused = pause_with_lock(&db).await;
-    assert!(timeout(Duration::from_mins(1), paused).await.unwrap().unwrap().is_err());
-    assert!(begin.elapsed() > Duration::from_secs(30));
+    let ended = timeout(Duration::from_mins(1), paused).await.unwrap().unwrap();
+    assert!(matches!(ended, Err(DbError::TransactionTimeout)), "{ended:?}");
+    assert!(begin.elapsed() > limit && begin.elapsed() < Duration::from_secs(15), "{:?}", begin.elapsed());
     // The pool does not reuse the connection of the cancelled transaction.
     for n in 0..20 {
         db.write(move |tx| {

@@ -56,7 +56,7 @@ impl WorkFolder {
         let digest = Sha256::digest(format!("{owner}\n{key}"));
         let name = hex::encode(&digest[..8]);
         let root = folder(target).join(format!("{PREFIX}{name}{SUFFIX}"));
-        sweep(folder(target), &owner, &root);
+        remove_abandoned(folder(target), &owner, &root);
         loop {
             // The error keeps only the kind of its cause, because the message of the cause contains the temporary name.
             fs::create_dir_all(&root).map_err(|error| fault(error.kind().into()))?;
@@ -189,7 +189,7 @@ fn points_path(view: usize) -> String {
 
 /// Deletes temporary folders whose processes have ended, if they belong to the same target with a different key, or are
 /// abandoned.
-fn sweep(beside: &Path, owner: &str, own: &Path) {
+fn remove_abandoned(beside: &Path, owner: &str, own: &Path) {
     let Ok(entries) = fs::read_dir(beside) else { return };
     for entry in entries.flatten() {
         let (name, root) = (entry.file_name(), entry.path());

@@ -91,7 +91,7 @@ impl<'a> DatasetWriter<'a> {
             return Err(MediaError::Frames { problem });
         }
         check_target(&plan)?;
-        partial::sweep(&plan.target);
+        partial::remove_abandoned(&plan.target);
         let work = WorkFolder::open(&plan.target, &plan.key)?;
         let missing = work.missing(plan.views());
         let encoder = ViewEncoder::new(plan.cameras.clone(), plan.watermark);

@@ -195,7 +195,7 @@ fn a_frame_with_the_wrong_size_is_rejected() {
 fn invalid_outputs_are_rejected_before_a_frame_is_drawn() {
     let place = Place::new();
     let stop = AtomicBool::new(false);
-    let refused = |change: &dyn Fn(&mut MediaPlan)| {
+    let rejected = |change: &dyn Fn(&mut MediaPlan)| {
         let mut plan = plan(place.out.path(), SIZE, Codec::H264, 1);
         change(&mut plan);
         let error = MediaWriter::start(plan, &stop).err().unwrap().to_string();
@@ -203,11 +203,11 @@ fn invalid_outputs_are_rejected_before_a_frame_is_drawn() {
         error
     };
     let named = |plan: &mut MediaPlan, file, name| drop(plan.files.insert(file, place.out.path().join(name)));
-    let twice = refused(&|plan| named(plan, OutputFile::Web, "out.mp4"));
+    let twice = rejected(&|plan| named(plan, OutputFile::Web, "out.mp4"));
     assert!(twice.contains("out.mp4 is the name of two outputs"), "{twice}");
-    let folder = refused(&|plan| named(plan, OutputFile::FullPoster, ""));
+    let folder = rejected(&|plan| named(plan, OutputFile::FullPoster, ""));
     assert!(folder.contains("is a directory"), "{folder}");
-    let nowhere = refused(&|plan| named(plan, OutputFile::Thumb, "no/such/t.mp4"));
+    let nowhere = rejected(&|plan| named(plan, OutputFile::Thumb, "no/such/t.mp4"));
     assert!(nowhere.contains("no/such/t.mp4 cannot be written"), "{nowhere}");
     assert!(!nowhere.contains(".partial"), "contains a temporary name: {nowhere}");
 }

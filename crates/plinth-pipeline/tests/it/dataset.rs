@@ -165,9 +165,9 @@ fn invalid_jobs_are_rejected_and_change_no_files() {
         let set = folder.path().join("set.zip");
         quietly(&job(shapes::cuboid(), set, read_cameras(&cameras.to_string(), 32).unwrap()))
     };
-    let refused = |height: f64| at_height(height).unwrap_err().to_string();
-    assert!(refused(-9.0).contains("behind every camera"), "{}", refused(-9.0));
-    assert!(refused(90.0).contains("at most 65.535"), "{}", refused(90.0));
+    let rejected = |height: f64| at_height(height).unwrap_err().to_string();
+    assert!(rejected(-9.0).contains("behind every camera"), "{}", rejected(-9.0));
+    assert!(rejected(90.0).contains("at most 65.535"), "{}", rejected(90.0));
     at_height(9.0).unwrap();
     std::fs::remove_file(folder.path().join("set.zip")).unwrap();
     assert_eq!((names(folder.path()), names(&full)), (vec!["full".to_owned()], vec!["notes.txt".to_owned()]));

@@ -57,7 +57,7 @@ fn widened_roughness(normal_turn: f32, perceptual_roughness: f32) -> f32 {
 }
 
 // Maximum weight of the visibility from the spherical harmonics, which are smoother than the lobes.
-const KNOWN: f32 = 0.9;
+const MAX_SH_WEIGHT: f32 = 0.9;
 
 // Returns the position of the centre of a lobe times its cosine, between the normal (0) and the mirror direction (1).
 // It is a fit to the numerical integral (after Lagarde and de Rousiers 2014, "Moving Frostbite to PBR", section 4.9.3).
@@ -74,7 +74,7 @@ fn smoothed_radiance(s: Surface, r: vec3<f32>, perceptual_roughness: f32) -> vec
 // Returns the radiance within a lobe like `smoothed_radiance`, for a known radiance of the environment.
 fn partly_blocked(s: Surface, r: vec3<f32>, perceptual_roughness: f32, environment: vec3<f32>) -> vec3<f32> {
     // The spherical harmonics are too smooth for a mirror. Therefore a mirror shows the environment without occlusion.
-    let known = mix(KNOWN, 1.0, perceptual_roughness * perceptual_roughness) * smoothstep(0.05, 0.4, perceptual_roughness);
+    let known = mix(MAX_SH_WEIGHT, 1.0, perceptual_roughness * perceptual_roughness) * smoothstep(0.05, 0.4, perceptual_roughness);
     let visible = mix(1.0, clamp(s.visibility.x + dot(s.visibility.yzw, r), 0.0, 1.0), known);
     let blocked = s.blocked_color * (known * max(s.blocked.x + dot(s.blocked.yzw, r), 0.0));
     return blocked + environment * visible;
@@ -86,12 +86,12 @@ fn reflected_radiance(s: Surface, r: vec3<f32>, perceptual_roughness: f32, refle
     let environment = environment_radiance(r, perceptual_roughness);
     let smoothed = partly_blocked(s, r, perceptual_roughness, environment);
 #ifdef POLISHED
-    if !reflects_neighbours(s, r, perceptual_roughness, reflectance) {
+    if !is_self_reflecting(s, r, perceptual_roughness, reflectance) {
         return smoothed;
     }
-    let seen = neighbours_within(s, r, perceptual_roughness);
+    let seen = trace_self_reflection(s, r, perceptual_roughness);
     let sharp = mix(environment, seen.radiance, seen.filled);
-    return mix(sharp, smoothed, smoothstep(SHARP, TOO_ROUGH, perceptual_roughness));
+    return mix(sharp, smoothed, smoothstep(FULLY_TRACED_ROUGHNESS, MAX_TRACED_ROUGHNESS, perceptual_roughness));
 #else
     return smoothed;
 #endif

@@ -10,7 +10,7 @@
 #import lib/shadow.wgsl
 #import lib/layers.wgsl
 #ifdef POLISHED
-#import lib/neighbours.wgsl
+#import lib/self_reflection.wgsl
 #endif
 #ifdef NORMAL_TEX
 #import lib/relief.wgsl

@@ -3,21 +3,21 @@
 // Approach for Interactive Refraction"), but both intersections are found by iteration. Needs types/frame.wgsl, layers,
 // ibl.
 
-@group(1) @binding(7) var behind: texture_2d<f32>;
+@group(1) @binding(7) var scene_color: texture_2d<f32>;
 // For the opaque scene: x is the distance along the camera's axis times the coverage, and y is the coverage.
-@group(1) @binding(8) var behind_distance: texture_2d<f32>;
-// The back faces of the body, as drawn by `pass/far_side.wgsl`. The value is 0 where there is no back face.
-@group(1) @binding(9) var far_side: texture_2d<f32>;
+@group(1) @binding(8) var scene_distance: texture_2d<f32>;
+// The back faces of the body, as drawn by `pass/back_faces.wgsl`. The value is 0 where there is no back face.
+@group(1) @binding(9) var back_faces: texture_2d<f32>;
 
 const EXIT_STEPS: i32 = 4;
 // Parameters for tracing a ray beyond the body: its maximum length in world units (a model spans 2), the number of
 // steps, and the number of times that a step with a hit is halved.
-const REACH: f32 = 3.0;
+const MAX_RAY_LENGTH: f32 = 3.0;
 const HIT_STEPS: i32 = 16;
 const HALVINGS: i32 = 5;
-const MOST_TURNS: i32 = HIT_STEPS + 1 + 6 * HALVINGS;
+const MAX_ITERATIONS: i32 = HIT_STEPS + 1 + 6 * HALVINGS;
 // If the first step behind a surface is farther behind it than this, the ray has not passed through the surface.
-const SLANT: f32 = 0.04;
+const MAX_DEPTH_GAP: f32 = 0.04;
 
 // Returns the position of a world-space point in the picture, 0..1.
 fn picture_uv(point: vec3<f32>) -> vec2<f32> {
@@ -42,11 +42,11 @@ fn fresnel_from_inside(cos_inside: f32, ior: f32) -> f32 {
 }
 
 // Returns the distance of the scene along the camera's axis, blurred by a mip level. It is 0 where there is nothing.
-fn distance_behind(uv: vec2<f32>, mip: f32) -> f32 {
+fn scene_distance_at(uv: vec2<f32>, mip: f32) -> f32 {
     // At an edge, an interpolated distance would be meaningless. Therefore the distance of a single pixel is used if
     // there is no blur.
     let middle = (floor(uv * frame.target_size) + 0.5) / frame.target_size;
-    let found = textureSampleLevel(behind_distance, linear_sampler, select(uv, middle, mip <= 0.0), max(mip, 0.0)).rg;
+    let found = textureSampleLevel(scene_distance, linear_sampler, select(uv, middle, mip <= 0.0), max(mip, 0.0)).rg;
     return select(0.0, found.r / found.g, found.g > 1e-3);
 }
 
@@ -59,14 +59,14 @@ struct Transmitted {
 
 // If the perceptual roughness is at most the first value, glass shows the backdrop sharply. If it is at least the
 // second value, glass shows the environment instead of the backdrop.
-const CLEAR: f32 = 0.05;
-const FROSTED: f32 = 0.15;
+const CLEAR_ROUGHNESS: f32 = 0.05;
+const FROSTED_ROUGHNESS: f32 = 0.15;
 
 // A cone that is wider than this many pixels is not traced.
-const WIDE: f32 = 4.0;
+const MAX_CONE_PIXELS: f32 = 4.0;
 
 // A ray that starts where light leaves a body. On a rough surface, the ray widens to a cone.
-struct Beyond {
+struct ExitRay {
     start: vec3<f32>,
     direction: vec3<f32>,
     // Distance of the start along the camera's axis, and the increase of this distance per unit of the ray's length.
@@ -79,14 +79,14 @@ struct Beyond {
 }
 
 // Returns the mip level whose texels are as wide as the cone.
-fn blur_at(ray: Beyond, travelled: f32) -> f32 {
+fn blur_at(ray: ExitRay, travelled: f32) -> f32 {
     return log2(max(ray.widening * (ray.path + travelled) / (ray.here + ray.forward * travelled), 1.0));
 }
 
 // Returns how far a point of the ray is behind the visible surface, along the camera's axis. The value is negative if
 // the point is in front of the surface or there is no surface.
-fn depth_behind(ray: Beyond, travelled: f32) -> f32 {
-    let there = distance_behind(picture_uv(ray.start + ray.direction * travelled), blur_at(ray, travelled));
+fn depth_below_scene(ray: ExitRay, travelled: f32) -> f32 {
+    let there = scene_distance_at(picture_uv(ray.start + ray.direction * travelled), blur_at(ray, travelled));
     return select(-1.0, ray.here + ray.forward * travelled - there, there > 0.0);
 }
 
@@ -101,8 +101,8 @@ struct Crossing {
 //
 // Each iteration reads one point. It is the next point along the ray or, after a hit, the middle of the remaining
 // interval. Both cases share one texture lookup, because drivers execute all branches for all pixels.
-fn crossing(ray: Beyond) -> Crossing {
-    let step = REACH / f32(HIT_STEPS);
+fn crossing(ray: ExitRay) -> Crossing {
+    let step = MAX_RAY_LENGTH / f32(HIT_STEPS);
     var out = Crossing(false, 0.0);
     // The ray cannot hit a surface that is in front of its start, so the search begins as if the ray were behind a
     // surface.
@@ -116,10 +116,10 @@ fn crossing(ray: Beyond) -> Crossing {
     var limit = 0.0;
     var gap_stepped = 0.0;
     var gap_high = 0.0;
-    for (var turn = 0; turn < MOST_TURNS && steps <= HIT_STEPS; turn++) {
+    for (var turn = 0; turn < MAX_ITERATIONS && steps <= HIT_STEPS; turn++) {
         let halves = halvings > 0;
         let place = select(step * f32(steps), 0.5 * (low + high), halves);
-        let gap = depth_behind(ray, place);
+        let gap = depth_below_scene(ray, place);
         if halves {
             let passed = (gap > limit) != left;
             low = select(place, low, passed);
@@ -129,7 +129,7 @@ fn crossing(ray: Beyond) -> Crossing {
             if halvings == 0 {
                 out = Crossing(true, high);
                 // A blurred picture has no edges behind which the ray could be hidden.
-                if left || gap_high < SLANT || blur_at(ray, high) > 0.0 {
+                if left || gap_high < MAX_DEPTH_GAP || blur_at(ray, high) > 0.0 {
                     break;
                 }
                 behind_edge = true;
@@ -138,7 +138,7 @@ fn crossing(ray: Beyond) -> Crossing {
             }
         } else {
             let entered = gap > 0.0 && before <= 0.0;
-            left = behind_edge && gap > 0.0 && gap < before - SLANT;
+            left = behind_edge && gap > 0.0 && gap < before - MAX_DEPTH_GAP;
             if entered || left {
                 // Where the ray passes through a surface, the gap grows from 0. Where the ray reappears from behind a
                 // surface, the gap decreases abruptly.
@@ -164,20 +164,20 @@ fn crossing(ray: Beyond) -> Crossing {
 
 // Returns the light that leaves a body in a direction, after a path of length `path` inside the body. It is the colour
 // of the picture where the ray hits the scene. Elsewhere it is the backdrop or the environment.
-fn beyond(start: vec3<f32>, direction: vec3<f32>, roughness: f32, path: f32) -> Transmitted {
+fn trace_exit_ray(start: vec3<f32>, direction: vec3<f32>, roughness: f32, path: f32) -> Transmitted {
     let around = environment_radiance(direction, roughness);
     let forward = dot(direction, frame.camera_axis);
     let here = distance_along_axis(start);
     // A rough surface spreads the ray to a cone, which starts where the ray entered the body. The width of the cone in
     // pixels selects the mip level.
-    let ray = Beyond(start, direction, here, forward, path, 0.9 * roughness * roughness / frame.pixel_size);
+    let ray = ExitRay(start, direction, here, forward, path, 0.9 * roughness * roughness / frame.pixel_size);
     var high = 0.0;
     var met = true;
-    let wide = ray.widening * path > WIDE * here;
+    let wide = ray.widening * path > MAX_CONE_PIXELS * here;
     if wide {
         // If the cone is this wide, the mean distance of the scene is used.
-        let there = distance_behind(picture_uv(start), blur_at(ray, 0.0));
-        high = select(0.0, clamp((there - here) / max(forward, 0.2), 0.0, REACH), there > 0.0);
+        let there = scene_distance_at(picture_uv(start), blur_at(ray, 0.0));
+        high = select(0.0, clamp((there - here) / max(forward, 0.2), 0.0, MAX_RAY_LENGTH), there > 0.0);
     } else {
         let found = crossing(ray);
         high = found.travelled;
@@ -185,11 +185,11 @@ fn beyond(start: vec3<f32>, direction: vec3<f32>, roughness: f32, path: f32) -> 
     }
     let uv = picture_uv(start + direction * high);
     let edge = clamp(min(min(uv.x, 1.0 - uv.x), min(uv.y, 1.0 - uv.y)) * 50.0, 0.0, 1.0);
-    let found = textureSampleLevel(behind, linear_sampler, uv, blur_at(ray, high));
+    let found = textureSampleLevel(scene_color, linear_sampler, uv, blur_at(ray, high));
     // A wide cone to the side leaves the visible part of the scene.
     let ahead = select(1.0, smoothstep(0.0, 0.6, forward), wide);
     let share = select(0.0, clamp(found.a, 0.0, 1.0) * edge * ahead, met);
-    let open = frame.glass_shows_backdrop * (1.0 - smoothstep(CLEAR, FROSTED, roughness)) * (1.0 - share);
+    let open = frame.glass_shows_backdrop * (1.0 - smoothstep(CLEAR_ROUGHNESS, FROSTED_ROUGHNESS, roughness)) * (1.0 - share);
     return Transmitted(found.rgb / max(found.a, 1e-3) * share + around * (1.0 - share - open), vec3(open));
 }
 
@@ -204,7 +204,7 @@ fn refracted(s: Surface, world: vec3<f32>, thickness: f32, roughness: f32, ior: 
     var path = thickness * max(dot(-s.n, inside), 0.0);
     var outward = normalize(2.0 * dot(s.n, inside) * inside - s.n);
     for (var i = 0; i < EXIT_STEPS; i++) {
-        let far = textureSampleLevel(far_side, linear_sampler, picture_uv(world + inside * path), 0.0);
+        let far = textureSampleLevel(back_faces, linear_sampler, picture_uv(world + inside * path), 0.0);
         // Between pixels with back faces and pixels without, the texture is interpolated. The length of the normal is
         // then the fraction of pixels with back faces.
         let share = length(far.xyz);
@@ -222,7 +222,7 @@ fn refracted(s: Surface, world: vec3<f32>, thickness: f32, roughness: f32, ior: 
     let reflected = environment_radiance(reflect(inside, outward), roughness);
     var out = Transmitted(reflected * kept * through, vec3(0.0));
     if kept < 1.0 {
-        let seen = beyond(exit, refract(inside, -outward, ior), roughness, path);
+        let seen = trace_exit_ray(exit, refract(inside, -outward, ior), roughness, path);
         out.radiance += seen.radiance * through * (1.0 - kept);
         out.open = seen.open * through * (1.0 - kept);
     }
@@ -234,7 +234,7 @@ fn transmitted(s: Surface, world: vec3<f32>, thickness: f32) -> Transmitted {
     // The blur decreases as the index of refraction approaches 1 (KHR_materials_transmission, implementation notes).
     let roughness = s.roughness * clamp(ior * 2.0 - 2.0, 0.0, 1.0);
     if thickness <= 0.0 {
-        let seen = beyond(world, -s.v, roughness, 0.0);
+        let seen = trace_exit_ray(world, -s.v, roughness, 0.0);
         return Transmitted(seen.radiance * s.base, seen.open * s.base);
     }
 #ifdef DISPERSION

@@ -4,7 +4,7 @@
 #import types/floor.wgsl
 #import lib/full_screen.wgsl
 
-@group(1) @binding(1) var lamp_map: texture_depth_2d;
+@group(1) @binding(1) var point_shadow_map: texture_depth_2d;
 
 override SHARE: f32 = 1.0;
 
@@ -21,5 +21,5 @@ fn fs(v: CornerOut) -> @location(0) vec4<f32> {
     if clip.w <= 0.0 || any(uv <= vec2(0.0)) || any(uv >= vec2(1.0)) {
         return vec4(0.0);
     }
-    return vec4(SHARE * (1.0 - textureSampleCompareLevel(lamp_map, shadow_sampler, uv, ndc.z - 1e-4)));
+    return vec4(SHARE * (1.0 - textureSampleCompareLevel(point_shadow_map, shadow_sampler, uv, ndc.z - 1e-4)));
 }

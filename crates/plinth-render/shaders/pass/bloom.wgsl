@@ -2,7 +2,7 @@
 // Post Processing in Call of Duty: Advanced Warfare").
 //
 // BRIGHT: writes bright radiance at a quarter of the size. HALVE: downscales the level above by two. WIDEN: upscales
-// the level below, which is then added to this level. SHOWN: writes the sum of all levels for display.
+// the level below, which is then added to this level. DISPLAYED: writes the sum of all levels for display.
 #import types/frame.wgsl
 #import lib/color.wgsl
 #import lib/full_screen.wgsl
@@ -16,10 +16,10 @@ fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
 
 #ifdef BRIGHT
 // Luminances at which a surface begins to glow, and at which it glows fully.
-const DIM: f32 = 0.9;
-const SHINING: f32 = 2.0;
+const GLOW_START: f32 = 0.9;
+const FULL_GLOW: f32 = 2.0;
 // Maximum radiance of a pixel. Brighter single pixels would flicker.
-const BRIGHTEST: f32 = 16.0;
+const MAX_LUMINANCE: f32 = 16.0;
 
 @fragment
 fn fs(v: CornerOut) -> @location(0) vec4<f32> {
@@ -30,7 +30,7 @@ fn fs(v: CornerOut) -> @location(0) vec4<f32> {
         c += textureSampleLevel(source, linear_sampler, v.uv + corner * texel, 0.0).rgb * 0.25;
     }
     let y = luminance(c);
-    let kept = smoothstep(DIM, SHINING, y) * min(1.0, BRIGHTEST / max(y, 1e-4));
+    let kept = smoothstep(GLOW_START, FULL_GLOW, y) * min(1.0, MAX_LUMINANCE / max(y, 1e-4));
     return vec4(c * kept, 0.0);
 }
 #endif
@@ -60,7 +60,7 @@ fn fs(v: CornerOut) -> @location(0) vec4<f32> {
 }
 #endif
 
-#ifdef SHOWN
+#ifdef DISPLAYED
 #import lib/dither.wgsl
 
 // Factor by which the spread light is multiplied.

@@ -12,7 +12,7 @@ struct Place {
 }
 
 @group(1) @binding(0) var<uniform> place: Place;
-#ifdef LAYERED
+#ifdef TRANSPARENT
 // If there are transmissive or blended surfaces, the samples are read onto which they were drawn.
 #import lib/samples.wgsl
 #else
@@ -25,22 +25,22 @@ fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
 }
 
 #ifdef RADIANCE
-// Converts radiance for display. `as_it_is` is the fraction of the colour to which the tone curve is not applied.
-fn displayed(radiance: vec3<f32>, as_it_is: f32) -> vec3<f32> {
+// Converts radiance for display. `skips_tone_curve` is the fraction of the colour to which the tone curve is not applied.
+fn displayed(radiance: vec3<f32>, skips_tone_curve: f32) -> vec3<f32> {
     let color = max(radiance, vec3(0.0));
 #ifdef UNLIT
-    return srgb_from_linear(mix(tone_map_pbr_neutral(color), color, as_it_is));
+    return srgb_from_linear(mix(tone_map_pbr_neutral(color), color, skips_tone_curve));
 #else
     return srgb_from_linear(tone_map_pbr_neutral(color));
 #endif
 }
 
-fn seen(drawn: vec4<f32>) -> vec4<f32> {
+fn display_color(drawn: vec4<f32>) -> vec4<f32> {
     let alpha = min(drawn.a, 1.0);
     return vec4(displayed(drawn.rgb / max(alpha, 1e-4), drawn.a - alpha) * alpha, alpha);
 }
 #else
-fn seen(color: vec4<f32>) -> vec4<f32> {
+fn display_color(color: vec4<f32>) -> vec4<f32> {
     return color;
 }
 #endif
@@ -57,26 +57,26 @@ struct Composed {
 fn fs(@builtin(position) at: vec4<f32>) -> Composed {
     let pixel = vec2<i32>(at.xy - place.origin.xy);
     var out: Composed;
-#ifdef LAYERED
+#ifdef TRANSPARENT
     for (var i = 0u; i < SAMPLES; i++) {
         let color = sample_at(pixel, i);
-        out.color += seen(color) / f32(SAMPLES);
+        out.color += display_color(color) / f32(SAMPLES);
 #ifdef GLOW
         out.radiance += vec4(color.rgb, min(color.a, 1.0)) / f32(SAMPLES);
 #endif
     }
 #else
 #ifdef RADIANCE
-    let shown = shown_at(pixel);
-    let as_it_is = select(vec2(0.0), vec2(1.0), shown.as_it_is);
-    let color = displayed(shown.first, as_it_is.x) * shown.coverage.x
-        + displayed(shown.second, as_it_is.y) * shown.coverage.y;
+    let shown = surface_colors_at(pixel);
+    let skips_tone_curve = select(vec2(0.0), vec2(1.0), shown.skips_tone_curve);
+    let color = displayed(shown.first, skips_tone_curve.x) * shown.coverage.x
+        + displayed(shown.second, skips_tone_curve.y) * shown.coverage.y;
     out.color = vec4(color, shown.coverage.x + shown.coverage.y);
 #else
-    out.color = both_at(pixel);
+    out.color = combined_color_at(pixel);
 #endif
 #ifdef GLOW
-    out.radiance = both_at(pixel);
+    out.radiance = combined_color_at(pixel);
 #endif
 #endif
     return out;

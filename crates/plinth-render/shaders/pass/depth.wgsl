@@ -13,10 +13,10 @@ fn vs(in: PosedIn) -> PosedOut {
     return posed(in, frame.key_clip_from_world);
 }
 
-#ifdef CUT
+#ifdef ALPHA_TEST
 @fragment
 fn fs(v: PosedOut) {
-    if cut_alpha(v) < alpha_cutoff() {
+    if tested_alpha(v) < alpha_cutoff() {
         discard;
     }
 }

@@ -45,7 +45,7 @@ fn key_visibility(point: vec3<f32>) -> f32 {
     if clip.w <= 0.0 || any(uv <= vec2(0.0)) || any(uv >= vec2(1.0)) {
         return 1.0;
     }
-    let widest = floor_look.lamp_size * 0.5;
+    let widest = floor_look.light_size * 0.5;
 #ifdef FLAT
     let width = max(widest * FLAT_WIDTH, frame.key_texel * 1.5);
 #else

@@ -28,8 +28,8 @@ fn fs(
     v: PosedOut,
     @builtin(front_facing) front: bool,
 ) -> @location(0) vec4<f32> {
-#ifdef CUT
-    if cut_alpha(v) < alpha_cutoff() {
+#ifdef ALPHA_TEST
+    if tested_alpha(v) < alpha_cutoff() {
         discard;
     }
 #endif

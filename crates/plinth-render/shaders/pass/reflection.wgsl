@@ -32,7 +32,7 @@ struct Reflection {
 
 override SAMPLES: u32 = 4u;
 
-struct Caught {
+struct ReflectedPoint {
     @location(0) color: vec4<f32>,
     // Height above the floor, multiplied by the coverage.
     @location(1) height: f32,
@@ -44,7 +44,7 @@ fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
 }
 
 @fragment
-fn fs(v: CornerOut) -> Caught {
+fn fs(v: CornerOut) -> ReflectedPoint {
     let pixel = vec2<i32>(v.clip.xy);
     var depth = textureLoad(depth_map, pixel, 0);
 #ifdef MULTISAMPLED
@@ -57,7 +57,7 @@ fn fs(v: CornerOut) -> Caught {
     let world_y = dot(reflection.height_from_clip, clip) / dot(reflection.divisor_from_clip, clip);
     let height = select(max(world_y - reflection.floor_height, 0.0), 0.0, depth >= 1.0);
     let kept = reflection.strength * exp(-height / reflection.fade_height);
-    return Caught(color * kept, height * color.a * kept);
+    return ReflectedPoint(color * kept, height * color.a * kept);
 }
 #else
 @group(1) @binding(2) var heights: texture_2d<f32>;
@@ -68,13 +68,13 @@ fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
 }
 
 // Mip level from which the height is read. The blur spreads each point, so the height of the neighbourhood is needed.
-const AROUND: f32 = 2.0;
+const HEIGHT_MIP: f32 = 2.0;
 
 @fragment
 fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     let uv = vec2(reflection.end.x - at.x, at.y - reflection.end.y) / vec2<f32>(textureDimensions(source));
-    let weight = textureSampleLevel(source, linear_sampler, uv, AROUND).a;
-    let height = textureSampleLevel(heights, linear_sampler, uv, AROUND).r / max(weight, 1e-4);
+    let weight = textureSampleLevel(source, linear_sampler, uv, HEIGHT_MIP).a;
+    let height = textureSampleLevel(heights, linear_sampler, uv, HEIGHT_MIP).r / max(weight, 1e-4);
     let radius = reflection.blur * height;
     let level = log2(max(radius, 1.0));
     // Four lookups make the texels of the mip levels invisible.

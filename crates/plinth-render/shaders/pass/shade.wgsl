@@ -77,7 +77,7 @@ fn share_of_picture(color: vec3<f32>, surface: u32, pixel: vec2<i32>) -> vec4<f3
     let alpha = select(0.0, hidden, is_first);
 #ifdef UNLIT
 #ifndef DISPLAY
-    return vec4(part, alpha + SHOWN_AS_IT_IS);
+    return vec4(part, alpha + NO_TONE_CURVE_ALPHA);
 #endif
 #endif
     return vec4(part, alpha);

@@ -1,14 +1,14 @@
 // Draws points and lines in the passes that determine which surfaces are visible. Each point is a triangle around its
 // disc, and each line consists of two triangles.
 // NUMBERED: writes the number of the visible point or line in each sample. FACING: writes the normal and the distance
-// of the nearest point or line at the centre of each pixel. CAST: writes depth as seen from a light. CUT: alpha makes
+// of the nearest point or line at the centre of each pixel. CAST: writes depth as seen from a light. ALPHA_TEST: alpha makes
 // holes in sprites. BLEND: alpha is the fraction of samples that sprites cover.
 #import types/frame.wgsl
 #import types/batch.wgsl
 #import types/visibility.wgsl
 #import lib/triangle.wgsl
 #import lib/sprite.wgsl
-#ifdef CUT
+#ifdef ALPHA_TEST
 #import types/material.wgsl
 #import lib/attributes.wgsl
 #endif
@@ -28,7 +28,7 @@ const CORNERS: u32 = 3u;
 const VERTICES: u32 = 1u;
 #endif
 // Margin around a disc in pixels, because a rasteriser may round positions.
-const ROOM: f32 = 0.05;
+const DISC_MARGIN: f32 = 0.05;
 
 struct SpriteOut {
     @builtin(position) clip: vec4<f32>,
@@ -44,7 +44,7 @@ struct SpriteOut {
     @location(3) normal: vec3<f32>,
     @location(4) world: vec3<f32>,
 #endif
-#ifdef CUT
+#ifdef ALPHA_TEST
     @location(5) uv0: vec2<f32>,
     @location(6) uv1: vec2<f32>,
     @location(7) color: vec4<f32>,
@@ -115,7 +115,7 @@ fn placed(s: Sprite, corner: Corner) -> vec4<f32> {
     let along = vec2(1.0, 0.0);
 #endif
     let across = vec2(-along.y, along.x);
-    let reach = s.radius + ROOM;
+    let reach = s.radius + DISC_MARGIN;
     let pixel = mix(s.a, s.b, corner.end) + (along * corner.along + across * corner.across) * reach;
     let ndc = (pixel / frame.target_size - 0.5) * vec2(2.0, -2.0);
     let w = mix(s.distances.x, s.distances.y, corner.end);
@@ -148,7 +148,7 @@ fn vs(@builtin(vertex_index) i: u32) -> SpriteOut {
     out.normal = mix(normal_of(first), normal_of(last), part);
     out.world = grown(mix(position_of(first), position_of(last), part));
 #endif
-#ifdef CUT
+#ifdef ALPHA_TEST
     out.uv0 = mix(uv_of(first, 0u), uv_of(last, 0u), part);
     out.uv1 = mix(uv_of(first, 1u), uv_of(last, 1u), part);
     out.color = mix(color_of(first), color_of(last), part);
@@ -156,10 +156,10 @@ fn vs(@builtin(vertex_index) i: u32) -> SpriteOut {
     return out;
 }
 
-#ifdef CUT
+#ifdef ALPHA_TEST
 //{material textures}
 
-fn cut_alpha(v: SpriteOut) -> f32 {
+fn tested_alpha(v: SpriteOut) -> f32 {
     return tex_base_color(v.uv0, v.uv1).a * material.base_color.a * v.color.a;
 }
 #endif
@@ -202,8 +202,8 @@ fn fs(v: SpriteOut) -> VisibilityOut {
     var out: VisibilityOut;
     out.triangle = vec2(v.number & 0xffffu, v.number >> 16u);
     out.coverage = covered_samples(drawn(v), v.clip.xy);
-#ifdef CUT
-    let alpha = cut_alpha(v);
+#ifdef ALPHA_TEST
+    let alpha = tested_alpha(v);
 #ifdef BLEND
     out.coverage &= blended_samples(alpha, v.number);
 #else
@@ -222,8 +222,8 @@ fn fs(v: SpriteOut) -> VisibilityOut {
 // along the camera's axis.
 @fragment
 fn fs(v: SpriteOut) -> @location(0) vec4<f32> {
-#ifdef CUT
-    if cut_alpha(v) < material.alpha_cutoff {
+#ifdef ALPHA_TEST
+    if tested_alpha(v) < material.alpha_cutoff {
         discard;
     }
 #endif
@@ -242,10 +242,10 @@ fn fs(v: SpriteOut) -> @location(0) vec4<f32> {
 #endif
 
 #ifdef CAST
-#ifdef CUT
+#ifdef ALPHA_TEST
 @fragment
 fn fs(v: SpriteOut) {
-    if cut_alpha(v) < material.alpha_cutoff {
+    if tested_alpha(v) < material.alpha_cutoff {
         discard;
     }
 }

@@ -31,7 +31,7 @@ struct Surroundings {
 @group(1) @binding(1) var panorama: texture_2d<f32>;
 @group(1) @binding(2) var panorama_sampler: sampler;
 
-const TURN: f32 = 6.28318530717959;
+const TWO_PI: f32 = 6.28318530717959;
 
 @vertex
 fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
@@ -83,7 +83,7 @@ fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     let d = select(ray, from_eye(ray), seen.has_dome > 0.0);
     // Applies the inverse of the panorama's rotation.
     let turned = vec3(d.x * seen.turn.x - d.z * seen.turn.y, d.y, d.x * seen.turn.y + d.z * seen.turn.x);
-    let uv = vec2(atan2(turned.z, turned.x) / TURN + 0.5, acos(clamp(turned.y, -1.0, 1.0)) * 2.0 / TURN);
+    let uv = vec2(atan2(turned.z, turned.x) / TWO_PI + 0.5, acos(clamp(turned.y, -1.0, 1.0)) * 2.0 / TWO_PI);
     let radiance = max(smooth_lookup(uv), vec3(0.0)) * seen.gain;
     let dither = (interleaved_noise(at.xy) - 0.5) * seen.noise;
     let color = srgb_from_linear(tone_map_pbr_neutral(radiance)) + dither;

@@ -12,12 +12,12 @@ fn vs(@builtin(instance_index) first_triangle: u32, @builtin(vertex_index) verte
 struct VisibilityOut {
     // The number of the triangle: its low half and its high half.
     @location(0) triangle: vec2<u32>,
-#ifdef CUT
+#ifdef ALPHA_TEST
     @builtin(sample_mask) coverage: u32,
 #endif
 }
 
-#ifdef CUT
+#ifdef ALPHA_TEST
 override SAMPLES: u32 = 4u;
 
 // Returns the samples that a masked texel covers. Alpha changes from 0 to 1 within about one pixel.
@@ -32,8 +32,8 @@ fn mask_coverage(alpha: f32, cutoff: f32) -> u32 {
 fn fs(v: PosedOut) -> VisibilityOut {
     var out: VisibilityOut;
     out.triangle = vec2(v.triangle & 0xffffu, v.triangle >> 16u);
-#ifdef CUT
-    out.coverage = mask_coverage(cut_alpha(v), alpha_cutoff());
+#ifdef ALPHA_TEST
+    out.coverage = mask_coverage(tested_alpha(v), alpha_cutoff());
     if out.coverage == 0u {
         discard;
     }

@@ -1,6 +1,6 @@
 // Vertices of the passes that only determine which surfaces are visible. FACING: vertices have a normal and a distance.
-// CUT: vertices have the attributes that the alpha test needs.
-#ifdef CUT
+// ALPHA_TEST: vertices have the attributes that the alpha test needs.
+#ifdef ALPHA_TEST
 #import types/material.wgsl
 #endif
 
@@ -9,7 +9,7 @@ struct PosedIn {
 #ifdef FACING
     @location(1) normal: vec4<f32>,
 #endif
-#ifdef CUT
+#ifdef ALPHA_TEST
     @location(3) uv0: vec2<f32>,
     @location(4) uv1: vec2<f32>,
     @location(5) color: vec4<f32>,
@@ -27,7 +27,7 @@ struct PosedOut {
     // Distance along the camera's axis.
     @location(2) distance: f32,
 #endif
-#ifdef CUT
+#ifdef ALPHA_TEST
     @location(3) uv0: vec2<f32>,
     @location(4) uv1: vec2<f32>,
     @location(5) color: vec4<f32>,
@@ -42,7 +42,7 @@ fn posed(in: PosedIn, clip_from_world: mat4x4<f32>) -> PosedOut {
     out.normal = in.normal.xyz;
     out.distance = dot(world - frame.camera_position, frame.camera_axis);
 #endif
-#ifdef CUT
+#ifdef ALPHA_TEST
     out.uv0 = in.uv0;
     out.uv1 = in.uv1;
     out.color = in.color;
@@ -50,10 +50,10 @@ fn posed(in: PosedIn, clip_from_world: mat4x4<f32>) -> PosedOut {
     return out;
 }
 
-#ifdef CUT
+#ifdef ALPHA_TEST
 //{material textures}
 
-fn cut_alpha(v: PosedOut) -> f32 {
+fn tested_alpha(v: PosedOut) -> f32 {
     return tex_base_color(v.uv0, v.uv1).a * material.base_color.a * v.color.a;
 }
 

@@ -26,7 +26,7 @@ fn surface_coverage(surface: u32) -> f32 {
 }
 
 // Value that is added to the alpha of a surface's colour if the tone curve is not applied to the colour.
-const SHOWN_AS_IT_IS: f32 = 2.0;
+const NO_TONE_CURVE_ALPHA: f32 = 2.0;
 
 // Returns the depth value that represents a batch. While a batch is shaded, the depth test selects the pixels that have
 // this value. The value is exact in 16 bits.

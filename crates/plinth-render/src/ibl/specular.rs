@@ -19,9 +19,9 @@ use super::pyramid::Pyramid;
 /// smallest level, and the same fraction in all levels. The margin contains the directions on the other side of the
 /// folded border, so that filtering at the border mixes neighbouring directions. `SPECULAR_MARGIN` in `lib/ibl.wgsl`
 /// has the same value.
-const MARGIN: f32 = 0.5 / LEAST_SIDE as f32;
+const MARGIN: f32 = 0.5 / MIN_SIDE as f32;
 /// Side length of the smallest mip level in texels: 16 for the map, and half a texel for each of the two margins.
-const LEAST_SIDE: u32 = 17;
+const MIN_SIDE: u32 = 17;
 
 /// Filters a panorama. `roughness_of_mip` defines the roughness of each mip level. The last level has 17 × 17 texels.
 pub(crate) fn prefilter(map: &EnvironmentMap, mip_count: u32) -> OctahedralMap {
@@ -30,10 +30,10 @@ pub(crate) fn prefilter(map: &EnvironmentMap, mip_count: u32) -> OctahedralMap {
     let mips = (0..mip_count)
         .map(|mip| {
             let roughness = roughness_of_mip(mip as f32 / last as f32);
-            filter_mip(&pyramid, LEAST_SIDE << (last - mip), roughness)
+            filter_mip(&pyramid, MIN_SIDE << (last - mip), roughness)
         })
         .collect();
-    OctahedralMap { side: LEAST_SIDE << last, mips }
+    OctahedralMap { side: MIN_SIDE << last, mips }
 }
 
 /// Returns the direction of a position in 0..1 of a mip level.
@@ -156,7 +156,7 @@ mod tests {
             }
         }
         // All four corners have the same direction, even in the smallest mip level.
-        let corner = direction_at(0.5 / LEAST_SIDE as f32, 0.5 / LEAST_SIDE as f32);
+        let corner = direction_at(0.5 / MIN_SIDE as f32, 0.5 / MIN_SIDE as f32);
         assert!(corner.distance(Vec3::NEG_Y) < 1e-3, "{corner}");
     }
 

@@ -41,7 +41,7 @@ struct Point {
 }
 
 /// The light, and the bounds of the model.
-pub(crate) struct Lamp<'a> {
+pub(crate) struct ShadowLight<'a> {
     pub(crate) key: &'a KeyLight,
     /// Radius of the light as a fraction of its distance from the model.
     pub(crate) size: f32,
@@ -56,7 +56,7 @@ impl AccumulatedShadow {
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
-        lamp: &Lamp<'_>,
+        light: &ShadowLight<'_>,
         floor: &wgpu::Buffer,
         side: u32,
         frame_group: &dyn Fn(&wgpu::Buffer) -> wgpu::BindGroup,
@@ -68,8 +68,8 @@ impl AccumulatedShadow {
         let points = (0..POINTS)
             .map(|i| {
                 let buffer = filled(gpu, "frame", bytemuck::bytes_of(&Frame::default()), usage)?;
-                let key = KeyLight { position: place(lamp, i), ..*lamp.key };
-                let clip_from_world = key_view(&key, lamp.center, lamp.radius).clip_from_world;
+                let key = KeyLight { position: place(light, i), ..*light.key };
+                let clip_from_world = key_view(&key, light.center, light.radius).clip_from_world;
                 Ok(Point { clip_from_world, frame: frame_group(&buffer), buffer })
             })
             .collect::<Result<Vec<_>, RenderError>>()?;
@@ -118,12 +118,12 @@ impl AccumulatedShadow {
 }
 
 /// Returns the position of point `i`. The points are spread evenly over the disc of the light (Vogel 1979).
-fn place(lamp: &Lamp<'_>, i: usize) -> Vec3 {
+fn place(light: &ShadowLight<'_>, i: usize) -> Vec3 {
     const GOLDEN_ANGLE: f32 = 2.399_963_2;
-    let axis = lamp.key.target - lamp.key.position;
+    let axis = light.key.target - light.key.position;
     let distance = axis.length().max(1e-3);
     let (right, up) = (axis / distance).any_orthonormal_pair();
-    let r = lamp.size * distance * ((i as f32 + 0.5) / POINTS as f32).sqrt();
+    let r = light.size * distance * ((i as f32 + 0.5) / POINTS as f32).sqrt();
     let (sin, cos) = (GOLDEN_ANGLE * i as f32).sin_cos();
-    lamp.key.position + right * (r * cos) + up * (r * sin)
+    light.key.position + right * (r * cos) + up * (r * sin)
 }

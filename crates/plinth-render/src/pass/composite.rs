@@ -5,23 +5,23 @@ use plinth_frame::Region;
 use crate::RenderError;
 use crate::bindings;
 use crate::gpu::Gpu;
+use crate::pass::background::BackgroundPass;
 use crate::pass::floor::Floor;
 use crate::pass::post::PICTURE_FORMAT;
 use crate::pass::reflection::Reflection;
-use crate::pass::scenery::Scenery;
 use crate::pass::visibility::{SURFACES, joined};
 use crate::pass::{cleared, kept};
 use crate::pipelines::{FullScreen, FullScreenTarget, SurfaceOutput, full_screen};
 use crate::recorder::Recorder;
-use crate::targets::{TargetLook, Targets};
+use crate::targets::{TargetDescriptor, Targets};
 use crate::upload::geometry::filled;
 
 /// The pass that composites the model, the floor and the backdrop.
 pub(crate) struct Composite {
-    /// Source of opaque surfaces. `None` if they are shaded directly into the picture.
-    surfaces: Option<Source>,
-    /// Source of transmissive and blended surfaces.
-    layered: Option<Source>,
+    /// CompositeDraw of opaque surfaces. `None` if they are shaded directly into the picture.
+    surfaces: Option<CompositeDraw>,
+    /// CompositeDraw of transmissive and blended surfaces.
+    transparent: Option<CompositeDraw>,
     /// Region that the model can cover, relative to the drawn region.
     part: Region,
     backdrop: wgpu::Color,
@@ -35,25 +35,25 @@ pub(crate) struct ModelParts {
     /// Region that contains the opaque surfaces; `None` if there are none.
     pub(crate) solid: Option<Region>,
     /// Region that contains the transmissive and blended surfaces; `None` if there are none.
-    pub(crate) layered: Option<Region>,
+    pub(crate) transparent: Option<Region>,
 }
 
 impl ModelParts {
     /// Returns the smallest region that contains both regions.
     pub(crate) fn whole(self) -> Option<Region> {
-        self.solid.into_iter().chain(self.layered).reduce(joined)
+        self.solid.into_iter().chain(self.transparent).reduce(joined)
     }
 }
 
 /// Where the colours of the model are read from.
 #[derive(Clone, Copy)]
-enum From<'a> {
+enum ColorSource<'a> {
     Surfaces(&'a [wgpu::TextureView; SURFACES]),
     Samples(&'a wgpu::TextureView),
 }
 
 /// A pipeline and its bind group, for one kind of surfaces.
-struct Source {
+struct CompositeDraw {
     pipeline: wgpu::RenderPipeline,
     group: wgpu::BindGroup,
 }
@@ -65,31 +65,27 @@ impl Composite {
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
-        look: &TargetLook,
+        look: &TargetDescriptor,
         targets: &Targets,
         backdrop: wgpu::Color,
         radiance: Option<wgpu::TextureView>,
     ) -> Result<Self, RenderError> {
         let formats = [look.picture_format, PICTURE_FORMAT];
         let colors = if radiance.is_some() { &formats[..] } else { &formats[..1] };
-        let part = Region {
-            x: look.model_region.x.saturating_sub(look.region.x),
-            y: look.model_region.y.saturating_sub(look.region.y),
-            ..look.model_region
-        };
+        let part = model_part(look);
         let origin = [part.x as f32, part.y as f32, 0.0, 0.0];
         let place = filled(gpu, "place", bytemuck::bytes_of(&origin), wgpu::BufferUsages::UNIFORM)?;
-        let source = |from: From<'_>| {
+        let source = |from: ColorSource<'_>| {
             let mut defines = Vec::new();
             let mut entries = vec![bindings::uniform(0)];
             let mut resources = vec![place.as_entire_binding()];
             match from {
-                From::Samples(samples) => {
-                    defines.push("LAYERED");
+                ColorSource::Samples(samples) => {
+                    defines.push("TRANSPARENT");
                     entries.push(bindings::multisampled(1, bindings::UNFILTERED, look.samples));
                     resources.push(bindings::view(samples));
                 }
-                From::Surfaces(colors) => {
+                ColorSource::Surfaces(colors) => {
                     entries.extend(surface_entries());
                     resources.extend(surface_resources(targets, colors));
                 }
@@ -122,14 +118,15 @@ impl Composite {
                     },
                 },
             )?;
-            Ok::<_, RenderError>(Source {
+            Ok::<_, RenderError>(CompositeDraw {
                 pipeline,
                 group: bindings::group(&gpu.device, "composite", &layout, &resources),
             })
         };
-        let surfaces = targets.colors.as_ref().map(|colors| source(From::Surfaces(colors))).transpose()?;
-        let layered = targets.layered.as_ref().map(|samples| source(From::Samples(samples))).transpose()?;
-        Ok(Self { surfaces, layered, part, backdrop, radiance })
+        let surfaces = targets.colors.as_ref().map(|colors| source(ColorSource::Surfaces(colors))).transpose()?;
+        let transparent =
+            targets.transparent.as_ref().map(|samples| source(ColorSource::Samples(samples))).transpose()?;
+        Ok(Self { surfaces, transparent, part, backdrop, radiance })
     }
 
     /// Writes all pixels of the picture. The model is omitted if it will be shaded directly into the picture. The floor
@@ -138,7 +135,7 @@ impl Composite {
         &self,
         recorder: &mut Recorder<'_>,
         frame: &wgpu::BindGroup,
-        (scenery, floor, reflection): (Option<&Scenery>, Option<&Floor>, Option<&Reflection>),
+        (background, floor, reflection): (Option<&BackgroundPass>, Option<&Floor>, Option<&Reflection>),
         model: ModelParts,
         target: &wgpu::TextureView,
     ) {
@@ -149,8 +146,8 @@ impl Composite {
             ops: wgpu::Operations { load: wgpu::LoadOp::Clear(self.backdrop), store: wgpu::StoreOp::Store },
         };
         let mut pass = recorder.pass("composite", frame, &[color], None);
-        if let Some(scenery) = scenery {
-            scenery.draw(&mut pass);
+        if let Some(background) = background {
+            background.draw(&mut pass);
         }
         if let Some(floor) = floor {
             floor.draw(&mut pass);
@@ -162,7 +159,7 @@ impl Composite {
             drop(pass);
             pass = recorder.pass("composite", frame, &[kept(target), cleared(radiance)], None);
         }
-        let mut draw = |source: &Source, local: Region| {
+        let mut draw = |source: &CompositeDraw, local: Region| {
             if local.width > 0 && local.height > 0 {
                 pass.set_pipeline(&source.pipeline);
                 pass.set_bind_group(1, &source.group, &[]);
@@ -171,7 +168,7 @@ impl Composite {
             }
         };
         let (Some(surfaces), Some(part)) = (&self.surfaces, model.whole()) else { return };
-        match (&self.layered, model.layered) {
+        match (&self.transparent, model.transparent) {
             (Some(source), Some(inner)) => {
                 for part in around(part, inner) {
                     draw(surfaces, part);
@@ -206,6 +203,15 @@ pub(crate) fn surface_resources<'a>(
     colors: &'a [wgpu::TextureView; SURFACES],
 ) -> impl Iterator<Item = wgpu::BindingResource<'a>> {
     targets.surfaces.iter().chain(colors).map(bindings::view)
+}
+
+/// Returns the model's region, relative to the drawn region.
+fn model_part(look: &TargetDescriptor) -> Region {
+    Region {
+        x: look.model_region.x.saturating_sub(look.region.x),
+        y: look.model_region.y.saturating_sub(look.region.y),
+        ..look.model_region
+    }
 }
 
 #[cfg(test)]

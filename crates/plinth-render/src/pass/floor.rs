@@ -4,7 +4,7 @@ use glam::{Vec2, Vec3};
 use plinth_scene::{KeyLight, Scene, ShadowLook};
 use plinth_spec::settings::ShadowMode;
 
-use super::accumulated_shadow::{AccumulatedShadow, Lamp};
+use super::accumulated_shadow::{AccumulatedShadow, ShadowLight};
 use super::cleared;
 use super::shadow_map::ShadowMap;
 use crate::RenderError;
@@ -83,7 +83,7 @@ pub(crate) struct Floor {
 }
 
 /// Returns the radius of the key light as a fraction of its distance.
-fn lamp_size(look: ShadowLook) -> f32 {
+fn light_size(look: ShadowLook) -> f32 {
     0.5 * (0.08 + 0.5 * look.softness * look.softness)
 }
 
@@ -104,7 +104,7 @@ impl Floor {
             center: area.center,
             edge: EDGE,
             half_extent: area.half,
-            lamp_size: 2.0 * lamp_size(look),
+            light_size: 2.0 * light_size(look),
             key_darkness: (0.34 * look.darkness).min(0.95),
             ambient_darkness: (0.75 * look.darkness).min(0.95),
             ..gpu_types::Floor::default()
@@ -116,19 +116,19 @@ impl Floor {
             Some((key, _)) if look.mode == ShadowMode::Accumulated => {
                 let (min, max) = scene.bounds;
                 let (center, radius) = ((min + max) * 0.5, ((max - min) * 0.5).length().max(1e-3));
-                let lamp = Lamp { key, size: lamp_size(look), center, radius: 1.02 * radius };
-                let new = AccumulatedShadow::new(gpu, base.frame_layout, &lamp, &buffer, SHADOW_SIDE, frame_group);
+                let light = ShadowLight { key, size: light_size(look), center, radius: 1.02 * radius };
+                let new = AccumulatedShadow::new(gpu, base.frame_layout, &light, &buffer, SHADOW_SIDE, frame_group);
                 Some(new?)
             }
             _ => None,
         };
         let none;
         let source = match (key, &accumulated) {
-            (_, Some(accumulated)) => KeySource::Sum(&accumulated.sum),
-            (Some((_, map)), None) => KeySource::Map(&map.view, look.mode),
+            (_, Some(accumulated)) => KeyShadowSource::Sum(&accumulated.sum),
+            (Some((_, map)), None) => KeyShadowSource::Map(&map.view, look.mode),
             (None, None) => {
                 none = ShadowMap::none(gpu);
-                KeySource::Map(&none.view, look.mode)
+                KeyShadowSource::Map(&none.view, look.mode)
             }
         };
         let texture = plane(gpu, AMBIENT_SIDE, wgpu::TextureFormat::R16Float, wgpu::TextureUsages::COPY_DST);
@@ -163,7 +163,7 @@ impl Floor {
 
 /// Where the shadow of the key light is read from.
 #[derive(Clone, Copy)]
-enum KeySource<'a> {
+enum KeyShadowSource<'a> {
     /// A shadow map, and how the shadow is computed from it.
     Map(&'a wgpu::TextureView, ShadowMode),
     /// A texture with the fraction of the light that is blocked.
@@ -174,14 +174,14 @@ fn gather(
     base: &PipelineBase<'_>,
     buffer: &wgpu::Buffer,
     ambient: &wgpu::TextureView,
-    key: KeySource<'_>,
+    key: KeyShadowSource<'_>,
     has_key: bool,
 ) -> Result<(wgpu::RenderPipeline, wgpu::BindGroup), RenderError> {
     let gpu = base.gpu;
     let (source, sample_type, defines): (_, _, &[&str]) = match key {
-        KeySource::Map(map, ShadowMode::Flat) => (map, wgpu::TextureSampleType::Depth, &["FLAT"]),
-        KeySource::Map(map, _) => (map, wgpu::TextureSampleType::Depth, &[]),
-        KeySource::Sum(sum) => (sum, bindings::UNFILTERED, &["ACCUMULATED"]),
+        KeyShadowSource::Map(map, ShadowMode::Flat) => (map, wgpu::TextureSampleType::Depth, &["FLAT"]),
+        KeyShadowSource::Map(map, _) => (map, wgpu::TextureSampleType::Depth, &[]),
+        KeyShadowSource::Sum(sum) => (sum, bindings::UNFILTERED, &["ACCUMULATED"]),
     };
     let layout = bindings::layout(
         &gpu.device,

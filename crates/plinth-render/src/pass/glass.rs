@@ -3,20 +3,20 @@
 
 use plinth_frame::Region;
 
-use super::spread::{Colors, Spread};
-use super::visibility::{Classify, Outside, Shading};
+use super::expand_samples::{ExpandSamples, SurfaceColors};
+use super::visibility::{Classify, OutsideRegion, Shading};
 use super::{depth_target, kept};
 use crate::RenderError;
 use crate::gpu::Gpu;
 use crate::pipelines::{DEPTH_FORMAT, FullScreen, FullScreenTarget, SURFACE_FORMAT, TRIANGLE_FORMAT, full_screen};
 use crate::recorder::Recorder;
 use crate::region::widened;
-use crate::targets::{GlassTargets, TargetLook, Targets};
+use crate::targets::{GlassTargets, TargetDescriptor, Targets};
 
 /// Finds the surfaces of glass, and draws their colours.
 pub(crate) struct Glass {
     pub(crate) classify: Classify,
-    spread: Spread,
+    expand_samples: ExpandSamples,
     empty_triangles: wgpu::RenderPipeline,
     empty_surfaces: wgpu::RenderPipeline,
     /// Width and height of the canvas.
@@ -33,7 +33,7 @@ impl Glass {
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
         (targets, glass): (&Targets, &GlassTargets),
-        look: TargetLook,
+        look: TargetDescriptor,
         shading: &Shading<'_>,
     ) -> Result<Self, RenderError> {
         let empty = |defines: &[&str], target| {
@@ -51,7 +51,13 @@ impl Glass {
         Ok(Self {
             size: (canvas.width, canvas.height),
             classify: Classify::new(gpu, frame_layout, targets.glass_maps(glass), look, shading)?,
-            spread: Spread::new(gpu, frame_layout, (&glass.surfaces, &glass.colors), Colors::Whole, &look)?,
+            expand_samples: ExpandSamples::new(
+                gpu,
+                frame_layout,
+                (&glass.surfaces, &glass.colors),
+                SurfaceColors::Whole,
+                &look,
+            )?,
             empty_triangles: empty(&["TRIANGLES"], triangles)?,
             empty_surfaces: empty(&[], surfaces)?,
         })
@@ -87,13 +93,13 @@ impl Glass {
             recorder,
             frame,
             targets.glass_maps(glass),
-            (Some(widened(part, MARGIN, width, height)), Outside::Kept),
+            (Some(widened(part, MARGIN, width, height)), OutsideRegion::Kept),
         );
     }
 
     /// Draws the colours of the surfaces in a region of the canvas in a pass over the samples.
     pub(crate) fn draw(&self, pass: &mut wgpu::RenderPass<'_>, part: Region) {
         pass.set_scissor_rect(part.x, part.y, part.width, part.height);
-        self.spread.draw(pass);
+        self.expand_samples.draw(pass);
     }
 }

@@ -1,18 +1,18 @@
 //! The render passes. Each pass has its own file.
 
 pub(crate) mod accumulated_shadow;
-pub(crate) mod behind;
+pub(crate) mod background;
 pub(crate) mod composite;
 pub(crate) mod edge_tiles;
+pub(crate) mod expand_samples;
 pub(crate) mod floor;
 pub(crate) mod geometry;
 pub(crate) mod glass;
 pub(crate) mod post;
 pub(crate) mod pyramid;
 pub(crate) mod reflection;
-pub(crate) mod scenery;
+pub(crate) mod scene_color;
 pub(crate) mod shadow_map;
-pub(crate) mod spread;
 pub(crate) mod sprites;
 pub(crate) mod visibility;
 

@@ -19,7 +19,7 @@ use crate::gpu_types;
 use crate::pipelines::{FullScreen, FullScreenTarget, full_screen};
 use crate::recorder::Recorder;
 use crate::renderer::Picture;
-use crate::targets::{BEHIND_FORMAT, TargetLook, texture};
+use crate::targets::{SCENE_COLOR_FORMAT, TargetDescriptor, texture};
 use crate::upload::geometry::filled;
 use crate::view::View;
 
@@ -51,7 +51,7 @@ impl Reflection {
         frame_layout: &wgpu::BindGroupLayout,
         view: View,
         reflector: ReflectorLook,
-        (look, picture): (&TargetLook, Picture),
+        (look, picture): (&TargetDescriptor, Picture),
     ) -> Result<Self, RenderError> {
         let clear = wgpu::Color::TRANSPARENT;
         let composite = Composite::new(gpu, frame_layout, &view.look, &view.targets, clear, None)?;
@@ -59,7 +59,7 @@ impl Reflection {
         let mips = part.width.max(part.height).ilog2().clamp(1, 7);
         let readable = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;
         let level = |format| texture(gpu, part, 1, format, readable, mips);
-        let (color, height) = (level(BEHIND_FORMAT), level(HEIGHT_FORMAT));
+        let (color, height) = (level(SCENE_COLOR_FORMAT), level(HEIGHT_FORMAT));
         let pyramid = Pyramid::new(gpu, frame_layout, [&color, &height])?;
         let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
         let uniform = filled(gpu, "reflection", bytemuck::bytes_of(&gpu_types::Reflection::default()), usage)?;
@@ -156,7 +156,7 @@ fn catch(
             defines: if samples > 1 { &["CATCH", "MULTISAMPLED"] } else { &["CATCH"] },
             constants: &[("SAMPLES", f64::from(samples))],
             groups: &[frame_layout, &layout],
-            target: FullScreenTarget { colors: &[BEHIND_FORMAT, HEIGHT_FORMAT], ..Default::default() },
+            target: FullScreenTarget { colors: &[SCENE_COLOR_FORMAT, HEIGHT_FORMAT], ..Default::default() },
         },
     )?;
     let targets = &view.targets;

@@ -16,8 +16,8 @@ impl Sprites {
     /// Draws all points or lines with the current pipeline.
     pub(crate) fn draw(&self, pass: &mut wgpu::RenderPass<'_>, material: &MaterialOnGpu) {
         pass.set_bind_group(1, &self.group, &[]);
-        if let Some(cut) = &material.cut {
-            pass.set_bind_group(2, &cut.group, &[]);
+        if let Some(alpha_test) = &material.alpha_test {
+            pass.set_bind_group(2, &alpha_test.group, &[]);
         }
         pass.draw(0..self.count * self.kind.drawn_vertices(), 0..1);
     }

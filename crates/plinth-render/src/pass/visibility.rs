@@ -6,15 +6,15 @@ use std::ops::Range;
 
 use plinth_frame::Region;
 
-use super::behind::scene_entries;
 use super::edge_tiles::EdgeTiles;
+use super::scene_color::scene_entries;
 use super::{cleared, depth_target, kept};
 use crate::RenderError;
 use crate::bindings;
 use crate::gpu::Gpu;
 use crate::pipelines::{BATCH_FORMAT, FullScreen, FullScreenTarget, SURFACE_FORMAT, full_screen};
 use crate::recorder::Recorder;
-use crate::targets::TargetLook;
+use crate::targets::TargetDescriptor;
 use crate::upload::geometry::{Batch, filled};
 
 /// Maximum number of surfaces per pixel.
@@ -26,7 +26,7 @@ const FULL_SCREEN_VERTICES: u32 = 3;
 pub(crate) struct Classify {
     /// For all pixels, writes the number of the batch of the first surface. For pixels that show one triangle, also
     /// writes the surface.
-    inner: Sorting,
+    inner: ClassifyDraw,
     /// Passes for pixels that show several triangles. `None` if pixels have only one sample.
     edges: Option<Edges>,
     /// For each batch and each surface of a pixel, the bind group with the inputs of shading. `None` for a batch that is
@@ -38,20 +38,20 @@ pub(crate) struct Classify {
 /// Passes for pixels that show several triangles.
 struct Edges {
     /// Marks the pixels that show several triangles.
-    mark: Sorting,
+    mark: ClassifyDraw,
     /// Determines both surfaces of each marked pixel.
-    sort: Sorting,
+    sort: ClassifyDraw,
     /// Writes the number of the batch of each second surface.
-    second: Sorting,
+    second: ClassifyDraw,
 }
 
 /// A full-screen or tiled draw: its pipeline and its bind group.
-struct Sorting {
+struct ClassifyDraw {
     pipeline: wgpu::RenderPipeline,
     group: wgpu::BindGroup,
 }
 
-impl Sorting {
+impl ClassifyDraw {
     /// Draws vertices in a region of the canvas.
     fn draw(&self, pass: &mut wgpu::RenderPass<'_>, part: Region, vertices: Range<u32>) {
         pass.set_pipeline(&self.pipeline);
@@ -104,7 +104,7 @@ type ColorOf = fn(&wgpu::TextureView) -> wgpu::RenderPassColorAttachment<'_>;
 
 /// The contents of the surface maps outside the region in which surfaces are determined.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outside {
+pub(crate) enum OutsideRegion {
     /// No surfaces. Clearing takes time for the whole canvas.
     Emptied,
     /// Their previous contents. The second surfaces inside the region must already be empty.
@@ -119,12 +119,12 @@ pub(crate) struct Shading<'a> {
     /// The triangle words of all batches.
     pub(crate) triangles: &'a wgpu::Buffer,
     /// The scene colour pyramid, for glass.
-    pub(crate) behind: Option<&'a [wgpu::TextureView; 3]>,
+    pub(crate) scene_color: Option<&'a [wgpu::TextureView; 3]>,
 }
 
 impl Shading<'_> {
     fn shades(&self, batch: &Batch) -> bool {
-        if self.behind.is_some() { batch.is_visible_layer() } else { batch.layer.is_none() }
+        if self.scene_color.is_some() { batch.is_visibility_buffered_glass() } else { batch.transparency.is_none() }
     }
 }
 
@@ -133,7 +133,7 @@ impl Classify {
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
         maps: SurfaceMaps<'_>,
-        look: TargetLook,
+        look: TargetDescriptor,
         shading: &Shading<'_>,
     ) -> Result<Self, RenderError> {
         let canvas = look.canvas();
@@ -152,16 +152,16 @@ impl Classify {
         recorder: &mut Recorder<'_>,
         frame: &wgpu::BindGroup,
         maps: SurfaceMaps<'_>,
-        (part, outside): (Option<Region>, Outside),
+        (part, outside): (Option<Region>, OutsideRegion),
     ) {
         let [first, second] = maps.surfaces;
         let [first_batch, second_batch] = maps.batches;
         let (color, depth): (ColorOf, _) = match outside {
-            Outside::Emptied => (cleared, Some(0.0)),
-            Outside::Kept => (kept, None),
+            OutsideRegion::Emptied => (cleared, Some(0.0)),
+            OutsideRegion::Kept => (kept, None),
         };
         self.tiles.clear(recorder);
-        let mut sort = |label, sorting: &Sorting, vertices: Option<Range<u32>>, colors: &[_], depth| {
+        let mut sort = |label, sorting: &ClassifyDraw, vertices: Option<Range<u32>>, colors: &[_], depth| {
             let mut pass = recorder.pass(label, frame, colors, Some(depth));
             if let (Some(part), Some(vertices)) = (part, vertices) {
                 sorting.draw(&mut pass, part, vertices);
@@ -253,13 +253,13 @@ impl Inputs<'_> {
         (layout, group)
     }
 
-    fn inner(&self) -> Result<Sorting, RenderError> {
+    fn inner(&self) -> Result<ClassifyDraw, RenderError> {
         let target = FullScreenTarget { colors: &[SURFACE_FORMAT], ..BATCH_TARGET };
         let constants = [self.sample_count(), ("ROW_TILES", f64::from(self.tiles.row_tiles))];
         let (defines, constants): (&[&str], _) =
             if self.samples > 1 { (&["MULTISAMPLED"], &constants[..]) } else { (&[], &constants[..1]) };
         let (layout, group) = self.of_samples("classify", bindings::written_storage(3));
-        Ok(Sorting { pipeline: self.pipeline("classify", defines, constants, &layout, target)?, group })
+        Ok(ClassifyDraw { pipeline: self.pipeline("classify", defines, constants, &layout, target)?, group })
     }
 
     fn edges(&self) -> Result<Edges, RenderError> {
@@ -269,7 +269,7 @@ impl Inputs<'_> {
         let (layout, group) = self.of_samples("classify edges", bindings::vertex_storage(3));
         Ok(Edges {
             mark: self.of_surface("mark edges", &["AT_EDGES", "ONE_SURFACE", "MARK"], 0)?,
-            sort: Sorting {
+            sort: ClassifyDraw {
                 pipeline: self.pipeline("classify edges", defines, &[self.sample_count()], &layout, target)?,
                 group,
             },
@@ -278,7 +278,7 @@ impl Inputs<'_> {
     }
 
     /// Creates a draw that reads the surfaces number `k`.
-    fn of_surface(&self, label: &str, defines: &[&str], k: usize) -> Result<Sorting, RenderError> {
+    fn of_surface(&self, label: &str, defines: &[&str], k: usize) -> Result<ClassifyDraw, RenderError> {
         let device = &self.gpu.device;
         let entries =
             [bindings::texture(0, wgpu::TextureSampleType::Uint), bindings::storage(1), bindings::vertex_storage(3)];
@@ -291,7 +291,7 @@ impl Inputs<'_> {
         ];
         let descriptor = wgpu::BindGroupDescriptor { label: Some(label), layout: &layout, entries: &entries };
         let group = device.create_bind_group(&descriptor);
-        Ok(Sorting { pipeline: self.pipeline(label, defines, &[], &layout, BATCH_TARGET)?, group })
+        Ok(ClassifyDraw { pipeline: self.pipeline(label, defines, &[], &layout, BATCH_TARGET)?, group })
     }
 }
 
@@ -319,7 +319,7 @@ fn shade_groups(
                     bindings::view(&maps.surfaces[1 - k]),
                     tiles.buffer.as_entire_binding(),
                 ];
-                resources.extend(shading.behind.into_iter().flatten().map(bindings::view));
+                resources.extend(shading.scene_color.into_iter().flatten().map(bindings::view));
                 Ok(bindings::group(&gpu.device, "batch", shading.layout, &resources))
             };
             Ok(Some([group(0)?, group(1)?]))

@@ -12,7 +12,7 @@ use crate::RenderError;
 use crate::shader::compose;
 use crate::shader::material_source::{Footprint, declarations};
 use crate::targets::NORMAL_FORMAT;
-use crate::upload::material::CutMaterial;
+use crate::upload::material::AlphaTest;
 
 /// What vertex stream 0 contains.
 #[derive(Clone, Copy)]
@@ -30,7 +30,7 @@ struct Geometry<'a> {
     /// Preprocessor defines for the vertex attributes other than the position.
     defines: &'a [&'a str],
     group1: Option<&'a wgpu::BindGroupLayout>,
-    cut: Option<&'a CutMaterial>,
+    alpha_test: Option<&'a AlphaTest>,
     vertices: Vertices,
     vertex_constants: &'a [(&'a str, f64)],
     fragment_constants: &'a [(&'a str, f64)],
@@ -42,7 +42,7 @@ struct Geometry<'a> {
 
 pub(super) fn create_visibility(
     base: &PipelineBase<'_>,
-    cut: Option<&CutMaterial>,
+    alpha_test: Option<&AlphaTest>,
     double_sided: bool,
 ) -> Result<wgpu::RenderPipeline, RenderError> {
     let samples = [("SAMPLES", f64::from(base.samples))];
@@ -53,10 +53,10 @@ pub(super) fn create_visibility(
             path: "pass/visibility.wgsl",
             defines: &["NUMBERED"],
             group1: None,
-            cut,
+            alpha_test,
             vertices: Vertices::Numbered,
             vertex_constants: &[],
-            fragment_constants: if cut.is_some() { &samples } else { &[] },
+            fragment_constants: if alpha_test.is_some() { &samples } else { &[] },
             cull: back_unless(double_sided),
             slope_bias: 0,
             samples: base.samples,
@@ -68,7 +68,7 @@ pub(super) fn create_visibility(
 pub(super) fn create_depth(
     base: &PipelineBase<'_>,
     view: DepthView,
-    cut: Option<&CutMaterial>,
+    alpha_test: Option<&AlphaTest>,
 ) -> Result<wgpu::RenderPipeline, RenderError> {
     create(
         base,
@@ -77,7 +77,7 @@ pub(super) fn create_depth(
             path: "pass/depth.wgsl",
             defines: &[],
             group1: None,
-            cut,
+            alpha_test,
             vertices: Vertices::Pose(1),
             vertex_constants: &[("SUN_VIEW", if view == DepthView::Sun { 1.0 } else { 0.0 })],
             fragment_constants: &[],
@@ -93,7 +93,7 @@ pub(super) fn create_depth(
 /// Creates a pipeline that writes the normal and the distance of the nearest surface at the centres of pixels.
 pub(super) fn create_geometry(
     base: &PipelineBase<'_>,
-    cut: Option<&CutMaterial>,
+    alpha_test: Option<&AlphaTest>,
     double_sided: bool,
     precision: Precision,
 ) -> Result<wgpu::RenderPipeline, RenderError> {
@@ -105,7 +105,7 @@ pub(super) fn create_geometry(
             path: "pass/geometry.wgsl",
             defines: if exact { &["NUMBERED", "EXACT"] } else { &["FACING"] },
             group1: exact.then_some(base.triangles_layout),
-            cut,
+            alpha_test,
             vertices: if exact { Vertices::Numbered } else { Vertices::Pose(2) },
             vertex_constants: &[],
             fragment_constants: &[],
@@ -118,15 +118,15 @@ pub(super) fn create_geometry(
 }
 
 /// Creates the pipeline that draws the back faces of glass bodies.
-pub(super) fn create_far_side(base: &PipelineBase<'_>) -> Result<wgpu::RenderPipeline, RenderError> {
+pub(super) fn create_back_faces(base: &PipelineBase<'_>) -> Result<wgpu::RenderPipeline, RenderError> {
     create(
         base,
         &Geometry {
-            label: "far side",
-            path: "pass/far_side.wgsl",
+            label: "back faces",
+            path: "pass/back_faces.wgsl",
             defines: &["FACING"],
             group1: None,
-            cut: None,
+            alpha_test: None,
             vertices: Vertices::Pose(2),
             vertex_constants: &[],
             fragment_constants: &[],
@@ -139,16 +139,16 @@ pub(super) fn create_far_side(base: &PipelineBase<'_>) -> Result<wgpu::RenderPip
 }
 
 fn create(base: &PipelineBase<'_>, look: &Geometry<'_>) -> Result<wgpu::RenderPipeline, RenderError> {
-    let cut = look.cut.map(|_| "CUT");
-    let defines: BTreeSet<String> = look.defines.iter().copied().chain(cut).map(str::to_owned).collect();
-    let slots = look.cut.map_or(&[][..], |c| c.slots.as_slice());
+    let alpha_test = look.alpha_test.map(|_| "ALPHA_TEST");
+    let defines: BTreeSet<String> = look.defines.iter().copied().chain(alpha_test).map(str::to_owned).collect();
+    let slots = look.alpha_test.map_or(&[][..], |c| c.slots.as_slice());
     let textures = declarations(slots, &[TextureSlot::BaseColor], Footprint::Neighbors);
     let source = compose(look.path, &defines, &[("material textures", &textures)])?;
     let module = shader(base.gpu, look.label, &source)?;
     let device = &base.gpu.device;
     let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
         label: Some(look.label),
-        bind_group_layouts: &[Some(base.frame_layout), look.group1, look.cut.map(|c| &c.layout)],
+        bind_group_layouts: &[Some(base.frame_layout), look.group1, look.alpha_test.map(|c| &c.layout)],
         immediate_size: 0,
     });
     let surface: Vec<_> = SURFACE_ATTRIBUTES.iter().copied().filter(|a| a.shader_location <= 5).collect();
@@ -162,7 +162,7 @@ fn create(base: &PipelineBase<'_>, look: &Geometry<'_>) -> Result<wgpu::RenderPi
     let buffers = [Some(positions), Some(surface_stream(&surface))];
     let targets =
         [look.target.map(|format| wgpu::ColorTargetState { format, blend: None, write_mask: wgpu::ColorWrites::ALL })];
-    let has_fragments = look.cut.is_some() || look.target.is_some();
+    let has_fragments = look.alpha_test.is_some() || look.target.is_some();
     Ok(device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
         label: Some(look.label),
         layout: Some(&layout),
@@ -173,7 +173,7 @@ fn create(base: &PipelineBase<'_>, look: &Geometry<'_>) -> Result<wgpu::RenderPi
                 constants: look.vertex_constants,
                 ..Default::default()
             },
-            buffers: if look.cut.is_some() { &buffers } else { &buffers[..1] },
+            buffers: if look.alpha_test.is_some() { &buffers } else { &buffers[..1] },
         },
         primitive: primitive(look.cull),
         depth_stencil: Some(depth_state(true, wgpu::CompareFunction::LessEqual, look.slope_bias)),

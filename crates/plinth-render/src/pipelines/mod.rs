@@ -123,12 +123,12 @@ pub(crate) struct Pipelines {
     /// Pipelines that shade the pixels in which a batch is visible.
     pub(crate) shade: PerBatch,
     /// Pipelines that draw transmissive and blended batches over the picture drawn so far.
-    pub(crate) layered: PerBatch,
+    pub(crate) transparent: PerBatch,
     /// Pipelines that write depth as seen from the key light and from the sun.
     pub(crate) key_shadow: PerBatch,
     pub(crate) sun_shadow: PerBatch,
     /// Pipeline that writes the back faces of glass bodies.
-    pub(crate) far_side: Option<wgpu::RenderPipeline>,
+    pub(crate) back_faces: Option<wgpu::RenderPipeline>,
 }
 
 impl Pipelines {
@@ -147,7 +147,7 @@ impl Pipelines {
                 |batch, material| {
                     (!sorted(batch)).then(|| match &batch.sprites {
                         Some(sprites) => DepthKey::sprites(SpritePass::Visibility, sprites.kind, material),
-                        None => DepthKey::Visibility(cut_key(material), material.key.double_sided),
+                        None => DepthKey::Visibility(alpha_test_key(material), material.key.double_sided),
                     })
                 },
                 |key, material| key.create(base, material),
@@ -157,30 +157,30 @@ impl Pipelines {
             let key = |batch: &Batch, material: &MaterialOnGpu| (!sorted(batch)).then(|| material.key.clone());
             per_batch(batches, materials, key, |_, material| surface::create_shade(base, material))
         };
-        let layered = || {
+        let transparent = || {
             let key = |batch: &Batch, material: &MaterialOnGpu| {
                 let is_closed = batch.sortable().is_some_and(is_closed);
                 let both = is_closed && material.key.class == DrawClass::Blended;
                 sorted(batch).then(|| (material.key.clone(), if both { Side::Both } else { Side::Material }))
             };
-            per_batch(batches, materials, key, |key, material| surface::create_layered(base, material, key.1))
+            per_batch(batches, materials, key, |key, material| surface::create_transparent(base, material, key.1))
         };
         let shadow = |view: DepthView, wanted: bool| {
             let key = |batch: &Batch, material: &MaterialOnGpu| {
                 (wanted && !material.shadowless).then(|| match &batch.sprites {
                     Some(sprites) => DepthKey::sprites(SpritePass::Shadow(view), sprites.kind, material),
-                    None => DepthKey::Shadow(cut_key(material), view),
+                    None => DepthKey::Shadow(alpha_test_key(material), view),
                 })
             };
             per_batch(batches, materials, key, |key, material| key.create(base, material))
         };
         let refracts = materials.iter().any(|material| material.refracts);
-        let far_side = || refracts.then(|| depth::create_far_side(base)).transpose();
-        let ((visibility, shade), ((layered, far_side), (key_shadow, sun_shadow))) = rayon::join(
+        let back_faces = || refracts.then(|| depth::create_back_faces(base)).transpose();
+        let ((visibility, shade), ((transparent, back_faces), (key_shadow, sun_shadow))) = rayon::join(
             || rayon::join(visibility, shade),
             || {
                 rayon::join(
-                    || rayon::join(layered, far_side),
+                    || rayon::join(transparent, back_faces),
                     || {
                         rayon::join(
                             || shadow(DepthView::Key, base.lights.key_shadow),
@@ -193,10 +193,10 @@ impl Pipelines {
         Ok(Self {
             visibility: visibility?,
             shade: shade?,
-            layered: layered?,
+            transparent: transparent?,
             key_shadow: key_shadow?,
             sun_shadow: sun_shadow?,
-            far_side: far_side?,
+            back_faces: back_faces?,
         })
     }
 }
@@ -213,40 +213,42 @@ pub(crate) fn geometry_pipelines(
     let key = |batch: &Batch, material: &MaterialOnGpu| {
         (!material.overlay).then(|| match &batch.sprites {
             Some(sprites) => DepthKey::sprites(SpritePass::Geometry, sprites.kind, material),
-            None => DepthKey::Geometry(cut_key(material), material.key.double_sided, precision),
+            None => DepthKey::Geometry(alpha_test_key(material), material.key.double_sided, precision),
         })
     };
     per_batch(batches, materials, key, |key, material| key.create(base, material))
 }
 
 /// The texture slots that the alpha test of a material reads. `None` if the material has no alpha test.
-type CutKey = Option<Vec<SlotUse>>;
+type AlphaTestKey = Option<Vec<SlotUse>>;
 
-fn cut_key(material: &MaterialOnGpu) -> CutKey {
-    material.cut.as_ref().map(|cut| cut.slots.clone())
+fn alpha_test_key(material: &MaterialOnGpu) -> AlphaTestKey {
+    material.alpha_test.as_ref().map(|alpha_test| alpha_test.slots.clone())
 }
 
 /// The properties that determine which pipeline draws a batch without shading it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum DepthKey {
-    Visibility(CutKey, bool),
-    Geometry(CutKey, bool, Precision),
-    Shadow(CutKey, DepthView),
-    Sprites { pass: SpritePass, kind: SpriteKind, cut: CutKey, is_blended: bool },
+    Visibility(AlphaTestKey, bool),
+    Geometry(AlphaTestKey, bool, Precision),
+    Shadow(AlphaTestKey, DepthView),
+    Sprites { pass: SpritePass, kind: SpriteKind, alpha_test: AlphaTestKey, is_blended: bool },
 }
 
 impl DepthKey {
     fn sprites(pass: SpritePass, kind: SpriteKind, material: &MaterialOnGpu) -> Self {
         let is_blended = material.key.defines.contains("BLEND");
-        Self::Sprites { pass, kind, cut: cut_key(material), is_blended }
+        Self::Sprites { pass, kind, alpha_test: alpha_test_key(material), is_blended }
     }
 
     fn create(&self, base: &PipelineBase<'_>, material: &MaterialOnGpu) -> Result<wgpu::RenderPipeline, RenderError> {
-        let cut = material.cut.as_ref();
+        let alpha_test = material.alpha_test.as_ref();
         match *self {
-            Self::Visibility(_, double_sided) => depth::create_visibility(base, cut, double_sided),
-            Self::Geometry(_, double_sided, precision) => depth::create_geometry(base, cut, double_sided, precision),
-            Self::Shadow(_, view) => depth::create_depth(base, view, cut),
+            Self::Visibility(_, double_sided) => depth::create_visibility(base, alpha_test, double_sided),
+            Self::Geometry(_, double_sided, precision) => {
+                depth::create_geometry(base, alpha_test, double_sided, precision)
+            }
+            Self::Shadow(_, view) => depth::create_depth(base, view, alpha_test),
             Self::Sprites { pass, kind, .. } => sprite::create(base, pass, kind, material),
         }
     }
@@ -288,7 +290,7 @@ pub(crate) fn shader(gpu: &Gpu, name: &str, source: &str) -> Result<wgpu::Shader
     });
     match pollster::block_on(scope.pop()) {
         None => Ok(module),
-        Some(error) => Err(RenderError::Shader { name: name.to_owned(), words: error.to_string() }),
+        Some(error) => Err(RenderError::Shader { name: name.to_owned(), message: error.to_string() }),
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) fn create(
     kind: SpriteKind,
     material: &MaterialOnGpu,
 ) -> Result<wgpu::RenderPipeline, RenderError> {
-    let cut = material.cut.as_ref();
+    let alpha_test = material.alpha_test.as_ref();
     let (define, target, samples) = match pass {
         SpritePass::Visibility => ("NUMBERED", Some(TRIANGLE_FORMAT), base.samples),
         SpritePass::Geometry => ("FACING", Some(GEOMETRY_FORMAT), 1),
@@ -29,20 +29,20 @@ pub(super) fn create(
     if kind == SpriteKind::Lines {
         defines.insert("LINES");
     }
-    if cut.is_some() {
-        defines.insert("CUT");
+    if alpha_test.is_some() {
+        defines.insert("ALPHA_TEST");
         if material.key.defines.contains("BLEND") {
             defines.insert("BLEND");
         }
     }
     let textures =
-        declarations(cut.map_or(&[], |c| c.slots.as_slice()), &[TextureSlot::BaseColor], Footprint::Neighbors);
+        declarations(alpha_test.map_or(&[], |c| c.slots.as_slice()), &[TextureSlot::BaseColor], Footprint::Neighbors);
     let defines = defines.into_iter().map(str::to_owned).collect();
     let module = shader(base.gpu, PATH, &compose(PATH, &defines, &[("material textures", &textures)])?)?;
     let device = &base.gpu.device;
     let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
         label: Some(PATH),
-        bind_group_layouts: &[Some(base.frame_layout), Some(base.sprites_layout), cut.map(|c| &c.layout)],
+        bind_group_layouts: &[Some(base.frame_layout), Some(base.sprites_layout), alpha_test.map(|c| &c.layout)],
         immediate_size: 0,
     });
     let sun = [("SUN_VIEW", f64::from(u8::from(pass == SpritePass::Shadow(DepthView::Sun))))];
@@ -64,7 +64,7 @@ pub(super) fn create(
         primitive: primitive(None),
         depth_stencil: Some(depth_state(true, wgpu::CompareFunction::LessEqual, 0)),
         multisample: wgpu::MultisampleState { count: samples, ..Default::default() },
-        fragment: (cut.is_some() || target.is_some()).then(|| wgpu::FragmentState {
+        fragment: (alpha_test.is_some() || target.is_some()).then(|| wgpu::FragmentState {
             module: &module,
             entry_point: Some("fs"),
             compilation_options: wgpu::PipelineCompilationOptions {

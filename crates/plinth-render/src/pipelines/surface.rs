@@ -60,7 +60,7 @@ pub(super) fn create_shade(
     base: &PipelineBase<'_>,
     material: &MaterialOnGpu,
 ) -> Result<wgpu::RenderPipeline, RenderError> {
-    let group1 = if material.key.class.is_layered() { base.glass_layout } else { base.batch_layout };
+    let group1 = if material.key.class.is_transparent() { base.glass_layout } else { base.batch_layout };
     let Variant { module, layout, mut constants, .. } =
         variant(base, material, "pass/shade.wgsl", Footprint::Steps, Some(group1))?;
     let has_bytes = base.color_format == wgpu::TextureFormat::Rgba8Unorm;
@@ -96,7 +96,7 @@ pub(super) fn create_shade(
 }
 
 /// Creates the pipeline that draws triangles over the picture drawn so far.
-pub(super) fn create_layered(
+pub(super) fn create_transparent(
     base: &PipelineBase<'_>,
     material: &MaterialOnGpu,
     side: Side,
@@ -104,12 +104,12 @@ pub(super) fn create_layered(
     let key = &material.key;
     let group1 = (key.class == DrawClass::Transmissive).then_some(base.scene_layout);
     let Variant { module, layout, defines, constants } =
-        variant(base, material, "pass/layered.wgsl", Footprint::Neighbors, group1)?;
+        variant(base, material, "pass/transparent.wgsl", Footprint::Neighbors, group1)?;
     let pose = wanted(&POSE_ATTRIBUTES, &defines);
     let surface = wanted(&SURFACE_ATTRIBUTES, &defines);
     let blended = defines.contains("BLEND");
     Ok(base.gpu.device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-        label: Some("layered"),
+        label: Some("transparent"),
         layout: Some(&layout),
         vertex: wgpu::VertexState {
             module: &module,

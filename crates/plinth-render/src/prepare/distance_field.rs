@@ -1,5 +1,5 @@
 //! The grid for reflections of the model in its own polished surfaces. It contains signed distances to the nearest
-//! surface, and the light that leaves this surface. Shaders trace cones through the grid (`lib/neighbours.wgsl`).
+//! surface, and the light that leaves this surface. Shaders trace cones through the grid (`lib/self_reflection.wgsl`).
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -12,21 +12,21 @@ use rayon::prelude::*;
 
 use crate::upload::geometry::primitive_of;
 
-/// Perceptual roughness above which surfaces do not reflect the model. `lib/neighbours.wgsl` fades the reflection out
+/// Perceptual roughness above which surfaces do not reflect the model. `lib/self_reflection.wgsl` fades the reflection out
 /// below this value.
-const TOO_ROUGH: f32 = 0.45;
+const MAX_ROUGHNESS: f32 = 0.45;
 /// Number of cells along the longest side of the grid.
 const SIDE: u32 = 80;
 /// Number of empty cells around the model.
 const MARGIN: f32 = 2.0;
 /// Distance in cells that is added to surfaces that face away from a cell, so that surfaces that face the cell are
 /// preferred.
-const TURNED_AWAY: f32 = 0.5;
+const BACK_FACING_PENALTY: f32 = 0.5;
 /// Maximum number of cells that are visited, summed over all triangles.
-const MOST_WORK: u64 = 12_000_000;
+const MAX_CELL_VISITS: u64 = 12_000_000;
 /// Maximum number of triangles of a model. Larger models have no such reflections, because computing the grid would
 /// take too long.
-const MOST_TRIANGLES: usize = 1_000_000;
+const MAX_TRIANGLES: usize = 1_000_000;
 /// Number of z slices that one task fills.
 const SLICES: usize = 8;
 /// Number of sweeps over the grid that propagate the nearest surface. The direction alternates.
@@ -68,7 +68,7 @@ impl Nearest {
 
     fn cost(&self, from: Vec3, cell: f32) -> f32 {
         let distance = self.distance(from);
-        if distance < 0.0 { TURNED_AWAY * cell - distance } else { distance }
+        if distance < 0.0 { BACK_FACING_PENALTY * cell - distance } else { distance }
     }
 }
 
@@ -90,7 +90,7 @@ impl DistanceField {
         }
         // Long triangles touch many cells. If there are many long triangles, the cells are larger.
         let grids = [SIDE, SIDE / 2, SIDE / 4].map(|side| Self::empty(min, max, side));
-        let Some(grid) = grids.into_iter().find(|grid| grid.work(surfaces) <= MOST_WORK) else {
+        let Some(grid) = grids.into_iter().find(|grid| grid.work(surfaces) <= MAX_CELL_VISITS) else {
             return Self::default();
         };
         let size = grid.size;
@@ -233,7 +233,7 @@ pub(crate) fn is_worthwhile(scene: &Scene, posed: &[PosedPrimitive]) -> bool {
     let triangles: usize = primitives().map(|primitive| primitive.indices.len() / 3).sum();
     let materials: BTreeSet<usize> = primitives().map(|primitive| primitive.material).collect();
     let mut materials = materials.into_iter().filter_map(|index| scene.model.materials.get(index));
-    triangles < MOST_TRIANGLES && materials.any(|material| is_polished(&scene.model, material))
+    triangles < MAX_TRIANGLES && materials.any(|material| is_polished(&scene.model, material))
 }
 
 /// Returns whether any part of a material is smooth enough to reflect the model.
@@ -242,7 +242,7 @@ pub(crate) fn is_polished(model: &Model, material: &Material) -> bool {
     let base = least(material.perceptual_roughness, material.metallic_roughness_texture);
     let coat = material.clearcoat.filter(|coat| coat.factor > 0.0);
     let coat = coat.map_or(1.0, |coat| least(coat.roughness, coat.roughness_texture));
-    !material.unlit && base.min(coat) < TOO_ROUGH
+    !material.unlit && base.min(coat) < MAX_ROUGHNESS
 }
 
 /// Returns the smallest green value of a map, or 1 without a map. Filtered values are never smaller.

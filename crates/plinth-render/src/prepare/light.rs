@@ -7,10 +7,10 @@ use plinth_bake::{BakeLight, BakeMesh, BakeOptions, BakedMesh, LitSurface, Sun, 
 use plinth_scene::{EnvironmentMap, LightDetail, PointLikeLight, Scene};
 use rayon::prelude::*;
 
+use super::bake_input::{bake_mesh, floor_grid};
 use super::distance_field::{DistanceField, is_worthwhile};
-use super::inputs::{bake_mesh, floor_grid};
 use super::simplify::drawn_indices;
-use super::{EnvironmentLight, ModelLight, Setting, SurfaceLight};
+use super::{EnvironmentLight, ModelLight, PrepareInputs, SurfaceLight};
 use crate::ibl::{irradiance_map, prefilter};
 use crate::pass::floor::AMBIENT_SIDE;
 use crate::pose_light::PoseTimes;
@@ -31,36 +31,36 @@ impl EnvironmentLight {
 
 impl ModelLight {
     /// Chooses the triangles to draw, and bakes the light of a panorama and its sun on these triangles.
-    pub(super) fn new(setting: &Setting<'_>, sky: &Sky) -> Self {
-        let indices = drawn_indices(setting.scene, setting.posed, setting.smallest);
-        let (light, surfaces) = gathered(setting, &indices, sky, bake_options(setting));
-        let field = DistanceField::new(setting.moving, &surfaces);
+    pub(super) fn new(inputs: &PrepareInputs<'_>, sky: &Sky) -> Self {
+        let indices = drawn_indices(inputs.scene, inputs.posed, inputs.smallest);
+        let (light, surfaces) = gathered(inputs, &indices, sky, bake_options(inputs));
+        let field = DistanceField::new(inputs.moving, &surfaces);
         Self { indices, light, field }
     }
 }
 
 impl SurfaceLight {
     /// Bakes light on triangles that were chosen for another pose.
-    pub(super) fn new(setting: &Setting<'_>, indices: &[Vec<u32>], sky: &Sky) -> Self {
-        let options = BakeOptions { surfaces: false, ..bake_options(setting) };
-        gathered(setting, indices, sky, options).0
+    pub(super) fn new(inputs: &PrepareInputs<'_>, indices: &[Vec<u32>], sky: &Sky) -> Self {
+        let options = BakeOptions { surfaces: false, ..bake_options(inputs) };
+        gathered(inputs, indices, sky, options).0
     }
 }
 
 /// Returns the light on triangles of the model, and the light that leaves its surfaces.
 fn gathered(
-    setting: &Setting<'_>,
+    inputs: &PrepareInputs<'_>,
     indices: &[Vec<u32>],
     sky: &Sky,
     options: BakeOptions,
 ) -> (SurfaceLight, Vec<LitSurface>) {
-    let scene = setting.scene;
-    let meshes = setting.posed.par_iter().zip(indices).map(|(one, indices)| bake_mesh(scene, one, indices));
+    let scene = inputs.scene;
+    let meshes = inputs.posed.par_iter().zip(indices).map(|(one, indices)| bake_mesh(scene, one, indices));
     let mut meshes: Vec<BakeMesh> = meshes.collect();
-    meshes.extend(setting.floor.map(floor_grid));
+    meshes.extend(inputs.floor.map(floor_grid));
     let lights = bake_lights(scene, sky.sun.as_ref());
     let mut baked = bake(&meshes, &sky.map, &lights, &eyes(scene), &options);
-    let floor_ambient = if setting.floor.is_some() {
+    let floor_ambient = if inputs.floor.is_some() {
         let floor = baked.meshes.pop().unwrap_or_default();
         let grid: Vec<f32> = floor.front.iter().map(|v| v.direct.dot(Vec3::splat(1.0 / 3.0))).collect();
         softened(&grid, AMBIENT_SIDE as usize)
@@ -88,13 +88,13 @@ impl Sky {
 }
 
 /// Returns the options of the bake, which determine its quality.
-pub(super) fn bake_options(setting: &Setting<'_>) -> BakeOptions {
+pub(super) fn bake_options(inputs: &PrepareInputs<'_>) -> BakeOptions {
     let options = BakeOptions::default();
-    let detail = setting.scene.light_detail;
+    let detail = inputs.scene.light_detail;
     let options = if detail == LightDetail::Fine { options.finer() } else { options };
-    let coarse = detail == LightDetail::Draft || PoseTimes::of_setting(setting).is_some();
+    let coarse = detail == LightDetail::Draft || PoseTimes::for_inputs(inputs).is_some();
     let options = if coarse { options.coarser() } else { options };
-    BakeOptions { surfaces: is_worthwhile(setting.scene, setting.posed), ..options }
+    BakeOptions { surfaces: is_worthwhile(inputs.scene, inputs.posed), ..options }
 }
 
 /// Blurs a square grid with binomial weights.

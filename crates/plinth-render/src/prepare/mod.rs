@@ -3,13 +3,13 @@
 //! [`Cache`] can store them.
 
 mod at_vertex;
+mod bake_input;
+mod cache_key;
+mod check_cached;
 pub(crate) mod distance_field;
-mod fits;
-mod inputs;
-mod key;
 mod light;
+mod serialized;
 mod simplify;
-mod stored;
 
 use plinth_bake::{BakedMesh, Sun};
 use plinth_scene::{PosedPrimitive, Scene};
@@ -17,15 +17,15 @@ use plinth_scene::{PosedPrimitive, Scene};
 use crate::cache::Cache;
 use crate::ibl::OctahedralMap;
 use crate::pass::floor::FloorArea;
+pub(crate) use cache_key::LightCacheKeys;
 use distance_field::DistanceField;
-pub(crate) use key::LightNames;
 pub(crate) use light::Sky;
 
-pub(crate) use simplify::smallest_shown;
+pub(crate) use simplify::min_visible_size;
 
 /// The inputs of the computations.
 #[derive(Clone, Copy)]
-pub(crate) struct Setting<'a> {
+pub(crate) struct PrepareInputs<'a> {
     pub(crate) scene: &'a Scene,
     /// The primitives of the model in the first pose.
     pub(crate) posed: &'a [PosedPrimitive],
@@ -33,7 +33,7 @@ pub(crate) struct Setting<'a> {
     pub(crate) moving: &'a [bool],
     /// The part of the floor that receives light.
     pub(crate) floor: Option<FloorArea>,
-    /// Size of details in world units that may be removed; see [`smallest_shown`]. `None` if all details are kept.
+    /// Size of details in world units that may be removed; see [`min_visible_size`]. `None` if all details are kept.
     pub(crate) smallest: Option<f32>,
 }
 
@@ -71,9 +71,9 @@ pub(crate) struct SurfaceLight {
 
 /// Results that were computed and are not stored in the cache yet.
 #[derive(Default)]
-pub(crate) struct Fresh(Vec<(String, Vec<u8>)>);
+pub(crate) struct NewResults(Vec<(String, Vec<u8>)>);
 
-impl Fresh {
+impl NewResults {
     /// Stores all results in the cache. Errors are ignored, because the results can be computed again.
     pub(crate) fn store(self, cache: &Cache) {
         for (name, content) in self.0 {
@@ -83,26 +83,26 @@ impl Fresh {
 }
 
 /// Loads results from the cache, and computes those that the cache does not contain.
-pub(crate) fn prepare(setting: &Setting<'_>, cache: Option<&Cache>) -> (Prepared, Fresh) {
-    let Some(cache) = cache else { return (work_out(setting, None, None), Fresh::default()) };
-    let names = LightNames::of(cache, setting);
+pub(crate) fn prepare(inputs: &PrepareInputs<'_>, cache: Option<&Cache>) -> (Prepared, NewResults) {
+    let Some(cache) = cache else { return (compute_missing(inputs, None, None), NewResults::default()) };
+    let names = LightCacheKeys::of(cache, inputs);
     let (environment, model) = rayon::join(
         || {
             cache
                 .load(&names.environment)
                 .and_then(|bytes| EnvironmentLight::from_bytes(&bytes))
-                .filter(EnvironmentLight::is_sound)
+                .filter(EnvironmentLight::is_valid)
         },
         || {
             cache
                 .load(&names.model)
                 .and_then(|bytes| ModelLight::from_bytes(&bytes))
-                .filter(|light| light.fits(setting))
+                .filter(|light| light.matches_inputs(inputs))
         },
     );
     let missing = [environment.is_none(), model.is_none()];
-    let prepared = work_out(setting, environment, model);
-    let mut fresh = Fresh::default();
+    let prepared = compute_missing(inputs, environment, model);
+    let mut fresh = NewResults::default();
     if missing[0] {
         fresh.0.push((names.environment, prepared.environment.to_bytes()));
     }
@@ -114,31 +114,35 @@ pub(crate) fn prepare(setting: &Setting<'_>, cache: Option<&Cache>) -> (Prepared
 
 /// Loads or computes the light of a pose. The triangles were chosen for another pose.
 pub(crate) fn light_of_pose(
-    setting: &Setting<'_>,
+    inputs: &PrepareInputs<'_>,
     indices: &[Vec<u32>],
     sky: &Sky,
     cache: Option<&Cache>,
 ) -> SurfaceLight {
-    let Some(cache) = cache else { return SurfaceLight::new(setting, indices, sky) };
-    let name = key::pose_name(cache, setting, indices);
+    let Some(cache) = cache else { return SurfaceLight::new(inputs, indices, sky) };
+    let name = cache_key::pose_name(cache, inputs, indices);
     let known = cache.load(&name).and_then(|bytes| SurfaceLight::from_bytes(&bytes));
-    let known = known.filter(|light| light.fits(setting, indices));
+    let known = known.filter(|light| light.matches_inputs(inputs, indices));
     known.unwrap_or_else(|| {
-        let light = SurfaceLight::new(setting, indices, sky);
+        let light = SurfaceLight::new(inputs, indices, sky);
         // If storing fails, the light will be computed again.
         drop(cache.store(&name, &light.to_bytes()));
         light
     })
 }
 
-fn work_out(setting: &Setting<'_>, environment: Option<EnvironmentLight>, model: Option<ModelLight>) -> Prepared {
+fn compute_missing(
+    inputs: &PrepareInputs<'_>,
+    environment: Option<EnvironmentLight>,
+    model: Option<ModelLight>,
+) -> Prepared {
     match (environment, model) {
         (Some(environment), Some(model)) => Prepared { environment, model },
         (environment, model) => {
-            let sky = Sky::of(setting.scene);
+            let sky = Sky::of(inputs.scene);
             let (environment, model) = rayon::join(
                 || environment.unwrap_or_else(|| EnvironmentLight::new(&sky)),
-                || model.unwrap_or_else(|| ModelLight::new(setting, &sky)),
+                || model.unwrap_or_else(|| ModelLight::new(inputs, &sky)),
             );
             Prepared { environment, model }
         }

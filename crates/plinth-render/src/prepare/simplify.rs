@@ -37,7 +37,7 @@ const MANY_TRIANGLES: usize = 200_000;
 /// Returns the size of a pixel at the nearest point of the model over all frames, in world units. Returns `None` if
 /// removing smaller details would not save time. It saves time in videos that a software driver draws, and in stills of
 /// models with very many triangles. The geometry of datasets is never simplified.
-pub(crate) fn smallest_shown(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive], height: u32) -> Option<f32> {
+pub(crate) fn min_visible_size(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive], height: u32) -> Option<f32> {
     let triangles = || -> usize {
         posed.iter().filter_map(|one| primitive_of(scene, one)).map(|primitive| primitive.indices.len() / 3).sum()
     };
@@ -69,13 +69,13 @@ pub(super) fn drawn_indices(scene: &Scene, posed: &[PosedPrimitive], pixel: Opti
 fn simplified(model: &Model, posed: &PosedPrimitive, primitive: &Primitive, pixel: f32) -> Vec<u32> {
     let uvs = primitive.uvs.first();
     let uv_per_pixel = uvs.map_or(0.0, |uvs| uv_density(posed, &primitive.indices, uvs)) * pixel;
-    let whole = Whole { model, posed, primitive, pixel, uv_per_pixel };
+    let whole = PrimitiveInput { model, posed, primitive, pixel, uv_per_pixel };
     if primitive.indices.len() / 3 < BLOCKS_FROM {
         return whole.simplified(&mut whole.no_places(), &primitive.indices, SimplifyOptions::None);
     }
     // The first simplification does not change the borders of its blocks, which are inside the blocks of the second
     // one. The errors of both simplifications add up.
-    let finer = Whole { pixel: 0.5 * pixel, uv_per_pixel: 0.5 * uv_per_pixel, ..whole };
+    let finer = PrimitiveInput { pixel: 0.5 * pixel, uv_per_pixel: 0.5 * uv_per_pixel, ..whole };
     whole.simplified_in_blocks(&finer.simplified_in_blocks(&primitive.indices, 0.0), SHIFT)
 }
 
@@ -120,7 +120,7 @@ fn morton(cell: Vec3) -> u32 {
 
 /// A primitive that is simplified as a whole or in blocks.
 #[derive(Clone, Copy)]
-struct Whole<'a> {
+struct PrimitiveInput<'a> {
     model: &'a Model,
     posed: &'a PosedPrimitive,
     primitive: &'a Primitive,
@@ -130,7 +130,7 @@ struct Whole<'a> {
     uv_per_pixel: f32,
 }
 
-impl Whole<'_> {
+impl PrimitiveInput<'_> {
     /// Returns the working memory that `simplified` needs.
     fn no_places(&self) -> Vec<u32> {
         vec![NONE; self.posed.positions.len()]

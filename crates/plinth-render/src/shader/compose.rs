@@ -31,7 +31,7 @@ const FILES: &[(&str, &str)] = files! {
     "lib/ibl.wgsl"
     "lib/iridescence.wgsl"
     "lib/layers.wgsl"
-    "lib/neighbours.wgsl"
+    "lib/self_reflection.wgsl"
     "lib/relief.wgsl"
     "lib/samples.wgsl"
     "lib/shadow.wgsl"
@@ -61,8 +61,8 @@ pub(crate) fn compose(
     generated: &[(&str, &str)],
 ) -> Result<String, RenderError> {
     if !is_declared(path, defines) {
-        let words = format!("shader/variants.rs does not declare the variant {defines:?}");
-        return Err(RenderError::Shader { name: path.to_owned(), words });
+        let message = format!("shader/variants.rs does not declare the variant {defines:?}");
+        return Err(RenderError::Shader { name: path.to_owned(), message });
     }
     let uv_row_count = uv_row_count();
     let generated = [generated, &[("uv_row_count", uv_row_count.as_str())]].concat();
@@ -83,7 +83,7 @@ impl Composer<'_> {
         if !self.seen.insert(path.to_owned()) {
             return Ok(());
         }
-        let fault = |words: String| RenderError::Shader { name: path.to_owned(), words };
+        let fault = |message: String| RenderError::Shader { name: path.to_owned(), message };
         let text = FILES
             .iter()
             .find(|(name, _)| *name == path)
@@ -171,7 +171,7 @@ mod tests {
                         defines.extend(["TANGENT", "UV", "UV1"].map(str::to_owned));
                     }
                     let textures = |footprint| declarations(slots, &[TextureSlot::BaseColor], footprint);
-                    validate("pass/layered.wgsl", &defines, &textures(Footprint::Neighbors));
+                    validate("pass/transparent.wgsl", &defines, &textures(Footprint::Neighbors));
                     if class.is_empty() {
                         validate("pass/shade.wgsl", &defines, &textures(Footprint::Steps));
                     }
@@ -197,8 +197,8 @@ mod tests {
             ("pass/depth.wgsl", &["CUTS"][..]),
             ("pass/bloom.wgsl", &[]),
             ("pass/bloom.wgsl", &["BRIGHT", "HALVE"]),
-            ("pass/layered.wgsl", &["LIT", "GLITTER"]),
-            ("pass/layered.wgsl", &["LIT", "EMITS"]),
+            ("pass/transparent.wgsl", &["LIT", "GLITTER"]),
+            ("pass/transparent.wgsl", &["LIT", "EMITS"]),
             ("lib/color.wgsl", &[]),
         ] {
             assert!(compose(path, &of(words), &[("material textures", "")]).is_err(), "{path} {words:?}");
@@ -250,11 +250,11 @@ mod tests {
             };
         }
         for (path, features, (name, size, members)) in [
-            ("pass/depth.wgsl", &["CUT"][..], counterpart!(Frame)),
-            ("pass/depth.wgsl", &["CUT"], counterpart!(Material)),
-            ("pass/depth.wgsl", &["CUT"], counterpart!(PunctualLight)),
+            ("pass/depth.wgsl", &["ALPHA_TEST"][..], counterpart!(Frame)),
+            ("pass/depth.wgsl", &["ALPHA_TEST"], counterpart!(Material)),
+            ("pass/depth.wgsl", &["ALPHA_TEST"], counterpart!(PunctualLight)),
             ("pass/floor.wgsl", &[], counterpart!(Floor)),
-            ("pass/dof.wgsl", &["SHRINK"], counterpart!(Lens)),
+            ("pass/depth_of_field.wgsl", &["SHRINK"], counterpart!(Lens)),
             ("pass/reflection.wgsl", &[], counterpart!(Reflection)),
             ("pass/surroundings.wgsl", &[], counterpart!(Surroundings)),
             ("pass/sprite.wgsl", &["NUMBERED"], ("Batch", size_of::<gpu_types::Batch>(), &batch)),

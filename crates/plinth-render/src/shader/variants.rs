@@ -38,13 +38,13 @@ macro_rules! pass {
 }
 
 const SAMPLED: &[&str] = &["", "MULTISAMPLED"];
-const CUT: &[&str] = &["", "CUT"];
+const ALPHA_TEST: &[&str] = &["", "ALPHA_TEST"];
 
 /// The shaders of passes that read no material or only the alpha of a material.
 pub(crate) const PASSES: &[PassShader] = &[
     pass!("accumulate", &[]),
-    pass!("behind", &[&["SURFACES", "SAMPLES_DRAWN"], SAMPLED]),
-    pass!("bloom", &[&["BRIGHT", "HALVE", "WIDEN", "SHOWN"]]),
+    pass!("scene_color", &[&["SURFACES", "SAMPLES_DRAWN"], SAMPLED]),
+    pass!("bloom", &[&["BRIGHT", "HALVE", "WIDEN", "DISPLAYED"]]),
     pass!(
         "classify",
         &[&[
@@ -57,11 +57,11 @@ pub(crate) const PASSES: &[PassShader] = &[
     ),
     pass!(
         "composite",
-        &[&["", "LAYERED"], SAMPLED, &["", "RADIANCE", "RADIANCE UNLIT", "RADIANCE GLOW", "RADIANCE UNLIT GLOW"]]
+        &[&["", "TRANSPARENT"], SAMPLED, &["", "RADIANCE", "RADIANCE UNLIT", "RADIANCE GLOW", "RADIANCE UNLIT GLOW"]]
     ),
-    pass!("depth", &[CUT]),
+    pass!("depth", &[ALPHA_TEST]),
     pass!(
-        "develop",
+        "pixel_effects",
         &[
             &[
                 "",
@@ -79,26 +79,26 @@ pub(crate) const PASSES: &[PassShader] = &[
             &["", "GEOMETRY", "GEOMETRY FOCUS", "GEOMETRY TOON TONED", "GEOMETRY FOCUS TOON TONED"],
         ]
     ),
-    pass!("dof", &[&["SHRINK", "WIDEST", "WIDEST AROUND", "GATHER", "SMOOTH"]]),
+    pass!("depth_of_field", &[&["SHRINK", "WIDEST", "WIDEST AROUND", "GATHER", "SMOOTH"]]),
     pass!("empty", &[&["", "TRIANGLES"]]),
-    pass!("far_side", &[&["FACING"]]),
+    pass!("back_faces", &[&["FACING"]]),
     pass!("floor", &[]),
     pass!("floor_shadow", &[&["", "FLAT", "ACCUMULATED"]]),
-    pass!("geometry", &[&["FACING", "NUMBERED EXACT"], CUT]),
+    pass!("geometry", &[&["FACING", "NUMBERED EXACT"], ALPHA_TEST]),
     pass!("halve", &[&["", "FIRST"]]),
     pass!("picture", &[]),
     pass!("reflection", &[&["", "CATCH", "CATCH MULTISAMPLED"]]),
-    pass!("spread", &[SAMPLED, &["", "WHOLE"]]),
-    pass!("sprite", &[&["NUMBERED", "FACING", "CAST"], &["", "LINES"], &["", "CUT", "CUT BLEND"]]),
+    pass!("expand_samples", &[SAMPLED, &["", "WHOLE"]]),
+    pass!("sprite", &[&["NUMBERED", "FACING", "CAST"], &["", "LINES"], &["", "ALPHA_TEST", "ALPHA_TEST BLEND"]]),
     pass!("surroundings", &[]),
-    pass!("visibility", &[&["NUMBERED"], CUT]),
+    pass!("visibility", &[&["NUMBERED"], ALPHA_TEST]),
 ];
 
 /// The shaders that compute the colours of surfaces.
 pub(crate) const SURFACES: &[SurfaceShader] = &[
     SurfaceShader {
-        path: "pass/layered.wgsl",
-        text: include_str!("../../shaders/pass/layered.wgsl"),
+        path: "pass/transparent.wgsl",
+        text: include_str!("../../shaders/pass/transparent.wgsl"),
         features: &[
             "ANISOTROPY",
             "BLEND",

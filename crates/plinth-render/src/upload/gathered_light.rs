@@ -7,7 +7,7 @@ use bytemuck::{Pod, Zeroable};
 use glam::Vec3;
 use plinth_bake::{BakedMesh, GatheredLight, LUMINANCE};
 
-use super::geometry::{Piece, filled};
+use super::geometry::{VertexRange, filled};
 use crate::RenderError;
 use crate::bindings;
 use crate::gpu::Gpu;
@@ -66,7 +66,7 @@ fn shared_exponent(color: Vec3) -> u32 {
 /// The part of the baked light that belongs to a batch.
 #[derive(Clone, Copy)]
 pub(crate) struct LightSource<'a> {
-    pub(crate) pieces: &'a [Piece],
+    pub(crate) pieces: &'a [VertexRange],
     /// For each vertex of the batch, its index among the vertices of the pieces. `None` if both are the same.
     pub(crate) chosen: Option<&'a [u32]>,
     /// The range of the batch's triangles among the triangles of its pieces.

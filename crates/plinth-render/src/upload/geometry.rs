@@ -20,12 +20,12 @@ use crate::gpu_types::{self, PoseVertex, SurfaceVertex};
 use crate::upload::gathered_light::{BatchLight, LightSample, LightSource};
 use crate::upload::numbered::NumberedTriangles;
 use crate::upload::sprites;
-use crate::upload::sprites::{SpriteSetting, Sprites};
+use crate::upload::sprites::{SpriteInputs, Sprites};
 use crate::upload::triangles::{FIRST_TRIANGLE, MAX_BATCHES, MAX_TRIANGLES, triangle_words};
 
 /// Consecutive vertices of a batch that belong to the same posed primitive.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Piece {
+pub(crate) struct VertexRange {
     pub(super) posed: usize,
     pub(super) first_vertex: usize,
     pub(super) vertices: usize,
@@ -47,7 +47,7 @@ pub(crate) struct Batch {
     pub(crate) first_triangle: u32,
     /// World-space bounds in the current pose.
     pub(crate) bounds: (Vec3, Vec3),
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<VertexRange>,
     /// For each piece, whether a mirroring node reverses the winding of its triangles.
     pub(super) mirrored: Vec<bool>,
     /// For each vertex of the batch, its index among the vertices of the pieces. `None` if both are the same.
@@ -57,7 +57,7 @@ pub(crate) struct Batch {
     /// Vertex indices of the triangle corners. Empty if the batch does not move.
     pub(super) corners: Vec<u32>,
     /// How a transmissive or blended batch is drawn. `None` for opaque and alpha-tested batches.
-    pub(crate) layer: Option<Layer>,
+    pub(crate) transparency: Option<Transparency>,
     /// Points or lines of the batch. A batch with points or lines has no triangles.
     pub(crate) sprites: Option<Sprites>,
 }
@@ -69,22 +69,22 @@ pub(crate) struct Geometry {
 }
 
 /// How a transmissive or blended batch is drawn over the surfaces that are already in the picture.
-pub(crate) enum Layer {
+pub(crate) enum Transparency {
     /// All its triangles, from back to front.
     Sorted(Sortable),
     /// Only its visible triangles, through a visibility buffer.
-    Visible {
+    VisibilityBuffer {
         /// Mean position of the corners of its triangles.
         center: Vec3,
     },
 }
 
-impl Layer {
+impl Transparency {
     /// Returns the data for sorting the triangles. `None` if they are not sorted.
     pub(crate) fn sortable(&self) -> Option<&Sortable> {
         match self {
             Self::Sorted(sortable) => Some(sortable),
-            Self::Visible { .. } => None,
+            Self::VisibilityBuffer { .. } => None,
         }
     }
 }
@@ -95,9 +95,9 @@ pub(crate) struct Sortable {
     positions: Vec<Vec3>,
 }
 
-/// Posed primitives, the indices with which they are drawn, and whether each of them moves.
+/// PosedModel primitives, the indices with which they are drawn, and whether each of them moves.
 #[derive(Clone, Copy)]
-pub(crate) struct Posed<'a> {
+pub(crate) struct PosedModel<'a> {
     pub(crate) primitives: &'a [PosedPrimitive],
     pub(crate) indices: &'a [Vec<u32>],
     pub(crate) moving: &'a [bool],
@@ -111,9 +111,9 @@ pub(crate) fn primitive_of<'a>(scene: &'a Scene, posed: &PosedPrimitive) -> Opti
 
 /// The way in which the triangles of a material are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Drawn {
+pub(crate) enum DrawMode {
     /// As part of the opaque scene.
-    Solid,
+    Opaque,
     /// Over the opaque scene, whose samples they replace.
     Glass,
     /// Over the opaque scene, with which they are blended.
@@ -128,9 +128,9 @@ const FINE_GLASS: usize = 1000;
 /// The properties of a material that affect how batches are formed.
 #[derive(Clone, Copy)]
 pub(crate) struct MaterialUse {
-    pub(crate) drawn: Drawn,
+    pub(crate) drawn: DrawMode,
     /// Whether the material is alpha-tested.
-    pub(crate) cut: bool,
+    pub(crate) is_alpha_tested: bool,
 }
 
 /// Builds all batches. `uses` has one entry per material.
@@ -138,18 +138,18 @@ pub(crate) fn build(
     gpu: &Gpu,
     light_layout: &wgpu::BindGroupLayout,
     scene: &Scene,
-    all: &Posed<'_>,
+    all: &PosedModel<'_>,
     baked: &[BakedMesh],
     uses: &[MaterialUse],
-    setting: &SpriteSetting<'_>,
+    inputs: &SpriteInputs<'_>,
 ) -> Result<Geometry, RenderError> {
-    let Posed { primitives: posed, indices, moving } = *all;
+    let PosedModel { primitives: posed, indices, moving } = *all;
     let mut groups: BTreeMap<(usize, bool, usize), Vec<usize>> = BTreeMap::new();
     for (i, one) in posed.iter().enumerate() {
         let Some(primitive) = primitive_of(scene, one) else { continue };
         if primitive.topology == Topology::Triangles && !indices[i].is_empty() {
             // Geometry that is drawn from back to front is first sorted by body, so each body has its own batch.
-            let body = if uses[primitive.material].drawn == Drawn::Solid { 0 } else { i };
+            let body = if uses[primitive.material].drawn == DrawMode::Opaque { 0 } else { i };
             groups.entry((primitive.material, moving[i], body)).or_default().push(i);
         }
     }
@@ -157,7 +157,7 @@ pub(crate) fn build(
     let mut batches = Vec::new();
     let mut words = Vec::new();
     for ((material, moving, _), members) in groups {
-        let mut draft = Draft::default();
+        let mut draft = BatchBuilder::default();
         for i in members {
             if let Some(primitive) = primitive_of(scene, &posed[i]) {
                 draft.add(i, &posed[i], primitive, &indices[i]);
@@ -165,7 +165,7 @@ pub(crate) fn build(
         }
         let used = uses[material];
         let is_fine = draft.indices.len() / 3 >= FINE_GLASS;
-        let sorted = used.drawn == Drawn::Blended || (used.drawn == Drawn::Glass && !is_fine);
+        let sorted = used.drawn == DrawMode::Blended || (used.drawn == DrawMode::Glass && !is_fine);
         if sorted {
             draft = draft.with_triangles_apart();
         }
@@ -178,7 +178,7 @@ pub(crate) fn build(
             batches.push(part.upload(gpu, (light_layout, baked), kind, first_triangle)?);
         }
     }
-    sprites::build(gpu, scene, all, setting, (&mut batches, &mut words))?;
+    sprites::build(gpu, scene, all, inputs, (&mut batches, &mut words))?;
     if batches.len() > MAX_BATCHES || words.len() >= MAX_TRIANGLES as usize {
         return Err(RenderError::TooManyParts { materials: batches.len(), triangles: words.len() });
     }
@@ -195,20 +195,20 @@ fn most_vertices(gpu: &Gpu) -> usize {
 
 /// A batch that has not been uploaded yet.
 #[derive(Default)]
-struct Draft {
+struct BatchBuilder {
     pose: Vec<PoseVertex>,
     surface: Vec<SurfaceVertex>,
     indices: Vec<u32>,
-    pieces: Vec<Piece>,
+    pieces: Vec<VertexRange>,
     mirrored: Vec<bool>,
     chosen: Option<Vec<u32>>,
     triangles: Range<usize>,
 }
 
-impl Draft {
+impl BatchBuilder {
     fn add(&mut self, index: usize, posed: &PosedPrimitive, primitive: &Primitive, indices: &[u32]) {
         let first = self.pose.len();
-        self.pieces.push(Piece {
+        self.pieces.push(VertexRange {
             posed: index,
             first_vertex: first,
             vertices: posed.positions.len(),
@@ -288,21 +288,23 @@ impl Draft {
         (material, moving, used, sorted): (usize, bool, MaterialUse, bool),
         first_triangle: u32,
     ) -> Result<Batch, RenderError> {
-        let layer = match used.drawn {
-            Drawn::Solid => None,
-            _ if sorted => Some(Layer::Sorted(Sortable {
+        let transparency = match used.drawn {
+            DrawMode::Opaque => None,
+            _ if sorted => Some(Transparency::Sorted(Sortable {
                 indices: self.indices.as_chunks::<3>().0.to_vec(),
                 positions: self.pose.iter().map(|v| Vec3::from(v.position)).collect(),
             })),
-            Drawn::Glass | Drawn::Blended => Some(Layer::Visible { center: center(&self.pose, &self.indices) }),
+            DrawMode::Glass | DrawMode::Blended => {
+                Some(Transparency::VisibilityBuffer { center: center(&self.pose, &self.indices) })
+            }
         };
         let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
         let vertex = wgpu::BufferUsages::VERTEX | storage;
         let index = wgpu::BufferUsages::INDEX | storage;
         let source = LightSource { pieces: &self.pieces, chosen: self.chosen.as_deref(), triangles: &self.triangles };
         let light = BatchLight::new(gpu, light_layout, source, baked)?;
-        let cut = used.cut.then_some(&self.surface[..]);
-        let numbered = NumberedTriangles::new(gpu, &self.pose, cut, &self.indices, moving)?;
+        let is_alpha_tested = used.is_alpha_tested.then_some(&self.surface[..]);
+        let numbered = NumberedTriangles::new(gpu, &self.pose, is_alpha_tested, &self.indices, moving)?;
         Ok(Batch {
             material,
             moving,
@@ -319,7 +321,7 @@ impl Draft {
             chosen: self.chosen,
             triangles: self.triangles,
             corners: if moving { self.indices } else { Vec::new() },
-            layer,
+            transparency,
             sprites: None,
         })
     }
@@ -386,11 +388,11 @@ impl Batch {
         }
         self.bounds = bounds_of(&vertices);
         self.turn(gpu, posed);
-        match &mut self.layer {
-            Some(Layer::Sorted(sortable)) => {
+        match &mut self.transparency {
+            Some(Transparency::Sorted(sortable)) => {
                 sortable.positions = vertices.iter().map(|v| Vec3::from(v.position)).collect();
             }
-            Some(Layer::Visible { center: known }) => *known = center(&vertices, &self.corners),
+            Some(Transparency::VisibilityBuffer { center: known }) => *known = center(&vertices, &self.corners),
             None => {}
         }
         if self.sprites.is_none() && self.sortable().is_none() {
@@ -415,7 +417,7 @@ impl Batch {
         let turned: Vec<usize> = (0..triangles.len()).filter(|number| turns(&triangles[*number])).collect();
         for number in &turned {
             triangles[*number].swap(1, 2);
-            if let Some(Layer::Sorted(sortable)) = &mut self.layer {
+            if let Some(Transparency::Sorted(sortable)) = &mut self.transparency {
                 sortable.indices[*number].swap(1, 2);
             }
         }
@@ -428,17 +430,17 @@ impl Batch {
 
     /// Returns the data for sorting the triangles. `None` if they are not sorted.
     pub(crate) fn sortable(&self) -> Option<&Sortable> {
-        self.layer.as_ref().and_then(Layer::sortable)
+        self.transparency.as_ref().and_then(Transparency::sortable)
     }
 
     /// Whether the batch is transmissive and drawn through a visibility buffer.
-    pub(crate) const fn is_visible_layer(&self) -> bool {
-        matches!(self.layer, Some(Layer::Visible { .. }))
+    pub(crate) const fn is_visibility_buffered_glass(&self) -> bool {
+        matches!(self.transparency, Some(Transparency::VisibilityBuffer { .. }))
     }
 
     /// Sorts the triangles from back to front along `forward`, and uploads them. Does nothing if they are not sorted.
     pub(crate) fn sort(&mut self, gpu: &Gpu, forward: Vec3) {
-        let Some(Layer::Sorted(sortable)) = &mut self.layer else { return };
+        let Some(Transparency::Sorted(sortable)) = &mut self.transparency else { return };
         let depth =
             |corners: &[u32; 3]| corners.iter().map(|c| sortable.positions[*c as usize]).sum::<Vec3>().dot(forward);
         let mut keyed: Vec<(f32, [u32; 3])> = sortable.indices.iter().map(|t| (depth(t), *t)).collect();
@@ -449,12 +451,12 @@ impl Batch {
 
     /// Returns the mean depth along `forward`. Batches are sorted by this value.
     pub(crate) fn mean_depth(&self, forward: Vec3) -> f32 {
-        match &self.layer {
+        match &self.transparency {
             None => 0.0,
-            Some(Layer::Sorted(s)) => {
+            Some(Transparency::Sorted(s)) => {
                 s.positions.iter().map(|p| p.dot(forward)).sum::<f32>() / (s.positions.len().max(1) as f32)
             }
-            Some(Layer::Visible { center }) => center.dot(forward),
+            Some(Transparency::VisibilityBuffer { center }) => center.dot(forward),
         }
     }
 }

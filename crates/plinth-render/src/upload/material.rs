@@ -26,7 +26,7 @@ pub(crate) enum DrawClass {
 
 impl DrawClass {
     /// Returns whether the material is drawn over the picture drawn so far.
-    pub(crate) const fn is_layered(self) -> bool {
+    pub(crate) const fn is_transparent(self) -> bool {
         matches!(self, Self::Transmissive | Self::Blended)
     }
 }
@@ -46,7 +46,7 @@ pub(crate) struct MaterialOnGpu {
     pub(crate) layout: wgpu::BindGroupLayout,
     pub(crate) group: wgpu::BindGroup,
     /// Bindings of the alpha test in passes that do not shade. `None` if the material has no alpha test.
-    pub(crate) cut: Option<CutMaterial>,
+    pub(crate) alpha_test: Option<AlphaTest>,
     /// Whether the surface encloses a volume, so that light is refracted where it enters and where it leaves.
     pub(crate) refracts: bool,
     /// Whether the surface casts no shadow, because it transmits most light, or because it lies on a surface that casts
@@ -57,7 +57,7 @@ pub(crate) struct MaterialOnGpu {
 }
 
 /// The alpha test of a material in passes that do not shade.
-pub(crate) struct CutMaterial {
+pub(crate) struct AlphaTest {
     pub(crate) slots: Vec<SlotUse>,
     pub(crate) layout: wgpu::BindGroupLayout,
     pub(crate) group: wgpu::BindGroup,
@@ -95,17 +95,17 @@ pub(super) fn upload_as(
     });
     gpu.write(&buffer, 0, bytemuck::bytes_of(&uniform));
     let (layout, group) = bind(gpu, model, textures, material, &buffer, &key.slots);
-    let cut = matches!(key.class, DrawClass::Masked | DrawClass::Blended).then(|| {
+    let alpha_test = matches!(key.class, DrawClass::Masked | DrawClass::Blended).then(|| {
         let slots: Vec<SlotUse> = key.slots.iter().copied().filter(|s| s.slot == TextureSlot::BaseColor).collect();
         let (layout, group) = bind(gpu, model, textures, material, &buffer, &slots);
-        CutMaterial { slots, layout, group }
+        AlphaTest { slots, layout, group }
     });
     let refracts = key.class == DrawClass::Transmissive && material.volume.is_some_and(|v| v.thickness > 0.0);
     // Refraction changes the direction of light. Therefore a thick transmissive body casts a shadow, and a thin pane
     // does not.
     let lucid = material.transmission.is_some_and(|t| t.factor > 0.5) && !refracts;
     let overlay = material.overlay;
-    MaterialOnGpu { key, layout, group, cut, refracts, shadowless: lucid || overlay, overlay }
+    MaterialOnGpu { key, layout, group, alpha_test, refracts, shadowless: lucid || overlay, overlay }
 }
 
 /// Returns how a material is drawn.

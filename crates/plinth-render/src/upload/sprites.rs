@@ -9,7 +9,7 @@ use glam::Vec3;
 use plinth_scene::Scene;
 
 use super::gathered_light::{BatchLight, LightSource};
-use super::geometry::{Batch, Piece, Posed, bounds_of, filled, primitive_of, surface_vertex, write_pose};
+use super::geometry::{Batch, PosedModel, VertexRange, bounds_of, filled, primitive_of, surface_vertex, write_pose};
 use super::spacing::spacing;
 use super::sprite_material::{SpriteKind, SpriteUse, sprite_use};
 use super::triangles::FIRST_TRIANGLE;
@@ -20,24 +20,24 @@ use crate::gpu_types::{PoseVertex, SpriteLook, SurfaceVertex};
 
 /// Width of lines and minimum diameter of points, as a fraction of the picture's shorter side. It is 2 pixels if this
 /// side has 1080 pixels. In small pictures it is at least one pixel.
-const LEAST_SHARE: f32 = 2.0 / 1080.0;
+const MIN_POINT_SIZE: f32 = 2.0 / 1080.0;
 /// Maximum diameter of points, as a fraction of the picture's shorter side.
-const GREATEST_SHARE: f32 = 1.0 / 16.0;
+const MAX_POINT_SIZE: f32 = 1.0 / 16.0;
 /// Diameter of points, divided by the distance between neighbouring points. With this size, randomly placed discs cover
 /// 1 − exp(−π/4·2.5²) of the surface, which is 99 %.
 const OVERLAP: f32 = 2.5;
 /// Minimum diameter of points in world units. For comparison, models span 2 units.
-const SMALLEST: f32 = 0.004;
+const MIN_DIAMETER: f32 = 0.004;
 /// Maximum distance between neighbouring points at which they are treated as a surface, in world units.
-const LARGEST_SPACING: f32 = 0.02;
+const MAX_SPACING: f32 = 0.02;
 /// Diameter in world units of points that are farther apart. They are drawn as separate dots.
-const DOT: f32 = 0.025;
+const DOT_DIAMETER: f32 = 0.025;
 /// Width of the shadow of lines in world units. It is about the width of a line in a picture that shows the whole
 /// model.
 const LINE_WIDTH: f32 = 0.004;
 
 /// If neighbouring points are closer than this, in pixels, some points are removed when that saves time.
-const CLOSEST: f32 = 0.7;
+const MIN_PIXEL_SPACING: f32 = 0.7;
 
 /// The points or lines of a batch.
 pub(crate) struct Sprites {
@@ -62,14 +62,14 @@ impl Sprites {
 }
 
 /// Everything besides the scene that is needed to build batches of points and lines.
-pub(crate) struct SpriteSetting<'a> {
+pub(crate) struct SpriteInputs<'a> {
     pub(crate) layout: &'a wgpu::BindGroupLayout,
     pub(crate) light_layout: &'a wgpu::BindGroupLayout,
     /// The index of the material for each use of a material.
     pub(crate) materials: &'a BTreeMap<SpriteUse, usize>,
     /// The shorter side of the picture in pixels.
     pub(crate) short_side: u32,
-    /// Size of details that may be removed; see [`crate::prepare::smallest_shown`].
+    /// Size of details that may be removed; see [`crate::prepare::min_visible_size`].
     pub(crate) pixel: Option<f32>,
 }
 
@@ -84,34 +84,34 @@ pub(crate) fn sprites_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
 pub(crate) fn build(
     gpu: &Gpu,
     scene: &Scene,
-    posed: &Posed<'_>,
-    setting: &SpriteSetting<'_>,
+    posed: &PosedModel<'_>,
+    inputs: &SpriteInputs<'_>,
     (batches, words): (&mut Vec<Batch>, &mut Vec<u32>),
 ) -> Result<(), RenderError> {
     let mut groups: BTreeMap<(usize, bool), (SpriteUse, Vec<usize>)> = BTreeMap::new();
     for (i, one) in posed.primitives.iter().enumerate() {
         if let Some(used) = sprite_use(scene, one)
-            && let Some(material) = setting.materials.get(&used)
+            && let Some(material) = inputs.materials.get(&used)
         {
             groups.entry((*material, posed.moving[i])).or_insert((used, Vec::new())).1.push(i);
         }
     }
     let most = gpu.max_storage_bytes() as usize / size_of::<SurfaceVertex>();
     for ((material, moving), (used, members)) in groups {
-        let mut draft = Draft::default();
+        let mut draft = BatchBuilder::default();
         for i in members {
             draft.add(scene, posed, i, used.kind);
         }
-        if let Some(pixel) = setting.pixel.filter(|_| used.kind == SpriteKind::Points) {
-            draft.thin_out(CLOSEST * pixel);
+        if let Some(pixel) = inputs.pixel.filter(|_| used.kind == SpriteKind::Points) {
+            draft.thin_out(MIN_PIXEL_SPACING * pixel);
         }
-        let look = draft.look(used, setting.short_side);
+        let look = draft.look(used, inputs.short_side);
         for part in draft.split(most / used.kind.vertices() * used.kind.vertices()) {
             let first = FIRST_TRIANGLE + words.len() as u32;
             let count = (part.pose.len() / used.kind.vertices()) as u32;
             words.extend((0..count).map(|i| word(batches.len(), first + i)));
-            let place = Place { material, moving, first, number: batches.len() as u32 };
-            batches.push(part.upload(gpu, used.kind, look, place, setting)?);
+            let place = BatchKey { material, moving, first, number: batches.len() as u32 };
+            batches.push(part.upload(gpu, used.kind, look, place, inputs)?);
         }
     }
     Ok(())
@@ -137,17 +137,17 @@ fn is_kept(number: u32, share: f32) -> bool {
 /// dense, they are large enough to form a closed surface. If they are sparse, they are small dots.
 fn diameter(spacing: f32) -> f32 {
     if spacing <= 0.0 {
-        DOT
-    } else if spacing <= LARGEST_SPACING {
-        (OVERLAP * spacing).max(SMALLEST)
+        DOT_DIAMETER
+    } else if spacing <= MAX_SPACING {
+        (OVERLAP * spacing).max(MIN_DIAMETER)
     } else {
-        (OVERLAP * LARGEST_SPACING * LARGEST_SPACING / spacing).max(DOT)
+        (OVERLAP * MAX_SPACING * MAX_SPACING / spacing).max(DOT_DIAMETER)
     }
 }
 
 /// The key by which points and lines are grouped to batches.
 #[derive(Clone, Copy)]
-struct Place {
+struct BatchKey {
     material: usize,
     moving: bool,
     first: u32,
@@ -156,19 +156,19 @@ struct Place {
 
 /// A batch that has not been uploaded yet.
 #[derive(Default)]
-struct Draft {
+struct BatchBuilder {
     /// The vertices that are drawn: one per point, or two per line.
     pose: Vec<PoseVertex>,
     surface: Vec<SurfaceVertex>,
-    pieces: Vec<Piece>,
+    pieces: Vec<VertexRange>,
     /// For each vertex, its index among the vertices of the pieces.
     chosen: Vec<u32>,
     /// Number of vertices of all pieces.
     available: usize,
 }
 
-impl Draft {
-    fn add(&mut self, scene: &Scene, posed: &Posed<'_>, index: usize, kind: SpriteKind) {
+impl BatchBuilder {
+    fn add(&mut self, scene: &Scene, posed: &PosedModel<'_>, index: usize, kind: SpriteKind) {
         let one = &posed.primitives[index];
         let Some(primitive) = primitive_of(scene, one) else { return };
         let mut pose = Vec::new();
@@ -177,7 +177,12 @@ impl Draft {
         self.pose.extend(drawn.iter().map(|v| pose[*v as usize]));
         self.surface.extend(drawn.iter().map(|v| surface_vertex(primitive, *v as usize)));
         self.chosen.extend(drawn.iter().map(|v| self.available as u32 + v));
-        self.pieces.push(Piece { posed: index, first_vertex: self.available, vertices: pose.len(), first_triangle: 0 });
+        self.pieces.push(VertexRange {
+            posed: index,
+            first_vertex: self.available,
+            vertices: pose.len(),
+            first_triangle: 0,
+        });
         self.available += pose.len();
     }
 
@@ -206,13 +211,13 @@ impl Draft {
     fn look(&self, used: SpriteUse, short_side: u32) -> SpriteLook {
         let pixels = |share: f32| 0.5 * (share * short_side as f32).max(1.0);
         let (radius, most) = match used.kind {
-            SpriteKind::Points => (0.5 * diameter(self.spacing()), GREATEST_SHARE),
-            SpriteKind::Lines => (0.5 * LINE_WIDTH, LEAST_SHARE),
+            SpriteKind::Points => (0.5 * diameter(self.spacing()), MAX_POINT_SIZE),
+            SpriteKind::Lines => (0.5 * LINE_WIDTH, MIN_POINT_SIZE),
         };
         SpriteLook {
             has_normals: f32::from(u8::from(used.lit)),
             radius,
-            least_pixels: pixels(LEAST_SHARE),
+            least_pixels: pixels(MIN_POINT_SIZE),
             most_pixels: pixels(most),
         }
     }
@@ -239,8 +244,8 @@ impl Draft {
         gpu: &Gpu,
         kind: SpriteKind,
         look: SpriteLook,
-        place: Place,
-        setting: &SpriteSetting<'_>,
+        place: BatchKey,
+        inputs: &SpriteInputs<'_>,
     ) -> Result<Batch, RenderError> {
         let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
         let twin =
@@ -250,7 +255,7 @@ impl Draft {
         let surface = filled(gpu, "surface", bytemuck::cast_slice(&self.surface), storage)?;
         let group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some("sprites"),
-            layout: setting.layout,
+            layout: inputs.layout,
             entries: &[(1, &pose), (3, &uniform), (4, &surface)]
                 .map(|(binding, buffer)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() }),
         });
@@ -264,7 +269,7 @@ impl Draft {
             indices: filled(gpu, "indices", &[], wgpu::BufferUsages::INDEX | storage)?,
             index_count: 0,
             // No light is baked on points and lines.
-            light: BatchLight::new(gpu, setting.light_layout, LightSource::NONE, &[])?,
+            light: BatchLight::new(gpu, inputs.light_layout, LightSource::NONE, &[])?,
             numbered: None,
             first_triangle: place.first,
             bounds: bounds_of(&self.pose),
@@ -274,7 +279,7 @@ impl Draft {
             chosen: place.moving.then_some(self.chosen),
             triangles: 0..0,
             corners: Vec::new(),
-            layer: None,
+            transparency: None,
             sprites: Some(Sprites { kind, count, look, group }),
         })
     }
@@ -287,9 +292,13 @@ mod tests {
     #[test]
     fn dense_points_form_a_closed_surface_and_sparse_points_are_dots() {
         let near = |a: f32, b: f32| (a - b).abs() < 1e-4;
-        assert!(near(diameter(0.01), 0.025) && near(diameter(LARGEST_SPACING), 0.05));
-        assert!(near(diameter(LARGEST_SPACING * 1.001), 0.05), "no jump");
-        assert!(near(diameter(1e-5), SMALLEST) && near(diameter(0.3), DOT) && near(diameter(0.0), DOT));
+        assert!(near(diameter(0.01), 0.025) && near(diameter(MAX_SPACING), 0.05));
+        assert!(near(diameter(MAX_SPACING * 1.001), 0.05), "no jump");
+        assert!(
+            near(diameter(1e-5), MIN_DIAMETER)
+                && near(diameter(0.3), DOT_DIAMETER)
+                && near(diameter(0.0), DOT_DIAMETER)
+        );
     }
 
     #[test]
@@ -305,7 +314,7 @@ mod tests {
 
     #[test]
     fn points_that_are_too_close_are_thinned_out() {
-        let mut draft = Draft::default();
+        let mut draft = BatchBuilder::default();
         for i in 0..40_000_u32 {
             let position = [(i % 200) as f32 / 100.0, (i / 200) as f32 / 100.0, 0.0];
             draft.pose.push(PoseVertex { position, ..PoseVertex::default() });

@@ -20,9 +20,9 @@ impl Textures {
     pub(crate) fn upload(gpu: &Gpu, model: &Model, mut wanted: Vec<(usize, TextureEncoding)>) -> Self {
         wanted.sort_unstable();
         wanted.dedup();
-        let views = match gpu.device.warm() {
-            Some(warm) => {
-                let mut kept = warm.images.lock().unwrap_or_else(PoisonError::into_inner);
+        let views = match gpu.device.cache() {
+            Some(device_cache) => {
+                let mut kept = device_cache.images.lock().unwrap_or_else(PoisonError::into_inner);
                 kept.upload(gpu, model, wanted)
             }
             None => upload_all(gpu, model, wanted),
@@ -52,10 +52,10 @@ fn upload_all(gpu: &Gpu, model: &Model, wanted: Vec<(usize, TextureEncoding)>) -
 
 /// Uploaded images of the scene that was drawn last, by size, encoding and hash of their pixels.
 #[derive(Default)]
-pub(crate) struct KeptImages(BTreeMap<(u32, u32, TextureEncoding, u128), wgpu::TextureView>);
+pub(crate) struct ImageCache(BTreeMap<(u32, u32, TextureEncoding, u128), wgpu::TextureView>);
 
-impl KeptImages {
-    /// Uploads the images that are not kept, and keeps exactly the wanted ones.
+impl ImageCache {
+    /// Uploads the images that are not cached, and removes all that are not wanted.
     fn upload(&mut self, gpu: &Gpu, model: &Model, wanted: Vec<(usize, TextureEncoding)>) -> Views {
         let key = |(index, encoding): &(usize, TextureEncoding)| {
             let image = &model.images[*index];

@@ -10,7 +10,7 @@ use plinth_spec::wire::LedgerType;
 use plinth_spec::{ErrorCode, limits};
 
 use super::Caller;
-use crate::billing::count_moved;
+use crate::billing::count_credits;
 use crate::error::{Result, ServiceError};
 use crate::ids::New as _;
 use crate::service::Service;
@@ -207,7 +207,7 @@ async fn add(
     };
     match ledger::post(tx, &entry).await? {
         Posted::Done => {
-            count_moved(tx, kind, credits.unsigned_abs());
+            count_credits(tx, kind, credits.unsigned_abs());
             Ok(())
         }
         Posted::InsufficientCredits | Posted::Duplicate => {

@@ -41,14 +41,14 @@ impl Service {
     /// Redeems a sign-in link and returns the secret of a new session.
     /// Errors: the link is unknown, used or expired, or the account is suspended.
     pub async fn sign_in(&self, link_secret: &str) -> Result<String> {
-        let refusal = || unauthorized("this sign-in link was used before or has expired; request a new one");
+        let rejection = || unauthorized("this sign-in link was used before or has expired; request a new one");
         if !is_secret(link_secret) {
-            return Err(refusal());
+            return Err(rejection());
         }
         let link = sha256_hex(link_secret);
         let opened = self.write_at(move |tx, now| {
             Box::pin(async move {
-                let account = sessions::use_link(tx, &link, now).await?.ok_or_else(refusal)?;
+                let account = sessions::use_link(tx, &link, now).await?.ok_or_else(rejection)?;
                 open(tx, &account, now).await
             })
         });
@@ -58,8 +58,8 @@ impl Service {
     /// Checks a password and returns the secret of a new session.
     /// Errors: the address or the password is wrong, the account is suspended, or there were too many attempts.
     pub async fn sign_in_with_password(&self, client: ClientAddress, email: &str, password: String) -> Result<String> {
-        let refusal = || unauthorized("the e-mail address or the password is wrong");
-        let email = normalized(email).map_err(|_malformed| refusal())?;
+        let rejection = || unauthorized("the e-mail address or the password is wrong");
+        let email = normalized(email).map_err(|_malformed| rejection())?;
         let network = client.network();
         self.count_password(&network, client.is_shared, &email).await.map_err(|over| {
             if over.code != ErrorCode::RateLimited {
@@ -71,7 +71,7 @@ impl Service {
         let account = accounts::find_by_email(&mut self.db.read().await?, &email).await?;
         let (id, hash) = account.map(|account| (account.id, account.password_hash)).unzip();
         let is_right = self.check_password(network, password, hash.flatten()).await?;
-        let account = id.filter(|_known| is_right).ok_or_else(refusal)?;
+        let account = id.filter(|_known| is_right).ok_or_else(rejection)?;
         let opened = self.write_at(move |tx, now| Box::pin(async move { open(tx, &account, now).await }));
         opened.await
     }

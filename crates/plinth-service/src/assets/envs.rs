@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::PathBuf;
 
 use plinth_db::envs::{self, Env};
-use plinth_db::garbage;
+use plinth_db::unreferenced_objects;
 use plinth_spec::id::EnvId;
 use plinth_spec::wire::{AssetCreated, AssetDeleted, AssetRow, Page, Timestamp};
 use plinth_spec::{ErrorCode, limits};
@@ -16,7 +16,7 @@ use super::{asset_name, check_usage, not_found};
 use crate::access::Caller;
 use crate::error::{Result, ServiceError};
 use crate::ids::New as _;
-use crate::models::{Arrived, Incoming};
+use crate::models::{Incoming, ReceivedFile};
 use crate::service::Service;
 use crate::write::Inserted;
 
@@ -108,7 +108,7 @@ impl Service {
                 if !envs::delete(tx, &workspace, &id).await? {
                     return Err(not_found("environment"));
                 }
-                garbage::insert(tx, &env_prefix(&id), now).await?;
+                unreferenced_objects::insert(tx, &env_prefix(&id), now).await?;
                 Ok(AssetDeleted { id: id.to_string(), deleted: true })
             })
         });
@@ -131,7 +131,7 @@ fn check_names(files: &[EnvPartFile]) -> Result<()> {
 
 impl Service {
     // Spec, Environment asset.
-    async fn check_part(&self, caller: &Caller, part: EnvPart, file: &Arrived) -> Result<()> {
+    async fn check_part(&self, caller: &Caller, part: EnvPart, file: &ReceivedFile) -> Result<()> {
         let path = file.path().to_owned();
         // The whole metadata file is parsed to check its syntax, but no JSON values are built.
         let is_json = part == EnvPart::Metadata;

@@ -1,7 +1,7 @@
 //! Overlay images.
 
-use plinth_db::garbage;
 use plinth_db::overlays::{self, Overlay};
+use plinth_db::unreferenced_objects;
 use plinth_spec::id::{OverlayId, TextureId};
 use plinth_spec::wire::{
     Alignment, AssetDeleted, Layer, OverlayCreated, OverlayResolved, OverlayRow, Page, ResolveOverlay, Timestamp,
@@ -9,7 +9,7 @@ use plinth_spec::wire::{
 use plinth_spec::{ErrorCode, limits};
 use plinth_store::ObjectKey;
 
-use super::picture::{Picture, arrived};
+use super::picture::{Picture, received};
 use super::{asset_name, bounded, limit_reached, not_found};
 use crate::access::Caller;
 use crate::error::{Result, ServiceError};
@@ -47,7 +47,7 @@ impl Service {
 
     /// Stores an overlay.
     pub async fn create_overlay(&self, caller: &Caller, new: NewOverlay) -> Result<OverlayCreated> {
-        let file = arrived(new.file).await?;
+        let file = received(new.file).await?;
         let filename: String = new.filename.chars().filter(|c| !c.is_control()).take(limits::TITLE_CHARS).collect();
         let name = asset_name(new.name.as_deref())?;
         let mut overlay = Overlay {
@@ -109,7 +109,7 @@ impl Service {
                     return Err(ServiceError::new(ErrorCode::Forbidden, message));
                 }
                 overlays::delete(tx, &id).await?;
-                garbage::insert(tx, &ObjectKey::Overlay(&id).path(), now).await?;
+                unreferenced_objects::insert(tx, &ObjectKey::Overlay(&id).path(), now).await?;
                 Ok(AssetDeleted { id: id.to_string(), deleted: true })
             })
         });

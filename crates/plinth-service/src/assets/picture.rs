@@ -5,7 +5,7 @@ use plinth_spec::id::AccountId;
 
 use crate::check::{CheckError, ImageReport};
 use crate::error::{Result, ServiceError};
-use crate::models::{Arrived, Incoming};
+use crate::models::{Incoming, ReceivedFile};
 use crate::service::Service;
 
 /// Properties of a checked image.
@@ -18,7 +18,7 @@ pub(super) struct Picture {
 
 /// Returns the uploaded file of a form.
 /// Errors: the file is missing or empty.
-pub(super) async fn arrived(file: Option<Incoming>) -> Result<Arrived> {
+pub(super) async fn received(file: Option<Incoming>) -> Result<ReceivedFile> {
     let file = file.ok_or_else(|| ServiceError::new(ErrorCode::NoFile, "send an image in the field 'file'"))?;
     if file.size() == 0 {
         return Err(unusable("it is empty"));
@@ -29,7 +29,7 @@ pub(super) async fn arrived(file: Option<Incoming>) -> Result<Arrived> {
 impl Service {
     /// Checks an image by decoding it completely. Every later render can therefore decode an image that passes.
     /// Errors: the image is too large, corrupt, or of an unsupported type.
-    pub(super) async fn check_picture(&self, payer: &AccountId, file: &Arrived) -> Result<Picture> {
+    pub(super) async fn check_picture(&self, payer: &AccountId, file: &ReceivedFile) -> Result<Picture> {
         let report = self.check(payer, file.path().to_owned(), None).await?.map_err(|error| match error {
             CheckError::TooMuch(message) => unusable(&message),
             CheckError::Failed(cause) => unusable("it cannot be read").with_cause(cause),

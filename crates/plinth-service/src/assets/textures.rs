@@ -1,13 +1,13 @@
 //! Texture images.
 
-use plinth_db::garbage;
 use plinth_db::textures::{self, Texture};
+use plinth_db::unreferenced_objects;
 use plinth_spec::id::TextureId;
 use plinth_spec::limits;
 use plinth_spec::wire::{AssetCreated, AssetDeleted, AssetRow, Page, Timestamp};
 use plinth_store::ObjectKey;
 
-use super::picture::{Picture, arrived};
+use super::picture::{Picture, received};
 use super::{asset_name, check_usage, not_found};
 use crate::access::Caller;
 use crate::error::Result;
@@ -28,7 +28,7 @@ pub struct NewTexture {
 impl Service {
     /// Stores a texture. If the workspace has a texture with the same content, returns that texture instead.
     pub async fn create_texture(&self, caller: &Caller, new: NewTexture) -> Result<AssetCreated> {
-        let file = arrived(new.file).await?;
+        let file = received(new.file).await?;
         let mut texture = Texture {
             id: TextureId::new_random(),
             workspace_id: caller.workspace_id.clone(),
@@ -89,7 +89,7 @@ impl Service {
                 if !textures::delete(tx, &workspace, &id).await? {
                     return Err(not_found("texture"));
                 }
-                garbage::insert(tx, &ObjectKey::Texture(&id).path(), now).await?;
+                unreferenced_objects::insert(tx, &ObjectKey::Texture(&id).path(), now).await?;
                 Ok(AssetDeleted { id: id.to_string(), deleted: true })
             })
         });

@@ -7,7 +7,7 @@ use plinth_spec::ErrorCode;
 use plinth_spec::id::{AccountId, EntryId};
 use plinth_spec::wire::LedgerType;
 
-use super::moved::count_moved;
+use super::credit_metric::count_credits;
 use crate::error::{Result, ServiceError};
 use crate::ids::New as _;
 
@@ -19,7 +19,7 @@ pub(crate) async fn charge(tx: &mut Tx, payer: &AccountId, renders: &[Render], n
         return Err(ServiceError::new(ErrorCode::NoCredits, "the balance does not cover these renders"));
     }
     for entry in &entries {
-        count_moved(tx, LedgerType::Render, entry.credits.unsigned_abs());
+        count_credits(tx, LedgerType::Render, entry.credits.unsigned_abs());
     }
     Ok(())
 }
@@ -30,7 +30,7 @@ pub(crate) async fn refund(tx: &mut Tx, render: &Render, now: i64) -> Result<u64
     let Some(entry) = entry(render, LedgerType::Refund, now)? else { return Ok(0) };
     match ledger::post(tx, &entry).await? {
         Posted::Done => {
-            count_moved(tx, LedgerType::Refund, render.credits);
+            count_credits(tx, LedgerType::Refund, render.credits);
             Ok(render.credits)
         }
         Posted::Duplicate => Ok(0),

@@ -1,9 +1,9 @@
 //! Credits: charges, refunds, quotes and lists.
 
 mod charge;
+mod credit_metric;
 mod lists;
-mod moved;
 mod quote;
 
 pub(crate) use charge::{charge, refund};
-pub(crate) use moved::count_moved;
+pub(crate) use credit_metric::count_credits;

@@ -21,7 +21,7 @@ pub enum FileReport {
         material_names: Vec<String>,
     },
     /// The file is not a model.
-    Refused {
+    Rejected {
         /// HTTP status of the response.
         status: u16,
         /// Reason, for the caller.
@@ -39,7 +39,7 @@ pub fn check_file(mut file: File, to: Option<File>) -> std::io::Result<FileRepor
     if let Some(mut to) = to {
         match obj_zip::glb_from_zip(&bytes, &options.limits) {
             Ok(converted) => bytes = converted.glb,
-            Err(error) => return Ok(refused_zip(&error)),
+            Err(error) => return Ok(rejected_zip(&error)),
         }
         to.write_all(&bytes)?;
     }
@@ -52,11 +52,11 @@ pub fn check_file(mut file: File, to: Option<File>) -> std::io::Result<FileRepor
             });
             FileReport::Model { animations: animations.collect(), mesh_names, material_names }
         }
-        Err(error) => FileReport::Refused { status: 422, message: error.to_string() },
+        Err(error) => FileReport::Rejected { status: 422, message: error.to_string() },
     })
 }
 
-fn refused_zip(error: &ImportError) -> FileReport {
+fn rejected_zip(error: &ImportError) -> FileReport {
     let status = if matches!(error, ImportError::TooLarge { .. }) { 400 } else { 422 };
-    FileReport::Refused { status, message: error.to_string() }
+    FileReport::Rejected { status, message: error.to_string() }
 }

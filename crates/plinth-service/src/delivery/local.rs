@@ -73,7 +73,7 @@ impl Service {
             content_type: &link.content_type,
             disposition: &link.disposition,
         };
-        signer.check(&secret, &signed, &link.signature, now / 1000).map_err(|refused| match refused {
+        signer.check(&secret, &signed, &link.signature, now / 1000).map_err(|rejected| match rejected {
             LinkError::Signature => ServiceError::new(ErrorCode::Forbidden, "this link is not valid"),
             LinkError::Expired => ServiceError::new(ErrorCode::Forbidden, "this link has expired"),
         })

@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
 
 use super::FetchOptions;
-use super::guard::{self, Refused};
+use super::guard::{self, Rejected};
 use crate::error::{Result, ServiceError};
 use crate::models::Incoming;
 
@@ -129,9 +129,9 @@ async fn follow(options: &FetchOptions, url: &Url, method: Method) -> Result<Res
 }
 
 async fn send(options: &FetchOptions, url: &Url, method: Method) -> Result<Response> {
-    let addresses = guard::addresses(url, options).await.map_err(|refused| match refused {
-        Refused::Blocked => ServiceError::new(ErrorCode::BlockedHost, "the URL's host is not public"),
-        Refused::Unknown => ServiceError::new(ErrorCode::DnsError, "the URL's host has no address"),
+    let addresses = guard::addresses(url, options).await.map_err(|rejected| match rejected {
+        Rejected::Blocked => ServiceError::new(ErrorCode::BlockedHost, "the URL's host is not public"),
+        Rejected::Unknown => ServiceError::new(ErrorCode::DnsError, "the URL's host has no address"),
     })?;
     let _chosen_before = rustls::crypto::ring::default_provider().install_default();
     // Connects to the checked addresses only, because a second DNS lookup could return other addresses (DNS rebinding).

@@ -34,7 +34,7 @@ impl HostRule {
 
 /// The reason why a host is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(super) enum Rejected {
     /// The host has an address that is not public.
     Blocked,
     /// The host has no address.
@@ -43,24 +43,24 @@ pub(super) enum Refused {
 
 /// Resolves a URL's host and returns all its addresses.
 /// Errors: the host is unknown, or at least one of its addresses is not public.
-pub(super) async fn addresses(url: &Url, options: &FetchOptions) -> Result<Vec<SocketAddr>, Refused> {
+pub(super) async fn addresses(url: &Url, options: &FetchOptions) -> Result<Vec<SocketAddr>, Rejected> {
     let is_exempt = options.allowed_hosts.iter().any(|rule| rule.matches(url));
-    let port = url.port_or_known_default().ok_or(Refused::Unknown)?;
-    let found = match url.host().ok_or(Refused::Unknown)? {
+    let port = url.port_or_known_default().ok_or(Rejected::Unknown)?;
+    let found = match url.host().ok_or(Rejected::Unknown)? {
         Host::Ipv4(address) => vec![IpAddr::V4(address)],
         Host::Ipv6(address) => vec![IpAddr::V6(address)],
         Host::Domain(name) => {
             if !is_exempt && is_local_name(name) {
-                return Err(Refused::Blocked);
+                return Err(Rejected::Blocked);
             }
             options.names.look_up(name).await
         }
     };
     if found.is_empty() {
-        return Err(Refused::Unknown);
+        return Err(Rejected::Unknown);
     }
     if !is_exempt && !found.iter().all(|address| is_public(*address)) {
-        return Err(Refused::Blocked);
+        return Err(Rejected::Blocked);
     }
     Ok(found.into_iter().map(|address| (address, port).into()).collect())
 }
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use crate::fetch::Names;
 
-    async fn ask(url: &str, allowed: &[HostRule]) -> Result<Vec<SocketAddr>, Refused> {
+    async fn ask(url: &str, allowed: &[HostRule]) -> Result<Vec<SocketAddr>, Rejected> {
         let options = FetchOptions { allowed_hosts: allowed.to_vec(), ..FetchOptions::default() };
         addresses(&Url::parse(url).unwrap(), &options).await
     }
@@ -125,9 +125,9 @@ mod tests {
     #[tokio::test]
     async fn private_hosts_are_blocked_in_every_notation() {
         for host in HOSTS_INSIDE {
-            assert_eq!(ask(&format!("http://{host}/x.glb"), &[]).await, Err(Refused::Blocked), "{host}");
+            assert_eq!(ask(&format!("http://{host}/x.glb"), &[]).await, Err(Rejected::Blocked), "{host}");
         }
-        assert_eq!(ask("http://nothing.invalid/", &[]).await, Err(Refused::Unknown));
+        assert_eq!(ask("http://nothing.invalid/", &[]).await, Err(Rejected::Unknown));
     }
 
     #[tokio::test]
@@ -143,16 +143,16 @@ mod tests {
     async fn a_name_with_one_private_address_is_blocked() {
         for (addresses_of_name, expected) in [
             (vec!["8.8.8.8", "2606:4700::1111"], Ok(2)),
-            (vec!["8.8.8.8", "127.0.0.1"], Err(Refused::Blocked)),
-            (vec!["10.0.0.1"], Err(Refused::Blocked)),
-            (vec!["2606:4700::1111", "::ffff:10.0.0.1"], Err(Refused::Blocked)),
-            (vec![], Err(Refused::Unknown)),
+            (vec!["8.8.8.8", "127.0.0.1"], Err(Rejected::Blocked)),
+            (vec!["10.0.0.1"], Err(Rejected::Blocked)),
+            (vec!["2606:4700::1111", "::ffff:10.0.0.1"], Err(Rejected::Blocked)),
+            (vec![], Err(Rejected::Unknown)),
         ] {
             let found: Vec<IpAddr> = addresses_of_name.iter().map(|text| text.parse().unwrap()).collect();
             let names = Names::Given(Arc::new(move |_name| found.clone()));
             let options = FetchOptions { names, ..FetchOptions::default() };
             let found = addresses(&Url::parse("http://name.example:81/").unwrap(), &options).await;
-            assert_eq!(found.as_ref().map(Vec::len).map_err(|refused| *refused), expected, "{addresses_of_name:?}");
+            assert_eq!(found.as_ref().map(Vec::len).map_err(|rejected| *rejected), expected, "{addresses_of_name:?}");
             assert!(found.into_iter().flatten().all(|address| address.port() == 81));
         }
     }
@@ -165,8 +165,8 @@ mod tests {
             ask("http://127.1:9000/", std::slice::from_ref(&rule)).await.is_ok(),
             "127.1 is another notation of the exempt address"
         );
-        assert_eq!(ask("http://127.0.0.1:9001/", std::slice::from_ref(&rule)).await, Err(Refused::Blocked));
-        assert_eq!(ask("http://127.0.0.2:9000/", &[rule]).await, Err(Refused::Blocked));
+        assert_eq!(ask("http://127.0.0.1:9001/", std::slice::from_ref(&rule)).await, Err(Rejected::Blocked));
+        assert_eq!(ask("http://127.0.0.2:9000/", &[rule]).await, Err(Rejected::Blocked));
         let any_port = HostRule::parse("[::1]").unwrap();
         assert!(ask("http://[::1]:1234/", &[any_port]).await.is_ok());
         assert_eq!(HostRule::parse("a/b"), None);

@@ -3,11 +3,11 @@
 
 mod assets;
 mod claim;
+mod expired_leases;
 mod files;
 mod listen;
 mod packaging;
 mod queue;
-mod reap;
 mod report;
 
 pub use assets::{AssetMissing, ImageAsset, RenderAssets};

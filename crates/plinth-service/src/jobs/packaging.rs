@@ -2,7 +2,7 @@
 
 use plinth_db::leases::{self, Report};
 use plinth_db::renders::Render;
-use plinth_db::{Tx, garbage, queue};
+use plinth_db::{Tx, queue, unreferenced_objects};
 use plinth_spec::state::{HlsEvent, HlsStatus};
 use plinth_store::hls_prefix;
 
@@ -79,7 +79,7 @@ pub(super) async fn move_packaging(
     let dead = if hls == HlsStatus::Failed { render.hls_attempt + 1 } else { render.hls_attempt };
     if let Some(attempt) = render.files_attempt.filter(|_attempt| hls != HlsStatus::Pending) {
         for earlier in 1..dead {
-            garbage::insert(tx, &hls_prefix(&render.id, attempt, earlier), now + LATE_MS).await?;
+            unreferenced_objects::insert(tx, &hls_prefix(&render.id, attempt, earlier), now + LATE_MS).await?;
         }
     }
     Ok(Ok(()))

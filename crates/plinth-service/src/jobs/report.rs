@@ -2,7 +2,7 @@
 
 use plinth_db::leases::{self, Report};
 use plinth_db::renders::Render;
-use plinth_db::{Tx, accounts, garbage, queue};
+use plinth_db::{Tx, accounts, queue, unreferenced_objects};
 use plinth_spec::FailureCode;
 use plinth_spec::state::{HlsEvent, HlsStatus, RenderEvent, RenderStatus};
 use plinth_store::{attempt_prefix, render_prefix};
@@ -81,7 +81,7 @@ impl Service {
                 let done = leases::report(tx, &render.id, &claim.token, &report, now).await?;
                 if done && event == RenderEvent::Finish {
                     for earlier in 1..render.attempt {
-                        garbage::insert(tx, &attempt_prefix(&render.id, earlier), now + LATE_MS).await?;
+                        unreferenced_objects::insert(tx, &attempt_prefix(&render.id, earlier), now + LATE_MS).await?;
                     }
                 }
                 Ok::<_, ServiceError>(if done { Ok(()) } else { Err(LeaseLost) })
@@ -134,7 +134,7 @@ pub(super) async fn fail(
     if code.is_refunded() {
         refund(tx, &render, now).await?;
     }
-    garbage::insert(tx, &render_prefix(&render.id), now + LATE_MS).await?;
+    unreferenced_objects::insert(tx, &render_prefix(&render.id), now + LATE_MS).await?;
     Ok(Ok(()))
 }
 

@@ -4,7 +4,7 @@ use plinth_spec::ErrorCode;
 use plinth_spec::id::AccountId;
 use plinth_spec::wire::Animation;
 
-use super::incoming::{Arrived, new_file};
+use super::incoming::{ReceivedFile, new_file};
 use crate::check::{CheckError, FileReport};
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
@@ -12,7 +12,7 @@ use crate::service::Service;
 /// A file that passed the check, with the contents of its model.
 #[derive(Debug)]
 pub(crate) struct Checked {
-    pub glb: Arrived,
+    pub glb: ReceivedFile,
     pub animations: Vec<Animation>,
     pub mesh_names: Vec<String>,
     pub material_names: Vec<String>,
@@ -49,7 +49,7 @@ impl Service {
     pub(super) async fn check_model(
         &self,
         payer: &AccountId,
-        file: Arrived,
+        file: ReceivedFile,
         format: Format,
         code: ErrorCode,
     ) -> Result<Checked> {
@@ -60,11 +60,11 @@ impl Service {
             CheckError::Failed(cause) => broken(code).with_cause(cause),
         })?;
         match report {
-            FileReport::Refused { status, message } => Err(ServiceError::new(code, message).with_status(status)),
+            FileReport::Rejected { status, message } => Err(ServiceError::new(code, message).with_status(status)),
             FileReport::Model { animations, mesh_names, material_names } => {
                 let glb = match converted {
                     Some(converted) => {
-                        let hashing = tokio::task::spawn_blocking(move || Arrived::from_file(converted));
+                        let hashing = tokio::task::spawn_blocking(move || ReceivedFile::from_file(converted));
                         hashing.await.map_err(ServiceError::internal)??
                     }
                     None => file,

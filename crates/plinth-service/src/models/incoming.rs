@@ -33,7 +33,7 @@ pub struct Incoming {
 
 /// A temporary file that was received completely. Deleted on drop.
 #[derive(Debug)]
-pub(crate) struct Arrived {
+pub(crate) struct ReceivedFile {
     file: NamedTempFile,
     #[expect(dead_code, reason = "the permit is released on drop")]
     permit: Option<FairPermit>,
@@ -66,13 +66,18 @@ impl Incoming {
         self.size
     }
 
-    pub(crate) async fn finish(mut self) -> Result<Arrived> {
+    pub(crate) async fn finish(mut self) -> Result<ReceivedFile> {
         self.writer.flush().await?;
-        Ok(Arrived { file: self.file, permit: self.permit, size: self.size, sha256: hex::encode(self.hash.finalize()) })
+        Ok(ReceivedFile {
+            file: self.file,
+            permit: self.permit,
+            size: self.size,
+            sha256: hex::encode(self.hash.finalize()),
+        })
     }
 }
 
-impl Arrived {
+impl ReceivedFile {
     /// Returns the path of the temporary file.
     pub(crate) fn path(&self) -> &Path {
         self.file.path()

@@ -4,8 +4,8 @@ use plinth_spec::ErrorCode;
 use plinth_spec::wire::IngestModel;
 use url::Url;
 
-use super::arrive::Arrival;
 use super::check::Format;
+use super::create_from_file::ReceivedModel;
 use super::upload::Uploaded;
 use crate::access::Caller;
 use crate::error::{Result, ServiceError};
@@ -26,7 +26,7 @@ impl Service {
         let settings = settings.as_ref().map(|value| parse_settings(caller, Some(value))).transpose()?;
         let mut file = self.incoming_model(caller).await?;
         fetch::download(&self.options.fetch, &url, &mut file).await?;
-        let arrival = Arrival {
+        let received = ReceivedModel {
             file: file.finish().await?,
             name: name_of(&url),
             format: Format::Glb,
@@ -34,7 +34,7 @@ impl Service {
             code: ErrorCode::IngestFailed,
             staged: None,
         };
-        self.arrive(caller, arrival).await
+        self.create_from_file(caller, received).await
     }
 }
 

@@ -1,7 +1,7 @@
 //! Models: uploads, ingest, lists and edits.
 
-mod arrive;
 mod check;
+mod create_from_file;
 mod edit;
 mod incoming;
 mod ingest;
@@ -10,6 +10,6 @@ mod staged;
 mod upload;
 
 pub use incoming::Incoming;
-pub(crate) use incoming::{Arrived, remove_orphans};
+pub(crate) use incoming::{ReceivedFile, remove_orphans};
 pub use list::ModelQuery;
 pub use upload::{Upload, Uploaded};

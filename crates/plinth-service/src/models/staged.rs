@@ -2,14 +2,14 @@
 
 use futures_util::StreamExt as _;
 use plinth_db::workspaces::{self, Workspace};
-use plinth_db::{garbage, staged};
+use plinth_db::{staged, unreferenced_objects};
 use plinth_spec::id::StagedId;
 use plinth_spec::wire::{FinalizeUpload, StagedUpload};
 use plinth_spec::{ErrorCode, limits};
 use plinth_store::{LinkMethod, Listed, NewLink, ObjectKey};
 
-use super::arrive::Arrival;
 use super::check::Format;
+use super::create_from_file::ReceivedModel;
 use super::incoming::Incoming;
 use super::upload::{Uploaded, file_name};
 use crate::access::Caller;
@@ -66,7 +66,7 @@ impl Service {
                 // Schedules the deletion of the file for the time when the link has expired and the lifetime of staged
                 // files has passed.
                 let due = now + (expires_in + limits::STAGING_LIFETIME_SECS) * 1000;
-                garbage::insert(tx, &path, due).await?;
+                unreferenced_objects::insert(tx, &path, due).await?;
                 Ok::<_, ServiceError>(now)
             })
         });
@@ -112,7 +112,8 @@ impl Service {
         let code = ErrorCode::UploadFailed;
         let file = file.finish().await?;
         let staged = Some(id.clone());
-        let uploaded = self.arrive(caller, Arrival { file, name, format, settings, code, staged }).await?;
+        let uploaded =
+            self.create_from_file(caller, ReceivedModel { file, name, format, settings, code, staged }).await?;
         // The prefix stays scheduled for deletion, because the client may upload to the link again.
         self.remove_marked(&key.path()).await;
         Ok(uploaded)

@@ -8,8 +8,8 @@ use plinth_spec::limits;
 use plinth_spec::wire::UploadResult;
 use serde_json::Value;
 
-use super::arrive::Arrival;
 use super::check::Format;
+use super::create_from_file::ReceivedModel;
 use super::incoming::Incoming;
 use crate::access::Caller;
 use crate::body_memory::parse_json;
@@ -69,7 +69,7 @@ impl Service {
         let format = Format::of_name(&name, self.options.zip_conversion)?;
         let settings = upload.settings.as_deref().map(settings_from_text).transpose()?.flatten();
         let settings = settings.as_ref().map(|value| parse_settings(caller, Some(value))).transpose()?;
-        let arrival = Arrival {
+        let received = ReceivedModel {
             file: upload.file.finish().await?,
             name,
             format,
@@ -77,7 +77,7 @@ impl Service {
             code: ErrorCode::UploadFailed,
             staged: None,
         };
-        self.arrive(caller, arrival).await
+        self.create_from_file(caller, received).await
     }
 }
 

@@ -1,6 +1,6 @@
 //! Cancelling, dismissing and deleting renders.
 
-use plinth_db::{garbage, renders};
+use plinth_db::{renders, unreferenced_objects};
 use plinth_spec::ErrorCode;
 use plinth_spec::state::{HlsStatus, RenderEvent, RenderStatus};
 use plinth_spec::wire::{RenderCancelled, RenderDeleted, RenderDismissed};
@@ -78,7 +78,7 @@ impl Service {
                 }
                 let is_packaged = render.hls_status == HlsStatus::Processing;
                 let due = if is_packaged { now + PACKAGING_MS } else { now };
-                garbage::insert(tx, &render_prefix(&render.id), due).await?;
+                unreferenced_objects::insert(tx, &render_prefix(&render.id), due).await?;
                 Ok(RenderDeleted { id: render.id, deleted: true })
             })
         });

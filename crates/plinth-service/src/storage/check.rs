@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};
 
 use futures_util::StreamExt as _;
-use plinth_db::garbage;
 use plinth_db::naming::{self, Kind};
+use plinth_db::unreferenced_objects;
 use plinth_store::Listed;
 
 use super::named::{Named, naming_row};
@@ -100,7 +100,8 @@ impl Service {
     async fn find_orphans(&self, listed: &mut Listing, found: &mut (dyn FnMut(Finding) + Send)) -> Result<()> {
         // An upload schedules its prefix for deletion before it stores objects. Objects older than the safety age were
         // stored before this query, so their prefixes are in its result.
-        let marks: HashSet<String> = garbage::list(&mut self.db.read().await?).await?.into_iter().collect();
+        let marks: HashSet<String> =
+            unreferenced_objects::list(&mut self.db.read().await?).await?.into_iter().collect();
         let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;
         let mut objects = self.store.list("")?;
         let mut last: Option<((Kind, String), Named)> = None;
@@ -155,7 +156,7 @@ impl Service {
                     let row = naming::find(tx, kind, id).await?;
                     let named = row.as_ref().map(Named::by).transpose()?.unwrap_or_default();
                     if !named.has(&path) {
-                        garbage::insert(tx, &path, now).await?;
+                        unreferenced_objects::insert(tx, &path, now).await?;
                     }
                 }
                 Ok::<_, ServiceError>(())

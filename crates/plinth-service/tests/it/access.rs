@@ -187,7 +187,7 @@ async fn sessions_expire(address: &str) {
     }
     test_service.wait_ms(all_ms % (idle_ms / 2));
     assert!(!lasts(&used).await, "a session expires after its lifetime even if it is used");
-    assert!(test_service.service.sweep().await.unwrap().rows >= 2);
+    assert!(test_service.service.clean_up().await.unwrap().rows >= 2);
 }
 
 async fn suspending_and_signing_out_everywhere_end_all_sessions(address: &str) {
@@ -335,8 +335,8 @@ async fn the_number_of_active_keys_per_account_is_limited(address: &str) {
     for _n in 1..limits::KEYS {
         test_service.service.create_key(new(Some(60))).await.unwrap();
     }
-    let refused = test_service.service.create_key(new(None)).await.unwrap_err();
-    assert_eq!((refused.code, refused.status), (ErrorCode::LimitReached, 429));
+    let rejected = test_service.service.create_key(new(None)).await.unwrap_err();
+    assert_eq!((rejected.code, rejected.status), (ErrorCode::LimitReached, 429));
     test_service.service.revoke_key(&first.id, Some(&account)).await.unwrap();
     test_service.service.create_key(new(None)).await.unwrap();
     assert!(test_service.service.create_key(new(None)).await.is_err());

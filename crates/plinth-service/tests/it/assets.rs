@@ -1,7 +1,7 @@
 //! Overlays, textures and environment maps.
 
 use bytes::Bytes;
-use plinth_db::garbage;
+use plinth_db::unreferenced_objects;
 use plinth_service::assets::{EnvPartFile, NewEnv, NewOverlay, NewTexture};
 use plinth_service::models::Incoming;
 use plinth_spec::ErrorCode;
@@ -83,7 +83,7 @@ async fn overlays_have_defaults_bounds_and_an_owner(address: &str) {
     );
     let second = service.create_overlay(caller, overlay(&test_service, 2, Some("decal")).await).await.unwrap();
     assert!(service.delete_overlay(caller, second.id.as_str()).await.unwrap().deleted);
-    assert_eq!(service.sweep().await.unwrap().objects, 1, "the cleanup deletes the overlay's image");
+    assert_eq!(service.clean_up().await.unwrap().objects, 1, "the cleanup deletes the overlay's image");
 }
 
 async fn an_image_is_found_by_content_layer_and_workspace(address: &str) {
@@ -159,13 +159,13 @@ async fn an_environment_needs_three_valid_files(address: &str) {
     let other = test_service::caller(service, "grace@example.org").await;
     assert_eq!(code(service.delete_env(&other, &id).await), ErrorCode::NotFound);
     assert!(service.delete_env(caller, &id).await.unwrap().deleted);
-    assert_eq!(service.sweep().await.unwrap().objects, 3);
+    assert_eq!(service.clean_up().await.unwrap().objects, 3);
 }
 
 async fn referenced_objects_are_not_scheduled_for_deletion(address: &str) {
     let test_service = TestService::new(address).await;
     let (service, caller) = (&test_service.service, &test_service.caller);
-    let marks = async || garbage::list(&mut service.db().read().await.unwrap()).await.unwrap();
+    let marks = async || unreferenced_objects::list(&mut service.db().read().await.unwrap()).await.unwrap();
     test_service.model("chair").await;
     service.create_texture(caller, new_texture(&test_service, 1).await).await.unwrap();
     service.create_overlay(caller, overlay(&test_service, 1, None).await).await.unwrap();

@@ -82,7 +82,7 @@ async fn files_are_available_after_the_worker_reports_them(address: &str) {
 
     service.delete_render(caller, &id).await.unwrap();
     assert_eq!(code(get(OutputFile::Video).await), ErrorCode::RenderNotFound);
-    assert_eq!(service.sweep().await.unwrap().objects, 0, "deleting the render has deleted its files already");
+    assert_eq!(service.clean_up().await.unwrap().objects, 0, "deleting the render has deleted its files already");
 }
 
 async fn the_files_of_a_failed_render_are_hidden_and_deleted(address: &str) {
@@ -95,12 +95,12 @@ async fn the_files_of_a_failed_render_are_hidden_and_deleted(address: &str) {
     service.fail_render(&claim, plinth_spec::FailureCode::EncodeFailed, "").await.unwrap().unwrap();
     assert_eq!(code(service.render_file(caller, &id, OutputFile::Poster).await), ErrorCode::PosterNotFound);
     assert_eq!(
-        service.sweep().await.unwrap().objects,
+        service.clean_up().await.unwrap().objects,
         0,
         "the files are kept while the worker may still be storing some"
     );
     test_service.wait_ms(3_600_001);
-    assert_eq!(service.sweep().await.unwrap().objects, 5);
+    assert_eq!(service.clean_up().await.unwrap().objects, 5);
 }
 
 async fn a_prores_video_and_a_dataset_have_their_own_types(address: &str) {
@@ -217,7 +217,7 @@ async fn links_of_earlier_secrets_end_with_their_time_or_when_revoked(address: &
     test_service.wait_ms(2 * 3600 * 1000);
     let ids: Vec<String> = service.link_secrets().await.unwrap().into_iter().map(|secret| secret.id).collect();
     assert_eq!(ids, [made.id.as_str()]);
-    assert!(service.sweep().await.unwrap().rows >= 1, "the cleanup deletes the old secret");
+    assert!(service.clean_up().await.unwrap().rows >= 1, "the cleanup deletes the old secret");
     let newer = link().await;
     service.rotate_link_secret(true).await.unwrap();
     assert!(!is_valid(&newer).await && is_valid(&link().await).await);

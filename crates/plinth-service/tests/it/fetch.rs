@@ -180,8 +180,8 @@ async fn dns_rebinding_to_a_private_address_reaches_no_server() {
     })
     .await;
     let url = format!("http://rebound.example:{}/object?X-Amz-Signature=1", inside.address().port());
-    let refused = code(ingest(&test_service, &url).await);
-    assert!(matches!(refused, ErrorCode::UrlError | ErrorCode::Timeout), "{refused:?}");
+    let rejected = code(ingest(&test_service, &url).await);
+    assert!(matches!(rejected, ErrorCode::UrlError | ErrorCode::Timeout), "{rejected:?}");
     assert_eq!(code(ingest(&test_service, &url).await), ErrorCode::BlockedHost);
     assert_eq!((asked.load(Ordering::SeqCst), inside.visits()), (2, 0));
 }

@@ -147,17 +147,17 @@ async fn a_render_with_lost_workers_is_retried_twice_and_then_refunded(address: 
     assert_eq!(service.renew_claim(&first).await.unwrap(), Ok(()));
     service.poster_stored(&first).await.unwrap().unwrap();
     test_service.wait_ms(59_000);
-    assert_eq!(service.reap().await.unwrap(), 0, "the lease was renewed");
+    assert_eq!(service.reclaim_expired_leases().await.unwrap(), 0, "the lease was renewed");
     test_service.wait_ms(2_000);
-    let reapers = (0..4).map(|_n| {
+    let reclaimers = (0..4).map(|_n| {
         let service = service.clone();
-        tokio::spawn(async move { service.reap().await.unwrap() })
+        tokio::spawn(async move { service.reclaim_expired_leases().await.unwrap() })
     });
-    let mut reaped = 0;
-    for reaper in reapers.collect::<Vec<_>>() {
-        reaped += reaper.await.unwrap();
+    let mut reclaimed = 0;
+    for reclaimer in reclaimers.collect::<Vec<_>>() {
+        reclaimed += reclaimer.await.unwrap();
     }
-    assert_eq!(reaped, 1);
+    assert_eq!(reclaimed, 1);
     let waiting = render().await;
     assert_eq!((waiting.status, waiting.failure_code), (RenderStatus::Pending, None));
     let poster = service.render_file(&test_service.caller, &id, OutputFile::Poster).await;
@@ -172,7 +172,7 @@ async fn a_render_with_lost_workers_is_retried_twice_and_then_refunded(address: 
     let mut last = test_service.claim().await;
     for losses in 2..=3 {
         test_service.wait_ms(61_000);
-        assert_eq!(service.reap().await.unwrap(), 1);
+        assert_eq!(service.reclaim_expired_leases().await.unwrap(), 1);
         if losses == 2 {
             assert_eq!(render().await.status, RenderStatus::Pending);
             last = test_service.claim().await;
@@ -244,7 +244,7 @@ async fn packaging_fails_after_three_lost_workers_and_the_video_remains(address:
     for _death in 0..3 {
         assert!(service.claim_packaging("w").await.unwrap().is_some());
         test_service.wait_ms(61_000);
-        assert_eq!(service.reap().await.unwrap(), 1);
+        assert_eq!(service.reclaim_expired_leases().await.unwrap(), 1);
     }
     assert!(service.claim_packaging("w").await.unwrap().is_none());
     let render = service.render(&test_service.caller, &id).await.unwrap();

@@ -70,7 +70,7 @@ async fn concurrent_uploads_of_one_file_make_one_model(address: &str) {
     assert!(results.iter().all(|r| r.model_id == results[0].model_id && r.render_id == results[0].render_id));
     assert_eq!(stored_models(&test_service), 1, "all copies but one are deleted at once");
     test_service.wait_ms(49 * 3600 * 1000);
-    test_service.service.sweep().await.unwrap();
+    test_service.service.clean_up().await.unwrap();
     let file = test_service.service.store().find(&ObjectKey::Model(&results[0].model_id)).await.unwrap();
     assert!(file.is_some(), "the model's file remains");
 }
@@ -90,14 +90,14 @@ async fn uploads_that_the_balance_does_not_cover_leave_no_files(address: &str) {
             async move { upload(&service, &caller, &name, &glb_with_triangle(&name), settings).await.map(drop) },
         )
     });
-    let mut refused = 0;
+    let mut rejected = 0;
     for upload in uploads.collect::<Vec<_>>() {
         if let Err(error) = upload.await.unwrap() {
             assert_eq!(error.code, ErrorCode::NoCredits);
-            refused += 1;
+            rejected += 1;
         }
     }
-    assert_eq!((refused, stored_models(&test_service)), (7, 1));
+    assert_eq!((rejected, stored_models(&test_service)), (7, 1));
     test_service.assert_balanced().await;
 }
 
@@ -203,7 +203,7 @@ async fn a_staged_upload_is_finalized_once(address: &str) {
     // The client uploads to the link again.
     service.store().put_path(path, file.path()).await.unwrap();
     test_service.wait_ms(49 * 3_600_000);
-    service.sweep().await.unwrap();
+    service.clean_up().await.unwrap();
     assert!(service.store().find_path(path).await.unwrap().is_none());
     assert!(service.store().find(&ObjectKey::Model(&made.result.model_id)).await.unwrap().is_some());
 }
@@ -323,7 +323,7 @@ async fn known_files_and_uploads_without_credits_are_not_checked(address: &str) 
     let long = Some(r#"{"length": 60}"#);
     let garbage = async || {
         let mut conn = test_service.service.db().read().await.unwrap();
-        plinth_db::garbage::list(&mut conn).await.unwrap()
+        plinth_db::unreferenced_objects::list(&mut conn).await.unwrap()
     };
     let before = garbage().await;
     assert_eq!(code(upload("table", long).await), ErrorCode::NoCredits, "not checked");

@@ -27,7 +27,7 @@ enum Step {
     Delete(usize),
     Dismiss(usize),
     Wait(u32),
-    Reap,
+    ReclaimLeases,
     Grant(bool, i8),
 }
 
@@ -45,7 +45,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => which.clone().prop_map(Step::Delete),
         1 => which.prop_map(Step::Dismiss),
         1 => (0u32..100_000).prop_map(Step::Wait),
-        1 => Just(Step::Reap),
+        1 => Just(Step::ReclaimLeases),
         1 => (any::<bool>(), any::<i8>()).prop_map(|(paid, credits)| Step::Grant(paid, credits)),
     ]
 }
@@ -109,7 +109,7 @@ impl Run<'_> {
                 self.test_service.wait_ms(i64::from(ms));
                 None
             }
-            Step::Reap => service.reap().await.err(),
+            Step::ReclaimLeases => service.reclaim_expired_leases().await.err(),
             Step::Grant(paid, credits) => {
                 let pool = if paid { Pool::Paid } else { Pool::Free };
                 service.grant_credits(crate::test_service::EMAIL, pool, i64::from(credits)).await.err()

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use plinth_db::garbage;
+use plinth_db::unreferenced_objects;
 use plinth_service::access::Caller;
 use plinth_service::jobs::Claim;
 use plinth_service::renders::RenderQuery;
@@ -180,14 +180,14 @@ async fn an_account_reenters_the_queue(address: &str) {
     assert_eq!(again.render.id, ordered.render.id);
     assert!(claim(&test_service).await.is_none());
     test_service.wait_ms(61_000);
-    assert_eq!(test_service.service.reap().await.unwrap(), 2);
+    assert_eq!(test_service.service.reclaim_expired_leases().await.unwrap(), 2);
     let both = [claim(&test_service).await.unwrap().render.id, claim(&test_service).await.unwrap().render.id];
     assert_eq!(both, [ordered.render.id, preview.render.id]);
 }
 
 /// While another machine has locked one account, renders of other accounts are still requeued.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reaping_skips_locked_accounts() {
+async fn reclaiming_skips_locked_accounts() {
     let database = TestDatabase::postgres();
     let test_service = TestService::new(database.address()).await;
     let held = tenant(&test_service, "held", 1).await;
@@ -209,8 +209,8 @@ async fn reaping_skips_locked_accounts() {
         work.await
     });
     locked.await.unwrap();
-    let reaped = tokio::time::timeout(Duration::from_secs(5), test_service.service.reap()).await;
-    assert_eq!(reaped.unwrap().unwrap(), 1);
+    let reclaimed = tokio::time::timeout(Duration::from_secs(5), test_service.service.reclaim_expired_leases()).await;
+    assert_eq!(reclaimed.unwrap().unwrap(), 1);
     assert_ne!(claim(&test_service).await.unwrap().render.payer_id, held.account_id);
     holding.abort();
 }
@@ -222,12 +222,14 @@ async fn cleanup_continues_after_a_failed_deletion(address: &str) {
     // No object can have this prefix, so its deletion fails.
     for (prefix, due) in [("a//b", 1), (model.as_str(), 2)] {
         let prefix = prefix.to_owned();
-        let work =
-            test_service.service.db().write(move |tx| Box::pin(async move { garbage::insert(tx, &prefix, due).await }));
+        let work = test_service
+            .service
+            .db()
+            .write(move |tx| Box::pin(async move { unreferenced_objects::insert(tx, &prefix, due).await }));
         work.await.unwrap();
     }
-    assert_eq!(test_service.service.sweep().await.unwrap().objects, 1);
-    let left = garbage::list(&mut test_service.service.db().read().await.unwrap()).await.unwrap();
+    assert_eq!(test_service.service.clean_up().await.unwrap().objects, 1);
+    let left = unreferenced_objects::list(&mut test_service.service.db().read().await.unwrap()).await.unwrap();
     assert_eq!(left, ["a//b"], "the failed prefix stays scheduled");
 }
 

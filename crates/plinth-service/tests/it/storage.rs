@@ -43,7 +43,7 @@ async fn a_dropped_hold_expires(address: &str) {
     assert!(test_service.service.is_held().await.unwrap());
     test_service.wait_ms(HOLD_MS);
     assert!(!test_service.service.is_held().await.unwrap());
-    test_service.service.sweep().await.unwrap();
+    test_service.service.clean_up().await.unwrap();
 }
 
 mod both {

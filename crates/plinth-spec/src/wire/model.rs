@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_that_are_not_an_array_are_refused() {
+    fn tags_that_are_not_an_array_are_rejected() {
         for bad in [r#"{"tags": null}"#, r#"{"tags": "a"}"#, r#"{"tags": [1]}"#] {
             assert!(serde_json::from_str::<UpdateModel>(bad).is_err(), "{bad}");
         }
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_are_refused() {
+    fn control_characters_are_rejected() {
         assert_eq!(edit(r#"{"title": "a\u0000b"}"#), Err(EditError::Control { field: "title" }));
         assert_eq!(edit(r#"{"tags": ["a\u001fb"]}"#), Err(EditError::Control { field: "tags" }));
     }

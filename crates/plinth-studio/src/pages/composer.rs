@@ -86,7 +86,7 @@ pub(crate) async fn submit(
     let is_script = headers.get(header::ACCEPT).is_some_and(|accepted| accepted == "application/json");
     let settings = match read_settings(&sent) {
         Ok(settings) => settings,
-        Err(error) if is_script => return Ok(refused(&error)),
+        Err(error) if is_script => return Ok(rejected(&error)),
         // What cannot be read cannot be shown in its control again either.
         Err(error) => return Err(ServiceError { message: with_label(&error.message), ..error }.into()),
     };
@@ -94,7 +94,7 @@ pub(crate) async fn submit(
         let priced = price(&studio, caller, &settings).await;
         return match priced {
             Ok(quote) if is_script => Ok(Json(json!({"settings": settings, "quote": quote})).into_response()),
-            Err(error) if is_script => Ok(refused(&error)),
+            Err(error) if is_script => Ok(rejected(&error)),
             priced => page_of(&studio, &sent.user, model, &settings, priced).await,
         };
     }
@@ -112,7 +112,7 @@ async fn price(studio: &Studio, caller: &Caller, settings: &Map<String, Value>) 
 }
 
 /// The answer to a script whose settings were rejected.
-pub(super) fn refused(error: &ServiceError) -> Response {
+pub(super) fn rejected(error: &ServiceError) -> Response {
     error.log();
     let status = StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let (message, setting) = (sentence(&with_label(&error.message)), setting_of(&error.message));

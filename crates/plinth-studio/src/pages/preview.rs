@@ -5,7 +5,7 @@ use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 use plinth_service::previews::Preview;
 
-use super::composer::refused;
+use super::composer::rejected;
 use crate::composer::read_settings;
 use crate::error::Result;
 use crate::form::SessionFields;
@@ -29,7 +29,7 @@ pub(crate) async fn draw(
     let caller = sent.user.editor()?;
     let settings = match read_settings(&sent) {
         Ok(settings) => settings,
-        Err(error) => return Ok(refused(&error)),
+        Err(error) => return Ok(rejected(&error)),
     };
     let preview = Preview {
         settings,
@@ -39,6 +39,6 @@ pub(crate) async fn draw(
     };
     match studio.service.preview(caller, &id, preview).await {
         Ok(png) => Ok(([(header::CONTENT_TYPE, "image/png")], png).into_response()),
-        Err(error) => Ok(refused(&error)),
+        Err(error) => Ok(rejected(&error)),
     }
 }

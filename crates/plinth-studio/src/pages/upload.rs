@@ -142,10 +142,10 @@ fn page_of(studio: &Studio, user: &CurrentUser, received: Vec<Received>) -> Resp
         return Redirect::to(&path).into_response();
     }
     let files: Vec<FileRow> = received.into_iter().map(row).collect();
-    let is_refused = files.iter().all(|file| file.model.is_none());
+    let is_rejected = files.iter().all(|file| file.model.is_none());
     let frame = Frame::new(studio, "Your upload", Some(user)).at("models");
     let mut response = page(&UploadedPage { frame, files });
-    if is_refused {
+    if is_rejected {
         *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
     }
     response

@@ -69,7 +69,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let machine = Machine::read(args)?;
     let stop = Stop::listen().context("signal handlers cannot be installed")?;
     let path: &PathBuf = args.get_one("model").context("MODEL is missing")?;
-    refuse_own_output(path, outputs::out(args)?)?;
+    reject_own_output(path, outputs::out(args)?)?;
     let is_silent = args.get_flag("quiet") || args.get_flag("json");
     let encoder = if may_use_hardware(&outputs, settings.video().quality) {
         encoder(&machine, &stop, is_silent)?
@@ -152,7 +152,7 @@ fn encoder(machine: &Machine, stop: &Stop, is_silent: bool) -> Result<H264Encode
 }
 
 /// Returns an error if the output would replace the model. This can happen if both are ZIP files.
-fn refuse_own_output(model: &Path, out: &Path) -> Result<()> {
+fn reject_own_output(model: &Path, out: &Path) -> Result<()> {
     let same = matches!((model.canonicalize(), out.canonicalize()), (Ok(model), Ok(out)) if model == out);
     if same { Err(Usage(format!("{} is the model; choose another output", out.display())).into()) } else { Ok(()) }
 }

@@ -49,10 +49,10 @@ async fn work(config: &Config) -> Result<()> {
     if let Some(metrics) = metrics {
         tasks.spawn(metrics.serve(service.clone(), stop.clone()));
     }
-    let (upkeep, ended) = (service.clone(), stop.clone());
+    let (maintenance, ended) = (service.clone(), stop.clone());
     tasks.spawn(async move {
         tokio::select! {
-            () = upkeep.upkeep() => {}
+            () = maintenance.run_maintenance() => {}
             () = ended.cancelled() => {}
         }
         Ok(())

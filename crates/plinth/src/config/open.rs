@@ -57,7 +57,7 @@ fn connections(config: &Config) -> u32 {
 }
 
 async fn open_with(config: &Config, connections: u32, may_change: bool) -> Result<Db> {
-    let options = DbOptions { postgres_connections: connections, may_change };
+    let options = DbOptions { postgres_connections: connections, may_change, ..DbOptions::default() };
     let name = without_secrets(&config.database_url);
     Db::open(&config.database_url, options).await.with_context(|| format!("the database {name} cannot be opened"))
 }

@@ -48,22 +48,22 @@ fn a_decal_is_on_the_model_where_the_flag_says() {
 fn an_image_without_a_file_is_a_usage_error_and_an_invalid_file_is_named() {
     let place = Place::new();
     let (model, out) = (place.file("cube.glb"), place.file("out.png"));
-    let refused = |more: &[&str]| {
+    let rejected = |more: &[&str]| {
         let mut args = vec!["render", &model, "-o", &out];
         args.extend(more);
         let done = plinth(&args);
         (done.status.code(), text(&done.stderr))
     };
-    let (code, words) = refused(&["--settings", r#"{"bgImageId": "wall"}"#]);
+    let (code, words) = rejected(&["--settings", r#"{"bgImageId": "wall"}"#]);
     assert!(code == Some(2) && words.contains("--asset wall=FILE"), "{words}");
-    let (code, words) = refused(&["--env-id", "garden"]);
+    let (code, words) = rejected(&["--env-id", "garden"]);
     assert!(code == Some(2) && words.contains("--env"), "{words}");
     for wrong in ["logo.png", "logo.png@1,2", "@1,2,3,4", "logo.png@1,2,x,4"] {
-        let (code, words) = refused(&["--decal", wrong]);
+        let (code, words) = rejected(&["--decal", wrong]);
         assert!(code == Some(2) && words.contains("FILE@X,Y,Z,SIZE"), "{words}");
     }
-    let (code, words) = refused(&["--bg-image", &model]);
+    let (code, words) = rejected(&["--bg-image", &model]);
     assert!(code == Some(1) && words.contains("not a PNG, JPEG or WebP") && !words.contains("cube.glb:"), "{words}");
-    let (code, words) = refused(&["--bg-image", "nowhere.png"]);
+    let (code, words) = rejected(&["--bg-image", "nowhere.png"]);
     assert!(code == Some(1) && words.contains("nowhere.png cannot be read"), "{words}");
 }

@@ -3,7 +3,7 @@
 use crate::{Place, plinth, text};
 
 /// Runs `plinth render` with a valid model, this output and these flags, which must fail. Returns the error.
-fn refused(place: &Place, out: &str, flags: &[&str]) -> String {
+fn rejected(place: &Place, out: &str, flags: &[&str]) -> String {
     let (model, out) = (place.file("cube.glb"), place.file(out));
     let mut args = vec!["render", &model, "-o", &out, "-q"];
     args.extend(flags);
@@ -42,7 +42,7 @@ fn usage_errors_exit_with_2_and_one_line_that_names_the_cause() {
         ("out.zip", &["--hash"], "the manifest.json of a dataset has a hash of each file"),
     ];
     for (out, flags, words) in cases {
-        let said = refused(&place, out, flags);
+        let said = rejected(&place, out, flags);
         assert!(said.contains(words), "{said}");
     }
     let done = plinth(&["render", "model.fbx", "-o", &place.file("out.mp4")]);

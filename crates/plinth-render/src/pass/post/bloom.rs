@@ -16,7 +16,7 @@ use super::PICTURE_FORMAT;
 const LEVELS: u32 = 6;
 
 /// Index of the mip level that is composited. It has an eighth of the picture's size, which is smooth enough and fast.
-const SHOWN: usize = 1;
+const DISPLAYED_LEVEL: usize = 1;
 
 /// Spreads the light of bright surfaces.
 pub(crate) struct Bloom {
@@ -59,7 +59,7 @@ impl Bloom {
             })
             .collect();
         let last = levels.len() - 1;
-        let first = SHOWN.min(last);
+        let first = DISPLAYED_LEVEL.min(last);
         let size = Region::whole((quarter.width >> first).max(1), (quarter.height >> first).max(1));
         let shown = texture(gpu, size, 1, format, usage, 1).create_view(&wgpu::TextureViewDescriptor::default());
         // The result is the mean over all levels, so that the total light is preserved.
@@ -72,7 +72,7 @@ impl Bloom {
                     label: "bloom",
                     path: "pass/bloom.wgsl",
                     defines: &[define],
-                    constants: if define == "SHOWN" { &strength } else { &[] },
+                    constants: if define == "DISPLAYED" { &strength } else { &[] },
                     groups: &[frame_layout, &layout],
                     target: FullScreenTarget { colors: &[format], blend, ..Default::default() },
                 },
@@ -90,7 +90,7 @@ impl Bloom {
                 .iter()
                 .map(|level| step("WIDEN", PICTURE_FORMAT, Some(ADDED), level))
                 .collect::<Result<_, _>>()?,
-            show: step("SHOWN", format, None, &levels[first])?,
+            show: step("DISPLAYED", format, None, &levels[first])?,
             levels,
             first,
             shown,

@@ -2,8 +2,8 @@
 //! resources are created for effects that are off.
 
 mod bloom;
-mod develop;
-mod focus;
+mod depth_of_field;
+mod pixel_effects;
 
 use plinth_frame::Region;
 use plinth_scene::{Scene, Shot};
@@ -15,13 +15,13 @@ use crate::gpu_types::Lens;
 use crate::pass::geometry::GeometryTargets;
 use crate::pipelines::{PipelineBase, Precision};
 use crate::recorder::Recorder;
-use crate::targets::{TargetLook, Targets, texture};
+use crate::targets::{TargetDescriptor, Targets, texture};
 use crate::upload::geometry::{Batch, filled};
 use crate::upload::material::MaterialOnGpu;
 
 use bloom::Bloom;
-use develop::Develop;
-use focus::Focus;
+use depth_of_field::DepthOfField;
+use pixel_effects::PixelEffects;
 
 /// Format of the pictures between post-processing passes.
 pub(crate) const PICTURE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
@@ -33,9 +33,9 @@ pub(crate) struct Post {
     texture: wgpu::Texture,
     /// Normals and distances, which depth of field and outlines need.
     pub(crate) surfaces: Option<Surfaces>,
-    focus: Option<Focus>,
+    depth_of_field: Option<DepthOfField>,
     bloom: Option<Bloom>,
-    develop: Develop,
+    pixel_effects: PixelEffects,
 }
 
 /// Textures with normals and distances, and the uniform of the lens.
@@ -50,7 +50,7 @@ impl Post {
     pub(crate) fn new(
         base: &PipelineBase<'_>,
         scene: &Scene,
-        (look, height): (&TargetLook, u32),
+        (look, height): (&TargetDescriptor, u32),
         model: (&[Batch], &[MaterialOnGpu]),
         radiance: Option<&wgpu::TextureView>,
     ) -> Result<Option<Self>, RenderError> {
@@ -72,9 +72,9 @@ impl Post {
             None
         };
         let reach = blur_reach(scene, height);
-        let focus = match &surfaces {
+        let depth_of_field = match &surfaces {
             Some(surfaces) if post.aperture > 0.0 => {
-                Some(Focus::new(gpu, frame_layout, look, reach, &picture, surfaces)?)
+                Some(DepthOfField::new(gpu, frame_layout, look, reach, &picture, surfaces)?)
             }
             _ => None,
         };
@@ -85,19 +85,19 @@ impl Post {
             }
             None => None,
         };
-        let sources = develop::Sources {
+        let sources = pixel_effects::Sources {
             picture: &picture,
             glow: bloom.as_ref().map(Bloom::result),
-            blurred: focus.as_ref().map(Focus::result),
+            blurred: depth_of_field.as_ref().map(DepthOfField::result),
             surfaces: surfaces.as_ref(),
             reach,
         };
-        let develop = Develop::new(gpu, frame_layout, post, look, &sources)?;
-        Ok(Some(Self { picture, texture, surfaces, focus, bloom, develop }))
+        let pixel_effects = PixelEffects::new(gpu, frame_layout, post, look, &sources)?;
+        Ok(Some(Self { picture, texture, surfaces, depth_of_field, bloom, pixel_effects }))
     }
 
     /// Updates the values that differ between frames.
-    pub(crate) fn update(&self, gpu: &Gpu, scene: &Scene, shot: &Shot, look: &TargetLook, height: u32) {
+    pub(crate) fn update(&self, gpu: &Gpu, scene: &Scene, shot: &Shot, look: &TargetDescriptor, height: u32) {
         if let Some(surfaces) = &self.surfaces {
             gpu.write(&surfaces.lens, 0, bytemuck::bytes_of(&lens(scene, shot, look, height)));
         }
@@ -105,18 +105,18 @@ impl Post {
 
     /// Records all passes, the last of which draws the finished picture.
     pub(crate) fn run(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup, targets: &Targets) {
-        if let Some(focus) = &self.focus {
-            focus.run(recorder, frame);
+        if let Some(depth_of_field) = &self.depth_of_field {
+            depth_of_field.run(recorder, frame);
         }
         if let Some(bloom) = &self.bloom {
             bloom.run(recorder, frame);
         }
-        self.develop.run(recorder, frame, &self.texture, targets);
+        self.pixel_effects.run(recorder, frame, &self.texture, targets);
     }
 }
 
 /// Maximum blur radius as a fraction of the picture's height.
-const WIDEST_BLUR: f32 = 0.03;
+const MAX_BLUR: f32 = 0.03;
 
 /// Returns the largest blur radius over all frames, in whole pixels of a picture with this height.
 pub(crate) fn blur_reach(scene: &Scene, height: u32) -> u32 {
@@ -136,10 +136,10 @@ fn widest_blur(scene: &Scene, shot: &Shot, height: u32) -> f32 {
         let blur = (distance - shot.focus).abs() / distance / shot.focus;
         0.5 * scene.post.aperture * blur * pixels_per_unit(camera, height)
     };
-    at(away - radius).max(at(away + radius)).min(WIDEST_BLUR * height as f32)
+    at(away - radius).max(at(away + radius)).min(MAX_BLUR * height as f32)
 }
 
-fn lens(scene: &Scene, shot: &Shot, look: &TargetLook, height: u32) -> Lens {
+fn lens(scene: &Scene, shot: &Shot, look: &TargetDescriptor, height: u32) -> Lens {
     let part = look.model_region;
     let (x, y) = (part.x - look.region.x, part.y - look.region.y);
     Lens {
@@ -154,7 +154,7 @@ fn lens(scene: &Scene, shot: &Shot, look: &TargetLook, height: u32) -> Lens {
 
 /// Returns the model's region after enlarging it by `room` pixels on all sides, within the drawn region. The result is
 /// divided by `scale`.
-fn around_model(look: &TargetLook, room: u32, scale: u32) -> Region {
+fn around_model(look: &TargetDescriptor, room: u32, scale: u32) -> Region {
     let (part, drawn) = (look.model_region, look.region);
     let along = |first: u32, length: u32, limit: u32| {
         let start = first.saturating_sub(room) / scale;

@@ -69,11 +69,11 @@ async fn serve(config: &Config, with_worker: bool, out: &mut dyn Write) -> Resul
     if let Some(metrics) = metrics {
         tasks.spawn(metrics.serve(service.clone(), stop.clone()));
     }
-    let upkeep = service.clone();
+    let maintenance = service.clone();
     let ended = stop.clone();
     tasks.spawn(async move {
         tokio::select! {
-            () = upkeep.upkeep() => {}
+            () = maintenance.run_maintenance() => {}
             () = ended.cancelled() => {}
         }
         Ok(())

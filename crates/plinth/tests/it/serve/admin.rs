@@ -24,15 +24,15 @@ async fn accounts_and_keys(served: Served) {
     let bob = served.client(token);
     assert_eq!(bob.get("/account").await.data()["scopes"], json!(["read", "render"]));
     installation.admin(&["account", "suspend", "bob@example.org"]);
-    assert_eq!(bob.get("/account").await.refusal(), (403, "forbidden"));
+    assert_eq!(bob.get("/account").await.rejection(), (403, "forbidden"));
     installation.admin(&["account", "unsuspend", "bob@example.org"]);
     assert_eq!(bob.get("/account").await.status, 200);
     installation.admin(&["key", "revoke", id]);
-    assert_eq!(bob.get("/account").await.refusal(), (401, "unauthorized"));
+    assert_eq!(bob.get("/account").await.rejection(), (401, "unauthorized"));
     let short = served.client(&installation.key(EMAIL, &["--expires-in", "0"]));
-    assert_eq!(short.get("/account").await.refusal(), (401, "token_expired"));
+    assert_eq!(short.get("/account").await.rejection(), (401, "token_expired"));
     let reader = served.client(&installation.key(EMAIL, &["--scopes", "read"]));
-    assert_eq!(reader.post("/renders", json!({})).await.refusal(), (403, "insufficient_scope"));
+    assert_eq!(reader.post("/renders", json!({})).await.rejection(), (403, "insufficient_scope"));
     let wrong = installation.try_admin(&["key", "create", "--account", EMAIL, "--scopes", "write"]);
     assert_eq!(wrong.status.code(), Some(2), "{}", text(&wrong.stderr));
 }
@@ -68,11 +68,11 @@ async fn removing_a_member_takes_effect_at_once(served: Served) {
     assert_eq!(account.data()["workspace"], json!({"id": id, "name": "Team"}));
     assert_eq!(account.data()["paid"], 111, "the owner of the workspace pays");
     installation.admin(&["workspace", "remove", id, "bob@example.org"]);
-    assert_eq!(bob.get("/account").await.refusal(), (403, "forbidden"));
+    assert_eq!(bob.get("/account").await.rejection(), (403, "forbidden"));
     installation.admin(&["workspace", "add", id, "bob@example.org", "--role", "editor"]);
     assert_eq!(bob.get("/account").await.status, 200);
     installation.admin(&["workspace", "delete", id]);
-    assert_eq!(bob.get("/account").await.refusal(), (403, "forbidden"));
+    assert_eq!(bob.get("/account").await.rejection(), (403, "forbidden"));
     let unknown = installation.try_admin(&["workspace", "delete", "nonsense"]);
     assert_eq!(text(&unknown.stderr), "plinth: there is no workspace 'nonsense'\n");
 }
@@ -95,7 +95,7 @@ async fn only_the_hash_and_the_last_characters_of_a_key_are_stored() {
     ];
     for token in &tokens {
         assert_eq!(served.client(token).get("/account").await.status, 200);
-        assert_eq!(served.client(&token.to_lowercase()).get("/account").await.refusal(), (401, "unauthorized"));
+        assert_eq!(served.client(&token.to_lowercase()).get("/account").await.rejection(), (401, "unauthorized"));
     }
     let look = |files: &[Vec<u8>]| {
         let has = |text: &str| files.iter().any(|file| file.windows(text.len()).any(|part| part == text.as_bytes()));

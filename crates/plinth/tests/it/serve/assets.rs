@@ -57,20 +57,20 @@ async fn overlays_have_defaults_and_bounds(served: Served) {
         ("name", &"n".repeat(101)),
         ("description", &"d".repeat(501)),
     ] {
-        let refused = client.form("/overlays", image(1).text(field, value)).await;
-        assert_eq!(refused.refusal(), (400, "bad_request"), "{field} {value}");
+        let rejected = client.form("/overlays", image(1).text(field, value)).await;
+        assert_eq!(rejected.rejection(), (400, "bad_request"), "{field} {value}");
     }
-    assert_eq!(client.get("/overlays?layer=sky").await.refusal(), (400, "bad_request"));
+    assert_eq!(client.get("/overlays?layer=sky").await.rejection(), (400, "bad_request"));
     for (what, bytes) in
         [("gif", &b"GIF89a"[..]), ("svg", b"<svg xmlns='http://www.w3.org/2000/svg'/>"), ("cut", &png(1)[..40])]
     {
         for path in ["/overlays", "/assets/textures"] {
-            let refused = client.form(path, Form::default().file("file", "a.png", bytes)).await;
-            assert_eq!(refused.refusal(), (400, "bad_request"), "{path} {what}");
+            let rejected = client.form(path, Form::default().file("file", "a.png", bytes)).await;
+            assert_eq!(rejected.rejection(), (400, "bad_request"), "{path} {what}");
         }
     }
     assert_eq!(delete(client, format!("/overlays/{id}")).await.data(), &json!({"id": id, "deleted": true}));
-    assert_eq!(delete(client, format!("/overlays/{id}")).await.refusal(), (404, "not_found"));
+    assert_eq!(delete(client, format!("/overlays/{id}")).await.rejection(), (404, "not_found"));
 }
 
 async fn equal_images_are_stored_once(served: Served) {
@@ -95,9 +95,9 @@ async fn equal_images_are_stored_once(served: Served) {
         );
     }
     for body in [json!({}), json!({"sha256": "abc"}), json!({"sha256": "x".repeat(64)})] {
-        assert_eq!(resolve(body).await.refusal(), (400, "sha256_required"));
+        assert_eq!(resolve(body).await.rejection(), (400, "sha256_required"));
     }
-    assert_eq!(resolve(json!({"sha256": hash(1), "layer": "sky"})).await.refusal(), (400, "bad_request"));
+    assert_eq!(resolve(json!({"sha256": hash(1), "layer": "sky"})).await.rejection(), (400, "bad_request"));
     let again = client.form("/assets/textures", image(2).text("name", "other")).await;
     assert_eq!((again.status, again.data()), (200, &json!({"id": texture, "deduped": true})));
     let row = client.get("/assets/textures").await.data()[0].clone();
@@ -108,7 +108,7 @@ async fn equal_images_are_stored_once(served: Served) {
     let theirs = eve.form("/assets/textures", image(2)).await;
     assert!(theirs.status == 201 && theirs.text("id") != texture);
     assert_eq!(delete(client, format!("/assets/textures/{texture}")).await.data()["deleted"], true);
-    assert_eq!(delete(client, format!("/assets/textures/{texture}")).await.refusal(), (404, "not_found"));
+    assert_eq!(delete(client, format!("/assets/textures/{texture}")).await.rejection(), (404, "not_found"));
     assert_eq!(client.form("/assets/textures", image(2)).await.status, 201, "a deleted texture is created again");
 }
 
@@ -130,19 +130,19 @@ async fn an_environment_needs_three_valid_files(served: Served) {
         rest.fold(Form::default(), |form, (name, bytes)| form.file(name, name, bytes))
     };
     for part in ["sdr", "gainmap", "metadata"] {
-        assert_eq!(client.form("/assets/envs", without(part)).await.refusal(), (400, "no_file"), "without {part}");
+        assert_eq!(client.form("/assets/envs", without(part)).await.rejection(), (400, "no_file"), "without {part}");
         let wrong = without(part).file(part, part, b"nonsense");
-        assert_eq!(client.form("/assets/envs", wrong).await.refusal(), (400, "bad_request"), "an invalid {part}");
+        assert_eq!(client.form("/assets/envs", wrong).await.rejection(), (400, "bad_request"), "an invalid {part}");
     }
     let wrong = environment().file("thumb", "d", &png(1));
-    assert_eq!(client.form("/assets/envs", wrong).await.refusal(), (400, "bad_request"), "a PNG is not a WebP");
+    assert_eq!(client.form("/assets/envs", wrong).await.rejection(), (400, "bad_request"), "a PNG is not a WebP");
     let list = without("metadata").file("metadata", "c", b"[]");
-    assert_eq!(client.form("/assets/envs", list).await.refusal(), (400, "bad_request"), "metadata must be an object");
-    assert_eq!(client.form("/assets/envs", environment().text("width", "0")).await.refusal(), (400, "bad_request"));
+    assert_eq!(client.form("/assets/envs", list).await.rejection(), (400, "bad_request"), "metadata must be an object");
+    assert_eq!(client.form("/assets/envs", environment().text("width", "0")).await.rejection(), (400, "bad_request"));
     let plain = client.form("/assets/envs", environment()).await.text("id");
     assert_eq!(client.get("/assets/envs").await.data()[0]["width"], Value::Null);
     assert_eq!(delete(client, format!("/assets/envs/{plain}")).await.data(), &json!({"id": plain, "deleted": true}));
-    assert_eq!(delete(client, format!("/assets/envs/{plain}")).await.refusal(), (404, "not_found"));
+    assert_eq!(delete(client, format!("/assets/envs/{plain}")).await.rejection(), (404, "not_found"));
 }
 
 /// The limit of each kind of asset applies to all workspaces of an account together.
@@ -169,7 +169,7 @@ async fn each_kind_has_a_maximum_number(served: Served) {
             made.data();
         }
         for whose in [client, &bound] {
-            assert_eq!(whose.form(path, form(200)).await.refusal(), (429, "limit_reached"), "{path}");
+            assert_eq!(whose.form(path, form(200)).await.rejection(), (429, "limit_reached"), "{path}");
         }
         assert!(
             [200, 201].contains(&bob.form(path, form(200)).await.status),
@@ -188,7 +188,7 @@ async fn each_kind_has_a_maximum_number(served: Served) {
             [200, 201].contains(&bound.form(path, form(200)).await.status),
             "{path}: after a deletion, the account is below its limit"
         );
-        assert_eq!(client.form(path, form(201)).await.refusal(), (429, "limit_reached"), "{path}");
+        assert_eq!(client.form(path, form(201)).await.rejection(), (429, "limit_reached"), "{path}");
     }
 }
 
@@ -234,9 +234,9 @@ async fn each_kind_has_a_maximum_size(served: Served) {
     let (one_image, one_env) = (png(1).len() as u64, 34);
     fill(&served, &caller, limits::TEXTURES_BYTES - one_image, limits::ENVS_BYTES - one_env).await;
     assert_eq!(client.form("/assets/textures", image(1)).await.status, 201, "exactly the remaining size");
-    assert_eq!(client.form("/assets/textures", image(2)).await.refusal(), (429, "limit_reached"));
+    assert_eq!(client.form("/assets/textures", image(2)).await.rejection(), (429, "limit_reached"));
     assert_eq!(client.form("/assets/envs", environment()).await.status, 201, "exactly the remaining size");
-    assert_eq!(client.form("/assets/envs", environment()).await.refusal(), (429, "limit_reached"));
+    assert_eq!(client.form("/assets/envs", environment()).await.rejection(), (429, "limit_reached"));
     assert_eq!(client.form("/overlays", image(2)).await.status, 200, "the total size of overlays is not limited");
 }
 

@@ -71,7 +71,7 @@ async fn keys_have_the_configured_prefix() {
         }
     }
     for token in [current.replace("acme", "plinth"), before.replace("plinth", "acme")] {
-        assert_eq!(served.client(&token).get("/account").await.refusal(), (401, "unauthorized"), "{token}");
+        assert_eq!(served.client(&token).get("/account").await.rejection(), (401, "unauthorized"), "{token}");
     }
 }
 
@@ -89,7 +89,7 @@ async fn a_hundred_uploads_a_day_are_free() {
     for name in ["99", "100"] {
         assert_eq!(served.client.upload(name, None).await.status, 201, "{name}");
     }
-    assert_eq!(served.client.upload("101", None).await.refusal(), (429, "upload_limit"));
+    assert_eq!(served.client.upload("101", None).await.rejection(), (429, "upload_limit"));
     assert_eq!(served.client.upload("101", Some(json!({"quality": "share", "length": 1}))).await.status, 201);
 }
 

@@ -74,7 +74,7 @@ async fn files_have_correct_headers_and_support_ranges(served: Served) {
         let outside = client.get_with(&path, "range", &format!("bytes={size}-")).await;
         assert_eq!(header(outside.headers(), "content-range"), format!("bytes */{size}"), "{path}");
         let outside = Answer::of(outside).await;
-        assert_eq!(outside.refusal(), (416, "range_not_satisfiable"), "{path}");
+        assert_eq!(outside.rejection(), (416, "range_not_satisfiable"), "{path}");
         for (known, status) in [(etag.as_str(), 206), ("\"other\"", 200)] {
             let part = client.request(Method::GET, &path).header("range", "bytes=0-1").header("if-range", known);
             assert_eq!(part.send().await.unwrap().status(), status, "{path}: the file {known}");
@@ -111,7 +111,7 @@ async fn a_bundle_has_all_files_and_is_reproducible(served: Served) {
 /// Requests a path of a render. Returns status and error code; the code is empty for a success.
 async fn code(client: &Client, id: &str, path: &str) -> (u16, String) {
     let answer = client.get(&format!("/renders/{id}/{path}")).await;
-    if answer.status == 200 { (200, String::new()) } else { (answer.status, answer.refusal().1.to_owned()) }
+    if answer.status == 200 { (200, String::new()) } else { (answer.status, answer.rejection().1.to_owned()) }
 }
 
 /// Returns the status and the code for a missing file.
@@ -198,7 +198,7 @@ async fn other_kinds_of_renders_have_other_files(served: Served) {
     assert_eq!((media_type("content-type"), media_type("vary")), ("application/octet-stream".into(), "accept".into()));
     assert_eq!(bytes.text().await.unwrap(), content("video.mov"));
     // These variants of the files were not rendered.
-    for (path, refusal) in [
+    for (path, rejection) in [
         ("video?quality=web", "video_not_found"),
         ("thumb", "thumb_not_found"),
         ("dataset", "dataset_not_found"),
@@ -206,7 +206,7 @@ async fn other_kinds_of_renders_have_other_files(served: Served) {
         ("download-url?asset=thumb", "asset_not_found"),
         ("download-url?asset=dataset", "asset_not_found"),
     ] {
-        assert_eq!(code(client, &pro, path).await, missing(refusal), "{path}");
+        assert_eq!(code(client, &pro, path).await, missing(rejection), "{path}");
     }
     let bundle = client.get_with(&format!("/renders/{pro}/bundle"), "accept", "*/*").await.bytes().await.unwrap();
     let mut archive = zip::ZipArchive::new(std::io::Cursor::new(bundle)).unwrap();
@@ -223,7 +223,7 @@ async fn other_kinds_of_renders_have_other_files(served: Served) {
     assert_eq!(zip.text().await.unwrap(), content("dataset.zip"));
     let zip = client.get_with(&format!("/renders/{set}/dataset"), "range", "bytes=1-2").await;
     assert_eq!((zip.status().as_u16(), header(zip.headers(), "content-type")), (206, "application/zip"));
-    for (path, refusal) in [
+    for (path, rejection) in [
         ("video", "video_not_found"),
         ("video?quality=web", "video_not_found"),
         ("thumb", "thumb_not_found"),
@@ -233,7 +233,7 @@ async fn other_kinds_of_renders_have_other_files(served: Served) {
         ("download-url?asset=web", "asset_not_found"),
         ("download-url?asset=thumb", "asset_not_found"),
     ] {
-        assert_eq!(code(client, &set, path).await, missing(refusal), "{path}");
+        assert_eq!(code(client, &set, path).await, missing(rejection), "{path}");
     }
     let link = client.get(&format!("/renders/{set}/download-url?asset=dataset")).await.text("url");
     assert_eq!(client.http.get(&link).send().await.unwrap().text().await.unwrap(), content("dataset.zip"));
@@ -331,8 +331,8 @@ async fn a_downloaded_model_has_its_name(served: Served) {
     assert_eq!(client.get_with(&path, "if-none-match", header(&said, "etag")).await.status(), 304);
     // The file is missing in the store, although a row references it.
     std::fs::remove_dir_all(served.installation.objects().join("models")).unwrap();
-    assert_eq!(client.get(&path).await.refusal(), (404, "file_not_found"));
-    assert_eq!(client.get(&format!("{path}-url")).await.refusal(), (404, "file_not_found"));
+    assert_eq!(client.get(&path).await.rejection(), (404, "file_not_found"));
+    assert_eq!(client.get(&format!("{path}-url")).await.rejection(), (404, "file_not_found"));
 }
 
 on_both! {

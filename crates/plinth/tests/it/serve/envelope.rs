@@ -57,16 +57,16 @@ async fn malformed_requests_get_an_error_in_the_envelope() {
         ("application/x-www-form-urlencoded", "modelId=x"),
         ("", "{}"),
     ] {
-        assert_eq!(raw("/renders", kind, body).await.refusal(), (400, "bad_request"), "{body}");
+        assert_eq!(raw("/renders", kind, body).await.rejection(), (400, "bad_request"), "{body}");
     }
     let deep: &'static str = "[".repeat(100_000).leak();
-    assert_eq!(raw("/renders", "application/json", deep).await.refusal(), (400, "bad_request"));
-    assert_eq!(raw("/renders", "application/json", "").await.refusal(), (400, "model_id_required"));
-    assert_eq!(raw("/models", "application/json", "{}").await.refusal(), (400, "upload_failed"));
-    assert_eq!(raw("/models", "multipart/form-data; boundary=x", "nonsense").await.refusal(), (400, "upload_failed"));
-    assert_eq!(raw("/models", "multipart/form-data", "--x--").await.refusal(), (400, "upload_failed"));
-    assert_eq!(raw("/overlays", "text/plain", "").await.refusal(), (400, "bad_request"));
-    assert_eq!(raw("/assets/envs", "multipart/form-data; boundary=x", "--x").await.refusal(), (400, "bad_request"));
+    assert_eq!(raw("/renders", "application/json", deep).await.rejection(), (400, "bad_request"));
+    assert_eq!(raw("/renders", "application/json", "").await.rejection(), (400, "model_id_required"));
+    assert_eq!(raw("/models", "application/json", "{}").await.rejection(), (400, "upload_failed"));
+    assert_eq!(raw("/models", "multipart/form-data; boundary=x", "nonsense").await.rejection(), (400, "upload_failed"));
+    assert_eq!(raw("/models", "multipart/form-data", "--x--").await.rejection(), (400, "upload_failed"));
+    assert_eq!(raw("/overlays", "text/plain", "").await.rejection(), (400, "bad_request"));
+    assert_eq!(raw("/assets/envs", "multipart/form-data; boundary=x", "--x").await.rejection(), (400, "bad_request"));
 }
 
 /// A JSON array with the values of the members is not accepted in place of an object.
@@ -120,7 +120,7 @@ async fn settings_in_a_form_must_be_text() {
     // Invalid UTF-8 is rejected, too.
     body[at..at + 2].fill(0xff);
     let request = served.client.request(Method::POST, "/models").header("content-type", Form::content_type());
-    assert_eq!(Answer::to(request.body(body)).await.refusal(), (400, "invalid_settings"));
+    assert_eq!(Answer::to(request.body(body)).await.rejection(), (400, "invalid_settings"));
     assert_eq!(served.client.get("/models").await.body["meta"]["total"], 0, "no model was created");
 }
 

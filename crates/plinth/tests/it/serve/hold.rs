@@ -83,11 +83,11 @@ async fn deleted_files_remain_until_the_command_ends(served: Served) {
     let held = block_in_place(|| Held::begin(&served.installation));
     let files = delete(&served, &render).await;
     let backstage = Backstage::of(&served).await;
-    assert_eq!(backstage.service.sweep().await.unwrap().objects, 0);
+    assert_eq!(backstage.service.clean_up().await.unwrap().objects, 0);
     assert!(files.join("1/video.mp4").exists(), "the file is not deleted during the hold");
     let (code, said) = block_in_place(|| held.end());
     assert_eq!(code, Some(0), "{said}");
-    assert_eq!(Backstage::of(&served).await.service.sweep().await.unwrap().objects, 10);
+    assert_eq!(Backstage::of(&served).await.service.clean_up().await.unwrap().objects, 10);
     assert!(!files.join("1/video.mp4").exists());
 }
 
@@ -128,10 +128,10 @@ async fn the_hold_of_a_killed_process_expires(served: Served) {
     block_in_place(|| held.ended());
     let files = delete(&served, &render).await;
     let before = Backstage::later(&served, Duration::from_mins(9)).await;
-    assert_eq!(before.service.sweep().await.unwrap().objects, 0);
+    assert_eq!(before.service.clean_up().await.unwrap().objects, 0);
     assert!(files.join("1/video.mp4").exists());
     let after = Backstage::later(&served, LEASE + Duration::from_secs(1)).await;
-    assert_eq!(after.service.sweep().await.unwrap().objects, 10);
+    assert_eq!(after.service.clean_up().await.unwrap().objects, 10);
     assert!(!files.join("1/video.mp4").exists());
 }
 

@@ -75,10 +75,10 @@ async fn no_url_reaches_private_addresses() {
     for (url, code) in &cases {
         let answer = ingest(&served, url).await;
         assert_eq!(answer.status, 400, "{url}: {answer:?}");
-        assert!(code.is_empty() || answer.refusal().1 == *code, "{url}: {answer:?}");
+        assert!(code.is_empty() || answer.rejection().1 == *code, "{url}: {answer:?}");
     }
     for body in [json!({}), json!({"url": ""}), json!({"url": null})] {
-        assert_eq!(served.client.post("/models/ingest", body).await.refusal(), (400, "url_required"));
+        assert_eq!(served.client.post("/models/ingest", body).await.rejection(), (400, "url_required"));
     }
     assert_eq!(inner.visits(), 0, "somebody came");
 }
@@ -99,7 +99,7 @@ async fn an_allowed_host_is_accepted_but_its_redirects_are_checked(served: Serve
     assert_eq!(ingest(&served, &door.url(&format!("/to/{}", door.url("/c.glb")))).await.status, 200, "a redirect");
     let inside = inner.url("/a.glb");
     let mapped = inside.replace("127.0.0.1", "[::ffff:127.0.0.1]");
-    for (path, refusal) in [
+    for (path, rejection) in [
         (format!("/to/{inside}"), (400, "blocked_host")),
         (format!("/to/{mapped}"), (400, "blocked_host")),
         (format!("/to/{}", door.url(&format!("/to/{inside}"))), (400, "blocked_host")),
@@ -110,10 +110,10 @@ async fn an_allowed_host_is_accepted_but_its_redirects_are_checked(served: Serve
         ("/gone".to_owned(), (400, "url_error")),
         ("/broken".to_owned(), (422, "ingest_failed")),
     ] {
-        assert_eq!(ingest(&served, &door.url(&path)).await.refusal(), refusal, "{path}");
+        assert_eq!(ingest(&served, &door.url(&path)).await.rejection(), rejection, "{path}");
     }
     let around = (0..6).fold(door.url("/a.glb"), |url, _| door.url(&format!("/to/{url}")));
-    assert_eq!(ingest(&served, &around).await.refusal(), (400, "url_error"), "too many redirects");
+    assert_eq!(ingest(&served, &around).await.rejection(), (400, "url_error"), "too many redirects");
     assert_eq!(inner.visits(), 0, "somebody came");
 }
 
@@ -138,9 +138,9 @@ async fn https_needs_a_trusted_certificate() {
         known.url("/a.glb").replace("127.0.0.1", "localhost"),
         known.url("/a.glb").replace("https", "http"),
     ] {
-        let refusal = ingest(&served, &url).await;
+        let rejection = ingest(&served, &url).await;
         let code = if url.contains("localhost") { "blocked_host" } else { "url_error" };
-        assert_eq!(refusal.refusal(), (400, code), "{url}");
+        assert_eq!(rejection.rejection(), (400, code), "{url}");
     }
     assert_eq!(plain.visits(), visits, "no redirect from HTTPS to HTTP was followed");
 }
@@ -155,7 +155,7 @@ async fn proxies_of_the_environment_are_not_used() {
             .fold(installation, |installation, name| installation.set(name, &proxy.url("")))
     });
     assert_eq!(ingest(&served, &door.url("/a.glb")).await.status, 201);
-    assert_eq!(ingest(&served, &proxy.url("/a.glb")).await.refusal(), (400, "blocked_host"));
+    assert_eq!(ingest(&served, &proxy.url("/a.glb")).await.rejection(), (400, "blocked_host"));
     assert_eq!((door.visits(), proxy.visits()), (2, 0));
 }
 
@@ -176,22 +176,22 @@ async fn presigned_links_are_not_probed() {
         assert_eq!(ingest(&served, &store.url(&format!("/a.glb?{query}"))).await.status, 201, "{query}");
     }
     assert_eq!(probes.load(Ordering::SeqCst), 0);
-    assert_eq!(ingest(&served, &store.url("/a.glb?version=1")).await.refusal(), (400, "url_error"));
+    assert_eq!(ingest(&served, &store.url("/a.glb?version=1")).await.rejection(), (400, "url_error"));
     assert_eq!(probes.load(Ordering::SeqCst), 1);
 }
 
 async fn ingests_have_an_additional_limit(served: Served) {
     for _ in 0..20 {
-        assert_eq!(ingest(&served, "nonsense").await.refusal(), (400, "invalid_url"));
+        assert_eq!(ingest(&served, "nonsense").await.rejection(), (400, "invalid_url"));
     }
     let answer = ingest(&served, "nonsense").await;
-    assert_eq!(answer.refusal(), (429, "rate_limited"));
+    assert_eq!(answer.rejection(), (429, "rate_limited"));
     let wait: u64 = answer.header("retry-after").parse().unwrap();
     assert!((1..=600).contains(&wait), "{wait}");
     assert_eq!(served.client.get("/account").await.status, 200, "other requests are not limited");
     let other = served.client(&served.installation.key(EMAIL, &[]));
     let answer = other.post("/models/ingest", json!({"url": "nonsense"})).await;
-    assert_eq!(answer.refusal(), (400, "invalid_url"), "another key has its own limit");
+    assert_eq!(answer.rejection(), (400, "invalid_url"), "another key has its own limit");
 }
 
 on_both! { an_allowed_host_is_accepted_but_its_redirects_are_checked ingests_have_an_additional_limit }
@@ -204,7 +204,7 @@ async fn a_probe_without_a_response_is_408() {
     let address = silent.local_addr().unwrap().to_string();
     let served = Served::with_sqlite().again(|installation| installation.set("PLINTH_INGEST_ALLOW_HOSTS", &address));
     let answer = ingest(&served, &format!("http://{address}/a.glb")).await;
-    assert_eq!(answer.refusal(), (408, "timeout"));
+    assert_eq!(answer.rejection(), (408, "timeout"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -214,7 +214,7 @@ async fn a_truncated_download_is_rejected() {
     let door = Web::start(move |_visit| cut.clone());
     let served = allowing(Served::with_sqlite(), &[&door], |installation| installation);
     for path in ["/a.glb", "/a.glb?X-Amz-Signature=1"] {
-        assert_eq!(ingest(&served, &door.url(path)).await.refusal(), (400, "download_failed"), "{path}");
+        assert_eq!(ingest(&served, &door.url(path)).await.rejection(), (400, "download_failed"), "{path}");
     }
     assert_eq!(served.client.get("/models").await.body["meta"]["total"], 0, "nothing was stored");
 }
@@ -238,10 +238,10 @@ async fn a_crashed_check_is_500() {
     std::fs::rename(&other, &program).unwrap();
     let settings = json!({"quality": "share", "length": 1});
     for settings in [None, Some(settings.clone())] {
-        assert_eq!(client.upload("chair", settings).await.refusal(), (500, "upload_failed"));
+        assert_eq!(client.upload("chair", settings).await.rejection(), (500, "upload_failed"));
     }
     for body in [json!({"url": door.url("/a.glb")}), json!({"url": door.url("/a.glb"), "renderSettings": settings})] {
-        assert_eq!(client.post("/models/ingest", body).await.refusal(), (500, "ingest_failed"));
+        assert_eq!(client.post("/models/ingest", body).await.rejection(), (500, "ingest_failed"));
     }
     assert_eq!(client.get("/models?status=any").await.data(), &json!([]));
     assert_eq!(client.get("/renders").await.data(), &json!([]));

@@ -16,13 +16,13 @@ async fn the_limits_of_requests(served: Served) {
     let model = client.upload("chair", None).await.text("modelId");
     let patch = async |body: Value| client.send(Method::PATCH, &format!("/models/{model}"), body).await;
     let tags = |count: usize| json!({"tags": (0..count).map(|n| n.to_string()).collect::<Vec<_>>()});
-    assert_eq!((patch(tags(20)).await.status, patch(tags(21)).await.refusal()), (200, (400, "bad_request")));
+    assert_eq!((patch(tags(20)).await.status, patch(tags(21)).await.rejection()), (200, (400, "bad_request")));
 
     let quote = async |count: usize| client.post("/quote", json!({"renders": vec![json!({}); count]})).await;
-    assert_eq!((quote(100).await.status, quote(101).await.refusal()), (200, (400, "too_many")));
+    assert_eq!((quote(100).await.status, quote(101).await.rejection()), (200, (400, "too_many")));
     let item = json!({"modelId": model, "renderSettings": {"quality": "share", "length": 1}});
     let batch = async |count: usize| client.post("/renders/batch", json!({"renders": vec![item.clone(); count]})).await;
-    assert_eq!(batch(101).await.refusal(), (400, "too_many"));
+    assert_eq!(batch(101).await.rejection(), (400, "too_many"));
     let made = batch(100).await;
     assert_eq!((made.status, made.data().as_array().unwrap().len()), (201, 100));
 }
@@ -63,15 +63,15 @@ async fn the_limits_of_settings(served: Served) {
     ] {
         let (good, bad) = (ask(good.clone()).await, ask(bad.clone()).await);
         assert!(good.status == 201 || good.status == 200, "{good:?}");
-        assert_eq!(bad.refusal(), (400, "invalid_settings"), "{bad:?}");
+        assert_eq!(bad.rejection(), (400, "invalid_settings"), "{bad:?}");
     }
     for (quality, last, beyond) in [("share", 120.0, 120.01), ("pro", 60.0, 60.01)] {
         assert_eq!(ask(json!({"quality": quality, "length": last})).await.status, 201);
-        assert_eq!(ask(json!({"quality": quality, "length": beyond})).await.refusal(), (422, "invalid_length"));
-        assert_eq!(ask(json!({"quality": quality, "length": 0})).await.refusal(), (422, "invalid_length"));
+        assert_eq!(ask(json!({"quality": quality, "length": beyond})).await.rejection(), (422, "invalid_length"));
+        assert_eq!(ask(json!({"quality": quality, "length": 0})).await.rejection(), (422, "invalid_length"));
     }
     let unknown = ask(json!({"bgColour": "#ffffff"})).await;
-    assert_eq!(unknown.refusal(), (400, "invalid_settings"));
+    assert_eq!(unknown.rejection(), (400, "invalid_settings"));
     let words = unknown.body["error"]["message"].as_str().unwrap();
     assert!(words.contains("bgColour") && words.contains("bgColor"), "{words}");
 }
@@ -91,7 +91,7 @@ async fn the_rate_limit_is_exact(served: Served) {
         if answer.status == 200 {
             passed += 1;
         } else {
-            assert_eq!(answer.refusal(), (429, "rate_limited"));
+            assert_eq!(answer.rejection(), (429, "rate_limited"));
             let wait: u64 = answer.headers["retry-after"].to_str().unwrap().parse().unwrap();
             assert!((1..=60).contains(&wait) && answer.headers["ratelimit-remaining"] == "0", "{answer:?}");
         }
@@ -107,9 +107,9 @@ async fn a_model_that_takes_too_much_memory_is_rejected(served: Served) {
     let client = Client::new(&server.base, &client.token);
     // A long name makes the file large.
     let glb = glb_with_triangle(&"x".repeat(4 << 20));
-    let refused = client.form("/models", Form::default().file("file", "large.glb", &glb)).await;
-    assert_eq!(refused.refusal(), (422, "upload_failed"));
-    let words = refused.body["error"]["message"].as_str().unwrap();
+    let rejected = client.form("/models", Form::default().file("file", "large.glb", &glb)).await;
+    assert_eq!(rejected.rejection(), (422, "upload_failed"));
+    let words = rejected.body["error"]["message"].as_str().unwrap();
     assert!(words.contains("more than 1 MB of memory"), "{words}");
 }
 
@@ -218,7 +218,7 @@ async fn every_setting_has_the_range_of_the_specification() {
         }
         for value in bad.into_iter().chain([Value::Null]) {
             let answer = quote(key, &value).await;
-            assert_eq!(answer.refusal(), (400, "invalid_settings"), "{key} {value}");
+            assert_eq!(answer.rejection(), (400, "invalid_settings"), "{key} {value}");
         }
     }
 }
@@ -276,7 +276,7 @@ async fn nested_settings_have_the_ranges_of_the_specification() {
         assert_eq!(answer.status, 200, "{settings}: {answer:?}");
     }
     for settings in bad {
-        assert_eq!(quote(&settings).await.refusal(), (400, "invalid_settings"), "{settings}");
+        assert_eq!(quote(&settings).await.rejection(), (400, "invalid_settings"), "{settings}");
     }
 }
 
@@ -332,8 +332,8 @@ async fn only_administrators_are_exempt_from_the_length_limit() {
                 assert_eq!((made.status, &made.data()["renderSettings"]), (201, &settings));
                 assert_eq!((quoted.status, &quoted.data()["creditsRequired"]), (200, &json!(credits)));
             } else {
-                assert_eq!(made.refusal(), (422, "invalid_length"), "{settings}");
-                assert_eq!(quoted.refusal(), (422, "invalid_length"), "{settings}");
+                assert_eq!(made.rejection(), (422, "invalid_length"), "{settings}");
+                assert_eq!(quoted.rejection(), (422, "invalid_length"), "{settings}");
             }
         }
     }
@@ -352,8 +352,8 @@ async fn the_length_of_a_dataset_is_checked_like_that_of_a_video() {
         ] {
             let made = served.client.post("/renders", json!({"modelId": model, "renderSettings": settings})).await;
             let quoted = served.client.post("/quote", json!({"renders": [settings]})).await;
-            assert_eq!(made.refusal(), (422, "invalid_length"), "{settings}");
-            assert_eq!(quoted.refusal(), (422, "invalid_length"), "{settings}");
+            assert_eq!(made.rejection(), (422, "invalid_length"), "{settings}");
+            assert_eq!(quoted.rejection(), (422, "invalid_length"), "{settings}");
         }
     }
     let settings = json!({"output": "dataset", "datasetQuality": "100x800", "length": 120});
@@ -368,7 +368,7 @@ async fn any_positive_aspect_ratio_is_valid() {
                            "euler": [0, 0, 0], "size": 1, "imageAspect": aspect});
         let answer = served.client.post("/quote", json!({"renders": [{"decals": [decal]}]})).await;
         assert_eq!(answer.status, status, "{aspect}: {answer:?}");
-        assert!(status == 200 || answer.refusal() == (400, "invalid_settings"), "{aspect}: {answer:?}");
+        assert!(status == 200 || answer.rejection() == (400, "invalid_settings"), "{aspect}: {answer:?}");
     }
 }
 
@@ -381,9 +381,9 @@ async fn the_error_for_an_unknown_setting_suggests_the_nearest() {
     let model = served.client.upload("chair", None).await.text("modelId");
     for key in ["fps", "resolution", "x", "zzzzzzzz"] {
         let body = json!({"modelId": model, "renderSettings": {key: 30}});
-        let refused = served.client.post("/renders", body).await;
-        assert_eq!(refused.refusal(), (400, "invalid_settings"), "{key}");
-        let words = refused.body["error"]["message"].as_str().unwrap();
+        let rejected = served.client.post("/renders", body).await;
+        assert_eq!(rejected.rejection(), (400, "invalid_settings"), "{key}");
+        let words = rejected.body["error"]["message"].as_str().unwrap();
         assert!(words.contains(&format!("'{key}'")), "{words}");
         let nearest = words.split("the nearest is ").nth(1).unwrap_or_else(|| panic!("no suggestion: {words}"));
         let nearest = nearest.split(|c: char| !c.is_ascii_alphanumeric()).find(|word| !word.is_empty());

@@ -62,7 +62,7 @@ async fn links_are_valid_for_their_lifetime(served: Served) {
             client.get(&format!("/renders/{id}/download-url?expires={bad}")).await,
             client.post(&format!("/models/create-upload-url?expires={bad}"), json!({})).await,
         ] {
-            assert_eq!(answer.refusal(), (400, "bad_request"), "{bad}");
+            assert_eq!(answer.rejection(), (400, "bad_request"), "{bad}");
         }
     }
 }
@@ -131,8 +131,8 @@ async fn a_modified_link_is_rejected(served: Served) {
         let changed = format!("{}{other}{}", &link[..at], &link[at + 1..]);
         let status = client.http.get(&changed).send().await.unwrap().status();
         // Plinth responds with a client error. S3 may reject the request with any error.
-        let is_refused = if served.is_alone() { status.is_client_error() } else { !status.is_success() };
-        assert!(is_refused, "{status} for {changed}");
+        let is_rejected = if served.is_alone() { status.is_client_error() } else { !status.is_success() };
+        assert!(is_rejected, "{status} for {changed}");
     }
     for (what, changed) in [
         ("no query", link.split('?').next().unwrap().to_owned()),
@@ -161,9 +161,9 @@ async fn a_link_expires() {
         let put = Answer::to(client.http.put(&staged.url).body("x")).await;
         let finalized = client.post("/models/finalize", json!({"ticket": staged.ticket, "filename": "a.glb"})).await;
         if is_good {
-            assert_eq!((put.status, finalized.refusal()), (200, (422, "upload_failed")));
+            assert_eq!((put.status, finalized.rejection()), (200, (422, "upload_failed")));
         } else {
-            assert_eq!((put.refusal(), finalized.refusal()), ((403, "forbidden"), (404, "not_found")));
+            assert_eq!((put.rejection(), finalized.rejection()), ((403, "forbidden"), (404, "not_found")));
         }
     }
 }

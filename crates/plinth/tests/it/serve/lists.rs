@@ -127,18 +127,20 @@ async fn pages_have_the_requested_limit_and_offset(served: Served) {
             "offset=x",
             "offset=9223372036854775808",
         ] {
-            assert_eq!(client.get(&format!("/{list}?{query}")).await.refusal(), (400, "bad_request"), "{list} {query}");
+            let answer = client.get(&format!("/{list}?{query}")).await;
+            assert_eq!(answer.rejection(), (400, "bad_request"), "{list} {query}");
         }
     }
     for list in ["models", "renders"] {
         let other = if list == "models" { cursor.clone() } else { format!("{cursor}A") };
         for query in ["cursor=x", &format!("cursor={other}"), "updatedSince=x", "updatedSince=2026-13-01", "status=x"] {
-            assert_eq!(client.get(&format!("/{list}?{query}")).await.refusal(), (400, "bad_request"), "{list} {query}");
+            let answer = client.get(&format!("/{list}?{query}")).await;
+            assert_eq!(answer.rejection(), (400, "bad_request"), "{list} {query}");
         }
     }
     // A cursor is valid only for the filters for which it was created.
     let filtered = client.get(&format!("/renders?status=pending&cursor={cursor}")).await;
-    assert_eq!(filtered.refusal(), (400, "bad_request"));
+    assert_eq!(filtered.rejection(), (400, "bad_request"));
 }
 
 /// Returns the time of the last change of a row as a query parameter.
@@ -329,16 +331,16 @@ async fn every_list_has_meta(served: Served) {
 async fn an_empty_layer_is_invalid(served: Served) {
     let client = &served.client;
     let image = |shade: u8| Form::default().file("file", "a.png", &png(shade));
-    let refused = client.form("/overlays", image(1).text("layer", "")).await;
-    assert_eq!(refused.refusal(), (400, "bad_request"));
+    let rejected = client.form("/overlays", image(1).text("layer", "")).await;
+    assert_eq!(rejected.rejection(), (400, "bad_request"));
     assert_eq!(client.get("/overlays").await.data(), &json!([]), "no overlay was stored");
-    assert_eq!(client.get("/overlays?layer=").await.refusal(), (400, "bad_request"));
+    assert_eq!(client.get("/overlays?layer=").await.rejection(), (400, "bad_request"));
     let made = client.form("/overlays", image(1)).await.text("id");
     let hash = sha256_hex(&png(1));
     let found = client.post("/overlays/resolve", json!({"sha256": hash})).await;
     assert_eq!(found.data(), &json!({"id": made, "exists": true}));
-    let refused = client.post("/overlays/resolve", json!({"sha256": hash, "layer": ""})).await;
-    assert_eq!(refused.refusal(), (400, "bad_request"));
+    let rejected = client.post("/overlays/resolve", json!({"sha256": hash, "layer": ""})).await;
+    assert_eq!(rejected.rejection(), (400, "bad_request"));
 }
 
 async fn an_overlay_may_be_invisible_or_opaque(served: Served) {

@@ -61,7 +61,7 @@ async fn an_upload_always_creates_a_render(served: Served) {
     // Free credits never pay for uploads.
     served.installation.admin(&["credits", "grant", EMAIL, "1000", "--pool", "free"]);
     let dear = client.upload("lamp", Some(json!({"quality": "4k", "length": 60}))).await;
-    assert_eq!(dear.refusal(), (402, "no_credits"));
+    assert_eq!(dear.rejection(), (402, "no_credits"));
     // In another workspace, the same file creates another model.
     let eve = served.client(&served.installation.account("eve@example.org"));
     assert_eq!(eve.upload("chair", None).await.status, 201);
@@ -75,7 +75,7 @@ async fn an_upload_always_creates_a_render(served: Served) {
 async fn invalid_files_are_rejected_with_specific_codes(served: Served) {
     let client = &served.client;
     let glb = glb_with_triangle("a");
-    for (name, bytes, refusal) in [
+    for (name, bytes, rejection) in [
         ("a.glb", &b"glTF but not really"[..], (422, "upload_failed")),
         ("a.glb", &glb[..glb.len() - 1], (422, "upload_failed")),
         ("a.glb", &glb_without_meshes(), (422, "upload_failed")),
@@ -88,7 +88,7 @@ async fn invalid_files_are_rejected_with_specific_codes(served: Served) {
         ("a.zip", &zip(&[("readme.txt", "no model")]), (422, "upload_failed")),
         ("a.zip", &zip(&[("a.obj", OBJ), ("b.obj", OBJ)]), (422, "upload_failed")),
     ] {
-        assert_eq!(file(client, name, bytes).await.refusal(), refusal, "{name} of {} bytes", bytes.len());
+        assert_eq!(file(client, name, bytes).await.rejection(), rejection, "{name} of {} bytes", bytes.len());
     }
     // One form has no file. The other one has the empty field that a browser sends if no file was chosen.
     for form in [
@@ -98,9 +98,9 @@ async fn invalid_files_are_rejected_with_specific_codes(served: Served) {
         Form::default().file("file", "", b""),
         Form::default().file("other", "a.glb", &glb),
     ] {
-        assert_eq!(client.form("/models", form).await.refusal(), (400, "no_file"));
+        assert_eq!(client.form("/models", form).await.rejection(), (400, "no_file"));
     }
-    for (settings, refusal) in [
+    for (settings, rejection) in [
         ("{", (400, "invalid_settings")),
         ("[]", (400, "invalid_settings")),
         ("{\"zoom\": 9}", (400, "invalid_settings")),
@@ -109,7 +109,7 @@ async fn invalid_files_are_rejected_with_specific_codes(served: Served) {
         ("{\"length\": 120, \"quality\": \"4k\"}", (402, "no_credits")),
     ] {
         let form = Form::default().file("file", "a.glb", &glb).text("renderSettings", settings);
-        assert_eq!(client.form("/models", form).await.refusal(), refusal, "{settings}");
+        assert_eq!(client.form("/models", form).await.rejection(), rejection, "{settings}");
     }
     assert_eq!(client.get("/models").await.body["meta"]["total"], 0, "no model was created");
 }
@@ -148,7 +148,7 @@ async fn an_archive_with_one_obj_becomes_a_glb_with_roughness_1(served: Served) 
     assert!(roughness.is_none_or(|factor| (factor - 1.0).abs() < 1e-6), "{document}");
     assert_eq!(surface["metallicFactor"].as_f64(), Some(0.0), "{document}");
     let served = served.again(|installation| installation.set("PLINTH_ZIP_CONVERSION", "false"));
-    assert_eq!(file(&served.client, "scan.zip", &archive).await.refusal(), (400, "invalid_format"));
+    assert_eq!(file(&served.client, "scan.zip", &archive).await.rejection(), (400, "invalid_format"));
 }
 
 async fn a_model_lists_its_contents(served: Served) {
@@ -206,16 +206,16 @@ async fn models_are_edited_archived_and_removed(served: Served) {
         json!({"title": "x".repeat(501)}),
         json!({"tags": ["x".repeat(101)]}),
     ] {
-        assert_eq!(patch(client, &path, bad.clone()).await.refusal(), (400, "bad_request"), "{bad}");
+        assert_eq!(patch(client, &path, bad.clone()).await.rejection(), (400, "bad_request"), "{bad}");
     }
     let hash = client.get(&path).await.text("sha256");
     let known = async || client.post("/models/check-hash", json!({"sha256": hash.to_uppercase()})).await.data().clone();
     let listed = async || client.get("/models").await.body["meta"]["total"].clone();
     let moved = async |verb: &str| patch(client, &format!("{path}/{verb}"), json!({})).await;
     assert_eq!((known().await, listed().await), (json!({"exists": true, "modelId": id}), json!(1)));
-    assert_eq!(moved("unarchive").await.refusal(), (404, "model_not_found"));
+    assert_eq!(moved("unarchive").await.rejection(), (404, "model_not_found"));
     assert_eq!(moved("archive").await.data(), &json!({"id": id, "archived": true}));
-    assert_eq!(moved("archive").await.refusal(), (404, "model_not_found"));
+    assert_eq!(moved("archive").await.rejection(), (404, "model_not_found"));
     assert_eq!((known().await, listed().await), (json!({"exists": false, "modelId": null}), json!(0)));
     // An archived model can still be edited, but an upload of the same file creates another model.
     assert_eq!(patch(client, &path, json!({"title": "Archived"})).await.status, 200);
@@ -233,15 +233,15 @@ async fn models_are_edited_archived_and_removed(served: Served) {
     let gone = client.send(Method::DELETE, &path, json!({})).await;
     assert_eq!(gone.data(), &json!({"id": id, "deleted": true}));
     for path in [path.clone(), format!("{path}/file"), format!("{path}/file-url")] {
-        assert_eq!(client.get(&path).await.refusal(), (404, "model_not_found"));
+        assert_eq!(client.get(&path).await.rejection(), (404, "model_not_found"));
     }
     for verb in ["archive", "unarchive"] {
-        assert_eq!(moved(verb).await.refusal(), (404, "model_not_found"));
+        assert_eq!(moved(verb).await.rejection(), (404, "model_not_found"));
     }
-    assert_eq!(client.send(Method::DELETE, &path, json!({})).await.refusal(), (404, "model_not_found"));
-    assert_eq!(patch(client, &path, json!({"title": "x"})).await.refusal(), (404, "model_not_found"));
+    assert_eq!(client.send(Method::DELETE, &path, json!({})).await.rejection(), (404, "model_not_found"));
+    assert_eq!(patch(client, &path, json!({"title": "x"})).await.rejection(), (404, "model_not_found"));
     let order = json!({"modelId": id});
-    assert_eq!(client.post("/renders", order).await.refusal(), (404, "model_not_found"));
+    assert_eq!(client.post("/renders", order).await.rejection(), (404, "model_not_found"));
     assert_eq!(client.get(&format!("/renders/{}", made.text("renderId"))).await.data()["modelId"], id.as_str());
     assert_eq!(client.get("/models?status=any").await.body["meta"]["total"], 1);
     let second = second.text("modelId");
@@ -256,11 +256,11 @@ async fn models_are_edited_archived_and_removed(served: Served) {
         (200, &json!({"id": second, "deleted": true})),
         "an archived model can be deleted"
     );
-    assert_eq!(client.get(&path).await.refusal(), (404, "model_not_found"));
+    assert_eq!(client.get(&path).await.rejection(), (404, "model_not_found"));
     assert_eq!(client.get("/models?status=any").await.data(), &json!([]));
     assert_eq!(client.upload("chair", None).await.status, 201, "the file of a removed model is not a duplicate");
     for bad in [json!({}), json!({"sha256": "x"}), json!({"sha256": "0".repeat(63)})] {
-        assert_eq!(client.post("/models/check-hash", bad).await.refusal(), (400, "sha256_required"));
+        assert_eq!(client.post("/models/check-hash", bad).await.rejection(), (400, "sha256_required"));
     }
 }
 

@@ -94,20 +94,20 @@ async fn cancelling_refunds_the_pool_that_was_charged(served: Served) {
     let order =
         async |settings: Value| client.post("/renders", json!({"modelId": model, "renderSettings": settings})).await;
     let strict = order(json!({"strictCredits": true})).await;
-    assert_eq!(strict.refusal(), (402, "no_credits"));
+    assert_eq!(strict.rejection(), (402, "no_credits"));
     let free = order(json!({})).await;
     assert_eq!((free.status, &free.data()["isPreview"]), (201, &json!(true)));
     assert_eq!(free.data()["renderSettings"]["preview"], true);
     let id = free.text("id");
     let cancelled = client.post(&format!("/renders/{id}/cancel"), json!({})).await;
     assert_eq!(cancelled.data(), &json!({"id": id, "cancelled": true, "refundedCredits": 24}));
-    assert_eq!(client.post(&format!("/renders/{id}/cancel"), json!({})).await.refusal(), (409, "render_started"));
+    assert_eq!(client.post(&format!("/renders/{id}/cancel"), json!({})).await.rejection(), (409, "render_started"));
     let render = client.get(&format!("/renders/{id}")).await;
     assert_eq!((&render.data()["status"], &render.data()["errorMessage"]), (&json!("failed"), &json!("Cancelled")));
     let account = client.get("/account").await;
     assert_eq!((&account.data()["paid"], &account.data()["free"]), (&json!(10), &json!(30)));
     assert_eq!(client.send(Method::DELETE, &format!("/renders/{id}"), json!({})).await.data()["deleted"], true);
-    assert_eq!(client.get(&format!("/renders/{id}")).await.refusal(), (404, "render_not_found"));
+    assert_eq!(client.get(&format!("/renders/{id}")).await.rejection(), (404, "render_not_found"));
     balance(client).await;
 }
 
@@ -178,10 +178,10 @@ async fn an_upload_without_credits_for_its_render_is_rejected(served: Served) {
     };
     // The first render costs more than both pools together, the second more than the paid pool alone.
     for settings in [json!({"quality": "4k", "length": 120}), json!({"quality": "4k", "length": 7})] {
-        for refused in
+        for rejected in
             [finalize(&settings).await, ingest(&settings).await, client.upload("sent", Some(settings.clone())).await]
         {
-            assert_eq!(refused.refusal(), (402, "no_credits"), "{settings}");
+            assert_eq!(rejected.rejection(), (402, "no_credits"), "{settings}");
         }
     }
     assert_eq!(client.get("/models?status=any").await.data(), &json!([]), "no model is created without its render");

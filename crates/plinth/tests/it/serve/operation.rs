@@ -78,12 +78,12 @@ async fn health_reports_a_lost_database() {
     assert!(asked.elapsed() < Duration::from_secs(2), "{:?}", asked.elapsed());
     let body: Value = serde_json::from_slice(&health.bytes().await.unwrap()).unwrap();
     assert_eq!((&body["data"]["status"], &body["data"]["database"]), (&json!("degraded"), &json!("unreachable")));
-    assert_eq!(served.client.get("/account").await.refusal(), (500, "internal"));
+    assert_eq!(served.client.get("/account").await.rejection(), (500, "internal"));
     // A malformed key is rejected without a database query.
     let token = &served.client.token;
     let mistyped = format!("{}{}", &token[..token.len() - 1], if token.ends_with('0') { '1' } else { '0' });
     for wrong in ["nonsense", "plinth_sk_short", &mistyped] {
-        assert_eq!(served.client(wrong).get("/account").await.refusal(), (401, "unauthorized"), "{wrong}");
+        assert_eq!(served.client(wrong).get("/account").await.rejection(), (401, "unauthorized"), "{wrong}");
     }
 }
 

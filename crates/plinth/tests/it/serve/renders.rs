@@ -56,7 +56,7 @@ async fn a_render_is_created_charged_and_shown(served: Served) {
     for (name, value) in [("type", json!("render")), ("credits", json!(-640)), ("priceCents", json!(0))] {
         assert_eq!(last[name], value, "{name}");
     }
-    for (body, refusal) in [
+    for (body, rejection) in [
         (json!({}), (400, "model_id_required")),
         (json!({"modelId": ""}), (400, "model_id_required")),
         (json!({"modelId": "k3Jd92LmQx7a"}), (404, "model_not_found")),
@@ -64,11 +64,11 @@ async fn a_render_is_created_charged_and_shown(served: Served) {
         (json!({"modelId": model, "renderSettings": {"preview": true}}), (400, "invalid_settings")),
         (json!({"modelId": model, "renderSettings": {"length": 121}}), (422, "invalid_length")),
     ] {
-        assert_eq!(client.post("/renders", body.clone()).await.refusal(), refusal, "{body}");
+        assert_eq!(client.post("/renders", body.clone()).await.rejection(), rejection, "{body}");
     }
     client.send(Method::PATCH, &format!("/models/{model}/archive"), json!({})).await.data();
-    let refused = client.post("/renders", json!({"modelId": model})).await;
-    assert_eq!(refused.refusal(), (404, "model_not_found"), "archived");
+    let rejected = client.post("/renders", json!({"modelId": model})).await;
+    assert_eq!(rejected.rejection(), (404, "model_not_found"), "archived");
 }
 
 async fn a_batch_is_all_or_nothing(served: Served) {
@@ -96,23 +96,23 @@ async fn a_batch_is_all_or_nothing(served: Served) {
     assert_eq!((again.status, &replayed[0]["id"], &replayed[1]["id"]), (201, &rows[0]["id"], &rows[1]["id"]));
     assert_eq!((&replayed[0]["deduped"], &replayed[2].get("deduped")), (&json!(true), &None));
     assert_eq!(state().await, (93, 5));
-    for (bad, refusal) in [
+    for (bad, rejection) in [
         (json!({"modelId": model, "renderSettings": {"quality": "4k"}}), (402, "no_credits")),
         (json!({"modelId": "k3Jd92LmQx7a"}), (404, "model_not_found")),
         (json!({}), (400, "model_id_required")),
         (json!({"modelId": model, "renderSettings": {"zoom": 9}}), (400, "invalid_settings")),
         (json!({"modelId": model, "renderSettings": {"length": 0}}), (422, "invalid_length")),
     ] {
-        assert_eq!(post(vec![item(9.0), bad.clone()]).await.refusal(), refusal, "{bad}");
+        assert_eq!(post(vec![item(9.0), bad.clone()]).await.rejection(), rejection, "{bad}");
     }
     // The whole batch is rejected if the free pool would have to pay for a strict item.
     served.installation.admin(&["credits", "grant", EMAIL, "1000", "--pool", "free"]);
     let strict = json!({"modelId": model, "renderSettings": {"quality": "4k", "strictCredits": true}});
-    assert_eq!(post(vec![item(9.0), strict]).await.refusal(), (402, "no_credits"));
+    assert_eq!(post(vec![item(9.0), strict]).await.rejection(), (402, "no_credits"));
     assert_eq!(state().await, (93, 5));
     let body = json!({"renders": "x"});
-    assert_eq!(client.post("/renders/batch", body).await.refusal(), (400, "bad_request"));
-    assert_eq!(client.post("/renders/batch", json!({})).await.refusal(), (400, "renders_required"));
+    assert_eq!(client.post("/renders/batch", body).await.rejection(), (400, "bad_request"));
+    assert_eq!(client.post("/renders/batch", json!({})).await.rejection(), (400, "renders_required"));
 }
 
 async fn a_render_follows_the_state_table(served: Served) {
@@ -132,14 +132,14 @@ async fn a_render_follows_the_state_table(served: Served) {
         changes.push(at);
     };
     state("pending").await;
-    assert_eq!(delete().await.refusal(), (409, "render_in_flight"));
-    assert_eq!(dismiss().await.refusal(), (400, "bad_request"));
+    assert_eq!(delete().await.rejection(), (409, "render_in_flight"));
+    assert_eq!(dismiss().await.rejection(), (400, "bad_request"));
     let claim = backstage.claim(&made.text("renderId")).await;
     state("poster-processing").await;
     for _ in 0..2 {
-        assert_eq!(cancel().await.refusal(), (409, "render_started"));
-        assert_eq!(delete().await.refusal(), (409, "render_in_flight"));
-        assert_eq!(dismiss().await.refusal(), (400, "bad_request"));
+        assert_eq!(cancel().await.rejection(), (409, "render_started"));
+        assert_eq!(delete().await.rejection(), (409, "render_in_flight"));
+        assert_eq!(dismiss().await.rejection(), (400, "bad_request"));
         if client.get(&path).await.data()["status"] == "poster-processing" {
             backstage.service.poster_stored(&claim).await.unwrap().unwrap();
             state("video-processing").await;
@@ -150,22 +150,22 @@ async fn a_render_follows_the_state_table(served: Served) {
     backstage.service.fail_render(&claim, code, "no such mesh").await.unwrap().unwrap();
     state("error").await;
     assert_eq!(paid().await, 95, "a failure caused by the model is not refunded");
-    assert_eq!(cancel().await.refusal(), (409, "render_started"));
+    assert_eq!(cancel().await.rejection(), (409, "render_started"));
     assert_eq!(dismiss().await.data()["dismissed"], true);
     state("failed").await;
     assert_eq!(delete().await.data(), &json!({"id": made.text("renderId"), "deleted": true}));
     for verb in ["", "/hls", "/video", "/bundle", "/download-url"] {
-        assert_eq!(client.get(&format!("{path}{verb}")).await.refusal(), (404, "render_not_found"), "{verb}");
+        assert_eq!(client.get(&format!("{path}{verb}")).await.rejection(), (404, "render_not_found"), "{verb}");
     }
     assert_eq!(
-        (cancel().await.refusal(), delete().await.refusal()),
+        (cancel().await.rejection(), delete().await.rejection()),
         ((404, "render_not_found"), (404, "render_not_found"))
     );
-    assert_eq!(dismiss().await.refusal(), (404, "render_not_found"));
+    assert_eq!(dismiss().await.rejection(), (404, "render_not_found"));
     assert_eq!(paid().await, 95, "deleting a render does not refund it either");
     let done = served.finished().await;
     let before = paid().await;
-    assert_eq!(client.post(&format!("/renders/{done}/cancel"), json!({})).await.refusal(), (409, "render_started"));
+    assert_eq!(client.post(&format!("/renders/{done}/cancel"), json!({})).await.rejection(), (409, "render_started"));
     client.send(Method::DELETE, &format!("/renders/{done}"), json!({})).await.data();
     assert_eq!(paid().await, before);
 }
@@ -185,18 +185,18 @@ async fn poster_done_is_in_flight(served: Served) {
     backstage.service.release_render(&claim).await.unwrap().unwrap();
     assert_eq!(client.get(&path).await.data()["status"], "poster-done");
     let cancelled = client.post(&format!("{path}/cancel"), json!({})).await;
-    assert_eq!(cancelled.refusal(), (409, "render_started"));
-    assert_eq!(client.send(Method::DELETE, &path, json!({})).await.refusal(), (409, "render_in_flight"));
+    assert_eq!(cancelled.rejection(), (409, "render_started"));
+    assert_eq!(client.send(Method::DELETE, &path, json!({})).await.rejection(), (409, "render_in_flight"));
     let dismissed = client.send(Method::PATCH, &format!("{path}/dismiss"), json!({})).await;
-    assert_eq!(dismissed.refusal(), (400, "bad_request"));
-    for (file, refusal) in [
+    assert_eq!(dismissed.rejection(), (400, "bad_request"));
+    for (file, rejection) in [
         ("video", "video_not_found"),
         ("video?quality=web", "video_not_found"),
         ("thumb", "thumb_not_found"),
         ("bundle", "video_not_found"),
         ("download-url", "asset_not_found"),
     ] {
-        assert_eq!(client.get(&format!("{path}/{file}")).await.refusal(), (404, refusal), "{file}");
+        assert_eq!(client.get(&format!("{path}/{file}")).await.rejection(), (404, rejection), "{file}");
     }
     for (file, name) in [("poster", "poster.small.png"), ("poster?quality=full", "poster.png")] {
         let poster = client.get_with(&format!("{path}/{file}"), "accept", "*/*").await;
@@ -224,7 +224,7 @@ async fn an_error_need_not_be_dismissed_to_be_deleted(served: Served) {
     let ledger = client.get("/purchases").await;
     let deleted = client.send(Method::DELETE, &path, json!({})).await;
     assert_eq!((deleted.status, deleted.data()), (200, &json!({"id": id, "deleted": true})));
-    assert_eq!(client.get(&path).await.refusal(), (404, "render_not_found"));
+    assert_eq!(client.get(&path).await.rejection(), (404, "render_not_found"));
     assert_eq!(client.get("/account").await.data()["paid"], 95, "no refund");
     assert_eq!(client.get("/purchases").await.body, ledger.body);
 }
@@ -253,7 +253,7 @@ async fn a_second_concurrent_deletion_finds_nothing(served: Served) {
                 assert_eq!(answer.data(), &json!({"id": id, "deleted": true}));
                 removed += 1;
             } else {
-                assert_eq!(answer.refusal(), (404, "render_not_found"));
+                assert_eq!(answer.rejection(), (404, "render_not_found"));
             }
         }
         assert_eq!(removed, 1);
@@ -266,7 +266,7 @@ async fn cancelling_again_reports_the_first_cancellation(served: Served) {
     let cancel = async || client.post(&format!("/renders/{id}/cancel"), json!({})).await;
     assert_eq!(cancel().await.data(), &json!({"id": id, "cancelled": true, "refundedCredits": 5}));
     let again = cancel().await;
-    assert_eq!(again.refusal(), (409, "render_started"));
+    assert_eq!(again.rejection(), (409, "render_started"));
     let words = again.body["error"]["message"].as_str().unwrap();
     assert!(words.contains("cancelled") && !words.contains("begun") && !words.contains("started"), "{words}");
     assert_eq!(client.get("/account").await.data()["paid"], 100, "refunded once");
@@ -318,7 +318,7 @@ async fn quotes_cover_all_kinds_of_renders() {
     }
     let just = client.post("/quote", json!({"renders": [{"quality": "4k", "length": 5}]})).await;
     assert_eq!((&just.data()["creditsAvailable"], &just.data()["sufficient"]), (&json!(128), &json!(true)));
-    for (body, refusal) in [
+    for (body, rejection) in [
         (json!({}), (400, "renders_required")),
         (json!({"renders": []}), (400, "renders_required")),
         (json!({"renders": vec![json!({}); 101]}), (400, "too_many")),
@@ -326,7 +326,7 @@ async fn quotes_cover_all_kinds_of_renders() {
         (json!({"renders": [{"length": 121}]}), (422, "invalid_length")),
         (json!({"renders": [5]}), (400, "invalid_settings")),
     ] {
-        assert_eq!(client.post("/quote", body.clone()).await.refusal(), refusal, "{body}");
+        assert_eq!(client.post("/quote", body.clone()).await.rejection(), rejection, "{body}");
     }
     assert_eq!(client.get("/products").await.body, json!({"data": []}));
 }

@@ -32,15 +32,16 @@ fn filled(mut bytes: Vec<u8>, size: u64, with: u8) -> Vec<u8> {
 async fn images_have_at_most_25_mb(served: Served) {
     let client = &served.client;
     for path in ["/overlays", "/assets/textures"] {
-        for (size, refusal) in [(limits::IMAGE_BYTES, None), (limits::IMAGE_BYTES + 1, Some((400, "file_too_large")))] {
+        for (size, rejection) in [(limits::IMAGE_BYTES, None), (limits::IMAGE_BYTES + 1, Some((400, "file_too_large")))]
+        {
             let form = Form::default().file("file", "a.png", &filled(png(1), size, 0));
             let answer = client.form(path, form).await;
-            match refusal {
+            match rejection {
                 None => assert!([200, 201].contains(&answer.status), "{path} {size}: {answer:?}"),
-                Some(refusal) => assert_eq!(answer.refusal(), refusal, "{path} {size}"),
+                Some(rejection) => assert_eq!(answer.rejection(), rejection, "{path} {size}"),
             }
         }
-        assert_eq!(client.form(path, Form::default().text("name", "x")).await.refusal(), (400, "no_file"), "{path}");
+        assert_eq!(client.form(path, Form::default().text("name", "x")).await.rejection(), (400, "no_file"), "{path}");
     }
     let overlays = client.get("/overlays").await;
     assert_eq!(overlays.data()[0]["fileSize"], 25 << 20, "the stored file is complete");
@@ -50,7 +51,7 @@ async fn images_have_at_most_25_mb(served: Served) {
 async fn parts_of_environments_have_at_most_48_mb() {
     let served = Served::with_sqlite();
     let (limit, webp, text) = (limits::ENV_PART_BYTES, b"RIFF\0\0\0\0WEBP".to_vec(), b"{}".to_vec());
-    for (large, size, refusal) in [
+    for (large, size, rejection) in [
         ("sdr", limit, None),
         ("metadata", limit, None),
         ("gainmap", limit + 1, Some((400, "file_too_large"))),
@@ -64,9 +65,9 @@ async fn parts_of_environments_have_at_most_48_mb() {
             form.file(name, name, &bytes)
         });
         let answer = served.client.form("/assets/envs", form).await;
-        match refusal {
+        match rejection {
             None => assert_eq!(answer.status, 201, "{large} {size}: {answer:?}"),
-            Some(refusal) => assert_eq!(answer.refusal(), refusal, "{large} {size}"),
+            Some(rejection) => assert_eq!(answer.rejection(), rejection, "{large} {size}"),
         }
     }
 }
@@ -77,7 +78,7 @@ async fn parts_of_environments_have_at_most_48_mb() {
 async fn models_have_at_most_1_gb() {
     let served = Served::with_sqlite();
     let client = &served.client;
-    for (size, refusal) in [
+    for (size, rejection) in [
         (limits::MODEL_FILE_BYTES, (422, "upload_failed")),
         (limits::MODEL_FILE_BYTES + 1, (400, "file_too_large")),
         (limits::MODEL_FILE_BYTES + 300 * PIECE, (400, "file_too_large")),
@@ -88,19 +89,19 @@ async fn models_have_at_most_1_gb() {
         let body = ends(before).chain(zeros(size)).chain(ends(after));
         let request = client.request(Method::POST, "/models").header("content-type", Form::content_type());
         let request = request.header("content-length", length).body(Body::wrap_stream(body));
-        assert_eq!(Answer::to(request).await.refusal(), refusal, "{size}");
+        assert_eq!(Answer::to(request).await.rejection(), rejection, "{size}");
     }
     let staged = client.post("/models/create-upload-url", json!({})).await;
     let put = client.http.put(staged.text("url")).body(Body::wrap_stream(zeros(limits::MODEL_FILE_BYTES + 1)));
-    assert_eq!(Answer::to(put).await.refusal(), (400, "file_too_large"));
+    assert_eq!(Answer::to(put).await.rejection(), (400, "file_too_large"));
     let nothing = json!({"ticket": staged.text("ticket"), "filename": "a.glb"});
-    assert_eq!(client.post("/models/finalize", nothing).await.refusal(), (404, "not_found"), "nothing was stored");
+    assert_eq!(client.post("/models/finalize", nothing).await.rejection(), (404, "not_found"), "nothing was stored");
     let endless = Reply::model(vec![0; usize::try_from(PIECE).unwrap()]).saying_no_length();
     let endless = Web::start(move |_visit| endless.clone().repeated(u64::MAX, Duration::ZERO));
     let address = endless.address().to_string();
     let served = served.again(|installation| installation.set("PLINTH_INGEST_ALLOW_HOSTS", &address));
     let answer = served.client.post("/models/ingest", json!({"url": endless.url("/a.glb")})).await;
-    assert_eq!(answer.refusal(), (400, "file_too_large"));
+    assert_eq!(answer.rejection(), (400, "file_too_large"));
     let left = std::fs::read_dir(served.installation.folder.path().join("data/incoming")).unwrap().count();
     assert_eq!(left, 0, "no temporary files remain");
 }
@@ -119,9 +120,9 @@ async fn a_staged_file_that_is_too_large_is_removed(served: Served) {
     let file = file.unwrap().path();
     std::fs::File::options().write(true).open(&file).unwrap().set_len(limits::MODEL_FILE_BYTES + 1).unwrap();
     let finalize = json!({"ticket": staged.text("ticket"), "filename": "a.glb"});
-    assert_eq!(client.post("/models/finalize", finalize.clone()).await.refusal(), (400, "file_too_large"));
+    assert_eq!(client.post("/models/finalize", finalize.clone()).await.rejection(), (400, "file_too_large"));
     assert!(!file.exists(), "the file is removed");
-    assert_eq!(client.post("/models/finalize", finalize).await.refusal(), (404, "not_found"));
+    assert_eq!(client.post("/models/finalize", finalize).await.rejection(), (404, "not_found"));
 }
 
 /// Builds a ZIP of a few kilobytes that unpacks to this size.
@@ -150,7 +151,7 @@ async fn archives_unpack_to_at_most_500_mb() {
         served.client.form("/models", form).await
     };
     assert_eq!(upload(limits::ZIP_UNPACKED_BYTES).await.status, 201);
-    assert_eq!(upload(limits::ZIP_UNPACKED_BYTES + 1).await.refusal(), (400, "upload_failed"));
+    assert_eq!(upload(limits::ZIP_UNPACKED_BYTES + 1).await.rejection(), (400, "upload_failed"));
 }
 
 /// Every JSON body has the size limit that the OpenAPI document states.
@@ -177,7 +178,7 @@ async fn json_bodies_have_the_limits_of_the_document() {
             let too_large = |answer: &Answer| answer.body["error"]["message"].to_string().contains("has more than");
             let (at, above) = (send(most).await, send(most + 1).await);
             assert!(!too_large(&at), "{method} {path}: {at:?}");
-            assert_eq!(above.refusal(), (400, "bad_request"), "{method} {path}");
+            assert_eq!(above.rejection(), (400, "bad_request"), "{method} {path}");
             assert!(too_large(&above), "{method} {path}: {above:?}");
             limited.push(most);
         }
@@ -197,10 +198,10 @@ async fn the_number_of_json_values_is_limited() {
     };
     // Six values are no strings: the object, its member, the list, its member, the inner list, and one that the
     // counting adds.
-    assert_eq!(quote(limits::JSON_VALUES - 6).await.refusal(), (400, "invalid_settings"));
-    let refused = quote(limits::JSON_VALUES - 4).await;
-    assert_eq!(refused.refusal(), (400, "bad_request"));
-    assert!(refused.body["error"]["message"].as_str().unwrap().contains("more than 65536 values"), "{refused:?}");
+    assert_eq!(quote(limits::JSON_VALUES - 6).await.rejection(), (400, "invalid_settings"));
+    let rejected = quote(limits::JSON_VALUES - 4).await;
+    assert_eq!(rejected.rejection(), (400, "bad_request"));
+    assert!(rejected.body["error"]["message"].as_str().unwrap().contains("more than 65536 values"), "{rejected:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -213,13 +214,13 @@ async fn fields_of_forms_have_a_size_limit() {
         client.form("/models", form.text("renderSettings", &text(settings))).await
     };
     assert_eq!(upload(limits::JSON_RENDER_BYTES).await.status, 201);
-    assert_eq!(upload(limits::JSON_RENDER_BYTES + 1).await.refusal(), (400, "file_too_large"));
+    assert_eq!(upload(limits::JSON_RENDER_BYTES + 1).await.rejection(), (400, "file_too_large"));
     let texture = async |name: usize| {
         let form = Form::default().file("file", "a.png", &png(1)).text("name", &" ".repeat(name));
         client.form("/assets/textures", form).await
     };
     assert_eq!(texture(limits::FORM_FIELD_BYTES).await.status, 201);
-    assert_eq!(texture(limits::FORM_FIELD_BYTES + 1).await.refusal(), (400, "file_too_large"));
+    assert_eq!(texture(limits::FORM_FIELD_BYTES + 1).await.rejection(), (400, "file_too_large"));
 }
 
 /// Images are decoded in a child process.

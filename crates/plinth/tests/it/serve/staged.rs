@@ -14,7 +14,7 @@ async fn a_staged_upload_becomes_a_model(served: Served) {
     let (url, ticket) = (staged.text("url"), staged.text("ticket"));
     let finalize = json!({"ticket": ticket, "filename": "chair.glb", "renderSettings": {"quality": "share"}});
     assert_eq!(
-        client.post("/models/finalize", finalize.clone()).await.refusal(),
+        client.post("/models/finalize", finalize.clone()).await.rejection(),
         (404, "not_found"),
         "nothing was uploaded"
     );
@@ -25,17 +25,21 @@ async fn a_staged_upload_becomes_a_model(served: Served) {
         client.http.get(&url).send().await.unwrap().status().is_client_error(),
         "an upload link does not allow reading"
     );
-    for (body, refusal) in [
+    for (body, rejection) in [
         (json!({"ticket": ticket, "filename": "chair.zip"}), (400, "invalid_format")),
         (json!({"ticket": ticket}), (400, "bad_request")),
         (json!({"ticket": "x", "filename": "a.glb"}), (400, "bad_request")),
         (json!({"filename": "a.glb"}), (400, "bad_request")),
         (json!({"ticket": "x".repeat(40), "filename": "a.glb"}), (404, "not_found")),
     ] {
-        assert_eq!(client.post("/models/finalize", body.clone()).await.refusal(), refusal, "{body}");
+        assert_eq!(client.post("/models/finalize", body.clone()).await.rejection(), rejection, "{body}");
     }
     let eve = served.client(&served.installation.account("eve@example.org"));
-    assert_eq!(eve.post("/models/finalize", finalize.clone()).await.refusal(), (404, "not_found"), "another's ticket");
+    assert_eq!(
+        eve.post("/models/finalize", finalize.clone()).await.rejection(),
+        (404, "not_found"),
+        "another's ticket"
+    );
     let made = client.post("/models/finalize", finalize.clone()).await;
     assert_eq!((made.status, made.data().get("duplicate")), (201, None));
     let render = client.get(&format!("/renders/{}", made.text("renderId"))).await;
@@ -43,7 +47,7 @@ async fn a_staged_upload_becomes_a_model(served: Served) {
     let file = client.get_with(&format!("/models/{}/file", made.text("modelId")), "accept", "*/*").await;
     assert_eq!(file.bytes().await.unwrap(), glb);
     assert_eq!(
-        client.post("/models/finalize", finalize).await.refusal(),
+        client.post("/models/finalize", finalize).await.rejection(),
         (404, "not_found"),
         "a ticket can be used only once"
     );

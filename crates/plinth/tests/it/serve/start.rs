@@ -123,6 +123,6 @@ async fn a_rejected_upload_gets_its_error_and_not_a_broken_connection() {
         let form = Form::default().file("file", "big.glb", &big);
         let request = reader.request(reqwest::Method::POST, "/models").header("content-type", Form::content_type());
         let answer = Answer::of(request.body(form.body()).send().await.unwrap()).await;
-        assert_eq!(answer.refusal(), (403, "insufficient_scope"));
+        assert_eq!(answer.rejection(), (403, "insufficient_scope"));
     }
 }

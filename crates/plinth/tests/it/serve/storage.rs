@@ -55,7 +55,7 @@ async fn files_without_rows_and_rows_without_files_are_found(served: Served) {
     let left = installation.try_admin(&["storage", "check"]);
     let left: serde_json::Value = serde_json::from_slice(&left.stdout).unwrap();
     assert_eq!(left["found"].as_array().unwrap().len(), 1, "the file without a row is scheduled for deletion: {left}");
-    Backstage::of(&served).await.service.sweep().await.unwrap();
+    Backstage::of(&served).await.service.clean_up().await.unwrap();
     assert_eq!((old.exists(), young.exists(), foreign.exists()), (false, true, true));
     // The row and the other files of the render are unchanged.
     assert_eq!(served.client.get(&format!("/renders/{id}")).await.text("status"), "done");
@@ -90,9 +90,9 @@ async fn nothing_is_repaired_if_no_row_names_a_file(served: Served) {
     std::fs::write(&orphan, "x").unwrap();
     set_age(&orphan, MORE);
     for _ in 0..2 {
-        let refused = served.installation.try_admin(&["storage", "check", "--repair"]);
-        let said = text(&refused.stderr);
-        assert_eq!(refused.status.code(), Some(1));
+        let rejected = served.installation.try_admin(&["storage", "check", "--repair"]);
+        let said = text(&rejected.stderr);
+        assert_eq!(rejected.status.code(), Some(1));
         assert!(said.contains("nothing was marked for removal") && said.contains("another installation"), "{said}");
     }
 }

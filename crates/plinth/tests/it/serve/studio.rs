@@ -148,12 +148,12 @@ async fn a_key_is_shown_once_and_revoked_at_once(served: Served) {
     assert_eq!(client.get("/account").await.status, 200);
     let page = browser.send(&revoke, &[]).await;
     assert_eq!((page.status, page.header("location")), (303, "/keys"));
-    assert_eq!(client.get("/account").await.refusal(), (401, "unauthorized"));
+    assert_eq!(client.get("/account").await.rejection(), (401, "unauthorized"));
     assert_eq!(browser.send(&revoke, &[]).await.status, 404, "once");
     // A key has the scopes and the lifetime that the user chose. Other values are rejected.
     let page = make_key(&mut browser, "reader", "read", "30").await;
     let token = page.between("aria-label=\"The key\"><code>", "</code>");
-    assert_eq!(served.client(token).post("/renders", json!({})).await.refusal(), (403, "insufficient_scope"));
+    assert_eq!(served.client(token).post("/renders", json!({})).await.rejection(), (403, "insufficient_scope"));
     for (name, may, days) in [("", "read", ""), ("x", "everything", ""), ("x", "read", "99999999"), ("x", "read", "-1")]
     {
         assert_eq!(make_key(&mut browser, name, may, days).await.status, 400, "{name} {may} {days}");

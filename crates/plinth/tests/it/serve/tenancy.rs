@@ -37,7 +37,7 @@ async fn invalid_keys_are_rejected_everywhere() {
             let request = served.client.http.request(method.clone(), format!("{}/v1{path}", served.client.base));
             let request = if header.is_empty() { request } else { request.header("authorization", header) };
             let answer = Answer::to(request).await;
-            assert_eq!(answer.refusal(), (401, "unauthorized"), "{id}: {header}");
+            assert_eq!(answer.rejection(), (401, "unauthorized"), "{id}: {header}");
             assert_eq!(answer.header("www-authenticate"), "Bearer");
         }
     }
@@ -60,7 +60,7 @@ async fn each_endpoint_needs_its_scope() {
             let answer = ask(client, &method, &path).await;
             assert_eq!(answer.status != 403, is_let_in, "{id}: {answer:?}");
             if !is_let_in {
-                assert_eq!(answer.refusal(), (403, "insufficient_scope"), "{id}");
+                assert_eq!(answer.rejection(), (403, "insufficient_scope"), "{id}");
             }
         }
     }
@@ -99,9 +99,9 @@ async fn callers_without_access_are_rejected_everywhere(served: Served) {
         ("plinth_sk_nonsense".to_owned(), (401, "unauthorized")),
     ];
     for Endpoint { method, path, id } in endpoints(&served.client).await {
-        for (token, refusal) in &callers {
+        for (token, rejection) in &callers {
             let answer = ask(&served.client(token), &method, &path).await;
-            assert_eq!(answer.refusal(), *refusal, "{id}");
+            assert_eq!(answer.rejection(), *rejection, "{id}");
         }
     }
 }
@@ -138,7 +138,7 @@ async fn other_accounts_see_nothing(served: Served) {
         assert_eq!(unknown.status, 404, "{id}");
         if id == "delete_overlay" {
             // Spec, Overlays: the only operation that does not hide foreign objects.
-            assert_eq!(foreign.refusal(), (403, "forbidden"));
+            assert_eq!(foreign.rejection(), (403, "forbidden"));
         } else {
             assert_eq!((foreign.status, foreign.body), (unknown.status, unknown.body), "{id}");
         }
@@ -153,7 +153,7 @@ async fn other_accounts_see_nothing(served: Served) {
     assert_eq!(ada.post("/models/check-hash", hash.clone()).await.data()["exists"], true);
     assert_eq!(eve.post("/models/check-hash", hash).await.data(), &json!({"exists": false, "modelId": null}));
     let order = json!({"modelId": model});
-    assert_eq!(eve.post("/renders", order).await.refusal(), (404, "model_not_found"));
+    assert_eq!(eve.post("/renders", order).await.rejection(), (404, "model_not_found"));
     // Ada's objects are unchanged.
     assert_eq!(ada.get(&format!("/models/{model}")).await.data(), detail.data());
     assert_eq!(kept().await, before);
@@ -161,7 +161,7 @@ async fn other_accounts_see_nothing(served: Served) {
     served.installation.admin(&["overlay", "publish", &overlay]);
     assert_eq!(eve.get("/overlays").await.data()[0]["isSystem"], true);
     for client in [ada, &eve] {
-        assert_eq!(ask(client, &Method::DELETE, &format!("/overlays/{overlay}")).await.refusal(), (403, "forbidden"));
+        assert_eq!(ask(client, &Method::DELETE, &format!("/overlays/{overlay}")).await.rejection(), (403, "forbidden"));
     }
 }
 
@@ -207,18 +207,18 @@ async fn members_share_their_workspace(served: Served) {
     for client in &personal {
         for (path, id) in &lists {
             assert_eq!(ids(client, path).await, Vec::<String>::new(), "{path}");
-            let refused = ask(client, &Method::DELETE, &format!("{path}/{id}")).await;
-            let refusal = match *path {
+            let rejected = ask(client, &Method::DELETE, &format!("{path}/{id}")).await;
+            let rejection = match *path {
                 "/models" => (404, "model_not_found"),
                 "/renders" => (404, "render_not_found"),
                 "/overlays" => (403, "forbidden"),
                 _ => (404, "not_found"),
             };
-            assert_eq!(refused.refusal(), refusal, "{path}");
+            assert_eq!(rejected.rejection(), rejection, "{path}");
         }
-        assert_eq!(client.get(&format!("/models/{model}")).await.refusal(), (404, "model_not_found"));
-        assert_eq!(client.get(&format!("/renders/{render}")).await.refusal(), (404, "render_not_found"));
-        assert_eq!(client.post("/renders", json!({"modelId": model})).await.refusal(), (404, "model_not_found"));
+        assert_eq!(client.get(&format!("/models/{model}")).await.rejection(), (404, "model_not_found"));
+        assert_eq!(client.get(&format!("/renders/{render}")).await.rejection(), (404, "render_not_found"));
+        assert_eq!(client.post("/renders", json!({"modelId": model})).await.rejection(), (404, "model_not_found"));
     }
     // A member can use, change and delete objects that the other member created. The owner of the workspace pays.
     let again = bob.upload("chair", Some(json!({"quality": "share", "length": 2}))).await;
@@ -255,11 +255,11 @@ async fn a_member_who_became_a_viewer_only_reads(served: Served) {
         if method == Method::GET || reading.contains(&id.as_str()) {
             assert_ne!(answer.status, 403, "{id}: {answer:?}");
         } else {
-            assert_eq!(answer.refusal(), (403, "forbidden"), "{id}");
+            assert_eq!(answer.rejection(), (403, "forbidden"), "{id}");
         }
     }
     let form = Form::default().file("file", "a.glb", &glb_with_triangle("table"));
-    assert_eq!(bob.form("/models", form).await.refusal(), (403, "forbidden"));
+    assert_eq!(bob.form("/models", form).await.rejection(), (403, "forbidden"));
     let detail = bob.get(&format!("/models/{model}")).await;
     assert_eq!((detail.status, &detail.data()["title"]), (200, &Value::Null));
     role("editor");

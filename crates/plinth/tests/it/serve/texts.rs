@@ -53,7 +53,7 @@ async fn special_characters_in_bodies_are_rejected_or_stored(served: Served) {
         if kept.status == 200 {
             assert_eq!(client.get(&path).await.data()["title"], text.trim());
         } else {
-            assert_eq!(kept.refusal(), (400, "bad_request"), "{text:?}");
+            assert_eq!(kept.rejection(), (400, "bad_request"), "{text:?}");
         }
         for (path, body) in [
             ("/renders", json!({"modelId": text})),
@@ -92,7 +92,7 @@ async fn special_characters_in_file_names_are_escaped(served: Served) {
         let form = Form::default().file("file", &format!("{name}.glb"), &glb_with_triangle(name));
         let made = client.form("/models", form).await;
         if made.status != 201 {
-            assert_eq!(made.refusal().0, 400, "{name}");
+            assert_eq!(made.rejection().0, 400, "{name}");
             continue;
         }
         let path = format!("/models/{}/file", made.text("modelId"));

@@ -41,7 +41,7 @@ async fn every_path_accepts_only_its_methods() {
             assert_eq!(answer.status == 405, !is_taken, "{method} {path}");
             if !is_taken {
                 if method != Method::HEAD {
-                    assert_eq!(answer.refusal(), (405, "method_not_allowed"));
+                    assert_eq!(answer.rejection(), (405, "method_not_allowed"));
                 }
                 let allowed: BTreeSet<String> =
                     answer.header("allow").split(',').map(|m| m.trim().to_owned()).collect();
@@ -118,7 +118,7 @@ async fn there_are_no_cors_headers() {
     }
     let request =
         client.http.get(format!("{}/v1/account", client.base)).header("cookie", format!("token={}", client.token));
-    assert_eq!(Answer::to(request).await.refusal(), (401, "unauthorized"), "a cookie does not replace a key");
+    assert_eq!(Answer::to(request).await.rejection(), (401, "unauthorized"), "a cookie does not replace a key");
     let legacy = client.http.get(format!("{}/api/v1/account", client.base)).bearer_auth(&client.token);
     assert_eq!(Answer::to(legacy).await.body, client.get("/account").await.body);
 }

@@ -119,8 +119,8 @@ async fn a_replay_does_not_need_the_model(served: Served) {
         for (settings, key) in
             [(&settings, Some("another")), (&settings, None), (&json!({"quality": "share", "length": 2}), Some("k"))]
         {
-            let refused = order(client, &model, settings, key).await;
-            assert_eq!(refused.refusal(), (404, "model_not_found"), "{what}: {settings} {key:?}");
+            let rejected = order(client, &model, settings, key).await;
+            assert_eq!(rejected.rejection(), (404, "model_not_found"), "{what}: {settings} {key:?}");
         }
     };
     assert_eq!(client.send(Method::PATCH, &format!("{path}/archive"), json!({})).await.status, 200);
@@ -156,7 +156,7 @@ async fn failed_and_cancelled_renders_are_not_replayed(served: Served) {
     let dismissed = client.send(Method::PATCH, &format!("/renders/{}/dismiss", failed.text("id")), json!({})).await;
     assert_eq!(dismissed.data(), &json!({"id": failed.text("id"), "dismissed": true}));
     let again = client.send(Method::PATCH, &format!("/renders/{}/dismiss", failed.text("id")), json!({})).await;
-    assert_eq!(again.refusal(), (400, "bad_request"));
+    assert_eq!(again.rejection(), (400, "bad_request"));
     let now = client.get(&format!("/renders/{}", failed.text("id"))).await;
     assert_eq!((&now.data()["status"], &now.data()["failureCode"]), (&json!("failed"), &Value::Null));
     assert!(now.data()["updatedAt"].as_str() > shown.data()["updatedAt"].as_str(), "each change updates updatedAt");
@@ -191,15 +191,15 @@ async fn free_uploads_are_counted_over_a_day(served: Served) {
     assert_eq!(second.status, 201);
     let ingest = async |name: &str| client.post("/models/ingest", json!({"url": web.url(&format!("/{name}"))})).await;
     let finalize = async |staged: &Value| client.post("/models/finalize", staged.clone()).await;
-    assert_eq!(client.upload("third", None).await.refusal(), (429, "upload_limit"));
-    assert_eq!(client.post("/models/create-upload-url", json!({})).await.refusal(), (429, "upload_limit"));
-    assert_eq!(ingest("third").await.refusal(), (429, "upload_limit"));
-    assert_eq!(finalize(&staged).await.refusal(), (429, "upload_limit"));
+    assert_eq!(client.upload("third", None).await.rejection(), (429, "upload_limit"));
+    assert_eq!(client.post("/models/create-upload-url", json!({})).await.rejection(), (429, "upload_limit"));
+    assert_eq!(ingest("third").await.rejection(), (429, "upload_limit"));
+    assert_eq!(finalize(&staged).await.rejection(), (429, "upload_limit"));
     assert_eq!(client.get("/models?limit=1").await.body["meta"]["total"], 3, "no model was created");
     // Billed uploads do not count toward the limit of free uploads. Another account has its own limit.
     assert_eq!(client.upload("third", Some(json!({"quality": "share", "length": 1}))).await.status, 201);
     assert_eq!(
-        client.upload("third", None).await.refusal(),
+        client.upload("third", None).await.rejection(),
         (429, "upload_limit"),
         "the model has no preview yet, so the upload would create one"
     );
@@ -234,7 +234,7 @@ async fn staged_files_that_are_not_finalized_are_removed_after_two_days(served: 
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let client = &served.client;
-    assert_eq!(client.post("/models/finalize", old_ticket).await.refusal(), (404, "not_found"));
+    assert_eq!(client.post("/models/finalize", old_ticket).await.rejection(), (404, "not_found"));
     assert_eq!(client.post("/models/finalize", young_ticket).await.status, 201);
     assert!(!young.exists(), "a finalized file is removed at once");
 }

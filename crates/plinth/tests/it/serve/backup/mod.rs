@@ -1,7 +1,7 @@
 //! Tests of `plinth admin backup`, `verify` and `restore`.
 
 mod damaged;
-mod refused;
+mod rejected;
 mod traffic;
 
 use std::path::PathBuf;

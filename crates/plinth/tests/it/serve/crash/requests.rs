@@ -143,7 +143,7 @@ async fn send(deployment: &Deployment, model: &str, order: Order) -> Responses {
             match answer.status {
                 200 => responses.cancelled.push(render.clone()),
                 // A worker has claimed the render, or an earlier attempt of this request has cancelled the render.
-                409 => assert_eq!(answer.refusal().1, "render_started", "after {sent}"),
+                409 => assert_eq!(answer.rejection().1, "render_started", "after {sent}"),
                 _ => panic!("{answer:?}"),
             }
             responses.renders.insert(render);

@@ -82,8 +82,8 @@ fn fs(v: CornerOut) -> @location(0) f32 {
 
 // The lookups are on a spiral with equal areas (Vogel 1979). The spiral is rotated differently for each pixel, and
 // SMOOTH averages over the rotations.
-const FEWEST: f32 = 8.0;
-const MOST: f32 = 24.0;
+const MIN_TAPS: f32 = 8.0;
+const MAX_TAPS: f32 = 24.0;
 const TAPS_PER_SQUARE: f32 = 0.4;
 const COS_GOLDEN: f32 = -0.73736888;
 const SIN_GOLDEN: f32 = 0.67549029;
@@ -101,7 +101,7 @@ fn fs(v: CornerOut) -> Gathered {
     // The soft edge of a circle makes it half a pixel larger.
     let reach = textureLoad(widest, pixel / SQUARE, 0).r + 0.5;
     // Circles with a radius of less than a pixel are treated as points.
-    let taps = select(floor(clamp(TAPS_PER_SQUARE * reach * reach, FEWEST, MOST)), 0.0, reach <= 0.75);
+    let taps = select(floor(clamp(TAPS_PER_SQUARE * reach * reach, MIN_TAPS, MAX_TAPS)), 0.0, reach <= 0.75);
     // Each lookup represents an equal part of the area within reach.
     let area = reach * reach / max(taps, 1.0);
     let turn = 2.0 * PI * interleaved_noise(v.clip.xy);

@@ -4,61 +4,64 @@ use std::time::Duration;
 
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
+use crate::cleanup::CleanupReport;
 use crate::service::Service;
-use crate::sweep::Swept;
 
 /// Interval of the cleanup.
-const SWEEP_EVERY: Duration = Duration::from_mins(5);
+const CLEANUP_INTERVAL: Duration = Duration::from_mins(5);
 /// Interval of the search for partly written objects in the store.
-const SWEEP_UNFINISHED_EVERY: Duration = Duration::from_hours(24);
+const UNFINISHED_CLEANUP_INTERVAL: Duration = Duration::from_hours(24);
 
 impl Service {
     /// Requeues renders with expired leases and runs the cleanups, first immediately and then periodically. Never
     /// returns. The future may be dropped at any time.
-    pub async fn upkeep(&self) {
+    pub async fn run_maintenance(&self) {
         let lease = Duration::from_secs(u64::from(self.options.lease_secs));
         // The loops run concurrently, so that a slow store does not delay the loop that requeues renders.
-        let reaping = async {
+        let reclaiming = async {
             let mut timer = timer(Duration::ZERO, lease / 4);
             loop {
                 timer.tick().await;
-                self.reap_lost().await;
+                self.reclaim_leases().await;
             }
         };
-        let sweeping = async {
-            let mut timer = timer(Duration::ZERO, SWEEP_EVERY);
+        let cleaning = async {
+            let mut timer = timer(Duration::ZERO, CLEANUP_INTERVAL);
             loop {
                 timer.tick().await;
-                self.sweep_all().await;
+                self.run_cleanup().await;
             }
         };
-        let sweeping_unfinished = async {
-            let mut timer = timer(SWEEP_EVERY, SWEEP_UNFINISHED_EVERY);
+        let cleaning_unfinished = async {
+            let mut timer = timer(CLEANUP_INTERVAL, UNFINISHED_CLEANUP_INTERVAL);
             loop {
                 timer.tick().await;
-                self.sweep_all_unfinished().await;
+                self.log_deleted_unfinished_objects().await;
             }
         };
         // None of the loops ends.
         tokio::select! {
-            () = reaping => {}
-            () = sweeping => {}
-            () = sweeping_unfinished => {}
+            () = reclaiming => {}
+            () = cleaning => {}
+            () = cleaning_unfinished => {}
         }
     }
 
-    async fn reap_lost(&self) {
-        match self.reap().await {
+    async fn reclaim_leases(&self) {
+        match self.reclaim_expired_leases().await {
             Ok(0) => {}
-            Ok(reaped) => {
-                tracing::warn!(reaped, "workers stopped renewing their leases; their renders were requeued or failed");
+            Ok(reclaimed) => {
+                tracing::warn!(
+                    reclaimed,
+                    "workers stopped renewing their leases; their renders were requeued or failed"
+                );
             }
             Err(error) => tracing::error!(error = %causes(&error), "searching for expired leases failed"),
         }
     }
 
-    async fn sweep_all(&self) {
-        match self.sweep_incoming().await {
+    async fn run_cleanup(&self) {
+        match self.delete_orphaned_uploads().await {
             Ok(0) => {}
             Ok(files) => tracing::info!(files, "deleted incomplete uploads of killed servers"),
             Err(error) => tracing::error!(error = %causes(&error), "cleaning up the upload folder failed"),
@@ -72,8 +75,8 @@ impl Service {
             }
         }
         loop {
-            match self.sweep().await {
-                Ok(swept) if swept == Swept::default() => return,
+            match self.clean_up().await {
+                Ok(swept) if swept == CleanupReport::default() => return,
                 Ok(swept) => {
                     tracing::info!(objects = swept.objects, rows = swept.rows, "cleanup deleted objects and rows");
                 }
@@ -82,8 +85,8 @@ impl Service {
         }
     }
 
-    async fn sweep_all_unfinished(&self) {
-        match self.sweep_unfinished().await {
+    async fn log_deleted_unfinished_objects(&self) {
+        match self.delete_unfinished_objects().await {
             Ok(0) => {}
             Ok(files) => tracing::info!(files, "deleted partly written objects"),
             Err(error) => tracing::error!(error = %causes(&error), "cleaning up the store failed"),

@@ -10,26 +10,26 @@ use crate::bindings;
 use crate::gpu::Gpu;
 use crate::gpu_types;
 use crate::pipelines::{FullScreen, FullScreenTarget, full_screen};
-use crate::targets::{TargetLook, texture};
+use crate::targets::{TargetDescriptor, texture};
 
 /// Maximum value of a half-precision float.
 const MAX_HALF: f32 = 65_504.0;
 
 /// Everything that is drawn before the model and the floor.
-pub(crate) struct Scenery {
-    picture: Option<Layer>,
+pub(crate) struct BackgroundPass {
+    picture: Option<FullScreenDraw>,
     surroundings: Option<Panorama>,
 }
 
 /// A pass that covers the whole region.
-struct Layer {
+struct FullScreenDraw {
     pipeline: wgpu::RenderPipeline,
     group: wgpu::BindGroup,
 }
 
 /// The visible environment.
 struct Panorama {
-    layer: Layer,
+    full_screen: FullScreenDraw,
     buffer: wgpu::Buffer,
     /// Values of the uniform that do not depend on the camera.
     look: gpu_types::Surroundings,
@@ -38,11 +38,11 @@ struct Panorama {
     height: u32,
 }
 
-impl Scenery {
+impl BackgroundPass {
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
-        look: &TargetLook,
+        look: &TargetDescriptor,
         (width, height): (u32, u32),
         backdrop: &Backdrop,
         surroundings: Option<&Surroundings>,
@@ -54,8 +54,15 @@ impl Scenery {
         let surroundings = surroundings
             .map(|surroundings| {
                 let uniform = uniform(surroundings, look);
-                let (layer, buffer) = panorama(gpu, frame_layout, look, &surroundings.map)?;
-                Ok::<_, RenderError>(Panorama { layer, buffer, look: uniform, region: look.region, width, height })
+                let (full_screen, buffer) = panorama(gpu, frame_layout, look, &surroundings.map)?;
+                Ok::<_, RenderError>(Panorama {
+                    full_screen,
+                    buffer,
+                    look: uniform,
+                    region: look.region,
+                    width,
+                    height,
+                })
             })
             .transpose()?;
         Ok(Self { picture, surroundings })
@@ -70,21 +77,21 @@ impl Scenery {
 
     /// Draws into a target that was cleared.
     pub(crate) fn draw(&self, pass: &mut wgpu::RenderPass<'_>) {
-        for layer in self.picture.iter().chain(self.surroundings.as_ref().map(|p| &p.layer)) {
-            pass.set_pipeline(&layer.pipeline);
-            pass.set_bind_group(1, &layer.group, &[]);
+        for full_screen in self.picture.iter().chain(self.surroundings.as_ref().map(|p| &p.full_screen)) {
+            pass.set_pipeline(&full_screen.pipeline);
+            pass.set_bind_group(1, &full_screen.group, &[]);
             pass.draw(0..3, 0..1);
         }
     }
 }
 
-fn layer(
+fn full_screen_draw(
     gpu: &Gpu,
     frame_layout: &wgpu::BindGroupLayout,
-    look: &TargetLook,
+    look: &TargetDescriptor,
     (label, path): (&str, &str),
     (entries, resources): (&[wgpu::BindGroupLayoutEntry], &[wgpu::BindingResource<'_>]),
-) -> Result<Layer, RenderError> {
+) -> Result<FullScreenDraw, RenderError> {
     let layout = bindings::layout(&gpu.device, label, entries);
     let target = FullScreenTarget {
         colors: &[look.picture_format],
@@ -93,17 +100,17 @@ fn layer(
     };
     let groups: &[_] = &[frame_layout, &layout];
     let pipeline = full_screen(gpu, &FullScreen { label, path, defines: &[], constants: &[], groups, target })?;
-    Ok(Layer { pipeline, group: bindings::group(&gpu.device, label, &layout, resources) })
+    Ok(FullScreenDraw { pipeline, group: bindings::group(&gpu.device, label, &layout, resources) })
 }
 
 /// Creates the pass that draws the part of a background picture in the drawn region.
 fn picture(
     gpu: &Gpu,
     frame_layout: &wgpu::BindGroupLayout,
-    look: &TargetLook,
+    look: &TargetDescriptor,
     width: u32,
     pixels: &[u8],
-) -> Result<Layer, RenderError> {
+) -> Result<FullScreenDraw, RenderError> {
     let region = look.region;
     let usage = wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST;
     let part = texture(gpu, region, 1, wgpu::TextureFormat::Rgba8Unorm, usage, 1);
@@ -119,15 +126,15 @@ fn picture(
     );
     let view = part.create_view(&wgpu::TextureViewDescriptor::default());
     let entries = [bindings::texture(0, bindings::UNFILTERED)];
-    layer(gpu, frame_layout, look, ("picture", "pass/picture.wgsl"), (&entries, &[bindings::view(&view)]))
+    full_screen_draw(gpu, frame_layout, look, ("picture", "pass/picture.wgsl"), (&entries, &[bindings::view(&view)]))
 }
 
 fn panorama(
     gpu: &Gpu,
     frame_layout: &wgpu::BindGroupLayout,
-    look: &TargetLook,
+    look: &TargetDescriptor,
     map: &EnvironmentMap,
-) -> Result<(Layer, wgpu::Buffer), RenderError> {
+) -> Result<(FullScreenDraw, wgpu::Buffer), RenderError> {
     let size = Region::whole(map.width, map.height);
     let usage = wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST;
     let texels = texture(gpu, size, 1, wgpu::TextureFormat::Rgba16Float, usage, 1);
@@ -160,10 +167,10 @@ fn panorama(
     ];
     let resources = [buffer.as_entire_binding(), bindings::view(&view), wgpu::BindingResource::Sampler(&sampler)];
     let names = ("surroundings", "pass/surroundings.wgsl");
-    Ok((layer(gpu, frame_layout, look, names, (&entries, &resources))?, buffer))
+    Ok((full_screen_draw(gpu, frame_layout, look, names, (&entries, &resources))?, buffer))
 }
 
-fn uniform(surroundings: &Surroundings, look: &TargetLook) -> gpu_types::Surroundings {
+fn uniform(surroundings: &Surroundings, look: &TargetDescriptor) -> gpu_types::Surroundings {
     let (sine, cosine) = surroundings.rotation.sin_cos();
     let dome = surroundings.dome;
     // Bytes are dithered, so that a smooth sky has no visible steps, even after a video encoder has quantised it.

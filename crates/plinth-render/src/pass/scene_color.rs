@@ -15,7 +15,7 @@ use crate::recorder::Recorder;
 use crate::targets::{self, Targets};
 
 /// Copies the picture drawn so far, and computes its mip levels.
-pub(crate) struct Behind {
+pub(crate) struct SceneColorPyramid {
     opaque: Capture,
     drawn: Capture,
     /// The mip levels of colour and distance.
@@ -41,20 +41,21 @@ pub(crate) fn scene_entries() -> [wgpu::BindGroupLayoutEntry; 3] {
 
 /// Creates the layout of bind group 1 of transmissive surfaces whose triangles are sorted.
 pub(crate) fn scene_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
-    bindings::layout(&gpu.device, "behind", &scene_entries())
+    bindings::layout(&gpu.device, "scene color", &scene_entries())
 }
 
 /// The inputs of the pyramid: all render targets, the targets of the pyramid, the colours of opaque surfaces, and the
 /// samples to which transmissive surfaces are drawn.
-type Sources<'a> = (&'a Targets, &'a targets::Behind, &'a [wgpu::TextureView; SURFACES], &'a wgpu::TextureView);
+type Sources<'a> =
+    (&'a Targets, &'a targets::SceneColorTargets, &'a [wgpu::TextureView; SURFACES], &'a wgpu::TextureView);
 
-impl Behind {
+impl SceneColorPyramid {
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
         scene_layout: &wgpu::BindGroupLayout,
         samples: u32,
-        (targets, target, colors, layered): Sources<'_>,
+        (targets, target, colors, transparent): Sources<'_>,
     ) -> Result<Self, RenderError> {
         let device = &gpu.device;
         let pyramid = Pyramid::new(gpu, frame_layout, [&target.color, &target.distance])?;
@@ -64,7 +65,7 @@ impl Behind {
                 gpu,
                 &FullScreen {
                     label,
-                    path: "pass/behind.wgsl",
+                    path: "pass/scene_color.wgsl",
                     defines,
                     constants: &constants,
                     groups: &[frame_layout, layout],
@@ -73,26 +74,32 @@ impl Behind {
             )
         };
         let with_samples = |what| if samples > 1 { vec![what, "MULTISAMPLED"] } else { vec![what] };
-        let formats = [targets::BEHIND_FORMAT, targets::DISTANCE_FORMAT];
+        let formats = [targets::SCENE_COLOR_FORMAT, targets::DISTANCE_FORMAT];
 
         let mut entries: Vec<_> = surface_entries().collect();
         entries.push(bindings::multisampled(5, wgpu::TextureSampleType::Depth, samples));
-        let layout = bindings::layout(device, "opaque behind", &entries);
-        let pipeline = make("opaque behind", &with_samples("SURFACES"), &layout, &formats)?;
+        let layout = bindings::layout(device, "scene color of opaque surfaces", &entries);
+        let pipeline = make("scene color of opaque surfaces", &with_samples("SURFACES"), &layout, &formats)?;
         let resources: Vec<_> = surface_resources(targets, colors).chain([bindings::view(&targets.depth)]).collect();
-        let opaque = Capture { pipeline, group: bindings::group_from(device, "opaque behind", &layout, 1, &resources) };
+        let opaque = Capture {
+            pipeline,
+            group: bindings::group_from(device, "scene color of opaque surfaces", &layout, 1, &resources),
+        };
 
-        let layout =
-            bindings::layout(device, "drawn behind", &[bindings::multisampled(1, bindings::UNFILTERED, samples)]);
+        let layout = bindings::layout(
+            device,
+            "scene color of samples",
+            &[bindings::multisampled(1, bindings::UNFILTERED, samples)],
+        );
         let drawn = Capture {
-            pipeline: make("drawn behind", &with_samples("SAMPLES_DRAWN"), &layout, &formats[..1])?,
-            group: bindings::group_from(device, "drawn behind", &layout, 1, &[bindings::view(layered)]),
+            pipeline: make("scene color of samples", &with_samples("SAMPLES_DRAWN"), &layout, &formats[..1])?,
+            group: bindings::group_from(device, "scene color of samples", &layout, 1, &[bindings::view(transparent)]),
         };
 
         let [color, distance] = pyramid.all.clone();
-        let views = [color, distance, target.far_side.clone()];
+        let views = [color, distance, target.back_faces.clone()];
         let resources = views.each_ref().map(bindings::view);
-        let group = bindings::group_from(device, "behind", scene_layout, FIRST_BINDING, &resources);
+        let group = bindings::group_from(device, "scene color", scene_layout, FIRST_BINDING, &resources);
         Ok(Self { opaque, drawn, pyramid, views, group })
     }
 
@@ -101,16 +108,16 @@ impl Behind {
         // The pyramid is cleared outside the region.
         let part = part.unwrap_or(Region::EMPTY);
         let colors = self.pyramid.levels[0].each_ref().map(cleared);
-        draw(&mut recorder.pass("behind", frame, &colors, None), &self.opaque, part);
-        self.pyramid.fill(recorder, frame, "behind", part);
+        draw(&mut recorder.pass("scene color", frame, &colors, None), &self.opaque, part);
+        self.pyramid.fill(recorder, frame, "scene color", part);
     }
 
     /// Copies everything that was drawn since to the pyramid, including glass, in a region of the canvas. The distance
     /// is still that of the opaque surfaces.
     pub(crate) fn capture_drawn(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup, part: Region) {
         let color = kept(&self.pyramid.levels[0][0]);
-        draw(&mut recorder.pass("behind", frame, &[color], None), &self.drawn, part);
-        self.pyramid.fill_first(recorder, frame, "behind", part);
+        draw(&mut recorder.pass("scene color", frame, &[color], None), &self.drawn, part);
+        self.pyramid.fill_first(recorder, frame, "scene color", part);
     }
 }
 
@@ -122,11 +129,11 @@ fn draw(pass: &mut wgpu::RenderPass<'_>, capture: &Capture, part: Region) {
 }
 
 /// Starts the pass that draws the back faces of a glass body.
-pub(crate) fn far_side_pass<'r>(
+pub(crate) fn back_face_pass<'r>(
     recorder: &'r mut Recorder<'_>,
     frame: &wgpu::BindGroup,
-    target: &targets::Behind,
+    target: &targets::SceneColorTargets,
 ) -> wgpu::RenderPass<'r> {
-    let depth = depth_target(&target.far_depth, Some(1.0), true);
-    recorder.pass("far side", frame, &[cleared(&target.far_side)], Some(depth))
+    let depth = depth_target(&target.back_face_depth, Some(1.0), true);
+    recorder.pass("back faces", frame, &[cleared(&target.back_faces)], Some(depth))
 }

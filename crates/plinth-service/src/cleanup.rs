@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use plinth_db::{garbage, holds, link_secrets, rate_windows, sessions, staged};
+use plinth_db::{holds, link_secrets, rate_windows, sessions, staged, unreferenced_objects};
 use plinth_spec::limits;
 
 use crate::access::IDLE_MS;
@@ -23,7 +23,7 @@ const UNFINISHED_MS: i64 = limits::STAGING_LIFETIME_SECS * 1000;
 
 /// Result of a cleanup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Swept {
+pub struct CleanupReport {
     /// Number of objects deleted from the store.
     pub objects: u64,
     /// Number of rows deleted from the database.
@@ -34,22 +34,25 @@ impl Service {
     /// Deletes objects that are scheduled for deletion, abandoned uploads, and expired sessions, link secrets and rate
     /// windows. Several machines may call this method concurrently. One call deletes a limited number; call it again
     /// until it deletes nothing.
-    pub async fn sweep(&self) -> Result<Swept> {
+    pub async fn clean_up(&self) -> Result<CleanupReport> {
         // The hold is checked again after the claim. If a hold started in the meantime, its backup may reference the
         // claimed objects.
         if self.is_held().await? {
-            return Ok(Swept::default());
+            return Ok(CleanupReport::default());
         }
         let claiming = self.write_at(move |tx, now| {
             Box::pin(async move {
-                Ok::<_, ServiceError>((now, garbage::claim_due(tx, now, now + RETRY_MS, BATCH_SIZE).await?))
+                Ok::<_, ServiceError>((
+                    now,
+                    unreferenced_objects::claim_due(tx, now, now + RETRY_MS, BATCH_SIZE).await?,
+                ))
             })
         });
         let (now, due) = claiming.await?;
         if self.is_held().await? {
-            return Ok(Swept::default());
+            return Ok(CleanupReport::default());
         }
-        let mut swept = Swept::default();
+        let mut swept = CleanupReport::default();
         for prefix in due {
             match self.remove_prefix(&prefix, now + RETRY_MS).await {
                 Ok(objects) => swept.objects += objects,
@@ -79,14 +82,15 @@ impl Service {
     async fn remove_prefix(&self, prefix: &str, retry_at: i64) -> Result<u64> {
         let removed = self.store.delete_prefix(prefix).await?;
         let prefix = prefix.to_owned();
-        let forgotten =
-            self.db.write(move |tx| Box::pin(async move { garbage::delete_claimed(tx, &prefix, retry_at).await }));
+        let forgotten = self.db.write(move |tx| {
+            Box::pin(async move { unreferenced_objects::delete_claimed(tx, &prefix, retry_at).await })
+        });
         forgotten.await?;
         Ok(removed)
     }
 
     /// Deletes the partly received files of servers that were killed. Returns the number of deleted files.
-    pub async fn sweep_incoming(&self) -> Result<usize> {
+    pub async fn delete_orphaned_uploads(&self) -> Result<usize> {
         let folder = self.options.incoming.clone();
         let removing = tokio::task::spawn_blocking(move || remove_orphans(&folder));
         Ok(removing.await.map_err(ServiceError::internal)??)
@@ -94,7 +98,7 @@ impl Service {
 
     /// Deletes the partly written objects of killed processes from a local store. Returns the number of deleted
     /// objects. Lists all files of the store, so it should run rarely.
-    pub async fn sweep_unfinished(&self) -> Result<u64> {
+    pub async fn delete_unfinished_objects(&self) -> Result<u64> {
         let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;
         let since = Duration::from_millis(u64::try_from(now - UNFINISHED_MS).unwrap_or_default());
         Ok(self.store.remove_unfinished(SystemTime::UNIX_EPOCH + since).await?)

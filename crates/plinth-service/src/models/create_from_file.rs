@@ -10,7 +10,7 @@ use plinth_spec::{ErrorCode, RenderSettings};
 use plinth_store::ObjectKey;
 
 use super::check::{Checked, Format};
-use super::incoming::Arrived;
+use super::incoming::ReceivedFile;
 use super::upload::Uploaded;
 use crate::access::Caller;
 use crate::error::{Result, ServiceError};
@@ -21,8 +21,8 @@ use crate::write::Inserted;
 
 /// A file that was received, by an upload or by a download.
 #[derive(Debug)]
-pub(crate) struct Arrival {
-    pub file: Arrived,
+pub(crate) struct ReceivedModel {
+    pub file: ReceivedFile,
     pub name: String,
     pub format: Format,
     /// Settings of the render. An upload without settings gets a free preview.
@@ -37,34 +37,34 @@ impl Service {
     /// Creates a model and a render from a file. If the workspace has an active model with the same file, only creates
     /// a render of this model.
     // Spec, Upload and finalize rules, 1 to 3.
-    pub(super) async fn arrive(&self, caller: &Caller, arrival: Arrival) -> Result<Uploaded> {
-        match &arrival.settings {
+    pub(super) async fn create_from_file(&self, caller: &Caller, received: ReceivedModel) -> Result<Uploaded> {
+        match &received.settings {
             Some(settings) => {
                 let wanted = Wanted::of_upload(ModelId::new_random(), settings.clone());
                 check_funds(&mut self.db.read().await?, &caller.payer_id, &wanted).await?;
             }
-            None if self.may_have_preview(caller, &arrival).await? => {}
+            None if self.may_have_preview(caller, &received).await? => {}
             None => self.check_free_upload(caller).await?,
         }
         let placing = Placing {
             caller: caller.clone(),
-            sha256: arrival.file.sha256.clone(),
+            sha256: received.file.sha256.clone(),
             new_model: None,
-            settings: arrival.settings,
-            staged: arrival.staged,
+            settings: received.settings,
+            staged: received.staged,
             free_per_day: self.options.free_uploads_per_day,
         };
         // The file of an existing model was checked at its first upload, so this check is skipped. A ZIP is always
         // converted, because only its GLB can be compared with stored files.
-        if arrival.format == Format::Glb
+        if received.format == Format::Glb
             && let Some(uploaded) = self.run(&placing).await?
         {
             return Ok(uploaded);
         }
-        let checked = self.check_model(&caller.payer_id, arrival.file, arrival.format, arrival.code).await?;
-        let model = new_model(caller, arrival.name, &checked)?;
+        let checked = self.check_model(&caller.payer_id, received.file, received.format, received.code).await?;
+        let model = new_model(caller, received.name, &checked)?;
         let placing = Placing { sha256: model.sha256.clone(), ..placing };
-        if arrival.format == Format::Zip
+        if received.format == Format::Zip
             && let Some(uploaded) = self.run(&placing).await?
         {
             return Ok(uploaded);
@@ -97,12 +97,12 @@ impl Service {
 
     /// Returns whether the model of this file may already have its free preview. Always true for a ZIP, because only
     /// its converted GLB can be compared with stored files.
-    async fn may_have_preview(&self, caller: &Caller, arrival: &Arrival) -> Result<bool> {
-        if arrival.format == Format::Zip {
+    async fn may_have_preview(&self, caller: &Caller, received: &ReceivedModel) -> Result<bool> {
+        if received.format == Format::Zip {
             return Ok(true);
         }
         let mut conn = self.db.read().await?;
-        let known = models::find_active_by_sha256(&mut conn, &caller.workspace_id, &arrival.file.sha256).await?;
+        let known = models::find_active_by_sha256(&mut conn, &caller.workspace_id, &received.file.sha256).await?;
         let Some(model) = known else { return Ok(false) };
         Ok(renders::find_system_preview(&mut conn, &model).await?.is_some())
     }

@@ -9,7 +9,7 @@
 @group(1) @binding(0) var surfaces: texture_2d<u32>;
 @group(1) @binding(1) var colors: texture_2d<f32>;
 
-struct Spread {
+struct SampleColor {
     @location(0) color: vec4<f32>,
 #ifdef MULTISAMPLED
     @builtin(sample_mask) samples: u32,
@@ -22,19 +22,19 @@ fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
 }
 
 @fragment
-fn fs(@builtin(position) at: vec4<f32>) -> Spread {
+fn fs(@builtin(position) at: vec4<f32>) -> SampleColor {
     let pixel = vec2<i32>(at.xy);
     let surface = textureLoad(surfaces, pixel, 0).r;
     let samples = surface_samples(surface);
     if samples == 0u {
         discard;
     }
-    var out: Spread;
+    var out: SampleColor;
     let color = textureLoad(colors, pixel, 0);
 #ifdef WHOLE
     out.color = color;
 #else
-    out.color = vec4(color.rgb / surface_coverage(surface), select(1.0, 2.0, color.a >= SHOWN_AS_IT_IS));
+    out.color = vec4(color.rgb / surface_coverage(surface), select(1.0, 2.0, color.a >= NO_TONE_CURVE_ALPHA));
 #endif
 #ifdef MULTISAMPLED
     out.samples = samples;

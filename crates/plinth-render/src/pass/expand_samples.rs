@@ -6,45 +6,45 @@ use crate::RenderError;
 use crate::bindings;
 use crate::gpu::Gpu;
 use crate::pipelines::{DEPTH_FORMAT, FullScreen, FullScreenTarget, full_screen};
-use crate::targets::TargetLook;
+use crate::targets::TargetDescriptor;
 
 /// Writes the colour of each surface to the samples that the surface covers.
-pub(crate) struct Spread {
+pub(crate) struct ExpandSamples {
     pipeline: wgpu::RenderPipeline,
     groups: [wgpu::BindGroup; SURFACES],
 }
 
 /// What the colours of surfaces are.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Colors {
+pub(crate) enum SurfaceColors {
     /// Shares of the picture.
     Shares,
     /// Premultiplied colours.
     Whole,
 }
 
-impl Spread {
+impl ExpandSamples {
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
         (surfaces, colors): (&[wgpu::TextureView; SURFACES], &[wgpu::TextureView; SURFACES]),
-        content: Colors,
-        look: &TargetLook,
+        content: SurfaceColors,
+        look: &TargetDescriptor,
     ) -> Result<Self, RenderError> {
         let samples = look.samples;
         let sampled = (samples > 1).then_some("MULTISAMPLED");
-        let whole = (content == Colors::Whole).then_some("WHOLE");
+        let whole = (content == SurfaceColors::Whole).then_some("WHOLE");
         let defines: Vec<&str> = sampled.into_iter().chain(whole).collect();
         let layout = bindings::layout(
             &gpu.device,
-            "spread",
+            "expand samples",
             &[bindings::texture(0, wgpu::TextureSampleType::Uint), bindings::texture(1, bindings::UNFILTERED)],
         );
         let pipeline = full_screen(
             gpu,
             &FullScreen {
-                label: "spread",
-                path: "pass/spread.wgsl",
+                label: "expand samples",
+                path: "pass/expand_samples.wgsl",
                 defines: &defines,
                 constants: &[("SAMPLES", f64::from(samples))],
                 groups: &[frame_layout, &layout],
@@ -58,7 +58,7 @@ impl Spread {
         )?;
         let groups = [0, 1].map(|k| {
             let resources = [bindings::view(&surfaces[k]), bindings::view(&colors[k])];
-            bindings::group(&gpu.device, "spread", &layout, &resources)
+            bindings::group(&gpu.device, "expand samples", &layout, &resources)
         });
         Ok(Self { pipeline, groups })
     }

@@ -2,7 +2,7 @@
 
 use plinth_db::leases::{self, Lost};
 use plinth_db::renders::Render;
-use plinth_db::{Tx, accounts, garbage, queue};
+use plinth_db::{Tx, accounts, queue, unreferenced_objects};
 use plinth_spec::state::{HlsStatus, RenderEvent};
 use plinth_spec::{FailureCode, limits};
 use plinth_store::attempt_prefix;
@@ -19,26 +19,26 @@ impl Service {
     /// Requeues renders whose lease has expired. A render whose lease has expired too often fails and is refunded.
     /// Returns the number of these renders. Several machines may call this method concurrently; each render is handled
     /// once. A render whose account is locked, or for which an error occurs, is left for the next call.
-    pub async fn reap(&self) -> Result<usize> {
+    pub async fn reclaim_expired_leases(&self) -> Result<usize> {
         let mut conn = self.db.read().await?;
         let now = self.options.clock.now_ms(&mut conn).await?;
         let lost = leases::list_lost(&mut conn, now, AT_ONCE).await?;
         drop(conn);
-        let mut reaped = 0;
+        let mut reclaimed = 0;
         for one in lost {
             let id = one.render.id.clone();
-            match self.reap_one(one).await {
-                Ok(is_reaped) => reaped += usize::from(is_reaped),
+            match self.reclaim_expired_lease(one).await {
+                Ok(is_reclaimed) => reclaimed += usize::from(is_reclaimed),
                 Err(error) => {
                     tracing::error!(render.id = %id, error = %error, cause = ?error.cause, "a render with an expired lease could not be requeued; the next run tries again");
                 }
             }
         }
-        Ok(reaped)
+        Ok(reclaimed)
     }
 
-    async fn reap_one(&self, lost: Lost) -> Result<bool> {
-        let reaped = self.write_lease(move |tx, now| {
+    async fn reclaim_expired_lease(&self, lost: Lost) -> Result<bool> {
+        let reclaimed = self.write_lease(move |tx, now| {
             Box::pin(async move {
                 let Lost { render, token, losses } = lost;
                 if accounts::try_lock(tx, &render.payer_id).await?.is_none() {
@@ -59,11 +59,11 @@ impl Service {
                 Ok::<_, ServiceError>(collected)
             })
         });
-        let is_reaped = reaped.await?;
-        if is_reaped {
+        let is_reclaimed = reclaimed.await?;
+        if is_reclaimed {
             self.placed.notify_one();
         }
-        Ok(is_reaped)
+        Ok(is_reclaimed)
     }
 }
 
@@ -73,7 +73,7 @@ async fn requeue(tx: &mut Tx, render: &Render, token: &str, now: i64) -> Result<
     queue::count_slot(tx, &render.id, token, now, true).await?;
     let is_requeued = leases::requeue_lost(tx, &render.id, token, render.status, to, now).await?;
     if is_requeued {
-        garbage::insert(tx, &attempt_prefix(&render.id, render.attempt), now + LATE_MS).await?;
+        unreferenced_objects::insert(tx, &attempt_prefix(&render.id, render.attempt), now + LATE_MS).await?;
     }
     Ok(is_requeued)
 }

@@ -24,11 +24,11 @@ fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
 }
 
 // Limits very bright pixels, which would dominate the blurred levels.
-fn calm(radiance: vec4<f32>) -> vec4<f32> {
+fn limit_brightness(radiance: vec4<f32>) -> vec4<f32> {
     return min(radiance, vec4(64.0));
 }
 
-struct Behind {
+struct SceneColor {
     @location(0) color: vec4<f32>,
     // x: distance along the camera's axis times the coverage; y: coverage.
     @location(1) distance: vec2<f32>,
@@ -36,7 +36,7 @@ struct Behind {
 
 #ifdef SURFACES
 @fragment
-fn fs(v: CornerOut) -> Behind {
+fn fs(v: CornerOut) -> SceneColor {
     let pixel = vec2<i32>(v.clip.xy);
     var nearest = textureLoad(depth_map, pixel, 0);
 #ifdef MULTISAMPLED
@@ -44,10 +44,10 @@ fn fs(v: CornerOut) -> Behind {
         nearest = min(nearest, textureLoad(depth_map, pixel, i));
     }
 #endif
-    var out: Behind;
-    let shown = shown_at(pixel);
-    let first = calm(vec4(shown.first, 1.0)) * shown.coverage.x;
-    out.color = first + calm(vec4(shown.second, 1.0)) * shown.coverage.y;
+    var out: SceneColor;
+    let shown = surface_colors_at(pixel);
+    let first = limit_brightness(vec4(shown.first, 1.0)) * shown.coverage.x;
+    out.color = first + limit_brightness(vec4(shown.second, 1.0)) * shown.coverage.y;
     let distance = frame.distance_numerator / (frame.depth_range - min(nearest, 0.9999));
     out.distance = vec2(distance, 1.0) * out.color.a;
     return out;
@@ -59,7 +59,7 @@ fn fs(v: CornerOut) -> Behind {
 fn fs(v: CornerOut) -> @location(0) vec4<f32> {
     var sum = vec4(0.0);
     for (var i = 0u; i < SAMPLES; i++) {
-        let color = calm(sample_at(vec2<i32>(v.clip.xy), i));
+        let color = limit_brightness(sample_at(vec2<i32>(v.clip.xy), i));
         sum += vec4(color.rgb, min(color.a, 1.0));
     }
     return sum / f32(SAMPLES);

@@ -7,12 +7,12 @@
 #import lib/dither.wgsl
 #import lib/filter.wgsl
 
-struct Develop {
+struct PixelEffects {
     // x: strength of the vignette; y: width of the outlines in pixels.
     look: vec4<f32>,
 }
 
-@group(1) @binding(0) var<uniform> develop: Develop;
+@group(1) @binding(0) var<uniform> pixel_effects: PixelEffects;
 @group(1) @binding(1) var picture: texture_2d<f32>;
 #ifdef GLOW
 @group(1) @binding(2) var glow_map: texture_2d<f32>;
@@ -34,10 +34,10 @@ fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
 
 #ifdef FOCUS
 // Blur with a radius below this is not visible, in pixels.
-const SHARP: f32 = 0.75;
+const MIN_VISIBLE_BLUR: f32 = 0.75;
 // If circles of confusion in front of a pixel cover less than this fraction of it, the sharp and the blurred picture
 // are interpolated.
-const COVERED: f32 = 0.15;
+const FULL_COVER: f32 = 0.15;
 
 fn focused(pixel: vec2<i32>, uv: vec2<f32>, sharp: vec4<f32>) -> vec4<f32> {
     var distance = distance_at(lens, geometry, pixel);
@@ -50,14 +50,14 @@ fn focused(pixel: vec2<i32>, uv: vec2<f32>, sharp: vec4<f32>) -> vec4<f32> {
     }
     let own = blur_radius(lens, distance);
     let cover = textureSampleLevel(cover_map, linear_sampler, uv, 0.0).r;
-    let share = max(smoothstep(SHARP, 2.5 * SHARP, own), smoothstep(0.0, COVERED, cover));
+    let share = max(smoothstep(MIN_VISIBLE_BLUR, 2.5 * MIN_VISIBLE_BLUR, own), smoothstep(0.0, FULL_COVER, cover));
     return mix(sharp, textureSampleLevel(blurred_map, linear_sampler, uv, 0.0), share);
 }
 #endif
 
 #ifdef TOON
 const BANDS: f32 = 4.0;
-const INK: vec3<f32> = vec3(0.008, 0.008, 0.012);
+const OUTLINE_COLOR: vec3<f32> = vec3(0.008, 0.008, 0.012);
 
 // Reduces light to a few bands. The edges between the bands are slightly soft, which avoids flicker.
 fn banded(c: vec3<f32>) -> vec3<f32> {
@@ -75,9 +75,9 @@ fn surface_at(pixel: vec2<i32>) -> vec4<f32> {
 
 // Returns how much of a pixel an outline covers. Outlines are at the borders of surfaces, and where the normal changes
 // abruptly.
-fn ink(pixel: vec2<i32>) -> f32 {
+fn outline_coverage(pixel: vec2<i32>) -> f32 {
     let own = surface_at(pixel);
-    let radius = develop.look.y;
+    let radius = pixel_effects.look.y;
     var drawn = 0.0;
     for (var i = 0; i < 8; i++) {
         let angle = f32(i) * PI / 4.0;
@@ -139,8 +139,8 @@ fn fs(v: CornerOut) -> @location(0) vec4<f32> {
     if surface_at(pixel).w > 0.0 {
         c = banded(c);
     }
-    let line = ink(pixel);
-    c = mix(c, INK, line);
+    let line = outline_coverage(pixel);
+    c = mix(c, OUTLINE_COLOR, line);
     p.a = max(p.a, line);
 #endif
 #ifdef FILTERED
@@ -148,7 +148,7 @@ fn fs(v: CornerOut) -> @location(0) vec4<f32> {
 #endif
 #ifdef VIGNETTE
     let from_middle = (v.uv - 0.5) * 2.0;
-    c *= 1.0 - develop.look.x * smoothstep(0.3, 1.5, length(from_middle));
+    c *= 1.0 - pixel_effects.look.x * smoothstep(0.3, 1.5, length(from_middle));
 #endif
     var encoded = srgb_from_linear(c);
 #else

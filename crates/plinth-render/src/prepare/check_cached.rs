@@ -5,20 +5,20 @@ use plinth_bake::{BakedMesh, Lattice, LightGrid};
 use plinth_scene::PosedPrimitive;
 
 use super::distance_field::DistanceField;
-use super::{EnvironmentLight, ModelLight, Setting, SurfaceLight};
+use super::{EnvironmentLight, ModelLight, PrepareInputs, SurfaceLight};
 use crate::ibl::OctahedralMap;
 use crate::pass::floor::AMBIENT_SIDE;
 
 /// Maximum side length of maps in texels, and of the distance field in cells.
-const MOST_SIDE: u32 = 4096;
+const MAX_SIDE: u32 = 4096;
 
 impl EnvironmentLight {
     /// Returns whether each map has as many texels as its size requires.
-    pub(super) fn is_sound(&self) -> bool {
+    pub(super) fn is_valid(&self) -> bool {
         let sound = |map: &OctahedralMap| {
             let texels = |mip: usize| ((map.side >> mip).max(1) as usize).pow(2);
-            (1..=MOST_SIDE).contains(&map.side)
-                && (1..=MOST_SIDE.ilog2() as usize).contains(&map.mips.len())
+            (1..=MAX_SIDE).contains(&map.side)
+                && (1..=MAX_SIDE.ilog2() as usize).contains(&map.mips.len())
                 && map.mips.iter().enumerate().all(|(mip, list)| list.len() == texels(mip))
         };
         sound(&self.specular) && sound(&self.irradiance)
@@ -27,24 +27,24 @@ impl EnvironmentLight {
 
 impl ModelLight {
     /// Returns whether all indices refer to existing vertices of this model, and all lists have the right lengths.
-    pub(super) fn fits(&self, setting: &Setting<'_>) -> bool {
+    pub(super) fn matches_inputs(&self, inputs: &PrepareInputs<'_>) -> bool {
         let names_vertices = |(indices, posed): (&Vec<u32>, &PosedPrimitive)| {
             indices.iter().all(|i| (*i as usize) < posed.positions.len())
         };
-        self.indices.len() == setting.posed.len()
-            && self.indices.iter().zip(setting.posed).all(names_vertices)
-            && self.light.fits(setting, &self.indices)
-            && is_sound(&self.field)
+        self.indices.len() == inputs.posed.len()
+            && self.indices.iter().zip(inputs.posed).all(names_vertices)
+            && self.light.matches_inputs(inputs, &self.indices)
+            && is_valid(&self.field)
     }
 }
 
 impl SurfaceLight {
     /// Returns whether the light matches these triangles.
-    pub(super) fn fits(&self, setting: &Setting<'_>, indices: &[Vec<u32>]) -> bool {
-        let cells = if setting.floor.is_some() { (AMBIENT_SIDE * AMBIENT_SIDE) as usize } else { 0 };
-        let lists = || self.baked.iter().zip(setting.posed).zip(indices);
-        self.baked.len() == setting.posed.len()
-            && indices.len() == setting.posed.len()
+    pub(super) fn matches_inputs(&self, inputs: &PrepareInputs<'_>, indices: &[Vec<u32>]) -> bool {
+        let cells = if inputs.floor.is_some() { (AMBIENT_SIDE * AMBIENT_SIDE) as usize } else { 0 };
+        let lists = || self.baked.iter().zip(inputs.posed).zip(indices);
+        self.baked.len() == inputs.posed.len()
+            && indices.len() == inputs.posed.len()
             && self.floor_ambient.len() == cells
             && lists().all(|((mesh, posed), indices)| mesh_fits(mesh, posed.positions.len(), indices.len() / 3))
     }
@@ -64,10 +64,10 @@ fn mesh_fits(mesh: &BakedMesh, vertices: usize, triangles: usize) -> bool {
         && mesh.grids.is_sorted_by(|a, b| a.triangle < b.triangle)
 }
 
-fn is_sound(field: &DistanceField) -> bool {
+fn is_valid(field: &DistanceField) -> bool {
     let [x, y, z] = field.size.to_array();
     let cells = [x, y, z].iter().map(|side| *side as usize).product::<usize>();
-    [x, y, z].iter().all(|side| *side <= MOST_SIDE) && field.distances.len() == cells && field.radiance.len() == cells
+    [x, y, z].iter().all(|side| *side <= MAX_SIDE) && field.distances.len() == cells && field.radiance.len() == cells
 }
 
 #[cfg(test)]
@@ -111,9 +111,9 @@ mod tests {
         let map =
             |side, mips: &[usize]| OctahedralMap { side, mips: mips.iter().map(|n| vec![[0.5; 4]; *n]).collect() };
         let light = |specular, irradiance| EnvironmentLight { sun: None, specular, irradiance };
-        assert!(light(map(4, &[16, 4, 1]), map(2, &[4])).is_sound());
+        assert!(light(map(4, &[16, 4, 1]), map(2, &[4])).is_valid());
         for broken in [map(4, &[16, 4, 2]), map(4, &[]), map(0, &[1]), map(8, &[16]), map(1, &[1; 40])] {
-            assert!(!light(broken, map(2, &[4])).is_sound());
+            assert!(!light(broken, map(2, &[4])).is_valid());
         }
         let field = |size, cells| DistanceField {
             size,
@@ -122,7 +122,7 @@ mod tests {
             distances: vec![0.0; cells],
             radiance: vec![Vec4::ONE; cells],
         };
-        assert!(is_sound(&field(UVec3::new(2, 3, 1), 6)) && is_sound(&DistanceField::default()));
-        assert!(!is_sound(&field(UVec3::new(2, 3, 2), 6)) && !is_sound(&field(UVec3::new(6000, 1, 1), 6000)));
+        assert!(is_valid(&field(UVec3::new(2, 3, 1), 6)) && is_valid(&DistanceField::default()));
+        assert!(!is_valid(&field(UVec3::new(2, 3, 2), 6)) && !is_valid(&field(UVec3::new(6000, 1, 1), 6000)));
     }
 }

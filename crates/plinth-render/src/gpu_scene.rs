@@ -17,10 +17,10 @@ use crate::upload::material::{DrawClass, MaterialOnGpu};
 use crate::view::View;
 
 /// Maximum number of scene colour pyramids per frame.
-const MAX_LOOKS_BEHIND: usize = 8;
+const MAX_SCENE_COLOR_PYRAMIDS: usize = 8;
 
 /// The model on the device, with its shadow maps.
-pub(crate) struct Stage {
+pub(crate) struct GpuScene {
     pub(crate) materials: Vec<MaterialOnGpu>,
     pub(crate) batches: Vec<Batch>,
     pub(crate) pipelines: Pipelines,
@@ -36,7 +36,7 @@ pub(crate) struct Stage {
     grow: (Vec3, f32),
 }
 
-impl Stage {
+impl GpuScene {
     pub(crate) fn new(
         (materials, batches): (Vec<MaterialOnGpu>, Vec<Batch>),
         pipelines: Pipelines,
@@ -83,35 +83,35 @@ impl Stage {
     /// their triangles. Decals that lie on each other keep their order, because they have the same depth.
     fn order_batches(&mut self, gpu: &Gpu, shot: &Shot) {
         let forward = -shot.camera.view_from_world.row(2).truncate();
-        let mut layered: Vec<(f32, usize)> = Vec::new();
+        let mut transparent: Vec<(f32, usize)> = Vec::new();
         let mut order: Vec<usize> = Vec::new();
         for (i, batch) in self.batches.iter_mut().enumerate() {
-            if batch.layer.is_some() {
+            if batch.transparency.is_some() {
                 batch.sort(gpu, forward);
-                layered.push((batch.mean_depth(forward), i));
+                transparent.push((batch.mean_depth(forward), i));
             } else {
                 order.push(i);
             }
         }
-        layered.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let mut layered: Vec<usize> = layered.into_iter().map(|(_, i)| i).collect();
+        transparent.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut transparent: Vec<usize> = transparent.into_iter().map(|(_, i)| i).collect();
         let touches = |a: usize, b: usize| {
             let ((a_min, a_max), (b_min, b_max)) = (self.batches[a].bounds, self.batches[b].bounds);
             a_min.cmple(b_max).all() && b_min.cmple(a_max).all()
         };
         let decals: Vec<usize> = (0..self.batches.len())
-            .filter(|i| layered.contains(i) && self.materials[self.batches[*i].material].overlay)
+            .filter(|i| transparent.contains(i) && self.materials[self.batches[*i].material].overlay)
             .collect();
         for (place, decal) in decals.iter().enumerate() {
             let below = |i: &usize| decals[..place].contains(i) && touches(*i, *decal);
-            let own = layered.iter().position(|i| i == decal);
-            if let (Some(own), Some(last)) = (own, layered.iter().rposition(below))
+            let own = transparent.iter().position(|i| i == decal);
+            if let (Some(own), Some(last)) = (own, transparent.iter().rposition(below))
                 && own < last
             {
-                layered[own..=last].rotate_left(1);
+                transparent[own..=last].rotate_left(1);
             }
         }
-        order.extend(layered);
+        order.extend(transparent);
         self.order = order;
     }
 
@@ -127,7 +127,7 @@ impl Stage {
 
     /// Returns the indices of the opaque batches, in the order in which they are drawn.
     pub(crate) fn solid(&self) -> impl Iterator<Item = usize> {
-        self.order.iter().copied().filter(|i| !self.material(*i).key.class.is_layered())
+        self.order.iter().copied().filter(|i| !self.material(*i).key.class.is_transparent())
     }
 
     /// Returns the region of a view's canvas in which a batch can be visible.
@@ -143,12 +143,12 @@ impl Stage {
     }
 
     /// Returns the part of a view's model region that transmissive and blended batches can cover.
-    pub(crate) fn layered_part(&self, view: &View) -> Option<Region> {
+    pub(crate) fn transparent_part(&self, view: &View) -> Option<Region> {
         let size = view.look.model_region;
-        let layered = |batch: &&Batch| self.materials[batch.material].key.class.is_layered();
+        let transparent = |batch: &&Batch| self.materials[batch.material].key.class.is_transparent();
         self.batches
             .iter()
-            .filter(layered)
+            .filter(transparent)
             .filter_map(|batch| scissor(&view.clip_from_world, self.grown(batch.bounds), size.width, size.height))
             .reduce(joined)
     }
@@ -156,13 +156,13 @@ impl Stage {
     /// Divides transmissive and blended batches into groups. All batches of a group use the same scene colour pyramid.
     /// If glass bodies overlap in the picture, the pyramid of the nearer one must contain the farther one, so they need
     /// different groups.
-    pub(crate) fn layered_groups(&self, view: &View) -> Vec<Vec<usize>> {
+    pub(crate) fn transparent_groups(&self, view: &View) -> Vec<Vec<usize>> {
         let mut groups: Vec<Vec<usize>> = vec![Vec::new()];
         let class = |i: usize| self.material(i).key.class;
-        let layered: Vec<usize> = self.order.iter().copied().filter(|i| class(*i).is_layered()).collect();
-        let glass = layered.iter().filter(|i| class(**i) == DrawClass::Transmissive).count();
+        let transparent: Vec<usize> = self.order.iter().copied().filter(|i| class(*i).is_transparent()).collect();
+        let glass = transparent.iter().filter(|i| class(**i) == DrawClass::Transmissive).count();
         let mut seen = 0;
-        for i in layered {
+        for i in transparent {
             if class(i) == DrawClass::Transmissive {
                 seen += 1;
                 let overlaps = |j: &usize| match (self.part_of(view, i), self.part_of(view, *j)) {
@@ -170,7 +170,9 @@ impl Stage {
                     _ => false,
                 };
                 // If there would be too many groups, the farthest bodies share one pyramid.
-                if glass - seen < MAX_LOOKS_BEHIND && groups.last().is_some_and(|group| group.iter().any(overlaps)) {
+                if glass - seen < MAX_SCENE_COLOR_PYRAMIDS
+                    && groups.last().is_some_and(|group| group.iter().any(overlaps))
+                {
                     groups.push(Vec::new());
                 }
             }

@@ -11,7 +11,7 @@ use crate::pass::composite::around;
 use crate::pass::{cleared, kept};
 use crate::pipelines::{FullScreen, FullScreenTarget, full_screen};
 use crate::recorder::Recorder;
-use crate::targets::{TargetLook, Targets};
+use crate::targets::{TargetDescriptor, Targets};
 use crate::upload::geometry::filled;
 
 use super::{Surfaces, around_model};
@@ -31,7 +31,7 @@ pub(crate) struct Sources<'a> {
 }
 
 /// Applies the effects and writes the finished picture.
-pub(crate) struct Develop {
+pub(crate) struct PixelEffects {
     /// The draw near the model, and its region.
     near: Option<(Step, Region)>,
     /// The draw for the rest of the picture. `None` if no effect changes the picture there.
@@ -45,17 +45,17 @@ struct Step {
     group: wgpu::BindGroup,
 }
 
-impl Develop {
+impl PixelEffects {
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
         post: &PostLook,
-        look: &TargetLook,
+        look: &TargetDescriptor,
         sources: &Sources<'_>,
     ) -> Result<Self, RenderError> {
         let ink = (INK * look.region.height as f32).max(1.0);
         let numbers = [post.vignette, ink, 0.0, 0.0];
-        let uniform = filled(gpu, "develop", bytemuck::bytes_of(&numbers), wgpu::BufferUsages::UNIFORM)?;
+        let uniform = filled(gpu, "pixel effects", bytemuck::bytes_of(&numbers), wgpu::BufferUsages::UNIFORM)?;
         let step = |is_near: bool| {
             let mut defines = defines(post, is_near);
             let mut inputs = vec![
@@ -77,12 +77,12 @@ impl Develop {
                 inputs.push((bindings::texture(6, bindings::FILTERED), bindings::view(cover)));
             }
             let entries: Vec<_> = inputs.iter().map(|(entry, _)| *entry).collect();
-            let layout = bindings::layout(&gpu.device, "develop", &entries);
+            let layout = bindings::layout(&gpu.device, "pixel effects", &entries);
             let pipeline = full_screen(
                 gpu,
                 &FullScreen {
-                    label: "develop",
-                    path: "pass/develop.wgsl",
+                    label: "pixel effects",
+                    path: "pass/pixel_effects.wgsl",
                     defines: &defines,
                     constants: &[],
                     groups: &[frame_layout, &layout],
@@ -93,7 +93,8 @@ impl Develop {
                 .into_iter()
                 .map(|(entry, resource)| wgpu::BindGroupEntry { binding: entry.binding, resource })
                 .collect();
-            let descriptor = wgpu::BindGroupDescriptor { label: Some("develop"), layout: &layout, entries: &entries };
+            let descriptor =
+                wgpu::BindGroupDescriptor { label: Some("pixel effects"), layout: &layout, entries: &entries };
             Ok::<_, RenderError>(Step { pipeline, group: gpu.device.create_bind_group(&descriptor) })
         };
         let near = match sources.surfaces {
@@ -121,7 +122,7 @@ impl Develop {
             );
         }
         let color = if self.far.is_none() { kept(finished) } else { cleared(finished) };
-        let mut pass = recorder.pass("develop", frame, &[color], None);
+        let mut pass = recorder.pass("pixel effects", frame, &[color], None);
         let mut draw = |step: &Step, part: Region| {
             if part.width > 0 && part.height > 0 {
                 pass.set_pipeline(&step.pipeline);

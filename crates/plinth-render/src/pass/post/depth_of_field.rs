@@ -8,22 +8,22 @@ use crate::gpu::Gpu;
 use crate::pass::cleared;
 use crate::pipelines::{FullScreen, FullScreenTarget, full_screen};
 use crate::recorder::Recorder;
-use crate::targets::{TargetLook, texture};
+use crate::targets::{TargetDescriptor, texture};
 
 use super::{PICTURE_FORMAT, Surfaces, around_model};
 
 /// Format of a pixel's distance and the radius of its circle of confusion.
 const SURFACE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rg32Float;
 /// Format of the radius of the largest circle of confusion in a square of pixels.
-const WIDEST_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R32Float;
+const MAX_RADIUS_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R32Float;
 /// Format of the fraction of a pixel that circles of confusion cover.
 const COVER_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R8Unorm;
 
 /// Minimum side length of the squares in which the largest circle is determined, in pixels of the half-size picture.
-const LEAST_SQUARE: u32 = 8;
+const MIN_SQUARE: u32 = 8;
 
 /// Blurs everything that is out of focus, at half the size of the picture.
-pub(crate) struct Focus {
+pub(crate) struct DepthOfField {
     steps: Vec<Step>,
     result: [wgpu::TextureView; 2],
 }
@@ -36,18 +36,18 @@ struct Step {
     part: Region,
 }
 
-impl Focus {
+impl DepthOfField {
     /// Creates the passes. `reach` is the largest blur radius in pixels of the picture.
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
-        look: &TargetLook,
+        look: &TargetDescriptor,
         reach: u32,
         picture: &wgpu::TextureView,
         surfaces: &Surfaces,
     ) -> Result<Self, RenderError> {
         let half = Region::whole(look.region.width.div_ceil(2), look.region.height.div_ceil(2));
-        let side = reach.div_ceil(2).max(LEAST_SQUARE);
+        let side = reach.div_ceil(2).max(MIN_SQUARE);
         let squares = Region::whole(half.width.div_ceil(side), half.height.div_ceil(side));
         let constants = [("SQUARE", f64::from(side))];
         let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;
@@ -64,7 +64,7 @@ impl Focus {
                 gpu,
                 &FullScreen {
                     label: "depth of field",
-                    path: "pass/dof.wgsl",
+                    path: "pass/depth_of_field.wgsl",
                     defines,
                     constants: &constants,
                     groups: &[frame_layout, &layout],
@@ -91,8 +91,8 @@ impl Focus {
         );
         let shrink = step(&["SHRINK"], read, &[PICTURE_FORMAT, SURFACE_FORMAT], &[picture, &surfaces.targets.view])?;
         let [color, discs] = [0, 1].map(|k| &shrink.targets[k]);
-        let inside = step(&["WIDEST"], squares, &[WIDEST_FORMAT], &[discs])?;
-        let around = step(&["WIDEST", "AROUND"], squares, &[WIDEST_FORMAT], &[&inside.targets[0]])?;
+        let inside = step(&["WIDEST"], squares, &[MAX_RADIUS_FORMAT], &[discs])?;
+        let around = step(&["WIDEST", "AROUND"], squares, &[MAX_RADIUS_FORMAT], &[&inside.targets[0]])?;
         let sources = [color, discs, &around.targets[0]];
         let gather = step(&["GATHER"], reached, &[PICTURE_FORMAT, COVER_FORMAT], &sources)?;
         let sources = [&gather.targets[0], discs, &gather.targets[1]];

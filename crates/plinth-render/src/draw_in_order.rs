@@ -12,13 +12,13 @@ use plinth_frame::Region;
 use plinth_scene::{Scene, Shot};
 
 use crate::RenderError;
-use crate::helper::Helper;
 use crate::readback::{PlaneView, Readback};
 use crate::recorder::Recorder;
 use crate::renderer::Renderer;
+use crate::second_device::SecondDevice;
 
 /// A kind of picture that a renderer can draw.
-pub(crate) trait Drawing: Sync {
+pub(crate) trait PictureKind: Sync {
     /// The data that is delivered for each picture.
     type Picture: Send;
     /// Additional render targets that each renderer needs.
@@ -46,46 +46,50 @@ pub(crate) trait Drawing: Sync {
 /// Draws shots, and passes their pictures to `deliver` in order. `deliver` may return a picture whose memory can be
 /// reused.
 /// Errors: the error of a renderer or of `deliver`. After an error, no more pictures are delivered.
-pub(crate) fn draw<D: Drawing>(
+pub(crate) fn draw<D: PictureKind>(
     renderer: &mut Renderer<'_>,
     scene: &Scene,
     shots: &[&Shot],
-    drawing: &D,
+    kind: &D,
     deliver: &mut dyn FnMut(D::Picture) -> Result<Option<D::Picture>, RenderError>,
 ) -> Result<(), RenderError> {
-    let helper = renderer.helper(shots.len());
-    let lanes = 1 + usize::from(helper.is_some());
-    let order = Order::new(shots.len(), lanes * renderer.frames_in_flight() + 1);
+    let second_device = renderer.second_device(shots.len());
+    let renderers = 1 + usize::from(second_device.is_some());
+    let queue = ShotQueue::new(shots.len(), renderers * renderer.frames_in_flight() + 1);
     let spares = Mutex::new(Vec::new());
-    let work = Work { scene, shots, drawing, order: &order, spares: &spares };
+    let drawer = Drawer { scene, shots, kind, queue: &queue, spares: &spares };
     let (sender, receiver) = channel();
     std::thread::scope(|scope| {
-        let of_helper = sender.clone();
-        scope.spawn(move || report(&sender, work.lane(renderer, &sender)));
-        if let Some(helper) = helper {
-            scope.spawn(move || help(helper, work, &of_helper));
+        let sender_of_second = sender.clone();
+        scope.spawn(move || report(&sender, drawer.draw_shots(renderer, &sender)));
+        if let Some(second_device) = second_device {
+            scope.spawn(move || draw_on_second_device(second_device, drawer, &sender_of_second));
         } else {
-            drop(of_helper);
+            drop(sender_of_second);
         }
-        let result = in_order(&receiver, work, deliver);
-        order.stop();
+        let result = deliver_in_order(&receiver, drawer, deliver);
+        queue.stop();
         result
     })
 }
 
 /// Draws pictures on a second device, after the first picture has been delivered. Does nothing if the second device
 /// cannot be opened.
-fn help<D: Drawing>(helper: Helper, work: Work<'_, D>, sender: &Sender<Sent<D>>) {
-    if !work.order.wait_for_first() {
+fn draw_on_second_device<D: PictureKind>(
+    second_device: SecondDevice,
+    drawer: Drawer<'_, D>,
+    sender: &Sender<SentPicture<D>>,
+) {
+    if !drawer.queue.wait_for_first() {
         return;
     }
-    let Some(gpu) = helper.open() else { return };
-    let Ok(mut renderer) = helper.renderer(&gpu, work.scene) else { return };
-    report(sender, work.lane(&mut renderer, sender));
+    let Some(gpu) = second_device.open() else { return };
+    let Ok(mut renderer) = second_device.renderer(&gpu, drawer.scene) else { return };
+    report(sender, drawer.draw_shots(&mut renderer, sender));
 }
 
 /// A picture with its position in the order, or the error of a renderer.
-type Sent<D> = Result<(usize, <D as Drawing>::Picture), RenderError>;
+type SentPicture<D> = Result<(usize, <D as PictureKind>::Picture), RenderError>;
 
 fn report<D: Send>(sender: &Sender<Result<D, RenderError>>, result: Result<(), RenderError>) {
     if let Err(error) = result {
@@ -94,20 +98,20 @@ fn report<D: Send>(sender: &Sender<Result<D, RenderError>>, result: Result<(), R
     }
 }
 
-fn in_order<D: Drawing>(
-    receiver: &Receiver<Sent<D>>,
-    work: Work<'_, D>,
+fn deliver_in_order<D: PictureKind>(
+    receiver: &Receiver<SentPicture<D>>,
+    drawer: Drawer<'_, D>,
     deliver: &mut dyn FnMut(D::Picture) -> Result<Option<D::Picture>, RenderError>,
 ) -> Result<(), RenderError> {
-    let mut early = BTreeMap::new();
+    let mut waiting = BTreeMap::new();
     let mut next = 0;
-    while next < work.shots.len() {
-        let lost = |_| RenderError::DeviceLost { words: "the renderer ended early".to_owned() };
-        let (place, picture) = receiver.recv().map_err(lost)??;
-        early.insert(place, picture);
-        while let Some(picture) = early.remove(&next) {
-            work.give_back(deliver(picture)?);
-            work.order.delivered();
+    while next < drawer.shots.len() {
+        let lost = |_| RenderError::DeviceLost { message: "the renderer ended early".to_owned() };
+        let (index, picture) = receiver.recv().map_err(lost)??;
+        waiting.insert(index, picture);
+        while let Some(picture) = waiting.remove(&next) {
+            drawer.recycle(deliver(picture)?);
+            drawer.queue.delivered();
             next += 1;
         }
     }
@@ -115,53 +119,53 @@ fn in_order<D: Drawing>(
 }
 
 /// Data that all renderers share.
-struct Work<'a, D: Drawing> {
+struct Drawer<'a, D: PictureKind> {
     scene: &'a Scene,
     shots: &'a [&'a Shot],
-    drawing: &'a D,
-    order: &'a Order,
+    kind: &'a D,
+    queue: &'a ShotQueue,
     spares: &'a Mutex<Vec<D::Picture>>,
 }
 
-impl<D: Drawing> Clone for Work<'_, D> {
+impl<D: PictureKind> Clone for Drawer<'_, D> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<D: Drawing> Copy for Work<'_, D> {}
+impl<D: PictureKind> Copy for Drawer<'_, D> {}
 
-impl<D: Drawing> Work<'_, D> {
+impl<D: PictureKind> Drawer<'_, D> {
     /// Draws shots with one renderer, until no shot is left.
-    fn lane(&self, renderer: &mut Renderer<'_>, sender: &Sender<Sent<D>>) -> Result<(), RenderError> {
-        let targets = self.drawing.targets(renderer)?;
-        let planes = self.drawing.planes(renderer, &targets);
+    fn draw_shots(&self, renderer: &mut Renderer<'_>, sender: &Sender<SentPicture<D>>) -> Result<(), RenderError> {
+        let targets = self.kind.targets(renderer)?;
+        let planes = self.kind.planes(renderer, &targets);
         let textures: Vec<_> = planes.iter().map(|(texture, ..)| texture).collect();
         let sizes: Vec<_> = planes.iter().map(|(_, region, bytes)| (*region, *bytes)).collect();
         let mut ring = Readback::new(renderer.gpu, &sizes, renderer.frames_in_flight());
         let mut clip_time = None;
         let mut first = true;
         loop {
-            let claim = if ring.is_full() { Claim::Later } else { self.order.claim(ring.is_empty()) };
+            let claim = if ring.is_full() { Claim::SendFinished } else { self.queue.claim(ring.is_empty()) };
             match claim {
-                Claim::Shot(place) => {
-                    let shot = self.shots[place];
+                Claim::Shot(index) => {
+                    let shot = self.shots[index];
                     let pose_changed = first || clip_time != shot.clip_time;
                     clip_time = shot.clip_time;
                     if pose_changed && !first {
                         renderer.pose(self.scene, clip_time)?;
                     }
-                    renderer.submit(&mut ring, place as u32, &textures, |renderer, recorder| {
+                    renderer.submit(&mut ring, index as u32, &textures, |renderer, recorder| {
                         renderer.encode(recorder, self.scene, shot, first, pose_changed);
-                        self.drawing.record(renderer, &targets, recorder);
+                        self.kind.record(renderer, &targets, recorder);
                     })?;
                     first = false;
                 }
-                Claim::Later => {
-                    self.hand_over(renderer, &mut ring, sender)?;
+                Claim::SendFinished => {
+                    self.send_oldest(renderer, &mut ring, sender)?;
                 }
                 Claim::Done => {
-                    while self.hand_over(renderer, &mut ring, sender)? {}
+                    while self.send_oldest(renderer, &mut ring, sender)? {}
                     return Ok(());
                 }
             }
@@ -169,15 +173,15 @@ impl<D: Drawing> Work<'_, D> {
     }
 
     /// Sends the oldest picture that is still in progress. Returns false if there was none.
-    fn hand_over(
+    fn send_oldest(
         &self,
         renderer: &Renderer<'_>,
         ring: &mut Readback,
-        sender: &Sender<Sent<D>>,
+        sender: &Sender<SentPicture<D>>,
     ) -> Result<bool, RenderError> {
         let spare = self.spares.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let read = |place: u32, planes: &[PlaneView<'_>]| {
-            (place as usize, self.drawing.read(renderer, self.shots[place as usize], planes, spare))
+        let read = |index: u32, planes: &[PlaneView<'_>]| {
+            (index as usize, self.kind.read(renderer, self.shots[index as usize], planes, spare))
         };
         let Some(picture) = ring.take(renderer.gpu, read)? else { return Ok(false) };
         // Sending only fails if drawing has already ended.
@@ -185,14 +189,14 @@ impl<D: Drawing> Work<'_, D> {
         Ok(true)
     }
 
-    fn give_back(&self, spare: Option<D::Picture>) {
+    fn recycle(&self, spare: Option<D::Picture>) {
         self.spares.lock().unwrap_or_else(PoisonError::into_inner).extend(spare);
     }
 }
 
 /// Assigns the shots to the renderers in order. A shot is assigned only if fewer than `window` pictures precede it that
 /// have not been delivered, which bounds memory.
-struct Order {
+struct ShotQueue {
     state: Mutex<State>,
     changed: Condvar,
     count: usize,
@@ -212,12 +216,12 @@ enum Claim {
     /// Draw the shot at this position.
     Shot(usize),
     /// Send finished pictures first, because no shot can be claimed until more pictures have been delivered.
-    Later,
+    SendFinished,
     /// Stop, because all shots have been claimed or drawing was stopped.
     Done,
 }
 
-impl Order {
+impl ShotQueue {
     fn new(count: usize, window: usize) -> Self {
         Self { state: Mutex::default(), changed: Condvar::new(), count, window }
     }
@@ -242,7 +246,7 @@ impl Order {
                 return Claim::Shot(state.claimed - 1);
             }
             if !may_wait {
-                return Claim::Later;
+                return Claim::SendFinished;
             }
             state = self.wait(state);
         }
@@ -275,25 +279,25 @@ mod tests {
 
     #[test]
     fn shots_are_claimed_in_order_and_not_too_far_ahead() {
-        let order = Order::new(4, 2);
-        assert_eq!(order.claim(false), Claim::Shot(0));
-        assert_eq!(order.claim(false), Claim::Shot(1));
-        assert_eq!(order.claim(false), Claim::Later);
-        order.delivered();
-        assert_eq!(order.claim(true), Claim::Shot(2));
-        order.delivered();
-        assert_eq!(order.claim(true), Claim::Shot(3));
-        assert_eq!(order.claim(true), Claim::Done);
+        let queue = ShotQueue::new(4, 2);
+        assert_eq!(queue.claim(false), Claim::Shot(0));
+        assert_eq!(queue.claim(false), Claim::Shot(1));
+        assert_eq!(queue.claim(false), Claim::SendFinished);
+        queue.delivered();
+        assert_eq!(queue.claim(true), Claim::Shot(2));
+        queue.delivered();
+        assert_eq!(queue.claim(true), Claim::Shot(3));
+        assert_eq!(queue.claim(true), Claim::Done);
     }
 
     #[test]
     fn stopping_wakes_all_waiting_renderers() {
-        let order = Order::new(9, 1);
-        assert_eq!(order.claim(true), Claim::Shot(0));
+        let queue = ShotQueue::new(9, 1);
+        assert_eq!(queue.claim(true), Claim::Shot(0));
         std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| order.claim(true));
-            let starting = scope.spawn(|| order.wait_for_first());
-            order.stop();
+            let waiting = scope.spawn(|| queue.claim(true));
+            let starting = scope.spawn(|| queue.wait_for_first());
+            queue.stop();
             assert_eq!(waiting.join().unwrap(), Claim::Done);
             assert!(!starting.join().unwrap());
         });

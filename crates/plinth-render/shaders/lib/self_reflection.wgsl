@@ -4,26 +4,26 @@
 
 // Reflections are traced if the perceptual roughness is at most the first value. If it is at least the second value,
 // only the spherical harmonics are used. Between the two values, both results are interpolated.
-const SHARP: f32 = 0.3;
-const TOO_ROUGH: f32 = 0.45;
+const FULLY_TRACED_ROUGHNESS: f32 = 0.3;
+const MAX_TRACED_ROUGHNESS: f32 = 0.45;
 // Minimum fraction of blocked directions. With a smaller fraction, a cone would hit nothing.
-const LEAST_CLOSED: f32 = 0.05;
+const MIN_BLOCKED_FRACTION: f32 = 0.05;
 // Minimum reflectance. With a smaller reflectance, the reflection would not be visible.
-const LEAST_REFLECTED: f32 = 0.06;
+const MIN_REFLECTANCE: f32 = 0.06;
 // Thickness that is added to surfaces, in cells of the distance field.
-const THICKENED: f32 = 0.6;
+const EXTRA_THICKNESS: f32 = 0.6;
 // A cone counts as completely blocked if surfaces fill at least this fraction of it.
-const FILLED: f32 = 0.95;
+const FULLY_BLOCKED: f32 = 0.95;
 const MARCH_STEPS: i32 = 24;
 
-struct Neighbours {
+struct SelfReflection {
     radiance: vec3<f32>,
     // Fraction of the cone that surfaces block.
     filled: f32,
 }
 
 // Traces a cone around a direction. Its width corresponds to the lobe of this roughness.
-fn neighbours_within(s: Surface, direction: vec3<f32>, perceptual_roughness: f32) -> Neighbours {
+fn trace_self_reflection(s: Surface, direction: vec3<f32>, perceptual_roughness: f32) -> SelfReflection {
     let cell = frame.field_cell;
     let start = frame.grow_origin + (s.world - frame.grow_origin) / frame.grow;
     let slope = max(perceptual_roughness * perceptual_roughness, 0.01);
@@ -41,14 +41,14 @@ fn neighbours_within(s: Surface, direction: vec3<f32>, perceptual_roughness: f32
         }
         let near = textureSampleLevel(field_distances, linear_sampler, at, 0.0).r;
         // No cell is inside a thin wall, so surfaces are made thicker.
-        let gap = near - THICKENED * cell;
+        let gap = near - EXTRA_THICKNESS * cell;
         let width = max(travelled * slope, 0.3 * cell);
         // The plane of the reflecting surface itself is ignored.
         let own = smoothstep(0.3, 0.6, near / (travelled * rise));
         let here = (1.0 - smoothstep(-0.3, 0.75, gap / width)) * (1.0 - own);
         met_at = select(met_at, travelled, here > filled);
         filled = max(filled, here);
-        if filled > FILLED {
+        if filled > FULLY_BLOCKED {
             // A partly blocked cone would let the light of a lamp behind the surface through.
             filled = 1.0;
             break;
@@ -58,12 +58,12 @@ fn neighbours_within(s: Surface, direction: vec3<f32>, perceptual_roughness: f32
     // The light is read slightly before the surface, because the cells within a thin wall contain the light of both of
     // its sides.
     let before = first + step * max(met_at - 0.5 * cell, 0.0);
-    return Neighbours(textureSampleLevel(field_radiance, linear_sampler, before, 0.0).rgb, filled);
+    return SelfReflection(textureSampleLevel(field_radiance, linear_sampler, before, 0.0).rgb, filled);
 }
 
 // Returns whether a lobe of this roughness may hit a surface of the model.
-fn reflects_neighbours(s: Surface, direction: vec3<f32>, perceptual_roughness: f32, reflectance: vec3<f32>) -> bool {
+fn is_self_reflecting(s: Surface, direction: vec3<f32>, perceptual_roughness: f32, reflectance: vec3<f32>) -> bool {
     let closed = 1.0 - s.visibility.x + 0.3 * length(s.visibility.yzw) - 0.7 * dot(s.visibility.yzw, direction);
     let most = max(reflectance.r, max(reflectance.g, reflectance.b));
-    return frame.has_field > 0.0 && most > LEAST_REFLECTED && perceptual_roughness < TOO_ROUGH && closed > LEAST_CLOSED;
+    return frame.has_field > 0.0 && most > MIN_REFLECTANCE && perceptual_roughness < MAX_TRACED_ROUGHNESS && closed > MIN_BLOCKED_FRACTION;
 }

@@ -1,4 +1,4 @@
-//! A second device, which helps a software driver to draw long videos and datasets (see `lanes.rs`).
+//! A second device, which helps a software driver to draw long videos and datasets (see `draw_in_order.rs`).
 
 use std::sync::Arc;
 
@@ -7,26 +7,26 @@ use plinth_scene::Scene;
 use crate::RenderError;
 use crate::gpu::{Gpu, GpuOptions};
 use crate::prepare::Prepared;
-use crate::renderer::{Picture, Renderer, wanted_images, with_setting};
+use crate::renderer::{Picture, Renderer, wanted_images, with_prepare_inputs};
 use crate::upload::texture::Textures;
 
 /// Minimum number of pictures for which a second device is opened. Fewer pictures are drawn before the second device is
 /// ready.
-const LEAST_PICTURES: usize = 20;
+const MIN_PICTURES: usize = 20;
 /// Maximum number of pixels of a picture for which a second device is opened. With larger pictures, two sets of render
 /// targets take too much memory, and little of the time is spent on triangles.
-const MOST_PIXELS: u64 = 1920 * 1080;
+const MAX_PIXELS: u64 = 1920 * 1080;
 /// If the first device has allocated more than this, no second device is opened.
-const MOST_BYTES: u64 = 512 << 20;
+const MAX_ALLOCATED_BYTES: u64 = 512 << 20;
 
 /// The data that is needed to draw a scene on a second device.
-pub(crate) struct Helper {
+pub(crate) struct SecondDevice {
     adapter: String,
     picture: Picture,
     light: Arc<Prepared>,
 }
 
-impl Helper {
+impl SecondDevice {
     /// Opens a second device of the same adapter. Returns `None` if this fails.
     pub(crate) fn open(&self) -> Option<Gpu> {
         Gpu::open(&GpuOptions { adapter: Some(self.adapter.clone()) }).ok()
@@ -35,9 +35,9 @@ impl Helper {
     /// Creates the renderer for the second device.
     /// Errors: if the device fails.
     pub(crate) fn renderer<'g>(self, gpu: &'g Gpu, scene: &Scene) -> Result<Renderer<'g>, RenderError> {
-        with_setting(gpu, scene, self.picture, |setting| {
-            let textures = Textures::upload(gpu, &scene.model, wanted_images(scene, setting.posed));
-            Renderer::assemble(gpu, self.picture, setting, (self.light, None), textures)
+        with_prepare_inputs(gpu, scene, self.picture, |inputs| {
+            let textures = Textures::upload(gpu, &scene.model, wanted_images(scene, inputs.posed));
+            Renderer::assemble(gpu, self.picture, inputs, (self.light, None), textures)
         })
     }
 }
@@ -46,17 +46,17 @@ impl Renderer<'_> {
     /// Returns the data for drawing the scene on a second device, too. Returns `None` if a second device would not
     /// shorten the time for this number of pictures. It helps software drivers, because they process the triangles of a
     /// device on only one core.
-    pub(crate) fn helper(&self, pictures: usize) -> Option<Helper> {
+    pub(crate) fn second_device(&self, pictures: usize) -> Option<SecondDevice> {
         let size = u64::from(self.picture.width) * u64::from(self.picture.height);
         let helps = self.gpu.is_software()
-            && pictures >= LEAST_PICTURES
-            && size <= MOST_PIXELS
+            && pictures >= MIN_PICTURES
+            && size <= MAX_PIXELS
             && self.profile.is_none()
             && self.pose_light.is_none()
-            && !self.stage.moves()
-            && self.gpu.allocated_bytes().is_some_and(|bytes| bytes <= MOST_BYTES)
+            && !self.gpu_scene.moves()
+            && self.gpu.allocated_bytes().is_some_and(|bytes| bytes <= MAX_ALLOCATED_BYTES)
             && std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
-        helps.then(|| Helper {
+        helps.then(|| SecondDevice {
             adapter: self.gpu.report().name.clone(),
             picture: self.picture,
             light: Arc::clone(&self.light),

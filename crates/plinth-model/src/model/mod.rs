@@ -1,0 +1,44 @@
+//! The decoded model: the data that a renderer needs, in a form that does not depend on the encoding of the file.
+//!
+//! The conventions are those of glTF 2.0: +Y is up, coordinates are right-handed and in metres, front faces are
+//! counter-clockwise, colour factors are linear, and v points down in texture coordinates. All indices have been
+//! checked against the lists that they refer to.
+
+mod animation;
+mod light;
+mod material;
+mod mesh;
+mod node;
+mod texture;
+
+pub use animation::{Animation, Channel, Interpolation, Property, Skin};
+pub use light::{Light, LightKind};
+pub use material::{
+    AlphaMode, Anisotropy, Clearcoat, DiffuseTransmission, Iridescence, Material, Sheen, Transmission, Volume,
+};
+pub use mesh::{Mesh, MorphTarget, Primitive, Topology};
+pub use node::{Node, Transform, Trs};
+pub use texture::{Image, Sampler, Texture, TextureRef, Wrap};
+
+/// A decoded model.
+#[derive(Clone, Debug, Default)]
+pub struct Model {
+    /// The nodes of the default scene. Parents precede their children.
+    pub nodes: Vec<Node>,
+    /// Meshes, which nodes refer to.
+    pub meshes: Vec<Mesh>,
+    /// Materials. The last one is always glTF's default material, which is used by primitives without a material.
+    pub materials: Vec<Material>,
+    /// Textures, which materials refer to. A texture is an image with a sampler.
+    pub textures: Vec<Texture>,
+    /// Decoded images, which textures refer to.
+    pub images: Vec<Image>,
+    /// Skins, which nodes refer to.
+    pub skins: Vec<Skin>,
+    /// Animation clips.
+    pub animations: Vec<Animation>,
+    /// Lights of KHR_lights_punctual, which nodes refer to.
+    pub lights: Vec<Light>,
+    /// Messages for the user about data in the file that was ignored or repaired.
+    pub warnings: Vec<String>,
+}
