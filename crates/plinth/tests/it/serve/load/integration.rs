@@ -47,7 +47,7 @@ pub(super) async fn integrate(served: &Served, server: &Process, time: Duration)
             times.entry(kind).or_default().extend(more);
         }
     }
-    let (wall, cpu) = (begin.elapsed(), server.cpu() - cpu);
+    let (wall, cpu) = (begin.elapsed(), server.cpu().saturating_sub(cpu));
     for (kind, times) in &times {
         report(kind, times.clone(), (wall, Duration::ZERO));
     }

@@ -23,7 +23,8 @@ const REQUESTS: [usize; 2] = [6_400, 1_280];
 /// The account with the large workspace that nobody changes.
 const QUIET: &str = "quiet@example.org";
 
-/// Returns the number in an environment variable.
+/// Returns the number in an environment variable of bench/load.sh.
+#[expect(clippy::disallowed_methods, reason = "the program under test does not have these variables")]
 fn setting(name: &str, otherwise: usize) -> usize {
     std::env::var(name).map_or(otherwise, |value| value.parse().expect(name))
 }

@@ -51,5 +51,5 @@ pub(super) async fn measure(
     for task in tasks {
         times.extend(task.await.unwrap());
     }
-    report(what, times, (begin.elapsed(), server.cpu() - cpu));
+    report(what, times, (begin.elapsed(), server.cpu().saturating_sub(cpu)));
 }
