@@ -21,6 +21,7 @@ use crate::phase::Phase;
 use crate::preview::serve_previews;
 use crate::rendering::render;
 use crate::scratch::Scratch;
+use crate::traces::JobTrace;
 
 /// Maximum number of renders with the same frames in one claim.
 const MAX_GROUP_SIZE: usize = 16;
@@ -44,6 +45,22 @@ pub(crate) struct Node {
 enum Work {
     Render(Vec<Claim>),
     Package(Box<Claim>),
+}
+
+impl Work {
+    const fn what(&self) -> &'static str {
+        match self {
+            Self::Render(_) => "render",
+            Self::Package(_) => "package",
+        }
+    }
+
+    fn claims(&self) -> &[Claim] {
+        match self {
+            Self::Render(claims) => claims,
+            Self::Package(claim) => std::slice::from_ref(claim),
+        }
+    }
 }
 
 /// Runs renders and packagings until `stop` is cancelled, or until no work was queued for the time
@@ -189,13 +206,13 @@ impl Node {
 
     fn start(self: &Arc<Self>, work: Work, running: &mut JoinSet<()>, kill: &CancellationToken) {
         let (node, kill) = (Arc::clone(self), kill.clone());
-        let (claim, what) = match &work {
-            Work::Render(claims) => (claims.first(), "render"),
-            Work::Package(claim) => (Some(&**claim), "package"),
-        };
-        let Some(claim) = claim else { return };
+        let what = work.what();
+        let Some(claim) = work.claims().first() else { return };
         let row = &claim.render;
-        let span = tracing::info_span!("job", what, render.id = %row.id, render.attempt = row.attempt);
+        let trace = JobTrace::begin(what, work.claims(), &self.options);
+        let traced = trace.span().clone();
+        let span =
+            traced.in_scope(|| tracing::info_span!("job", what, render.id = %row.id, render.attempt = row.attempt));
         let job = async move {
             let gauge = metrics::gauge!("plinth_worker_running");
             gauge.increment(1);
@@ -206,7 +223,8 @@ impl Node {
             }
             tracing::info!(job.duration_secs = begin.elapsed().as_secs_f64(), "the job ended");
             gauge.decrement(1);
+            drop(trace);
         };
-        running.spawn(job.instrument(span));
+        running.spawn(job.instrument(span).instrument(traced));
     }
 }

@@ -189,6 +189,8 @@ rows! {
         "Files and folders that jobs may read in addition to the system's libraries, drivers and fonts, such as the libraries of an ffmpeg in /opt";
     METRICS_LISTEN: Operation, "metrics_listen", "ADDRESS", Default::Otherwise("no metrics"),
         "Address and port of GET /metrics for Prometheus; do not expose it publicly";
+    OTLP_ENDPOINT: Operation, "otlp_endpoint", "URL", Default::Otherwise("`OTEL_EXPORTER_OTLP_ENDPOINT`, else no traces"),
+        "OpenTelemetry collector that receives traces by OTLP over HTTP, such as http://localhost:4318; the standard variables OTEL_* apply";
     LOG_FORMAT: Operation, "log_format", "text|json", Default::Text("text"),
         "Format of the log on stderr";
     LOG_LEVEL: Operation, "log_level", "LEVEL", Default::Text("info"),
