@@ -95,7 +95,8 @@ try_deb() {
     "${enter[@]}" </dev/null >"$work/deb-serve.out" 2>>"$work/deb.log" &
     server=$!
     session "$work/deb-serve.out" "$work"
-    kill "$server"
+    # unshare itself ignores the signal.
+    kill "$(pgrep -P "$server")"
     wait "$server" 2>/dev/null || true
     # A graphics card belongs to one of these groups.
     [[ " $(inside "$root" id -nG plinth) " == *" video "* ]]

@@ -28,20 +28,23 @@ pub(crate) async fn traced(request: Request, next: Next) -> Response {
     // Logs the route template instead of the path, because the path of a signed link is a secret.
     let matched = request.extensions().get::<MatchedPath>();
     let route = matched.map_or_else(|| NO_ROUTE.to_owned(), |path| path.as_str().to_owned());
-    let traced = tracing::info_span!(
-        target: plinth_trace::TARGET,
-        "request",
-        otel.name = format_args!("{method} {route}"),
-        otel.kind = "server",
-        otel.status_code = field::Empty,
-        request.id = id,
-        http.request.method = method,
-        http.route = route,
-        http.response.status_code = field::Empty,
-        account.id = field::Empty,
-    );
+    let span = tracing::info_span!("request", request.id = id);
+    // Inside of the span of the log, so that tasks that continue the current span continue the trace.
+    let traced = span.in_scope(|| {
+        tracing::info_span!(
+            target: plinth_trace::TARGET,
+            "request",
+            otel.name = format_args!("{method} {route}"),
+            otel.kind = "server",
+            otel.status_code = field::Empty,
+            request.id = id,
+            http.request.method = method,
+            http.route = route,
+            http.response.status_code = field::Empty,
+            account.id = field::Empty,
+        )
+    });
     plinth_trace::continue_trace(&traced, request.headers().get(TRACE_PARENT).and_then(|value| value.to_str().ok()));
-    let span = traced.in_scope(|| tracing::info_span!("request", request.id = id));
     let mut line = Line {
         span: span.clone(),
         traced: traced.clone(),
@@ -51,7 +54,7 @@ pub(crate) async fn traced(request: Request, next: Next) -> Response {
         status: CLIENT_GONE,
         caller: None,
     };
-    let mut response = next.run(request).instrument(span).instrument(traced).await;
+    let mut response = next.run(request).instrument(traced).instrument(span).await;
     line.status = response.status().as_u16();
     line.caller = response.extensions_mut().remove();
     if let Ok(value) = HeaderValue::from_str(&id) {

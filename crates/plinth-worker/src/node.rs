@@ -209,10 +209,9 @@ impl Node {
         let what = work.what();
         let Some(claim) = work.claims().first() else { return };
         let row = &claim.render;
-        let trace = JobTrace::begin(what, work.claims(), &self.options);
+        let span = tracing::info_span!("job", what, render.id = %row.id, render.attempt = row.attempt);
+        let trace = span.in_scope(|| JobTrace::begin(what, work.claims(), &self.options));
         let traced = trace.span().clone();
-        let span =
-            traced.in_scope(|| tracing::info_span!("job", what, render.id = %row.id, render.attempt = row.attempt));
         let job = async move {
             let gauge = metrics::gauge!("plinth_worker_running");
             gauge.increment(1);
@@ -225,6 +224,6 @@ impl Node {
             gauge.decrement(1);
             drop(trace);
         };
-        running.spawn(job.instrument(span).instrument(traced));
+        running.spawn(job.instrument(traced).instrument(span));
     }
 }

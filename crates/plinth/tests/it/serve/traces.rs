@@ -118,7 +118,7 @@ async fn one_trace_follows_an_order_from_its_request_to_its_files(served: Served
     let other = order(&served.client, &model, wanted, &format!("00-{other_trace}-{CLIENT}-01")).await;
     let Served { client, server, installation } = served;
     assert_eq!(server.end().1, Some(0));
-    let orders = [&uploaded, &ordered, &other].map(|answer| answer.text("renderId"));
+    let orders = [uploaded.text("renderId"), ordered.text("id"), other.text("id")];
     work_until_packaged(&installation, is_alone, &client, &orders).await;
 
     let spans = collector.trace(&hex::decode(TRACE).unwrap());
@@ -162,7 +162,7 @@ async fn without_a_collector_nothing_is_recorded(served: Served) {
     let uploaded = served.client.upload("chair", None).await;
     let model = uploaded.text("modelId");
     let ordered = order(&served.client, &model, json!({"quality": "share"}), &format!("00-{TRACE}-{CLIENT}-01")).await;
-    let id = plinth_spec::id::RenderId::parse(&ordered.text("renderId")).unwrap();
+    let id = plinth_spec::id::RenderId::parse(&ordered.text("id")).unwrap();
     let options = plinth_db::DbOptions { may_change: false, ..plinth_db::DbOptions::default() };
     let db = plinth_db::Db::open(&served.installation.database(), options).await.unwrap();
     let render = plinth_db::renders::find_anywhere(&mut db.read().await.unwrap(), &id).await.unwrap().unwrap();
