@@ -78,7 +78,12 @@ mod tests {
 
     #[test]
     fn a_malformed_trace_context_is_ignored() {
-        for wrong in ["", "nonsense", "00-00000000000000000000000000000000-00f067aa0ba902b7-01", &REMOTE[..50]] {
+        for wrong in [
+            "",
+            "nonsense",
+            "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b",
+        ] {
             assert!(parse(wrong).is_none(), "{wrong}");
         }
         with_traces(|| {

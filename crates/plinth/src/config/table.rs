@@ -152,7 +152,7 @@ rows! {
     HEALTH_LISTEN: WorkerProcess, "health_listen", "ADDRESS", Default::Otherwise("no health checks"),
         "Address and port of the worker's health checks GET /livez and /readyz; `plinth serve` has them on its own address";
     WORKER_SLOTS: Worker, "worker_slots", "N", Default::Otherwise("by hardware"),
-        "Maximum number of simultaneous renders on this machine";
+        "Maximum number of simultaneous renders on this machine; as many packagings for streaming run beside them, with a lower priority";
     RENDER_TIMEOUT_SECONDS: Worker, "render_timeout_seconds", "SECONDS",
         Default::Number(3600),
         "Time limit of a render; a render that takes longer fails";
