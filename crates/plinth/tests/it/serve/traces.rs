@@ -192,3 +192,12 @@ async fn a_collector_that_does_not_respond_is_logged_once_and_changes_nothing_el
     assert_eq!(server.end().1, Some(0));
     assert_eq!(installation.log().matches("traces cannot be sent").count(), 1, "{}", installation.log());
 }
+
+#[test]
+fn the_endpoint_of_traces_must_be_a_web_address() {
+    let done =
+        Installation::with_sqlite().program().args(["serve", "--otlp-endpoint", "ftp://collector"]).output().unwrap();
+    assert!(!done.status.success());
+    let said = crate::text(&done.stderr);
+    assert!(said.contains("--otlp-endpoint") && said.contains("http://localhost:4318"), "{said}");
+}
