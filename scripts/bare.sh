@@ -95,8 +95,11 @@ try_deb() {
     "${enter[@]}" </dev/null >"$work/deb-serve.out" 2>>"$work/deb.log" &
     server=$!
     session "$work/deb-serve.out" "$work"
-    kill "$server"
+    # unshare itself ignores the signal.
+    kill "$(pgrep -P "$server")"
     wait "$server" 2>/dev/null || true
+    # A graphics card belongs to one of these groups.
+    [[ " $(inside "$root" id -nG plinth) " == *" video "* ]]
     echo '# mine' >>"$root/etc/plinth/plinth.toml"
     inside "$root" sh -c 'DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --reinstall /root/plinth.deb' >>"$work/deb.log" 2>&1
     tail -n 1 "$root/etc/plinth/plinth.toml" | grep -q '^# mine$'

@@ -25,6 +25,8 @@ trap 'rm -f "$settings"' EXIT
 } >"$settings"
 options=(--variant="${VARIANT:-minbase}" --mode=root --aptopt="$settings")
 if (($# > 0)); then options+=("--include=$(IFS=,; echo "$*")"); fi
+# Nobody needs what a power cut would lose, so dpkg does not wait for the disk.
 printf 'deb %s %s main\n' "$mirror" "$suite" "$mirror" "$suite-updates" "${mirror%/debian*}/debian-security" "$suite-security" |
     mmdebstrap --quiet "${options[@]}" --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
-        --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' "$suite" "$target" -
+        --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \
+        --dpkgopt=force-unsafe-io "$suite" "$target" -

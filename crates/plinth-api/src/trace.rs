@@ -1,4 +1,5 @@
-//! Request tracing: assigns an identifier to each request, and logs and measures the request when it ends.
+//! Request tracing: assigns an identifier to each request, logs and measures the request when it ends, and records it as
+//! a span of the client's trace.
 
 use std::time::Instant;
 
@@ -8,8 +9,10 @@ use axum::middleware::Next;
 use axum::response::Response;
 use plinth_service::access::Caller;
 use plinth_spec::id::TokenId;
-use tracing::{Instrument as _, Span};
+use tracing::{Instrument as _, Span, field};
 
+/// Header with the W3C trace context of the client.
+const TRACE_PARENT: &str = "traceparent";
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Status logged for a request whose client disconnected before the response (nginx's code 499).
@@ -21,17 +24,37 @@ const NO_ROUTE: &str = "none";
 /// caller from the extensions of the response, where the authentication middleware puts it.
 pub(crate) async fn traced(request: Request, next: Next) -> Response {
     let id = nanoid::nanoid!(16, &nanoid::alphabet::SAFE[2..]);
+    let method = method(request.method());
+    // Logs the route template instead of the path, because the path of a signed link is a secret.
+    let matched = request.extensions().get::<MatchedPath>();
+    let route = matched.map_or_else(|| NO_ROUTE.to_owned(), |path| path.as_str().to_owned());
     let span = tracing::info_span!("request", request.id = id);
+    // Inside of the span of the log, so that tasks that continue the current span continue the trace.
+    let traced = span.in_scope(|| {
+        tracing::info_span!(
+            target: plinth_trace::TARGET,
+            "request",
+            otel.name = format_args!("{method} {route}"),
+            otel.kind = "server",
+            otel.status_code = field::Empty,
+            request.id = id,
+            http.request.method = method,
+            http.route = route,
+            http.response.status_code = field::Empty,
+            account.id = field::Empty,
+        )
+    });
+    plinth_trace::continue_trace(&traced, request.headers().get(TRACE_PARENT).and_then(|value| value.to_str().ok()));
     let mut line = Line {
         span: span.clone(),
-        method: method(request.method()),
-        // Logs the route template instead of the path, because the path of a signed link is a secret.
-        route: request.extensions().get::<MatchedPath>().map_or_else(|| NO_ROUTE.to_owned(), |p| p.as_str().to_owned()),
+        traced: traced.clone(),
+        method,
+        route,
         begun: Instant::now(),
         status: CLIENT_GONE,
         caller: None,
     };
-    let mut response = next.run(request).instrument(span).await;
+    let mut response = next.run(request).instrument(traced).instrument(span).await;
     line.status = response.status().as_u16();
     line.caller = response.extensions_mut().remove();
     if let Ok(value) = HeaderValue::from_str(&id) {
@@ -43,6 +66,7 @@ pub(crate) async fn traced(request: Request, next: Next) -> Response {
 /// The log line and the metrics of one request. They are emitted on drop.
 struct Line {
     span: Span,
+    traced: Span,
     method: &'static str,
     route: String,
     begun: Instant,
@@ -53,6 +77,13 @@ struct Line {
 impl Drop for Line {
     fn drop(&mut self) {
         let taken = self.begun.elapsed();
+        self.traced.record("http.response.status_code", self.status);
+        if self.status >= 500 {
+            self.traced.record("otel.status_code", "ERROR");
+        }
+        if let Some(caller) = &self.caller {
+            self.traced.record("account.id", caller.account_id.as_str());
+        }
         tracing::info!(
             parent: &self.span,
             http.method = self.method,

@@ -64,6 +64,8 @@ pub struct Render {
     pub files_attempt: Option<i64>,
     /// List of output files, as JSON.
     pub files: Option<String>,
+    /// W3C trace context (`traceparent`) of the request that ordered the render; `None` if traces were not recorded.
+    pub trace_parent: Option<String>,
     /// Time of creation.
     pub created_at: i64,
     /// Time of the last change.
@@ -85,7 +87,7 @@ pub struct RenderFilter {
 
 table!(Render in "renders", columns: id, workspace_id, model_id, payer_id, settings, settings_sha256, frames_sha256,
     work_class, replay_key, replay_ordinal, is_system_preview, pool, credits, status, hls_status, failure_code, error_message, warnings,
-    attempt, hls_attempt, poster_attempt, files_attempt, files, created_at, updated_at);
+    attempt, hls_attempt, poster_attempt, files_attempt, files, trace_parent, created_at, updated_at);
 pub(crate) use columns;
 
 // Each condition fits one index. With a single condition for all filters, the database would read the whole list. The

@@ -4,6 +4,7 @@ use std::ops::{Deref, DerefMut};
 
 use futures_util::future::BoxFuture;
 use tokio::time::timeout;
+use tracing::Instrument as _;
 
 use crate::Result;
 use crate::conn::Conn;
@@ -88,7 +89,7 @@ impl Db {
         E: From<DbError> + Send + 'static,
     {
         let db = self.clone();
-        let task = tokio::spawn(async move {
+        let transaction = async move {
             let mut tx = Tx::begin(db.connection_to_write().await?).await?;
             let worked = match timeout(db.transaction_limit, work(&mut tx)).await {
                 Ok(worked) => worked,
@@ -109,8 +110,9 @@ impl Db {
                     Err(error)
                 }
             }
-        });
-        match task.await {
+        };
+        // Lines of the log name the request that writes.
+        match tokio::spawn(transaction.in_current_span()).await {
             Ok(result) => result,
             Err(stopped) => match stopped.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),

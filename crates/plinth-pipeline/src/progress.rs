@@ -19,6 +19,18 @@ pub enum Stage {
     Finishing,
 }
 
+impl Stage {
+    /// Returns the name of the stage.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Loading => "loading",
+            Self::Preparing => "preparing",
+            Self::Rendering => "rendering",
+            Self::Finishing => "finishing",
+        }
+    }
+}
+
 /// Progress of a job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {

@@ -9,6 +9,7 @@ use plinth_spec::ErrorCode;
 use plinth_spec::id::AccountId;
 use plinth_spec::limits;
 use plinth_store::ObjectKey;
+use tracing::Instrument as _;
 
 use crate::error::{Result, ServiceError};
 use crate::fair_semaphore::FairPermit;
@@ -124,7 +125,8 @@ impl Service {
         });
         marking.await?;
         for (key, file) in files {
-            self.store.put_file(key, file).await?;
+            let storing = tracing::info_span!(target: plinth_trace::TARGET, "store file");
+            self.store.put_file(key, file).instrument(storing).await?;
         }
         let scheduled = prefix.clone();
         let inserting = self.write_locked(account.clone(), move |tx, now| {

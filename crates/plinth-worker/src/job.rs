@@ -17,6 +17,7 @@ use crate::error::WorkerError;
 use crate::node::Node;
 use crate::options::WorkerOptions;
 use crate::outputs::OUT;
+use crate::traces::StageSpans;
 
 /// Minimum time limit of the probe. Applies even if the time limit of renders is shorter.
 const PROBE_TIME: Duration = Duration::from_mins(1);
@@ -58,6 +59,7 @@ impl Node {
         let mut posters_written = posters_written;
         let running = tokio::task::spawn_blocking(move || {
             let _entered = span.entered();
+            let mut stages = StageSpans::default();
             let mut hear = |event: ChildEvent| match event {
                 ChildEvent::PostersWritten => {
                     if let Some(tell) = posters_written.take() {
@@ -65,7 +67,12 @@ impl Node {
                         let _unheard = tell.send(());
                     }
                 }
-                other => tracing::debug!(event = ?other, "event of a job"),
+                other => {
+                    if let ChildEvent::Progress { stage, .. } = &other {
+                        stages.reach(*stage);
+                    }
+                    tracing::debug!(event = ?other, "event of a job");
+                }
             };
             run(&options, &plan, &mut hear, &cut)
         });
@@ -101,7 +108,8 @@ impl Node {
         given.push(folder);
         fence.give(&given)?;
         let programs = programs(&self.options.environment, &self.options.ffmpeg);
-        let variables = vec![("HOME", home), ("TMPDIR", temporary)];
+        // Mesa looks for the home folder in /etc/passwd, not in HOME, unless this variable names its cache of shaders.
+        let variables = vec![("XDG_CACHE_HOME", home.join(".cache")), ("HOME", home), ("TMPDIR", temporary)];
         Ok(ChildPlan {
             folder: folder.to_owned(),
             variables,

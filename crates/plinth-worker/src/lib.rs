@@ -25,6 +25,7 @@ mod rendering;
 mod report;
 mod scratch;
 mod session;
+mod traces;
 mod upload;
 
 pub use environment::child_environment;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use plinth_pipeline::H264Encoder;
 use plinth_service::Service;
 use plinth_service::jobs::{Claim, Worker};
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -21,12 +21,13 @@ use crate::phase::Phase;
 use crate::preview::serve_previews;
 use crate::rendering::render;
 use crate::scratch::Scratch;
+use crate::traces::JobTrace;
 
 /// Maximum number of renders with the same frames in one claim.
 const MAX_GROUP_SIZE: usize = 16;
 /// Pause after a failed attempt to claim work.
 const ERROR_PAUSE: Duration = Duration::from_secs(2);
-/// Default number of slots on a software driver and on a graphics card. A software driver uses all cores for one frame.
+/// Default number of renders at the same time on a software driver and on a graphics card. A software driver uses all cores for one frame.
 /// On a graphics card, encoding limits the speed of a single job, so that two jobs in parallel are faster.
 const SLOTS: (usize, usize) = (1, 2);
 
@@ -44,6 +45,22 @@ pub(crate) struct Node {
 enum Work {
     Render(Vec<Claim>),
     Package(Box<Claim>),
+}
+
+impl Work {
+    const fn what(&self) -> &'static str {
+        match self {
+            Self::Render(_) => "render",
+            Self::Package(_) => "package",
+        }
+    }
+
+    fn claims(&self) -> &[Claim] {
+        match self {
+            Self::Render(claims) => claims,
+            Self::Package(claim) => std::slice::from_ref(claim),
+        }
+    }
 }
 
 /// Runs renders and packagings until `stop` is cancelled, or until no work was queued for the time
@@ -96,6 +113,23 @@ pub async fn run(
     Ok(())
 }
 
+/// The jobs that may run at the same time: renders, and beside them as many packagings. Drawing leaves processors idle
+/// while a model is loaded and while the last frames are encoded, so packagings run in this time, with a lower priority.
+struct Slots {
+    renders: Arc<Semaphore>,
+    packagings: Arc<Semaphore>,
+}
+
+impl Slots {
+    fn new(count: usize) -> Self {
+        Self { renders: Arc::new(Semaphore::new(count)), packagings: Arc::new(Semaphore::new(count)) }
+    }
+
+    fn has_room(&self) -> bool {
+        self.renders.available_permits() + self.packagings.available_permits() > 0
+    }
+}
+
 /// Claims jobs for free slots until `stop` is cancelled.
 async fn claim_until_stopped(
     node: &Arc<Node>,
@@ -104,17 +138,13 @@ async fn claim_until_stopped(
     stop: &CancellationToken,
     kill: &CancellationToken,
 ) {
-    // The worker alternates between renders and packagings, so that neither queue starves.
-    let mut package_first = false;
+    let slots = Slots::new(slots);
     let mut busy_until = Instant::now();
     while !stop.is_cancelled() {
         let mut pause = node.options.poll;
-        while running.len() < slots && !stop.is_cancelled() {
-            match node.take(package_first).await {
-                Ok(Some(work)) => {
-                    package_first = matches!(work, Work::Render(_));
-                    node.start(work, running, kill);
-                }
+        while !stop.is_cancelled() {
+            match node.take(&slots).await {
+                Ok(Some((work, slot))) => node.start(work, slot, running, kill),
                 Ok(None) => break,
                 Err(error) => {
                     tracing::error!(error = %error, cause = ?error.cause, "claiming jobs failed");
@@ -135,7 +165,7 @@ async fn claim_until_stopped(
             }
             pause = pause.min(left);
         }
-        let has_room = running.len() < slots;
+        let has_room = slots.has_room();
         tokio::select! {
             () = stop.cancelled() => {}
             ended = running.join_next(), if !running.is_empty() => log_panic(ended),
@@ -166,36 +196,40 @@ fn jittered(pause: Duration) -> Duration {
 }
 
 impl Node {
-    /// Claims the next job. Returns `None` if no job is queued.
-    async fn take(&self, package_first: bool) -> plinth_service::Result<Option<Work>> {
+    /// Claims the next job for which a slot is free, and takes the slot. Returns `None` if there is none.
+    async fn take(&self, slots: &Slots) -> plinth_service::Result<Option<(Work, OwnedSemaphorePermit)>> {
         let Self { service, options, .. } = self;
         let worker = || Worker { name: options.name.clone(), pool: options.pool.clone(), takes: options.takes.clone() };
-        for package in [package_first, !package_first] {
-            if package {
-                if let Some(claim) = service.claim_packaging(worker()).await? {
-                    metrics::counter!("plinth_worker_claims_total", "kind" => "package").increment(1);
-                    return Ok(Some(Work::Package(Box::new(claim))));
-                }
-            } else {
-                let claims = service.claim_renders(worker(), MAX_GROUP_SIZE).await?;
-                if !claims.is_empty() {
-                    metrics::counter!("plinth_worker_claims_total", "kind" => "render").increment(claims.len() as u64);
-                    return Ok(Some(Work::Render(claims)));
-                }
+        if let Ok(slot) = Arc::clone(&slots.renders).try_acquire_owned() {
+            let claims = service.claim_renders(worker(), MAX_GROUP_SIZE).await?;
+            if !claims.is_empty() {
+                metrics::counter!("plinth_worker_claims_total", "kind" => "render").increment(claims.len() as u64);
+                return Ok(Some((Work::Render(claims), slot)));
             }
+        }
+        if let Ok(slot) = Arc::clone(&slots.packagings).try_acquire_owned()
+            && let Some(claim) = service.claim_packaging(worker()).await?
+        {
+            metrics::counter!("plinth_worker_claims_total", "kind" => "package").increment(1);
+            return Ok(Some((Work::Package(Box::new(claim)), slot)));
         }
         Ok(None)
     }
 
-    fn start(self: &Arc<Self>, work: Work, running: &mut JoinSet<()>, kill: &CancellationToken) {
+    fn start(
+        self: &Arc<Self>,
+        work: Work,
+        slot: OwnedSemaphorePermit,
+        running: &mut JoinSet<()>,
+        kill: &CancellationToken,
+    ) {
         let (node, kill) = (Arc::clone(self), kill.clone());
-        let (claim, what) = match &work {
-            Work::Render(claims) => (claims.first(), "render"),
-            Work::Package(claim) => (Some(&**claim), "package"),
-        };
-        let Some(claim) = claim else { return };
+        let what = work.what();
+        let Some(claim) = work.claims().first() else { return };
         let row = &claim.render;
         let span = tracing::info_span!("job", what, render.id = %row.id, render.attempt = row.attempt);
+        let trace = span.in_scope(|| JobTrace::begin(what, work.claims(), &self.options));
+        let traced = trace.span().clone();
         let job = async move {
             let gauge = metrics::gauge!("plinth_worker_running");
             gauge.increment(1);
@@ -206,7 +240,8 @@ impl Node {
             }
             tracing::info!(job.duration_secs = begin.elapsed().as_secs_f64(), "the job ended");
             gauge.decrement(1);
+            drop((trace, slot));
         };
-        running.spawn(job.instrument(span));
+        running.spawn(job.instrument(traced).instrument(span));
     }
 }

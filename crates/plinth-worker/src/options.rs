@@ -20,7 +20,7 @@ pub struct WorkerOptions {
     pub takes: Takes,
     /// Time without a job after which the worker stops. With `None`, an idle worker keeps running.
     pub exit_when_idle: Option<Duration>,
-    /// Number of concurrent jobs. With `None`, one on a software driver, which uses all cores for one job, and two on a
+    /// Number of concurrent renders. As many packagings run beside them. With `None`, one on a software driver, which uses all cores for one job, and two on a
     /// graphics card.
     pub slots: Option<NonZeroUsize>,
     /// Folder for cached models and for the folders of jobs. The workers of one machine may share this folder.

@@ -8,6 +8,7 @@ use plinth_service::jobs::Claim;
 use plinth_spec::{FailureCode, OutputFile};
 use plinth_store::ObjectKey;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use crate::child::Ended;
 use crate::fetch::download;
@@ -18,6 +19,7 @@ use crate::node::Node;
 use crate::outage::retry_store;
 use crate::outputs::OUT;
 use crate::report::{encoded_in_software, record_duration, report, report_end};
+use crate::traces::part;
 use crate::upload::upload_package;
 
 /// Packages a render and reports the result. If `kill` is cancelled, the packaging returns to the queue.
@@ -43,12 +45,12 @@ pub(crate) async fn package(node: &Node, claim: &Claim, kill: &CancellationToken
 async fn make(node: &Node, claim: &Claim, cut: &CancellationToken) -> Result<(), JobError> {
     let begin = Instant::now();
     let folder = node.scratch.job().map_err(|error| JobError::preparing(&error))?;
-    let source = or_cancelled(cut, fetch_video(node, claim, folder.path())).await?;
+    let source = or_cancelled(cut, fetch_video(node, claim, folder.path())).instrument(part("fetch")).await?;
     let (ffmpeg, encoder) = (node.options.ffmpeg.clone(), node.encoder);
     let task = PackageTask { source, out_dir: PathBuf::from(OUT), ffmpeg, encoder };
     let time = node.options.timeout;
     let plan = JobPlan { task: ChildTask::Package(task), time, folder: folder.path(), home: None };
-    let names = match node.run_child(plan, cut, None).await {
+    let names = match node.run_child(plan, cut, None).instrument(part("encode")).await {
         Ended::Done(ChildEvent::Packaged { files, hardware_failure }) => {
             encoded_in_software(hardware_failure.as_deref());
             files
@@ -65,7 +67,7 @@ async fn make(node: &Node, claim: &Claim, cut: &CancellationToken) -> Result<(),
         report(node.options.outage, "packaged", &claim.render.id, || service.finish_packaging(claim)).await;
         Ok(())
     };
-    or_cancelled(cut, store).await?;
+    or_cancelled(cut, store).instrument(part("upload")).await?;
     record_duration("package", begin);
     Ok(())
 }

@@ -16,6 +16,7 @@ use plinth_spec::{FailureCode, OutputPaths, RenderSettings};
 use plinth_store::ObjectKey;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use crate::child::Ended;
 use crate::fetch::download;
@@ -28,6 +29,7 @@ use crate::node::Node;
 use crate::outage::{retry_database, retry_store};
 use crate::outputs::outputs;
 use crate::report::{encoded_in_software, record_duration, report, report_end};
+use crate::traces::part;
 use crate::upload::upload_render;
 
 /// Runs a group of renders with the same frames, and reports the result of each render. If `kill` is cancelled, the
@@ -38,6 +40,7 @@ pub(crate) async fn render(node: &Node, claims: &[Claim], kill: &CancellationTok
     match make(node, claims, &cut).await {
         Ok(()) => {}
         Err(JobError::Failed(failure)) => {
+            plinth_trace::fail(&failure.message);
             metrics::counter!("plinth_worker_failures_total", "code" => failure.code.as_str()).increment(1);
             for claim in claims {
                 let tell = || node.service.fail_render(claim, failure.code, &failure.message);
@@ -80,13 +83,13 @@ async fn make(node: &Node, claims: &[Claim], cut: &CancellationToken) -> Result<
         })
         .collect();
     let begin = Instant::now();
-    let task = or_cancelled(cut, group.prepare(first, &settings)).await?;
+    let task = or_cancelled(cut, group.prepare(first, &settings)).instrument(part("fetch")).await?;
     record_duration("fetch", begin);
     let begin = Instant::now();
-    let warnings = group.draw(task, &mut parts).await?;
+    let warnings = group.draw(task, &mut parts).instrument(part("draw")).await?;
     record_duration("render", begin);
     let begin = Instant::now();
-    or_cancelled(cut, group.store(&mut parts, &warnings)).await?;
+    or_cancelled(cut, group.store(&mut parts, &warnings)).instrument(part("upload")).await?;
     record_duration("upload", begin);
     Ok(())
 }
@@ -183,7 +186,7 @@ impl Group<'_> {
         let posters = async {
             // An error means that the job has ended without posters, because the sender was dropped.
             let Ok(()) = posters_written.await else { return Ok(()) };
-            let shown = or_cancelled(self.cut, self.show_posters(parts)).await;
+            let shown = or_cancelled(self.cut, self.show_posters(parts)).instrument(part("upload posters")).await;
             if shown.is_err() {
                 child_cut.cancel();
             }

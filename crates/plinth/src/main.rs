@@ -8,6 +8,7 @@ mod logs;
 mod metrics;
 mod signals;
 mod stop;
+mod traces;
 
 use std::io::Write as _;
 use std::panic::PanicHookInfo;

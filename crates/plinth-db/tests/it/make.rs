@@ -118,6 +118,7 @@ pub(crate) fn render(n: u32, model: u32) -> Render {
         poster_attempt: None,
         files_attempt: None,
         files: None,
+        trace_parent: None,
         created_at: i64::from(n),
         updated_at: i64::from(n),
     }

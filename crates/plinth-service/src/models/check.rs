@@ -3,6 +3,7 @@
 use plinth_spec::ErrorCode;
 use plinth_spec::id::AccountId;
 use plinth_spec::wire::Animation;
+use tracing::Instrument as _;
 
 use super::incoming::{ReceivedFile, new_file};
 use crate::check::{CheckError, FileReport};
@@ -53,12 +54,14 @@ impl Service {
         format: Format,
         code: ErrorCode,
     ) -> Result<Checked> {
+        let checking = tracing::info_span!(target: plinth_trace::TARGET, "check model");
         let converted = (format == Format::Zip).then(|| new_file(&self.options.incoming)).transpose()?;
         let to = converted.as_ref().map(|to| to.path().to_owned());
-        let report = self.check(payer, file.path().to_owned(), to).await?.map_err(|error| match error {
-            CheckError::TooMuch(message) => ServiceError::new(code, message).with_status(422),
-            CheckError::Failed(cause) => broken(code).with_cause(cause),
-        })?;
+        let report =
+            self.check(payer, file.path().to_owned(), to).instrument(checking).await?.map_err(|error| match error {
+                CheckError::TooMuch(message) => ServiceError::new(code, message).with_status(422),
+                CheckError::Failed(cause) => broken(code).with_cause(cause),
+            })?;
         match report {
             FileReport::Rejected { status, message } => Err(ServiceError::new(code, message).with_status(status)),
             FileReport::Model { animations, mesh_names, material_names } => {

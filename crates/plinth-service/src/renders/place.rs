@@ -233,6 +233,7 @@ fn blank(caller: &Caller, model_id: ModelId, now: i64) -> Render {
         poster_attempt: None,
         files_attempt: None,
         files: None,
+        trace_parent: plinth_trace::current(),
         created_at: now,
         updated_at: now,
     }

@@ -9,13 +9,15 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use clap::{Arg, ArgMatches, Command, value_parser};
-use plinth_pipeline::child::{ChildJob, ChildLimits, run_child};
+use plinth_pipeline::child::{ChildJob, ChildLimits, ChildTask, run_child};
 use rustix::process::{Resource, setsid};
 
 use super::confine::{bound, bound_memory, end_with_parent, enter_fence, fence_arg};
 
 /// Time in which a job must stop by itself after its worker has ended.
 const LEAVE: Duration = Duration::from_secs(5);
+/// Added to the nice value of packagings.
+const PACKAGING_NICENESS: i32 = 10;
 
 pub(crate) fn command() -> Command {
     Command::new("render-child")
@@ -37,6 +39,10 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     std::env::set_current_dir(folder).context("the job's folder cannot be entered")?;
     let job = ChildJob::read(Path::new(".")).context("the job's description cannot be read")?;
     confine(job.limits)?;
+    if matches!(job.task, ChildTask::Package(_)) {
+        // Packagings use the processors when renders beside them do not. Without the lower priority they only take longer.
+        let _allowed = rustix::process::nice(PACKAGING_NICENESS);
+    }
     enter_fence(args)?;
     end_with_parent("the job cannot be set to end with the worker")?;
     let cancel = Arc::new(AtomicBool::new(false));

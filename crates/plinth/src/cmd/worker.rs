@@ -28,7 +28,7 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(args: &ArgMatches) -> Result<()> {
     let mut config = Config::read(args)?;
     config.database_connections.get_or_insert(WORKER_CONNECTIONS);
-    logs::begin(&config);
+    let _flushed_at_the_end = logs::begin(&config)?;
     fence::begin(&config)?;
     block_on(work(&config))
 }

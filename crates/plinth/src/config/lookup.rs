@@ -78,7 +78,7 @@ impl<'a> Lookup<'a> {
 
 /// Returns the value of an environment variable. An empty variable counts as unset.
 #[expect(clippy::disallowed_methods, reason = "this is the binary's configuration")]
-pub(super) fn variable(name: &str) -> Option<String> {
+pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|text| !text.is_empty())
 }
 

@@ -10,6 +10,7 @@ mod value;
 mod worker;
 
 pub(crate) use cache::cache;
+pub(crate) use lookup::variable;
 pub(crate) use open::{RESTORING, make_data_folder, open_database, open_service, open_store, table_version};
 pub(crate) use settings::{Config, Machine};
 pub(crate) use table::{Group, WORKER_CONNECTIONS, args, config_arg, markdown_table};

@@ -74,6 +74,8 @@ pub(crate) struct Config {
     pub(crate) fence: FenceOptions,
     /// Address on which metrics are served.
     pub(crate) metrics_listen: Option<SocketAddr>,
+    /// Base URL of the collector that receives traces. With `None`, the standard variables decide.
+    pub(crate) otlp_endpoint: Option<Url>,
     /// Whether log lines are JSON.
     pub(crate) logs_are_json: bool,
     /// Log filter.
@@ -155,6 +157,7 @@ impl Config {
             worker_grace: Duration::from_secs(lookup.count(&row::WORKER_GRACE_SECONDS)?),
             machine: Machine::find(&lookup)?,
             metrics_listen: lookup.find(&row::METRICS_LISTEN)?.map(|found| found.parse(address)).transpose()?,
+            otlp_endpoint: otlp_endpoint(&lookup)?,
             logs_are_json: one_of(&lookup, &row::LOG_FORMAT, ["text", "json"])? == "json",
             log_level: log_level.parse("a level: error, warn, info, debug or trace")?,
             products: lookup.products()?,
@@ -247,6 +250,13 @@ fn one_of<'w>(lookup: &Lookup<'_>, row: &row::Row, allowed: [&'w str; 2]) -> Res
     let found = lookup.get(row)?;
     let known = allowed.into_iter().find(|word| *word == found.text);
     known.ok_or_else(|| found.wrong(&allowed.join(" or ")).into())
+}
+
+fn otlp_endpoint(lookup: &Lookup<'_>) -> Result<Option<Url>> {
+    let Some(found) = lookup.find(&row::OTLP_ENDPOINT)? else { return Ok(None) };
+    let must_be = "an http or https URL, such as http://localhost:4318";
+    let url: Url = found.parse(must_be)?;
+    if matches!(url.scheme(), "http" | "https") { Ok(Some(url)) } else { Err(found.wrong(must_be).into()) }
 }
 
 fn public_url(lookup: &Lookup<'_>) -> Result<Option<Url>> {

@@ -152,7 +152,7 @@ rows! {
     HEALTH_LISTEN: WorkerProcess, "health_listen", "ADDRESS", Default::Otherwise("no health checks"),
         "Address and port of the worker's health checks GET /livez and /readyz; `plinth serve` has them on its own address";
     WORKER_SLOTS: Worker, "worker_slots", "N", Default::Otherwise("by hardware"),
-        "Maximum number of simultaneous renders on this machine";
+        "Maximum number of simultaneous renders on this machine; as many packagings for streaming run beside them, with a lower priority";
     RENDER_TIMEOUT_SECONDS: Worker, "render_timeout_seconds", "SECONDS",
         Default::Number(3600),
         "Time limit of a render; a render that takes longer fails";
@@ -189,6 +189,8 @@ rows! {
         "Files and folders that jobs may read in addition to the system's libraries, drivers and fonts, such as the libraries of an ffmpeg in /opt";
     METRICS_LISTEN: Operation, "metrics_listen", "ADDRESS", Default::Otherwise("no metrics"),
         "Address and port of GET /metrics for Prometheus; do not expose it publicly";
+    OTLP_ENDPOINT: Operation, "otlp_endpoint", "URL", Default::Otherwise("`OTEL_EXPORTER_OTLP_ENDPOINT`, else no traces"),
+        "OpenTelemetry collector that receives traces by OTLP over HTTP, such as http://localhost:4318; the standard variables OTEL_* apply";
     LOG_FORMAT: Operation, "log_format", "text|json", Default::Text("text"),
         "Format of the log on stderr";
     LOG_LEVEL: Operation, "log_level", "LEVEL", Default::Text("info"),

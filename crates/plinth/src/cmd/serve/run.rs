@@ -40,7 +40,7 @@ pub(crate) fn command() -> Command {
 
 pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let config = Config::read(args)?;
-    logs::begin(&config);
+    let _flushed_at_the_end = logs::begin(&config)?;
     fence::begin(&config)?;
     block_on(serve(&config, !args.get_flag("no-worker"), out))
 }

@@ -38,6 +38,7 @@ mod studio_composer;
 mod studio_library;
 mod tenancy;
 mod texts;
+mod traces;
 mod web;
 mod webdriver;
 mod windows;

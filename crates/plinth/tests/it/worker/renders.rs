@@ -46,6 +46,19 @@ async fn a_render_stores_all_its_files_and_is_packaged() {
     assert_eq!(deployment.credits().await, 99);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn compiled_shaders_are_kept_for_the_next_render_of_a_workspace() {
+    let deployment = Deployment::new().await;
+    let id = deployment.upload_and_render("chair", tiny()).await;
+    let worker = deployment.start_worker(WorkerOptions { adapter: Some("cpu".to_owned()), ..deployment.options() });
+    deployment.wait_until_ended(&id).await;
+    worker.stop().await;
+    let home = deployment.options().scratch.join("homes").join(deployment.caller.workspace_id.as_str()).join("home");
+    let cache = std::fs::read_dir(home.join(".cache")).unwrap().map(|entry| entry.unwrap().path());
+    let kept: Vec<_> = cache.flat_map(|folder| std::fs::read_dir(folder).unwrap()).collect();
+    assert!(!kept.is_empty(), "the driver has stored compiled shaders");
+}
+
 fn is_packaging(status: HlsStatus) -> bool {
     status == HlsStatus::Processing
 }

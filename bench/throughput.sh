@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# Measures how much longer a node takes for orders of one model than `plinth render --all` for the same renders.
+set -euo pipefail
+
+usage() {
+    cat <<'WORDS'
+usage: bench/throughput.sh [MODEL.glb]      default: the sample model
+
+Renders ORDERS videos of a model, which differ in their first angle, one after the other with `plinth render --all`. Then orders the
+same videos from a service on this machine: SQLite, a folder as store, one worker. Prints for both the seconds by the clock and
+of all processors, and the ratios:
+  rendered    until the last video was finished
+  packaged    until the last video was also packaged for streaming, which `plinth render` does not do
+The seconds of processors include the packagings. On a machine with other work only these can be compared.
+
+variables:
+  ORDERS=50  QUALITY=share  LENGTH=4 (seconds)
+  LIMIT=R    fails if `rendered` takes more than R times as long by the clock
+  PLINTH     the program (default: target/debug/plinth)
+WORDS
+}
+
+case ${1:-} in
+    -h | --help) usage; exit 0 ;;
+    -*) usage >&2; exit 2 ;;
+esac
+root=$(cd "$(dirname "$0")/.." && pwd)
+model=$(realpath "${1:-$root/fixtures/models/flight_helmet.glb}")
+plinth=$(realpath "${PLINTH:-${CARGO_TARGET_DIR:-$root/target}/debug/plinth}")
+orders=${ORDERS:-50} quality=${QUALITY:-share} length=${LENGTH:-4}
+PLINTH_FFMPEG=$("$root/scripts/find.sh" ffmpeg libx264)
+export PLINTH_FFMPEG
+unset PLINTH_CONFIG
+work=$(mktemp -d)
+server=
+cleanup() {
+    if [[ -n $server ]]; then kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; fi
+    rm -rf "$work"
+}
+trap cleanup EXIT
+cd "$work"
+
+now() { date +%s.%N; }
+# Seconds of all processors that a process and its ended children took. Asked only while no job runs.
+processors() { # PID
+    sed 's/.*) //' "/proc/$1/stat" | awk -v ticks="$(getconf CLK_TCK)" '{ print ($12 + $13 + $14 + $15) / ticks }'
+}
+minus() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a - b }'; }
+ratio() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a / b }'; }
+angle() { echo $((360 * $1 / orders)); }
+ordered() { echo "{\"quality\":\"$quality\",\"length\":$length,\"startAngle\":$(angle "$1")}"; }
+
+# The light is baked before both: a service bakes it while it renders the first order.
+"$plinth" render "$model" -o warm.mp4 --quality "$quality" --length 0.1 --cache-dir "$work/light" -q >/dev/null
+begin=$(now) spent=$(processors $$)
+for ((i = 0; i < orders; i++)); do
+    "$plinth" render "$model" -o "alone-$i.mp4" --all --settings "$(ordered $i)" --cache-dir "$work/light" -q >/dev/null
+done
+alone_clock=$(minus "$(now)" "$begin")
+alone_cpu=$(minus "$(processors $$)" "$spent")
+
+"$plinth" serve --data "$work/data" --listen 127.0.0.1:0 --rate-limit-per-minute 100000 >out 2>log &
+server=$!
+until grep -qs plinth_sk_ out; do
+    kill -0 "$server" 2>/dev/null || { cat log >&2; exit 1; }
+    sleep 0.05
+done
+base=$(grep -o 'http://[0-9.:]*' out | head -n 1)/v1
+key=$(grep -o 'plinth_sk_[A-Za-z0-9]*' out | head -n 1)
+api() { curl -sS -f -H "Authorization: Bearer $key" "$@"; }
+plain="{\"quality\":\"share\",\"length\":0.1}"
+api -F "file=@$model" -F "renderSettings=$plain" "$base/models" >upload
+id=$(sed 's/.*"modelId":"\([^"]*\)".*/\1/' upload)
+unfinished() { # STATE: whether a render of the model is not in this state
+    api "$base/renders?modelId=$id&limit=100" | grep -o "\"$1\":\"[^\"]*\"" | sort | uniq -c >states
+    if grep -qE '"(error|failed)"' states; then cat states log >&2; exit 1; fi
+    grep -qvE '"(done|ready)"' states
+}
+while unfinished status || unfinished hlsStatus; do sleep 0.2; done
+begin=$(now) spent=$(processors "$server")
+for ((i = 0; i < orders; i++)); do
+    api -H 'Content-Type: application/json' -d "{\"modelId\":\"$id\",\"renderSettings\":$(ordered $i)}" "$base/renders" >/dev/null
+done
+while unfinished status; do sleep 0.2; done
+rendered=$(minus "$(now)" "$begin")
+while unfinished hlsStatus; do sleep 0.2; done
+packaged=$(minus "$(now)" "$begin")
+service_cpu=$(minus "$(processors "$server")" "$spent")
+
+printf '%-38s %10s %12s\n' "$orders orders of $(basename "$model"), $quality, $length s" "clock s" "processor s"
+printf '%-38s %10s %12s\n' 'plinth render --all' "$alone_clock" "$alone_cpu"
+printf '%-38s %10s\n' 'service, rendered' "$rendered"
+printf '%-38s %10s %12s\n' 'service, packaged' "$packaged" "$service_cpu"
+printf 'ratios: rendered %s, packaged %s, processors %s\n' \
+    "$(ratio "$rendered" "$alone_clock")" "$(ratio "$packaged" "$alone_clock")" "$(ratio "$service_cpu" "$alone_cpu")"
+awk -v ratio="$(ratio "$rendered" "$alone_clock")" -v limit="${LIMIT:-1000}" 'BEGIN { exit ratio > limit }' ||
+    { echo "the service takes more than $LIMIT times as long" >&2; exit 1; }
