@@ -107,9 +107,20 @@ async fn claim_until_stopped(
     // The worker alternates between renders and packagings, so that neither queue starves.
     let mut package_first = false;
     let mut busy_until = Instant::now();
+    let mut had_room = true;
     while !stop.is_cancelled() {
         let mut pause = node.options.poll;
-        while running.len() < slots && !stop.is_cancelled() {
+        let has_room_on_disk = node.has_room();
+        if has_room_on_disk != had_room {
+            had_room = has_room_on_disk;
+            log_room(node, had_room);
+        }
+        if !had_room {
+            pause = ERROR_PAUSE;
+            // There may be work in the queue.
+            busy_until = Instant::now();
+        }
+        while had_room && running.len() < slots && !stop.is_cancelled() {
             match node.take(package_first).await {
                 Ok(Some(work)) => {
                     package_first = matches!(work, Work::Render(_));
@@ -139,10 +150,25 @@ async fn claim_until_stopped(
         tokio::select! {
             () = stop.cancelled() => {}
             ended = running.join_next(), if !running.is_empty() => log_panic(ended),
-            () = node.service.render_placed(), if has_room => {}
+            () = node.service.render_placed(), if has_room && had_room => {}
             () = sleep(jittered(pause)), if has_room => {}
         }
     }
+}
+
+fn log_room(node: &Node, has_room: bool) {
+    let folder = node.options.scratch.display();
+    if has_room {
+        tracing::info!(%folder, "the disk has room again; the worker claims renders");
+    } else {
+        tracing::error!(%folder, "the disk is full; the worker claims nothing until there is room");
+    }
+}
+
+/// Logs why a job failed on a full disk. It is not reported as failed, because another machine can run it: its lease
+/// expires, and it counts as the loss of a worker.
+pub(crate) fn left_to_others(failure: &str) {
+    tracing::error!(error = failure, "a job failed because the disk is full; it returns to the queue");
 }
 
 async fn drain(running: &mut JoinSet<()>) {
@@ -166,6 +192,11 @@ fn jittered(pause: Duration) -> Duration {
 }
 
 impl Node {
+    /// Returns whether the disk has room for a job.
+    pub(crate) fn has_room(&self) -> bool {
+        self.scratch.has_room(self.options.room_bytes)
+    }
+
     /// Claims the next job. Returns `None` if no job is queued.
     async fn take(&self, package_first: bool) -> plinth_service::Result<Option<Work>> {
         let Self { service, options, .. } = self;

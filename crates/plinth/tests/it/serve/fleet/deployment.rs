@@ -141,9 +141,10 @@ impl Fleet {
             let (fleet, http) = (Arc::downgrade(self), self.client.http.clone());
             let url = format!("{}/readyz", self.base(number));
             tokio::spawn(async move {
-                while let Some(fleet) = fleet.upgrade() {
+                loop {
                     let response = timeout(BETWEEN_CHECKS * 4, http.get(&url).send()).await;
                     let is_ready = response.is_ok_and(|sent| sent.is_ok_and(|sent| sent.status().is_success()));
+                    let Some(fleet) = fleet.upgrade() else { break };
                     fleet.ready[number].store(is_ready, Ordering::SeqCst);
                     drop(fleet);
                     sleep(BETWEEN_CHECKS).await;
@@ -209,6 +210,14 @@ impl Fleet {
             self.failed.fetch_add(1, Ordering::SeqCst);
         }
         answer
+    }
+
+    /// Ends all processes and removes the network, as soon as no task uses the fleet any more.
+    pub(super) async fn close(mut self: Arc<Self>) {
+        while let Err(shared) = Arc::try_unwrap(self) {
+            self = shared;
+            sleep(PAUSE).await;
+        }
     }
 
     /// Returns what the checks read.

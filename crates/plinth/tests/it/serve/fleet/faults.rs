@@ -99,6 +99,7 @@ async fn round(seed: u64, strikes: usize, is_long_run: bool) -> Counts {
     stop.cancel();
     let longest = locks.await.unwrap();
     supervisor.abort();
+    let _aborted = supervisor.await;
     println!(
         "  {sums}; {} requests failed, {} connections refused; longest lock {longest:.1} s; drained {:.0} s after the last strike; {:.0} s",
         fleet.failed.load(Ordering::SeqCst),
@@ -109,6 +110,7 @@ async fn round(seed: u64, strikes: usize, is_long_run: bool) -> Counts {
     for message in fleet.ended.lock().unwrap_or_else(PoisonError::into_inner).iter() {
         println!("  ended by itself: {message}");
     }
+    fleet.close().await;
     counts
 }
 

@@ -24,7 +24,7 @@ const WAVES: usize = 4;
 /// Orders that are sent at the same time.
 const AT_ONCE: usize = 8;
 /// Consecutive orders of the same picture, which are one job if they are in the queue at the same time.
-const LIKE: usize = 8;
+const LIKE: usize = 2;
 /// Time for which a server that was told to stop continues to accept requests.
 const DRAIN_SECS: &str = "3";
 
@@ -87,14 +87,15 @@ async fn a_fleet_is_scaled_and_upgraded_without_loss() {
         assert!(most == 2 && stopped >= 2, "the pool {} was not scaled out and in", pool.name);
     }
     let version = if old.is_some() { "the previous version" } else { "the same version" };
-    println!("  {orders} orders in {WAVES} waves; servers replaced: in place of {version}");
+    println!("  {orders} orders in {WAVES} waves; the servers replaced {version}");
+    fleet.close().await;
 }
 
 /// Sends the orders of a wave. Returns the ids of their renders.
 async fn send(fleet: &Fleet, model: &str, orders: std::ops::Range<usize>) -> Vec<String> {
     let sent = futures_util::stream::iter(orders).map(async |number| {
-        let quality = if number % 3 == 2 { "standard" } else { "share" };
-        let turn = number / LIKE % 180;
+        let quality = if number / LIKE % 3 == 2 { "standard" } else { "share" };
+        let turn = (number / LIKE) as f64 / 4.0;
         // Orders of the same picture differ in a setting that does not affect it, because equal requests are replayed.
         let settings = json!({"quality": quality, "length": 0.04, "rotateY": turn, "strictCredits": number % 2 == 1});
         let body = json!({"modelId": model, "renderSettings": settings}).to_string();
