@@ -164,6 +164,11 @@ fn must_refund(render: &Value) -> bool {
             assert_eq!(settings["bgImageId"], NO_OVERLAY, "{render}");
             true
         }
+        // A disk that is full only while a job writes to it.
+        (_, Some("encode_failed")) => {
+            assert!(text(render, "errorMessage").starts_with("the disk of the render node is full"), "{render}");
+            true
+        }
         // A killed worker counts as a failure of the service, which is refunded.
         (_, code) => {
             assert_eq!(code, Some("reaped"), "{render}");
