@@ -38,8 +38,8 @@ pub(super) struct Fleet {
     /// Whether each of `nodes` is ready for requests; always false for workers.
     ready: Vec<AtomicBool>,
     next: AtomicUsize,
-    /// Number of responses with an error status of the server, and of lost responses.
-    pub(super) failed: AtomicUsize,
+    /// Descriptions of responses with an error status of the server, and of lost responses.
+    pub(super) failed: Mutex<Vec<String>>,
     /// Number of refused connections.
     pub(super) refused: AtomicUsize,
     /// Messages about processes that ended by themselves.
@@ -113,7 +113,7 @@ impl Fleet {
             hosts,
             client: Client::new("", key["token"].as_str().unwrap()),
             next: AtomicUsize::new(0),
-            failed: AtomicUsize::new(0),
+            failed: Mutex::default(),
             refused: AtomicUsize::new(0),
             ended: Mutex::default(),
             database_strike: tokio::sync::Mutex::default(),
@@ -202,12 +202,13 @@ impl Fleet {
             self.refused.fetch_add(1, Ordering::SeqCst);
             return None;
         }
-        let answer = match sent {
-            Ok(response) => whole_answer(response).await,
-            Err(_broken) => None,
+        let (answer, failure) = match sent {
+            Ok(response) => (whole_answer(response).await, "the response was cut off".to_owned()),
+            Err(broken) => (None, format!("{broken:?}")),
         };
         if answer.as_ref().is_none_or(|answer| answer.status >= 500) {
-            self.failed.fetch_add(1, Ordering::SeqCst);
+            let failure = answer.as_ref().map_or(failure, |answer| format!("{answer:?}"));
+            self.failed.lock().unwrap_or_else(PoisonError::into_inner).push(failure);
         }
         answer
     }

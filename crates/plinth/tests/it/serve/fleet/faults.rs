@@ -102,7 +102,7 @@ async fn round(seed: u64, strikes: usize, is_long_run: bool) -> Counts {
     let _aborted = supervisor.await;
     println!(
         "  {sums}; {} requests failed, {} connections refused; longest lock {longest:.1} s; drained {:.0} s after the last strike; {:.0} s",
-        fleet.failed.load(Ordering::SeqCst),
+        fleet.failed.lock().unwrap_or_else(PoisonError::into_inner).len(),
         fleet.refused.load(Ordering::SeqCst),
         drained.as_secs_f64(),
         begin.elapsed().as_secs_f64()

@@ -2,8 +2,8 @@
 //! request fails while servers are replaced.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
@@ -56,8 +56,10 @@ async fn a_fleet_is_scaled_and_upgraded_without_loss() {
     let per_wave = orders.div_ceil(WAVES);
     for wave in 0..WAVES {
         let sending = send(&fleet, &model, wave * per_wave..(wave + 1) * per_wave);
-        let (sent, ()) = tokio::join!(sending, replace(&fleet, wave, &new));
-        renders.extend(sent);
+        // In a task of its own, because it blocks its thread while a server ends.
+        let replacing = tokio::spawn(replace(Arc::clone(&fleet), wave, new.clone()));
+        renders.extend(sending.await);
+        replacing.await.unwrap();
         fleet.until_all_have_ended().await;
         until_scaled_to_zero(&fleet).await;
     }
@@ -73,8 +75,8 @@ async fn a_fleet_is_scaled_and_upgraded_without_loss() {
     }
     let again = select(&fleet.database.address(), "SELECT count(*) FROM renders WHERE attempt > 1 OR hls_attempt > 1");
     assert_eq!(again.trim(), "0", "a job was cut and begun again\n{}", fleet.log());
-    let failed = fleet.failed.load(Ordering::SeqCst);
-    assert_eq!(failed, 0, "requests failed while servers were replaced\n{}", fleet.log());
+    let failed = fleet.failed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    assert!(failed.is_empty(), "requests failed while servers were replaced: {failed:#?}\n{}", fleet.log());
     let responses = requests::Responses { renders: renders.into_iter().collect(), ..requests::Responses::default() };
     let sums = check::all(&*fleet, &fleet.remains(), &responses, &all).await;
     println!(
@@ -115,10 +117,12 @@ async fn send(fleet: &Fleet, model: &str, orders: std::ops::Range<usize>) -> Vec
 
 /// Replaces servers and drains nodes during a wave: in the second one all servers by the new version, one after the
 /// other; in the third a server is away for a time.
-async fn replace(fleet: &Fleet, wave: usize, new: &std::path::Path) {
+async fn replace(fleet: Arc<Fleet>, wave: usize, new: PathBuf) {
     match wave {
         1 => {
-            fleet.nodes.iter().for_each(|node| node.use_program(new));
+            for node in &fleet.nodes {
+                node.use_program(&new);
+            }
             for server in fleet.servers() {
                 let status = server.stop().unwrap();
                 assert!(status.success(), "a server that was told to stop ended with {status}");
