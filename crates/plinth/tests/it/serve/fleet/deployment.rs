@@ -161,7 +161,7 @@ impl Fleet {
                 for node in &fleet.nodes {
                     if let Some(status) = node.restart_if_ended() {
                         let log = node.log();
-                        let last = log.lines().rev().nth(1).unwrap_or_default().to_owned();
+                        let last = log.lines().next_back().unwrap_or_default().to_owned();
                         let message = format!("{}: {status}: {last}", node.host.name());
                         fleet.ended.lock().unwrap_or_else(PoisonError::into_inner).push(message);
                     }

@@ -19,7 +19,7 @@ use crate::serve::crash::clients::{Clients as _, PAUSE, TIMEOUT};
 use crate::serve::crash::{check, number, requests};
 use crate::worker::autoscaler::select;
 
-const ORDERS: usize = 120;
+const ORDERS: usize = 60;
 const WAVES: usize = 4;
 /// Orders that are sent at the same time.
 const AT_ONCE: usize = 8;
