@@ -5,6 +5,7 @@
 #   scripts/setup.sh test ...      also ProRes, a software Vulkan driver, PostgreSQL, Chromium, Python with numpy and
 #                                  Pillow
 #   scripts/setup.sh lint ...      rustfmt, clippy
+#   scripts/setup.sh faults ...    what makes hosts out of network namespaces: ip, nft, unshare, libfaketime
 #   scripts/setup.sh python ...    Python with numpy and Pillow
 #   scripts/setup.sh venv ...      a Python that can create virtual environments
 #
@@ -109,6 +110,13 @@ need_browser() {
     fi
 }
 
+need_hosts() {
+    if ! have ip; then need iproute2 "the program ip"; fi
+    if ! have nft; then need nftables "the program nft"; fi
+    if ! have unshare || ! have nsenter; then need util-linux "the programs unshare and nsenter"; fi
+    if ! compgen -G "/usr/lib/*/faketime/libfaketimeMT.so.1" >/dev/null; then need libfaketime "libfaketime"; fi
+}
+
 need_python() {
     if ! found python && ! make_python; then
         need "python3 python3-numpy python3-pil" "Python with $(sed '/^#/d' "$here/python.txt" | paste -sd' ')"
@@ -165,10 +173,11 @@ for purpose in "$@"; do
         render) need_drawing libx264 "*" "a Vulkan driver" ;;
         test) need_tests ;;
         lint) need_lints ;;
+        faults) need_hosts ;;
         python) need_python ;;
         venv) if ! found venv; then need "python3 python3-venv" "a Python that can create virtual environments"; fi ;;
         *)
-            say "unknown purpose '$purpose'; use render, test, lint, python or venv" >&2
+            say "unknown purpose '$purpose'; use render, test, lint, faults, python or venv" >&2
             exit 2
             ;;
     esac

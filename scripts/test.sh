@@ -78,7 +78,7 @@ alone() {
 
 read -r passed failed skipped < <(numbers)
 unchecked=()
-if ((skipped > 0)); then unchecked+=("tests that are benchmarks: $skipped (bench/load.sh)"); fi
+if ((skipped > 0)); then unchecked+=("benchmarks and tests that need root: $skipped (bench/load.sh, make faults)"); fi
 python=${LOADERS_PYTHON:-$PLINTH_TEST_PYTHON}
 if ! "$python" -c 'import pycolmap' >/dev/null 2>&1; then
     unchecked+=("a dataset by COLMAP's own reader: pycolmap is not installed (make loaders)")

@@ -4,12 +4,14 @@
 #![expect(clippy::panic, clippy::expect_used, reason = "a test that cannot be set up fails")]
 
 mod client;
+mod faulty_proxy;
 mod form;
 mod glb;
 mod hardware;
 mod hash;
 mod hosts;
 mod image;
+mod network;
 mod postgres;
 mod s3;
 mod tools;
@@ -17,12 +19,14 @@ mod video;
 mod web;
 
 pub use client::{Answer, Client, header};
+pub use faulty_proxy::{FaultyProxy, ProxyFault};
 pub use form::Form;
 pub use glb::{glb_too_large_to_draw, glb_with_triangle, glb_without_meshes};
 pub use hardware::hardware_ffmpeg;
 pub use hash::sha256_hex;
 pub use hosts::HOSTS_INSIDE;
 pub use image::png;
+pub use network::{Host, Network};
 pub use postgres::{Postgres, TestDatabase};
 pub use s3::S3Server;
 pub use tools::{aws, ffmpeg, ffmpeg_in_scripts, ffprobe, postgres, python};

@@ -4,7 +4,7 @@
 //! that process is killed. Creating a cluster takes a second, so an empty cluster is cached and copied.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::tools;
+use crate::{Host, Network};
 
 /// User that the server runs as if the tests run as root. PostgreSQL refuses to run as root.
 const UNPRIVILEGED: &str = "postgres";
@@ -56,6 +57,8 @@ pub struct Postgres {
     folder: TempDir,
     /// Settings that differ from those of tests, each as `name=value`.
     settings: Vec<String>,
+    /// Host on which the server runs; `None` for the host of this process.
+    host: Option<Host>,
     server: Mutex<Child>,
 }
 
@@ -67,24 +70,47 @@ impl Postgres {
 
     /// Starts a server with settings, each as `name=value`, that differ from those of tests.
     pub fn start_with(settings: &[&str]) -> Self {
+        Self::start_at(None, settings, "")
+    }
+
+    /// Starts a server on a host. It listens on its socket and on its port 5432, which accepts connections of the whole
+    /// network.
+    pub fn start_on(network: &Network, host: Host, settings: &[&str]) -> Self {
+        let listen = format!("listen_addresses={}", host.address());
+        let access = format!("host all all {} trust\n", network.range());
+        Self::start_at(Some(host), &[&[listen.as_str()], settings].concat(), &access)
+    }
+
+    fn start_at(host: Option<Host>, settings: &[&str], access: &str) -> Self {
         let folder = TempDir::with_prefix("plinth-pg-").expect("a temporary folder");
         let data = folder.path().join("data");
         copy_pattern(&data);
+        let mut rules = fs::File::options().append(true).open(data.join("pg_hba.conf")).expect("the access rules");
+        rules.write_all(access.as_bytes()).expect("the access rules");
         own(folder.path());
         let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
-        let server = Mutex::new(spawn(folder.path(), &settings));
-        let started = Self { folder, settings, server };
+        let server = Mutex::new(spawn(host.as_ref(), folder.path(), &settings));
+        let started = Self { folder, settings, host, server };
         started.wait();
         started
     }
 
     /// Shuts the server down and starts it again. The shutdown ends all connections and aborts their transactions.
     pub fn restart(&self) {
+        self.restart_after("-INT");
+    }
+
+    /// Ends the server without a shutdown and starts it again, so that it recovers from its log.
+    pub fn crash(&self) {
+        self.restart_after("-QUIT");
+    }
+
+    fn restart_after(&self, name: &str) {
         {
             let mut server = self.server();
-            assert!(signal(&server, "-INT"), "postgres is not running");
+            assert!(signal(&server, name), "postgres is not running");
             server.wait().expect("the end of postgres");
-            *server = spawn(self.folder.path(), &self.settings);
+            *server = spawn(self.host.as_ref(), self.folder.path(), &self.settings);
         }
         self.wait();
     }
@@ -101,6 +127,12 @@ impl Postgres {
     /// Returns the database URL.
     pub fn address(&self) -> String {
         format!("postgres://{UNPRIVILEGED}@localhost/postgres?host={}", self.folder.path().display())
+    }
+
+    /// Returns the database URL under which other hosts reach the server.
+    pub fn remote_address(&self) -> String {
+        let host = self.host.as_ref().expect("a server on a host");
+        format!("postgres://{UNPRIVILEGED}@{}/postgres", host.address())
     }
 
     fn wait(&self) {
@@ -133,8 +165,8 @@ impl Drop for Postgres {
 }
 
 /// Starts a PostgreSQL server for the cluster in `folder`.
-fn spawn(folder: &Path, settings: &[String]) -> Child {
-    let mut command = as_unprivileged(&bin("postgres"));
+fn spawn(host: Option<&Host>, folder: &Path, settings: &[String]) -> Child {
+    let mut command = as_unprivileged(host, &bin("postgres"));
     command
         .arg("-D")
         .arg(folder.join("data"))
@@ -182,7 +214,7 @@ fn copy_pattern(to: &Path) {
     if !pattern.exists() {
         let making = TempDir::with_prefix("plinth-pg-making-").expect("a temporary folder");
         own(making.path());
-        let output = as_unprivileged(&bin("initdb"))
+        let output = as_unprivileged(None, &bin("initdb"))
             .arg("-D")
             .arg(making.path().join("data"))
             .args(["-A", "trust", "-U", UNPRIVILEGED, "-E", "UTF8", "--locale=C", "--no-sync"])
@@ -219,8 +251,15 @@ fn is_root() -> bool {
 }
 
 /// Builds a command that runs as a user that PostgreSQL accepts. The process ends when this process ends.
-fn as_unprivileged(program: &Path) -> Command {
-    let mut command = Command::new("setpriv");
+fn as_unprivileged(host: Option<&Host>, program: &Path) -> Command {
+    let mut command = match host {
+        None => Command::new("setpriv"),
+        Some(host) => {
+            let mut command = host.command();
+            command.arg("setpriv");
+            command
+        }
+    };
     command.args(["--pdeathsig", "QUIT"]);
     if is_root() {
         command.args(["--reuid", UNPRIVILEGED, "--regid", UNPRIVILEGED, "--clear-groups"]);

@@ -125,7 +125,7 @@ impl Slots {
         Self { renders: Arc::new(Semaphore::new(count)), packagings: Arc::new(Semaphore::new(count)) }
     }
 
-    fn has_room(&self) -> bool {
+    fn has_free_slot(&self) -> bool {
         self.renders.available_permits() + self.packagings.available_permits() > 0
     }
 }
@@ -140,9 +140,20 @@ async fn claim_until_stopped(
 ) {
     let slots = Slots::new(slots);
     let mut busy_until = Instant::now();
+    let mut had_room = true;
     while !stop.is_cancelled() {
         let mut pause = node.options.poll;
-        while !stop.is_cancelled() {
+        let has_room_on_disk = node.has_room();
+        if has_room_on_disk != had_room {
+            had_room = has_room_on_disk;
+            log_room(node, had_room);
+        }
+        if !had_room {
+            pause = ERROR_PAUSE;
+            // There may be work in the queue.
+            busy_until = Instant::now();
+        }
+        while had_room && !stop.is_cancelled() {
             match node.take(&slots).await {
                 Ok(Some((work, slot))) => node.start(work, slot, running, kill),
                 Ok(None) => break,
@@ -165,14 +176,29 @@ async fn claim_until_stopped(
             }
             pause = pause.min(left);
         }
-        let has_room = slots.has_room();
+        let has_free_slot = slots.has_free_slot();
         tokio::select! {
             () = stop.cancelled() => {}
             ended = running.join_next(), if !running.is_empty() => log_panic(ended),
-            () = node.service.render_placed(), if has_room => {}
-            () = sleep(jittered(pause)), if has_room => {}
+            () = node.service.render_placed(), if has_free_slot && had_room => {}
+            () = sleep(jittered(pause)), if has_free_slot => {}
         }
     }
+}
+
+fn log_room(node: &Node, has_room: bool) {
+    let folder = node.options.scratch.display();
+    if has_room {
+        tracing::info!(%folder, "the disk has room again; the worker claims renders");
+    } else {
+        tracing::error!(%folder, "the disk is full; the worker claims nothing until there is room");
+    }
+}
+
+/// Logs why a job failed on a full disk. It is not reported as failed, because another machine can run it: its lease
+/// expires, and it counts as the loss of a worker.
+pub(crate) fn left_to_others(failure: &str) {
+    tracing::error!(error = failure, "a job failed because the disk is full; it returns to the queue");
 }
 
 async fn drain(running: &mut JoinSet<()>) {
@@ -196,6 +222,11 @@ fn jittered(pause: Duration) -> Duration {
 }
 
 impl Node {
+    /// Returns whether the disk has room for a job.
+    pub(crate) fn has_room(&self) -> bool {
+        self.scratch.has_room(self.options.room_bytes)
+    }
+
     /// Claims the next job for which a slot is free, and takes the slot. Returns `None` if there is none.
     async fn take(&self, slots: &Slots) -> plinth_service::Result<Option<(Work, OwnedSemaphorePermit)>> {
         let Self { service, options, .. } = self;

@@ -45,6 +45,9 @@ pub struct WorkerOptions {
     pub memory_bytes: u64,
     /// Size limit of the cache of models and their baked light, in bytes.
     pub cache_bytes: u64,
+    /// Free space in `scratch`, in bytes, below which the worker claims nothing. A job that fails while there is less is
+    /// not reported: its lease expires, so that another worker runs it.
+    pub room_bytes: u64,
     /// Maximum time that a job waits for a store or a database that does not respond. The lease of the job may expire
     /// earlier.
     pub outage: Duration,
@@ -58,4 +61,6 @@ pub struct WorkerOptions {
 impl WorkerOptions {
     /// Default of [`outage`](Self::outage).
     pub const OUTAGE: Duration = Duration::from_mins(10);
+    /// Default of [`room_bytes`](Self::room_bytes).
+    pub const ROOM_BYTES: u64 = 100 << 20;
 }

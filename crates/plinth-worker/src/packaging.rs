@@ -15,7 +15,7 @@ use crate::fetch::download;
 use crate::job::JobPlan;
 use crate::job_error::{JobError, or_cancelled};
 use crate::lease_renewal::LeaseRenewal;
-use crate::node::Node;
+use crate::node::{Node, left_to_others};
 use crate::outage::retry_store;
 use crate::outputs::OUT;
 use crate::report::{encoded_in_software, record_duration, report, report_end};
@@ -29,6 +29,7 @@ pub(crate) async fn package(node: &Node, claim: &Claim, kill: &CancellationToken
     let (service, id) = (&node.service, &claim.render.id);
     match make(node, claim, &cut).await {
         Ok(()) => {}
+        Err(JobError::Failed(failure)) if !node.has_room() => left_to_others(&failure.message),
         Err(JobError::Failed(failure)) => {
             metrics::counter!("plinth_worker_failures_total", "code" => "packaging").increment(1);
             tracing::error!(render.id = %id, error = failure.message, "a video cannot be packaged");

@@ -25,7 +25,7 @@ use crate::job::JobPlan;
 use crate::job_error::{JobError, or_cancelled};
 use crate::lease_renewal::LeaseRenewal;
 use crate::models::{RequestedModel, cache_folder, fetch_model, home_folder};
-use crate::node::Node;
+use crate::node::{Node, left_to_others};
 use crate::outage::{retry_database, retry_store};
 use crate::outputs::outputs;
 use crate::report::{encoded_in_software, record_duration, report, report_end};
@@ -39,6 +39,7 @@ pub(crate) async fn render(node: &Node, claims: &[Claim], kill: &CancellationTok
     let lease_renewal = LeaseRenewal::new(&node.service, claims, cut.clone());
     match make(node, claims, &cut).await {
         Ok(()) => {}
+        Err(JobError::Failed(failure)) if !node.has_room() => left_to_others(&failure.message),
         Err(JobError::Failed(failure)) => {
             plinth_trace::fail(&failure.message);
             metrics::counter!("plinth_worker_failures_total", "code" => failure.code.as_str()).increment(1);

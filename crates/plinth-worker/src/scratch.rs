@@ -47,6 +47,17 @@ impl Scratch {
         tempfile::Builder::new().prefix("job-").tempdir_in(self.run.path())
     }
 
+    /// Returns whether the disk has at least this many free bytes.
+    pub(crate) fn has_room(&self, bytes: u64) -> bool {
+        match rustix::fs::statvfs(self.run.path()) {
+            Ok(disk) => disk.f_bavail.saturating_mul(disk.f_frsize) >= bytes,
+            Err(error) => {
+                tracing::warn!(error = %error, "the free space of the worker's folder cannot be read");
+                false
+            }
+        }
+    }
+
     /// Returns the worker's folder.
     pub(crate) fn own(&self) -> &Path {
         self.run.path()

@@ -32,6 +32,7 @@ pub(crate) fn worker_options(config: &Config) -> Result<WorkerOptions> {
         timeout: config.render_timeout,
         preview_timeout: config.preview_timeout,
         outage: WorkerOptions::OUTAGE,
+        room_bytes: WorkerOptions::ROOM_BYTES,
         memory_bytes: config.render_memory_bytes,
         cache_bytes: config.model_cache_bytes,
         poll: if config.is_shared() { POLL_NOTIFIED } else { POLL },

@@ -14,6 +14,7 @@ mod delivery;
 mod dump;
 mod endpoints;
 mod envelope;
+mod fleet;
 mod hold;
 mod ingest;
 mod kept;

@@ -13,18 +13,26 @@ use super::deployment::Deployment;
 /// share, and has at most 8 slots.
 const MANIFESTS: &str = include_str!("../../../../../deploy/helm/golden/gpu.yaml");
 
+/// Returns the result of the chart's query for a pool.
+pub(crate) fn count_work(pool: &str, database: &str) -> u32 {
+    let lines = MANIFESTS.lines().filter_map(|line| line.trim().strip_prefix("query: "));
+    let mut queries = lines.map(|text| serde_json::from_str::<String>(text).unwrap());
+    let query = queries.find(|query| query.contains(&format!("worker_pool = '{pool}'"))).unwrap();
+    select(database, &query).trim().parse().unwrap()
+}
+
+/// Runs a query with psql and returns what it prints.
+pub(crate) fn select(database: &str, query: &str) -> String {
+    let mut psql = Command::new(postgres().join("psql"));
+    psql.args(["-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", database, "-c", query]);
+    let done = psql.output().unwrap();
+    assert!(done.status.success(), "{}", crate::text(&done.stderr));
+    crate::text(&done.stdout)
+}
+
 /// Returns the results of the chart's queries for the two pools: `[cpu, gpu]`.
 fn counted(deployment: &Deployment) -> [u32; 2] {
-    ["cpu", "gpu"].map(|pool| {
-        let lines = MANIFESTS.lines().filter_map(|line| line.trim().strip_prefix("query: "));
-        let mut queries = lines.map(|text| serde_json::from_str::<String>(text).unwrap());
-        let query = queries.find(|query| query.contains(&format!("worker_pool = '{pool}'"))).unwrap();
-        let mut psql = Command::new(postgres().join("psql"));
-        psql.args(["-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", deployment.database.address(), "-c", &query]);
-        let done = psql.output().unwrap();
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-        String::from_utf8_lossy(&done.stdout).trim().parse().unwrap()
-    })
+    ["cpu", "gpu"].map(|pool| count_work(pool, deployment.database.address()))
 }
 
 fn worker(pool: &str, takes: &str) -> Worker {

@@ -204,6 +204,7 @@ impl Deployment {
             memory_bytes: 4 << 30,
             cache_bytes: 1 << 30,
             outage: TIMEOUT,
+            room_bytes: 0,
             poll: Duration::from_millis(50),
             grace: Duration::ZERO,
         }

@@ -295,3 +295,15 @@ async fn a_machine_that_cannot_render_claims_nothing() {
     assert!(error.to_string().starts_with("this machine cannot render; `plinth doctor` says more: "), "{error}");
     assert_eq!(deployment.render(&id).await.status, RenderStatus::Pending);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_with_a_full_disk_claims_nothing() {
+    let deployment = Deployment::new().await;
+    let id = deployment.upload_and_render("chair", tiny()).await;
+    // If the worker claimed the render, it would fail.
+    let fails = "if grep -q '\"render\"' \"$3/job.json\"; then exit 1; fi\nexec \"$@\"";
+    let options = WorkerOptions { room_bytes: u64::MAX, ..deployment.options_with(fails) };
+    let full = deployment.start_worker(options);
+    assert_eq!(deployment.render_with_worker(&id, deployment.options()).await.status, RenderStatus::Done);
+    full.stop().await;
+}

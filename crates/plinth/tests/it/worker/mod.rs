@@ -1,6 +1,6 @@
 //! Tests of the worker: complete renders, and failures.
 
-mod autoscaler;
+pub(crate) mod autoscaler;
 mod deployment;
 mod encoders;
 mod failures;

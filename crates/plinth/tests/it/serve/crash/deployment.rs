@@ -4,14 +4,14 @@ use std::fs::File;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use plinth_testkit::{Answer, Client};
-use reqwest::Method;
-use serde_json::Value;
 use tokio::task::block_in_place;
 use tokio::time::sleep;
 
+use super::check::Remains;
+use super::clients::{Clients, PAUSE, TIMEOUT, whole_answer};
 use crate::processes_in;
 use crate::serve::server::{EMAIL, Installation, Server};
 
@@ -20,9 +20,6 @@ pub(super) const WORKERS: usize = 2;
 pub(super) const LEASE_SECS: u64 = 2;
 /// Credits of the account: more than all renders of a round cost.
 pub(super) const CREDITS: i64 = 1_000_000;
-/// Maximum time that a test waits for a step. Every step is much faster, even on a busy machine.
-const TIMEOUT: Duration = Duration::from_mins(10);
-const PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) struct Deployment {
     pub(super) installation: Installation,
@@ -121,66 +118,18 @@ impl Deployment {
         self.workers[number].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns a client of the current server.
-    pub(super) fn client(&self) -> Client {
-        let base = self.base.read().unwrap_or_else(PoisonError::into_inner).clone();
-        Client { base, ..self.client.clone() }
-    }
-
-    /// Repeats a request until the server responds. Returns the response and the number of attempts.
-    pub(super) async fn answer(&self, request: impl Fn(&Client) -> reqwest::RequestBuilder) -> (Answer, usize) {
-        let begin = Instant::now();
-        let mut sent = 0;
-        loop {
-            sent += 1;
-            let outages = self.outages.load(Ordering::SeqCst);
-            let answer = whole_answer(request(&self.client())).await;
-            // Requests that fail during a restart of the database may have been executed or not.
-            let is_outage = outages % 2 == 1 || self.outages.load(Ordering::SeqCst) != outages;
-            if let Some(answer) = answer.filter(|answer| answer.status < 500 || !is_outage) {
-                assert!(answer.status < 500, "{answer:?}\n{}", self.installation.log());
-                return (answer, sent);
-            }
-            assert!(begin.elapsed() < TIMEOUT, "no answer\n{}", self.installation.log());
-            sleep(PAUSE).await;
-        }
-    }
-
-    pub(super) async fn get(&self, path: &str) -> Answer {
-        self.answer(|client| client.request(Method::GET, path)).await.0
-    }
-
     pub(super) async fn upload(&self, name: &str) -> Uploaded {
         let answer = self.client().upload(name, None).await;
         Uploaded { id: answer.text("modelId"), preview: answer.text("renderId") }
     }
 
-    /// Waits until all renders and their packagings have ended. Returns the renders.
-    pub(super) async fn until_all_have_ended(&self) -> Vec<Value> {
-        let (mut begin, mut left) = (Instant::now(), usize::MAX);
-        loop {
-            let renders = self.renders().await;
-            let waiting: Vec<&Value> = renders.iter().filter(|render| !has_ended(render)).collect();
-            if waiting.is_empty() {
-                return renders;
-            }
-            if waiting.len() < left {
-                (begin, left) = (Instant::now(), waiting.len());
-            }
-            assert!(begin.elapsed() < TIMEOUT, "{waiting:#?} do not end\n{}", self.installation.log());
-            sleep(PAUSE * 4).await;
-        }
-    }
-
-    async fn renders(&self) -> Vec<Value> {
-        let (mut renders, mut cursor) = (Vec::new(), String::new());
-        loop {
-            let page = self.get(&format!("/renders?limit=100&cursor={cursor}")).await;
-            renders.extend(page.data().as_array().unwrap().iter().cloned());
-            match page.body["meta"]["nextCursor"].as_str() {
-                Some(next) => next.clone_into(&mut cursor),
-                None => return renders,
-            }
+    /// Returns what the checks read.
+    pub(super) fn remains(&self) -> Remains {
+        Remains {
+            database: self.installation.database(),
+            objects: self.installation.objects(),
+            log: self.installation.log(),
+            granted: CREDITS,
         }
     }
 
@@ -200,16 +149,34 @@ impl Deployment {
     }
 }
 
-/// Returns whether a render and its packaging have ended.
-fn has_ended(render: &Value) -> bool {
-    let is = |name: &str, those: &[&str]| those.contains(&render[name].as_str().unwrap());
-    is("status", &["error", "failed"]) || is("status", &["done"]) && is("hlsStatus", &["ready", "failed", "skipped"])
-}
+impl Clients for Deployment {
+    fn client(&self) -> Client {
+        let base = self.base.read().unwrap_or_else(PoisonError::into_inner).clone();
+        Client { base, ..self.client.clone() }
+    }
 
-/// Returns the response; `None` if the connection broke before the end of the response.
-async fn whole_answer(request: reqwest::RequestBuilder) -> Option<Answer> {
-    let response = request.send().await.ok()?;
-    let (status, headers) = (response.status().as_u16(), response.headers().clone());
-    let body = response.bytes().await.ok()?;
-    Some(Answer { status, headers, body: serde_json::from_slice(&body).unwrap_or(Value::Null) })
+    fn log(&self) -> String {
+        self.installation.log()
+    }
+
+    async fn answer(&self, request: impl Fn(&Client) -> reqwest::RequestBuilder) -> (Answer, usize) {
+        let begin = Instant::now();
+        let mut sent = 0;
+        loop {
+            sent += 1;
+            let outages = self.outages.load(Ordering::SeqCst);
+            let answer = match request(&self.client()).send().await {
+                Ok(response) => whole_answer(response).await,
+                Err(_broken) => None,
+            };
+            // Requests that fail during a restart of the database may have been executed or not.
+            let is_outage = outages % 2 == 1 || self.outages.load(Ordering::SeqCst) != outages;
+            if let Some(answer) = answer.filter(|answer| answer.status < 500 || !is_outage) {
+                assert!(answer.status < 500, "{answer:?}\n{}", self.installation.log());
+                return (answer, sent);
+            }
+            assert!(begin.elapsed() < TIMEOUT, "no answer\n{}", self.installation.log());
+            sleep(PAUSE).await;
+        }
+    }
 }

@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
 use tokio::time::sleep;
 
 use super::deployment::{Deployment, LEASE_SECS, WORKERS};
+use super::pace::{Begun, Pace, pace};
 
 /// Number of orders per fault.
 const ORDERS_PER_FAULT: usize = 3;
@@ -16,22 +16,10 @@ const BETWEEN: std::ops::Range<u64> = 50..1000;
 /// Time for which a process is suspended. It is longer than a lease.
 const FROZEN: Duration = Duration::from_millis(LEASE_SECS * 1000 + 400);
 
-/// Delays orders, so that some orders are in progress at each strike.
-pub(super) struct Pace(watch::Receiver<usize>);
-
-impl Pace {
-    /// Waits until the order with this number may start.
-    pub(super) async fn until(&self, order: usize) {
-        let mut faults = self.0.clone();
-        // An error means that all faults are over, so every order may start.
-        let _over = faults.wait_for(|faults| order <= faults * ORDERS_PER_FAULT).await;
-    }
-}
-
 /// The faults of a round.
 pub(super) struct Faults {
     times: usize,
-    begun: watch::Sender<usize>,
+    begun: Begun,
 }
 
 /// Number of faults of each kind.
@@ -59,16 +47,16 @@ impl fmt::Display for FaultCounts {
 impl Faults {
     /// Creates the faults for this number of orders, and the pace of the orders.
     pub(super) fn for_orders(orders: usize) -> (Self, Pace) {
-        let (begun, pace) = watch::channel(0);
-        (Self { times: orders.div_ceil(ORDERS_PER_FAULT), begun }, Pace(pace))
+        let (begun, pace) = pace(ORDERS_PER_FAULT);
+        (Self { times: orders.div_ceil(ORDERS_PER_FAULT), begun }, pace)
     }
 
     /// Executes the faults. All processes run again when this returns.
     pub(super) async fn inject(self, deployment: Arc<Deployment>, mut random: fastrand::Rng) -> FaultCounts {
         let mut counts = FaultCounts::default();
-        for number in 1..=self.times {
+        for _strike in 0..self.times {
             sleep(Duration::from_millis(random.u64(BETWEEN))).await;
-            self.begun.send_replace(number);
+            self.begun.one_more();
             inject_one(&deployment, &mut counts, &mut random).await;
         }
         counts

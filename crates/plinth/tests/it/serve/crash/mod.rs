@@ -10,15 +10,18 @@
 //! rounds, `CRASH_ORDERS` their length, and `CRASH_SEED` the first random seed. Each round prints its seed.
 #![expect(clippy::print_stdout, reason = "a round says how to run it again")]
 
-mod check;
+pub(super) mod check;
+pub(super) mod clients;
 mod deployment;
 mod faults;
-mod requests;
+pub(super) mod pace;
+pub(super) mod requests;
 
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Instant;
 
+use clients::Clients as _;
 use deployment::{Deployment, LEASE_SECS};
 use faults::Faults;
 use requests::Order;
@@ -28,11 +31,9 @@ use super::server::Installation;
 /// Number of rounds of the default tests.
 const ROUNDS: u64 = 2;
 const ORDERS: usize = 12;
-/// Maximum number of orders in progress at the same time.
-const AT_ONCE: usize = 6;
 
 /// Returns the number in an environment variable.
-fn number<T: FromStr>(name: &str) -> Option<T> {
+pub(super) fn number<T: FromStr>(name: &str) -> Option<T> {
     std::env::var_os(name)?.to_str()?.parse().ok()
 }
 
@@ -58,17 +59,17 @@ async fn round(installation: Installation, seed: u64, orders: usize) {
     let list: Vec<Order> = (0..orders).map(|number| Order::any(number, &mut random)).collect();
     let (faults, pace) = Faults::for_orders(orders);
     let counts = tokio::spawn(faults.inject(Arc::clone(&deployment), random));
-    let mut responses = requests::send_all(&deployment, &model.id, list, &pace).await;
+    let mut responses = requests::send_all(&*deployment, &model.id, list, &pace).await;
     let counts = counts.await.unwrap();
     // After the round, the installation must still work.
-    let last = requests::send_all(&deployment, &model.id, vec![Order::last(orders)], &pace).await;
+    let last = requests::send_all(&*deployment, &model.id, vec![Order::last(orders)], &pace).await;
     let renders = deployment.until_all_have_ended().await;
     for render in renders.iter().filter(|render| last.renders.contains(render["id"].as_str().unwrap())) {
         assert_eq!((&render["status"], &render["hlsStatus"]), (&"done".into(), &"ready".into()), "{render}");
     }
     responses.renders.extend(last.renders);
     responses.renders.insert(model.preview);
-    let sums = check::all(&deployment, &responses, &renders).await;
+    let sums = check::all(&*deployment, &deployment.remains(), &responses, &renders).await;
     println!("  {counts}; {sums}; {:.0} s", begin.elapsed().as_secs_f64());
     deployment.close();
 }

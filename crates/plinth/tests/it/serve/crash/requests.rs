@@ -7,9 +7,11 @@ use plinth_testkit::{Answer, Client, Form, glb_too_large_to_draw, glb_with_trian
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::deployment::Deployment;
-use super::faults::Pace;
+use super::clients::Clients;
+use super::pace::Pace;
 
+/// Maximum number of orders in progress at the same time.
+const AT_ONCE: usize = 6;
 /// Renders per batch.
 const BATCH: usize = 3;
 /// Number of models that clients upload repeatedly.
@@ -18,13 +20,13 @@ const MODELS: usize = 8;
 /// time.
 const LIKE: usize = 4;
 /// Value of `animation` that marks renders of a model that cannot be drawn.
-pub(super) const BROKEN: &str = "broken";
+pub(in crate::serve) const BROKEN: &str = "broken";
 /// ID of an overlay that does not exist.
-pub(super) const NO_OVERLAY: &str = "nooverlay001";
+pub(in crate::serve) const NO_OVERLAY: &str = "nooverlay001";
 
 /// One request of a client.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Order {
+pub(in crate::serve) struct Order {
     number: usize,
     kind: Kind,
 }
@@ -47,18 +49,18 @@ enum Kind {
 
 /// The responses that clients received.
 #[derive(Debug, Default)]
-pub(super) struct Responses {
+pub(in crate::serve) struct Responses {
     /// IDs of all renders in responses.
-    pub(super) renders: BTreeSet<String>,
+    pub(in crate::serve) renders: BTreeSet<String>,
     /// IDs of the renders whose cancellation was confirmed.
-    pub(super) cancelled: Vec<String>,
+    pub(in crate::serve) cancelled: Vec<String>,
     /// Number of times that each billed upload was sent, by model and angle. The service does not recognise a repeated
     /// upload, so each of them may have created a render.
-    pub(super) sent: BTreeMap<(String, String), usize>,
+    pub(in crate::serve) sent: BTreeMap<(String, String), usize>,
 }
 
 impl Order {
-    pub(super) fn any(number: usize, random: &mut fastrand::Rng) -> Self {
+    pub(in crate::serve) fn any(number: usize, random: &mut fastrand::Rng) -> Self {
         let kind = match random.u8(..12) {
             0 => Kind::Upload,
             1 => Kind::Preview,
@@ -72,7 +74,7 @@ impl Order {
     }
 
     /// Returns the order that is created after all others.
-    pub(super) const fn last(number: usize) -> Self {
+    pub(in crate::serve) const fn last(number: usize) -> Self {
         Self { number, kind: Kind::Create }
     }
 
@@ -96,17 +98,22 @@ impl Order {
 }
 
 /// Returns the key by which renders of uploads are counted.
-pub(super) fn picture(model: &str, settings: &Value) -> (String, String) {
+pub(in crate::serve) fn picture(model: &str, settings: &Value) -> (String, String) {
     (model.to_owned(), settings["rotateY"].to_string())
 }
 
 /// Executes all orders, several at the same time, at the given pace.
-pub(super) async fn send_all(deployment: &Deployment, model: &str, orders: Vec<Order>, pace: &Pace) -> Responses {
+pub(in crate::serve) async fn send_all(
+    clients: &impl Clients,
+    model: &str,
+    orders: Vec<Order>,
+    pace: &Pace,
+) -> Responses {
     let sent = futures_util::stream::iter(orders).map(async |order| {
         pace.until(order.number).await;
-        send(deployment, model, order).await
+        send(clients, model, order).await
     });
-    let sent: Vec<Responses> = sent.buffer_unordered(super::AT_ONCE).collect().await;
+    let sent: Vec<Responses> = sent.buffer_unordered(AT_ONCE).collect().await;
     sent.into_iter().fold(Responses::default(), |mut all, responses| {
         all.renders.extend(responses.renders);
         all.cancelled.extend(responses.cancelled);
@@ -117,29 +124,29 @@ pub(super) async fn send_all(deployment: &Deployment, model: &str, orders: Vec<O
     })
 }
 
-async fn send(deployment: &Deployment, model: &str, order: Order) -> Responses {
+async fn send(clients: &impl Clients, model: &str, order: Order) -> Responses {
     let mut responses = Responses::default();
     match order.kind {
         Kind::Upload | Kind::Broken => {
             let settings = order.settings();
-            let (answer, sent) = upload(deployment, order, Some(&settings)).await;
+            let (answer, sent) = upload(clients, order, Some(&settings)).await;
             responses.renders.insert(answer.text("renderId"));
             responses.sent.insert(picture(&answer.text("modelId"), &settings), sent);
         }
-        Kind::Preview => drop(responses.renders.insert(upload(deployment, order, None).await.0.text("renderId"))),
-        Kind::Create | Kind::Missing => drop(responses.renders.insert(create(deployment, model, order).await)),
+        Kind::Preview => drop(responses.renders.insert(upload(clients, order, None).await.0.text("renderId"))),
+        Kind::Create | Kind::Missing => drop(responses.renders.insert(create(clients, model, order).await)),
         Kind::Batch => {
             let item = json!({"modelId": model, "renderSettings": order.settings()});
             let body = json!({"renders": vec![item; BATCH]});
-            let (answer, _) = deployment.answer(|client| post(client, "/renders/batch", Some(order), &body)).await;
+            let (answer, _) = clients.answer(|client| post(client, "/renders/batch", Some(order), &body)).await;
             let ids = answer.data().as_array().unwrap().iter().map(|item| item["id"].as_str().unwrap().to_owned());
             responses.renders.extend(ids);
             assert_eq!(responses.renders.len(), BATCH);
         }
         Kind::Cancel => {
-            let render = create(deployment, model, order).await;
+            let render = create(clients, model, order).await;
             let path = format!("/renders/{render}/cancel");
-            let (answer, sent) = deployment.answer(|client| post(client, &path, None, &json!({}))).await;
+            let (answer, sent) = clients.answer(|client| post(client, &path, None, &json!({}))).await;
             match answer.status {
                 200 => responses.cancelled.push(render.clone()),
                 // A worker has claimed the render, or an earlier attempt of this request has cancelled the render.
@@ -160,13 +167,19 @@ fn post(client: &Client, path: &str, under: Option<Order>, body: &Value) -> reqw
     }
 }
 
-async fn create(deployment: &Deployment, model: &str, order: Order) -> String {
+async fn create(clients: &impl Clients, model: &str, order: Order) -> String {
     let body = json!({"modelId": model, "renderSettings": order.settings()});
-    deployment.answer(|client| post(client, "/renders", Some(order), &body)).await.0.text("id")
+    clients.answer(|client| post(client, "/renders", Some(order), &body)).await.0.text("id")
+}
+
+/// Builds the upload of a model with a free preview.
+pub(in crate::serve) fn upload_request(client: &Client, name: &str) -> reqwest::RequestBuilder {
+    let form = Form::default().file("file", &format!("{name}.glb"), &glb_with_triangle(name));
+    client.request(Method::POST, "/models").header("content-type", Form::content_type()).body(form.body())
 }
 
 /// Uploads a model. Returns the response and the number of attempts.
-async fn upload(deployment: &Deployment, order: Order, settings: Option<&Value>) -> (Answer, usize) {
+async fn upload(clients: &impl Clients, order: Order, settings: Option<&Value>) -> (Answer, usize) {
     let name = format!("model-{}", order.number % MODELS);
     let glb = if order.kind == Kind::Broken { glb_too_large_to_draw() } else { glb_with_triangle(&name) };
     let form = Form::default().file("file", &format!("{name}.glb"), &glb);
@@ -178,5 +191,5 @@ async fn upload(deployment: &Deployment, order: Order, settings: Option<&Value>)
     let request = |client: &Client| {
         client.request(Method::POST, "/models").header("content-type", Form::content_type()).body(body.clone())
     };
-    deployment.answer(request).await
+    clients.answer(request).await
 }

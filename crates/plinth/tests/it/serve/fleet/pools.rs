@@ -1,0 +1,69 @@
+//! An autoscaler that starts and stops the workers of two pools by the queries of the Helm chart.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::task::{JoinHandle, block_in_place};
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::deployment::Fleet;
+use crate::worker::autoscaler::count_work;
+
+/// Time between two decisions.
+const BETWEEN: Duration = Duration::from_secs(1);
+
+/// A pool of workers.
+pub(super) struct Pool {
+    /// Its name in the chart's manifests.
+    pub(super) name: &'static str,
+    /// Slots of each worker: the target value of the chart's query.
+    pub(super) slots: u32,
+    /// Numbers of its nodes.
+    pub(super) nodes: std::ops::Range<usize>,
+    /// Greatest number of workers that ran at the same time.
+    pub(super) most: AtomicUsize,
+    /// Number of workers that were stopped.
+    pub(super) stopped: AtomicUsize,
+}
+
+/// Starts to scale the pools. The returned tasks end when `stop` is cancelled.
+pub(super) fn scale(fleet: &Arc<Fleet>, pools: &Arc<[Pool]>, stop: &CancellationToken) -> Vec<JoinHandle<()>> {
+    let tasks = (0..pools.len()).map(|number| {
+        let (fleet, pools, stop) = (Arc::clone(fleet), Arc::clone(pools), stop.clone());
+        tokio::spawn(async move {
+            while !stop.is_cancelled() {
+                decide(&fleet, &pools[number]);
+                sleep(BETWEEN).await;
+            }
+        })
+    });
+    tasks.collect()
+}
+
+/// Starts the workers that a pool lacks, or stops one that it does not need.
+fn decide(fleet: &Arc<Fleet>, pool: &Pool) {
+    let work = block_in_place(|| count_work(pool.name, &fleet.database.address()));
+    let wanted = (work.div_ceil(pool.slots) as usize).min(pool.nodes.len());
+    let running = pool.nodes.clone().filter(|number| fleet.nodes[*number].is_running()).count();
+    if running < wanted {
+        // A node whose worker still finishes its jobs is not free.
+        let free = pool.nodes.clone().map(|number| &fleet.nodes[number]);
+        let free = free.filter(|node| !node.is_running() && node.strike.try_lock().is_ok());
+        free.take(wanted - running).for_each(super::node::Node::start);
+        let running = pool.nodes.clone().filter(|number| fleet.nodes[*number].is_running()).count();
+        pool.most.fetch_max(running, Ordering::SeqCst);
+    } else if let Some(number) = pool.nodes.clone().find(|number| fleet.nodes[*number].is_running())
+        && running > wanted
+    {
+        pool.stopped.fetch_add(1, Ordering::SeqCst);
+        let fleet = Arc::clone(fleet);
+        tokio::spawn(async move {
+            let node = &fleet.nodes[number];
+            let _draining = node.strike.lock().await;
+            let status = node.stop().unwrap();
+            assert!(status.success(), "a worker that was told to stop ended with {status}");
+        });
+    }
+}
