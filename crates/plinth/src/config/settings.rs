@@ -16,6 +16,7 @@ use tracing_subscriber::filter::Targets;
 use url::Url;
 
 use super::lookup::Lookup;
+use super::payments;
 use super::table as row;
 use super::value::Found;
 
@@ -157,7 +158,7 @@ impl Config {
             metrics_listen: lookup.find(&row::METRICS_LISTEN)?.map(|found| found.parse(address)).transpose()?,
             logs_are_json: one_of(&lookup, &row::LOG_FORMAT, ["text", "json"])? == "json",
             log_level: log_level.parse("a level: error, warn, info, debug or trace")?,
-            products: lookup.products()?,
+            products: payments::packs(&lookup)?,
             service: service_options(&lookup, &data_dir, fence.clone())?,
             fence,
             data_dir,
@@ -202,6 +203,9 @@ fn service_options(lookup: &Lookup<'_>, data_dir: &Path, fence: FenceOptions) ->
             time: Duration::from_secs(lookup.count(&row::MODEL_CHECK_SECONDS)?),
             fence,
         }),
+        stripe: payments::stripe(lookup)?,
+        mail: payments::mail(lookup)?,
+        low_balance: lookup.count(&row::LOW_BALANCE)?,
         incoming: data_dir.join("incoming"),
         fetch: FetchOptions { allowed_hosts: rules.collect::<std::result::Result<_, _>>()?, ..FetchOptions::default() },
         ..ServiceOptions::default()
