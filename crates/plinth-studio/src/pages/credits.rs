@@ -45,7 +45,8 @@ struct CreditsPage {
 struct Pack {
     id: String,
     name: String,
-    credits: u64,
+    /// Number of credits, if the name does not say it.
+    credits: Option<u64>,
     price: String,
 }
 
@@ -173,7 +174,8 @@ pub(crate) async fn event(State(studio): State<Studio>, headers: HeaderMap, body
 
 fn pack(product: Product) -> Pack {
     let price = money(product.price_cents, &product.currency);
-    Pack { id: product.id, name: product.name, credits: product.credits, price }
+    let credits = Some(product.credits).filter(|credits| !product.name.contains(&credits.to_string()));
+    Pack { id: product.id, name: product.name, credits, price }
 }
 
 fn purchase_row(purchase: &plinth_service::billing::Purchase) -> PurchaseRow {

@@ -36,6 +36,8 @@ struct TeamPage {
     may_manage: bool,
     members: Vec<MemberRow>,
     invitations: Vec<InvitationRow>,
+    /// Whether invitations are mailed.
+    has_mail: bool,
     /// Roles that the user may give: name and label.
     roles: Vec<(&'static str, &'static str)>,
     name_chars: usize,
@@ -149,6 +151,7 @@ pub(crate) async fn show(State(studio): State<Studio>, user: CurrentUser, Path(i
         may_manage: role.can_manage(),
         members: members.collect(),
         invitations: invitations.collect(),
+        has_mail: studio.service.options().mail.is_some(),
         roles: roles.map(|role| (role.as_str(), role_name(role))).collect(),
         name_chars: limits::TEAM_NAME_CHARS,
     }))
