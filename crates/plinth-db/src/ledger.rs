@@ -132,6 +132,27 @@ pub async fn list(
     conn.fetch_all(sql, params).await?.iter().map(entry).collect()
 }
 
+/// Lists the entries of an account before one entry, newest first; without `before`, lists the newest. With a `workspace`,
+/// lists only entries of this workspace. Unlike pages by offset, pages by entry stay the same while entries are added.
+pub async fn list_before(
+    conn: &mut Conn,
+    account: &AccountId,
+    workspace: Option<&WorkspaceId>,
+    before: Option<(i64, &EntryId)>,
+    limit: u32,
+) -> Result<Vec<LedgerEntry>> {
+    let sql = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM ledger WHERE account_id = $1 AND ($2 IS NULL OR workspace_id = $2) \
+         AND ($3 IS NULL OR created_at < $3 OR (created_at = $3 AND id < $4)) \
+         ORDER BY created_at DESC, id DESC LIMIT $5"
+    );
+    let (at, id) = before.unzip();
+    let params = params![account, workspace, at, id, i64::from(limit)];
+    conn.fetch_all(sql, params).await?.iter().map(entry).collect()
+}
+
 /// Counts the entries that [`list`] returns on all pages together.
 pub async fn count(conn: &mut Conn, account: &AccountId, workspace: Option<&WorkspaceId>) -> Result<u64> {
     let sql = "SELECT count(*) AS n FROM ledger WHERE account_id = $1 AND ($2 IS NULL OR workspace_id = $2)";

@@ -11,6 +11,7 @@ row!(columns, product -> Product {
     name: "name",
     credits: "credits",
     price_cents: "price_cents",
+    currency: "currency",
     stripe_price_id: "price_reference"
 });
 
@@ -24,15 +25,22 @@ pub async fn upsert(tx: &mut Tx, product: &Product) -> Result<()> {
         name: p.name.as_str(),
         credits: p.credits.cast_signed(),
         price_cents: p.price_cents.cast_signed(),
+        currency: p.currency.as_str(),
         price_reference: p.stripe_price_id.as_str();
         "ON CONFLICT (id) DO UPDATE SET name = excluded.name, credits = excluded.credits, \
-         price_cents = excluded.price_cents, price_reference = excluded.price_reference"
+         price_cents = excluded.price_cents, currency = excluded.currency, price_reference = excluded.price_reference"
     )
 }
 
 /// Deletes all credit packs.
 pub async fn delete_all(tx: &mut Tx) -> Result<()> {
     tx.execute("DELETE FROM products", params![]).await.map(drop)
+}
+
+/// Finds a credit pack.
+pub async fn find(conn: &mut Conn, id: &str) -> Result<Option<Product>> {
+    let sql = concat!("SELECT ", columns!(), " FROM products WHERE id = $1");
+    conn.fetch_optional(sql, params![id]).await?.as_ref().map(product).transpose()
 }
 
 /// Lists all credit packs in ascending order of their credits.

@@ -384,6 +384,17 @@ pub async fn count_unfinished(conn: &mut Conn) -> Result<Vec<(RenderStatus, u64)
     rows.iter().map(|row| Ok((row.parsed("status", RenderStatus::from_name)?, row.count("n")?))).collect()
 }
 
+/// Counts the queued and the claimed renders of a workspace.
+pub async fn count_unfinished_in(conn: &mut Conn, workspace: &WorkspaceId) -> Result<u64> {
+    static SQL: LazyLock<BuiltSql> = LazyLock::new(|| {
+        let is_unfinished = is_in(|status| !status.is_final());
+        BuiltSql::same(format!(
+            "SELECT count(*) AS n FROM renders WHERE workspace_id = $1 AND {is_unfinished} AND deleted_at IS NULL"
+        ))
+    });
+    conn.fetch_one(&SQL, params![workspace]).await?.count("n")
+}
+
 /// Counts the finished renders whose HLS packaging is queued.
 pub async fn count_unpackaged(conn: &mut Conn) -> Result<u64> {
     static SQL: LazyLock<BuiltSql> = LazyLock::new(|| {

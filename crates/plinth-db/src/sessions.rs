@@ -2,6 +2,7 @@
 
 use plinth_spec::id::{AccountId, WorkspaceId};
 
+use crate::row::Row;
 use crate::sql::params;
 use crate::table::{insert, row};
 use crate::{Conn, Result, Tx};
@@ -29,9 +30,44 @@ row!(columns, session -> Session {
     seen_at: "seen_at"
 });
 
-/// Inserts a session.
-pub async fn insert(tx: &mut Tx, sha256: &str, account: &AccountId, now: i64, expires_at: i64) -> Result<()> {
-    insert!(tx, "sessions", sha256: sha256, account_id: account, created_at: now, expires_at: expires_at, seen_at: now)
+/// A session, as shown to its account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedSession {
+    /// Hash of the secret.
+    pub sha256: String,
+    /// The header `User-Agent` of the browser that signed in.
+    pub browser: String,
+    /// Time of the sign-in.
+    pub created_at: i64,
+    /// Time of the last use, accurate to about a minute.
+    pub seen_at: i64,
+}
+
+/// Inserts a session. `browser` is the header `User-Agent` of the browser that signed in.
+pub async fn insert(
+    tx: &mut Tx,
+    sha256: &str,
+    account: &AccountId,
+    browser: &str,
+    now: i64,
+    expires_at: i64,
+) -> Result<()> {
+    insert!(tx, "sessions", sha256: sha256, account_id: account, browser: browser, created_at: now, expires_at: expires_at, seen_at: now)
+}
+
+/// Lists the valid sessions of an account, the last used first.
+pub async fn list(conn: &mut Conn, account: &AccountId, now: i64, seen_after: i64) -> Result<Vec<ListedSession>> {
+    let sql = "SELECT sha256, browser, created_at, seen_at FROM sessions \
+               WHERE account_id = $1 AND expires_at > $2 AND seen_at > $3 ORDER BY seen_at DESC, created_at DESC, sha256";
+    let read = |row: &Row| {
+        Ok(ListedSession {
+            sha256: row.text("sha256")?,
+            browser: row.text("browser")?,
+            created_at: row.int("created_at")?,
+            seen_at: row.int("seen_at")?,
+        })
+    };
+    conn.fetch_all(sql, params![account, now, seen_after]).await?.iter().map(read).collect()
 }
 
 /// Finds a session by the hash of its secret. Returns `None` if the session has expired, if it was not used after
@@ -68,16 +104,52 @@ pub async fn delete_all(tx: &mut Tx, account: &AccountId) -> Result<()> {
     tx.execute("DELETE FROM sessions WHERE account_id = $1", params![account]).await.map(drop)
 }
 
-/// Inserts a single-use sign-in link.
-pub async fn insert_link(tx: &mut Tx, sha256: &str, account: &AccountId, expires_at: i64) -> Result<()> {
-    insert!(tx, "sign_in_links", sha256: sha256, account_id: account, expires_at: expires_at)
+/// Deletes all sessions and sign-in links of an account except the session `kept`.
+pub async fn delete_others(tx: &mut Tx, account: &AccountId, kept: &str) -> Result<()> {
+    tx.execute("DELETE FROM sign_in_links WHERE account_id = $1", params![account]).await?;
+    tx.execute("DELETE FROM sessions WHERE account_id = $1 AND sha256 <> $2", params![account, kept]).await.map(drop)
 }
 
-/// Marks a sign-in link as used and returns its account. Returns `None` if the link is unknown, used or expired.
-pub async fn use_link(tx: &mut Tx, sha256: &str, now: i64) -> Result<Option<AccountId>> {
-    let sql = "UPDATE sign_in_links SET used_at = $2 WHERE sha256 = $1 AND used_at IS NULL AND expires_at > $2 \
-               RETURNING account_id";
-    let row = tx.fetch_optional(sql, params![sha256, now]).await?;
+/// What a link allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkPurpose {
+    /// To sign in.
+    SignIn,
+    /// To set a new password, and to sign in.
+    SetPassword,
+}
+
+impl LinkPurpose {
+    const fn sets_password(self) -> bool {
+        matches!(self, Self::SetPassword)
+    }
+}
+
+/// Inserts a single-use link.
+pub async fn insert_link(
+    tx: &mut Tx,
+    sha256: &str,
+    account: &AccountId,
+    purpose: LinkPurpose,
+    expires_at: i64,
+) -> Result<()> {
+    let sets_password = purpose.sets_password();
+    insert!(tx, "sign_in_links", sha256: sha256, account_id: account, sets_password: sets_password, expires_at: expires_at)
+}
+
+/// Returns whether a link can be used.
+pub async fn is_link_valid(conn: &mut Conn, sha256: &str, purpose: LinkPurpose, now: i64) -> Result<bool> {
+    let sql = "SELECT account_id FROM sign_in_links \
+               WHERE sha256 = $1 AND used_at IS NULL AND expires_at > $2 AND sets_password = $3";
+    Ok(conn.fetch_optional(sql, params![sha256, now, purpose.sets_password()]).await?.is_some())
+}
+
+/// Marks a link as used and returns its account. Returns `None` if the link is unknown, used or expired, or has another
+/// purpose.
+pub async fn use_link(tx: &mut Tx, sha256: &str, purpose: LinkPurpose, now: i64) -> Result<Option<AccountId>> {
+    let sql = "UPDATE sign_in_links SET used_at = $2 \
+               WHERE sha256 = $1 AND used_at IS NULL AND expires_at > $2 AND sets_password = $3 RETURNING account_id";
+    let row = tx.fetch_optional(sql, params![sha256, now, purpose.sets_password()]).await?;
     row.map(|row| row.parsed("account_id", AccountId::parse)).transpose()
 }
 

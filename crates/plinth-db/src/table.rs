@@ -4,7 +4,7 @@ use plinth_spec::funding::Pool;
 use plinth_spec::id;
 use plinth_spec::state::{HlsStatus, ModelStatus, RenderStatus};
 use plinth_spec::wire::{Alignment, Layer, LedgerType, Timestamp};
-use plinth_spec::{FailureCode, WorkClass};
+use plinth_spec::{FailureCode, PurchaseStatus, WorkClass};
 
 use crate::Result;
 use crate::row::Row;
@@ -87,6 +87,8 @@ parsed! {
     id::EnvId: parse;
     id::EntryId: parse;
     id::TokenId: parse;
+    id::PurchaseId: parse;
+    id::InvitationId: parse;
     Alignment: from_name;
     FailureCode: from_name;
     HlsStatus: from_name;
@@ -94,6 +96,7 @@ parsed! {
     LedgerType: from_name;
     ModelStatus: from_name;
     Pool: from_name;
+    PurchaseStatus: from_name;
     RenderStatus: from_name;
     WorkClass: from_name;
 }

@@ -7,6 +7,7 @@ use plinth_spec::wire::Scope;
 use crate::row::Row;
 use crate::sql::{Param, params};
 use crate::table::{Column, insert, row};
+use crate::workspaces::role;
 use crate::{Conn, Result, Tx};
 
 /// A new key.
@@ -122,7 +123,9 @@ pub async fn find_bearer(conn: &mut Conn, sha256: &str) -> Result<Option<Bearer>
         "SELECT t.*, a.email, a.is_admin, \
          (a.suspended_at IS NOT NULL OR o.suspended_at IS NOT NULL) AS is_suspended, \
          w.name AS where_name, w.is_personal, w.owner_id, (w.deleted_at IS NOT NULL) AS where_is_deleted, \
-         m.role \
+         ",
+        role!(),
+        " \
          FROM (SELECT ",
         columns!(),
         ", account_id FROM tokens WHERE sha256 = $1) t \

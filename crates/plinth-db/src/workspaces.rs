@@ -41,6 +41,27 @@ macro_rules! select {
     };
 }
 
+/// The role of member `m`. An administrator is stored as an editor with a mark.
+macro_rules! role {
+    () => {
+        "CASE WHEN m.role = 'editor' AND m.is_manager THEN 'admin' ELSE m.role END AS role"
+    };
+}
+pub(crate) use role;
+
+/// A member of a workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// The member's account.
+    pub account_id: AccountId,
+    /// The account's e-mail address.
+    pub email: String,
+    /// The member's role.
+    pub role: Role,
+    /// Time at which the member was added.
+    pub created_at: i64,
+}
+
 /// Inserts a workspace, and adds its owner as a member.
 pub async fn insert(tx: &mut Tx, workspace: &Workspace) -> Result<()> {
     workspace.add(tx).await?;
@@ -63,7 +84,9 @@ pub async fn find_personal(conn: &mut Conn, owner: &AccountId) -> Result<Option<
 /// workspaces whose owner is suspended.
 pub async fn list_of_member(conn: &mut Conn, account: &AccountId) -> Result<Vec<Membership>> {
     let sql = concat!(
-        "SELECT w.*, m.role FROM members m JOIN (SELECT ",
+        "SELECT w.*, ",
+        role!(),
+        " FROM members m JOIN (SELECT ",
         columns!(),
         " FROM workspaces) w ON w.id = m.workspace_id JOIN accounts o ON o.id = w.owner_id \
          WHERE m.account_id = $1 AND w.deleted_at IS NULL AND o.suspended_at IS NULL \
@@ -83,16 +106,56 @@ pub async fn set_deleted(tx: &mut Tx, id: &WorkspaceId, now: i64) -> Result<bool
     Ok(tx.execute(sql, params![id, now]).await? == 1)
 }
 
+/// Lists the members of a workspace, the owner first.
+pub async fn list_members(conn: &mut Conn, id: &WorkspaceId) -> Result<Vec<Member>> {
+    let sql = concat!(
+        "SELECT a.id, a.email, m.created_at, ",
+        role!(),
+        " FROM members m JOIN accounts a ON a.id = m.account_id WHERE m.workspace_id = $1 \
+         ORDER BY CASE WHEN m.role = 'owner' THEN 0 ELSE 1 END, m.created_at, a.id"
+    );
+    let rows = conn.fetch_all(sql, params![id]).await?;
+    let members = rows.iter().map(|row| {
+        Ok(Member {
+            account_id: row.parsed("id", AccountId::parse)?,
+            email: row.text("email")?,
+            role: row.parsed("role", Role::from_name)?,
+            created_at: row.int("created_at")?,
+        })
+    });
+    members.collect()
+}
+
+/// Counts the teams that an account owns.
+pub async fn count_teams(conn: &mut Conn, owner: &AccountId) -> Result<u64> {
+    let sql = "SELECT count(*) AS n FROM workspaces WHERE owner_id = $1 AND deleted_at IS NULL AND NOT is_personal";
+    conn.fetch_one(sql, params![owner]).await?.count("n")
+}
+
+/// Changes the name of a workspace.
+pub async fn set_name(tx: &mut Tx, id: &WorkspaceId, name: &str) -> Result<()> {
+    tx.execute("UPDATE workspaces SET name = $2 WHERE id = $1", params![id, name]).await.map(drop)
+}
+
+/// Makes another account the owner of a workspace. The former owner becomes an administrator.
+pub async fn set_owner(tx: &mut Tx, id: &WorkspaceId, from: &AccountId, to: &AccountId, now: i64) -> Result<()> {
+    tx.execute("UPDATE workspaces SET owner_id = $2 WHERE id = $1", params![id, to]).await?;
+    set_member(tx, id, from, Role::Admin, now).await?;
+    set_member(tx, id, to, Role::Owner, now).await
+}
+
 /// Adds a member, or changes the role of a member.
 pub async fn set_member(tx: &mut Tx, id: &WorkspaceId, account: &AccountId, role: Role, now: i64) -> Result<()> {
+    let stored = if role == Role::Admin { Role::Editor } else { role };
     insert!(
         tx,
         "members",
         workspace_id: id,
         account_id: account,
-        role: role.as_str(),
+        role: stored.as_str(),
+        is_manager: role == Role::Admin,
         created_at: now;
-        "ON CONFLICT (workspace_id, account_id) DO UPDATE SET role = excluded.role"
+        "ON CONFLICT (workspace_id, account_id) DO UPDATE SET role = excluded.role, is_manager = excluded.is_manager"
     )
 }
 
@@ -104,7 +167,7 @@ pub async fn remove_member(tx: &mut Tx, id: &WorkspaceId, account: &AccountId) -
 
 /// Returns the role of an account in a workspace; `None` if the account is not a member.
 pub async fn role_of(conn: &mut Conn, id: &WorkspaceId, account: &AccountId) -> Result<Option<Role>> {
-    let sql = "SELECT role FROM members WHERE workspace_id = $1 AND account_id = $2";
+    let sql = concat!("SELECT ", role!(), " FROM members m WHERE m.workspace_id = $1 AND m.account_id = $2");
     let row = conn.fetch_optional(sql, params![id, account]).await?;
     row.map(|row| row.parsed("role", Role::from_name)).transpose()
 }

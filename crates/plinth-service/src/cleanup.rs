@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use plinth_db::{holds, link_secrets, rate_windows, sessions, staged, unreferenced_objects};
+use plinth_db::{holds, invitations, link_secrets, rate_windows, sessions, staged, unreferenced_objects};
 use plinth_spec::limits;
 
 use crate::access::IDLE_MS;
@@ -67,7 +67,7 @@ impl Service {
                 let uploads = staged::delete_before(tx, now - STAGED_LIFETIME_MS, BATCH_SIZE).await?.len() as u64;
                 let windows = rate_windows::delete_ended(tx, now).await?;
                 holds::delete_expired(tx, now).await?;
-                let secrets = link_secrets::delete_ended(tx, now).await?;
+                let secrets = link_secrets::delete_ended(tx, now).await? + invitations::delete_expired(tx, now).await?;
                 Ok::<_, ServiceError>(
                     uploads + windows + secrets + sessions::delete_expired(tx, now, now - IDLE_MS).await?,
                 )

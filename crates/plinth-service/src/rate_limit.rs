@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use plinth_db::Db;
 use plinth_db::rate_windows::{self, Window};
+use plinth_spec::id::AccountId;
 use plinth_spec::{ErrorCode, limits};
 
 use crate::access::Caller;
@@ -14,6 +15,8 @@ use crate::service::Service;
 
 /// Length of the window for password attempts, in milliseconds.
 const PASSWORDS_MS: i64 = 600_000;
+/// One hour, in milliseconds.
+const HOUR_MS: i64 = 3_600_000;
 
 /// A kind of rate limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +72,22 @@ impl Service {
             }
         };
         self.count(counted, window_ms).await
+    }
+
+    /// Counts an action of an account in a window of its own, which has a limit.
+    /// Errors: `rate_limited` if there were too many.
+    pub(crate) async fn count_for(&self, account: &AccountId, action: &str, limit: u32, window_ms: i64) -> Result<()> {
+        self.count(vec![(format!("{action}:{account}"), limit)], window_ms).await?.check().map(drop)
+    }
+
+    /// Counts a request for a link for a new password. Returns whether a mail may be sent to the address.
+    /// Errors: `rate_limited` if the client made too many requests.
+    pub(crate) async fn count_recovery(&self, client: &str, is_shared: bool, email: &str) -> Result<bool> {
+        let factor = if is_shared { limits::PASSWORDS_PER_UNTRUSTED_PROXY / limits::PASSWORDS_PER_CLIENT } else { 1 };
+        let of_client = limits::PASSWORD_LINKS_PER_CLIENT * factor;
+        self.count(vec![(format!("recovery:{client}"), of_client)], HOUR_MS).await?.check()?;
+        let of_address = vec![(format!("recovery:to:{}", sha256_hex(email)), limits::PASSWORD_LINKS_PER_ADDRESS)];
+        Ok(!self.count(of_address, HOUR_MS).await?.is_exceeded)
     }
 
     /// Counts an attempt to sign in with a password for an e-mail address. `client` is the network of the client.

@@ -10,10 +10,12 @@ use plinth_spec::limits;
 use plinth_store::Store;
 use tokio::sync::Notify;
 
+use crate::billing::{StripeClient, StripeOptions};
 use crate::clock::Clock;
 use crate::fair_semaphore::FairSemaphore;
 use crate::fetch::FetchOptions;
 use crate::health::StoreHealth;
+use crate::mail::MailOptions;
 use crate::previews::PreviewDesk;
 use crate::rate_limit::Windows;
 
@@ -52,6 +54,12 @@ pub struct ServiceOptions {
     pub incoming: PathBuf,
     /// Options for downloading models from URLs.
     pub fetch: FetchOptions,
+    /// Sale of credits; `None` if no credits are sold.
+    pub stripe: Option<StripeOptions>,
+    /// Mail server; `None` if mails are written to the log.
+    pub mail: Option<MailOptions>,
+    /// Balance below which the web UI suggests to buy credits.
+    pub low_balance: u64,
     /// Source of the current time.
     pub clock: Clock,
 }
@@ -99,6 +107,9 @@ impl Default for ServiceOptions {
             checker: None,
             incoming: std::env::temp_dir(),
             fetch: FetchOptions::default(),
+            stripe: None,
+            mail: None,
+            low_balance: limits::LOW_BALANCE,
             clock: Clock::Database,
         }
     }
@@ -126,6 +137,8 @@ pub struct Service {
     pub(crate) previews: Arc<PreviewDesk>,
     pub(crate) windows: Windows,
     pub(crate) store_health: Arc<StoreHealth>,
+    /// Client of the payment provider.
+    pub(crate) stripe: StripeClient,
 }
 
 impl Service {
@@ -147,6 +160,7 @@ impl Service {
             db,
             store,
             store_health: Arc::default(),
+            stripe: StripeClient::default(),
         }
     }
 

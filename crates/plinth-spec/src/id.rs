@@ -71,6 +71,10 @@ ids! {
     EntryId;
     /// ID of a staged upload.
     StagedId;
+    /// ID of a purchase of credits.
+    PurchaseId;
+    /// ID of an invitation to a team workspace.
+    InvitationId;
 }
 
 #[cfg(test)]

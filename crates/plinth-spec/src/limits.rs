@@ -91,6 +91,32 @@ pub const PASSWORDS_PER_ACCOUNT: u32 = 100;
 pub const KEYS: u64 = 50;
 /// Maximum length of an API key's name, in characters.
 pub const KEY_NAME_CHARS: usize = 100;
+/// Maximum number of purchases that one account may start in ten minutes.
+pub const PURCHASES: u32 = 20;
+/// Largest event of the payment provider, in bytes.
+pub const PAYMENT_EVENT_BYTES: usize = 256 << 10;
+/// Maximum age of an event of the payment provider, in seconds.
+pub const PAYMENT_EVENT_SECS: i64 = 300;
+/// Default balance below which the web UI suggests to buy credits.
+pub const LOW_BALANCE: u64 = 50;
+/// Lifetime of a link that sets a new password, in seconds.
+pub const PASSWORD_LINK_SECS: i64 = 3600;
+/// Maximum number of links for a new password that are mailed to one address in an hour.
+pub const PASSWORD_LINKS_PER_ADDRESS: u32 = 3;
+/// Maximum number of links for a new password that one client may request in an hour.
+pub const PASSWORD_LINKS_PER_CLIENT: u32 = 20;
+/// Lifetime of an invitation to a team, in seconds.
+pub const INVITATION_SECS: i64 = 7 * 24 * 3600;
+/// Maximum number of teams that an account may own.
+pub const TEAMS: u64 = 20;
+/// Maximum number of members of a team.
+pub const TEAM_MEMBERS: usize = 100;
+/// Maximum number of invitations to a team that can be accepted at one time.
+pub const INVITATIONS: usize = 50;
+/// Maximum number of invitations that an account may create in an hour.
+pub const INVITATIONS_PER_HOUR: u32 = 30;
+/// Maximum length of a team's name, in characters.
+pub const TEAM_NAME_CHARS: usize = 100;
 /// Credits that a new account receives.
 pub const SIGNUP_BONUS: u64 = 100;
 

@@ -7,6 +7,8 @@ named! {
     Role {
         /// The owner may do everything.
         Owner = "owner",
+        /// An administrator may also invite and remove members, rename the workspace and buy credits.
+        Admin = "admin",
         /// An editor may change resources and create renders.
         Editor = "editor",
         /// A viewer may only read.
@@ -18,6 +20,21 @@ impl Role {
     /// Returns whether a member with this role may change resources, and may own API keys of the workspace.
     // Spec, Authentication, 6.
     pub const fn can_edit(self) -> bool {
-        matches!(self, Self::Owner | Self::Editor)
+        matches!(self, Self::Owner | Self::Admin | Self::Editor)
+    }
+
+    /// Returns whether a member with this role may invite and remove members, rename the workspace and buy credits.
+    pub const fn can_manage(self) -> bool {
+        matches!(self, Self::Owner | Self::Admin)
+    }
+
+    /// Returns whether a member with this role may give the role `other` to members, or take it from them. Only a transfer of
+    /// the workspace changes its owner.
+    pub const fn can_assign(self, other: Self) -> bool {
+        match other {
+            Self::Owner => false,
+            Self::Admin => matches!(self, Self::Owner),
+            Self::Editor | Self::Viewer => self.can_manage(),
+        }
     }
 }

@@ -46,6 +46,7 @@ const STYLE: &str = concat!(
     include_str!("../assets/css/parts.css"),
     include_str!("../assets/css/library.css"),
     include_str!("../assets/css/composer.css"),
+    include_str!("../assets/css/account.css"),
 );
 
 static FOLDER: LazyLock<String> = LazyLock::new(|| {

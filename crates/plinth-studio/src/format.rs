@@ -1,8 +1,9 @@
 //! Formats values for display.
 
 use jiff::Timestamp;
+use plinth_spec::role::Role;
 use plinth_spec::state::RenderStatus;
-use plinth_spec::wire::Scope;
+use plinth_spec::wire::{LedgerType, Scope};
 
 /// A point in time in two formats: one for the HTML attribute `datetime`, one for display.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +49,89 @@ pub(crate) const fn status(status: RenderStatus) -> &'static str {
     }
 }
 
+/// Returns the label of a type of ledger entry.
+pub(crate) const fn ledger_type(kind: LedgerType) -> &'static str {
+    match kind {
+        LedgerType::Purchase => "Purchase",
+        LedgerType::Unlock => "Unlocked preview",
+        LedgerType::Render => "Render",
+        LedgerType::Refund => "Refund",
+        LedgerType::Promo => "Promotion",
+        LedgerType::Referral => "Referral",
+        LedgerType::AdminGrant => "Grant",
+        LedgerType::SignupBonus => "Signup bonus",
+    }
+}
+
+/// Currencies whose smallest unit is the currency itself, and currencies that have thousandths.
+// Stripe, Zero-decimal and three-decimal currencies.
+const WITHOUT_PARTS: [&str; 16] =
+    ["bif", "clp", "djf", "gnf", "jpy", "kmf", "krw", "mga", "pyg", "rwf", "ugx", "vnd", "vuv", "xaf", "xof", "xpf"];
+const WITH_THOUSANDTHS: [&str; 5] = ["bhd", "jod", "kwd", "omr", "tnd"];
+
+/// Formats an amount in the smallest unit of its currency, such as `9.00 USD`.
+pub(crate) fn money(amount: u64, currency: &str) -> String {
+    let name = currency.to_uppercase();
+    if WITHOUT_PARTS.contains(&currency) {
+        format!("{amount} {name}")
+    } else if WITH_THOUSANDTHS.contains(&currency) {
+        format!("{}.{:03} {name}", amount / 1000, amount % 1000)
+    } else {
+        format!("{}.{:02} {name}", amount / 100, amount % 100)
+    }
+}
+
+/// Returns the label of a role.
+pub(crate) const fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::Owner => "Owner",
+        Role::Admin => "Administrator",
+        Role::Editor => "Editor",
+        Role::Viewer => "Viewer",
+    }
+}
+
+/// Returns the label of a role within a sentence.
+pub(crate) const fn role_article(role: Role) -> &'static str {
+    match role {
+        Role::Owner => "the owner",
+        Role::Admin => "an administrator",
+        Role::Editor => "an editor",
+        Role::Viewer => "a viewer",
+    }
+}
+
+/// Returns a short name of a browser and its system, from the header `User-Agent`. Browsers name others in their headers, so
+/// the order matters.
+pub(crate) fn browser_name(user_agent: &str) -> String {
+    let find = |names: &[(&str, &'static str)]| {
+        names.iter().find(|(mark, _name)| user_agent.contains(mark)).map(|(_mark, name)| *name)
+    };
+    let browser = find(&[
+        ("Edg", "Edge"),
+        ("OPR/", "Opera"),
+        ("Firefox/", "Firefox"),
+        ("FxiOS/", "Firefox"),
+        ("Chrome/", "Chrome"),
+        ("CriOS/", "Chrome"),
+        ("Safari/", "Safari"),
+    ]);
+    let system = find(&[
+        ("Android", "Android"),
+        ("iPhone", "iPhone"),
+        ("iPad", "iPad"),
+        ("Windows", "Windows"),
+        ("Mac OS X", "macOS"),
+        ("CrOS", "ChromeOS"),
+        ("Linux", "Linux"),
+    ]);
+    match (browser, system) {
+        (Some(browser), Some(system)) => format!("{browser} on {system}"),
+        (Some(one), None) | (None, Some(one)) => one.to_owned(),
+        (None, None) => "An unknown browser".to_owned(),
+    }
+}
+
 /// Joins the names of scopes with commas.
 pub(crate) fn scopes(scopes: &[Scope]) -> String {
     scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(", ")
@@ -64,6 +148,13 @@ mod tests {
             (moment.machine.as_str(), moment.people.as_str()),
             ("2027-01-15T08:00:00Z", "15 Jan 2027, 08:00 UTC")
         );
+        let amounts = [money(905, "usd"), money(905, "jpy"), money(12_345, "kwd")];
+        assert_eq!(amounts, ["9.05 USD", "905 JPY", "12.345 KWD"]);
+        let chrome =
+            "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36";
+        assert_eq!(browser_name(chrome), "Chrome on Linux");
+        assert_eq!(browser_name(&format!("{chrome} Edg/140.0")), "Edge on Linux");
+        assert_eq!(browser_name("<script>"), "An unknown browser");
         assert_eq!((size(999), size(1_250_000)), ("999 bytes".to_owned(), "1.2 MB".to_owned()));
         assert_eq!((sentence("état"), sentence("Why?"), sentence("")), ("État.".into(), "Why?".into(), ".".into()));
     }

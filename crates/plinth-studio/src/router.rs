@@ -3,12 +3,16 @@
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{MethodRouter, get, post};
 use axum::{Router, middleware};
+use plinth_spec::limits;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::assets;
 use crate::csrf::same_site;
 use crate::error::{PageError, panicked};
-use crate::pages::{bulk, composer, events, keys, library, model, overview, preview, render, session, sign_in, upload};
+use crate::pages::{
+    account, bulk, composer, credits, events, join, keys, library, model, overview, preview, recovery, render, session,
+    sign_in, teams, upload,
+};
 use crate::response::finish_response;
 use crate::session::load_session;
 use crate::studio::Studio;
@@ -31,7 +35,26 @@ pub fn router(studio: &Studio) -> Router {
         .route("/sign-in/{link}", get(sign_in::ask).post(sign_in::by_link))
         .route("/sign-out", post(session::sign_out))
         .route("/sign-out-everywhere", post(session::sign_out_everywhere))
+        .route("/password/forgot", get(recovery::ask).post(recovery::send))
+        .route("/password/new/{link}", get(recovery::choose).post(recovery::set))
+        .route("/account", get(account::show))
+        .route("/account/password", post(account::change_password))
+        .route("/account/sessions/{id}/end", post(account::end_session))
+        .route("/teams", get(teams::list).post(teams::create))
+        .route("/teams/{id}", get(teams::show).post(teams::rename))
+        .route("/teams/{id}/invite", post(teams::invite))
+        .route("/teams/{id}/invitations/{invitation}/revoke", post(teams::revoke_invitation))
+        .route("/teams/{id}/members/{member}/role", post(teams::set_role))
+        .route("/teams/{id}/members/{member}/remove", post(teams::remove))
+        .route("/teams/{id}/leave", post(teams::leave))
+        .route("/teams/{id}/hand-over", post(teams::hand_over))
+        .route("/teams/{id}/delete", get(teams::ask_to_delete).post(teams::delete))
+        .route("/join/{link}", get(join::show).post(join::accept))
+        .route("/join/{link}/sign-in", post(join::sign_in))
+        .route("/join/{link}/sign-up", post(join::sign_up))
         .route("/workspace", post(session::choose_workspace))
+        .route("/credits", get(credits::show).post(credits::buy))
+        .route("/credits/statement.csv", get(credits::statement))
         .route("/keys", get(keys::list).post(keys::create))
         .route("/keys/{id}/revoke", get(keys::ask_to_revoke).post(keys::revoke))
         // The limit is disabled, because each file of an upload has its own size limit.
@@ -54,6 +77,8 @@ pub fn router(studio: &Studio) -> Router {
         .layer(DefaultBodyLimit::max(FORM_BYTES))
         .layer(middleware::from_fn_with_state(studio.clone(), load_session))
         .layer(middleware::from_fn_with_state(studio.clone(), same_site))
+        // Stripe sends no cookie, and its signature replaces the checks of forms.
+        .route("/stripe/events", post(credits::event).layer(DefaultBodyLimit::max(limits::PAYMENT_EVENT_BYTES)))
         .route("/assets/{version}/{name}", get(assets::file))
         .route(assets::ICON, get(assets::icon))
         .layer(CatchPanicLayer::custom(panicked))

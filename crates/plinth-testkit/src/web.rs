@@ -17,6 +17,8 @@ pub struct Visit {
     pub method: String,
     /// Path and query.
     pub path: String,
+    /// Body, if the request has a `Content-Length`.
+    pub body: String,
 }
 
 /// A response of a [`Web`] server.
@@ -189,11 +191,17 @@ fn answer<S: Read + Write + Send + 'static>(stream: S, answers: &Answers) -> io:
     let mut first = String::new();
     reader.read_line(&mut first)?;
     let mut line = String::new();
+    let mut length = 0;
     while reader.read_line(&mut line)? > 2 {
+        if let Some((_, value)) = line.split_once(':').filter(|(name, _)| name.eq_ignore_ascii_case("content-length")) {
+            length = value.trim().parse().unwrap_or_default();
+        }
         line.clear();
     }
+    let mut body = String::new();
+    reader.by_ref().take(length).read_to_string(&mut body)?;
     let mut words = first.split(' ').map(str::to_owned);
-    let visit = Visit { method: words.next().unwrap_or_default(), path: words.next().unwrap_or_default() };
+    let visit = Visit { method: words.next().unwrap_or_default(), path: words.next().unwrap_or_default(), body };
     let reply = answers(&visit);
     let mut stream = reader.into_inner();
     reply.write(&mut stream, visit.method != "HEAD")?;

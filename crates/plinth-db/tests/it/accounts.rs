@@ -2,6 +2,7 @@
 
 use plinth_db::ledger;
 use plinth_db::ledger::Posted::{Done, Duplicate, InsufficientCredits};
+use plinth_db::sessions::LinkPurpose;
 use plinth_db::tokens::NewToken;
 use plinth_db::workspaces::Workspace;
 use plinth_db::{DbError, accounts, renders, sessions, tokens, workspaces};
@@ -137,10 +138,11 @@ async fn a_sign_in_link_works_once_and_sessions_end(address: &str) {
     let used = db
         .write(|tx| {
             Box::pin(async move {
-                sessions::insert_link(tx, "link", &make::account_id(1), 100).await?;
-                let first = sessions::use_link(tx, "link", 50).await?;
-                let second = sessions::use_link(tx, "link", 51).await?;
-                sessions::insert(tx, "session", &make::account_id(1), 50, 100).await?;
+                sessions::insert_link(tx, "link", &make::account_id(1), LinkPurpose::SignIn, 100).await?;
+                assert!(sessions::use_link(tx, "link", LinkPurpose::SetPassword, 50).await?.is_none());
+                let first = sessions::use_link(tx, "link", LinkPurpose::SignIn, 50).await?;
+                let second = sessions::use_link(tx, "link", LinkPurpose::SignIn, 51).await?;
+                sessions::insert(tx, "session", &make::account_id(1), "Firefox", 50, 100).await?;
                 Ok::<_, DbError>((first, second))
             })
         })

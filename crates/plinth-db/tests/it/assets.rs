@@ -128,6 +128,7 @@ async fn upsert_changes_an_existing_product(address: &str) {
         name: "Small".to_owned(),
         credits,
         price_cents: 900,
+        currency: "eur".to_owned(),
         stripe_price_id: "price_1".to_owned(),
     };
     for credits in [100, 150] {

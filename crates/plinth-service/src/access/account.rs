@@ -38,7 +38,7 @@ impl Service {
                         "an account with the address {email} exists already"
                     )));
                 }
-                insert(tx, NewAccount { email, ..new }, now).await
+                insert(tx, NewAccount { email, ..new }, limits::SIGNUP_BONUS, now).await
             })
         });
         created.await
@@ -52,7 +52,7 @@ impl Service {
                 if accounts::count(tx).await? > 0 {
                     return Err(FirstAccount::Exists);
                 }
-                insert(tx, NewAccount { email, ..new }, now).await
+                insert(tx, NewAccount { email, ..new }, limits::SIGNUP_BONUS, now).await
             })
         });
         match created.await {
@@ -139,10 +139,11 @@ impl From<ServiceError> for FirstAccount {
     }
 }
 
-/// Inserts an account with a personal workspace and the signup bonus.
-async fn insert<E: From<DbError> + From<ServiceError>>(
+/// Inserts an account with a personal workspace and a signup bonus.
+pub(super) async fn insert<E: From<DbError> + From<ServiceError>>(
     tx: &mut Tx,
     new: NewAccount,
+    bonus: u64,
     now: i64,
 ) -> std::result::Result<AccountId, E> {
     let account = Account {
@@ -164,8 +165,10 @@ async fn insert<E: From<DbError> + From<ServiceError>>(
         deleted_at: None,
     };
     workspaces::insert(tx, &workspace).await?;
-    let bonus = limits::SIGNUP_BONUS.cast_signed();
-    add(tx, &account.id, Pool::Paid, bonus, LedgerType::SignupBonus, "Signup bonus", now).await?;
+    if bonus > 0 {
+        let bonus = bonus.cast_signed();
+        add(tx, &account.id, Pool::Paid, bonus, LedgerType::SignupBonus, "Signup bonus", now).await?;
+    }
     Ok(account.id)
 }
 

@@ -3,17 +3,24 @@
 mod account;
 mod caller;
 mod client;
+mod invitation;
 mod key;
 mod password;
+mod recovery;
 mod session;
 mod sign_in;
+mod team;
 mod token;
 mod workspace;
 
 pub use account::NewAccount;
 pub use caller::Caller;
 pub use client::ClientAddress;
+pub use invitation::{InvitationView, NewInvitation};
 pub use key::{Key, NewKey, NewKeyMade};
 pub use password::hash_password;
+pub use plinth_db::invitations::Invitation;
+pub use plinth_db::workspaces::Member;
 pub(crate) use session::IDLE_MS;
-pub use session::SignedIn;
+pub use session::{SessionView, SignedIn};
+pub use team::Team;

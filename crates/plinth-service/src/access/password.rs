@@ -3,6 +3,9 @@
 use argon2::Argon2;
 use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
 
+use plinth_spec::ErrorCode;
+
+use super::ClientAddress;
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
@@ -23,6 +26,28 @@ pub fn hash_password(password: &str) -> Result<String> {
 }
 
 impl Service {
+    /// Counts an attempt to enter the password of an account.
+    /// Errors: `rate_limited` if there were too many attempts.
+    pub(super) async fn count_attempt(&self, client: &ClientAddress, email: &str) -> Result<()> {
+        self.count_password(&client.network(), client.is_shared, email).await.map_err(|over| {
+            if over.code != ErrorCode::RateLimited {
+                return over;
+            }
+            let message = format!("too many attempts; try again in {} s", over.retry_after_secs.unwrap_or_default());
+            ServiceError { message, ..over }
+        })
+    }
+
+    /// Returns the hash of a new password, as [`hash_password`] does, with the same limit of concurrent work as checks.
+    pub(super) async fn hash_new_password(&self, client: &ClientAddress, password: String) -> Result<String> {
+        let permit = self.passwords.acquire(&client.network(), 1).await?;
+        let hashing = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            hash_password(&password)
+        });
+        hashing.await.map_err(ServiceError::internal)?
+    }
+
     /// Returns whether a password matches a hash. Takes the same time without a hash, so that the response time does
     /// not reveal which accounts exist. Each check uses much memory and a CPU core, so only a few checks run
     /// concurrently. Waiting checks are served fairly: the client network with the fewest running checks is next.

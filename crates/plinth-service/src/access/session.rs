@@ -1,6 +1,6 @@
 //! Browser sessions.
 
-use plinth_db::sessions;
+use plinth_db::sessions::{self, ListedSession};
 use plinth_db::workspaces::{self, Membership};
 use plinth_spec::id::WorkspaceId;
 use plinth_spec::wire::{BoundWorkspace, Scope};
@@ -24,6 +24,26 @@ pub struct SignedIn {
     pub workspaces: Vec<Membership>,
     /// CSRF token, which every form of this session must contain.
     pub form_token: String,
+}
+
+/// A session, as shown to its account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionView {
+    /// Identifier, from which the secret cannot be derived.
+    pub id: String,
+    /// Whether this is the session of the caller.
+    pub is_current: bool,
+    /// The header `User-Agent` of the browser that signed in; empty for older sessions.
+    pub browser: String,
+    /// Time of the sign-in.
+    pub created_at: i64,
+    /// Time of the last use, accurate to about a minute.
+    pub seen_at: i64,
+}
+
+/// Derives the identifier of a session that pages show.
+fn public_id(sha256: &str) -> String {
+    sha256_hex(format!("session {sha256}")).chars().take(24).collect()
 }
 
 impl SignedIn {
@@ -81,6 +101,38 @@ impl Service {
             .db
             .write(move |tx| Box::pin(async move { Ok(sessions::set_workspace(tx, &sha256, chosen.as_ref()).await?) }));
         change.await
+    }
+
+    /// Lists the valid sessions of the caller's account. `secret` is that of the caller's session.
+    pub async fn list_sessions(&self, caller: &Caller, secret: &str) -> Result<Vec<SessionView>> {
+        let mut conn = self.db.read().await?;
+        let now = self.options.clock.now_ms(&mut conn).await?;
+        let own = sha256_hex(secret);
+        let listed = sessions::list(&mut conn, &caller.account_id, now, now - IDLE_MS).await?;
+        let view = |session: ListedSession| SessionView {
+            id: public_id(&session.sha256),
+            is_current: session.sha256 == own,
+            browser: session.browser,
+            created_at: session.created_at,
+            seen_at: session.seen_at,
+        };
+        Ok(listed.into_iter().map(view).collect())
+    }
+
+    /// Ends one of the sessions of the caller's account.
+    /// Errors: the account has no such session.
+    pub async fn end_session(&self, caller: &Caller, id: &str) -> Result<()> {
+        let (account, id) = (caller.account_id.clone(), id.to_owned());
+        let ended = self.write_at(move |tx, now| {
+            Box::pin(async move {
+                let sessions = sessions::list(tx, &account, now, now - IDLE_MS).await?;
+                let found = sessions.iter().find(|session| public_id(&session.sha256) == id);
+                let found =
+                    found.ok_or_else(|| ServiceError::new(ErrorCode::NotFound, "this session has ended already"))?;
+                Ok::<_, ServiceError>(sessions::delete(tx, &found.sha256).await?)
+            })
+        });
+        ended.await
     }
 
     /// Deletes a session.

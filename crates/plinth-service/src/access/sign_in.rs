@@ -1,5 +1,6 @@
 //! Browser sign-in, with a single-use link or with a password.
 
+use plinth_db::sessions::LinkPurpose;
 use plinth_db::{Tx, accounts, sessions};
 use plinth_spec::id::AccountId;
 use plinth_spec::{ErrorCode, limits};
@@ -12,8 +13,8 @@ use crate::hash::sha256_hex;
 use crate::ids::random_text;
 use crate::service::Service;
 
-/// Length of the secret of a sign-in link or session, in characters. 43 characters contain 256 random bits.
-const SECRET_CHARS: usize = 43;
+/// Length of the secret of a link or session, in characters. 43 characters contain 256 random bits.
+pub(super) const SECRET_CHARS: usize = 43;
 
 /// Returns whether a text has the format of the secret of a sign-in link or session. A text with another format is
 /// rejected without a database query.
@@ -31,7 +32,7 @@ impl Service {
             Box::pin(async move {
                 check_open(tx, &account).await?;
                 let ends_at = now.saturating_add(lifetime_secs.saturating_mul(1000));
-                Ok::<_, ServiceError>(sessions::insert_link(tx, &sha256, &account, ends_at).await?)
+                Ok::<_, ServiceError>(sessions::insert_link(tx, &sha256, &account, LinkPurpose::SignIn, ends_at).await?)
             })
         });
         created.await?;
@@ -40,16 +41,16 @@ impl Service {
 
     /// Redeems a sign-in link and returns the secret of a new session.
     /// Errors: the link is unknown, used or expired, or the account is suspended.
-    pub async fn sign_in(&self, link_secret: &str) -> Result<String> {
+    pub async fn sign_in(&self, link_secret: &str, browser: &str) -> Result<String> {
         let rejection = || unauthorized("this sign-in link was used before or has expired; request a new one");
         if !is_secret(link_secret) {
             return Err(rejection());
         }
-        let link = sha256_hex(link_secret);
+        let (link, browser) = (sha256_hex(link_secret), browser.to_owned());
         let opened = self.write_at(move |tx, now| {
             Box::pin(async move {
-                let account = sessions::use_link(tx, &link, now).await?.ok_or_else(rejection)?;
-                open(tx, &account, now).await
+                let account = sessions::use_link(tx, &link, LinkPurpose::SignIn, now).await?;
+                open(tx, &account.ok_or_else(rejection)?, &browser, now).await
             })
         });
         opened.await
@@ -57,36 +58,41 @@ impl Service {
 
     /// Checks a password and returns the secret of a new session.
     /// Errors: the address or the password is wrong, the account is suspended, or there were too many attempts.
-    pub async fn sign_in_with_password(&self, client: ClientAddress, email: &str, password: String) -> Result<String> {
+    pub async fn sign_in_with_password(
+        &self,
+        client: ClientAddress,
+        email: &str,
+        password: String,
+        browser: &str,
+    ) -> Result<String> {
         let rejection = || unauthorized("the e-mail address or the password is wrong");
         let email = normalized(email).map_err(|_malformed| rejection())?;
         let network = client.network();
-        self.count_password(&network, client.is_shared, &email).await.map_err(|over| {
-            if over.code != ErrorCode::RateLimited {
-                return over;
-            }
-            let message = format!("too many attempts; try again in {} s", over.retry_after_secs.unwrap_or_default());
-            ServiceError { message, ..over }
-        })?;
+        self.count_attempt(&client, &email).await?;
         let account = accounts::find_by_email(&mut self.db.read().await?, &email).await?;
         let (id, hash) = account.map(|account| (account.id, account.password_hash)).unzip();
         let is_right = self.check_password(network, password, hash.flatten()).await?;
         let account = id.filter(|_known| is_right).ok_or_else(rejection)?;
-        let opened = self.write_at(move |tx, now| Box::pin(async move { open(tx, &account, now).await }));
+        let browser = browser.to_owned();
+        let opened = self.write_at(move |tx, now| Box::pin(async move { open(tx, &account, &browser, now).await }));
         opened.await
     }
 }
 
-/// Creates a session and returns its secret.
-async fn open(tx: &mut Tx, account: &AccountId, now: i64) -> Result<String> {
+/// Maximum length of the stored description of a browser, in characters.
+const BROWSER_CHARS: usize = 300;
+
+/// Creates a session and returns its secret. `browser` is the header `User-Agent`.
+pub(super) async fn open(tx: &mut Tx, account: &AccountId, browser: &str, now: i64) -> Result<String> {
     check_open(tx, account).await?;
     let secret = random_text(SECRET_CHARS);
-    sessions::insert(tx, &sha256_hex(&secret), account, now, now + limits::SESSION_SECS * 1000).await?;
+    let browser: String = browser.chars().filter(|c| !c.is_control()).take(BROWSER_CHARS).collect();
+    sessions::insert(tx, &sha256_hex(&secret), account, &browser, now, now + limits::SESSION_SECS * 1000).await?;
     Ok(secret)
 }
 
 /// Returns an error if the account is suspended.
-async fn check_open(tx: &mut Tx, account: &AccountId) -> Result<()> {
+pub(super) async fn check_open(tx: &mut Tx, account: &AccountId) -> Result<()> {
     let account = accounts::find(tx, account).await?;
     if account.is_some_and(|account| account.suspended_at.is_none()) {
         return Ok(());

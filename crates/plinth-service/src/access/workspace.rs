@@ -2,25 +2,19 @@
 
 use plinth_db::Conn;
 use plinth_db::workspaces::{self, Workspace};
-use plinth_spec::ErrorCode;
 use plinth_spec::id::WorkspaceId;
 use plinth_spec::role::Role;
+use plinth_spec::{ErrorCode, limits};
 
 use super::account::{find, normalized};
 use crate::error::{Result, ServiceError};
 use crate::ids::New as _;
 use crate::service::Service;
 
-/// Maximum length of a workspace's name, in characters.
-const NAME_CHARS: usize = 100;
-
 impl Service {
     /// Creates a team workspace. Its owner pays for its renders.
     pub async fn create_workspace(&self, name: &str, owner_email: &str) -> Result<Workspace> {
-        let (name, owner) = (name.trim().to_owned(), normalized(owner_email)?);
-        if name.is_empty() || name.chars().count() > NAME_CHARS {
-            return Err(ServiceError::bad_request(format!("a workspace's name has 1 to {NAME_CHARS} characters")));
-        }
+        let (name, owner) = (team_name(name)?, normalized(owner_email)?);
         let created = self.write_at(move |tx, now| {
             Box::pin(async move {
                 let workspace = Workspace {
@@ -87,6 +81,19 @@ impl Service {
         });
         deleted.await
     }
+}
+
+/// Checks the name of a team.
+/// Errors: the name is empty or too long, or has control characters.
+pub(super) fn team_name(name: &str) -> Result<String> {
+    let name = name.trim();
+    let (length, most) = (name.chars().count(), limits::TEAM_NAME_CHARS);
+    if length == 0 || length > most || name.chars().any(char::is_control) {
+        return Err(ServiceError::bad_request(format!(
+            "a team's name has 1 to {most} characters, without line breaks"
+        )));
+    }
+    Ok(name.to_owned())
 }
 
 async fn team(conn: &mut Conn, id: &WorkspaceId) -> Result<Workspace> {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use plinth_db::queue::{self, Kind};
 use plinth_db::renders::{self, Render};
-use plinth_db::{Conn, Tx, accounts, models};
+use plinth_db::{Conn, Tx, accounts, models, workspaces};
 use plinth_spec::funding::{self, Balance, Cost, Pool};
 use plinth_spec::id::{AccountId, ModelId, RenderId};
 use plinth_spec::idempotency::{ReplayKey, resubmit_since};
@@ -71,6 +71,7 @@ pub(crate) async fn place(
 ) -> Result<Vec<Placed>> {
     let payer = accounts::lock(tx, &caller.payer_id).await?;
     let payer = payer.ok_or_else(|| ServiceError::internal("the paying account is missing"))?;
+    check_pays(tx, caller).await?;
     let mut drafts: Vec<Render> = Vec::with_capacity(wanted.len());
     for want in &wanted {
         drafts.push(draft(caller, want, key, &drafts, now));
@@ -99,6 +100,15 @@ pub(crate) async fn place(
     charge(tx, &caller.payer_id, &new, now).await?;
     queue::enter(tx, Kind::Render, placed.iter().map(|placed| placed.render.work_class), &caller.payer_id).await?;
     Ok(placed)
+}
+
+/// Returns an error if the workspace was deleted or got another owner after the caller was authenticated.
+async fn check_pays(tx: &mut Tx, caller: &Caller) -> Result<()> {
+    let workspace = workspaces::find(tx, &caller.workspace_id).await?;
+    if workspace.is_some_and(|w| w.deleted_at.is_none() && w.owner_id == caller.payer_id) {
+        return Ok(());
+    }
+    Err(ServiceError::new(ErrorCode::Forbidden, "the workspace was deleted or handed over; try again"))
 }
 
 /// Decides which pool pays for each render.

@@ -145,8 +145,8 @@ async fn a_sign_in_link_opens_one_session(address: &str) {
     let test_service = TestService::new(address).await;
     let service = &test_service.service;
     let link = service.create_sign_in(&test_service.caller.account_id, 60).await.unwrap();
-    let session = service.sign_in(&link).await.unwrap();
-    assert_eq!(code(service.sign_in(&link).await), ErrorCode::Unauthorized);
+    let session = service.sign_in(&link, "").await.unwrap();
+    assert_eq!(code(service.sign_in(&link, "").await), ErrorCode::Unauthorized);
     let signed_in = service.session(&session).await.unwrap().unwrap();
     // The session has the same caller as the account's key, except that the caller has no key identifier.
     assert_eq!(
@@ -159,9 +159,9 @@ async fn a_sign_in_link_opens_one_session(address: &str) {
     assert!(service.session(&session).await.unwrap().is_none());
     let late = service.create_sign_in(&test_service.caller.account_id, 60).await.unwrap();
     test_service.wait_ms(60_000);
-    assert_eq!(code(service.sign_in(&late).await), ErrorCode::Unauthorized);
+    assert_eq!(code(service.sign_in(&late, "").await), ErrorCode::Unauthorized);
     for wrong in ["", "x", &link, &session, &"x".repeat(43)] {
-        assert_eq!(code(service.sign_in(wrong).await), ErrorCode::Unauthorized);
+        assert_eq!(code(service.sign_in(wrong, "").await), ErrorCode::Unauthorized);
         assert!(service.session(wrong).await.unwrap().is_none(), "the secret of a sign-in link is no session secret");
     }
 }
@@ -169,7 +169,7 @@ async fn a_sign_in_link_opens_one_session(address: &str) {
 /// Creates a session of the test account and returns its secret.
 async fn session(test_service: &TestService) -> String {
     let link = test_service.service.create_sign_in(&test_service.caller.account_id, 60).await.unwrap();
-    test_service.service.sign_in(&link).await.unwrap()
+    test_service.service.sign_in(&link, "").await.unwrap()
 }
 
 async fn sessions_expire(address: &str) {
@@ -197,14 +197,14 @@ async fn suspending_and_signing_out_everywhere_end_all_sessions(address: &str) {
     let (one, two) = (session(&test_service).await, session(&test_service).await);
     let other = test_service::caller(service, "grace@example.org").await;
     let link = service.create_sign_in(&other.account_id, 60).await.unwrap();
-    let of_other = service.sign_in(&link).await.unwrap();
+    let of_other = service.sign_in(&link, "").await.unwrap();
     service.sign_out_everywhere(&test_service.caller).await.unwrap();
     assert!(gone(&one).await && gone(&two).await && !gone(&of_other).await);
     let open = session(&test_service).await;
     let link = service.create_sign_in(&test_service.caller.account_id, 60).await.unwrap();
     service.set_suspended(EMAIL, true).await.unwrap();
     assert!(gone(&open).await);
-    assert_eq!(code(service.sign_in(&link).await), ErrorCode::Unauthorized);
+    assert_eq!(code(service.sign_in(&link, "").await), ErrorCode::Unauthorized);
     assert_eq!(code(service.create_sign_in(&test_service.caller.account_id, 60).await), ErrorCode::Forbidden);
     service.set_suspended(EMAIL, false).await.unwrap();
     assert!(gone(&open).await && !gone(&of_other).await);
@@ -244,7 +244,7 @@ async fn passwords_sign_in_and_are_counted(address: &str) {
     let new = NewAccount { email: "grace@example.org".to_owned(), is_admin: false, password_hash };
     service.create_account(new).await.unwrap();
     let attempt = async |email: &str, password: &str| {
-        service.sign_in_with_password(client("192.0.2.1"), email, password.to_owned()).await
+        service.sign_in_with_password(client("192.0.2.1"), email, password.to_owned(), "").await
     };
     let secret = attempt("Grace@example.org", "a long one").await.unwrap();
     assert_eq!(service.session(&secret).await.unwrap().unwrap().caller.email, "grace@example.org");
@@ -281,10 +281,10 @@ async fn wrong_passwords_of_some_clients_do_not_lock_out_others(address: &str) {
     }
     // These passwords are too long to be hashed, so that the test is fast.
     let wrong = async |client: ClientAddress, email: &str| {
-        code(service.sign_in_with_password(client, email, "x".repeat(2000)).await)
+        code(service.sign_in_with_password(client, email, "x".repeat(2000), "").await)
     };
     let right = async |client: ClientAddress, email: &str| {
-        service.sign_in_with_password(client, email, "a long one".to_owned()).await
+        service.sign_in_with_password(client, email, "a long one".to_owned(), "").await
     };
     // Ten clients try 600 wrong passwords. After that, each client has reached its limit.
     for n in 0..10 {

@@ -68,9 +68,12 @@ pub struct Product {
     pub name: String,
     /// Credits in the pack.
     pub credits: u64,
-    /// Price in cents.
+    /// Price in the smallest unit of its currency, such as cents.
     pub price_cents: u64,
-    /// Price ID at the payment provider.
+    /// Currency of the price: a code of ISO 4217 in lower case.
+    #[schema(examples("usd"))]
+    pub currency: String,
+    /// Price ID at the payment provider; empty if the pack has none.
     pub stripe_price_id: String,
 }
 

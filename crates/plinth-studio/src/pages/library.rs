@@ -29,6 +29,7 @@ const STATES: [(&str, &str); 3] = [("active", "Active"), ("archived", "Archived"
 struct LibraryPage {
     frame: Frame,
     account: Account,
+    low_balance: u64,
     models: Vec<ModelCard>,
     filter: Filter,
     states: [(&'static str, &'static str); 3],
@@ -106,6 +107,7 @@ pub(crate) async fn show(
     let mut response = page(&LibraryPage {
         frame: Frame::new(&studio, "Models", Some(&user)).at("models").with_scripts(&["library.js", "upload.js"]),
         account: service.account(caller).await?,
+        low_balance: service.options().low_balance,
         models: cards(&studio, &user, models.data).await?,
         older: older.map(|after| filter.query(Some(&after))),
         newest: filter.after.is_some().then(|| filter.query(None)),

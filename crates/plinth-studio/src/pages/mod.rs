@@ -1,14 +1,19 @@
 //! The pages, one file per subject.
 
+pub(crate) mod account;
 pub(crate) mod bulk;
 pub(crate) mod composer;
+pub(crate) mod credits;
 pub(crate) mod events;
+pub(crate) mod join;
 pub(crate) mod keys;
 pub(crate) mod library;
 pub(crate) mod model;
 pub(crate) mod overview;
 pub(crate) mod preview;
+pub(crate) mod recovery;
 pub(crate) mod render;
 pub(crate) mod session;
 pub(crate) mod sign_in;
+pub(crate) mod teams;
 pub(crate) mod upload;

@@ -25,6 +25,7 @@ const RENDERS: usize = 12;
 struct OverviewPage {
     frame: Frame,
     account: Account,
+    low_balance: u64,
     cards: Vec<Card>,
     /// Cursor of the next page; `None` on the last page.
     older: Option<String>,
@@ -72,6 +73,7 @@ pub(crate) async fn show(
     let mut response = page(&OverviewPage {
         frame: Frame::new(&studio, "Renders", Some(&user)).at("renders"),
         account: service.account(caller).await?,
+        low_balance: service.options().low_balance,
         cards: renders.data.iter().zip(names).map(|(render, name)| card(render, name)).collect::<Result<_>>()?,
         older,
         is_older: place.after.is_some(),

@@ -59,8 +59,9 @@ pub(crate) async fn by_link(
     State(studio): State<Studio>,
     Path(link): Path<String>,
     earlier: Option<CurrentUser>,
+    headers: HeaderMap,
 ) -> Result<Response> {
-    let secret = studio.service.sign_in(&link).await?;
+    let secret = studio.service.sign_in(&link, browser(&headers)).await?;
     welcome(&studio, secret, earlier).await
 }
 
@@ -70,12 +71,18 @@ pub(crate) async fn by_password(
     earlier: Option<CurrentUser>,
     request: Request,
 ) -> Result<Response> {
+    let browser = browser(request.headers()).to_owned();
     let Password { email, password } = form(request, &studio).await?;
-    match studio.service.sign_in_with_password(client, &email, password).await {
+    match studio.service.sign_in_with_password(client, &email, password, &browser).await {
         Ok(secret) => welcome(&studio, secret, earlier).await,
         Err(error) if error.status < 500 => Ok(again(&studio, email, &error)),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Returns the header `User-Agent` of a browser.
+pub(super) fn browser(headers: &HeaderMap) -> &str {
+    headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
 /// Renders the sign-in form with an error message.
@@ -90,7 +97,7 @@ fn again(studio: &Studio, email: String, error: &ServiceError) -> Response {
 }
 
 /// Ends the earlier session if there is one, and sets the cookie of the new session.
-async fn welcome(studio: &Studio, secret: String, earlier: Option<CurrentUser>) -> Result<Response> {
+pub(super) async fn welcome(studio: &Studio, secret: String, earlier: Option<CurrentUser>) -> Result<Response> {
     if let Some(user) = earlier {
         studio.service.sign_out(&user.secret).await?;
     }

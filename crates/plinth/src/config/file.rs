@@ -72,8 +72,8 @@ impl ConfigFile {
         match list.flatten() {
             Some(products) => Ok(Some(products)),
             None => bail!(
-                "{}: each of [[products]] needs id, name and price_reference as text, credits and price_cents as \
-                 whole numbers above 0",
+                "{}: each of [[products]] needs id and name as text, credits and price_cents as whole numbers above 0; \
+                 it may have currency, a code such as usd, and price_reference, a price of Stripe",
                 self.name()
             ),
         }
@@ -88,7 +88,16 @@ fn product(value: &Value) -> Option<Product> {
         name: text("name")?,
         credits: number("credits").filter(|n| *n > 0)?,
         price_cents: number("price_cents").filter(|n| *n > 0)?,
-        stripe_price_id: text("price_reference")?,
+        currency: match value.get("currency") {
+            Some(code) => {
+                code.as_str().filter(|c| c.len() == 3 && c.bytes().all(|b| b.is_ascii_alphabetic()))?.to_lowercase()
+            }
+            None => "usd".to_owned(),
+        },
+        stripe_price_id: match value.get("price_reference") {
+            Some(price) => price.as_str()?.to_owned(),
+            None => String::new(),
+        },
     })
 }
 

@@ -4,6 +4,7 @@ mod cache;
 mod file;
 mod lookup;
 mod open;
+mod payments;
 mod settings;
 mod table;
 mod value;

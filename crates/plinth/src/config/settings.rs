@@ -16,6 +16,7 @@ use tracing_subscriber::filter::Targets;
 use url::Url;
 
 use super::lookup::Lookup;
+use super::payments;
 use super::table as row;
 use super::value::Found;
 
@@ -160,7 +161,7 @@ impl Config {
             otlp_endpoint: otlp_endpoint(&lookup)?,
             logs_are_json: one_of(&lookup, &row::LOG_FORMAT, ["text", "json"])? == "json",
             log_level: log_level.parse("a level: error, warn, info, debug or trace")?,
-            products: lookup.products()?,
+            products: payments::packs(&lookup)?,
             service: service_options(&lookup, &data_dir, fence.clone())?,
             fence,
             data_dir,
@@ -205,6 +206,9 @@ fn service_options(lookup: &Lookup<'_>, data_dir: &Path, fence: FenceOptions) ->
             time: Duration::from_secs(lookup.count(&row::MODEL_CHECK_SECONDS)?),
             fence,
         }),
+        stripe: payments::stripe(lookup)?,
+        mail: payments::mail(lookup)?,
+        low_balance: lookup.count(&row::LOW_BALANCE)?,
         incoming: data_dir.join("incoming"),
         fetch: FetchOptions { allowed_hosts: rules.collect::<std::result::Result<_, _>>()?, ..FetchOptions::default() },
         ..ServiceOptions::default()

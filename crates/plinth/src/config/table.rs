@@ -3,6 +3,7 @@
 
 use clap::{Arg, ArgAction};
 use plinth_service::ServiceOptions;
+use plinth_service::billing::StripeOptions;
 use plinth_spec::limits;
 
 /// A group of values. A command has the flags of the groups that it uses.
@@ -18,6 +19,8 @@ pub(crate) enum Group {
     Http,
     /// Limits and rules of the service.
     Rules,
+    /// Sale of credits, and mail.
+    Accounts,
     /// Renders on this machine.
     Worker,
     /// `plinth worker` as a separate process.
@@ -87,7 +90,10 @@ macro_rules! rows {
             default: $default,
             description: $description,
             group: Group::$group,
-            is_secret: matches!($key.as_bytes(), b"database_url"),
+            is_secret: matches!(
+                $key.as_bytes(),
+                b"database_url" | b"stripe_secret_key" | b"stripe_webhook_secret" | b"smtp_url"
+            ),
         };)*
 
         /// All values, in the order in which help and documentation list them.
@@ -140,6 +146,18 @@ rows! {
         "Memory limit for checking a model; a model that needs more is rejected";
     MODEL_CHECK_SECONDS: Rules, "model_check_seconds", "SECONDS", Default::Number(120),
         "Time limit for checking a model or image; a file that needs longer is rejected";
+    STRIPE_SECRET_KEY: Accounts, "stripe_secret_key", "KEY", Default::Otherwise("no credits are sold"),
+        "Secret key of Stripe, sk_test_… or sk_live_…, with which credits are sold";
+    STRIPE_WEBHOOK_SECRET: Accounts, "stripe_webhook_secret", "SECRET,…", Default::Otherwise("none"),
+        "Secret whsec_… with which Stripe signs the events that it sends to <public_url>/stripe/events; several while it is replaced";
+    STRIPE_URL: Accounts, "stripe_url", "URL", Default::Text(StripeOptions::URL),
+        "URL of Stripe's API";
+    LOW_BALANCE: Accounts, "low_balance", "CREDITS", Default::Number(limits::LOW_BALANCE),
+        "Balance below which the web UI suggests to buy credits";
+    SMTP_URL: Accounts, "smtp_url", "URL", Default::Otherwise("mails are written to the log"),
+        "Mail server: smtps://USER:PASSWORD@HOST, or smtp://USER:PASSWORD@HOST:587?tls=required";
+    MAIL_FROM: Accounts, "mail_from", "ADDRESS", Default::Otherwise("none"),
+        "Sender of mails, with or without a name, such as Plinth <plinth@example.org>; needed with smtp_url";
     LEASE_SECONDS: Worker, "lease_seconds", "SECONDS",
         Default::Number(ServiceOptions::LEASE_SECS as u64),
         "Lease time of a render: if its worker does not renew the lease for this long, the render returns to the queue, at most twice";

@@ -13,7 +13,7 @@ pub(super) fn command() -> Command {
     let workspace = || positional("ID", "Id of the workspace");
     let email = || positional("EMAIL", "E-mail address of the member");
     let value = |name: &'static str, shown: &'static str| Arg::new(name).long(name).value_name(shown).required(true);
-    let roles = [Role::Editor.as_str(), Role::Viewer.as_str()];
+    let roles = [Role::Admin, Role::Editor, Role::Viewer].map(Role::as_str);
     Command::new("workspace")
         .about("Manages team workspaces and their members")
         .subcommand_required(true)

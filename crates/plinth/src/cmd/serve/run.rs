@@ -24,6 +24,7 @@ const GROUPS: &[Group] = &[
     Group::Data,
     Group::Keys,
     Group::Rules,
+    Group::Accounts,
     Group::Worker,
     Group::Machine,
     Group::Fence,

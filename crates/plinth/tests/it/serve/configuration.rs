@@ -39,7 +39,7 @@ async fn the_file_lists_credit_packs() {
     let server = installation.serve(&["--no-worker"]);
     let client = Client::new(&server.base, &installation.account("ada@example.org"));
     let expected = json!([
-        {"id": "small", "name": "Small", "credits": 500, "priceCents": 900, "stripePriceId": "price_1"}
+        {"id": "small", "name": "Small", "credits": 500, "priceCents": 900, "currency": "usd", "stripePriceId": "price_1"}
     ]);
     assert_eq!(client.get("/products").await.data(), &expected);
 }

@@ -118,7 +118,7 @@ async fn models_are_uploaded_looked_at_and_ordered() {
     page.until("document.querySelector('.head .status.done') && document.querySelector('video')").await;
     fits(&page).await;
     no_errors(&page).await;
-    for path in ["/", "/renders", "/keys"] {
+    for path in ["/", "/renders", "/keys", "/credits", "/account", "/teams"] {
         page.open(&format!("{}{path}", served.server.base)).await;
         fits(&page).await;
     }

@@ -1,0 +1,120 @@
+//! Purchases of credit packs.
+
+use plinth_spec::PurchaseStatus;
+use plinth_spec::id::{AccountId, EntryId, PurchaseId, WorkspaceId};
+
+use crate::sql::params;
+use crate::table::table;
+use crate::{Conn, Result, Tx};
+
+/// A purchase, with the credit pack as it was when it was bought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Purchase {
+    /// Identifier.
+    pub id: PurchaseId,
+    /// Account that gets the credits.
+    pub account_id: AccountId,
+    /// Account of the person who buys the credits.
+    pub buyer_id: AccountId,
+    /// Team workspace in which the credits are bought; `None` in the account's personal workspace.
+    pub workspace_id: Option<WorkspaceId>,
+    /// Identifier of the credit pack.
+    pub product_id: String,
+    /// Name of the credit pack.
+    pub name: String,
+    /// Number of credits.
+    pub credits: u64,
+    /// Price in the smallest unit of the currency.
+    pub price_cents: u64,
+    /// Currency: a code of ISO 4217 in lower case.
+    pub currency: String,
+    /// State of the payment.
+    pub status: PurchaseStatus,
+    /// Identifier of the payment page at the provider; `None` until the provider has created it.
+    pub session_id: Option<String>,
+    /// Identifier of the payment at the provider.
+    pub payment_id: Option<String>,
+    /// Sum of all refunds, in the smallest unit of the currency.
+    pub refunded_cents: u64,
+    /// Number of credits that refunds have removed.
+    pub refunded_credits: u64,
+    /// Time of creation.
+    pub created_at: i64,
+    /// Time at which the credits were booked.
+    pub paid_at: Option<i64>,
+}
+
+table!(Purchase in "purchases", columns: id, account_id, buyer_id, workspace_id, product_id, name, credits, price_cents,
+    currency, status, session_id, payment_id, refunded_cents, refunded_credits, created_at, paid_at);
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!("SELECT ", columns!(), " FROM purchases ", $rest)
+    };
+}
+
+/// Inserts a purchase.
+pub async fn insert(tx: &mut Tx, purchase: &Purchase) -> Result<()> {
+    purchase.add(tx).await
+}
+
+/// Finds a purchase.
+pub async fn find(conn: &mut Conn, id: &PurchaseId) -> Result<Option<Purchase>> {
+    conn.fetch_optional(select!("WHERE id = $1"), params![id]).await?.as_ref().map(Purchase::of).transpose()
+}
+
+/// Finds a purchase by its payment page.
+pub async fn find_by_session(conn: &mut Conn, session: &str) -> Result<Option<Purchase>> {
+    let row = conn.fetch_optional(select!("WHERE session_id = $1"), params![session]).await?;
+    row.as_ref().map(Purchase::of).transpose()
+}
+
+/// Finds a purchase by its payment.
+pub async fn find_by_payment(conn: &mut Conn, payment: &str) -> Result<Option<Purchase>> {
+    let row = conn.fetch_optional(select!("WHERE payment_id = $1"), params![payment]).await?;
+    row.as_ref().map(Purchase::of).transpose()
+}
+
+/// Lists the purchases of an account, newest first. With a `workspace`, lists only purchases in this workspace.
+pub async fn list(
+    conn: &mut Conn,
+    account: &AccountId,
+    workspace: Option<&WorkspaceId>,
+    limit: u32,
+) -> Result<Vec<Purchase>> {
+    let sql = select!(
+        "WHERE account_id = $1 AND ($2 IS NULL OR workspace_id = $2) ORDER BY created_at DESC, id DESC LIMIT $3"
+    );
+    conn.fetch_all(sql, params![account, workspace, i64::from(limit)]).await?.iter().map(Purchase::of).collect()
+}
+
+/// Stores the identifier of the payment page.
+pub async fn set_session(tx: &mut Tx, id: &PurchaseId, session: &str) -> Result<()> {
+    tx.execute("UPDATE purchases SET session_id = $2 WHERE id = $1", params![id, session]).await.map(drop)
+}
+
+/// Sets the state of a payment that is not complete. Returns false if the credits were booked before.
+pub async fn set_unpaid(tx: &mut Tx, id: &PurchaseId, status: PurchaseStatus) -> Result<bool> {
+    let sql = "UPDATE purchases SET status = $2 WHERE id = $1 AND paid_at IS NULL";
+    Ok(tx.execute(sql, params![id, status.as_str()]).await? == 1)
+}
+
+/// Marks a purchase as paid.
+pub async fn set_paid(tx: &mut Tx, id: &PurchaseId, payment: Option<&str>, now: i64) -> Result<()> {
+    let sql = "UPDATE purchases SET status = $2, payment_id = $3, paid_at = $4 WHERE id = $1";
+    tx.execute(sql, params![id, PurchaseStatus::Paid.as_str(), payment, now]).await.map(drop)
+}
+
+/// Sets the sum of all refunds of a purchase, and the number of credits that they have removed.
+pub async fn set_refunded(tx: &mut Tx, id: &PurchaseId, cents: u64, credits: u64) -> Result<()> {
+    let sql = "UPDATE purchases SET refunded_cents = $2, refunded_credits = $3 WHERE id = $1";
+    tx.execute(sql, params![id, cents.cast_signed(), credits.cast_signed()]).await.map(drop)
+}
+
+/// Records that a ledger entry books the payment of a purchase, or its refunds up to the sum `refunded_cents`. Returns
+/// false if another entry has booked the same.
+pub async fn insert_entry(tx: &mut Tx, id: &PurchaseId, refunded_cents: u64, entry: &EntryId) -> Result<bool> {
+    let sql = "INSERT INTO purchase_entries (purchase_id, refunded_cents, entry_id) VALUES ($1, $2, $3) \
+               ON CONFLICT (purchase_id, refunded_cents) DO NOTHING";
+    Ok(tx.execute(sql, params![id, refunded_cents.cast_signed(), entry]).await? == 1)
+}

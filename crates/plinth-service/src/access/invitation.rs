@@ -1,0 +1,268 @@
+//! Invitations to teams, and offers to hand a team over. Each is a link that works once.
+
+use plinth_db::invitations::{self, Invitation};
+use plinth_db::workspaces::{self, Workspace};
+use plinth_db::{Conn, Tx, accounts};
+use plinth_spec::id::{AccountId, InvitationId, WorkspaceId};
+use plinth_spec::role::Role;
+use plinth_spec::{ErrorCode, limits};
+
+use super::account::{insert, normalized};
+use super::sign_in::{SECRET_CHARS, check_open, is_secret, open};
+use super::team::{check_may_own, find, find_member, require};
+use super::{Caller, ClientAddress, NewAccount};
+use crate::error::{Result, ServiceError};
+use crate::hash::sha256_hex;
+use crate::ids::{New as _, random_text};
+use crate::mail::Mail;
+use crate::service::Service;
+
+/// Window in which invitations are counted, in milliseconds.
+const HOUR_MS: i64 = 3_600_000;
+
+/// A new invitation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewInvitation {
+    /// The link. It cannot be shown again later, because only the hash of its secret is stored.
+    pub link: String,
+    /// Whether the link was mailed; `None` if it was not to be mailed.
+    pub is_mailed: Option<bool>,
+}
+
+/// An invitation, as the invited person sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvitationView {
+    /// Name of the team.
+    pub team: String,
+    /// E-mail address of the account that invites.
+    pub inviter: String,
+    /// Role that the invited person gets.
+    pub role: Role,
+    /// Address for which the invitation is meant, if it has one.
+    pub email: Option<String>,
+}
+
+impl Service {
+    /// Invites somebody to a team. With an address, mails the link to it. `link_base` is the URL that the secret of the link
+    /// completes.
+    /// Errors: the caller's role does not allow it, the address is malformed, or there are too many invitations.
+    pub async fn invite(
+        &self,
+        caller: &Caller,
+        id: &str,
+        role: Role,
+        email: &str,
+        link_base: &str,
+    ) -> Result<NewInvitation> {
+        let email = if email.trim().is_empty() { None } else { Some(normalized(email)?) };
+        self.count_for(&caller.account_id, "invitations", limits::INVITATIONS_PER_HOUR, HOUR_MS).await?;
+        let (account, id, secret) = (caller.account_id.clone(), id.to_owned(), random_text(SECRET_CHARS));
+        let (sha256, to) = (sha256_hex(&secret), email.clone());
+        let invited = self.write_at(move |tx, now| {
+            Box::pin(async move {
+                let (workspace, own) = find(tx, &account, &id).await?;
+                require(own.can_assign(role), "your role does not allow you to invite somebody with this role")?;
+                check_room(tx, &workspace.id, now).await?;
+                invitations::insert(tx, &invitation(&workspace, role, email, account, now), &sha256).await?;
+                Ok::<_, ServiceError>(workspace.name)
+            })
+        });
+        let team = invited.await?;
+        let link = format!("{link_base}{secret}");
+        let text = format!(
+            "{} invites you to the team \"{team}\" at Plinth.\n\nOpen this link to join. It works once, for a week:\n\n{link}\n",
+            caller.email
+        );
+        let mail = to.map(|to| Mail { to, subject: format!("Invitation to {team}"), text });
+        Ok(NewInvitation { is_mailed: self.mail_invitation(mail).await, link })
+    }
+
+    /// Offers to hand a team over to one of its members, who must accept, because the owner pays for the team's renders. Ends
+    /// earlier offers.
+    /// Errors: the caller is not the owner, or the account is no member.
+    pub async fn offer_team(&self, caller: &Caller, id: &str, member: &str, link_base: &str) -> Result<NewInvitation> {
+        self.count_for(&caller.account_id, "invitations", limits::INVITATIONS_PER_HOUR, HOUR_MS).await?;
+        let (account, id, secret) = (caller.account_id.clone(), id.to_owned(), random_text(SECRET_CHARS));
+        let (sha256, member) = (sha256_hex(&secret), member.to_owned());
+        let offered = self.write_at(move |tx, now| {
+            Box::pin(async move {
+                let (workspace, own) = find(tx, &account, &id).await?;
+                require(own == Role::Owner, "only the owner can hand a team over")?;
+                let (member, _role) = find_member(tx, &workspace.id, &member).await?;
+                if member == account {
+                    return Err(ServiceError::bad_request("you own this team already"));
+                }
+                let to = accounts::find(tx, &member).await?.map(|account| account.email);
+                invitations::end_all(tx, &workspace.id, Role::Owner, now).await?;
+                invitations::insert(tx, &invitation(&workspace, Role::Owner, to.clone(), account, now), &sha256)
+                    .await?;
+                Ok((workspace.name, to))
+            })
+        });
+        let (team, to) = offered.await?;
+        let link = format!("{link_base}{secret}");
+        let text = format!(
+            "{} offers you the team \"{team}\" at Plinth. Its owner pays for its renders.\n\n\
+             Open this link to accept. It works once, for a week:\n\n{link}\n",
+            caller.email
+        );
+        let mail = to.map(|to| Mail { to, subject: format!("{team} is offered to you"), text });
+        Ok(NewInvitation { is_mailed: self.mail_invitation(mail).await, link })
+    }
+
+    /// Mails an invitation. Returns whether that succeeded; `None` if there is no mail to send, or no mail server.
+    async fn mail_invitation(&self, mail: Option<Mail>) -> Option<bool> {
+        let sent = self.send_mail(&mail?).await;
+        if let Err(error) = &sent {
+            tracing::error!(cause = ?error.cause, "an invitation could not be mailed");
+        }
+        self.options.mail.is_some().then_some(sent.is_ok())
+    }
+
+    /// Revokes an invitation.
+    /// Errors: the caller's role does not allow it, or the invitation has ended.
+    pub async fn revoke_invitation(&self, caller: &Caller, id: &str, invitation: &str) -> Result<()> {
+        let missing = || ServiceError::new(ErrorCode::NotFound, "this invitation has ended already");
+        let invitation = InvitationId::parse(invitation).ok_or_else(missing)?;
+        let (account, id) = (caller.account_id.clone(), id.to_owned());
+        let revoked = self.write_at(move |tx, now| {
+            Box::pin(async move {
+                let (workspace, own) = find(tx, &account, &id).await?;
+                require(own.can_manage(), "only the owner and the administrators can revoke invitations")?;
+                if invitations::end(tx, &workspace.id, &invitation, now).await? { Ok(()) } else { Err(missing()) }
+            })
+        });
+        revoked.await
+    }
+
+    /// Returns what an invitation says.
+    /// Errors: the invitation is unknown, was accepted or revoked, or has expired.
+    pub async fn invitation(&self, secret: &str) -> Result<InvitationView> {
+        let mut conn = self.db.read().await?;
+        let now = self.options.clock.now_ms(&mut conn).await?;
+        let (invitation, workspace) = find_open(&mut conn, secret, now).await?;
+        let inviter = accounts::find(&mut conn, &invitation.inviter_id).await?;
+        Ok(InvitationView {
+            team: workspace.name,
+            inviter: inviter.map(|account| account.email).unwrap_or_default(),
+            role: invitation.role,
+            email: invitation.email,
+        })
+    }
+
+    /// Accepts an invitation for an account, which becomes a member, or the owner. Returns the team.
+    /// Errors: the invitation cannot be accepted any more, the account is a member already, or an offer is meant for another
+    /// account.
+    pub async fn accept_invitation(&self, secret: &str, account: &AccountId) -> Result<WorkspaceId> {
+        let (secret, account) = (secret.to_owned(), account.clone());
+        let owner = {
+            let mut conn = self.db.read().await?;
+            let now = self.options.clock.now_ms(&mut conn).await?;
+            find_open(&mut conn, &secret, now).await?.1.owner_id
+        };
+        // The owner's account is locked, so that no render is charged while the owner changes.
+        let accepted =
+            self.write_locked(owner, move |tx, now| Box::pin(async move { accept(tx, &secret, &account, now).await }));
+        accepted.await
+    }
+
+    /// Creates an account for an invited person, who becomes a member. The account has no signup bonus, so that invitations
+    /// create no credits. Returns the secret of a new session and the team.
+    /// Errors: the invitation cannot be accepted any more, the address is in use, or the password is too short.
+    pub async fn sign_up(
+        &self,
+        client: &ClientAddress,
+        secret: &str,
+        email: &str,
+        password: String,
+        browser: &str,
+    ) -> Result<(String, WorkspaceId)> {
+        let email = normalized(email)?;
+        self.count_attempt(client, &email).await?;
+        if self.invitation(secret).await?.role == Role::Owner {
+            return Err(of_somebody_else());
+        }
+        let hash = self.hash_new_password(client, password).await?;
+        let (secret, browser) = (secret.to_owned(), browser.to_owned());
+        let signed_up = self.write_at(move |tx, now| {
+            Box::pin(async move {
+                if accounts::find_by_email(tx, &email).await?.is_some() {
+                    return Err(ServiceError::bad_request(
+                        "an account with this address exists already; sign in with it",
+                    ));
+                }
+                let new = NewAccount { email, is_admin: false, password_hash: Some(hash) };
+                let account: AccountId = insert::<ServiceError>(tx, new, 0, now).await?;
+                let team = accept(tx, &secret, &account, now).await?;
+                Ok((open(tx, &account, &browser, now).await?, team))
+            })
+        });
+        signed_up.await
+    }
+}
+
+fn invitation(workspace: &Workspace, role: Role, email: Option<String>, inviter: AccountId, now: i64) -> Invitation {
+    Invitation {
+        id: InvitationId::new_random(),
+        workspace_id: workspace.id.clone(),
+        role,
+        email,
+        inviter_id: inviter,
+        created_at: now,
+        expires_at: now + limits::INVITATION_SECS * 1000,
+    }
+}
+
+/// Finds an invitation that can be accepted, and its team. An invitation ends with the inviter's right to invite.
+async fn find_open(conn: &mut Conn, secret: &str, now: i64) -> Result<(Invitation, Workspace)> {
+    let missing = || {
+        ServiceError::new(ErrorCode::NotFound, "this invitation was used or revoked, or has expired; ask for a new one")
+    };
+    let found = if is_secret(secret) { invitations::find_open(conn, &sha256_hex(secret), now).await? } else { None };
+    let invitation = found.ok_or_else(missing)?;
+    let team = find(conn, &invitation.inviter_id, invitation.workspace_id.as_str()).await;
+    let (workspace, inviter) = team.map_err(|error| if error.status < 500 { missing() } else { error })?;
+    let may_invite = inviter.can_assign(invitation.role) || (invitation.role == Role::Owner && inviter == Role::Owner);
+    if may_invite { Ok((invitation, workspace)) } else { Err(missing()) }
+}
+
+async fn check_room(tx: &mut Tx, workspace: &WorkspaceId, now: i64) -> Result<()> {
+    let open = invitations::list_open(tx, workspace, now).await?.len();
+    if open >= limits::INVITATIONS {
+        let message = format!("a team can have at most {} open invitations; revoke some first", limits::INVITATIONS);
+        return Err(ServiceError::new(ErrorCode::LimitReached, message));
+    }
+    Ok(())
+}
+
+async fn accept(tx: &mut Tx, secret: &str, account: &AccountId, now: i64) -> Result<WorkspaceId> {
+    let (invitation, workspace) = find_open(tx, secret, now).await?;
+    check_open(tx, account).await?;
+    let role = workspaces::role_of(tx, &workspace.id, account).await?;
+    if invitation.role == Role::Owner {
+        let email = accounts::find(tx, account).await?.map(|account| account.email);
+        if role.is_none() || email != invitation.email {
+            return Err(of_somebody_else());
+        }
+        check_may_own(tx, account).await?;
+    } else if role.is_some() {
+        return Err(ServiceError::bad_request("you are a member of this team already"));
+    } else if workspaces::list_members(tx, &workspace.id).await?.len() >= limits::TEAM_MEMBERS {
+        let message = format!("a team can have at most {} members", limits::TEAM_MEMBERS);
+        return Err(ServiceError::new(ErrorCode::LimitReached, message));
+    }
+    // Only one of two requests that arrive at the same time ends the invitation.
+    if !invitations::end(tx, &workspace.id, &invitation.id, now).await? {
+        return Err(ServiceError::new(ErrorCode::NotFound, "this invitation was used or revoked"));
+    }
+    if invitation.role == Role::Owner {
+        workspaces::set_owner(tx, &workspace.id, &workspace.owner_id, account, now).await?;
+    } else {
+        workspaces::set_member(tx, &workspace.id, account, invitation.role, now).await?;
+    }
+    Ok(workspace.id)
+}
+
+fn of_somebody_else() -> ServiceError {
+    ServiceError::new(ErrorCode::Forbidden, "this offer is meant for another account; sign in with that account")
+}

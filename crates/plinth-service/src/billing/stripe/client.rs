@@ -1,0 +1,114 @@
+//! The requests to Stripe's API.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use plinth_db::purchases::Purchase;
+use plinth_spec::ErrorCode;
+use reqwest::Client;
+use serde::Deserialize;
+use url::form_urlencoded::Serializer;
+
+use super::StripeOptions;
+use crate::error::{Result, ServiceError};
+
+/// Timeout of a request.
+const TIMEOUT: Duration = Duration::from_secs(20);
+/// Maximum size of a response, in bytes.
+const RESPONSE_BYTES: usize = 1 << 20;
+
+/// A payment page of Stripe.
+#[derive(Debug, Deserialize)]
+pub(super) struct CheckoutSession {
+    pub id: String,
+    pub url: Option<String>,
+    pub amount_total: Option<u64>,
+    pub currency: Option<String>,
+}
+
+/// The error in a response of Stripe.
+#[derive(Debug, Deserialize)]
+struct ErrorBody {
+    error: ErrorFacts,
+}
+
+#[derive(Debug, Deserialize)]
+struct ErrorFacts {
+    message: Option<String>,
+}
+
+/// The HTTP client, created for the first request and shared by all. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StripeClient(Arc<OnceLock<Client>>);
+
+impl StripeClient {
+    fn http(&self) -> Result<&Client> {
+        if self.0.get().is_none() {
+            let _chosen_before = rustls::crypto::ring::default_provider().install_default();
+            let client = Client::builder().timeout(TIMEOUT).redirect(reqwest::redirect::Policy::none()).build();
+            let _set_before = self.0.set(client.map_err(ServiceError::internal)?);
+        }
+        self.0.get().ok_or_else(|| ServiceError::internal("the HTTP client is missing"))
+    }
+
+    /// Creates the payment page of a purchase. After the payment, it leads to `paid_url`, or back to `back_url`.
+    pub(super) async fn create_session(
+        &self,
+        options: &StripeOptions,
+        purchase: &Purchase,
+        price: &str,
+        buyer: &str,
+        [paid_url, back_url]: [&str; 2],
+    ) -> Result<CheckoutSession> {
+        let url = options.url.join("/v1/checkout/sessions").map_err(ServiceError::internal)?;
+        let body = session_form(purchase, price, buyer, [paid_url, back_url]);
+        let request = self.http()?.post(url).bearer_auth(&options.secret_key);
+        // If the response is lost, a retry by the HTTP client does not create a second page.
+        let request =
+            request.header("Idempotency-Key", purchase.id.as_str()).header("Stripe-Version", "2025-03-31.basil");
+        let sent = request.header("Content-Type", "application/x-www-form-urlencoded").body(body).send().await;
+        let mut response = sent.map_err(|error| unavailable(error.without_url()))?;
+        let status = response.status();
+        let mut bytes = Vec::new();
+        while let Some(piece) = response.chunk().await.map_err(|error| unavailable(error.without_url()))? {
+            bytes.extend_from_slice(&piece);
+            if bytes.len() > RESPONSE_BYTES {
+                return Err(unavailable("the response of Stripe is too long"));
+            }
+        }
+        if !status.is_success() {
+            let said = serde_json::from_slice::<ErrorBody>(&bytes).ok().and_then(|body| body.error.message);
+            return Err(unavailable(format!("Stripe answered {status}: {}", said.unwrap_or_default())));
+        }
+        serde_json::from_slice(&bytes).map_err(unavailable)
+    }
+}
+
+/// Builds the form that creates a payment page. The price at Stripe is used if the pack names one; otherwise the amount is
+/// sent.
+fn session_form(purchase: &Purchase, price: &str, buyer: &str, [paid_url, back_url]: [&str; 2]) -> String {
+    let amount = purchase.price_cents.to_string();
+    let mut form = Serializer::new(String::new());
+    form.append_pair("mode", "payment");
+    form.append_pair("success_url", paid_url).append_pair("cancel_url", back_url);
+    form.append_pair("client_reference_id", purchase.id.as_str());
+    form.append_pair("customer_email", buyer);
+    // The charge gets the metadata of its payment, so that its refunds name the purchase.
+    for name in ["metadata[plinth_purchase]", "payment_intent_data[metadata][plinth_purchase]"] {
+        form.append_pair(name, purchase.id.as_str());
+    }
+    form.append_pair("line_items[0][quantity]", "1");
+    if price.starts_with("price_") {
+        form.append_pair("line_items[0][price]", price);
+    } else {
+        form.append_pair("line_items[0][price_data][currency]", &purchase.currency);
+        form.append_pair("line_items[0][price_data][unit_amount]", &amount);
+        form.append_pair("line_items[0][price_data][product_data][name]", &purchase.name);
+    }
+    form.finish()
+}
+
+pub(super) fn unavailable(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> ServiceError {
+    let message = "the payment page could not be opened, and nothing was charged; please try again later";
+    ServiceError::new(ErrorCode::Internal, message).with_status(502).with_cause(cause)
+}

@@ -1,0 +1,99 @@
+//! Reads Stripe's events. Members that decide nothing are not read.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::error::{Result, ServiceError};
+
+/// An event that concerns a purchase.
+#[derive(Debug)]
+pub(super) enum Event {
+    /// A payment page was completed. If it is not paid, the bank has not confirmed the payment yet.
+    Completed(Session),
+    /// The bank rejected a payment.
+    PaymentFailed(Session),
+    /// A payment page expired.
+    Expired(Session),
+    /// A payment was refunded, completely or in part.
+    Refunded(Charge),
+    /// Another event.
+    Other,
+}
+
+/// A payment page.
+#[derive(Debug, Deserialize)]
+pub(super) struct Session {
+    pub id: String,
+    #[serde(default)]
+    pub payment_status: String,
+    pub amount_total: Option<u64>,
+    pub currency: Option<String>,
+    pub payment_intent: Option<Value>,
+}
+
+impl Session {
+    pub(super) fn is_paid(&self) -> bool {
+        self.payment_status == "paid"
+    }
+
+    pub(super) fn payment(&self) -> Option<&str> {
+        self.payment_intent.as_ref().and_then(id_of)
+    }
+}
+
+/// A payment that was refunded.
+#[derive(Debug, Deserialize)]
+pub(super) struct Charge {
+    pub amount: u64,
+    /// Sum of all refunds.
+    pub amount_refunded: u64,
+    pub currency: String,
+    pub payment_intent: Option<Value>,
+    #[serde(default)]
+    pub metadata: Metadata,
+}
+
+impl Charge {
+    pub(super) fn payment(&self) -> Option<&str> {
+        self.payment_intent.as_ref().and_then(id_of)
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Metadata {
+    pub plinth_purchase: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Envelope {
+    #[serde(rename = "type")]
+    kind: String,
+    data: Data,
+}
+
+#[derive(Deserialize)]
+struct Data {
+    object: Value,
+}
+
+/// Returns the identifier of an object that an event contains as its identifier or as a whole.
+fn id_of(value: &Value) -> Option<&str> {
+    value.as_str().or_else(|| value.get("id")?.as_str())
+}
+
+impl Event {
+    pub(super) fn parse(body: &[u8]) -> Result<Self> {
+        let malformed = |error| ServiceError::bad_request("this is not an event of Stripe").with_cause(error);
+        let Envelope { kind, data } = serde_json::from_slice(body).map_err(malformed)?;
+        let session = |object| serde_json::from_value::<Session>(object).map_err(malformed);
+        Ok(match kind.as_str() {
+            "checkout.session.completed" | "checkout.session.async_payment_succeeded" => {
+                Self::Completed(session(data.object)?)
+            }
+            "checkout.session.async_payment_failed" => Self::PaymentFailed(session(data.object)?),
+            "checkout.session.expired" => Self::Expired(session(data.object)?),
+            "charge.refunded" => Self::Refunded(serde_json::from_value(data.object).map_err(malformed)?),
+            _ => Self::Other,
+        })
+    }
+}

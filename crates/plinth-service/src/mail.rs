@@ -1,0 +1,111 @@
+//! Sends mails by SMTP. Without a mail server, mails are written to the log.
+
+use std::time::Duration;
+
+use lettre::message::{Mailbox, header::ContentType};
+use lettre::{Address, AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
+
+use crate::error::{Result, ServiceError};
+use crate::service::Service;
+
+/// Time limit of a connection to the mail server.
+const TIMEOUT: Duration = Duration::from_secs(15);
+/// Delays before a mail that could not be sent is sent again.
+const RETRIES: [Duration; 3] = [Duration::from_secs(2), Duration::from_secs(20), Duration::from_mins(2)];
+
+/// A mail server, and the sender of mails.
+#[derive(Clone)]
+pub struct MailOptions {
+    transport: AsyncSmtpTransport<Tokio1Executor>,
+    from: Mailbox,
+}
+
+impl MailOptions {
+    /// Reads the URL of a mail server: `smtps://USER:PASSWORD@HOST`, or `smtp://HOST:PORT?tls=required`. `from` is an
+    /// address, with or without a name. Returns `None` if one of them is malformed, or if the URL would send a password
+    /// without encryption.
+    pub fn parse(url: &str, from: &str) -> Option<Self> {
+        let parsed = url::Url::parse(url).ok()?;
+        let requires_tls =
+            parsed.scheme() == "smtps" || parsed.query_pairs().any(|pair| pair == ("tls".into(), "required".into()));
+        if parsed.password().is_some() && !requires_tls {
+            return None;
+        }
+        let transport = AsyncSmtpTransport::<Tokio1Executor>::from_url(url).ok()?.timeout(Some(TIMEOUT)).build();
+        Some(Self { transport, from: from.parse().ok()? })
+    }
+}
+
+impl std::fmt::Debug for MailOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MailOptions").field("from", &self.from.to_string()).finish_non_exhaustive()
+    }
+}
+
+/// A mail as plain text.
+#[derive(Clone, Debug)]
+pub(crate) struct Mail {
+    pub to: String,
+    pub subject: String,
+    pub text: String,
+}
+
+impl Service {
+    /// Sends a mail, or writes it to the log if no mail server is configured.
+    pub(crate) async fn send_mail(&self, mail: &Mail) -> Result<()> {
+        let Some(options) = &self.options.mail else {
+            tracing::info!(
+                mail.to = mail.to,
+                mail.subject = mail.subject,
+                mail.text = mail.text,
+                "no mail server is configured, so this mail is not sent"
+            );
+            return Ok(());
+        };
+        let to: Address = mail.to.parse().map_err(ServiceError::internal)?;
+        let message = Message::builder().from(options.from.clone()).to(Mailbox::new(None, to)).subject(&mail.subject);
+        let message =
+            message.header(ContentType::TEXT_PLAIN).body(mail.text.clone()).map_err(ServiceError::internal)?;
+        options.transport.send(message).await.map(drop).map_err(ServiceError::internal)
+    }
+
+    /// Sends a mail in the background, and tries again if that fails.
+    pub(crate) fn send_mail_later(&self, mail: Mail) {
+        let service = self.clone();
+        tokio::spawn(async move {
+            for pause in RETRIES.into_iter().map(Some).chain([None]) {
+                let Err(error) = service.send_mail(&mail).await else { return };
+                let Some(pause) = pause else {
+                    return tracing::error!(cause = ?error.cause, "a mail could not be sent");
+                };
+                tracing::warn!(cause = ?error.cause, "a mail could not be sent; it is sent again");
+                tokio::time::sleep(pause).await;
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn passwords_are_sent_only_with_encryption() {
+        let from = "Plinth <plinth@example.org>";
+        for good in [
+            "smtp://127.0.0.1:2525",
+            "smtps://me:secret@mail.example.org",
+            "smtp://me:s@mail.example.org:587?tls=required",
+        ] {
+            assert!(MailOptions::parse(good, from).is_some(), "{good}");
+        }
+        for bad in
+            ["smtp://me:secret@mail.example.org", "smtp://me:s@mail.example.org?tls=opportunistic", "http://x", "mail"]
+        {
+            assert!(MailOptions::parse(bad, from).is_none(), "{bad}");
+        }
+        assert!(MailOptions::parse("smtp://127.0.0.1", "nobody").is_none());
+        let shown = format!("{:?}", MailOptions::parse("smtps://me:secret@mail.example.org", from));
+        assert!(!shown.contains("secret"), "{shown}");
+    }
+}

@@ -1,0 +1,88 @@
+//! A new password by a mailed link.
+
+use askama::Template;
+use axum::Extension;
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use plinth_service::access::ClientAddress;
+use serde::Deserialize;
+
+use super::sign_in::{browser, welcome};
+use crate::error::Result;
+use crate::form::form;
+use crate::format::sentence;
+use crate::frame::{Frame, page};
+use crate::session::CurrentUser;
+use crate::studio::Studio;
+
+#[derive(Template)]
+#[template(path = "password_forgot.html")]
+struct ForgotPage {
+    frame: Frame,
+    /// Whether the form was submitted.
+    is_sent: bool,
+}
+
+#[derive(Template)]
+#[template(path = "password_new.html")]
+struct NewPasswordPage {
+    frame: Frame,
+    link: String,
+    problem: Option<String>,
+}
+
+/// Form fields of a request for a link.
+#[derive(Deserialize)]
+pub(crate) struct ForgotForm {
+    email: String,
+}
+
+/// Form fields of a new password.
+#[derive(Deserialize)]
+pub(crate) struct NewPasswordForm {
+    password: String,
+}
+
+pub(crate) async fn ask(State(studio): State<Studio>) -> Response {
+    page(&ForgotPage { frame: Frame::new(&studio, "Forgotten password", None), is_sent: false })
+}
+
+/// Mails a link. The response is the same whether or not an account has the address.
+pub(crate) async fn send(
+    State(studio): State<Studio>,
+    Extension(client): Extension<ClientAddress>,
+    request: Request,
+) -> Result<Response> {
+    let ForgotForm { email } = form(request, &studio).await?;
+    let base = format!("{}/password/new/", studio.site.url);
+    studio.service.recover_password(&client, &email, base).await?;
+    Ok(page(&ForgotPage { frame: Frame::new(&studio, "Forgotten password", None), is_sent: true }))
+}
+
+/// Shows the form for a new password. The GET request does not use up the link.
+pub(crate) async fn choose(State(studio): State<Studio>, Path(link): Path<String>) -> Result<Response> {
+    studio.service.check_password_link(&link).await?;
+    Ok(page(&NewPasswordPage { frame: Frame::new(&studio, "New password", None), link, problem: None }))
+}
+
+pub(crate) async fn set(
+    State(studio): State<Studio>,
+    Extension(client): Extension<ClientAddress>,
+    Path(link): Path<String>,
+    earlier: Option<CurrentUser>,
+    headers: HeaderMap,
+    request: Request,
+) -> Result<Response> {
+    let NewPasswordForm { password } = form(request, &studio).await?;
+    match studio.service.set_password_by_link(&client, &link, password, browser(&headers)).await {
+        Ok(secret) => welcome(&studio, secret, earlier).await,
+        Err(error) if error.status == 400 => {
+            let frame = Frame::new(&studio, "New password", None);
+            let mut response = page(&NewPasswordPage { frame, link, problem: Some(sentence(&error.message)) });
+            *response.status_mut() = StatusCode::BAD_REQUEST;
+            Ok(response)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
