@@ -1,7 +1,7 @@
 //! Random identifiers and secrets. No other module of the crate generates random values.
 
 use plinth_spec::id::{
-    ALPHABET, AccountId, EntryId, EnvId, LENGTH, ModelId, OverlayId, RenderId, StagedId, TextureId, TokenId,
+    ALPHABET, AccountId, EntryId, EnvId, LENGTH, LookId, ModelId, OverlayId, RenderId, StagedId, TextureId, TokenId,
     WorkspaceId,
 };
 
@@ -27,4 +27,4 @@ macro_rules! new_ids {
         }
     )*};
 }
-new_ids!(AccountId EntryId EnvId ModelId OverlayId RenderId StagedId TextureId TokenId WorkspaceId);
+new_ids!(AccountId EntryId EnvId LookId ModelId OverlayId RenderId StagedId TextureId TokenId WorkspaceId);
