@@ -5,6 +5,8 @@ pub(crate) mod composer;
 pub(crate) mod events;
 pub(crate) mod keys;
 pub(crate) mod library;
+pub(crate) mod look_order;
+pub(crate) mod looks;
 pub(crate) mod model;
 pub(crate) mod overview;
 pub(crate) mod preview;

@@ -36,6 +36,7 @@ mod studio;
 mod studio_browser;
 mod studio_composer;
 mod studio_library;
+mod studio_looks;
 mod tenancy;
 mod texts;
 mod web;
