@@ -24,6 +24,7 @@ pub mod invitations;
 pub mod leases;
 pub mod ledger;
 pub mod link_secrets;
+pub mod looks;
 pub mod models;
 pub mod naming;
 pub mod overlays;

@@ -323,6 +323,23 @@ pub async fn newest_done(conn: &mut Conn, workspace: &WorkspaceId, model: &Model
     conn.fetch_all(sql, params).await?.iter().map(Render::of).collect()
 }
 
+/// Lists the newest finished renders of a workspace that have exactly these settings. Returns at most `limit` renders.
+pub async fn newest_done_with(
+    conn: &mut Conn,
+    workspace: &WorkspaceId,
+    settings_sha256: &str,
+    limit: u32,
+) -> Result<Vec<Render>> {
+    let sql = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM renders WHERE workspace_id = $1 AND settings_sha256 = $2 AND status = $3 AND deleted_at IS NULL \
+         ORDER BY created_at DESC LIMIT $4"
+    );
+    let params = params![workspace, settings_sha256, RenderStatus::Done.as_str(), i64::from(limit)];
+    conn.fetch_all(sql, params).await?.iter().map(Render::of).collect()
+}
+
 /// Returns one page of the renders that match a filter, newest first. A page that is requested by a cursor contains one
 /// extra row if another page follows.
 pub async fn list(conn: &mut Conn, filter: &RenderFilter, page: &PageRequest) -> Result<Vec<Render>> {

@@ -77,7 +77,7 @@ macro_rules! from_ids {
         }
     )*};
 }
-from_ids!(AccountId WorkspaceId TokenId ModelId RenderId OverlayId TextureId EnvId EntryId StagedId PurchaseId InvitationId);
+from_ids!(AccountId WorkspaceId TokenId ModelId RenderId OverlayId TextureId EnvId EntryId StagedId PurchaseId InvitationId LookId);
 
 /// Builds the list of values to bind: the first value is `$1`, the second is `$2`, and so on.
 macro_rules! params {

@@ -85,6 +85,7 @@ parsed! {
     id::OverlayId: parse;
     id::TextureId: parse;
     id::EnvId: parse;
+    id::LookId: parse;
     id::EntryId: parse;
     id::TokenId: parse;
     id::PurchaseId: parse;

@@ -10,6 +10,7 @@ pub mod billing;
 pub mod check;
 pub mod delivery;
 pub mod jobs;
+pub mod looks;
 pub mod models;
 pub mod previews;
 pub mod renders;

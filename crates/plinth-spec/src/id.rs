@@ -67,6 +67,8 @@ ids! {
     TextureId;
     /// ID of an environment map.
     EnvId;
+    /// ID of a look that a workspace has saved.
+    LookId;
     /// ID of a ledger entry.
     EntryId;
     /// ID of a staged upload.

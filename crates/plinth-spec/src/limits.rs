@@ -132,6 +132,10 @@ pub const TEXTURES_BYTES: u64 = 500 << 20;
 pub const ENVS: u64 = 20;
 /// Maximum total size of an account's environments, in bytes.
 pub const ENVS_BYTES: u64 = 200 << 20;
+/// Maximum number of looks that a workspace can save.
+pub const LOOKS: u64 = 100;
+/// Maximum length of a look's name, in characters.
+pub const LOOK_NAME_CHARS: usize = 100;
 /// Largest file of an environment, in bytes.
 pub const ENV_PART_BYTES: u64 = 48 << 20;
 /// Maximum number of views of a dataset whose cameras come from the request.

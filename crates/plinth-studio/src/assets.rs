@@ -1,4 +1,4 @@
-//! Style sheets, scripts and the icon. The path of each file contains a hash of all files, so browsers may cache the
+//! Style sheets, scripts, the pictures of looks, and the icon. The path of each file contains a hash of all files, so browsers may cache the
 //! files for ever.
 
 use std::borrow::Cow;
@@ -14,16 +14,19 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::error::{PageError, Result};
+use crate::look_pictures;
 
 /// URL path of the icon. Browsers fetch it even if a page has no link to it.
 pub(crate) const ICON: &str = "/icon.svg";
 const ICON_SVG: &str = include_str!("../assets/icon.svg");
 const CSS: &str = "text/css; charset=utf-8";
+/// Cache rule of files whose path changes with their content.
+const FOR_EVER: &str = "public, max-age=31536000, immutable";
 const JSON: &str = "application/json";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// Name, media type and content of each file.
-static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 13]> = LazyLock::new(|| {
+static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 15]> = LazyLock::new(|| {
     [
         ("style.css", CSS, STYLE.into()),
         ("shell.js", SCRIPT, include_str!("../assets/js/shell.js").into()),
@@ -35,6 +38,8 @@ static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 13]> = LazyLock::new(||
         ("composer.js", SCRIPT, include_str!("../assets/js/composer.js").into()),
         ("finder.js", SCRIPT, include_str!("../assets/js/finder.js").into()),
         ("structure.js", SCRIPT, include_str!("../assets/js/structure.js").into()),
+        ("looks.js", SCRIPT, include_str!("../assets/js/looks.js").into()),
+        ("order.js", SCRIPT, include_str!("../assets/js/order.js").into()),
         ("history.js", SCRIPT, include_str!("../assets/js/history.js").into()),
         ("copies.js", SCRIPT, include_str!("../assets/js/copies.js").into()),
         ("settings.json", JSON, plinth_spec::settings::schema().to_string().into()),
@@ -47,11 +52,13 @@ const STYLE: &str = concat!(
     include_str!("../assets/css/library.css"),
     include_str!("../assets/css/composer.css"),
     include_str!("../assets/css/account.css"),
+    include_str!("../assets/css/looks.css"),
 );
 
 static FOLDER: LazyLock<String> = LazyLock::new(|| {
     let mut hasher = DefaultHasher::new();
     FILES.as_slice().hash(&mut hasher);
+    look_pictures::ALL.hash(&mut hasher);
     format!("/assets/{:016x}", hasher.finish())
 });
 /// Compressed content of each file, by name.
@@ -72,7 +79,14 @@ pub(crate) fn folder() -> &'static str {
 /// Sends a file.
 /// Errors: there is no file with this name, or `version` is not the hash of the current files.
 pub(crate) async fn file(Path((version, name)): Path<(String, String)>, request: HeaderMap) -> Result<Response> {
-    let found = FILES.iter().find(|(known, ..)| *known == name && FOLDER.ends_with(&format!("/{version}")));
+    if !FOLDER.ends_with(&format!("/{version}")) {
+        return Err(PageError::not_found());
+    }
+    if let Some((_, picture)) = look_pictures::ALL.iter().find(|(known, _)| *known == name) {
+        let headers = [(header::CONTENT_TYPE, "image/webp"), (header::CACHE_CONTROL, FOR_EVER)];
+        return Ok((headers, *picture).into_response());
+    }
+    let found = FILES.iter().find(|(known, ..)| *known == name);
     let (name, content_type, text) = found.ok_or_else(PageError::not_found)?;
     let accepted = request.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let takes_gzip = accepted.split(',').any(|one| one.trim() == "gzip" || one.trim().starts_with("gzip;q=1"));
@@ -82,7 +96,7 @@ pub(crate) async fn file(Path((version, name)): Path<(String, String)>, request:
     };
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=31536000, immutable"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(FOR_EVER));
     headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
     Ok(response)
 }

@@ -10,8 +10,8 @@ use crate::assets;
 use crate::csrf::same_site;
 use crate::error::{PageError, panicked};
 use crate::pages::{
-    account, bulk, composer, credits, events, join, keys, library, model, overview, preview, recovery, render, session,
-    sign_in, teams, upload,
+    account, bulk, composer, credits, events, join, keys, library, look_order, looks, model, overview, preview,
+    recovery, render, session, sign_in, teams, upload,
 };
 use crate::response::finish_response;
 use crate::session::load_session;
@@ -59,6 +59,11 @@ pub fn router(studio: &Studio) -> Router {
         .route("/keys/{id}/revoke", get(keys::ask_to_revoke).post(keys::revoke))
         // The limit is disabled, because each file of an upload has its own size limit.
         .route("/models", get(library::home).post(upload::upload).layer(DefaultBodyLimit::disable()))
+        .route("/looks", get(looks::list))
+        .route("/looks/start", post(looks::choose_start))
+        .route("/looks/order", post(look_order::submit))
+        .route("/looks/{id}/rename", post(looks::rename))
+        .route("/looks/{id}/delete", get(looks::ask_to_delete).post(looks::delete))
         .route("/models/bulk", post(bulk::change))
         .route("/models/check-hash", post(upload::check_hash))
         .route("/models/{id}", get(model::show).post(model::edit))

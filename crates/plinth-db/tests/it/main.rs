@@ -6,6 +6,7 @@ mod accounts;
 mod assets;
 mod leases;
 mod lists;
+mod looks;
 mod make;
 mod pools;
 mod traffic;

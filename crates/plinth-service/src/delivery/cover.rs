@@ -41,7 +41,7 @@ impl Service {
     }
 
     /// Creates a link to a file of a render. Returns `None` if the render does not have the file.
-    async fn picture_link(&self, render: &Render, file: OutputFile) -> Result<Option<String>> {
+    pub(crate) async fn picture_link(&self, render: &Render, file: OutputFile) -> Result<Option<String>> {
         let Some(key) = locate(render, file)? else { return Ok(None) };
         let name = format!("{}-{}", render.id, file.as_str());
         Ok(Some(self.get_link(&key, None, &super::disposition::attachment(&name)).await?.0))

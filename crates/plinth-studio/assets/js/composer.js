@@ -5,6 +5,7 @@ import { copies } from "./copies.js";
 import { el, need } from "./dom.js";
 import { finder } from "./finder.js";
 import { History } from "./history.js";
+import { looks } from "./looks.js";
 import { Preview } from "./preview.js";
 import { structure } from "./structure.js";
 
@@ -27,12 +28,23 @@ const controls = [...form.querySelectorAll(".control")].map((root) => new (class
     return this.inputs.filter((input) => input.checked).map((input) => input.value).join("\n");
   }
 
-  reset() {
+  /** @param {unknown} value as in the API; undefined is the default */
+  set(value) {
+    const written = value === undefined ? root.dataset.default : typeof value === "object" ? JSON.stringify(value) : String(value);
+    const isFlag = this.inputs.length === 1 && this.inputs[0].value === "on";
     for (const input of this.inputs) {
-      if (input.type === "checkbox") input.checked = root.dataset.default === "true";
-      else input.value = root.dataset.default;
+      if (input.type === "checkbox") input.checked = isFlag ? written === "true" : Array.isArray(value) && value.includes(input.value);
+      else input.value = written;
+      // A name that is not among those known is shown as such, not dropped.
+      if (input.tagName === "SELECT" && input.value !== written) {
+        input.append(el("option", { value: written, textContent: `${written} (not found)`, selected: true }));
+      }
     }
     this.refresh();
+  }
+
+  reset() {
+    this.set(undefined);
   }
 
   /** Shows the value in whatever stands beside the input. */
@@ -202,6 +214,7 @@ for (const button of form.querySelectorAll("[data-copy]")) {
     setTimeout(() => { button.textContent = said; }, 1500);
   });
 }
+looks(form, controls, () => changed(true));
 finder(need("#find-setting", form), form);
 markGroups();
 preview?.changed();

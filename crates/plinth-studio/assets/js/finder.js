@@ -5,7 +5,7 @@
  * @param {HTMLFormElement} form
  */
 export function finder(input, form) {
-  const groups = [...form.querySelectorAll(".group")].map((root) => ({
+  const groups = [...form.querySelectorAll(".group[data-group]")].map((root) => ({
     root,
     wasOpen: root.open,
     title: root.querySelector(".group-title").textContent.toLowerCase(),

@@ -5,8 +5,10 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use plinth_service::access::Caller;
+use plinth_spec::limits;
 use plinth_spec::wire::UpdateModel;
 
+use super::look_order;
 use super::sign_in::go_home;
 use crate::error::{PageError, Result};
 use crate::form::SessionFields;
@@ -14,8 +16,8 @@ use crate::format::sentence;
 use crate::frame::{Frame, page};
 use crate::studio::Studio;
 
-/// Maximum number of models in one change.
-const MODELS: usize = 100;
+/// Maximum number of models in one change, and of renders in one order.
+const MODELS: usize = limits::BATCH_ITEMS;
 
 #[derive(Template)]
 #[template(path = "bulk_delete.html")]
@@ -45,12 +47,9 @@ enum Change {
 /// Changes the chosen models. Before a deletion, shows a page that asks for confirmation.
 pub(crate) async fn change(State(studio): State<Studio>, sent: SessionFields) -> Result<Response> {
     let caller = sent.user.editor()?;
-    let ids: Vec<&str> = sent.all("model").collect();
-    if ids.is_empty() || ids.len() > MODELS {
-        let message = format!("choose 1 to {MODELS} models first");
-        return Err(PageError::new(StatusCode::BAD_REQUEST, &message));
-    }
+    let ids = chosen_models(&sent)?;
     let change = match sent.text("action") {
+        "render" => return look_order::choose(&studio, &sent).await,
         "archive" => Change::Archive,
         "unarchive" => Change::Unarchive,
         "delete" if sent.text("sure") == "yes" => Change::Delete,
@@ -74,6 +73,17 @@ pub(crate) async fn change(State(studio): State<Studio>, sent: SessionFields) ->
     let mut response = page(&FailedPage { frame, changed: ids.len() - failures.len(), failures });
     *response.status_mut() = StatusCode::CONFLICT;
     Ok(response)
+}
+
+/// Returns the identifiers of the models that were chosen in the library.
+/// Errors: there are none, or too many.
+pub(super) fn chosen_models(sent: &SessionFields) -> Result<Vec<&str>> {
+    let ids: Vec<&str> = sent.all("model").collect();
+    if ids.is_empty() || ids.len() > MODELS {
+        let message = format!("choose 1 to {MODELS} models first");
+        return Err(PageError::new(StatusCode::BAD_REQUEST, &message));
+    }
+    Ok(ids)
 }
 
 async fn confirm(studio: &Studio, sent: &SessionFields, ids: &[&str]) -> Result<Response> {

@@ -8,13 +8,14 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use plinth_service::access::Caller;
 use plinth_service::delivery::Cover;
 use plinth_service::{Result as ServiceResult, ServiceError};
-use plinth_spec::RenderSettings;
 use plinth_spec::idempotency::ReplayKey;
 use plinth_spec::pricing::Quote;
 use plinth_spec::wire::{CreateRender, ModelDetail, QuoteRequest};
+use plinth_spec::{RenderSettings, limits};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::looks::{LookCard, cards};
 use crate::composer::{Assets, Kind, SettingsGroup, groups, read_settings, setting_of, with_label};
 use crate::error::Result;
 use crate::form::SessionFields;
@@ -37,6 +38,12 @@ struct ComposerPage {
     quote: Option<Quote>,
     /// Why the settings were rejected.
     problem: Option<String>,
+    looks: Vec<LookCard>,
+    /// Identifier of the look with which the composer started; empty if there is none.
+    chosen: String,
+    /// Name of a look that was not saved.
+    look_name: String,
+    name_chars: usize,
     /// The settings as JSON.
     json: String,
     /// Base URL of the API.
@@ -50,6 +57,17 @@ struct ComposerPage {
 pub(crate) struct Start {
     /// Render whose settings to start from.
     from: Option<String>,
+    /// Look whose settings to start from; empty for the default settings.
+    look: Option<String>,
+}
+
+/// What the page shows besides the settings.
+#[derive(Default)]
+struct Shown {
+    /// Identifier of the look with which the composer started.
+    look: String,
+    /// Name of a look that was not saved.
+    look_name: String,
 }
 
 pub(crate) async fn show(
@@ -59,12 +77,26 @@ pub(crate) async fn show(
     Query(start): Query<Start>,
 ) -> Result<Response> {
     let model = studio.service.model(user.editor()?, &id).await?;
-    let settings = match start.from.filter(|from| !from.is_empty()) {
-        Some(from) => settings_of_render(&studio, user.caller(), &from).await?,
-        None => Map::new(),
+    let (look, settings) = match start.from.filter(|from| !from.is_empty()) {
+        Some(from) => (String::new(), settings_of_render(&studio, user.caller(), &from).await?),
+        None => start_settings(&studio, user.caller(), start.look.as_deref()).await?,
     };
     let priced = price(&studio, user.caller(), &settings).await;
-    page_of(&studio, &user, model, &settings, priced).await
+    page_of(&studio, &user, model, &settings, priced, Shown { look, ..Shown::default() }).await
+}
+
+/// Returns identifier and settings of a look: the one that is asked for, else the one with which the workspace starts.
+async fn start_settings(
+    studio: &Studio,
+    caller: &Caller,
+    asked: Option<&str>,
+) -> ServiceResult<(String, Map<String, Value>)> {
+    let look = match asked {
+        Some("") => None,
+        Some(id) => Some(studio.service.look(caller, id).await?),
+        None => studio.service.start_look(caller).await?,
+    };
+    Ok(look.map(|look| (look.id, look.settings)).unwrap_or_default())
 }
 
 /// Returns what the request of an earlier render said, without what the server added.
@@ -90,18 +122,50 @@ pub(crate) async fn submit(
         // What cannot be read cannot be shown in its control again either.
         Err(error) => return Err(ServiceError { message: with_label(&error.message), ..error }.into()),
     };
+    if sent.text("action") == "save-look" {
+        return save_look(&studio, &sent, model, settings, is_script).await;
+    }
     if sent.text("action") != "order" {
         let priced = price(&studio, caller, &settings).await;
         return match priced {
             Ok(quote) if is_script => Ok(Json(json!({"settings": settings, "quote": quote})).into_response()),
             Err(error) if is_script => Ok(rejected(&error)),
-            priced => page_of(&studio, &sent.user, model, &settings, priced).await,
+            priced => page_of(&studio, &sent.user, model, &settings, priced, Shown::default()).await,
         };
     }
     let request = CreateRender { model_id: Some(id), render_settings: Some(Value::Object(settings.clone())) };
     match studio.service.create_render(caller, request, ReplayKey::from_header(None)).await {
         Ok(created) => Ok(Redirect::to(&format!("{}/renders/{}", studio.site.path, created.id)).into_response()),
-        Err(error) if error.status < 500 => page_of(&studio, &sent.user, model, &settings, Err(error)).await,
+        Err(error) if error.status < 500 => {
+            page_of(&studio, &sent.user, model, &settings, Err(error), Shown::default()).await
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Saves the settings of the form as a look. A script gets the look as JSON.
+async fn save_look(
+    studio: &Studio,
+    sent: &SessionFields,
+    model: ModelDetail,
+    settings: Map<String, Value>,
+    is_script: bool,
+) -> Result<Response> {
+    let (name, replaces) = (sent.text("look_name"), !sent.text("look_replace").is_empty());
+    let given = Value::Object(settings.clone());
+    match studio.service.save_look(sent.user.caller(), name, &given, replaces).await {
+        Ok(look) if is_script => {
+            Ok(Json(json!({"look": {"id": look.id, "name": look.name, "settings": look.settings}})).into_response())
+        }
+        Ok(look) => {
+            let path = format!("{}/models/{}/compose?look={}", studio.site.path, model.row.id, look.id);
+            Ok(Redirect::to(&path).into_response())
+        }
+        Err(error) if is_script => Ok(refused(&error)),
+        Err(error) if error.status < 500 => {
+            let shown = Shown { look_name: name.to_owned(), ..Shown::default() };
+            page_of(studio, &sent.user, model, &settings, Err(error), shown).await
+        }
         Err(error) => Err(error.into()),
     }
 }
@@ -126,6 +190,7 @@ async fn page_of(
     model: ModelDetail,
     settings: &Map<String, Value>,
     priced: ServiceResult<Quote>,
+    shown: Shown,
 ) -> Result<Response> {
     let (quote, error) = match priced {
         Ok(quote) => (Some(quote), None),
@@ -145,6 +210,10 @@ async fn page_of(
         materials: model.material_names.unwrap_or_default(),
         quote,
         problem: error.as_ref().map(|error| sentence(&with_label(&error.message))),
+        looks: cards(studio, caller).await?,
+        chosen: shown.look,
+        look_name: shown.look_name,
+        name_chars: limits::LOOK_NAME_CHARS,
         json: serde_json::to_string_pretty(settings).unwrap_or_default(),
         api: format!("{}/v1", studio.site.url),
         has_previews: service.draws_previews(),

@@ -8,6 +8,8 @@ pub(crate) mod events;
 pub(crate) mod join;
 pub(crate) mod keys;
 pub(crate) mod library;
+pub(crate) mod look_order;
+pub(crate) mod looks;
 pub(crate) mod model;
 pub(crate) mod overview;
 pub(crate) mod preview;

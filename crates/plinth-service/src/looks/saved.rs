@@ -1,0 +1,180 @@
+//! Saves, renames, deletes and lists the looks of a workspace, and chooses the one with which its composer starts.
+
+use plinth_db::looks::{self, Look as Row};
+use plinth_db::{Tx, renders};
+use plinth_spec::id::{LookId, WorkspaceId};
+use plinth_spec::limits;
+use plinth_spec::settings::ParseOptions;
+use plinth_spec::{OutputFile, RenderSettings};
+use serde_json::{Map, Value};
+
+use super::{Look, built_in, not_found};
+use crate::access::Caller;
+use crate::error::{Result, ServiceError};
+use crate::hash::sha256_hex;
+use crate::ids::New as _;
+use crate::renders::parse_settings;
+use crate::service::Service;
+
+/// Maximum number of renders with the settings of a look that are searched for a picture.
+const SEARCHED: u32 = 4;
+
+impl Service {
+    /// Lists the looks of the workspace, newest first, and then those of the program.
+    pub async fn looks(&self, caller: &Caller) -> Result<Vec<Look>> {
+        let saved = looks::list(&mut self.db.read().await?, &caller.workspace_id).await?;
+        let saved = saved.into_iter().map(view).collect::<Result<Vec<_>>>()?;
+        Ok(saved.into_iter().chain(built_in::all().iter().cloned()).collect())
+    }
+
+    /// Finds a look of the workspace or of the program.
+    pub async fn look(&self, caller: &Caller, id: &str) -> Result<Look> {
+        if let Some(look) = built_in::find(id) {
+            return Ok(look.clone());
+        }
+        let id = LookId::parse(id).ok_or_else(not_found)?;
+        let row = looks::find(&mut self.db.read().await?, &caller.workspace_id, &id).await?;
+        view(row.ok_or_else(not_found)?)
+    }
+
+    /// Returns the look with which the composer of the workspace starts.
+    pub async fn start_look(&self, caller: &Caller) -> Result<Option<Look>> {
+        let id = looks::start(&mut self.db.read().await?, &caller.workspace_id).await?;
+        match id {
+            Some(id) => self.look(caller, &id).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Chooses the look with which the composer of the workspace starts; `None` is the default settings.
+    pub async fn choose_start_look(&self, caller: &Caller, id: Option<&str>) -> Result<()> {
+        let workspace = caller.workspace_id.clone();
+        let id = id.map(str::to_owned);
+        let chosen = self.write_locked(caller.payer_id.clone(), move |tx, _now| {
+            Box::pin(async move {
+                let id = id.as_deref();
+                if let Some(saved) = id.filter(|id| built_in::find(id).is_none()) {
+                    let saved = LookId::parse(saved).ok_or_else(not_found)?;
+                    looks::find(tx, &workspace, &saved).await?.ok_or_else(not_found)?;
+                }
+                Ok(looks::set_start(tx, &workspace, id).await?)
+            })
+        });
+        chosen.await
+    }
+
+    /// Saves settings as a look. With `replaces`, the settings of an existing look of this name are replaced.
+    /// Errors: the name is empty, too long, or that of another look; the settings are invalid.
+    pub async fn save_look(&self, caller: &Caller, name: &str, settings: &Value, replaces: bool) -> Result<Look> {
+        let name = checked_name(name)?;
+        let settings = parse_settings(caller, Some(settings))?.canonical();
+        let workspace = caller.workspace_id.clone();
+        let saved = self.write_locked(caller.payer_id.clone(), move |tx, now| {
+            Box::pin(async move {
+                if let Some(existing) = looks::find_by_name(tx, &workspace, &name).await? {
+                    if !replaces {
+                        return Err(name_taken(&name));
+                    }
+                    looks::set_settings(tx, &existing.id, &settings, now).await?;
+                    return Ok(Row { settings, ..existing });
+                }
+                if looks::count(tx, &workspace).await? >= limits::LOOKS {
+                    let message = format!("a workspace can have at most {} looks; delete some first", limits::LOOKS);
+                    return Err(ServiceError::new(plinth_spec::ErrorCode::LimitReached, message));
+                }
+                let id = LookId::new_random();
+                let row = Row { id, workspace_id: workspace, name, settings, created_at: now, updated_at: now };
+                looks::insert(tx, &row).await?;
+                Ok(row)
+            })
+        });
+        view(saved.await?)
+    }
+
+    /// Renames a look of the workspace.
+    /// Errors: the look does not exist; the name is empty, too long, or that of another look.
+    pub async fn rename_look(&self, caller: &Caller, id: &str, name: &str) -> Result<()> {
+        let name = checked_name(name)?;
+        self.change_look(caller, id, |tx, workspace, id, now| {
+            Box::pin(async move {
+                if looks::find_by_name(tx, &workspace, &name).await?.is_some_and(|other| other.id != id) {
+                    return Err(name_taken(&name));
+                }
+                Ok(looks::rename(tx, &workspace, &id, &name, now).await?)
+            })
+        })
+        .await
+    }
+
+    /// Deletes a look of the workspace. A composer that started with it starts with the default settings.
+    /// Errors: the look does not exist.
+    pub async fn delete_look(&self, caller: &Caller, id: &str) -> Result<()> {
+        self.change_look(caller, id, |tx, workspace, id, _now| {
+            Box::pin(async move {
+                if looks::start(tx, &workspace).await?.as_deref() == Some(id.as_str()) {
+                    looks::set_start(tx, &workspace, None).await?;
+                }
+                Ok(looks::delete(tx, &workspace, &id).await?)
+            })
+        })
+        .await
+    }
+
+    /// Runs a change of a saved look in a transaction. `change` returns false if the look does not exist.
+    async fn change_look<F>(&self, caller: &Caller, id: &str, change: F) -> Result<()>
+    where
+        F: for<'t> FnOnce(&'t mut Tx, WorkspaceId, LookId, i64) -> futures_util::future::BoxFuture<'t, Result<bool>>
+            + Send
+            + 'static,
+    {
+        let id = LookId::parse(id).ok_or_else(not_found)?;
+        let workspace = caller.workspace_id.clone();
+        let changed = self.write_locked(caller.payer_id.clone(), move |tx, now| {
+            Box::pin(async move { if change(tx, workspace, id, now).await? { Ok(()) } else { Err(not_found()) } })
+        });
+        changed.await
+    }
+
+    /// Returns a link to the poster of the newest finished video with exactly the settings of a look, if the workspace has
+    /// one.
+    pub async fn look_picture(&self, caller: &Caller, look: &Look) -> Result<Option<String>> {
+        let settings =
+            RenderSettings::from_json(&Value::Object(look.settings.clone()), ParseOptions { uncapped_length: true })?;
+        let sha256 = sha256_hex(settings.canonical());
+        let done =
+            renders::newest_done_with(&mut self.db.read().await?, &caller.workspace_id, &sha256, SEARCHED).await?;
+        for render in &done {
+            if let Some(link) = self.picture_link(render, OutputFile::Poster).await? {
+                return Ok(Some(link));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn view(row: Row) -> Result<Look> {
+    let settings: Map<String, Value> = serde_json::from_str(&row.settings).map_err(ServiceError::internal)?;
+    Ok(Look { id: row.id.to_string(), name: row.name, description: String::new(), settings, is_built_in: false })
+}
+
+/// Trims and checks the name of a look.
+fn checked_name(name: &str) -> Result<String> {
+    let name = name.trim();
+    if name.is_empty() {
+        return Err(ServiceError::bad_request("give the look a name"));
+    }
+    if name.chars().count() > limits::LOOK_NAME_CHARS {
+        let message = format!("the name of a look may have at most {} characters", limits::LOOK_NAME_CHARS);
+        return Err(ServiceError::bad_request(message));
+    }
+    if name.contains(char::is_control) {
+        return Err(ServiceError::bad_request("the name of a look must not contain control characters"));
+    }
+    Ok(name.to_owned())
+}
+
+fn name_taken(name: &str) -> ServiceError {
+    ServiceError::bad_request(format!(
+        "there is a look with the name “{name}” already; choose another name, or replace it"
+    ))
+}

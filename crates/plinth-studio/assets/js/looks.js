@@ -1,0 +1,68 @@
+// Looks in the composer: applies one to the controls, so that undo goes back, and saves the settings as a new one.
+
+import { el, need } from "./dom.js";
+
+/**
+ * @param {HTMLFormElement} form
+ * @param {{key: string, set: (value: unknown) => void}[]} controls
+ * @param {() => void} applied called after a look has been applied
+ */
+export function looks(form, controls, applied) {
+  const list = need(".look-grid", form);
+  list.addEventListener("click", (event) => {
+    const link = event.target.closest("a[data-settings]");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    const settings = JSON.parse(link.dataset.settings);
+    for (const control of controls) control.set(settings[control.key]);
+    for (const group of form.querySelectorAll(".group[data-group]")) {
+      if (group.querySelector(".control.changed")) group.open = true;
+    }
+    for (const other of list.querySelectorAll("a")) other.removeAttribute("aria-current");
+    link.setAttribute("aria-current", "true");
+    applied();
+  });
+
+  const name = need("#look_name", form);
+  const button = need("button[value=save-look]", form);
+  const state = need(".look-state", form);
+  // The composer would take the Enter key as a change of a setting.
+  name.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    event.stopPropagation();
+    button.click();
+  });
+  button.addEventListener("click", async (event) => {
+    event.preventDefault();
+    const body = new URLSearchParams(new FormData(form));
+    body.set("action", "save-look");
+    state.className = "look-state";
+    state.textContent = "Saving…";
+    try {
+      const answer = await fetch(form.getAttribute("action"), { method: "POST", headers: { Accept: "application/json" }, body });
+      const said = await answer.json();
+      if (!answer.ok) {
+        state.className = "look-state problem";
+        state.textContent = said.error.message;
+        return;
+      }
+      state.textContent = `Saved as “${said.look.name}”.`;
+      const settings = JSON.stringify(said.look.settings);
+      const known = [...list.querySelectorAll("a")].find((link) => link.dataset.look === said.look.id);
+      if (known) known.dataset.settings = settings;
+      else list.prepend(tile(said.look, settings));
+      name.value = "";
+      need("[name=look_replace]", form).checked = false;
+    } catch {
+      state.className = "look-state problem";
+      state.textContent = "The server does not answer. Please try again.";
+    }
+  });
+}
+
+function tile(look, settings) {
+  return el("a", { className: "look-choice", href: `?look=${encodeURIComponent(look.id)}`, "data-look": look.id, "data-settings": settings },
+    el("span", { className: "picture" }, el("span", { className: "no-picture", textContent: "No picture yet" })),
+    el("span", { className: "name", textContent: look.name }));
+}

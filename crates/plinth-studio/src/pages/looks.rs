@@ -1,0 +1,136 @@
+//! The pages that list, rename and delete looks, and choose the one with which the composer starts.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{Redirect, Response};
+use plinth_service::access::Caller;
+use plinth_service::looks::Look;
+use plinth_spec::limits;
+use serde::Deserialize;
+
+use super::overview::allow_files;
+use crate::error::{PageError, Result};
+use crate::form::{EmptyForm, SessionForm};
+use crate::frame::{Frame, page};
+use crate::session::CurrentUser;
+use crate::studio::Studio;
+
+#[derive(Template)]
+#[template(path = "looks.html")]
+struct LooksPage {
+    frame: Frame,
+    saved: Vec<LookCard>,
+    built_in: Vec<LookCard>,
+    name_chars: usize,
+}
+
+#[derive(Template)]
+#[template(path = "look_delete.html")]
+struct DeletePage {
+    frame: Frame,
+    id: String,
+    name: String,
+}
+
+/// A look in a list.
+pub(super) struct LookCard {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) description: String,
+    /// URL of its picture; `None` if there is none.
+    pub(super) picture: Option<String>,
+    /// Settings as JSON on one line.
+    pub(super) settings: String,
+    /// Whether the composer starts with it.
+    pub(super) is_start: bool,
+    pub(super) is_built_in: bool,
+}
+
+/// Form fields of a new name.
+#[derive(Deserialize)]
+pub(crate) struct Rename {
+    name: String,
+}
+
+/// Form fields of the choice of the start look.
+#[derive(Deserialize)]
+pub(crate) struct Start {
+    /// Identifier of a look; empty for the default settings.
+    look: String,
+}
+
+/// Builds the cards of all looks that the caller can use, those of the workspace first.
+pub(super) async fn cards(studio: &Studio, caller: &Caller) -> Result<Vec<LookCard>> {
+    let start = studio.service.start_look(caller).await?.map(|look| look.id);
+    let mut cards = Vec::new();
+    for look in studio.service.looks(caller).await? {
+        let picture = picture(studio, caller, &look).await?;
+        cards.push(LookCard {
+            picture,
+            settings: serde_json::to_string(&look.settings).unwrap_or_default(),
+            is_start: start.as_ref() == Some(&look.id),
+            id: look.id,
+            name: look.name,
+            description: look.description,
+            is_built_in: look.is_built_in,
+        });
+    }
+    Ok(cards)
+}
+
+async fn picture(studio: &Studio, caller: &Caller, look: &Look) -> Result<Option<String>> {
+    if look.is_built_in {
+        return Ok(Some(format!("{}{}/{}.webp", studio.site.path, crate::assets::folder(), look.id)));
+    }
+    Ok(studio.service.look_picture(caller, look).await?)
+}
+
+pub(crate) async fn list(State(studio): State<Studio>, user: CurrentUser) -> Result<Response> {
+    let (built_in, saved) = cards(&studio, user.caller()).await?.into_iter().partition(|card| card.is_built_in);
+    let frame = Frame::new(&studio, "Looks", Some(&user)).at("looks");
+    let mut response = page(&LooksPage { frame, saved, built_in, name_chars: limits::LOOK_NAME_CHARS });
+    allow_files(&studio, &mut response).await?;
+    Ok(response)
+}
+
+pub(crate) async fn choose_start(State(studio): State<Studio>, sent: SessionForm<Start>) -> Result<Redirect> {
+    let look = Some(sent.form.look.as_str()).filter(|look| !look.is_empty());
+    studio.service.choose_start_look(sent.user.editor()?, look).await?;
+    Ok(to_list(&studio))
+}
+
+pub(crate) async fn rename(
+    State(studio): State<Studio>,
+    Path(id): Path<String>,
+    sent: SessionForm<Rename>,
+) -> Result<Redirect> {
+    studio.service.rename_look(sent.user.editor()?, &id, &sent.form.name).await?;
+    Ok(to_list(&studio))
+}
+
+pub(crate) async fn ask_to_delete(
+    State(studio): State<Studio>,
+    user: CurrentUser,
+    Path(id): Path<String>,
+) -> Result<Response> {
+    let look = studio.service.look(user.editor()?, &id).await?;
+    if look.is_built_in {
+        return Err(PageError::new(StatusCode::BAD_REQUEST, "this look is part of Plinth and cannot be deleted"));
+    }
+    let frame = Frame::new(&studio, "Delete this look?", Some(&user)).at("looks");
+    Ok(page(&DeletePage { frame, id: look.id, name: look.name }))
+}
+
+pub(crate) async fn delete(
+    State(studio): State<Studio>,
+    Path(id): Path<String>,
+    sent: SessionForm<EmptyForm>,
+) -> Result<Redirect> {
+    studio.service.delete_look(sent.user.editor()?, &id).await?;
+    Ok(to_list(&studio))
+}
+
+fn to_list(studio: &Studio) -> Redirect {
+    Redirect::to(&format!("{}/looks", studio.site.path))
+}

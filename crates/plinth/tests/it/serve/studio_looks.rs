@@ -1,0 +1,168 @@
+//! Tests of looks: saved from the composer, renamed, deleted, chosen as the start, and ordered for several models.
+
+use plinth_testkit::Client;
+use serde_json::json;
+
+use super::browser::{Browser, Page};
+use super::on_both;
+use super::server::{EMAIL, Served};
+
+const BOB: &str = "bob@example.org";
+/// A text that runs as code on a page that does not escape it.
+const HOSTILE: &str = "\"><script>alert(1)</script>";
+
+async fn model(client: &Client, name: &str) -> String {
+    client.upload(name, None).await.text("modelId")
+}
+
+impl Browser {
+    /// Saves a look from the composer of a model.
+    async fn save_look(&mut self, model: &str, name: &str, more: &[(&str, &str)]) -> Page {
+        let fields =
+            [&[("action", "save-look"), ("look_name", name), ("easing", "on"), ("shadows", "on")], more].concat();
+        self.send(&format!("/models/{model}/compose"), &fields).await
+    }
+}
+
+/// Returns the identifier of a look at the end of the address to which the browser is sent.
+fn id_of(saved: &Page) -> String {
+    assert_eq!(saved.status, 303, "{}", saved.html);
+    saved.header("location").rsplit('=').next().unwrap().to_owned()
+}
+
+async fn a_look_is_saved_renamed_replaced_and_deleted(served: Served) {
+    let mut browser = served.browser(EMAIL).await;
+    let chair = model(&served.client, "chair").await;
+    let look = id_of(&browser.save_look(&chair, HOSTILE, &[("bgColor", "#102030"), ("length", "9")]).await);
+    let page = browser.get("/looks").await;
+    assert!(page.shows("&#34;&#62;&#60;script&#62;") && !page.shows("<script>alert"), "{}", page.html);
+    assert!(page.shows("Polished floor") && page.shows("#102030"));
+    let composer = browser.get(&format!("/models/{chair}/compose?look={look}")).await;
+    assert!(composer.between("class=\"settings-json\">", "</code>").contains("#102030"), "{}", composer.html);
+    // A name that is taken is rejected, and stays in the form; the settings are not changed.
+    let taken = browser.save_look(&chair, HOSTILE, &[("bgColor", "#405060")]).await;
+    assert!(taken.status == 400 && taken.shows("choose another name"), "{}", taken.html);
+    assert!(taken.shows("value=\"&#34;&#62;&#60;script"));
+    let replaced = browser.save_look(&chair, HOSTILE, &[("bgColor", "#405060"), ("look_replace", "on")]).await;
+    assert_eq!(id_of(&replaced), look);
+    assert!(browser.get("/looks").await.shows("#405060"));
+    for (name, said) in [("  ", "a name"), ("a\tb", "control characters"), (&*"x".repeat(101), "at most 100")] {
+        let page = browser.save_look(&chair, name, &[]).await;
+        assert!(page.status == 400 && page.shows(said), "{name}: {}", page.html);
+    }
+    let other = id_of(&browser.save_look(&chair, "Other", &[]).await);
+    let page = browser.send(&format!("/looks/{other}/rename"), &[("name", HOSTILE)]).await;
+    assert!(page.status == 400 && page.shows("choose another name"), "{}", page.html);
+    assert_eq!(browser.send(&format!("/looks/{look}/rename"), &[("name", "Spring sale")]).await.status, 303);
+    assert!(browser.get(&format!("/looks/{look}/delete")).await.shows("Spring sale"));
+    assert_eq!(browser.send(&format!("/looks/{look}/delete"), &[]).await.status, 303);
+    assert!(!browser.get("/looks").await.shows("Spring sale"));
+    assert_eq!(browser.send(&format!("/looks/{look}/delete"), &[]).await.status, 404);
+    assert_eq!(browser.get("/looks/pure-white/delete").await.status, 400, "a look of the program");
+}
+
+async fn the_composer_starts_with_the_chosen_look(served: Served) {
+    let mut browser = served.browser(EMAIL).await;
+    let chair = model(&served.client, "chair").await;
+    let composer = format!("/models/{chair}/compose");
+    let look = id_of(&browser.save_look(&chair, "Ours", &[("bgColor", "#102030")]).await);
+    assert!(!browser.get(&composer).await.shows("&#34;bgColor&#34;: &#34;#102030&#34;"));
+    assert_eq!(browser.send("/looks/start", &[("look", &look)]).await.status, 303);
+    assert!(browser.get("/looks").await.shows("The composer starts with it"));
+    let json = async |browser: &Browser, path: &str| {
+        browser.get(path).await.between("class=\"settings-json\">", "</code>").to_owned()
+    };
+    assert!(json(&browser, &composer).await.contains("#102030"));
+    assert_eq!(json(&browser, &format!("{composer}?look=")).await, "{}", "the defaults");
+    assert_eq!(browser.send("/looks/start", &[("look", "neon")]).await.status, 303);
+    assert!(json(&browser, &composer).await.contains("bloomStrength"));
+    // A deleted look is the start no more.
+    assert_eq!(browser.send("/looks/start", &[("look", &look)]).await.status, 303);
+    assert_eq!(browser.send(&format!("/looks/{look}/delete"), &[]).await.status, 303);
+    assert_eq!(json(&browser, &composer).await, "{}");
+    assert_eq!(browser.send("/looks/start", &[("look", &look)]).await.status, 404);
+}
+
+async fn one_order_applies_a_look_to_several_models(served: Served) {
+    let mut browser = served.browser(EMAIL).await;
+    let (chair, lamp, vase) = (
+        model(&served.client, "chair").await,
+        model(&served.client, "lamp").await,
+        model(&served.client, "vase").await,
+    );
+    assert_eq!(browser.send(&format!("/models/{vase}/archive"), &[]).await.status, 303);
+    let chosen = [("model", chair.as_str()), ("model", &lamp), ("model", &vase), ("model", "k3Jd92LmQx7a")];
+    let page = browser.send("/models/bulk", &[&chosen[..], &[("action", "render")]].concat()).await;
+    assert!(
+        page.shows("vase.glb</strong>: It is archived") && page.shows("k3Jd92LmQx7a</strong>: There is no such model")
+    );
+    let key = page.between("name=\"key\" value=\"", "\"").to_owned();
+    let order = [&chosen[..], &[("look", "pure-white"), ("quality", "share"), ("key", key.as_str())]].concat();
+    let priced = browser.send("/looks/order", &[&order[..], &[("action", "price")]].concat()).await;
+    assert!(priced.shows("<strong>12 credits</strong>") && priced.shows("of 100"), "{}", priced.html);
+    let before = served.client.get("/account").await.body["data"]["total"].clone();
+    assert_eq!(before, 100, "a price costs nothing");
+    for _twice in 0..2 {
+        let ordered = browser.send("/looks/order", &[&order[..], &[("action", "order")]].concat()).await;
+        assert_eq!((ordered.status, ordered.header("location")), (303, "/renders"), "{}", ordered.html);
+    }
+    assert_eq!(served.client.get("/account").await.body["data"]["total"], 88, "the form orders once");
+    let renders = served.client.get("/renders").await;
+    let with_look: Vec<_> =
+        renders.body["data"].as_array().unwrap().iter().filter(|one| one["isSystemPreview"] == false).collect();
+    assert_eq!(with_look.len(), 2);
+    assert!(with_look.iter().all(|one| one["renderSettings"]["shadowMode"] == "accumulated"), "{with_look:?}");
+    // Too expensive: nothing is ordered, and the page says why.
+    let dear = [&chosen[..], &[("look", "pure-white"), ("quality", "pro"), ("action", "order")]].concat();
+    let page = browser.send("/looks/order", &dear).await;
+    assert!(page.status == 402 && page.shows("does not cover"), "{}", page.html);
+    assert_eq!(browser.send("/looks/order", &[&chosen[..], &[("look", "no-such")]].concat()).await.status, 404);
+    assert_eq!(browser.send("/looks/order", &[("look", "neon")]).await.status, 400, "no models");
+}
+
+async fn strangers_and_viewers_change_no_looks(served: Served) {
+    let mut ada = served.browser(EMAIL).await;
+    let chair = model(&served.client, "chair").await;
+    let look = id_of(&ada.save_look(&chair, "Ours", &[]).await);
+    served.installation.admin(&["account", "create", BOB]);
+    let mut bob = served.browser(BOB).await;
+    let lamp = model(&served.client(&served.installation.key(BOB, &[])), "lamp").await;
+    assert!(!bob.get("/looks").await.shows("Ours"));
+    assert_eq!(bob.get(&format!("/models/{lamp}/compose?look={look}")).await.status, 404);
+    assert_eq!(bob.get(&format!("/looks/{look}/delete")).await.status, 404);
+    for (path, fields) in [
+        (format!("/looks/{look}/rename"), vec![("name", "Mine")]),
+        (format!("/looks/{look}/delete"), vec![]),
+        ("/looks/start".to_owned(), vec![("look", look.as_str())]),
+        ("/looks/order".to_owned(), vec![("model", lamp.as_str()), ("look", look.as_str())]),
+    ] {
+        assert_eq!(bob.send(&path, &fields).await.status, 404, "{path}");
+        let forged = Page::of(ada.form(&path, &fields).header("origin", "https://evil.example")).await;
+        assert!(forged.status == 403 && forged.shows("another site"), "{path}");
+        let forged = Page::of(ada.form(&path, &fields).header("sec-fetch-site", "same-origin")).await;
+        assert!(forged.status == 403 && forged.shows("earlier session"), "{path}");
+    }
+    assert_eq!(Browser::new(&served.server.base).get("/looks").await.header("location"), "/");
+    let team = served.installation.admin(&["workspace", "create", "Team", "--owner", EMAIL]);
+    let team = team["id"].as_str().unwrap().to_owned();
+    served.installation.admin(&["workspace", "add", &team, BOB, "--role", "viewer"]);
+    assert_eq!(bob.send("/workspace", &[("workspace", &team)]).await.status, 303);
+    assert!(bob.get("/looks").await.shows("Midnight"), "a viewer sees looks");
+    assert_eq!(bob.send("/looks/start", &[("look", "neon")]).await.status, 403);
+}
+
+/// Names of materials and meshes of another model are not an error, as in the API.
+async fn a_look_of_another_model_is_ordered_too(served: Served) {
+    let mut browser = served.browser(EMAIL).await;
+    let chair = model(&served.client, "chair").await;
+    let edits = json!({"Oak": {"roughness": 0.2}}).to_string();
+    let look = id_of(&browser.save_look(&chair, "Oak", &[("materialEdits", &edits), ("quality", "share")]).await);
+    let lamp = model(&served.client, "lamp").await;
+    let fields = [("model", lamp.as_str()), ("look", look.as_str()), ("action", "order")];
+    assert_eq!(browser.send("/looks/order", &fields).await.status, 303);
+}
+
+on_both! {
+    a_look_is_saved_renamed_replaced_and_deleted the_composer_starts_with_the_chosen_look
+    one_order_applies_a_look_to_several_models strangers_and_viewers_change_no_looks a_look_of_another_model_is_ordered_too
+}
