@@ -28,6 +28,7 @@ pub mod models;
 pub mod naming;
 pub mod overlays;
 pub mod products;
+pub mod progress;
 pub mod queue;
 pub mod rate_windows;
 pub mod renders;

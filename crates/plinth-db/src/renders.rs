@@ -15,7 +15,7 @@ use crate::table::{insert_rows_statement, table};
 use crate::{Conn, Result, Tx, workspaces};
 
 /// A render.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Render {
     /// Identifier.
     pub id: RenderId,
@@ -64,6 +64,12 @@ pub struct Render {
     pub files_attempt: Option<i64>,
     /// List of output files, as JSON.
     pub files: Option<String>,
+    /// Fraction of the work that is done, from 0 to 1. Valid if `progress_attempt` is the current attempt.
+    pub progress: Option<f64>,
+    /// Number of the attempt that reported `progress`.
+    pub progress_attempt: Option<i64>,
+    /// Time at which the worker expects to have drawn all frames.
+    pub progress_ends_at: Option<i64>,
     /// Time of creation.
     pub created_at: i64,
     /// Time of the last change.
@@ -85,7 +91,8 @@ pub struct RenderFilter {
 
 table!(Render in "renders", columns: id, workspace_id, model_id, payer_id, settings, settings_sha256, frames_sha256,
     work_class, replay_key, replay_ordinal, is_system_preview, pool, credits, status, hls_status, failure_code, error_message, warnings,
-    attempt, hls_attempt, poster_attempt, files_attempt, files, created_at, updated_at);
+    attempt, hls_attempt, poster_attempt, files_attempt, files, progress, progress_attempt, progress_ends_at, created_at,
+    updated_at);
 pub(crate) use columns;
 
 // Each condition fits one index. With a single condition for all filters, the database would read the whole list. The

@@ -118,6 +118,9 @@ pub(crate) fn render(n: u32, model: u32) -> Render {
         poster_attempt: None,
         files_attempt: None,
         files: None,
+        progress: None,
+        progress_attempt: None,
+        progress_ends_at: None,
         created_at: i64::from(n),
         updated_at: i64::from(n),
     }

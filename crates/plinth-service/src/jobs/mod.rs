@@ -6,6 +6,7 @@ mod claim;
 mod files;
 mod listen;
 mod packaging;
+mod progress;
 mod queue;
 mod reap;
 mod report;

@@ -233,6 +233,9 @@ fn blank(caller: &Caller, model_id: ModelId, now: i64) -> Render {
         poster_attempt: None,
         files_attempt: None,
         files: None,
+        progress: None,
+        progress_attempt: None,
+        progress_ends_at: None,
         created_at: now,
         updated_at: now,
     }
