@@ -47,7 +47,7 @@ pub struct Lease {
 }
 
 /// A render whose lease has expired.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Lost {
     /// The render.
     pub render: Render,

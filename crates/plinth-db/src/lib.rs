@@ -29,6 +29,7 @@ pub mod models;
 pub mod naming;
 pub mod overlays;
 pub mod products;
+pub mod progress;
 pub mod purchases;
 pub mod queue;
 pub mod rate_windows;

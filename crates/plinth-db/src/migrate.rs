@@ -30,6 +30,7 @@ const FILES: &[(i64, &str, &str)] = &[
     (202, "link_secrets", include_str!("../migrations/0202_link_secrets.sql")),
     (203, "filtered_lists", include_str!("../migrations/0203_filtered_lists.sql")),
     (204, "staged_bytes", include_str!("../migrations/0204_staged_bytes.sql")),
+    (301, "progress", include_str!("../migrations/0301_progress.sql")),
     (302, "looks", include_str!("../migrations/0302_looks.sql")),
     (303, "purchases", include_str!("../migrations/0303_purchases.sql")),
     (304, "people", include_str!("../migrations/0304_people.sql")),

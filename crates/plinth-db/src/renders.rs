@@ -15,7 +15,7 @@ use crate::table::{insert_rows_statement, table};
 use crate::{Conn, Result, Tx, workspaces};
 
 /// A render.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Render {
     /// Identifier.
     pub id: RenderId,
@@ -66,6 +66,12 @@ pub struct Render {
     pub files: Option<String>,
     /// W3C trace context (`traceparent`) of the request that ordered the render; `None` if traces were not recorded.
     pub trace_parent: Option<String>,
+    /// Fraction of the work that is done, from 0 to 1. Valid if `progress_attempt` is the current attempt.
+    pub progress: Option<f64>,
+    /// Number of the attempt that reported `progress`.
+    pub progress_attempt: Option<i64>,
+    /// Time at which the worker expects to have drawn all frames.
+    pub progress_ends_at: Option<i64>,
     /// Time of creation.
     pub created_at: i64,
     /// Time of the last change.
@@ -87,7 +93,8 @@ pub struct RenderFilter {
 
 table!(Render in "renders", columns: id, workspace_id, model_id, payer_id, settings, settings_sha256, frames_sha256,
     work_class, replay_key, replay_ordinal, is_system_preview, pool, credits, status, hls_status, failure_code, error_message, warnings,
-    attempt, hls_attempt, poster_attempt, files_attempt, files, trace_parent, created_at, updated_at);
+    attempt, hls_attempt, poster_attempt, files_attempt, files, trace_parent, progress, progress_attempt,
+    progress_ends_at, created_at, updated_at);
 pub(crate) use columns;
 
 // Each condition fits one index. With a single condition for all filters, the database would read the whole list. The

@@ -65,6 +65,10 @@ impl Row {
         self.get(column)
     }
 
+    pub(crate) fn maybe_real(&self, column: &'static str) -> Result<Option<f64>> {
+        self.get(column)
+    }
+
     /// Reads a text column and parses it, for example as an identifier or a state.
     pub(crate) fn parsed<T>(&self, column: &'static str, parse: impl Fn(&str) -> Option<T>) -> Result<T> {
         let value = self.text(column)?;

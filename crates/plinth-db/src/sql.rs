@@ -23,7 +23,7 @@ pub(crate) enum Param {
     Int(Option<i64>),
     Text(Option<String>),
     Flag(bool),
-    Real(f64),
+    Real(Option<f64>),
 }
 
 impl From<i64> for Param {
@@ -56,9 +56,15 @@ impl From<bool> for Param {
     }
 }
 
+impl From<Option<f64>> for Param {
+    fn from(value: Option<f64>) -> Self {
+        Self::Real(value)
+    }
+}
+
 impl From<f64> for Param {
     fn from(value: f64) -> Self {
-        Self::Real(value)
+        Self::Real(Some(value))
     }
 }
 

@@ -38,6 +38,7 @@ plain! {
     u32: pixels, value => i64::from(*value);
     Option<u32>: maybe_pixels, value => value.map(i64::from);
     f64: real, value => *value;
+    Option<f64>: maybe_real, value => *value;
     bool: flag, value => *value;
     String: text, value => value.as_str();
     Option<String>: maybe_text, value => value.as_deref();

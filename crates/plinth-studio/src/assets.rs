@@ -26,13 +26,15 @@ const JSON: &str = "application/json";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// Name, media type and content of each file.
-static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 15]> = LazyLock::new(|| {
+static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 17]> = LazyLock::new(|| {
     [
         ("style.css", CSS, STYLE.into()),
         ("shell.js", SCRIPT, include_str!("../assets/js/shell.js").into()),
         ("dom.js", SCRIPT, include_str!("../assets/js/dom.js").into()),
         ("library.js", SCRIPT, include_str!("../assets/js/library.js").into()),
         ("upload.js", SCRIPT, include_str!("../assets/js/upload.js").into()),
+        ("live.js", SCRIPT, include_str!("../assets/js/live.js").into()),
+        ("overview.js", SCRIPT, include_str!("../assets/js/overview.js").into()),
         ("render.js", SCRIPT, include_str!("../assets/js/render.js").into()),
         ("preview.js", SCRIPT, include_str!("../assets/js/preview.js").into()),
         ("composer.js", SCRIPT, include_str!("../assets/js/composer.js").into()),

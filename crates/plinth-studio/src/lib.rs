@@ -13,6 +13,7 @@ mod error;
 mod form;
 mod format;
 mod frame;
+mod live;
 mod look_pictures;
 mod pages;
 mod response;

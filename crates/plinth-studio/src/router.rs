@@ -74,6 +74,7 @@ pub fn router(studio: &Studio) -> Router {
         .route("/models/{id}/compose", settings(get(composer::show).post(composer::submit)))
         .route("/models/{id}/preview", settings(post(preview::draw)))
         .route("/renders", get(overview::show))
+        .route("/renders/events", get(events::of_renders))
         .route("/renders/{id}", get(render::show))
         .route("/renders/{id}/events", get(events::of_render))
         .route("/renders/{id}/files/{asset}", get(render::file))

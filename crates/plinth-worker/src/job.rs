@@ -4,11 +4,11 @@ use std::fs::{create_dir_all, read_dir};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use plinth_pipeline::child::{ChildEvent, ChildFailure, ChildJob, ChildLimits, ChildTask, MachineFound, ProbeTask};
 use plinth_spec::FailureCode;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::child::{ChildPlan, Ended, run};
@@ -17,6 +17,7 @@ use crate::error::WorkerError;
 use crate::node::Node;
 use crate::options::WorkerOptions;
 use crate::outputs::OUT;
+use crate::progress::{Progress, ProgressMeter};
 use crate::traces::StageSpans;
 
 /// Minimum time limit of the probe. Applies even if the time limit of renders is shorter.
@@ -38,13 +39,42 @@ pub(crate) struct JobPlan<'a> {
     pub(crate) home: Option<PathBuf>,
 }
 
+/// Receives the events of a running job.
+#[derive(Debug)]
+pub(crate) struct JobListener {
+    /// Receives a message when the job has written its posters.
+    pub(crate) posters_written: oneshot::Sender<()>,
+    /// Receives the progress of the job.
+    pub(crate) progress: watch::Sender<Progress>,
+}
+
+impl JobListener {
+    /// Returns a function that passes on the events of a job.
+    fn hear(self) -> impl FnMut(ChildEvent) + Send {
+        let Self { posters_written, progress } = self;
+        let (mut posters_written, mut meter) = (Some(posters_written), ProgressMeter::default());
+        move |event| match event {
+            ChildEvent::PostersWritten => {
+                if let Some(tell) = posters_written.take() {
+                    // Sending fails only if the job was cancelled, which drops the receiver.
+                    let _unheard = tell.send(());
+                }
+            }
+            ChildEvent::Progress { stage, frame, frames } => {
+                progress.send_replace(meter.progress(stage, frame, frames, Instant::now()));
+            }
+            other => tracing::debug!(event = ?other, "event of a job"),
+        }
+    }
+}
+
 impl Node {
-    /// Runs a job in a child process. Sends to `posters_written` when the job has written its posters.
+    /// Runs a job in a child process, and passes its events to the listener.
     pub(crate) async fn run_child(
         &self,
         plan: JobPlan<'_>,
         cut: &CancellationToken,
-        posters_written: Option<oneshot::Sender<()>>,
+        listener: Option<JobListener>,
     ) -> Ended {
         let options = WorkerOptions { timeout: plan.time, ..self.options.clone() };
         let plan = match self.describe(plan) {
@@ -56,25 +86,18 @@ impl Node {
             }
         };
         let (cut, span) = (cut.clone(), tracing::Span::current());
-        let mut posters_written = posters_written;
         let running = tokio::task::spawn_blocking(move || {
             let _entered = span.entered();
-            let mut stages = StageSpans::default();
-            let mut hear = |event: ChildEvent| match event {
-                ChildEvent::PostersWritten => {
-                    if let Some(tell) = posters_written.take() {
-                        // Sending fails only if the job was cancelled, which drops the receiver.
-                        let _unheard = tell.send(());
-                    }
+            let (mut stages, mut hear) = (StageSpans::default(), listener.map(JobListener::hear));
+            let mut pass_on = |event: ChildEvent| {
+                if let ChildEvent::Progress { stage, .. } = &event {
+                    stages.reach(*stage);
                 }
-                other => {
-                    if let ChildEvent::Progress { stage, .. } = &other {
-                        stages.reach(*stage);
-                    }
-                    tracing::debug!(event = ?other, "event of a job");
+                if let Some(hear) = &mut hear {
+                    hear(event);
                 }
             };
-            run(&options, &plan, &mut hear, &cut)
+            run(&options, &plan, &mut pass_on, &cut)
         });
         running.await.unwrap_or_else(|error| {
             let message = format!("the task that watches the job panicked: {error}");

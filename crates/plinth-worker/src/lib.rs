@@ -21,6 +21,7 @@ mod outputs;
 mod packaging;
 mod phase;
 mod preview;
+mod progress;
 mod rendering;
 mod report;
 mod scratch;

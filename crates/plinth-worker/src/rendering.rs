@@ -14,20 +14,21 @@ use plinth_spec::settings::ParseOptions;
 use plinth_spec::state::RenderStatus;
 use plinth_spec::{FailureCode, OutputPaths, RenderSettings};
 use plinth_store::ObjectKey;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use crate::child::Ended;
 use crate::fetch::download;
 use crate::inputs::{ENVIRONMENT_FILES, environment_files};
-use crate::job::JobPlan;
+use crate::job::{JobListener, JobPlan};
 use crate::job_error::{JobError, or_cancelled};
 use crate::lease_renewal::LeaseRenewal;
 use crate::models::{RequestedModel, cache_folder, fetch_model, home_folder};
 use crate::node::{Node, left_to_others};
 use crate::outage::{retry_database, retry_store};
 use crate::outputs::outputs;
+use crate::progress::{Progress, WRITTEN, report_progress, store_progress};
 use crate::report::{encoded_in_software, record_duration, report, report_end};
 use crate::traces::part;
 use crate::upload::upload_render;
@@ -175,6 +176,7 @@ impl Group<'_> {
     /// Runs the job. Stores the posters while the video is still being drawn. Returns the warnings of the job.
     async fn draw(&self, task: RenderTask, parts: &mut [Part<'_>]) -> Result<Vec<String>, JobError> {
         let (tell, posters_written) = oneshot::channel();
+        let (progress, newest_progress) = watch::channel(Progress::default());
         let child_cut = self.cut.child_token();
         let options = &self.node.options;
         // The shorter time limit of free previews applies only if all renders of the group are free previews.
@@ -183,7 +185,9 @@ impl Group<'_> {
         let task = ChildTask::Render(Box::new(task));
         let home = parts.first().map(|part| home_folder(&self.node.scratch, &part.claim.render.workspace_id));
         let plan = JobPlan { task, time, folder: self.folder, home };
-        let child = self.node.run_child(plan, &child_cut, Some(tell));
+        let listener = JobListener { posters_written: tell, progress };
+        let child = self.node.run_child(plan, &child_cut, Some(listener));
+        let claims: Vec<Claim> = parts.iter().map(|part| part.claim.clone()).collect();
         let posters = async {
             // An error means that the job has ended without posters, because the sender was dropped.
             let Ok(()) = posters_written.await else { return Ok(()) };
@@ -193,7 +197,11 @@ impl Group<'_> {
             }
             shown
         };
-        let (ended, shown) = tokio::join!(child, posters);
+        let job = async { tokio::join!(child, posters) };
+        let (ended, shown) = tokio::select! {
+            ended = job => ended,
+            never = report_progress(&self.node.service, &claims, newest_progress) => match never {},
+        };
         shown?;
         match ended {
             Ended::Done(ChildEvent::Rendered { manifest }) => {
@@ -224,8 +232,10 @@ impl Group<'_> {
 
     /// Stores all files of each render and finishes the render.
     async fn store(&self, parts: &mut [Part<'_>], warnings: &[String]) -> Result<(), JobError> {
-        self.show_posters(parts).await?;
         let service = &self.node.service;
+        let claims: Vec<Claim> = parts.iter().map(|part| part.claim.clone()).collect();
+        store_progress(service, &claims, Progress { fraction: WRITTEN, left: None }).await;
+        self.show_posters(parts).await?;
         for part in parts {
             self.upload(part, self.files).await?;
             let tell = || service.finish_render(part.claim, &part.stored, warnings);

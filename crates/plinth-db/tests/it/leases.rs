@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use plinth_db::leases::{self, Lease, Report};
+use plinth_db::progress::{self, Progress};
 use plinth_db::queue::{self, Kind};
 use plinth_db::renders::{self, Render};
 use plinth_db::{DbError, models};
@@ -227,6 +228,58 @@ async fn claiming_from_a_million_is_quick(address: &str) {
     assert!(p99 < Duration::from_millis(5), "{p99:?}");
 }
 
+async fn progress_belongs_to_an_attempt_and_never_decreases(address: &str) {
+    use RenderStatus as S;
+
+    let db = make::open(address).await;
+    make::add_renders(&db, 1..2).await;
+    let id = make::render_id(1);
+    let claim = async |token: &'static str| {
+        let claimed = db.write(|tx| Box::pin(async { leases::claim(tx, Kind::Render, &lease(token), 10).await }));
+        claimed.await.unwrap().unwrap()
+    };
+    let store = async |token: &'static str, fraction| {
+        let progress = Progress { fraction, ends_at: Some(70) };
+        let id = id.clone();
+        db.write(move |tx| Box::pin(async move { progress::store(tx, &id, token, progress).await })).await.unwrap()
+    };
+    let state = async || {
+        let mut conn = db.read().await.unwrap();
+        let of_row = renders::find_anywhere(&mut conn, &id).await.unwrap().unwrap().state();
+        let ids = [id.clone(), make::render_id(7)];
+        let states = progress::find_states(&mut conn, &make::workspace_id(1), &ids).await.unwrap();
+        assert_eq!(states, std::slice::from_ref(&of_row), "an unknown render is left out");
+        let other = progress::find_states(&mut conn, &make::workspace_id(2), &ids).await.unwrap();
+        assert_eq!(other, [], "another workspace");
+        let unfinished =
+            progress::find_unfinished(&mut conn, &make::workspace_id(1), &make::model_id(1)).await.unwrap();
+        assert_eq!(unfinished.as_ref(), Some(&of_row).filter(|state| !state.status.is_final()));
+        (of_row.status, of_row.progress, of_row.ends_at)
+    };
+    assert_eq!(state().await, (S::Pending, Some(0.0), None));
+    let updated_at = claim("first").await.updated_at;
+    assert_eq!(state().await, (S::PosterProcessing, Some(0.0), None));
+    assert!(store("first", 0.5).await && !store("first", 0.4).await && !store("other", 0.9).await);
+    assert_eq!(state().await, (S::PosterProcessing, Some(0.5), Some(70)));
+    let row = renders::find_anywhere(&mut db.read().await.unwrap(), &id).await.unwrap().unwrap();
+    assert_eq!(row.updated_at, updated_at, "progress is no change of state");
+    let lost = id.clone();
+    let requeued = db.write(move |tx| {
+        Box::pin(async move { leases::requeue_lost(tx, &lost, "first", S::PosterProcessing, S::Pending, 20).await })
+    });
+    assert!(requeued.await.unwrap());
+    assert_eq!(state().await, (S::Pending, Some(0.0), None), "a lost lease");
+    assert!(!store("first", 0.9).await, "its worker reports too late");
+    claim("second").await;
+    assert_eq!(state().await, (S::PosterProcessing, Some(0.0), None), "the next attempt begins at 0");
+    assert!(store("second", 0.1).await);
+    assert_eq!(state().await, (S::PosterProcessing, Some(0.1), Some(70)));
+    let failed = to(S::PosterProcessing, S::Error, HlsStatus::Skipped, true);
+    let end = id.clone();
+    db.write(move |tx| Box::pin(async move { leases::report(tx, &end, "second", &failed, 30).await })).await.unwrap();
+    assert_eq!(state().await, (S::Error, None, None));
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
@@ -236,6 +289,7 @@ mod both {
         accounts_take_turns_regardless_of_the_number_of_their_renders
         the_oldest_render_is_claimed_first_and_claim_like_finds_equal_frames
         a_report_without_the_lease_changes_nothing
+        progress_belongs_to_an_attempt_and_never_decreases
         expired_leases_are_listed_and_packaging_is_claimed_after_the_video
     }
 }

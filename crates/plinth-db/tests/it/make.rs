@@ -119,6 +119,9 @@ pub(crate) fn render(n: u32, model: u32) -> Render {
         files_attempt: None,
         files: None,
         trace_parent: None,
+        progress: None,
+        progress_attempt: None,
+        progress_ends_at: None,
         created_at: i64::from(n),
         updated_at: i64::from(n),
     }

@@ -7,6 +7,7 @@ mod expired_leases;
 mod files;
 mod listen;
 mod packaging;
+mod progress;
 mod queue;
 mod report;
 

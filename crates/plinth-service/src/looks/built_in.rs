@@ -40,7 +40,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use plinth_spec::id::is_well_formed;
-    use plinth_spec::settings::{ParseOptions, field};
+    use plinth_spec::settings::{Literal, ParseOptions, field};
     use plinth_spec::{RenderSettings, limits};
 
     use super::*;
@@ -65,7 +65,7 @@ mod tests {
     fn no_setting_of_a_look_equals_its_default() {
         for look in all() {
             for (key, value) in &look.settings {
-                let default = field(key).and_then(|field| field.default).map(|default| default.json());
+                let default = field(key).and_then(|field| field.default).map(Literal::json);
                 let is_same = default.is_some_and(|d| d == *value || d.is_number() && d.as_f64() == value.as_f64());
                 assert!(!is_same, "{}: {key} is {value} anyway", look.id);
             }

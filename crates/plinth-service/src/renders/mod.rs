@@ -4,11 +4,13 @@ mod create;
 mod end;
 mod list;
 mod place;
+mod progress;
 mod settings;
 mod view;
 
 pub use list::RenderQuery;
 pub(crate) use list::instant;
 pub(crate) use place::{Wanted, check_free_uploads, check_funds, free_uploads_since, place, place_system_preview};
+pub use progress::RenderProgress;
 pub(crate) use settings::parse_settings;
 pub(crate) use view::echoed_settings;

@@ -244,6 +244,9 @@ fn blank(caller: &Caller, model_id: ModelId, now: i64) -> Render {
         files_attempt: None,
         files: None,
         trace_parent: plinth_trace::current(),
+        progress: None,
+        progress_attempt: None,
+        progress_ends_at: None,
         created_at: now,
         updated_at: now,
     }

@@ -45,6 +45,7 @@ pub(crate) fn view(render: &renders::Render) -> Result<Render> {
         is_preview: is_preview(render),
         is_system_preview: render.is_system_preview,
         unlocked_at: None,
+        progress: render.state().progress,
         hls_status: render.hls_status,
         hls_ready: render.hls_status == HlsStatus::Ready,
         dataset_zip_size: size(OutputFile::Dataset),

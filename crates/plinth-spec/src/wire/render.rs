@@ -20,6 +20,10 @@ pub struct Render {
     pub model_id: ModelId,
     /// State. Poll until it is `done` or `error`.
     pub status: RenderStatus,
+    /// Fraction of the work that is done, from 0 to 1. It never decreases while one worker makes the render, and is 0 again
+    /// if the render returns to the queue. Null for a render that failed.
+    #[schema(required, minimum = 0, maximum = 1)]
+    pub progress: Option<f64>,
     /// Settings of the request, with aliases resolved and the fields of the server added.
     #[schema(value_type = EchoedRenderSettings)]
     pub render_settings: Value,

@@ -2,10 +2,12 @@
 // chosen models.
 
 import { el } from "./dom.js";
+import { follow, refresh } from "./live.js";
 
 const still = window.matchMedia("(prefers-reduced-motion: reduce)");
 
-for (const picture of document.querySelectorAll("[data-video]")) {
+/** Plays the video of a picture while the pointer is on its area. */
+function enliven(picture) {
   const area = picture.closest("a, .stage");
   const play = () => {
     if (still.matches || picture.querySelector("video")) return;
@@ -18,6 +20,20 @@ for (const picture of document.querySelectorAll("[data-video]")) {
   area.addEventListener("pointerleave", stop);
   area.addEventListener("focus", play);
   area.addEventListener("blur", stop);
+}
+for (const picture of document.querySelectorAll("[data-video]")) enliven(picture);
+
+const grid = document.querySelector("[data-events]");
+if (grid) {
+  follow(grid, async ({ id, isFinal }) => {
+    if (!isFinal) return;
+    const tile = grid.querySelector(`[data-render="${CSS.escape(id)}"]`)?.closest(".tile");
+    // A model that is chosen stays chosen.
+    const isChosen = tile?.querySelector(".pick input")?.checked;
+    const fresh = tile && (await refresh(tile.id));
+    for (const picture of fresh?.querySelectorAll("[data-video]") ?? []) enliven(picture);
+    if (isChosen) fresh.querySelector(".pick input").checked = true;
+  });
 }
 
 const bulk = document.querySelector("form.bulk");

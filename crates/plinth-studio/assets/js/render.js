@@ -1,19 +1,13 @@
-// The page of a render: updates the state, and shows the files as soon as they are ready.
+// The page of a render: follows its progress, and shows the result as soon as it is ready.
 
-const live = document.querySelector("[data-events]");
-if (live) {
-  const events = new EventSource(live.dataset.events);
-  let first = null;
-  events.addEventListener("message", (event) => {
-    const { status, label, isFinal } = JSON.parse(event.data);
-    const shown = document.querySelector(".head .status");
-    shown.className = `status ${status}`;
-    shown.textContent = label;
-    first ??= status;
+import { follow } from "./live.js";
+
+const area = document.querySelector("[data-events]");
+if (area) {
+  const events = follow(area, ({ status, isFinal }, before) => {
     // The poster is ready before the video.
-    if (isFinal || (status !== first && status === "video-processing")) {
-      events.close();
-      location.reload();
-    }
+    if (!isFinal && !(before && before !== status && status === "video-processing")) return;
+    events.close();
+    location.reload();
   });
 }

@@ -161,7 +161,7 @@ async fn save_look(
             let path = format!("{}/models/{}/compose?look={}", studio.site.path, model.row.id, look.id);
             Ok(Redirect::to(&path).into_response())
         }
-        Err(error) if is_script => Ok(refused(&error)),
+        Err(error) if is_script => Ok(rejected(&error)),
         Err(error) if error.status < 500 => {
             let shown = Shown { look_name: name.to_owned(), ..Shown::default() };
             page_of(studio, &sent.user, model, &settings, Err(error), shown).await

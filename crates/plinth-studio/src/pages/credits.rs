@@ -146,7 +146,8 @@ pub(crate) async fn statement(State(studio): State<Studio>, user: CurrentUser) -
         let (service, caller) = (service.clone(), caller.clone());
         async move {
             let Some(position) = position else { return Ok::<_, plinth_service::ServiceError>(None) };
-            let (text, next) = service.statement(&caller, Some(&position)).await.inspect_err(|error| error.log())?;
+            let (text, next) =
+                service.statement(&caller, Some(&position)).await.inspect_err(plinth_service::ServiceError::log)?;
             Ok(Some((Bytes::from(text), next)))
         }
     });

@@ -1,68 +1,115 @@
-//! Streams the states of a render as server-sent events.
+//! Streams the states of renders as server-sent events.
 
+use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::time::Duration;
 
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream;
-use plinth_spec::state::RenderStatus;
-use serde_json::json;
+use plinth_spec::id::RenderId;
+use serde::Deserialize;
+use serde_json::Value;
 use tokio::time::sleep;
 
-use crate::error::Result;
-use crate::format;
+use crate::error::{PageError, Result};
+use crate::live::LiveRender;
 use crate::session::CurrentUser;
 use crate::studio::Studio;
 
-/// Interval between two reads of the render from the database.
+/// Interval between two reads of the renders from the database.
 const LOOK: Duration = Duration::from_secs(1);
 /// Number of reads after which the stream ends. The browser then connects again, and its session is checked again.
 const LOOKS: u32 = 600;
+/// Maximum number of renders that one stream follows.
+const MOST: usize = 50;
 
 /// State of a stream of events.
 struct Watch {
     studio: Studio,
     user: CurrentUser,
-    id: String,
-    /// The state of the render in the last event.
-    told: Option<RenderStatus>,
+    /// Renders that have not ended yet, with the last event of each.
+    unfinished: BTreeMap<RenderId, Option<Value>>,
+    /// Events to send.
+    due: VecDeque<Value>,
     looks: u32,
 }
 
-/// Sends an event for each change of a render's state until the render has ended.
+/// Query parameters of the stream of several renders.
+#[derive(Deserialize)]
+pub(crate) struct Followed {
+    /// Identifiers of renders, separated by commas.
+    ids: String,
+}
+
+/// Sends an event for each change of a render's state or progress until the render has ended.
 pub(crate) async fn of_render(
     State(studio): State<Studio>,
     user: CurrentUser,
     Path(id): Path<String>,
 ) -> Result<Response> {
-    studio.service.render(user.caller(), &id).await?;
-    let watch = Watch { studio, user, id, told: None, looks: 0 };
-    Ok(Sse::new(stream::unfold(watch, next)).keep_alive(KeepAlive::default()).into_response())
+    let id = studio.service.render(user.caller(), &id).await?.id;
+    Ok(stream(studio, user, [id]))
 }
 
-/// Waits for the next change of state.
-async fn next(mut watch: Watch) -> Option<(std::result::Result<Event, Infallible>, Watch)> {
-    if watch.told.is_some_and(RenderStatus::is_final) {
-        return None;
+/// Sends an event for each change of the state or progress of renders, until all have ended. Identifiers of renders that
+/// the user may not see are treated as those of deleted renders.
+pub(crate) async fn of_renders(
+    State(studio): State<Studio>,
+    user: CurrentUser,
+    Query(followed): Query<Followed>,
+) -> Result<Response> {
+    let ids: Vec<RenderId> = followed.ids.split(',').filter_map(RenderId::parse).take(MOST + 1).collect();
+    if ids.is_empty() || ids.len() > MOST {
+        return Err(PageError::new(StatusCode::BAD_REQUEST, &format!("ids must be 1 to {MOST} renders")));
     }
+    Ok(stream(studio, user, ids))
+}
+
+fn stream(studio: Studio, user: CurrentUser, ids: impl IntoIterator<Item = RenderId>) -> Response {
+    let unfinished = ids.into_iter().map(|id| (id, None)).collect();
+    let watch = Watch { studio, user, unfinished, due: VecDeque::new(), looks: 0 };
+    Sse::new(stream::unfold(watch, next)).keep_alive(KeepAlive::default()).into_response()
+}
+
+/// Waits for the next change.
+async fn next(mut watch: Watch) -> Option<(std::result::Result<Event, Infallible>, Watch)> {
     loop {
-        // The stream ends if the session has ended, if the render was deleted, or if the user may no longer see the
-        // render.
-        let service = &watch.studio.service;
-        let signed_in = service.session(&watch.user.secret).await.ok().flatten()?;
-        let render = service.render(&signed_in.caller, &watch.id).await.ok()?;
-        watch.looks += 1;
-        if watch.told != Some(render.status) {
-            watch.told = Some(render.status);
-            let (status, label) = (render.status.as_str(), format::status(render.status));
-            let said = json!({"status": status, "label": label, "isFinal": render.status.is_final()});
-            return Some((Ok(Event::default().data(said.to_string())), watch));
+        if let Some(event) = watch.due.pop_front() {
+            return Some((Ok(Event::default().data(event.to_string())), watch));
         }
-        if watch.looks >= LOOKS {
+        if watch.unfinished.is_empty() || watch.looks >= LOOKS {
             return None;
         }
-        sleep(LOOK).await;
+        if watch.looks > 0 {
+            sleep(LOOK).await;
+        }
+        watch.looks += 1;
+        watch.look().await?;
+    }
+}
+
+impl Watch {
+    /// Reads the renders and queues an event for each that has changed. Returns `None` if the session has ended. A render
+    /// that was deleted, or that the user may no longer see, is not followed any more.
+    async fn look(&mut self) -> Option<()> {
+        let service = &self.studio.service;
+        let signed_in = service.session(&self.user.secret).await.ok().flatten()?;
+        let ids: Vec<RenderId> = self.unfinished.keys().cloned().collect();
+        let found = service.render_progress(&signed_in.caller, &ids).await.ok()?;
+        let mut told = std::mem::take(&mut self.unfinished);
+        for render in found {
+            let live = LiveRender::of(&render);
+            let event = live.event();
+            if told.remove(&render.id).flatten().as_ref() != Some(&event) {
+                self.due.push_back(event.clone());
+            }
+            if !live.is_final {
+                self.unfinished.insert(render.id, Some(event));
+            }
+        }
+        Some(())
     }
 }

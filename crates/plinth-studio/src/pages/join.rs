@@ -57,7 +57,7 @@ async fn join_page(
     let role = role_article(invitation.role);
     let is_offer = invitation.role == Role::Owner;
     let frame = Frame::new(studio, "Invitation", user);
-    Ok(page(&JoinPage { frame, link, role, is_offer, invitation, problem }))
+    Ok(page(&JoinPage { frame, link, invitation, role, is_offer, problem }))
 }
 
 /// Accepts an invitation for the signed-in user.

@@ -16,6 +16,7 @@ use super::sign_in::{go_home, signed_out_page};
 use crate::error::Result;
 use crate::format::{self, DisplayTime};
 use crate::frame::{Frame, page};
+use crate::live::LiveRender;
 use crate::session::CurrentUser;
 use crate::studio::Studio;
 
@@ -31,6 +32,8 @@ struct LibraryPage {
     account: Account,
     low_balance: u64,
     models: Vec<ModelCard>,
+    /// Identifiers of the renders of these models that have not ended, separated by commas.
+    following: String,
     filter: Filter,
     states: [(&'static str, &'static str); 3],
     /// Query string of the next page; `None` on the last page.
@@ -49,6 +52,8 @@ pub(super) struct ModelCard {
     size: String,
     created: DisplayTime,
     pub(super) cover: Option<Cover>,
+    /// Progress of the newest render that has not ended.
+    pub(super) live: Option<LiveRender>,
 }
 
 /// Query parameters of the library.
@@ -104,11 +109,14 @@ pub(crate) async fn show(
         PageMeta::Cursor { next_cursor, .. } => next_cursor,
         PageMeta::Offset { .. } => None,
     };
+    let models = cards(&studio, &user, models.data).await?;
+    let following: Vec<&str> = models.iter().filter_map(|model| Some(model.live.as_ref()?.id.as_str())).collect();
     let mut response = page(&LibraryPage {
         frame: Frame::new(&studio, "Models", Some(&user)).at("models").with_scripts(&["library.js", "upload.js"]),
         account: service.account(caller).await?,
         low_balance: service.options().low_balance,
-        models: cards(&studio, &user, models.data).await?,
+        following: following.join(","),
+        models,
         older: older.map(|after| filter.query(Some(&after))),
         newest: filter.after.is_some().then(|| filter.query(None)),
         filter,
@@ -122,11 +130,17 @@ pub(crate) async fn show(
 pub(super) async fn cards(studio: &Studio, user: &CurrentUser, rows: Vec<ModelRow>) -> Result<Vec<ModelCard>> {
     let ids: Vec<_> = rows.iter().map(|row| row.id.clone()).collect();
     let covers = studio.service.model_covers(user.caller(), &ids).await?;
-    Ok(rows.into_iter().zip(covers).map(|(row, cover)| card(row, cover)).collect())
+    let unfinished = studio.service.unfinished_renders(user.caller(), &ids).await?;
+    let card = |(row, cover): (ModelRow, _)| {
+        let live = unfinished.get(&row.id).map(LiveRender::of);
+        card(row, cover, live)
+    };
+    Ok(rows.into_iter().zip(covers).map(card).collect())
 }
 
-fn card(row: ModelRow, cover: Option<Cover>) -> ModelCard {
+fn card(row: ModelRow, cover: Option<Cover>, live: Option<LiveRender>) -> ModelCard {
     ModelCard {
+        live,
         id: row.id.to_string(),
         name: row.title.unwrap_or(row.original_name),
         sku: row.sku,

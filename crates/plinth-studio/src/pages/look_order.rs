@@ -15,7 +15,7 @@ use plinth_spec::wire::{BatchItem, CreateBatch, QuoteRequest};
 use serde_json::{Map, Value, json};
 
 use super::bulk::chosen_models;
-use super::composer::refused;
+use super::composer::rejected;
 use super::looks::{LookCard, cards};
 use super::overview::allow_files;
 use crate::composer::with_label;
@@ -62,14 +62,14 @@ pub(crate) async fn submit(State(studio): State<Studio>, headers: HeaderMap, sen
     let is_script = headers.get(header::ACCEPT).is_some_and(|accepted| accepted == "application/json");
     let settings = match settings(&studio, caller, &sent).await {
         Ok(settings) => settings,
-        Err(error) if is_script => return Ok(refused(&error)),
+        Err(error) if is_script => return Ok(rejected(&error)),
         Err(error) => return Err(error.into()),
     };
     if sent.text("action") != "order" {
         let renders = Some(vec![Value::Object(settings); ids.len()]);
         return match studio.service.quote(caller, QuoteRequest { renders }).await {
             Ok(quote) if is_script => Ok(Json(json!({"quote": quote})).into_response()),
-            Err(error) if is_script => Ok(refused(&error)),
+            Err(error) if is_script => Ok(rejected(&error)),
             Ok(quote) => show(&studio, &sent, candidates, Some(quote), None).await,
             Err(error) if error.status < 500 => show(&studio, &sent, candidates, None, Some(error)).await,
             Err(error) => Err(error.into()),

@@ -1,10 +1,13 @@
 //! The page that lists the renders of the workspace, newest first.
 
+use std::collections::BTreeMap;
+
 use askama::Template;
 use axum::extract::{Query, State};
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
-use plinth_service::renders::RenderQuery;
+use plinth_service::renders::{RenderProgress, RenderQuery};
+use plinth_spec::id::RenderId;
 use plinth_spec::page::PageMeta;
 use plinth_spec::wire::{Account, Render};
 use serde::Deserialize;
@@ -13,6 +16,7 @@ use super::render::{has_poster, kind, read_settings};
 use crate::error::Result;
 use crate::format::{self, DisplayTime};
 use crate::frame::{Frame, page};
+use crate::live::LiveRender;
 use crate::response::policy_with_files;
 use crate::session::CurrentUser;
 use crate::studio::Studio;
@@ -27,6 +31,8 @@ struct OverviewPage {
     account: Account,
     low_balance: u64,
     cards: Vec<Card>,
+    /// Identifiers of the renders that have not ended, separated by commas.
+    following: String,
     /// Cursor of the next page; `None` on the last page.
     older: Option<String>,
     /// Whether the request had a cursor. If so, the page does not start with the newest render.
@@ -44,6 +50,8 @@ struct Card {
     status_name: &'static str,
     has_poster: bool,
     created: DisplayTime,
+    /// Progress of a render that has not ended.
+    live: Option<LiveRender>,
 }
 
 /// Query parameters of the list.
@@ -70,11 +78,18 @@ pub(crate) async fn show(
         PageMeta::Cursor { next_cursor, .. } => next_cursor,
         PageMeta::Offset { .. } => None,
     };
+    let unfinished = renders.data.iter().filter(|render| !render.status.is_final());
+    let unfinished: Vec<_> = unfinished.map(|render| render.id.clone()).collect();
+    let live = service.render_progress(caller, &unfinished).await?;
+    let live: BTreeMap<_, _> = live.into_iter().map(|render| (render.id.clone(), render)).collect();
+    let card = |(render, name)| card(render, name, live.get(&render.id));
+    let cards = renders.data.iter().zip(names).map(card).collect::<Result<_>>()?;
     let mut response = page(&OverviewPage {
-        frame: Frame::new(&studio, "Renders", Some(&user)).at("renders"),
+        frame: Frame::new(&studio, "Renders", Some(&user)).at("renders").with_scripts(&["overview.js"]),
         account: service.account(caller).await?,
         low_balance: service.options().low_balance,
-        cards: renders.data.iter().zip(names).map(|(render, name)| card(render, name)).collect::<Result<_>>()?,
+        following: live.keys().map(RenderId::as_str).collect::<Vec<_>>().join(","),
+        cards,
         older,
         is_older: place.after.is_some(),
         api: format!("{}/v1", studio.site.url),
@@ -83,7 +98,7 @@ pub(crate) async fn show(
     Ok(response)
 }
 
-fn card(render: &Render, name: Option<String>) -> Result<Card> {
+fn card(render: &Render, name: Option<String>, progress: Option<&RenderProgress>) -> Result<Card> {
     let settings = read_settings(render)?;
     Ok(Card {
         id: render.id.to_string(),
@@ -93,6 +108,7 @@ fn card(render: &Render, name: Option<String>) -> Result<Card> {
         status_name: render.status.as_str(),
         has_poster: has_poster(render, &settings),
         created: DisplayTime::of(render.created_at.0),
+        live: progress.map(LiveRender::of),
     })
 }
 

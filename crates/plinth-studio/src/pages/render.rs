@@ -14,6 +14,7 @@ use super::overview::allow_files;
 use crate::error::Result;
 use crate::format::{self, DisplayTime, sentence};
 use crate::frame::{Frame, page};
+use crate::live::LiveRender;
 use crate::session::CurrentUser;
 use crate::studio::Studio;
 
@@ -25,6 +26,8 @@ struct RenderPage {
     name: String,
     kind: String,
     status: &'static str,
+    /// Progress of a render that has not ended.
+    live: Option<LiveRender>,
     /// Error message of a failed render.
     problem: Option<String>,
     /// Warnings about names in the settings that the model or the workspace does not have.
@@ -59,10 +62,12 @@ pub(crate) async fn show(State(studio): State<Studio>, user: CurrentUser, Path(i
     let files = studio.service.list_render_files(user.caller(), &id).await?;
     let video =
         [OutputFile::Web, OutputFile::Video].into_iter().find(|video| files.iter().any(|(file, _)| file == video));
+    let progress = studio.service.render_progress(user.caller(), std::slice::from_ref(&render.id)).await?;
     let mut response = page(&RenderPage {
         frame: Frame::new(&studio, &name, Some(&user)).at("renders").with_scripts(&["render.js"]),
         kind: kind(&render, &read),
         status: format::status(render.status),
+        live: progress.iter().find(|one| !one.status.is_final()).map(LiveRender::of),
         problem: render.error_message.as_deref().map(sentence),
         warnings: render.warnings.iter().map(|warning| sentence(warning)).collect(),
         video: video.map(OutputFile::as_str),

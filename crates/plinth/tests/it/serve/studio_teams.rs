@@ -206,7 +206,7 @@ async fn an_invitation_expires_and_is_accepted_by_one_of_two(served: Served) {
     let again = ada.send(&link, &[]).await;
     assert!(again.status == 400 && again.shows("member of this team already"), "{}", again.html);
     let link = invite(&mut ada, &team, "viewer").await;
-    let later = super::backstage::Backstage::later(&served, std::time::Duration::from_secs(8 * 24 * 3600)).await;
+    let later = super::backstage::Backstage::later(&served, std::time::Duration::from_hours(8 * 24)).await;
     assert!(later.service.invitation(link.rsplit('/').next().unwrap()).await.is_err(), "it has expired");
     for wrong in ["x", "%00", &"x".repeat(43)] {
         assert_eq!(ada.get(&format!("/join/{wrong}")).await.status, 404);

@@ -1,0 +1,58 @@
+// Follows renders that have not ended: updates state, percent and time left.
+
+/**
+ * Follows the renders of an element, whose events come from its `data-events`.
+ * @param {HTMLElement} area
+ * @param {(render: {id: string, status: string, isFinal: boolean}, before: string | null) => void} changed
+ *   called for each event, with the earlier state of the render
+ * @returns {EventSource}
+ */
+export function follow(area, changed) {
+  const events = new EventSource(area.dataset.events);
+  const states = new Map();
+  let unfinished = (area.dataset.following ?? "1").split(",").length;
+  events.addEventListener("message", (event) => {
+    const render = JSON.parse(event.data);
+    for (const shown of document.querySelectorAll(".live-render")) {
+      if (shown.dataset.render === render.id) show(shown, render);
+    }
+    const before = states.get(render.id) ?? null;
+    states.set(render.id, render.status);
+    if (render.isFinal) unfinished -= 1;
+    // The server ends the stream when all renders have ended. Without this the browser would connect again.
+    if (unfinished === 0) events.close();
+    changed(render, before);
+  });
+  return events;
+}
+
+function show(area, { status, label, fraction, text }) {
+  const shown = area.querySelector(".status");
+  // Screen readers are told about a state, not about each percent.
+  if (shown.textContent !== label) {
+    shown.className = `status ${status}`;
+    shown.textContent = label;
+  }
+  area.querySelector("progress").value = fraction;
+  area.querySelector(".left").textContent = text;
+}
+
+/**
+ * Loads the page again and replaces an element of it by its new state. The browser parses the page, without running its
+ * scripts.
+ * @param {string} id identifier of the element
+ * @returns {Promise<HTMLElement | null>} the new element
+ */
+export function refresh(id) {
+  return new Promise((done) => {
+    const request = new XMLHttpRequest();
+    request.open("GET", location.href);
+    request.responseType = "document";
+    request.addEventListener("loadend", () => {
+      const [old, fresh] = [document.getElementById(id), request.response?.getElementById(id)];
+      if (old && fresh) old.replaceWith(document.adoptNode(fresh));
+      done(old && fresh ? fresh : null);
+    });
+    request.send();
+  });
+}
