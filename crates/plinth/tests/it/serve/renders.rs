@@ -25,7 +25,7 @@ async fn a_render_is_created_charged_and_shown(served: Served) {
     let expected = json!({"id": id, "modelId": model, "status": "pending", "renderSettings": settings, "fileSize": null,
         "errorMessage": null, "failureCode": null, "hasWebVariant": false, "hasThumb": false, "isPreview": false,
         "isSystemPreview": false, "unlockedAt": null, "hlsStatus": "pending", "hlsReady": false, "datasetZipSize": null,
-        "warnings": [], "createdAt": created, "updatedAt": created});
+        "warnings": [], "progress": 0.0, "createdAt": created, "updatedAt": created});
     assert_eq!(shown.data(), &expected);
     assert_eq!(client.get("/renders?limit=1").await.body["data"], json!([expected]));
     let paid = async || client.get("/account").await.data()["paid"].as_i64().unwrap();

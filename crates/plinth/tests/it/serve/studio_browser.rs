@@ -146,5 +146,5 @@ async fn everything_but_previews_works_without_scripts() {
     page.until("document.querySelector('.settings-json').textContent.includes('\"panX\"')").await;
     page.click("button[value=order]").await;
     page.until("location.pathname.startsWith('/renders/')").await;
-    page.until("document.querySelector('.head .status').textContent === 'Waiting'").await;
+    page.until("document.querySelector('.running .status').textContent === 'Waiting'").await;
 }
