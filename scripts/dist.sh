@@ -43,6 +43,7 @@ mkdir -p dist "$parts/licences"
 strip -o "$parts/plinth" "$program"
 "$parts/plinth" package-files "$parts"
 cp LICENSE-MIT LICENSE-APACHE "$parts/licences/"
+cp crates/plinth-studio/assets/vendor/hls.LICENSE "$parts/licences/hls.js-LICENSE"
 scripts/linked.py licences "$triple" >"$parts/licences/THIRD-PARTY.txt"
 
 mkdir "$parts/$name"

@@ -169,3 +169,9 @@ pub async fn find_unbalanced(conn: &mut Conn) -> Result<Vec<AccountId>> {
     let rows = conn.fetch_all(sql, params![]).await?;
     rows.iter().map(|row| row.parsed("id", AccountId::parse)).collect()
 }
+
+/// Returns the number of credits that were refunded for a render.
+pub async fn find_refund(conn: &mut Conn, render: &RenderId) -> Result<Option<u64>> {
+    let sql = "SELECT credits FROM ledger WHERE render_id = $1 AND type = 'refund'";
+    conn.fetch_optional(sql, params![render]).await?.map(|row| row.count("credits")).transpose()
+}

@@ -33,9 +33,21 @@ pub(crate) fn policy_with_files(origin: &str) -> String {
     POLICY.replace("img-src 'self'", &format!("img-src 'self' {origin}; media-src 'self' {origin}"))
 }
 
+/// Returns the policy of a page that additionally plays streams, which its script passes to the player.
+pub(crate) fn policy_with_streams(origin: &str) -> String {
+    policy_with_files(origin).replace("media-src 'self'", "media-src 'self' blob:")
+}
+
 /// Returns the policy of a page that additionally shows pictures that its script has received.
 pub(crate) fn policy_with_previews(origin: &str) -> String {
     policy_with_files(origin).replace("img-src 'self'", "img-src 'self' blob:")
+}
+
+/// Sets the content security policy of a response.
+pub(crate) fn set_policy(response: &mut Response, policy: &str) {
+    if let Ok(policy) = HeaderValue::from_str(policy) {
+        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
 }
 
 #[derive(Template)]

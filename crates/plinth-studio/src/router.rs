@@ -10,8 +10,8 @@ use crate::assets;
 use crate::csrf::same_site;
 use crate::error::{PageError, panicked};
 use crate::pages::{
-    account, bulk, composer, credits, events, join, keys, library, look_order, looks, model, overview, preview,
-    recovery, render, session, sign_in, teams, upload,
+    account, bulk, composer, credits, events, join, keys, library, links, look_order, looks, media, model, overview,
+    preview, recovery, render, session, sign_in, teams, upload,
 };
 use crate::response::finish_response;
 use crate::session::load_session;
@@ -25,6 +25,17 @@ const SETTINGS_BYTES: usize = 512 << 10;
 
 fn settings(route: MethodRouter<Studio>) -> MethodRouter<Studio> {
     route.layer(DefaultBodyLimit::max(SETTINGS_BYTES))
+}
+
+/// The pages and files of one render.
+fn of_render() -> Router<Studio> {
+    Router::new()
+        .route("/renders/{id}", get(render::show))
+        .route("/renders/{id}/events", get(events::of_render))
+        .route("/renders/{id}/files/{asset}", get(render::file))
+        .route("/renders/{id}/links", post(links::create))
+        .route("/renders/{id}/bundle", get(media::bundle))
+        .route("/renders/{id}/hls/{*name}", get(media::hls))
 }
 
 /// Builds the router of all pages, with a 404 page as fallback.
@@ -75,9 +86,7 @@ pub fn router(studio: &Studio) -> Router {
         .route("/models/{id}/preview", settings(post(preview::draw)))
         .route("/renders", get(overview::show))
         .route("/renders/events", get(events::of_renders))
-        .route("/renders/{id}", get(render::show))
-        .route("/renders/{id}/events", get(events::of_render))
-        .route("/renders/{id}/files/{asset}", get(render::file))
+        .merge(of_render())
         .fallback(async || PageError::not_found())
         .method_not_allowed_fallback(async || PageError::wrong_method())
         .layer(DefaultBodyLimit::max(FORM_BYTES))

@@ -13,7 +13,7 @@ use plinth_spec::wire::Scope;
 
 use crate::cookie;
 use crate::error::{PageError, Result};
-use crate::pages::preview;
+use crate::pages::{media, preview};
 use crate::studio::Studio;
 
 /// The signed-in user of a request.
@@ -38,9 +38,11 @@ impl CurrentUser {
 }
 
 /// Middleware that loads the session of a request, and counts the request toward the rate limit of the account's
-/// sessions. Does not count previews, because an account can have only one at a time.
+/// sessions. Does not count previews, because an account can have only one at a time, nor the many parts
+/// of a stream.
 pub(crate) async fn load_session(State(studio): State<Studio>, mut request: Request, next: Next) -> Response {
-    let is_counted = !preview::is_preview(request.uri().path());
+    let path = request.uri().path();
+    let is_counted = !preview::is_preview(path) && !media::is_media(path);
     let user = match find(&studio, request.headers(), is_counted).await {
         Ok(Some(user)) => user,
         Ok(None) => return next.run(request).await,

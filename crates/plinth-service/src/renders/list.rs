@@ -1,5 +1,6 @@
 //! Finds and lists renders.
 
+use plinth_db::ledger;
 use plinth_db::renders::{self, RenderFilter};
 use plinth_spec::id::{ModelId, RenderId};
 use plinth_spec::page::{PageMeta, PageRequest, Position, Start, cursor_from_position};
@@ -32,6 +33,12 @@ impl Service {
     /// Finds a render of the caller's workspace.
     pub async fn render(&self, caller: &Caller, id: &str) -> Result<Render> {
         view(&self.render_row(caller, id).await?)
+    }
+
+    /// Returns the number of credits that were refunded for a render of the caller's workspace; `None` if none were.
+    pub async fn render_refund(&self, caller: &Caller, id: &str) -> Result<Option<u64>> {
+        let render = self.render_row(caller, id).await?;
+        Ok(ledger::find_refund(&mut self.db.read().await?, &render.id).await?)
     }
 
     pub(crate) async fn render_row(&self, caller: &Caller, id: &str) -> Result<renders::Render> {

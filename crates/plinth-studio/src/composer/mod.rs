@@ -1,9 +1,11 @@
 //! The form of all render settings, made from their catalogue in `plinth-spec`.
 
+mod changed;
 mod control;
 mod label;
 mod read;
 
+pub(crate) use changed::{ChangedSetting, changed_settings};
 pub(crate) use control::{Assets, Kind, SettingsGroup, groups};
 pub(crate) use label::{setting_of, with_label};
 pub(crate) use read::read_settings;

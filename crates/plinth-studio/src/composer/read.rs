@@ -63,7 +63,7 @@ fn is_empty(value: &Value) -> bool {
     value.is_null() || value.as_array().is_some_and(Vec::is_empty) || value.as_object().is_some_and(Map::is_empty)
 }
 
-fn is_same(default: &Value, value: &Value) -> bool {
+pub(super) fn is_same(default: &Value, value: &Value) -> bool {
     default == value || default.is_number() && default.as_f64() == value.as_f64()
 }
 

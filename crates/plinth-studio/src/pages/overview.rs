@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 use axum::extract::{Query, State};
-use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use plinth_service::renders::{RenderProgress, RenderQuery};
 use plinth_spec::id::RenderId;
@@ -17,7 +16,7 @@ use crate::error::Result;
 use crate::format::{self, DisplayTime};
 use crate::frame::{Frame, page};
 use crate::live::LiveRender;
-use crate::response::policy_with_files;
+use crate::response::{policy_with_files, set_policy};
 use crate::session::CurrentUser;
 use crate::studio::Studio;
 
@@ -114,9 +113,6 @@ fn card(render: &Render, name: Option<String>, progress: Option<&RenderProgress>
 
 /// Extends the content security policy of a page so that the page may show files of renders.
 pub(super) async fn allow_files(studio: &Studio, response: &mut Response) -> Result<()> {
-    let policy = policy_with_files(&studio.service.files_origin().await?);
-    if let Ok(policy) = HeaderValue::from_str(&policy) {
-        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
-    }
+    set_policy(response, &policy_with_files(&studio.service.files_origin().await?));
     Ok(())
 }

@@ -4,17 +4,20 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::{Redirect, Response};
 use plinth_service::ServiceError;
+use plinth_spec::quality::Codec;
 use plinth_spec::settings::Output;
 use plinth_spec::state::RenderStatus;
 use plinth_spec::wire::Render;
-use plinth_spec::{OutputFile, RenderSettings};
-use serde_json::Value;
+use plinth_spec::{FailureCode, OutputFile, RenderSettings};
 
-use super::overview::allow_files;
+use super::failure::advice;
+use super::links::{EMBED, LIFETIMES};
+use crate::composer::{ChangedSetting, changed_settings};
 use crate::error::Result;
 use crate::format::{self, DisplayTime, sentence};
 use crate::frame::{Frame, page};
 use crate::live::LiveRender;
+use crate::response::{policy_with_streams, set_policy};
 use crate::session::CurrentUser;
 use crate::studio::Studio;
 
@@ -30,13 +33,19 @@ struct RenderPage {
     live: Option<LiveRender>,
     /// Error message of a failed render.
     problem: Option<String>,
+    /// What the user can do about the failure.
+    advice: Option<&'static str>,
+    /// Number of credits that were refunded.
+    refund: Option<u64>,
     /// Warnings about names in the settings that the model or the workspace does not have.
     warnings: Vec<String>,
     /// The file that the video player of the page plays; `None` if browsers can play no file of the render.
     video: Option<&'static str>,
     has_poster: bool,
     files: Vec<File>,
-    settings: Vec<(String, String)>,
+    embed: &'static str,
+    lifetimes: [(i64, &'static str); 3],
+    settings: Vec<ChangedSetting>,
     created: DisplayTime,
     updated: DisplayTime,
 }
@@ -45,41 +54,55 @@ struct RenderPage {
 struct File {
     asset: &'static str,
     label: &'static str,
+    /// Name under which the file is saved.
+    name: String,
     size: String,
 }
 
 impl File {
-    fn of((file, bytes): (OutputFile, u64)) -> Self {
-        Self { asset: file.as_str(), label: file.declaration().label, size: format::size(bytes) }
+    fn of(render: &Render, (file, bytes): (OutputFile, u64), codec: Codec) -> Self {
+        let name = format!("{}-{}", render.id, file.file_name(codec));
+        Self { asset: file.as_str(), label: file.declaration().label, name, size: format::size(bytes) }
     }
 }
 
 pub(crate) async fn show(State(studio): State<Studio>, user: CurrentUser, Path(id): Path<String>) -> Result<Response> {
-    let render = studio.service.render(user.caller(), &id).await?;
+    let (service, caller) = (&studio.service, user.caller());
+    let render = service.render(caller, &id).await?;
     let read = read_settings(&render)?;
-    let names = studio.service.model_names(user.caller(), std::slice::from_ref(&render.model_id)).await?;
+    let names = service.model_names(caller, std::slice::from_ref(&render.model_id)).await?;
     let name = names.into_iter().flatten().next().unwrap_or_else(|| "a deleted model".to_owned());
-    let files = studio.service.list_render_files(user.caller(), &id).await?;
-    let video =
-        [OutputFile::Web, OutputFile::Video].into_iter().find(|video| files.iter().any(|(file, _)| file == video));
-    let progress = studio.service.render_progress(user.caller(), std::slice::from_ref(&render.id)).await?;
+    let files = service.list_render_files(caller, &id).await?;
+    let has = |wanted| files.iter().any(|(file, _bytes)| *file == wanted);
+    let video = [OutputFile::Web, OutputFile::Video].into_iter().find(|video| has(*video));
+    let progress = service.render_progress(caller, std::slice::from_ref(&render.id)).await?;
+    let codec = read.video().quality.codec();
+    let failure = render.failure_code.and_then(FailureCode::from_name);
     let mut response = page(&RenderPage {
-        frame: Frame::new(&studio, &name, Some(&user)).at("renders").with_scripts(&["render.js"]),
+        frame: Frame::new(&studio, &name, Some(&user)).at("renders").with_scripts(&[
+            "render.js",
+            "player.js",
+            "share.js",
+        ]),
         kind: kind(&render, &read),
         status: format::status(render.status),
         live: progress.iter().find(|one| !one.status.is_final()).map(LiveRender::of),
         problem: render.error_message.as_deref().map(sentence),
+        advice: failure.map(advice),
+        refund: if render.status.has_failed() { service.render_refund(caller, &id).await? } else { None },
         warnings: render.warnings.iter().map(|warning| sentence(warning)).collect(),
         video: video.map(OutputFile::as_str),
         has_poster: has_poster(&render, &read),
-        files: files.into_iter().map(File::of).collect(),
-        settings: settings(&render),
+        files: files.into_iter().map(|file| File::of(&render, file, codec)).collect(),
+        embed: EMBED,
+        lifetimes: LIFETIMES,
+        settings: changed_settings(&render.render_settings),
         created: DisplayTime::of(render.created_at.0),
         updated: DisplayTime::of(render.updated_at.0),
         name,
         render,
     });
-    allow_files(&studio, &mut response).await?;
+    set_policy(&mut response, &policy_with_streams(&service.files_origin().await?));
     Ok(response)
 }
 
@@ -117,11 +140,4 @@ pub(super) fn kind(render: &Render, settings: &RenderSettings) -> String {
         parts.push("watermarked");
     }
     parts.join(" · ")
-}
-
-/// Returns the settings of the request as pairs of name and value.
-fn settings(render: &Render) -> Vec<(String, String)> {
-    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let members = render.render_settings.as_object().into_iter().flatten();
-    members.map(|(key, value)| (key.clone(), text(value))).collect()
 }

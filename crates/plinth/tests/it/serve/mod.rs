@@ -42,6 +42,7 @@ mod studio_library;
 mod studio_looks;
 mod studio_money;
 mod studio_people;
+mod studio_result;
 mod studio_teams;
 mod tenancy;
 mod texts;

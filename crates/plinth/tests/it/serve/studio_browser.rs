@@ -60,6 +60,35 @@ async fn use_keyboard(page: &Chromium) {
     page.type_into("#zoom", ENTER).await;
 }
 
+/// The page of a finished render plays its stream, shows thumbnails, and creates links.
+async fn play(page: &Chromium) {
+    // The page offers the stream as soon as the worker has packaged the video.
+    page.run(
+        "window.isOld = true; (async () => { while (!(await (await fetch(location.href)).text()).includes('data-stream')) \
+         await new Promise((done) => setTimeout(done, 100)); location.reload(); })();",
+    )
+    .await;
+    page.until("!window.isOld && document.querySelector('[data-stream] .thumbnail')").await;
+    page.click(".controls button").await;
+    // Only the stream has an address of this kind; the file is loaded by its name.
+    page.until("document.querySelector('video').currentSrc.startsWith('blob:')").await;
+    page.until("document.querySelector('video').currentTime > 0.05").await;
+    page.run(
+        "const seek = document.querySelector('.seek'), box = seek.getBoundingClientRect(); seek.dispatchEvent(\
+         new PointerEvent('pointermove', {clientX: box.left + box.width / 2, clientY: box.top}));",
+    )
+    .await;
+    page.until(
+        "!document.querySelector('.thumbnail').hidden && document.querySelector('.thumbnail').style.backgroundImage",
+    )
+    .await;
+    page.run("document.querySelector('.seek').dispatchEvent(new PointerEvent('pointerleave'));").await;
+    page.until("document.querySelector('.thumbnail').hidden").await;
+    page.run("document.querySelector('.share button').click();").await;
+    page.until("document.querySelector('.shared textarea')?.value.startsWith('http')").await;
+    fits(page).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn models_are_uploaded_looked_at_and_ordered() {
     let served = drawing();
@@ -117,6 +146,7 @@ async fn models_are_uploaded_looked_at_and_ordered() {
     // The page updates itself until the render is done.
     page.until("document.querySelector('.head .status.done') && document.querySelector('video')").await;
     fits(&page).await;
+    play(&page).await;
     no_errors(&page).await;
     for path in ["/", "/renders", "/keys", "/credits", "/account", "/teams"] {
         page.open(&format!("{}{path}", served.server.base)).await;
@@ -146,5 +176,5 @@ async fn everything_but_previews_works_without_scripts() {
     page.until("document.querySelector('.settings-json').textContent.includes('\"panX\"')").await;
     page.click("button[value=order]").await;
     page.until("location.pathname.startsWith('/renders/')").await;
-    page.until("document.querySelector('.running .status').textContent === 'Waiting'").await;
+    page.until("document.querySelector('.running .status')?.textContent === 'Waiting'").await;
 }

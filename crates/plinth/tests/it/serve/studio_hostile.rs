@@ -166,6 +166,8 @@ async fn objects_of_another_workspace_do_not_exist(served: Served) {
             ("sku", ""),
             ("tags", ""),
             ("action", "price"),
+            ("asset", "video"),
+            ("expires", "3600"),
         ];
         let mut fields = fields.to_vec();
         let member = ids["member"].clone();

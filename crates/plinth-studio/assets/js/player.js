@@ -1,0 +1,135 @@
+// The video of a render: plays the stream, or the file while there is no stream, and shows thumbnails above the seek bar.
+
+import { el } from "./dom.js";
+
+/**
+ * A time in seconds as people read it, such as 1:05.2.
+ * @param {number} secs
+ */
+function clock(secs) {
+  const tenths = Math.floor((Number.isFinite(secs) ? secs : 0) * 10);
+  return `${Math.floor(tenths / 600)}:${((tenths % 600) / 10).toFixed(1).padStart(4, "0")}`;
+}
+
+/**
+ * Parses the thumbnails of a stream.
+ * @param {string} text content of a WebVTT file whose cues are parts of pictures
+ * @param {string} address of that file
+ */
+export function thumbnails(text, address) {
+  const secs = (/** @type {string} */ time) => time.split(":").reduce((sum, part) => sum * 60 + Number(part), 0);
+  const cues = text.matchAll(/^([\d:.]+) --> ([\d:.]+)[^\n]*\n(.+)#xywh=(\d+),(\d+),(\d+),(\d+)/gm);
+  return [...cues].map(([, begin, end, name, ...area]) => {
+    const [x, y, width, height] = area.map(Number);
+    return { begin: secs(begin), end: secs(end), picture: new URL(name, address).href, x, y, width, height };
+  });
+}
+
+/**
+ * Plays the stream in the video element. Without support for streams the element keeps the file.
+ * @param {HTMLVideoElement} video
+ * @param {string} stream
+ * @param {string} library address of hls.js
+ */
+async function attach(video, stream, library) {
+  const { default: Hls } = await import(library);
+  if (!Hls.isSupported()) {
+    if (video.canPlayType("application/vnd.apple.mpegurl")) video.src = stream;
+    return;
+  }
+  const file = video.src;
+  // A worker would need a policy that allows scripts from blobs.
+  const hls = new Hls({ enableWorker: false });
+  hls.on(Hls.Events.ERROR, (/** @type {string} */ _event, /** @type {{ fatal: boolean, details: string }} */ error) => {
+    if (!error.fatal) return;
+    console.warn(`The stream cannot be played (${error.details}). The page plays the file instead.`);
+    hls.destroy();
+    video.src = file;
+    video.play().catch(() => {});
+  });
+  hls.loadSource(stream);
+  hls.attachMedia(video);
+}
+
+/**
+ * Shows the picture at the pointer above the seek bar.
+ * @param {HTMLElement} seek
+ * @param {HTMLVideoElement} video
+ * @param {string} address of the list of thumbnails
+ */
+async function showThumbnails(seek, video, address) {
+  const response = await fetch(address);
+  if (!response.ok) return;
+  const cues = thumbnails(await response.text(), new URL(address, location.href).href);
+  const shown = el("div", { className: "thumbnail", hidden: true, "aria-hidden": "true" });
+  seek.append(shown);
+  seek.addEventListener("pointermove", (event) => {
+    const bar = seek.getBoundingClientRect();
+    const at = Math.min(Math.max((event.clientX - bar.left) / bar.width, 0), 1);
+    const secs = at * video.duration;
+    const cue = cues.find(({ begin, end }) => begin <= secs && secs < end) ?? cues.at(-1);
+    shown.hidden = !cue;
+    if (!cue) return;
+    shown.style.width = `${cue.width}px`;
+    shown.style.height = `${cue.height}px`;
+    shown.style.backgroundImage = `url("${cue.picture}")`;
+    shown.style.backgroundPosition = `${-cue.x}px ${-cue.y}px`;
+    // The picture stays inside the window.
+    const room = cue.width / 2 + 8;
+    const left = Math.min(Math.max(event.clientX, room), document.documentElement.clientWidth - room);
+    shown.style.left = `${left - bar.left}px`;
+  });
+  const hide = () => { shown.hidden = true; };
+  seek.addEventListener("pointerleave", hide);
+  window.addEventListener("resize", hide);
+}
+
+/** @param {HTMLElement} player */
+function start(player) {
+  const video = player.querySelector("video");
+  if (!video) return;
+  const { stream, thumbnails: list, hls } = player.dataset;
+  const play = el("button", { type: "button" }, "Play");
+  const range = /** @type {HTMLInputElement} */ (
+    el("input", { type: "range", min: "0", max: "1", step: "any", value: "0", "aria-label": "Position" })
+  );
+  const seek = el("div", { className: "seek" }, range);
+  const time = el("output", { "aria-live": "off" }, clock(0));
+  const full = el("button", { type: "button" }, "Full screen");
+  player.append(el("div", { className: "controls" }, play, seek, time, full));
+  video.controls = false;
+
+  const toggle = () => (video.paused ? begin() : video.pause());
+  let attached = false;
+  const begin = async () => {
+    if (stream && hls && !attached) {
+      attached = true;
+      await attach(video, stream, hls);
+    }
+    // Rejected if the video is paused or replaced before it plays.
+    await video.play().catch(() => {});
+  };
+  play.addEventListener("click", toggle);
+  video.addEventListener("click", toggle);
+  for (const name of ["play", "pause"]) {
+    video.addEventListener(name, () => { play.textContent = video.paused ? "Play" : "Pause"; });
+  }
+  const show = () => {
+    if (video.duration > 0) range.value = String(video.currentTime / video.duration);
+    const text = `${clock(video.currentTime)} / ${clock(video.duration)}`;
+    time.textContent = text;
+    range.setAttribute("aria-valuetext", text);
+  };
+  for (const name of ["timeupdate", "durationchange", "seeked"]) video.addEventListener(name, show);
+  range.addEventListener("input", () => {
+    if (video.duration > 0) video.currentTime = Number(range.value) * video.duration;
+  });
+  full.addEventListener("click", () => {
+    if (document.fullscreenElement) document.exitFullscreen();
+    else player.requestFullscreen().catch(() => {});
+  });
+  show();
+  if (list) showThumbnails(seek, video, list);
+}
+
+for (const player of document.querySelectorAll(".player")) start(/** @type {HTMLElement} */ (player));

@@ -1,0 +1,48 @@
+// Creates links to files of a render without leaving its page, and copies them.
+
+import { el, need } from "./dom.js";
+
+const form = document.querySelector("form.share");
+
+/** @param {HTMLFormElement} form */
+async function create(form) {
+  const area = need(".shared");
+  const button = need("button", form);
+  button.disabled = true;
+  try {
+    const fields = new URLSearchParams(/** @type {any} */ (new FormData(form)));
+    const response = await fetch(form.action, { method: "POST", headers: { Accept: "application/json" }, body: fields });
+    if (!response.ok) throw new Error(`status ${response.status}`);
+    show(area, (await response.json()).text);
+  } catch (error) {
+    area.replaceChildren(el("p", { className: "problem" }, `The link could not be created (${error.message}). Reload the page, and try again.`));
+  } finally {
+    button.disabled = false;
+  }
+}
+
+/**
+ * Shows the text with a button that copies it.
+ * @param {HTMLElement} area
+ * @param {string} text
+ */
+function show(area, text) {
+  const field = /** @type {HTMLTextAreaElement} */ (el("textarea", { readOnly: true, value: text, "aria-label": "The link" }));
+  const copy = el("button", { type: "button" }, "Copy");
+  copy.addEventListener("click", async () => {
+    field.select();
+    try {
+      // Browsers offer the clipboard only on pages with HTTPS.
+      await navigator.clipboard.writeText(text);
+      copy.textContent = "Copied";
+    } catch {
+      copy.textContent = "Selected: copy it with Ctrl+C";
+    }
+  });
+  area.replaceChildren(field, copy);
+}
+
+form?.addEventListener("submit", (event) => {
+  event.preventDefault();
+  create(/** @type {HTMLFormElement} */ (form));
+});

@@ -1,0 +1,77 @@
+//! Links to files of a render that work without a sign-in until they expire.
+
+use askama::Template;
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse as _, Response};
+use plinth_spec::OutputFile;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::error::Result;
+use crate::form::SessionForm;
+use crate::frame::{Frame, page};
+use crate::studio::Studio;
+
+/// Name of the choice that is no file: HTML that shows the video on another site.
+pub(super) const EMBED: &str = "embed";
+/// Lifetimes to choose from: seconds and label.
+pub(super) const LIFETIMES: [(i64, &str); 3] = [(3600, "1 hour"), (86_400, "1 day"), (604_800, "7 days")];
+
+#[derive(Template)]
+#[template(path = "link.html")]
+struct LinkPage {
+    frame: Frame,
+    id: String,
+    /// The link or the HTML.
+    text: String,
+    lifetime: String,
+}
+
+#[derive(Template)]
+#[template(path = "embed.html")]
+struct Snippet<'a> {
+    video: &'a str,
+    poster: &'a str,
+}
+
+/// Fields of the form.
+#[derive(Deserialize)]
+pub(crate) struct NewLink {
+    asset: String,
+    expires: String,
+}
+
+/// Creates a link to a file, or a snippet that embeds the video. A script asks for JSON.
+pub(crate) async fn create(
+    State(studio): State<Studio>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    sent: SessionForm<NewLink>,
+) -> Result<Response> {
+    let SessionForm { user, form } = sent;
+    let lifetime = form.expires.parse().ok();
+    let link =
+        async |asset: OutputFile| studio.service.download_url(user.caller(), &id, Some(asset.as_str()), lifetime).await;
+    let (text, secs) = if form.asset == EMBED {
+        // Browsers cannot play every video. The one for the web exists if the main video is not one of them.
+        let video = match link(OutputFile::Web).await {
+            Ok(web) => web,
+            Err(_none) => link(OutputFile::Video).await?,
+        };
+        let poster = link(OutputFile::FullPoster).await?;
+        let snippet = Snippet { video: &video.url, poster: &poster.url }.render();
+        (snippet.map_err(plinth_service::ServiceError::internal)?, video.expires_in)
+    } else {
+        let made = studio.service.download_url(user.caller(), &id, Some(&form.asset), lifetime).await?;
+        (made.url, made.expires_in)
+    };
+    if headers.get(header::ACCEPT).is_some_and(|accepted| accepted == "application/json") {
+        return Ok(Json(json!({"text": text, "expiresIn": secs})).into_response());
+    }
+    let known = LIFETIMES.iter().find(|(known, _label)| *known == secs);
+    let lifetime = known.map_or_else(|| format!("{secs} seconds"), |(_secs, label)| (*label).to_owned());
+    let frame = Frame::new(&studio, "A link", Some(&user)).at("renders");
+    Ok(page(&LinkPage { frame, id, text, lifetime }))
+}

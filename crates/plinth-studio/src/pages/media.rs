@@ -1,0 +1,58 @@
+//! Parts of results that pages show: files of a stream, and the bundle.
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse as _, Response};
+use plinth_service::delivery::attachment;
+
+use crate::error::Result;
+use crate::session::CurrentUser;
+use crate::studio::Studio;
+
+/// How long browsers may use a part without asking again. The parts of a finished result do not change.
+const CACHE: &str = "private, max-age=3600";
+
+/// Returns whether this is the path of a part of a stream. These parts are not counted as requests.
+pub(crate) fn is_media(path: &str) -> bool {
+    path.starts_with("/renders/") && path.contains("/hls/")
+}
+
+/// Sends a file of the render's HLS stream.
+pub(crate) async fn hls(
+    State(studio): State<Studio>,
+    user: CurrentUser,
+    Path((id, name)): Path<(String, String)>,
+) -> Result<Response> {
+    let delivery = studio.service.hls_file(user.caller(), &id, &name).await?;
+    let content = studio.service.open_delivery(&delivery, None).await?;
+    let mut response = Body::from_stream(content).into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(delivery.blob.size));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(CACHE));
+    set_type(headers, &delivery.content_type);
+    Ok(response)
+}
+
+/// Sends all files of a video as a ZIP archive.
+pub(crate) async fn bundle(
+    State(studio): State<Studio>,
+    user: CurrentUser,
+    Path(id): Path<String>,
+) -> Result<Response> {
+    let bundle = studio.service.render_bundle(user.caller(), &id).await?;
+    let mut response = Body::from_stream(bundle.content).into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(bundle.length));
+    set_type(headers, "application/zip");
+    if let Ok(disposition) = HeaderValue::from_str(&attachment(&bundle.name)) {
+        headers.insert(header::CONTENT_DISPOSITION, disposition);
+    }
+    Ok(response)
+}
+
+fn set_type(headers: &mut HeaderMap, content_type: &str) {
+    if let Ok(value) = HeaderValue::from_str(content_type) {
+        headers.insert(header::CONTENT_TYPE, value);
+    }
+}

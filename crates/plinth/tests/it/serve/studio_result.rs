@@ -1,0 +1,68 @@
+//! Tests of the page of a finished render: its stream, its bundle, and links that work without a sign-in.
+
+use super::backstage::{PACKAGING, content};
+use super::browser::Page;
+use super::on_both;
+use super::server::{EMAIL, Served};
+
+const BOB: &str = "bob@example.org";
+const UNKNOWN: &str = "AAAAAAAAAAAA";
+
+async fn the_page_sends_only_files_of_the_stream_and_only_to_members(served: Served) {
+    let id = served.finished().await;
+    served.installation.account(BOB);
+    let (mut alice, bob) = (served.browser(EMAIL).await, served.browser(BOB).await);
+    for name in PACKAGING {
+        let path = format!("/renders/{id}/hls/{name}");
+        let file = alice.get(&path).await;
+        assert_eq!((file.status, file.html.as_str()), (200, content(name).as_str()), "{name}");
+        assert!(file.header("cache-control").starts_with("private"), "{name}");
+        assert_eq!(bob.get(&path).await.status, 404, "{name}");
+    }
+    for name in ["nothing.m3u8", "%2e%2e%2fvideo.mp4", "..%5cvideo.mp4", "540p%2f..%2fmaster.m3u8", "%2fetc%2fpasswd"] {
+        assert_eq!(alice.get(&format!("/renders/{id}/hls/{name}")).await.status, 404, "{name}");
+    }
+    assert_eq!(alice.get(&format!("/renders/{UNKNOWN}/hls/master.m3u8")).await.status, 404);
+    assert_eq!(bob.get(&format!("/renders/{id}/bundle")).await.status, 404);
+    let bundle = alice.get(&format!("/renders/{id}/bundle")).await;
+    assert!(
+        bundle.status == 200 && bundle.header("content-type") == "application/zip" && bundle.html.starts_with("PK")
+    );
+    let page = alice.get(&format!("/renders/{id}")).await;
+    assert!(page.shows(&format!("data-stream=\"/renders/{id}/hls/master.m3u8\"")), "{}", page.html);
+    assert!(page.shows("Settings that differ from their defaults") && page.shows("controls"), "{}", page.html);
+    alice.send("/sign-out", &[]).await;
+    assert_ne!(alice.get(&format!("/renders/{id}/hls/master.m3u8")).await.status, 200);
+}
+
+async fn links_open_without_a_sign_in_and_are_made_only_by_members(served: Served) {
+    let id = served.finished().await;
+    served.installation.account(BOB);
+    let (mut alice, mut bob) = (served.browser(EMAIL).await, served.browser(BOB).await);
+    let path = format!("/renders/{id}/links");
+    let fields = |asset| [("asset", asset), ("expires", "3600")];
+    let page = alice.send(&path, &fields("video")).await;
+    assert!(page.status == 200 && page.shows("A link for 1 hour"), "{}", page.html);
+    let link = page.between("aria-label=\"The link\"><code>", "</code>").replace("&#38;", "&").replace("&amp;", "&");
+    assert_eq!(reqwest::get(&link).await.unwrap().status(), 200, "{link}");
+    let snippet = alice.send(&path, &fields("embed")).await;
+    assert!(
+        snippet.status == 200 && snippet.shows("&#60;video controls") && !snippet.shows("<video"),
+        "{}",
+        snippet.html
+    );
+    assert_eq!(bob.send(&path, &fields("video")).await.status, 404);
+    assert_eq!(bob.send(&path, &fields("embed")).await.status, 404);
+    for wrong in ["nothing", "", "../video"] {
+        let page = alice.send(&path, &fields(wrong)).await;
+        assert!(page.status == 400 || page.status == 404, "{wrong}: {}", page.status);
+    }
+    let own = served.server.base.as_str();
+    let without_token = Page::of(alice.form(&path, &fields("video")).header("origin", own)).await;
+    assert_eq!(without_token.status, 403);
+}
+
+on_both! {
+    the_page_sends_only_files_of_the_stream_and_only_to_members
+    links_open_without_a_sign_in_and_are_made_only_by_members
+}
