@@ -358,7 +358,7 @@ async fn the_page_of_a_finished_render_links_its_files(served: Served) {
     let browser = served.browser(EMAIL).await;
     let page = browser.get(&format!("/renders/{id}")).await;
     assert!(page.shows("<video") && page.shows(&format!("src=\"/renders/{id}/files/web\"")), "{}", page.html);
-    assert!(!page.shows("http-equiv=\"refresh\"") && page.shows("<code>quality</code>"), "{}", page.html);
+    assert!(!page.shows("http-equiv=\"refresh\"") && page.shows("<dt title=\"quality\">"), "{}", page.html);
     assert!(browser.get("/renders").await.shows(&format!("src=\"/renders/{id}/files/poster\"")));
     for (asset, kind) in
         [("video", "video/mp4"), ("web", "video/mp4"), ("poster", "image/png"), ("full_poster", "image/png")]
@@ -368,7 +368,7 @@ async fn the_page_of_a_finished_render_links_its_files(served: Served) {
         let link = led.header("location").to_owned();
         let origin: String = url::Url::parse(&link).unwrap().origin().ascii_serialization();
         let policy = page.header("content-security-policy");
-        assert!(policy.contains(&format!("img-src 'self' {origin}; media-src 'self' {origin};")), "{policy}");
+        assert!(policy.contains(&format!("img-src 'self' {origin}; media-src 'self' blob: {origin};")), "{policy}");
         // The request has no cookie, because the link itself grants access. Browsers must not render the file as a page
         // of this origin.
         let file = served.client.http.get(&link).send().await.unwrap();
