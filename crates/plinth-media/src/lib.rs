@@ -33,6 +33,7 @@ mod writer;
 pub use dataset::{DatasetAbout, DatasetCameras, DatasetPlan, DatasetWriter};
 pub use error::MediaError;
 pub use ffmpeg::{Capabilities, EncoderChoice, H264Encoder, UnknownEncoder, ffmpeg_version, probe};
+pub use partial::write_together;
 pub use trial::{EncoderFound, EncoderTrial, Outcome, choose_encoder, decide_encoder, try_encoders};
 pub use watermark::Watermark;
 pub use writer::{MediaPlan, MediaReport, MediaWriter, WrittenFile};

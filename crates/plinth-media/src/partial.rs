@@ -1,6 +1,7 @@
 //! Temporary files that get their final names when they are complete.
 
 use std::fs::File;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -57,6 +58,20 @@ impl Partial {
     }
 }
 
+/// Writes files that belong together: all get their names when all of them are complete. Existing files are replaced.
+/// Errors: if a folder does not exist or is not writable, or the disk is full.
+pub fn write_together(files: &[(PathBuf, &[u8])]) -> Result<(), MediaError> {
+    let write = |(target, bytes): &(PathBuf, &[u8])| {
+        remove_abandoned(target);
+        let mut partial = Partial::create(target)?;
+        let written = partial.file.write_all(bytes);
+        written.map_err(|source| MediaError::File { file: target.clone(), source })?;
+        Ok(partial)
+    };
+    let partials = files.iter().map(write).collect::<Result<Vec<Partial>, MediaError>>()?;
+    partials.into_iter().try_for_each(|partial| partial.keep().map(drop))
+}
+
 /// Deletes temporary files in the folder of `target` whose processes have ended.
 pub(crate) fn remove_abandoned(target: &Path) {
     let Ok(entries) = std::fs::read_dir(folder(target)) else { return };
@@ -108,6 +123,19 @@ mod tests {
         std::fs::write(living.path(), b"a video").unwrap();
         assert_eq!(living.keep().unwrap(), (target.clone(), 7));
         assert_eq!(std::fs::read(&target).unwrap(), b"a video");
+    }
+
+    #[test]
+    fn files_that_belong_together_are_written_all_or_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let (first, second) = (folder.path().join("a"), folder.path().join("b"));
+        std::fs::create_dir(&second).unwrap();
+        assert!(write_together(&[(first.clone(), b"1"), (second.clone(), b"2")]).is_err());
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "only the folder b is left");
+        std::fs::remove_dir(&second).unwrap();
+        std::fs::write(&first, "old").unwrap();
+        write_together(&[(first.clone(), b"1"), (second.clone(), b"2")]).unwrap();
+        assert_eq!((std::fs::read(&first).unwrap(), std::fs::read(&second).unwrap()), (b"1".to_vec(), b"2".to_vec()));
     }
 
     #[cfg(unix)]

@@ -6,6 +6,7 @@ pub mod child;
 
 mod cameras;
 mod dataset;
+mod encode_environment;
 mod environment;
 mod failure;
 mod job;
@@ -17,6 +18,7 @@ mod sink;
 
 pub use cameras::{CamerasError, read_cameras};
 pub use dataset::dataset_cameras;
+pub use encode_environment::{EncodeError, EncodedEnvironment, EncodedFile, encode_environment};
 pub use environment::{EnvironmentError, EnvironmentFiles};
 pub use failure::{JobError, failure_code, failure_message};
 pub use job::{DatasetOptions, Job, may_use_hardware, run};

@@ -3,10 +3,7 @@
 //! light of each channel.
 #![expect(clippy::print_stdout, reason = "a tool for developers")]
 
-use plinth_scene::EnvironmentMap;
-
-/// Lower limit of the radiance by which errors are divided. Radiance below this value looks black.
-const LEAST: f64 = 0.01;
+use plinth_scene::{DARKEST_RADIANCE, EnvironmentMap};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let files: Vec<Vec<u8>> = std::env::args().skip(1).map(std::fs::read).collect::<Result<_, _>>()?;
@@ -35,7 +32,7 @@ fn mean_error(source: &EnvironmentMap, decoded: &EnvironmentMap) -> f64 {
     for (i, (a, b)) in source.pixels.iter().zip(&decoded.pixels).enumerate() {
         for (a, b) in a.iter().zip(b) {
             let (a, b) = (f64::from(*a), f64::from(*b));
-            sum += weight(source, i) * (a - b).abs() / a.max(LEAST);
+            sum += weight(source, i) * (a - b).abs() / a.max(f64::from(DARKEST_RADIANCE));
             weights += weight(source, i);
         }
     }

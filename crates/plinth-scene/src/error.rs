@@ -19,3 +19,10 @@ pub enum SceneError {
     #[error("the asset '{id}' cannot be read: {problem}")]
     Asset { id: String, problem: String },
 }
+
+/// An error of writing a panorama as a gain map.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the environment cannot be encoded: {problem}")]
+pub struct GainMapError {
+    pub(crate) problem: String,
+}

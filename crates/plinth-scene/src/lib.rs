@@ -38,8 +38,11 @@ mod wireframe;
 pub use assets::SceneAssets;
 pub use build::build_scene;
 pub use dataset::{DatasetViews, ViewSet, build_dataset};
-pub use environment::{EnvironmentMap, GainMap, gain_map, radiance_hdr, studio};
-pub use error::SceneError;
+pub use environment::{
+    DARKEST_RADIANCE, EncodedGainMap, EnvironmentMap, GainMap, Panorama, encode_gain_map, gain_map, radiance_hdr,
+    read_panorama, studio,
+};
+pub use error::{GainMapError, SceneError};
 pub use floor::{ReflectorLook, ShadowLook};
 pub use intrinsics::Intrinsics;
 pub use pixel::{SURFACE_ERROR_PIXELS, smallest_pixel};

@@ -36,6 +36,7 @@ fn main() -> ExitCode {
             Some(("render", args)) => cmd::render::run(args, &mut out),
             Some(("render-child", args)) => cmd::render_child::run(args, &mut out),
             Some(("inspect", args)) => cmd::inspect::run(args, &mut out),
+            Some(("environment", args)) => cmd::environment::run(args, &mut out),
             Some(("doctor", args)) => cmd::doctor::run(args, &mut out),
             Some(("settings", args)) => cmd::settings::run(args, &mut out),
             Some(("serve", args)) => cmd::serve::run(args, &mut out),

@@ -5,6 +5,8 @@ use std::f32::consts::{PI, TAU};
 use glam::Vec3;
 use rayon::prelude::*;
 
+use crate::SceneError;
+
 /// Maximum width of a panorama. Larger panoramas are scaled down.
 const MAX_WIDTH: u32 = 4096;
 /// Maximum height of a panorama. Larger panoramas are scaled down.
@@ -108,6 +110,16 @@ impl EnvironmentMap {
             self.pixels[(y * self.width + x) as usize]
         })
     }
+}
+
+/// Checks the size of a panorama in a file.
+/// Errors: if the panorama has less than 2 × 1 or more than 8192 × 4096 texels.
+pub(super) fn check_size(width: u32, height: u32) -> Result<(), SceneError> {
+    if width < 2 || height == 0 || width > MAX_FILE_WIDTH || height > MAX_FILE_HEIGHT {
+        let problem = format!("a size of {width}×{height} is not between 2×1 and {MAX_FILE_WIDTH}×{MAX_FILE_HEIGHT}");
+        return Err(SceneError::Environment { problem });
+    }
+    Ok(())
 }
 
 /// Averages texels weighted by their solid angle, which preserves the total light.

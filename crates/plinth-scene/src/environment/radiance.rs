@@ -2,31 +2,33 @@
 
 use std::io::Cursor;
 
-use image::ImageDecoder;
 use image::codecs::hdr::HdrDecoder;
+use image::{ImageDecoder, Rgb32FImage};
 
-use super::map::{EnvironmentMap, MAX_FILE_HEIGHT, MAX_FILE_WIDTH};
+use super::map::{EnvironmentMap, check_size};
 use crate::SceneError;
 
 /// Reads a panorama from a Radiance HDR file.
 /// Errors: if the file has another format, or the panorama is larger than 8192 × 4096 pixels.
 pub fn radiance_hdr(bytes: &[u8]) -> Result<EnvironmentMap, SceneError> {
+    let picture = picture(bytes)?;
+    Ok(EnvironmentMap::gathered(picture.width(), picture.height(), |x, y| picture.get_pixel(x, y).0))
+}
+
+/// Reads the texels of a Radiance HDR file.
+/// Errors: those of [`radiance_hdr`].
+pub(super) fn picture(bytes: &[u8]) -> Result<Rgb32FImage, SceneError> {
     let fault = |problem: String| SceneError::Environment { problem };
     let decoder = HdrDecoder::new(Cursor::new(bytes)).map_err(|e| fault(e.to_string()))?;
     let (width, height) = decoder.dimensions();
-    if width < 2 || height == 0 || width > MAX_FILE_WIDTH || height > MAX_FILE_HEIGHT {
-        return Err(fault(format!(
-            "a size of {width}×{height} is not between 2×1 and {MAX_FILE_WIDTH}×{MAX_FILE_HEIGHT}"
-        )));
-    }
+    check_size(width, height)?;
     // A scanline takes at least two bytes per channel and 127 pixels. If the file is shorter, it is truncated, and is
     // rejected before memory is allocated.
     let least = u64::from(height) * (u64::from(width) * 4 * 2 / 127);
     if (bytes.len() as u64) < least {
         return Err(fault(format!("{} bytes are too few for {width}×{height} pixels", bytes.len())));
     }
-    let picture = image::DynamicImage::from_decoder(decoder).map_err(|e| fault(e.to_string()))?.into_rgb32f();
-    Ok(EnvironmentMap::gathered(width, height, |x, y| picture.get_pixel(x, y).0))
+    Ok(image::DynamicImage::from_decoder(decoder).map_err(|e| fault(e.to_string()))?.into_rgb32f())
 }
 
 #[cfg(test)]

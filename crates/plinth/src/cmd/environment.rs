@@ -1,55 +1,96 @@
-//! The flag `--env`, which gives the files of an environment map.
+//! `plinth environment encode`: makes gain maps of panoramas.
 
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::PathBuf;
 
-use anyhow::Result;
-use clap::{Arg, ArgAction, ArgMatches, value_parser};
-use plinth_pipeline::EnvironmentFiles;
+use anyhow::{Context as _, Result};
+use clap::{Arg, ArgMatches, Command, value_parser};
+use plinth_pipeline::{EncodedEnvironment, encode_environment};
 
-use super::Usage;
+use super::plain;
 
-/// Returns the flag `--env`.
-pub(crate) fn arg() -> Arg {
-    Arg::new("env")
-        .long("env")
-        .value_name("FILE[,FILE,FILE]")
-        .action(ArgAction::Append)
-        .value_parser(value_parser!(PathBuf))
-        .help("Environment light: a Radiance file (FILE.hdr), or the three parts of a gain map")
-        .long_help(
-            "Environment that lights the model: one Radiance file, or the three parts of a gain map in this order, \
-             separated by commas: SDR.webp,GAINMAP.webp,METADATA.json",
-        )
+/// Largest width of an environment; the renderer scales wider ones down.
+const MAX_WIDTH: i64 = 4096;
+/// Smallest width that `--max-width` takes.
+const MIN_WIDTH: i64 = 16;
+
+pub(crate) fn command() -> Command {
+    Command::new("environment")
+        .about("Makes files of environments")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(encode_command())
 }
 
-/// Returns the files of `--env`.
-/// Errors: [`Usage`].
-pub(crate) fn files(args: &ArgMatches) -> Result<Option<EnvironmentFiles>> {
-    let given = args.get_many::<PathBuf>("env").into_iter().flatten();
-    let files: Vec<PathBuf> = given.flat_map(|path| parts(path)).collect();
-    match files.as_slice() {
-        [] => Ok(None),
-        [hdr] => Ok(Some(EnvironmentFiles::Radiance(hdr.clone()))),
-        [sdr, gain_map, metadata] => Ok(Some(EnvironmentFiles::GainMap {
-            sdr: sdr.clone(),
-            gain_map: gain_map.clone(),
-            metadata: metadata.clone(),
-        })),
-        more => {
-            let message = format!(
-                "--env takes one .hdr file, or the three parts of a gain map as SDR,GAINMAP,METADATA; \
-                 here are {} files",
-                more.len()
-            );
-            Err(Usage(message).into())
+fn encode_command() -> Command {
+    Command::new("encode")
+        .about("Encodes a panorama (.hdr, .exr) as the gain map that --env and the HTTP API take")
+        .long_about(
+            "Encodes an equirectangular panorama, Radiance HDR (.hdr) or OpenEXR (.exr), as a gain map: NAME.sdr.webp, \
+             NAME.gainmap.webp and NAME.json. `plinth render --env` and the HTTP API (/v1/envs) take these three files. \
+             Prints the size of each file and the largest relative error of a radiance. Linear Rec. 709 is assumed.",
+        )
+        .after_help("Example: plinth environment encode garden.hdr -o environments")
+        .arg(
+            Arg::new("file")
+                .value_name("FILE")
+                .required(true)
+                .value_parser(value_parser!(PathBuf))
+                .help("A .hdr or .exr panorama, twice as wide as high, at most 8192×4096"),
+        )
+        .arg(
+            Arg::new("out")
+                .long("out")
+                .short('o')
+                .value_name("DIR")
+                .required(true)
+                .value_parser(value_parser!(PathBuf))
+                .help("Folder for the three files; it is created if it does not exist"),
+        )
+        .arg(
+            Arg::new("max-width")
+                .long("max-width")
+                .value_name("PIXELS")
+                .default_value(MAX_WIDTH.to_string())
+                .value_parser(value_parser!(u32).range(MIN_WIDTH..=MAX_WIDTH))
+                .help("Scale wider panoramas down to this width; the total light stays the same"),
+        )
+        .arg(super::json_arg("Print a JSON object"))
+}
+
+pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
+    let Some(("encode", args)) = args.subcommand() else { return Ok(()) };
+    let path = |name: &str| args.get_one::<PathBuf>(name).with_context(|| format!("{name} is missing"));
+    let max_width = *args.get_one("max-width").context("--max-width is missing")?;
+    let encoded = encode_environment(path("file")?, path("out")?, max_width)?;
+    if args.get_flag("json") {
+        writeln!(out, "{}", serde_json::to_string_pretty(&encoded)?)?;
+    } else {
+        print(&encoded, out)?;
+    }
+    Ok(())
+}
+
+fn print(encoded: &EncodedEnvironment, out: &mut dyn Write) -> std::io::Result<()> {
+    let EncodedEnvironment { width, height, source_width, source_height, .. } = encoded;
+    for file in &encoded.files {
+        writeln!(out, "{:>9.1} kB  {}", file.bytes as f64 / 1000.0, plain(&file.path.display().to_string()))?;
+    }
+    if width == source_width {
+        writeln!(out, "size           {width}×{height}")?;
+    } else {
+        writeln!(out, "size           {width}×{height}, scaled down from {source_width}×{source_height}")?;
+    }
+    writeln!(out, "largest error  {:.2} % of radiance (below 0.01: of 0.01)", 100.0 * encoded.largest_error)?;
+    for (count, what) in [
+        (encoded.negative, "negative values became 0"),
+        (encoded.not_a_number, "values that are not a number (NaN) became 0"),
+        (encoded.infinite, "infinite values became 65504"),
+        (encoded.clamped, "values above 65504 became 65504"),
+    ] {
+        if count > 0 {
+            writeln!(out, "warning        {count} {what}")?;
         }
     }
-}
-
-/// Splits a comma-separated list. Does not split the name of an existing file that contains a comma.
-fn parts(given: &Path) -> Vec<PathBuf> {
-    match given.to_str() {
-        Some(text) if text.contains(',') && !given.exists() => text.split(',').map(PathBuf::from).collect(),
-        _ => vec![given.to_owned()],
-    }
+    Ok(())
 }

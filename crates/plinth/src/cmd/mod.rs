@@ -2,7 +2,7 @@
 
 mod assets;
 mod confine;
-mod environment;
+mod env_flag;
 mod fence;
 mod flags;
 pub(crate) mod migrate;
@@ -14,6 +14,7 @@ mod storage_state;
 pub(crate) mod admin;
 pub(crate) mod check_file;
 pub(crate) mod doctor;
+pub(crate) mod environment;
 pub(crate) mod inspect;
 pub(crate) mod openapi;
 pub(crate) mod render;
@@ -51,6 +52,7 @@ pub(crate) fn command() -> Command {
         .arg(crate::config::config_arg())
         .subcommand(render::command())
         .subcommand(inspect::command())
+        .subcommand(environment::command())
         .subcommand(doctor::command())
         .subcommand(settings::command())
         .subcommand(render_child::command())

@@ -12,7 +12,7 @@ use plinth_spec::settings::ParseOptions;
 use serde_json::Value;
 
 use super::progress::Shown;
-use super::{Usage, assets, environment, flags, outputs, plain};
+use super::{Usage, assets, env_flag, flags, outputs, plain};
 use crate::config::{self, Group, Machine};
 use crate::stop::Stop;
 
@@ -41,7 +41,7 @@ pub(crate) fn command() -> Command {
                 .value_name("JSON or @FILE")
                 .help("Render settings as in the API; flags override them"),
         )
-        .arg(environment::arg())
+        .arg(env_flag::arg())
         .args(assets::args())
         .arg(super::json_arg("Print the results as a JSON object, and no progress"))
         .arg(
@@ -61,7 +61,7 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let settings = settings(args)?;
     let (outputs, dataset) = outputs::outputs(args, &settings)?;
-    let environment = environment::files(args)?;
+    let environment = env_flag::files(args)?;
     if let Some(id) = settings.environment().id.as_ref().filter(|_| environment.is_none()) {
         return Err(Usage(format!("the settings refer to the environment '{id}'; pass its file with --env")).into());
     }

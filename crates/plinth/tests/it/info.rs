@@ -115,6 +115,8 @@ fn every_command_prints_help() {
         "",
         "render",
         "inspect",
+        "environment",
+        "environment encode",
         "serve",
         "worker",
         "doctor",

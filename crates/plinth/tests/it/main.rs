@@ -4,6 +4,7 @@
 mod assets;
 mod dataset;
 mod encoder;
+mod environment;
 mod gallery;
 mod glb;
 mod info;

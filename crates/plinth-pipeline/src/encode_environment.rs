@@ -1,0 +1,128 @@
+//! Encodes panoramas as the gain maps that the API and `plinth render --env` read.
+
+use std::ffi::OsString;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use plinth_media::{MediaError, write_together};
+use plinth_scene::{GainMapError, Panorama, SceneError, encode_gain_map, read_panorama};
+use serde::Serialize;
+
+/// Maximum size of a file. Uncompressed 32-bit floats of the largest panorama (8192 × 4096) with alpha have this size.
+const MAX_FILE_BYTES: u64 = 512 << 20;
+
+/// What was written, and how exact it is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EncodedEnvironment {
+    /// The SDR image, the gain image and the metadata, in the order of `--env`.
+    pub files: [EncodedFile; 3],
+    /// Columns of the images.
+    pub width: u32,
+    /// Rows of the images.
+    pub height: u32,
+    /// Columns of the file that was read.
+    pub source_width: u32,
+    /// Rows of the file that was read.
+    pub source_height: u32,
+    /// Largest relative error of a radiance after decoding; radiances below 0.01 count as 0.01.
+    pub largest_error: f32,
+    /// Number of negative values, which became 0.
+    pub negative: u64,
+    /// Number of values that are not a number (NaN), which became 0.
+    pub not_a_number: u64,
+    /// Number of infinite values, which became 65504.
+    pub infinite: u64,
+    /// Number of finite values above 65504, which were reduced to it.
+    pub clamped: u64,
+}
+
+/// A file that was written.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EncodedFile {
+    /// Path.
+    pub path: PathBuf,
+    /// Size in bytes.
+    pub bytes: u64,
+}
+
+/// Error of encoding an environment.
+#[derive(Debug, thiserror::Error)]
+pub enum EncodeError {
+    /// The file cannot be read, or the folder cannot be made.
+    #[error("{}", path.display())]
+    File {
+        /// Path of the file or folder.
+        path: PathBuf,
+        /// Error of the file system.
+        source: std::io::Error,
+    },
+    /// The file is too large.
+    #[error("{}: the file is larger than {} MiB", file.display(), MAX_FILE_BYTES >> 20)]
+    TooLarge {
+        /// Path of the file.
+        file: PathBuf,
+    },
+    /// The file does not contain a valid panorama.
+    #[error("{}", file.display())]
+    Content {
+        /// Path of the file.
+        file: PathBuf,
+        /// Error of the decoder.
+        source: SceneError,
+    },
+    /// The panorama cannot be encoded.
+    #[error(transparent)]
+    Encoding(#[from] GainMapError),
+    /// The results cannot be written.
+    #[error(transparent)]
+    Write(#[from] MediaError),
+}
+
+/// Encodes a panorama (`.hdr` or `.exr`) with at most `max_width` columns. Writes `NAME.sdr.webp`, `NAME.gainmap.webp`
+/// and `NAME.json` into the folder, which is created if it does not exist. NAME is the stem of the file.
+/// Errors: [`EncodeError`]; then nothing was written.
+pub fn encode_environment(file: &Path, folder: &Path, max_width: u32) -> Result<EncodedEnvironment, EncodeError> {
+    let content = |source| EncodeError::Content { file: file.to_owned(), source };
+    let Panorama { map, file_size: (source_width, source_height), negative, not_a_number, infinite } =
+        read_panorama(&read(file)?, max_width).map_err(content)?;
+    let encoded = encode_gain_map(&map)?;
+    std::fs::create_dir_all(folder).map_err(|source| EncodeError::File { path: folder.to_owned(), source })?;
+    let stem = file.file_stem().unwrap_or_default();
+    let path = |suffix: &str| {
+        let mut name = OsString::from(stem);
+        name.push(suffix);
+        folder.join(name)
+    };
+    let parts: [(PathBuf, &[u8]); 3] = [
+        (path(".sdr.webp"), &encoded.sdr),
+        (path(".gainmap.webp"), &encoded.gain_map),
+        (path(".json"), &encoded.metadata),
+    ];
+    write_together(&parts)?;
+    Ok(EncodedEnvironment {
+        files: parts.map(|(path, bytes)| EncodedFile { path, bytes: bytes.len() as u64 }),
+        width: map.width,
+        height: map.height,
+        source_width,
+        source_height,
+        largest_error: encoded.largest_error,
+        negative,
+        not_a_number,
+        infinite,
+        clamped: encoded.clamped,
+    })
+}
+
+/// Reads a file, but not more than the size limit.
+fn read(file: &Path) -> Result<Vec<u8>, EncodeError> {
+    let fault = |source| EncodeError::File { path: file.to_owned(), source };
+    let mut bytes = Vec::new();
+    let opened = std::fs::File::open(file).map_err(fault)?;
+    opened.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(fault)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(EncodeError::TooLarge { file: file.to_owned() });
+    }
+    Ok(bytes)
+}
