@@ -29,7 +29,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STREAM_PLAYER: &str = "hls.js";
 
 /// Name, media type and content of each file.
-static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 20]> = LazyLock::new(|| {
+static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 21]> = LazyLock::new(|| {
     [
         ("style.css", CSS, STYLE.into()),
         ("shell.js", SCRIPT, include_str!("../assets/js/shell.js").into()),
@@ -47,6 +47,7 @@ static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 20]> = LazyLock::new(||
         ("finder.js", SCRIPT, include_str!("../assets/js/finder.js").into()),
         ("structure.js", SCRIPT, include_str!("../assets/js/structure.js").into()),
         ("looks.js", SCRIPT, include_str!("../assets/js/looks.js").into()),
+        ("price.js", SCRIPT, include_str!("../assets/js/price.js").into()),
         ("order.js", SCRIPT, include_str!("../assets/js/order.js").into()),
         ("history.js", SCRIPT, include_str!("../assets/js/history.js").into()),
         ("copies.js", SCRIPT, include_str!("../assets/js/copies.js").into()),

@@ -7,6 +7,7 @@ import { finder } from "./finder.js";
 import { History } from "./history.js";
 import { looks } from "./looks.js";
 import { Preview } from "./preview.js";
+import { NO_ANSWER, ask, showPrice, showProblem } from "./price.js";
 import { structure } from "./structure.js";
 
 /** Pause after the last change before the server is asked. */
@@ -118,36 +119,20 @@ let settings = JSON.parse(need(".settings-json", form).textContent || "{}");
 let timer = 0;
 let asked = null;
 
-async function ask() {
+async function update() {
   asked?.abort();
   asked = new AbortController();
-  const problem = need(".problem", form);
-  const price = need(".price", form);
   try {
-    // `form.action` is the button of that name.
-    const answer = await fetch(form.getAttribute("action"), {
-      method: "POST", headers: { Accept: "application/json" }, body: new URLSearchParams(new FormData(form)), signal: asked.signal,
-    });
-    const body = await answer.json();
-    problem.hidden = answer.ok;
-    blame(answer.ok ? null : body.error.setting);
-    if (!answer.ok) {
-      problem.textContent = body.error.message;
-      price.replaceChildren();
-      return;
-    }
+    const { ok, body } = await ask(form, asked.signal);
+    blame(ok ? null : body.error.setting);
+    showPrice(form, ok ? body.quote : null);
+    showProblem(form, ok ? null : body.error.message);
+    if (!ok) return;
     settings = body.settings;
     need(".settings-json", form).textContent = JSON.stringify(settings, null, 2);
-    const { creditsRequired, creditsAvailable, sufficient } = body.quote;
-    price.replaceChildren(
-      el("strong", { textContent: creditsRequired === 1 ? "1 credit" : `${creditsRequired} credits` }), " ",
-      el("span", { className: "quiet", textContent: `of ${creditsAvailable}${sufficient ? "" : "; the balance does not cover it"}` }),
-    );
     form.dispatchEvent(new CustomEvent("settled", { detail: settings }));
   } catch (error) {
-    if (error.name === "AbortError") return;
-    problem.hidden = false;
-    problem.textContent = "The server does not answer. Please try again.";
+    if (error.name !== "AbortError") showProblem(form, NO_ANSWER);
   }
 }
 
@@ -178,7 +163,7 @@ function changed(isStep) {
   if (isStep) history.note();
   preview?.changed();
   clearTimeout(timer);
-  timer = setTimeout(ask, REST_MS);
+  timer = setTimeout(update, REST_MS);
 }
 
 form.addEventListener("input", (event) => {

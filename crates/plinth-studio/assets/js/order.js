@@ -1,6 +1,7 @@
 // The order of several models with one look: shows the price as soon as the look or the quality changes.
 
-import { el, need } from "./dom.js";
+import { need } from "./dom.js";
+import { NO_ANSWER, ask, showPrice, showProblem } from "./price.js";
 
 const form = document.querySelector("form.look-order");
 const order = form?.querySelector("button[value=order]");
@@ -8,37 +9,22 @@ if (order) {
   for (const element of form.querySelectorAll(".unscripted")) element.hidden = true;
   let asked = null;
 
-  const ask = async () => {
+  const update = async () => {
     asked?.abort();
     asked = new AbortController();
-    const [problem, price] = [need(".problem[role=alert]", form), need(".price", form)];
     order.hidden = true;
     try {
-      const answer = await fetch(form.getAttribute("action"), {
-        method: "POST", headers: { Accept: "application/json" }, body: new URLSearchParams(new FormData(form)), signal: asked.signal,
-      });
-      const body = await answer.json();
-      problem.hidden = answer.ok;
-      price.replaceChildren();
-      if (!answer.ok) {
-        problem.textContent = body.error.message;
-        return;
-      }
-      const { creditsRequired, creditsAvailable, sufficient } = body.quote;
-      price.replaceChildren(
-        el("strong", { textContent: creditsRequired === 1 ? "1 credit" : `${creditsRequired} credits` }), " ",
-        el("span", { className: "quiet", textContent: `of ${creditsAvailable}${sufficient ? "" : "; the balance does not cover it"}` }),
-      );
-      order.hidden = false;
+      const { ok, body } = await ask(form, asked.signal);
+      showPrice(form, ok ? body.quote : null);
+      showProblem(form, ok ? null : body.error.message);
+      order.hidden = !ok;
     } catch (error) {
-      if (error.name === "AbortError") return;
-      problem.hidden = false;
-      problem.textContent = "The server does not answer. Please try again.";
+      if (error.name !== "AbortError") showProblem(form, NO_ANSWER);
     }
   };
 
-  form.addEventListener("change", ask);
+  form.addEventListener("change", update);
   // What the page shows at first may be an earlier choice that the browser restored.
-  if (need(".problem[role=alert]", form).hidden) ask();
+  if (need(".problem[role=alert]", form).hidden) update();
   else order.hidden = false;
 }

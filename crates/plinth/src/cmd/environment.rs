@@ -16,7 +16,7 @@ const MIN_WIDTH: i64 = 16;
 
 pub(crate) fn command() -> Command {
     Command::new("environment")
-        .about("Makes files of environments")
+        .about("Encodes panoramas as gain maps, which light models")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(encode_command())

@@ -1,0 +1,47 @@
+// Asks the server for the price of the form's order, and shows it.
+
+import { el, need } from "./dom.js";
+
+/**
+ * Sends the form as it is and returns the status and the JSON of the answer.
+ * @param {HTMLFormElement} form
+ * @param {AbortSignal} signal
+ */
+export async function ask(form, signal) {
+  // `form.action` may be the button of that name.
+  const address = form.getAttribute("action");
+  const answer = await fetch(address, {
+    method: "POST", headers: { Accept: "application/json" }, body: new URLSearchParams(new FormData(form)), signal,
+  });
+  return { ok: answer.ok, body: await answer.json() };
+}
+
+/**
+ * Shows a quote, or nothing.
+ * @param {HTMLFormElement} form
+ * @param {{ creditsRequired: number, creditsAvailable: number, sufficient: boolean } | null} quote
+ */
+export function showPrice(form, quote) {
+  const price = need(".price", form);
+  price.replaceChildren();
+  if (!quote) return;
+  const { creditsRequired, creditsAvailable, sufficient } = quote;
+  price.append(
+    el("strong", { textContent: creditsRequired === 1 ? "1 credit" : `${creditsRequired} credits` }), " ",
+    el("span", { className: "quiet", textContent: `of ${creditsAvailable}${sufficient ? "" : "; the balance does not cover it"}` }),
+  );
+}
+
+/**
+ * Shows why there is no price, or hides the earlier reason.
+ * @param {HTMLFormElement} form
+ * @param {string | null} message
+ */
+export function showProblem(form, message) {
+  const problem = need(".problem[role=alert]", form);
+  problem.hidden = message === null;
+  problem.textContent = message ?? "";
+}
+
+/** The message if the server cannot be reached. */
+export const NO_ANSWER = "The server does not answer. Please try again.";
