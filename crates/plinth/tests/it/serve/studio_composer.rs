@@ -202,7 +202,13 @@ async fn the_preview_is_the_render() {
     let served = Served { client, server, installation };
     let mut browser = served.browser(EMAIL).await;
     let path = composer(&served.client, "chair").await;
-    assert!(browser.get(&path).await.shows("data-preview"));
+    // The worker draws previews as soon as it has probed the machine.
+    let ready = async {
+        while !browser.get(&path).await.shows("data-preview") {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(Duration::from_mins(1), ready).await.unwrap();
     let looks: [&[(&str, &str)]; 3] = [
         &[("shadows", "on")],
         &[("bgColor", "#203040"), ("zoom", "1.4"), ("rotateY", "40"), ("filter", "sepia"), ("bloomEnabled", "on")],
