@@ -20,7 +20,7 @@ pub(super) const fn advice(code: FailureCode) -> &'static str {
         F::RendererCrash => {
             "The renderer ended unexpectedly. Order it again; if that fails too, use a simpler model or smaller textures."
         }
-        F::Timeout => "The render took too long. Order a shorter video or a smaller size, or use a simpler model.",
+        F::Timeout => "Order a shorter video or a smaller size, or use a simpler model.",
         F::DisplayLost | F::EncodeFailed | F::UploadFailed | F::Reaped => {
             "The fault lies with the service, not with your model or settings. Order it again."
         }
