@@ -133,7 +133,7 @@ impl<'g> Renderer<'g> {
             short_side: picture.width.min(picture.height),
             pixel: smallest,
         };
-        let Geometry { batches, triangles } =
+        let Geometry { batches, triangles, triangle_format } =
             geometry::build(gpu, &layouts.light, scene, &posed, &light.model.light.baked, &uses, &sprites)?;
         let sprite_reach = sprites::reach(scene, picture.height, &batches);
         let model_region = with_reach(region_of(scene, picture, None, false), sprite_reach, picture);
@@ -144,7 +144,8 @@ impl<'g> Renderer<'g> {
             let blurred = widened(model_region, blur_reach(scene, picture.height), picture.width, picture.height);
             joined(region_of(scene, picture, area, scene.reflector.is_some()), blurred)
         };
-        let look = target_descriptor(gpu, scene, picture, (region, model_region), &materials, &batches);
+        let look =
+            target_descriptor(gpu, scene, picture, (region, model_region), &materials, &batches, triangle_format);
         let (key_map, sun_map) = shadow_maps(gpu, scene, &light);
         let switches = LightSwitches {
             key: scene.key_light.is_some(),
@@ -436,6 +437,7 @@ fn target_descriptor(
     (region, model_region): (Region, Region),
     materials: &[MaterialOnGpu],
     batches: &[Batch],
+    triangle_format: wgpu::TextureFormat,
 ) -> TargetDescriptor {
     let classes: BTreeSet<DrawClass> = batches.iter().map(|b| materials[b.material].key.class).collect();
     // Refraction needs the radiance of the scene, and bloom needs the radiance of bright surfaces. In all other cases,
@@ -464,6 +466,7 @@ fn target_descriptor(
         region,
         model_region,
         samples: if gpu.report().max_samples >= SAMPLES { SAMPLES } else { 1 },
+        triangle_format,
         color_format,
         picture_format,
         finished_format,
@@ -529,6 +532,7 @@ fn pipeline_base<'a>(
         gpu,
         frame_layout: &layouts.frame,
         samples: look.samples,
+        triangle_format: look.triangle_format,
         color_format: look.color_format,
         picture_format: look.picture_format,
         output: look.output,

@@ -4,7 +4,7 @@ use plinth_frame::Region;
 
 use crate::gpu::Gpu;
 use crate::pass::visibility::{SURFACES, SurfaceMaps};
-use crate::pipelines::{BATCH_FORMAT, DEPTH_FORMAT, SURFACE_FORMAT, SurfaceOutput, TRIANGLE_FORMAT};
+use crate::pipelines::{BATCH_FORMAT, DEPTH_FORMAT, SURFACE_FORMAT, SurfaceOutput};
 
 /// The render targets of a view. All of them except the finished picture cover only the region that the model can
 /// cover.
@@ -56,6 +56,8 @@ pub(crate) struct TargetDescriptor {
     pub(crate) region: Region,
     pub(crate) model_region: Region,
     pub(crate) samples: u32,
+    /// Format of triangle numbers.
+    pub(crate) triangle_format: wgpu::TextureFormat,
     pub(crate) color_format: wgpu::TextureFormat,
     /// Format of the picture to which the model, the floor and the backdrop are composited.
     pub(crate) picture_format: wgpu::TextureFormat,
@@ -115,7 +117,7 @@ impl Targets {
             }
         });
         Self {
-            triangles: part(look.samples, TRIANGLE_FORMAT, readable),
+            triangles: part(look.samples, look.triangle_format, readable),
             depth: part(look.samples, DEPTH_FORMAT, readable),
             surfaces: [(); SURFACES].map(|()| canvas(SURFACE_FORMAT, readable)),
             batches: [(); SURFACES].map(|()| canvas(BATCH_FORMAT, attachment)),

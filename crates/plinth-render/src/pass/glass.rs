@@ -8,7 +8,7 @@ use super::visibility::{Classify, OutsideRegion, Shading};
 use super::{depth_target, kept};
 use crate::RenderError;
 use crate::gpu::Gpu;
-use crate::pipelines::{DEPTH_FORMAT, FullScreen, FullScreenTarget, SURFACE_FORMAT, TRIANGLE_FORMAT, full_screen};
+use crate::pipelines::{DEPTH_FORMAT, FullScreen, FullScreenTarget, SURFACE_FORMAT, full_screen};
 use crate::recorder::Recorder;
 use crate::region::widened;
 use crate::targets::{GlassTargets, TargetDescriptor, Targets};
@@ -45,7 +45,7 @@ impl Glass {
         };
         let over = Some((DEPTH_FORMAT, wgpu::CompareFunction::Always));
         let triangles =
-            FullScreenTarget { colors: &[TRIANGLE_FORMAT], over, samples: look.samples, ..Default::default() };
+            FullScreenTarget { colors: &[look.triangle_format], over, samples: look.samples, ..Default::default() };
         let surfaces = FullScreenTarget { colors: &[SURFACE_FORMAT], ..Default::default() };
         let canvas = look.canvas();
         Ok(Self {

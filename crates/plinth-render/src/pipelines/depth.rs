@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use plinth_model::TextureSlot;
 
 use super::{
-    DepthView, GEOMETRY_FORMAT, POSE_ATTRIBUTES, PipelineBase, Precision, SURFACE_ATTRIBUTES, TRIANGLE_FORMAT,
-    back_unless, depth_state, pose_stream, primitive, shader, surface_stream,
+    DepthView, GEOMETRY_FORMAT, POSE_ATTRIBUTES, PipelineBase, Precision, SURFACE_ATTRIBUTES, back_unless, depth_state,
+    pose_stream, primitive, shader, surface_stream,
 };
 use crate::RenderError;
 use crate::shader::compose;
@@ -60,7 +60,7 @@ pub(super) fn create_visibility(
             cull: back_unless(double_sided),
             slope_bias: 0,
             samples: base.samples,
-            target: Some(TRIANGLE_FORMAT),
+            target: Some(base.triangle_format),
         },
     )
 }

@@ -21,9 +21,6 @@ pub(crate) use full_screen::{ADDED, FullScreen, FullScreenTarget, full_screen};
 
 /// Depth format of passes that draw geometry.
 pub(crate) const DEPTH_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
-/// Format of triangle numbers. They are stored as two 16-bit halves, because all adapters support this format with
-/// multisampling.
-pub(crate) const TRIANGLE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rg16Uint;
 /// Format of the surfaces of a pixel.
 pub(crate) const SURFACE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R32Uint;
 /// Format in which the number of a pixel's batch is stored as depth.
@@ -67,6 +64,7 @@ pub(crate) struct PipelineBase<'a> {
     /// Layout of bind group 1 for transmissive surfaces: the scene colour pyramid.
     pub(crate) scene_layout: &'a wgpu::BindGroupLayout,
     pub(crate) samples: u32,
+    pub(crate) triangle_format: wgpu::TextureFormat,
     pub(crate) color_format: wgpu::TextureFormat,
     pub(crate) picture_format: wgpu::TextureFormat,
     pub(crate) output: SurfaceOutput,

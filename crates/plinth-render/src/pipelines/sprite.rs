@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use plinth_model::TextureSlot;
 
-use super::{DepthView, GEOMETRY_FORMAT, PipelineBase, SpritePass, TRIANGLE_FORMAT, depth_state, primitive, shader};
+use super::{DepthView, GEOMETRY_FORMAT, PipelineBase, SpritePass, depth_state, primitive, shader};
 use crate::RenderError;
 use crate::shader::compose;
 use crate::shader::material_source::{Footprint, declarations};
@@ -21,7 +21,7 @@ pub(super) fn create(
 ) -> Result<wgpu::RenderPipeline, RenderError> {
     let alpha_test = material.alpha_test.as_ref();
     let (define, target, samples) = match pass {
-        SpritePass::Visibility => ("NUMBERED", Some(TRIANGLE_FORMAT), base.samples),
+        SpritePass::Visibility => ("NUMBERED", Some(base.triangle_format), base.samples),
         SpritePass::Geometry => ("FACING", Some(GEOMETRY_FORMAT), 1),
         SpritePass::Shadow(_) => ("CAST", None, 1),
     };

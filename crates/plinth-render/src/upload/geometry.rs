@@ -21,7 +21,7 @@ use crate::upload::gathered_light::{BatchLight, LightSample, LightSource};
 use crate::upload::numbered::NumberedTriangles;
 use crate::upload::sprites;
 use crate::upload::sprites::{SpriteInputs, Sprites};
-use crate::upload::triangles::{FIRST_TRIANGLE, MAX_BATCHES, MAX_TRIANGLES, triangle_words};
+use crate::upload::triangles::{FIRST_TRIANGLE, MAX_BATCHES, MAX_TRIANGLES, triangle_format, triangle_words};
 
 /// Consecutive vertices of a batch that belong to the same posed primitive.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +66,8 @@ pub(crate) struct Batch {
 pub(crate) struct Geometry {
     pub(crate) batches: Vec<Batch>,
     pub(crate) triangles: wgpu::Buffer,
+    /// Format of triangle numbers in the visibility buffer.
+    pub(crate) triangle_format: wgpu::TextureFormat,
 }
 
 /// How a transmissive or blended batch is drawn over the surfaces that are already in the picture.
@@ -183,7 +185,7 @@ pub(crate) fn build(
         return Err(RenderError::TooManyParts { materials: batches.len(), triangles: words.len() });
     }
     let triangles = filled(gpu, "triangles", bytemuck::cast_slice(&words), wgpu::BufferUsages::STORAGE)?;
-    Ok(Geometry { batches, triangles })
+    Ok(Geometry { batches, triangles, triangle_format: triangle_format(words.len()) })
 }
 
 /// Returns the maximum number of vertices of a batch. Their light must fit into one binding of the adapter, even if

@@ -11,6 +11,14 @@ pub(crate) const MAX_TRIANGLES: u32 = 1 << 28;
 /// Maximum number of batches. Their numbers are stored as 16-bit depth, and 0 means that there is no batch.
 pub(crate) const MAX_BATCHES: usize = (1 << 16) - 2;
 
+/// Returns the format of triangle numbers in the visibility buffer, if there are this many triangles. The narrow format
+/// halves the memory that a frame writes and reads. Numbers that do not fit into it are stored as two 16-bit halves,
+/// because all adapters support this format with multisampling.
+pub(crate) fn triangle_format(count: usize) -> wgpu::TextureFormat {
+    let end = FIRST_TRIANGLE as usize + count;
+    if end <= usize::from(u16::MAX) + 1 { wgpu::TextureFormat::R16Uint } else { wgpu::TextureFormat::Rg16Uint }
+}
+
 /// Returns one word per triangle. The low 16 bits are the number of the batch. The high 16 bits are the mean normal of
 /// the corners as two 8-bit octahedral coordinates (Cigolle et al. 2014, "A Survey of Efficient Representations for
 /// Independent Unit Vectors").
