@@ -3,6 +3,8 @@
 use bytemuck::{Pod, Zeroable};
 use glam::{Vec2, Vec3};
 
+use crate::upload::octahedral::{from_octahedral, octahedral};
+
 /// Maximum number of point lights and spotlights.
 pub(crate) const MAX_PUNCTUAL_LIGHTS: usize = 16;
 /// Number of texture slots of a material.
@@ -200,10 +202,37 @@ uniforms! {
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct PoseVertex {
     pub(crate) position: [f32; 3],
-    /// Normal as signed normalised integers.
-    pub(crate) normal: [i16; 4],
-    /// Tangent as signed normalised integers; w is the handedness.
+    /// Octahedral coordinates of the normal as signed normalised integers.
+    pub(crate) normal: [i16; 2],
+    /// Octahedral coordinates of the tangent and its handedness as signed normalised integers. The last number is unused.
     pub(crate) tangent: [i16; 4],
+    /// Shaders read four words at a time.
+    pub(crate) unused: [u32; 2],
+}
+
+impl PoseVertex {
+    /// Returns a vertex. A handedness of 0 means that the surface has no tangents.
+    pub(crate) fn new(position: Vec3, normal: Vec3, tangent: Vec3, handedness: f32) -> Self {
+        let [u, v] = octahedral(tangent).to_array().map(snorm);
+        Self {
+            position: position.to_array(),
+            normal: octahedral(normal).to_array().map(snorm),
+            tangent: [u, v, snorm(handedness), 0],
+            unused: [0; 2],
+        }
+    }
+
+    /// Returns the unit normal.
+    pub(crate) fn unit_normal(&self) -> Vec3 {
+        from_octahedral(Vec2::from_array(self.normal.map(|part| f32::from(part) / SNORM_ONE)))
+    }
+}
+
+/// The signed normalised integer that stands for 1.
+const SNORM_ONE: f32 = i16::MAX as f32;
+
+fn snorm(x: f32) -> i16 {
+    (x.clamp(-1.0, 1.0) * SNORM_ONE).round() as i16
 }
 
 /// The vertex attributes that do not change (vertex stream 1).

@@ -5,10 +5,7 @@
 // one word per triangle. It is 0 if the triangle has no lattice. Otherwise its upper 28 bits are the index of the light
 // of the lattice, and its lower 4 bits are the number of times that the sides are halved.
 @group(3) @binding(0) var<storage, read> light_words: array<u32>;
-@group(3) @binding(1) var<storage, read> light_samples: array<u32>;
-
-// Number of words of a `LightSample`.
-const LIGHT_SAMPLE_WORDS: u32 = 4u;
+@group(3) @binding(1) var<storage, read> light_samples: array<Quad>;
 
 struct GatheredLight {
     // Fraction of the environment's light that arrives at the surface.
@@ -39,12 +36,12 @@ fn light_bytes(word: u32) -> vec4<f32> {
 
 // Adds the light of one stored point, multiplied by its weight `share`, to a sum.
 fn add_light(sum: ptr<function, GatheredLight>, place: u32, share: f32) {
-    let at = place * LIGHT_SAMPLE_WORDS;
-    let indirect = light_color(light_samples[at + 1u]);
-    (*sum).direct += light_color(light_samples[at]) * share;
+    let sample = four_words(light_samples[place]);
+    let indirect = light_color(sample.y);
+    (*sum).direct += light_color(sample.x) * share;
     (*sum).indirect += indirect * share;
-    (*sum).visibility += light_bytes(light_samples[at + 2u]) * share;
-    (*sum).blocked += light_bytes(light_samples[at + 3u]) * (luminance(indirect) * share);
+    (*sum).visibility += light_bytes(sample.z) * share;
+    (*sum).blocked += light_bytes(sample.w) * (luminance(indirect) * share);
 }
 
 // Returns the light on one side of a triangle of the batch. `corners` are the triangle's vertices, and `weights` are

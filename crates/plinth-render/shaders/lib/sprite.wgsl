@@ -113,8 +113,11 @@ fn seen_sprite(number: u32, at: vec2<f32>) -> Seen {
     out.corners = vec3(number);
     out.weights = vec3(1.0, 0.0, 0.0);
 #endif
-    out.p0 = position_of(out.corners.x);
-    out.p1 = position_of(out.corners.y);
+    let a = placed_vertex(out.corners.x);
+    let b = placed_vertex(out.corners.y);
+    out.p0 = a.position;
+    out.p1 = b.position;
     out.p2 = out.p1;
+    out.normals = vec3(a.normal, b.normal, b.normal);
     return out;
 }

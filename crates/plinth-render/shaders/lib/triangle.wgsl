@@ -1,19 +1,29 @@
 // Reads triangles by their number, and computes the position of a pixel on a triangle. Needs types/frame.wgsl.
+#import lib/octahedral.wgsl
 
 @group(1) @binding(0) var<storage, read> corners: array<u32>;
-// The vertices of the current pose: `PoseVertex` structs as 32-bit words.
-@group(1) @binding(1) var<storage, read> pose: array<u32>;
+// The vertices of the current pose: `PoseVertex` structs as words.
+@group(1) @binding(1) var<storage, read> pose: array<Quad>;
 
-const POSE_WORDS: u32 = 7u;
+const POSE_QUADS: u32 = 2u;
+
+// The position of a vertex, and its normal in octahedral coordinates.
+struct Placed {
+    position: vec3<f32>,
+    normal: u32,
+}
+
+fn placed_vertex(corner: u32) -> Placed {
+    let packed = four_words(pose[corner * POSE_QUADS]);
+    return Placed(bitcast<vec3<f32>>(packed.xyz), packed.w);
+}
 
 fn position_of(corner: u32) -> vec3<f32> {
-    let at = corner * POSE_WORDS;
-    return vec3(bitcast<f32>(pose[at]), bitcast<f32>(pose[at + 1u]), bitcast<f32>(pose[at + 2u]));
+    return placed_vertex(corner).position;
 }
 
 fn normal_of(corner: u32) -> vec3<f32> {
-    let at = corner * POSE_WORDS + 3u;
-    return vec3(unpack2x16snorm(pose[at]), unpack2x16snorm(pose[at + 1u]).x);
+    return from_octahedral(unpack2x16snorm(placed_vertex(corner).normal));
 }
 
 // A triangle in homogeneous coordinates (x, y, w), and the point of the triangle that a pixel shows (Olano and Greer
@@ -24,6 +34,8 @@ struct Seen {
     p0: vec3<f32>,
     p1: vec3<f32>,
     p2: vec3<f32>,
+    // Normals of the corners in octahedral coordinates.
+    normals: vec3<u32>,
     // The first corner in homogeneous coordinates, and the edges that start at this corner.
     c0: vec3<f32>,
     e1: vec3<f32>,
@@ -49,9 +61,13 @@ fn cross2(a: vec2<f32>, b: vec2<f32>) -> f32 {
 fn seen_triangle(number: u32, ndc: vec2<f32>) -> Seen {
     var s: Seen;
     s.corners = vec3(corners[3u * number], corners[3u * number + 1u], corners[3u * number + 2u]);
-    s.p0 = position_of(s.corners.x);
-    s.p1 = position_of(s.corners.y);
-    s.p2 = position_of(s.corners.z);
+    let a = placed_vertex(s.corners.x);
+    let b = placed_vertex(s.corners.y);
+    let c = placed_vertex(s.corners.z);
+    s.p0 = a.position;
+    s.p1 = b.position;
+    s.p2 = c.position;
+    s.normals = vec3(a.normal, b.normal, c.normal);
     // The edges are computed before the projection. Rounding errors of projected positions would distort thin
     // triangles.
     s.c0 = (frame.clip_from_world * vec4(grown(s.p0), 1.0)).xyw;
@@ -65,6 +81,15 @@ fn seen_triangle(number: u32, ndc: vec2<f32>) -> Seen {
     let shares = vec2(cross2(s.g2, s.d0), cross2(s.d0, s.g1)) * s.inverse;
     s.weights = vec3(1.0 - shares.x - shares.y, shares);
     return s;
+}
+
+// Returns the unit normals of the corners.
+fn corner_normals(s: Seen) -> mat3x3<f32> {
+    return mat3x3(
+        from_octahedral(unpack2x16snorm(s.normals.x)),
+        from_octahedral(unpack2x16snorm(s.normals.y)),
+        from_octahedral(unpack2x16snorm(s.normals.z)),
+    );
 }
 
 // Returns the position, 0..1, of the point of an edge that is nearest to the origin, and its squared distance.

@@ -9,6 +9,7 @@
 #import types/frame.wgsl
 #import types/visibility.wgsl
 #import lib/full_screen.wgsl
+#import lib/octahedral.wgsl
 
 #ifdef ONE_SURFACE
 @group(1) @binding(0) var surface_map: texture_2d<u32>;
@@ -110,12 +111,7 @@ const SAME_NORMAL: f32 = 0.85;
 const SAME_DEPTH_PIXELS: f32 = 3.0;
 
 fn triangle_normal(info: u32) -> vec3<f32> {
-    let e = vec2<f32>(vec2((info >> 16u) & 0xffu, info >> 24u)) / 127.5 - 1.0;
-    var n = vec3(e, 1.0 - abs(e.x) - abs(e.y));
-    let fold = max(-n.z, 0.0);
-    n.x += select(fold, -fold, n.x >= 0.0);
-    n.y += select(fold, -fold, n.y >= 0.0);
-    return normalize(n);
+    return from_octahedral(vec2<f32>(vec2((info >> 16u) & 0xffu, info >> 24u)) / 127.5 - 1.0);
 }
 
 fn info_of(triangle: u32) -> u32 {

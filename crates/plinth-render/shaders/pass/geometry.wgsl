@@ -40,7 +40,7 @@ fn fs(
     if in_front && (s.inverse == 0.0 || any(b < vec3(0.0))) {
         b = nearest_weights(s);
     }
-    let normal = normal_of(s.corners.x) * b.x + normal_of(s.corners.y) * b.y + normal_of(s.corners.z) * b.z;
+    let normal = corner_normals(s) * b;
     let distance = s.c0.z + s.e1.z * b.y + s.e2.z * b.z;
 #else
     let normal = v.normal;

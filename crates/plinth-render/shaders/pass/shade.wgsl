@@ -52,8 +52,8 @@ fn middle_of_samples(samples: u32) -> vec2<f32> {
 }
 
 fn tangent_of(corner: u32) -> vec4<f32> {
-    let at = corner * POSE_WORDS + 5u;
-    return vec4(unpack2x16snorm(pose[at]), unpack2x16snorm(pose[at + 1u]));
+    let packed = first_words(pose[corner * POSE_QUADS + 1u]);
+    return vec4(from_octahedral(unpack2x16snorm(packed.x)), unpack2x16snorm(packed.y).x);
 }
 
 // Number of steps of a channel of the render target. It is 0 if the steps are too small to be visible.
@@ -130,7 +130,7 @@ fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     v.color = color_of(c.x) * b.x + color_of(c.y) * b.y + color_of(c.z) * b.z;
 #endif
 #ifdef LIT
-    let n = mat3x3(normal_of(c.x), normal_of(c.y), normal_of(c.z));
+    let n = corner_normals(s);
     v.normal = n * b;
 #ifdef SPRITE
     // A sprite has no back face, so a normal that points away from the camera is reversed.

@@ -3,6 +3,7 @@
 #import types/material.wgsl
 #import types/surface_point.wgsl
 #import types/surface_io.wgsl
+#import lib/octahedral.wgsl
 
 @vertex
 fn vs(in: VertexIn) -> VertexOut {
@@ -10,9 +11,9 @@ fn vs(in: VertexIn) -> VertexOut {
     var out: VertexOut;
     out.clip = frame.clip_from_world * vec4(world, 1.0);
     out.world = world;
-    out.normal = in.normal.xyz;
+    out.normal = from_octahedral(in.normal);
 #ifdef TANGENT
-    out.tangent = vec4(in.tangent.xyz, sign(in.tangent.w));
+    out.tangent = vec4(from_octahedral(in.tangent.xy), sign(in.tangent.z));
 #endif
 #ifdef UV
     out.uv0 = in.uv0;

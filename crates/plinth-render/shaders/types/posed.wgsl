@@ -1,5 +1,8 @@
 // Vertices of the passes that only determine which surfaces are visible. FACING: vertices have a normal and a distance.
 // ALPHA_TEST: vertices have the attributes that the alpha test needs.
+#ifdef FACING
+#import lib/octahedral.wgsl
+#endif
 #ifdef ALPHA_TEST
 #import types/material.wgsl
 #endif
@@ -7,7 +10,8 @@
 struct PosedIn {
     @location(0) position: vec3<f32>,
 #ifdef FACING
-    @location(1) normal: vec4<f32>,
+    // Octahedral coordinates.
+    @location(1) normal: vec2<f32>,
 #endif
 #ifdef ALPHA_TEST
     @location(3) uv0: vec2<f32>,
@@ -39,7 +43,7 @@ fn posed(in: PosedIn, clip_from_world: mat4x4<f32>) -> PosedOut {
     var out: PosedOut;
     out.clip = clip_from_world * vec4(world, 1.0);
 #ifdef FACING
-    out.normal = in.normal.xyz;
+    out.normal = from_octahedral(in.normal);
     out.distance = dot(world - frame.camera_position, frame.camera_axis);
 #endif
 #ifdef ALPHA_TEST

@@ -2,8 +2,10 @@
 
 struct VertexIn {
     @location(0) position: vec3<f32>,
-    @location(1) normal: vec4<f32>,
+    // Octahedral coordinates.
+    @location(1) normal: vec2<f32>,
 #ifdef TANGENT
+    // Octahedral coordinates and the handedness.
     @location(2) tangent: vec4<f32>,
 #endif
 #ifdef UV

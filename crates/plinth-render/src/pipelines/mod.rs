@@ -13,6 +13,7 @@ use crate::RenderError;
 use crate::gpu::Gpu;
 use crate::gpu_types::{PoseVertex, SurfaceVertex};
 use crate::shader::material_source::SlotUse;
+use crate::shader::pairs;
 use crate::upload::geometry::{Batch, is_closed};
 use crate::upload::material::{DrawClass, MaterialOnGpu};
 use crate::upload::sprite_material::SpriteKind;
@@ -281,6 +282,8 @@ fn per_batch<K: Ord + Send + Sync>(
 
 /// Compiles the source of a shader. Compile errors become [`RenderError`]s.
 pub(crate) fn shader(gpu: &Gpu, name: &str, source: &str) -> Result<wgpu::ShaderModule, RenderError> {
+    let has_int64 = gpu.device.features().contains(wgpu::Features::SHADER_INT64);
+    let source = format!("{source}{}", pairs::declarations(has_int64));
     let scope = gpu.device.push_error_scope(wgpu::ErrorFilter::Validation);
     let module = gpu.device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: Some(name),
@@ -293,7 +296,7 @@ pub(crate) fn shader(gpu: &Gpu, name: &str, source: &str) -> Result<wgpu::Shader
 }
 
 const POSE_ATTRIBUTES: [wgpu::VertexAttribute; 3] =
-    wgpu::vertex_attr_array![0 => Float32x3, 1 => Snorm16x4, 2 => Snorm16x4];
+    wgpu::vertex_attr_array![0 => Float32x3, 1 => Snorm16x2, 2 => Snorm16x4];
 const SURFACE_ATTRIBUTES: [wgpu::VertexAttribute; 3] =
     wgpu::vertex_attr_array![3 => Float32x2, 4 => Float32x2, 5 => Unorm16x4];
 

@@ -31,6 +31,7 @@ const FILES: &[(&str, &str)] = files! {
     "lib/ibl.wgsl"
     "lib/iridescence.wgsl"
     "lib/layers.wgsl"
+    "lib/octahedral.wgsl"
     "lib/self_reflection.wgsl"
     "lib/relief.wgsl"
     "lib/samples.wgsl"

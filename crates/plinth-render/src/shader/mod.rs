@@ -2,6 +2,7 @@
 
 mod compose;
 pub(crate) mod material_source;
+pub(crate) mod pairs;
 mod variants;
 
 pub(crate) use compose::compose;

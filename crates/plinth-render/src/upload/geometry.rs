@@ -523,12 +523,8 @@ pub(super) fn write_pose(posed: &PosedPrimitive, primitive: &Primitive, out: &mu
         let tangent = posed.tangents.get(v).copied().unwrap_or(Vec3::X);
         // 0 means that the surface has no tangent, so a normal map has no effect.
         let hand = primitive.tangents.get(v).map_or(0.0, |t| t[3]) * flip;
-        PoseVertex { position: position.to_array(), normal: snorm(normal, 0.0), tangent: snorm(tangent, hand) }
+        PoseVertex::new(*position, normal, tangent, hand)
     }));
-}
-
-fn snorm(v: Vec3, w: f32) -> [i16; 4] {
-    [v.x, v.y, v.z, w].map(|x| (x.clamp(-1.0, 1.0) * 32767.0).round() as i16)
 }
 
 pub(super) fn surface_vertex(primitive: &Primitive, v: usize) -> SurfaceVertex {

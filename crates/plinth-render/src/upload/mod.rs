@@ -5,6 +5,7 @@ pub(crate) mod geometry;
 pub(crate) mod light_maps;
 pub(crate) mod material;
 pub(crate) mod numbered;
+pub(crate) mod octahedral;
 pub(crate) mod spacing;
 pub(crate) mod sprite_material;
 pub(crate) mod sprites;

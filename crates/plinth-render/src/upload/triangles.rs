@@ -3,6 +3,7 @@
 use glam::Vec3;
 
 use crate::gpu_types::PoseVertex;
+use crate::upload::octahedral::octahedral;
 
 /// Number of the first triangle. The number 0 means that there is no triangle.
 pub(crate) const FIRST_TRIANGLE: u32 = 1;
@@ -20,41 +21,33 @@ pub(crate) fn triangle_format(count: usize) -> wgpu::TextureFormat {
 }
 
 /// Returns one word per triangle. The low 16 bits are the number of the batch. The high 16 bits are the mean normal of
-/// the corners as two 8-bit octahedral coordinates (Cigolle et al. 2014, "A Survey of Efficient Representations for
-/// Independent Unit Vectors").
+/// the corners as two 8-bit octahedral coordinates.
 pub(crate) fn triangle_words(batch: usize, vertices: &[PoseVertex], corners: &[u32]) -> Vec<u32> {
-    let normal = |corner: u32| {
-        let [x, y, z, _] = vertices[corner as usize].normal.map(f32::from);
-        Vec3::new(x, y, z)
-    };
+    let normal = |corner: u32| vertices[corner as usize].unit_normal();
     corners
         .as_chunks::<3>()
         .0
         .iter()
-        .map(|[a, b, c]| batch as u32 | octahedral(normal(*a) + normal(*b) + normal(*c)) << 16)
+        .map(|[a, b, c]| batch as u32 | packed_normal(normal(*a) + normal(*b) + normal(*c)) << 16)
         .collect()
 }
 
-fn octahedral(v: Vec3) -> u32 {
-    let sum = v.x.abs() + v.y.abs() + v.z.abs();
-    let d = if sum > 0.0 { v / sum } else { Vec3::Z };
-    let (x, y) =
-        if d.z < 0.0 { ((1.0 - d.y.abs()).copysign(d.x), (1.0 - d.x.abs()).copysign(d.y)) } else { (d.x, d.y) };
-    let byte = |c: f32| ((c * 0.5 + 0.5) * 255.0).round() as u32;
-    byte(x) | byte(y) << 8
+fn packed_normal(v: Vec3) -> u32 {
+    let [x, y] = octahedral(v).to_array().map(|c| ((c * 0.5 + 0.5) * 255.0).round() as u32);
+    x | y << 8
 }
 
 #[cfg(test)]
 mod tests {
+    use glam::Vec2;
+
     use super::*;
+    use crate::upload::octahedral::from_octahedral;
 
     /// Decodes a normal in the same way as `pass/classify.wgsl`.
     fn decode(word: u32) -> Vec3 {
         let part = |shift: u32| (word >> shift & 0xff) as f32 / 127.5 - 1.0;
-        let (x, y) = (part(0), part(8));
-        let z = 1.0 - x.abs() - y.abs();
-        let fold = (-z).max(0.0);
-        Vec3::new(x - fold.copysign(x), y - fold.copysign(y), z).normalize()
+        from_octahedral(Vec2::new(part(0), part(8)))
     }
 
     #[test]
@@ -64,7 +57,7 @@ mod tests {
             let angle = i as f32 * 2.4;
             let radius = (1.0 - z * z).sqrt();
             let v = Vec3::new(radius * angle.cos(), radius * angle.sin(), z);
-            assert!(v.angle_between(decode(octahedral(v * 3.0))) < 2_f32.to_radians(), "{v}");
+            assert!(v.angle_between(decode(packed_normal(v * 3.0))) < 2_f32.to_radians(), "{v}");
         }
     }
 }
