@@ -7,8 +7,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-const VERTEX: &str = "@vertex\nfn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {";
-const FRAGMENT: &str = "@fragment\nfn fs(@builtin(position) at: vec4<f32>) -> ";
+/// Vertex outputs of full-screen passes, and of transparent surfaces. Passes that draw all triangles of a model would take
+/// longer with more vertex outputs.
+const FEW_TRIANGLES: [&str; 2] = ["CornerOut", "VertexOut"];
 
 /// Scalars of one kind per vertex output.
 const SLOT: usize = 4;
@@ -34,9 +35,8 @@ struct Class {
 
 const FLOATS: &str = "vec4<f32>";
 const WORDS: &str = "vec4<u32>";
-/// Wider types first: they are placed first.
+/// In the order in which they are placed. Matrices are last, because shaders seldom use all their components.
 const CLASSES: [Class; 8] = [
-    Class { name: "mat4x4<f32>", columns: 4, components: 4, slot: FLOATS },
     Class { name: "vec4<f32>", columns: 1, components: 4, slot: FLOATS },
     Class { name: "vec3<f32>", columns: 1, components: 3, slot: FLOATS },
     Class { name: "vec2<f32>", columns: 1, components: 2, slot: FLOATS },
@@ -44,39 +44,103 @@ const CLASSES: [Class; 8] = [
     Class { name: "vec2<u32>", columns: 1, components: 2, slot: WORDS },
     Class { name: "u32", columns: 1, components: 1, slot: WORDS },
     Class { name: "vec4<u32>", columns: 1, components: 4, slot: WORDS },
+    Class { name: "mat4x4<f32>", columns: 4, components: 4, slot: FLOATS },
 ];
 
-/// Returns a full-screen shader that passes its uniforms as at most `limit` flat vertex outputs. Uniforms that do not fit
-/// are read as before. Other shaders are returned unchanged.
+/// Returns a shader that passes its uniforms to the fragment stage as flat vertex outputs. There are at most `limit` vertex
+/// outputs, including those that the shader has already; uniforms that do not fit are read as before. A shader whose stages
+/// do not have the usual form is returned unchanged.
 pub(crate) fn with_flat_uniforms(source: &str, limit: usize) -> String {
-    let Some(result) = source.contains(VERTEX).then(|| result_of(source)).flatten() else { return source.to_owned() };
-    let (values, outputs) = placed(used_values(source), limit);
+    let stages = EntryPoint::find(source, "@vertex\nfn vs(").zip(EntryPoint::find(source, "@fragment\nfn fs("));
+    let Some((vertex, fragment)) = stages else { return source.to_owned() };
+    let Some((given, clip)) = vertex_outputs(source, &vertex) else { return source.to_owned() };
+    let free = limit.saturating_sub(next_location(&given));
+    let outside = [&source[..vertex.start], &source[vertex.end..]].concat();
+    let (values, outputs) = placed(used_values(source, &outside), free);
     if values.is_empty() {
         return source.to_owned();
     }
-    let plain = result.rsplit(") ").next().unwrap_or(result);
-    let mut out = replaced(source, &values)
-        .replace(VERTEX, "fn corner_of_pass(i: u32) -> vec4<f32> {")
-        .replace(&format!("{FRAGMENT}{result} {{"), &format!("fn color_of_pass(at: vec4<f32>) -> {plain} {{"));
-    entry_points(&mut out, &values, &outputs, result);
+    // The vertex stage reads the uniforms.
+    let mut out = replaced(&source[..vertex.start], &values);
+    let _ = writeln!(out, "fn vertex_of_pass({}) -> {} {{", without_attributes(vertex.arguments), without_attributes(vertex.result));
+    out.push_str(vertex.body);
+    out.push_str(&replaced(&source[vertex.end..fragment.start], &values));
+    let _ = writeln!(out, "fn color_of_pass({}) -> {} {{", without_attributes(fragment.arguments), without_attributes(fragment.result));
+    out.push_str(&replaced(fragment.body, &values));
+    out.push_str(&replaced(&source[fragment.end..], &values));
+    entry_points(&mut out, (&vertex, &fragment), (&given, clip), (&values, &outputs));
     out
 }
 
-/// Returns what the fragment stage returns, with attributes.
-fn result_of(source: &str) -> Option<&str> {
-    let rest = &source[source.find(FRAGMENT)? + FRAGMENT.len()..];
-    rest.split_once(" {").map(|(result, _)| result)
+/// An entry point of a shader.
+struct EntryPoint<'a> {
+    /// Where it begins and ends in the source.
+    start: usize,
+    end: usize,
+    arguments: &'a str,
+    result: &'a str,
+    /// The body after its opening brace.
+    body: &'a str,
 }
 
-/// Finds the uniforms that a shader uses, in the order of their first use.
-fn used_values(source: &str) -> Vec<Value> {
+impl<'a> EntryPoint<'a> {
+    fn find(source: &'a str, opening: &str) -> Option<Self> {
+        let start = source.find(opening)?;
+        let (arguments, rest) = source[start + opening.len()..].split_once(") -> ")?;
+        if arguments.contains('{') {
+            return None;
+        }
+        let (result, rest) = rest.split_once(" {\n")?;
+        let body = &rest[..rest.find("\n}\n")? + "\n}\n".len()];
+        let end = source.len() - rest.len() + body.len();
+        Some(Self { start, end, arguments: arguments.trim().trim_end_matches(','), result, body })
+    }
+
+    /// Returns the names of the arguments.
+    fn names(&self) -> Vec<&'a str> {
+        let before_types = self.arguments.split(": ").map(|part| part.rsplit([' ', '\n']).next().unwrap_or(part));
+        let count = self.arguments.matches(": ").count();
+        before_types.take(count).collect()
+    }
+}
+
+/// Returns the members of the structure that the vertex stage returns, and how the fragment stage is given it. If the
+/// vertex stage returns only a position, this is its only member.
+fn vertex_outputs(source: &str, vertex: &EntryPoint<'_>) -> Option<(String, Clip)> {
+    if vertex.result.starts_with('@') {
+        return Some((format!("    {},\n", vertex.result.replace(") ", ") clip: ")), Clip::Alone));
+    }
+    if !FEW_TRIANGLES.contains(&vertex.result) {
+        return None;
+    }
+    let members = source.split_once(&format!("\nstruct {} {{\n", vertex.result))?.1.split_once("\n}")?.0;
+    let members = members.lines().filter(|line| line.trim_start().starts_with('@'));
+    Some((members.map(|line| format!("{line}\n")).collect(), Clip::Member))
+}
+
+/// Whether the position is the only vertex output, or a member of a structure.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Clip {
+    Alone,
+    Member,
+}
+
+/// Removes attributes such as `@location(0)`.
+fn without_attributes(text: &str) -> String {
+    let mut parts = text.split('@');
+    let plain = parts.next().unwrap_or_default().to_owned();
+    parts.fold(plain, |plain, part| plain + part.split_once(") ").map_or(part, |(_, rest)| rest))
+}
+
+/// Finds the uniforms of a shader that the part `outside` of its vertex stage uses.
+fn used_values(source: &str, outside: &str) -> Vec<Value> {
     let mut values: Vec<Value> = Vec::new();
     for (uniform, members) in uniforms(source) {
-        for (start, _) in source.match_indices(&format!("{uniform}.")) {
-            if source[..start].ends_with(is_word) {
+        for (start, _) in outside.match_indices(&format!("{uniform}.")) {
+            if outside[..start].ends_with(is_word) {
                 continue;
             }
-            let rest = &source[start + uniform.len() + 1..];
+            let rest = &outside[start + uniform.len() + 1..];
             let member = &rest[..rest.find(|c| !is_word(c)).unwrap_or(rest.len())];
             let Some(kind) = members.get(member) else { continue };
             let (kind, index) = match kind.strip_prefix("array<").and_then(|of| of.split_once(", ")) {
@@ -173,32 +237,70 @@ fn replaced(source: &str, values: &[Value]) -> String {
 }
 
 /// Appends the private variables and the entry points.
-fn entry_points(out: &mut String, values: &[Value], outputs: &[&str], result: &str) {
+fn entry_points(
+    out: &mut String,
+    (vertex, fragment): (&EntryPoint<'_>, &EntryPoint<'_>),
+    (given, clip): (&str, Clip),
+    (values, outputs): (&[Value], &[&str]),
+) {
     let mut text = String::new();
     for value in values {
         let _ = writeln!(text, "var<private> {}: {};", value.variable, value.class.name);
     }
-    text.push_str("struct FlatOut {\n    @builtin(position) clip: vec4<f32>,\n");
+    let used = next_location(given);
+    text.push_str("struct FlatOut {\n");
+    text.push_str(given);
     for (slot, kind) in outputs.iter().enumerate() {
-        let _ = writeln!(text, "    @location({slot}) @interpolate(flat) flat{slot}: {kind},");
+        let _ = writeln!(text, "    @location({}) @interpolate(flat) flat{slot}: {kind},", used + slot);
     }
-    text.push_str("}\n@vertex\nfn vs(@builtin(vertex_index) i: u32) -> FlatOut {\n");
+    let _ = writeln!(text, "}}\n@vertex\nfn vs({}) -> FlatOut {{", vertex.arguments);
     for value in values {
         let _ = writeln!(text, "    {} = {};", value.variable, value.place);
     }
-    text.push_str("    var out: FlatOut;\n    out.clip = corner_of_pass(i);\n");
-    for (slot, kind) in outputs.iter().enumerate() {
-        let _ = writeln!(text, "    out.flat{slot} = {kind}({});", parts_of(slot, values).join(", "));
+    let _ = writeln!(text, "    let result_of_pass = vertex_of_pass({});", vertex.names().join(", "));
+    text.push_str("    var out_of_pass: FlatOut;\n");
+    for member in member_names(given) {
+        let from = if clip == Clip::Alone { String::new() } else { format!(".{member}") };
+        let _ = writeln!(text, "    out_of_pass.{member} = result_of_pass{from};");
     }
-    let _ = writeln!(text, "    return out;\n}}\n@fragment\nfn fs(v: FlatOut) -> {result} {{");
+    for (slot, kind) in outputs.iter().enumerate() {
+        let _ = writeln!(text, "    out_of_pass.flat{slot} = {kind}({});", parts_of(slot, values).join(", "));
+    }
+    let arguments = fragment.arguments.split_once(", ").map_or("", |(_, rest)| rest);
+    let _ = writeln!(text, "    return out_of_pass;\n}}\n@fragment\nfn fs(v_of_pass: FlatOut, {arguments}) -> {} {{", fragment.result);
     for value in values {
-        let columns = value.slots.iter().map(|(slot, first)| format!("v.flat{slot}{}", components(value.class.components, *first)));
+        let columns = value
+            .slots
+            .iter()
+            .map(|(slot, first)| format!("v_of_pass.flat{slot}{}", components(value.class.components, *first)));
         let parts = columns.collect::<Vec<_>>().join(", ");
         let whole = if value.class.columns > 1 { format!("{}({parts})", value.class.name) } else { parts };
         let _ = writeln!(text, "    {} = {whole};", value.variable);
     }
-    text.push_str("    return color_of_pass(v.clip);\n}\n");
+    let mut passed = fragment.names();
+    match clip {
+        Clip::Alone => passed[0] = "v_of_pass.clip",
+        Clip::Member => {
+            let _ = writeln!(text, "    var given_of_pass: {};", vertex.result);
+            for member in member_names(given) {
+                let _ = writeln!(text, "    given_of_pass.{member} = v_of_pass.{member};");
+            }
+            passed[0] = "given_of_pass";
+        }
+    }
+    let _ = writeln!(text, "    return color_of_pass({});\n}}", passed.join(", "));
     out.push_str(&text);
+}
+
+/// Returns the number after the last location of vertex outputs.
+fn next_location(members: &str) -> usize {
+    let locations = members.split("@location(").skip(1).filter_map(|rest| rest.split_once(')')?.0.parse::<usize>().ok());
+    locations.max().map_or(0, |last| last + 1)
+}
+
+/// Returns the names of the members of a structure.
+fn member_names(members: &str) -> impl Iterator<Item = &str> {
+    members.lines().filter_map(|line| line.split_once(": ")?.0.rsplit(' ').next())
 }
 
 /// Returns the expressions whose components fill a vertex output.
