@@ -1,10 +1,10 @@
 // Reads the baked light of surfaces. `upload/gathered_light.rs` packs the data.
 #import lib/color.wgsl
 
-// The first word is the index of the light of back faces among the light of vertices; 0 if there is none. Then follows
-// one word per triangle. It is 0 if the triangle has no lattice. Otherwise its upper 28 bits are the index of the light
-// of the lattice, and its lower 4 bits are the number of times that the sides are halved.
-@group(3) @binding(0) var<storage, read> light_words: array<u32>;
+// Two words per triangle. The first is 0 if the triangle has no lattice. Otherwise its upper 28 bits are the index of the
+// light of the lattice, and its lower 4 bits are the number of times that the sides are halved. The second word, which is
+// the same for all triangles, is the index of the light of back faces among the light of vertices; 0 if there is none.
+@group(3) @binding(0) var<storage, read> light_words: array<Pair>;
 @group(3) @binding(1) var<storage, read> light_samples: array<Quad>;
 
 struct GatheredLight {
@@ -47,8 +47,9 @@ fn add_light(sum: ptr<function, GatheredLight>, place: u32, share: f32) {
 // Returns the light on one side of a triangle of the batch. `corners` are the triangle's vertices, and `weights` are
 // the barycentric weights of the point.
 fn gathered_light(triangle: u32, corners: vec3<u32>, weights: vec3<f32>, front: bool) -> GatheredLight {
-    let back = select(light_words[0], 0u, front);
-    let word = light_words[1u + triangle];
+    let places_of_light = words(light_words[triangle]);
+    let back = select(places_of_light.y, 0u, front);
+    let word = places_of_light.x;
     var places = corners + back;
     var shares = weights;
     if word != 0u {

@@ -1,11 +1,21 @@
 // Reads triangles by their number, and computes the position of a pixel on a triangle. Needs types/frame.wgsl.
 #import lib/octahedral.wgsl
 
-@group(1) @binding(0) var<storage, read> corners: array<u32>;
+// The three corners of each triangle as the indices of its vertices, with 21 bits each. The first has the lowest bits.
+@group(1) @binding(0) var<storage, read> corners: array<Pair>;
 // The vertices of the current pose: `PoseVertex` structs as words.
 @group(1) @binding(1) var<storage, read> pose: array<Quad>;
 
 const POSE_QUADS: u32 = 2u;
+
+const CORNER_BITS: u32 = 21u;
+
+fn corners_of(number: u32) -> vec3<u32> {
+    let packed = words(corners[number]);
+    let mask = (1u << CORNER_BITS) - 1u;
+    let middle = (packed.x >> CORNER_BITS) | (packed.y << (32u - CORNER_BITS));
+    return vec3(packed.x, middle, packed.y >> (2u * CORNER_BITS - 32u)) & vec3(mask);
+}
 
 // The position of a vertex, and its normal in octahedral coordinates.
 struct Placed {
@@ -60,7 +70,7 @@ fn cross2(a: vec2<f32>, b: vec2<f32>) -> f32 {
 // Returns the triangle with this number as seen at the screen position `ndc`.
 fn seen_triangle(number: u32, ndc: vec2<f32>) -> Seen {
     var s: Seen;
-    s.corners = vec3(corners[3u * number], corners[3u * number + 1u], corners[3u * number + 2u]);
+    s.corners = corners_of(number);
     let a = placed_vertex(s.corners.x);
     let b = placed_vertex(s.corners.y);
     let c = placed_vertex(s.corners.z);

@@ -7,7 +7,7 @@ use crate::bindings;
 use crate::gpu::Gpu;
 use crate::pipelines::{DEPTH_FORMAT, GEOMETRY_FORMAT, PerBatch, PipelineBase, Precision, geometry_pipelines};
 use crate::targets::texture;
-use crate::upload::geometry::{Batch, Sortable, filled};
+use crate::upload::geometry::Batch;
 use crate::upload::material::MaterialOnGpu;
 
 /// Render targets for the nearest surface of each pixel in the model's region.
@@ -40,14 +40,8 @@ impl GeometryTargets {
         let surface = texture(base.gpu, part, 1, GEOMETRY_FORMAT, read, 1);
         let depth = texture(base.gpu, part, 1, DEPTH_FORMAT, attachment, 1);
         let triangles = |batch: &Batch| {
-            // The indices are in the order of the triangle numbers, not in the order in which the triangles are drawn.
-            let unsorted = |sortable: &Sortable| {
-                filled(base.gpu, "corners", bytemuck::cast_slice(&sortable.indices), wgpu::BufferUsages::STORAGE)
-            };
-            let unsorted = batch.sortable().map(unsorted).transpose()?;
-            let corners = unsorted.as_ref().unwrap_or(&batch.indices);
-            let resources = [corners.as_entire_binding(), batch.pose.as_entire_binding()];
-            Ok(bindings::group(&base.gpu.device, "triangles", base.triangles_layout, &resources))
+            let resources = [batch.packed_corners.as_entire_binding(), batch.pose.as_entire_binding()];
+            bindings::group(&base.gpu.device, "triangles", base.triangles_layout, &resources)
         };
         let triangles = (precision == Precision::Exact).then(|| batches.iter().map(triangles).collect());
         Ok(Self {
@@ -55,7 +49,7 @@ impl GeometryTargets {
             surface,
             depth: depth.create_view(&wgpu::TextureViewDescriptor::default()),
             pipelines: geometry_pipelines(base, batches, materials, precision)?,
-            triangles: triangles.transpose()?,
+            triangles,
         })
     }
 }

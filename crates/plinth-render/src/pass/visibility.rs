@@ -311,7 +311,7 @@ fn shade_groups(
                 let twin = batch.twin(number, k as u32);
                 let uniform = filled(gpu, "batch", bytemuck::bytes_of(&twin), wgpu::BufferUsages::UNIFORM)?;
                 let mut resources = vec![
-                    batch.indices.as_entire_binding(),
+                    batch.packed_corners.as_entire_binding(),
                     batch.pose.as_entire_binding(),
                     bindings::view(&maps.surfaces[k]),
                     uniform.as_entire_binding(),

@@ -75,8 +75,8 @@ pub(crate) struct LightSource<'a> {
 
 /// The packed light of a batch.
 struct LightWords {
-    /// The first word is the index of the light of back faces. It is followed by one word per triangle.
-    words: Vec<u32>,
+    /// For each triangle, the word of its lattice, and the index of the light of back faces.
+    words: Vec<[u32; 2]>,
     samples: Vec<LightSample>,
 }
 
@@ -101,18 +101,19 @@ impl LightSource<'_> {
             }
         };
         let mut samples = side(|mesh| &mesh.front);
-        let mut words = vec![0_u32; 1 + self.triangles.len()];
+        let mut back = 0;
         if has_back {
-            words[0] = samples.len() as u32;
+            back = samples.len() as u32;
             samples.extend(side(|mesh| &mesh.back));
         }
+        let mut words = vec![[0, back]; self.triangles.len()];
         for piece in self.pieces {
             for grid in &baked[piece.posed].grids {
                 let triangle = piece.first_triangle + grid.triangle as usize;
                 if !self.triangles.contains(&triangle) {
                     continue;
                 }
-                words[1 + triangle - self.triangles.start] = (samples.len() as u32) << LEVEL_BITS | grid.lattice.level;
+                words[triangle - self.triangles.start][0] = (samples.len() as u32) << LEVEL_BITS | grid.lattice.level;
                 samples.extend(grid.front.iter().map(LightSample::from));
                 if has_back {
                     let back = if grid.back.is_empty() { &grid.front } else { &grid.back };

@@ -21,7 +21,7 @@ use crate::upload::gathered_light::{BatchLight, LightSample, LightSource};
 use crate::upload::numbered::NumberedTriangles;
 use crate::upload::sprites;
 use crate::upload::sprites::{SpriteInputs, Sprites};
-use crate::upload::triangles::{FIRST_TRIANGLE, MAX_BATCHES, MAX_TRIANGLES, triangle_format, triangle_words};
+use crate::upload::triangles::{FIRST_TRIANGLE, MAX_BATCH_VERTICES, MAX_BATCHES, MAX_TRIANGLES, packed_corners, triangle_format, triangle_words};
 
 /// Consecutive vertices of a batch that belong to the same posed primitive.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +39,8 @@ pub(crate) struct Batch {
     pub(crate) pose: wgpu::Buffer,
     pub(crate) surface: wgpu::Buffer,
     pub(crate) indices: wgpu::Buffer,
+    /// The corners of all triangles in the order of their numbers, for shaders.
+    pub(crate) packed_corners: wgpu::Buffer,
     pub(crate) light: BatchLight,
     pub(crate) index_count: u32,
     /// Vertices for passes that write triangle numbers. `None` for points and lines.
@@ -188,11 +190,11 @@ pub(crate) fn build(
     Ok(Geometry { batches, triangles, triangle_format: triangle_format(words.len()) })
 }
 
-/// Returns the maximum number of vertices of a batch. Their light must fit into one binding of the adapter, even if
+/// Returns the maximum number of vertices of a batch. Triangles have room for so many, and their light must fit into one binding of the adapter, even if
 /// both sides have light and all lattices have the maximum level.
 fn most_vertices(gpu: &Gpu) -> usize {
     let samples = gpu.max_storage_bytes() as usize / size_of::<LightSample>();
-    samples.saturating_sub(plinth_bake::MAX_GRID_VALUES).max(samples / 2) / 2
+    (samples.saturating_sub(plinth_bake::MAX_GRID_VALUES).max(samples / 2) / 2).min(MAX_BATCH_VERTICES)
 }
 
 /// A batch that has not been uploaded yet.
@@ -302,7 +304,7 @@ impl BatchBuilder {
         };
         let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
         let vertex = wgpu::BufferUsages::VERTEX | storage;
-        let index = wgpu::BufferUsages::INDEX | storage;
+        let index = wgpu::BufferUsages::INDEX | wgpu::BufferUsages::COPY_DST;
         let source = LightSource { pieces: &self.pieces, chosen: self.chosen.as_deref(), triangles: &self.triangles };
         let light = BatchLight::new(gpu, light_layout, source, baked)?;
         let is_alpha_tested = used.is_alpha_tested.then_some(&self.surface[..]);
@@ -313,6 +315,7 @@ impl BatchBuilder {
             pose: filled(gpu, "pose", bytemuck::cast_slice(&self.pose), vertex)?,
             surface: filled(gpu, "surface", bytemuck::cast_slice(&self.surface), vertex)?,
             indices: filled(gpu, "indices", bytemuck::cast_slice(&self.indices), index)?,
+            packed_corners: filled(gpu, "corners", bytemuck::cast_slice(&packed_corners(&self.indices)), storage)?,
             index_count: self.indices.len() as u32,
             light,
             numbered: Some(numbered),
@@ -424,6 +427,7 @@ impl Batch {
             }
         }
         gpu.write(&self.indices, 0, bytemuck::cast_slice(&self.corners));
+        gpu.write(&self.packed_corners, 0, bytemuck::cast_slice(&packed_corners(&self.corners)));
         if let Some(numbered) = &mut self.numbered {
             numbered.turn(gpu, &turned);
         }

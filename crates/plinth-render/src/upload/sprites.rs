@@ -266,7 +266,8 @@ impl BatchBuilder {
             pose,
             surface,
             // No indices are needed, because the vertices are drawn in their order.
-            indices: filled(gpu, "indices", &[], wgpu::BufferUsages::INDEX | storage)?,
+            indices: filled(gpu, "indices", &[], wgpu::BufferUsages::INDEX)?,
+            packed_corners: filled(gpu, "corners", &[], storage)?,
             index_count: 0,
             // No light is baked on points and lines.
             light: BatchLight::new(gpu, inputs.light_layout, LightSource::NONE, &[])?,

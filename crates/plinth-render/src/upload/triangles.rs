@@ -32,6 +32,20 @@ pub(crate) fn triangle_words(batch: usize, vertices: &[PoseVertex], corners: &[u
         .collect()
 }
 
+/// Number of bits of a corner, which is the index of a vertex in its batch (`CORNER_BITS` in `lib/triangle.wgsl`).
+const CORNER_BITS: u32 = 21;
+/// Maximum number of vertices of a batch with triangles.
+pub(crate) const MAX_BATCH_VERTICES: usize = 1 << CORNER_BITS;
+
+/// Returns two words per triangle, which contain its three corners. Shaders read both at once.
+pub(crate) fn packed_corners(corners: &[u32]) -> Vec<[u32; 2]> {
+    let pack = |[a, b, c]: &[u32; 3]| {
+        let bits = u64::from(*a) | u64::from(*b) << CORNER_BITS | u64::from(*c) << (2 * CORNER_BITS);
+        [bits as u32, (bits >> 32) as u32]
+    };
+    corners.as_chunks::<3>().0.iter().map(pack).collect()
+}
+
 fn packed_normal(v: Vec3) -> u32 {
     let [x, y] = octahedral(v).to_array().map(|c| ((c * 0.5 + 0.5) * 255.0).round() as u32);
     x | y << 8
