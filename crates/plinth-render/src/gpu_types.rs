@@ -206,19 +206,19 @@ pub(crate) struct PoseVertex {
     pub(crate) normal: [i16; 2],
     /// Octahedral coordinates of the tangent and its handedness as signed normalised integers. The last number is unused.
     pub(crate) tangent: [i16; 4],
-    /// Shaders read four words at a time.
-    pub(crate) unused: [u32; 2],
+    /// A copy of the first texture coordinates, because shaders read four words at a time.
+    pub(crate) uv0: [f32; 2],
 }
 
 impl PoseVertex {
     /// Returns a vertex. A handedness of 0 means that the surface has no tangents.
-    pub(crate) fn new(position: Vec3, normal: Vec3, tangent: Vec3, handedness: f32) -> Self {
+    pub(crate) fn new(position: Vec3, normal: Vec3, tangent: Vec3, handedness: f32, uv0: [f32; 2]) -> Self {
         let [u, v] = octahedral(tangent).to_array().map(snorm);
         Self {
             position: position.to_array(),
             normal: octahedral(normal).to_array().map(snorm),
             tangent: [u, v, snorm(handedness), 0],
-            unused: [0; 2],
+            uv0,
         }
     }
 

@@ -19,6 +19,9 @@ fn four_words(quad: Quad) -> vec4<u32> {
 fn first_words(quad: Quad) -> vec2<u32> {
     return words(quad.x);
 }
+fn last_words(quad: Quad) -> vec2<u32> {
+    return words(quad.y);
+}
 "
     } else {
         "
@@ -32,6 +35,9 @@ fn four_words(quad: Quad) -> vec4<u32> {
 }
 fn first_words(quad: Quad) -> vec2<u32> {
     return quad.xy;
+}
+fn last_words(quad: Quad) -> vec2<u32> {
+    return quad.zw;
 }
 "
     }

@@ -527,16 +527,20 @@ pub(super) fn write_pose(posed: &PosedPrimitive, primitive: &Primitive, out: &mu
         let tangent = posed.tangents.get(v).copied().unwrap_or(Vec3::X);
         // 0 means that the surface has no tangent, so a normal map has no effect.
         let hand = primitive.tangents.get(v).map_or(0.0, |t| t[3]) * flip;
-        PoseVertex::new(*position, normal, tangent, hand)
+        PoseVertex::new(*position, normal, tangent, hand, uv_of(primitive, 0, v))
     }));
 }
 
+/// Returns texture coordinates of a vertex, or zero if it has none.
+fn uv_of(primitive: &Primitive, set: usize, v: usize) -> [f32; 2] {
+    primitive.uvs.get(set).and_then(|list| list.get(v)).copied().unwrap_or([0.0; 2])
+}
+
 pub(super) fn surface_vertex(primitive: &Primitive, v: usize) -> SurfaceVertex {
-    let uv = |set: usize| primitive.uvs.get(set).and_then(|list| list.get(v)).copied().unwrap_or([0.0; 2]);
     let color = primitive.colors.get(v).copied().unwrap_or([1.0; 4]);
     let mut out = SurfaceVertex::zeroed();
-    out.uv0 = uv(0);
-    out.uv1 = uv(1);
+    out.uv0 = uv_of(primitive, 0, v);
+    out.uv1 = uv_of(primitive, 1, v);
     out.color = color.map(|c| (c.clamp(0.0, 1.0) * 65535.0).round() as u16);
     out
 }
