@@ -129,7 +129,10 @@ impl Gpu {
     /// Opens the device of an adapter with some features besides those that are always used if there are any.
     fn open_adapter(adapter: &wgpu::Adapter, of_formats: wgpu::Features) -> Result<Self, GpuError> {
         let features = adapter.features();
-        let wanted = of_formats | wgpu::Features::FLOAT32_FILTERABLE | wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::SHADER_INT64;
+        let wanted = of_formats
+            | wgpu::Features::FLOAT32_FILTERABLE
+            | wgpu::Features::TIMESTAMP_QUERY
+            | wgpu::Features::SHADER_INT64;
         let report = report(adapter);
         let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor {
             label: Some("plinth"),

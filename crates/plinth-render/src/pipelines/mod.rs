@@ -12,9 +12,9 @@ use rayon::prelude::*;
 use crate::RenderError;
 use crate::gpu::Gpu;
 use crate::gpu_types::{PoseVertex, SurfaceVertex};
+use crate::shader::ShaderTarget;
 use crate::shader::material_source::SlotUse;
-use crate::shader::flat_uniforms::with_flat_uniforms;
-use crate::shader::pairs;
+
 use crate::upload::geometry::{Batch, is_closed};
 use crate::upload::material::{DrawClass, MaterialOnGpu};
 use crate::upload::sprite_material::SpriteKind;
@@ -283,13 +283,7 @@ fn per_batch<K: Ord + Send + Sync>(
 
 /// Compiles the source of a shader. Compile errors become [`RenderError`]s.
 pub(crate) fn shader(gpu: &Gpu, name: &str, source: &str) -> Result<wgpu::ShaderModule, RenderError> {
-    let has_int64 = gpu.device.features().contains(wgpu::Features::SHADER_INT64);
-    let mut source = format!("{source}{}", pairs::declarations(has_int64));
-    if gpu.is_software() {
-        let limit = gpu.device.limits().max_inter_stage_shader_variables;
-        source = with_flat_uniforms(&source, limit as usize);
-        if let Ok(d) = std::env::var("DUMPWGSL") { let _ = std::fs::write(format!("{d}/{}-{}.wgsl", name.replace('/', "_"), source.len()), &source); eprintln!("{name} limit {limit}"); }
-    }
+    let source = ShaderTarget::of(gpu).adapt(source);
     let scope = gpu.device.push_error_scope(wgpu::ErrorFilter::Validation);
     let module = gpu.device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: Some(name),

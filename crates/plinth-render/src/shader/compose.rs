@@ -126,18 +126,25 @@ impl Composer<'_> {
 mod tests {
     use super::*;
     use crate::gpu_types;
+    use crate::shader::ShaderTarget;
     use crate::shader::material_source::{Footprint, SlotUse, declarations, define};
     use crate::shader::variants::{PASSES, SURFACES};
     use plinth_model::TextureSlot;
     use wgpu::naga;
 
+    /// Returns the module for a device without special properties. Validates it for other devices, too.
     fn validate(path: &str, defines: &BTreeSet<String>, textures: &str) -> naga::Module {
         let source = compose(path, defines, &[("material textures", textures)]).unwrap();
-        let module = naga::front::wgsl::parse_str(&source)
-            .unwrap_or_else(|e| panic!("{path} {defines:?}: {}", e.emit_to_string(&source)));
-        naga::valid::Validator::new(naga::valid::ValidationFlags::all(), naga::valid::Capabilities::all())
-            .validate(&module)
-            .unwrap_or_else(|e| panic!("{path} {defines:?}: {e:?}"));
+        let [module, ..] =
+            [(false, None), (true, None), (true, Some(31)), (true, Some(16))].map(|(has_int64, flat_outputs)| {
+                let source = ShaderTarget { has_int64, flat_outputs }.adapt(&source);
+                let module = naga::front::wgsl::parse_str(&source)
+                    .unwrap_or_else(|e| panic!("{path} {defines:?}: {}", e.emit_to_string(&source)));
+                naga::valid::Validator::new(naga::valid::ValidationFlags::all(), naga::valid::Capabilities::all())
+                    .validate(&module)
+                    .unwrap_or_else(|e| panic!("{path} {defines:?}: {e:?}"));
+                module
+            });
         module
     }
 

@@ -7,6 +7,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::entry_point::{EntryPoint, without_attributes};
+
 /// Vertex outputs of full-screen passes, and of transparent surfaces. Passes that draw all triangles of a model would take
 /// longer with more vertex outputs.
 const FEW_TRIANGLES: [&str; 2] = ["CornerOut", "VertexOut"];
@@ -62,46 +64,24 @@ pub(crate) fn with_flat_uniforms(source: &str, limit: usize) -> String {
     }
     // The vertex stage reads the uniforms.
     let mut out = replaced(&source[..vertex.start], &values);
-    let _ = writeln!(out, "fn vertex_of_pass({}) -> {} {{", without_attributes(vertex.arguments), without_attributes(vertex.result));
+    let _ = writeln!(
+        out,
+        "fn vertex_of_pass({}) -> {} {{",
+        without_attributes(vertex.arguments),
+        without_attributes(vertex.result)
+    );
     out.push_str(vertex.body);
     out.push_str(&replaced(&source[vertex.end..fragment.start], &values));
-    let _ = writeln!(out, "fn color_of_pass({}) -> {} {{", without_attributes(fragment.arguments), without_attributes(fragment.result));
+    let _ = writeln!(
+        out,
+        "fn color_of_pass({}) -> {} {{",
+        without_attributes(fragment.arguments),
+        without_attributes(fragment.result)
+    );
     out.push_str(&replaced(fragment.body, &values));
     out.push_str(&replaced(&source[fragment.end..], &values));
     entry_points(&mut out, (&vertex, &fragment), (&given, clip), (&values, &outputs));
     out
-}
-
-/// An entry point of a shader.
-struct EntryPoint<'a> {
-    /// Where it begins and ends in the source.
-    start: usize,
-    end: usize,
-    arguments: &'a str,
-    result: &'a str,
-    /// The body after its opening brace.
-    body: &'a str,
-}
-
-impl<'a> EntryPoint<'a> {
-    fn find(source: &'a str, opening: &str) -> Option<Self> {
-        let start = source.find(opening)?;
-        let (arguments, rest) = source[start + opening.len()..].split_once(") -> ")?;
-        if arguments.contains('{') {
-            return None;
-        }
-        let (result, rest) = rest.split_once(" {\n")?;
-        let body = &rest[..rest.find("\n}\n")? + "\n}\n".len()];
-        let end = source.len() - rest.len() + body.len();
-        Some(Self { start, end, arguments: arguments.trim().trim_end_matches(','), result, body })
-    }
-
-    /// Returns the names of the arguments.
-    fn names(&self) -> Vec<&'a str> {
-        let before_types = self.arguments.split(": ").map(|part| part.rsplit([' ', '\n']).next().unwrap_or(part));
-        let count = self.arguments.matches(": ").count();
-        before_types.take(count).collect()
-    }
 }
 
 /// Returns the members of the structure that the vertex stage returns, and how the fragment stage is given it. If the
@@ -123,13 +103,6 @@ fn vertex_outputs(source: &str, vertex: &EntryPoint<'_>) -> Option<(String, Clip
 enum Clip {
     Alone,
     Member,
-}
-
-/// Removes attributes such as `@location(0)`.
-fn without_attributes(text: &str) -> String {
-    let mut parts = text.split('@');
-    let plain = parts.next().unwrap_or_default().to_owned();
-    parts.fold(plain, |plain, part| plain + part.split_once(") ").map_or(part, |(_, rest)| rest))
 }
 
 /// Finds the uniforms of a shader that the part `outside` of its vertex stage uses.
@@ -267,7 +240,11 @@ fn entry_points(
         let _ = writeln!(text, "    out_of_pass.flat{slot} = {kind}({});", parts_of(slot, values).join(", "));
     }
     let arguments = fragment.arguments.split_once(", ").map_or("", |(_, rest)| rest);
-    let _ = writeln!(text, "    return out_of_pass;\n}}\n@fragment\nfn fs(v_of_pass: FlatOut, {arguments}) -> {} {{", fragment.result);
+    let _ = writeln!(
+        text,
+        "    return out_of_pass;\n}}\n@fragment\nfn fs(v_of_pass: FlatOut, {arguments}) -> {} {{",
+        fragment.result
+    );
     for value in values {
         let columns = value
             .slots
@@ -294,7 +271,8 @@ fn entry_points(
 
 /// Returns the number after the last location of vertex outputs.
 fn next_location(members: &str) -> usize {
-    let locations = members.split("@location(").skip(1).filter_map(|rest| rest.split_once(')')?.0.parse::<usize>().ok());
+    let locations =
+        members.split("@location(").skip(1).filter_map(|rest| rest.split_once(')')?.0.parse::<usize>().ok());
     locations.max().map_or(0, |last| last + 1)
 }
 
@@ -321,4 +299,65 @@ fn parts_of(slot: usize, values: &[Value]) -> Vec<String> {
 /// Returns the accessor of some components of a vertex output.
 fn components(count: usize, first: usize) -> String {
     if count == SLOT { String::new() } else { format!(".{}", &"xyzw"[first..first + count]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHADER: &str = "
+struct Look {
+    // A comment, with: punctuation.
+    turn: mat4x4<f32>,
+    tint: vec3<f32>,
+    gain: f32,
+    number: u32,
+    rows: array<vec4<f32>, 2>,
+    lights: array<Light, 2>,
+}
+@group(0) @binding(0) var<uniform> look: Look;
+
+fn tinted(c: vec3<f32>) -> vec3<f32> {
+    return c * look.tint * look.gain + look.rows[1].xyz;
+}
+
+@vertex
+fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
+    return look.turn * vec4(f32(i), 0.0, 0.0, f32(look.number));
+}
+
+@fragment
+fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
+    return vec4(tinted(at.xyz), 1.0);
+}
+";
+
+    #[test]
+    fn the_fragment_stage_reads_vertex_outputs() {
+        let out = with_flat_uniforms(SHADER, 16);
+        assert!(out.contains("return c * flat_look_tint * flat_look_gain + flat_look_rows_1.xyz;"), "{out}");
+        assert!(out.contains("flat0: vec4<f32>,") && out.contains("flat1: vec4<f32>,") && !out.contains("flat2:"));
+        assert!(out.contains("out_of_pass.flat1 = vec4<f32>(flat_look_tint, flat_look_gain);"), "{out}");
+        assert!(out.contains("flat_look_gain = v_of_pass.flat1.w;"), "{out}");
+    }
+
+    #[test]
+    fn what_only_the_vertex_stage_uses_is_not_passed() {
+        let out = with_flat_uniforms(SHADER, 16);
+        assert!(out.contains("return look.turn * vec4(f32(i), 0.0, 0.0, f32(look.number));"), "{out}");
+        assert!(!out.contains("flat_look_turn") && !out.contains("flat_look_number"));
+    }
+
+    #[test]
+    fn uniforms_that_do_not_fit_are_read_as_before() {
+        let out = with_flat_uniforms(SHADER, 1);
+        assert!(out.contains("return c * look.tint * look.gain + flat_look_rows_1.xyz;"), "{out}");
+        assert_eq!(with_flat_uniforms(SHADER, 0), SHADER);
+    }
+
+    #[test]
+    fn passes_over_all_triangles_keep_their_form() {
+        let shader = SHADER.replace("-> @builtin(position) vec4<f32> {", "-> PosedOut {");
+        assert_eq!(with_flat_uniforms(&shader, 16), shader);
+    }
 }

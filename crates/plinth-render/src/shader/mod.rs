@@ -1,9 +1,12 @@
-//! Shader sources: the preprocessor, the list of variants, and generated texture declarations.
+//! Shader sources: the preprocessor, the list of variants, generated texture declarations, and what depends on the device.
 
 mod compose;
-pub(crate) mod flat_uniforms;
+mod entry_point;
+mod flat_uniforms;
+mod for_device;
 pub(crate) mod material_source;
-pub(crate) mod pairs;
+mod pairs;
 mod variants;
 
 pub(crate) use compose::compose;
+pub(crate) use for_device::ShaderTarget;

@@ -21,7 +21,9 @@ use crate::upload::gathered_light::{BatchLight, LightSample, LightSource};
 use crate::upload::numbered::NumberedTriangles;
 use crate::upload::sprites;
 use crate::upload::sprites::{SpriteInputs, Sprites};
-use crate::upload::triangles::{FIRST_TRIANGLE, MAX_BATCH_VERTICES, MAX_BATCHES, MAX_TRIANGLES, packed_corners, triangle_format, triangle_words};
+use crate::upload::triangles::{
+    FIRST_TRIANGLE, MAX_BATCH_VERTICES, MAX_BATCHES, MAX_TRIANGLES, packed_corners, triangle_format, triangle_words,
+};
 
 /// Consecutive vertices of a batch that belong to the same posed primitive.
 #[derive(Clone, Copy, Debug)]

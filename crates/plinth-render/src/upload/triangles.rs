@@ -74,4 +74,32 @@ mod tests {
             assert!(v.angle_between(decode(packed_normal(v * 3.0))) < 2_f32.to_radians(), "{v}");
         }
     }
+
+    #[test]
+    fn corners_survive_packing() {
+        // As in `lib/triangle.wgsl`.
+        let unpack = |[low, high]: [u32; 2]| {
+            let mask = (1 << CORNER_BITS) - 1;
+            let middle = low >> CORNER_BITS | high << (32 - CORNER_BITS);
+            [low & mask, middle & mask, high >> (2 * CORNER_BITS - 32) & mask]
+        };
+        let last = MAX_BATCH_VERTICES as u32 - 1;
+        for corners in [[0, 1, 2], [last, 0, last], [0, last, 0], [1_234_567, 765_432, 2_000_001]] {
+            assert_eq!(packed_corners(&corners).into_iter().map(unpack).collect::<Vec<_>>(), [corners]);
+        }
+    }
+
+    #[test]
+    fn shaders_agree_on_the_size_of_corners() {
+        let text = include_str!("../../shaders/lib/triangle.wgsl");
+        assert!(text.contains(&format!("const CORNER_BITS: u32 = {CORNER_BITS}u;")));
+    }
+
+    #[test]
+    fn the_narrow_format_holds_the_last_number() {
+        let last_number = |count: usize| FIRST_TRIANGLE as usize + count - 1;
+        assert_eq!(last_number(65_535), usize::from(u16::MAX));
+        assert_eq!(triangle_format(65_535), wgpu::TextureFormat::R16Uint);
+        assert_eq!(triangle_format(65_536), wgpu::TextureFormat::Rg16Uint);
+    }
 }

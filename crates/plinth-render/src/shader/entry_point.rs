@@ -1,0 +1,41 @@
+//! Finds the entry points of a composed shader. Shaders of this crate have one per stage, named `vs` and `fs`.
+
+/// An entry point of a shader.
+pub(super) struct EntryPoint<'a> {
+    /// Where it begins and ends in the source.
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) arguments: &'a str,
+    pub(super) result: &'a str,
+    /// The body after its opening brace.
+    pub(super) body: &'a str,
+}
+
+impl<'a> EntryPoint<'a> {
+    /// Finds the entry point that begins with these words.
+    pub(super) fn find(source: &'a str, opening: &str) -> Option<Self> {
+        let start = source.find(opening)?;
+        let (arguments, rest) = source[start + opening.len()..].split_once(") -> ")?;
+        if arguments.contains('{') {
+            return None;
+        }
+        let (result, rest) = rest.split_once(" {\n")?;
+        let body = &rest[..rest.find("\n}\n")? + "\n}\n".len()];
+        let end = source.len() - rest.len() + body.len();
+        Some(Self { start, end, arguments: arguments.trim().trim_end_matches(','), result, body })
+    }
+
+    /// Returns the names of the arguments.
+    pub(super) fn names(&self) -> Vec<&'a str> {
+        let before_types = self.arguments.split(": ").map(|part| part.rsplit([' ', '\n']).next().unwrap_or(part));
+        let count = self.arguments.matches(": ").count();
+        before_types.take(count).collect()
+    }
+}
+
+/// Removes attributes such as `@location(0)`.
+pub(super) fn without_attributes(text: &str) -> String {
+    let mut parts = text.split('@');
+    let plain = parts.next().unwrap_or_default().to_owned();
+    parts.fold(plain, |plain, part| plain + part.split_once(") ").map_or(part, |(_, rest)| rest))
+}
