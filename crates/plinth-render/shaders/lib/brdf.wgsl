@@ -20,7 +20,7 @@ fn d_ggx_anisotropic(n_dot_h: f32, t_dot_h: f32, b_dot_h: f32, at: f32, ab: f32)
     let a2 = at * ab;
     let f = vec3(ab * t_dot_h, at * b_dot_h, a2 * n_dot_h);
     let w2 = a2 / max(dot(f, f), 1e-9);
-    return a2 * w2 * w2 / PI;
+    return a2 * w2 * w2 * INVERSE_PI;
 }
 
 // Height-correlated Smith visibility for anisotropic GGX (Heitz 2014).

@@ -57,7 +57,7 @@ fn beam_layers(s: Surface, beam: Beam, diffuse_weight: f32, ab: vec2<f32>, below
     var out: Layered;
     let n_dot_l = dot(s.n, beam.to_light);
 #ifdef DIFFUSE_TRANSMISSION
-    let behind = max(-n_dot_l, 0.0) / PI * beam.irradiance * s.diffuse_transmission_color * s.diffuse_transmission;
+    let behind = max(-n_dot_l, 0.0) * INVERSE_PI * beam.irradiance * s.diffuse_transmission_color * s.diffuse_transmission;
     out.diffuse = below * behind * (1.0 - s.metallic) * diffuse_weight;
     let front_share = 1.0 - s.diffuse_transmission;
 #else
@@ -66,7 +66,7 @@ fn beam_layers(s: Surface, beam: Beam, diffuse_weight: f32, ab: vec2<f32>, below
     if n_dot_l <= 0.0 {
         return out;
     }
-    let h = normalize(s.v + beam.to_light);
+    let h = unit(s.v + beam.to_light);
     let v_dot_h = clamp(dot(s.v, h), 0.0, 1.0);
     let n_dot_h = clamp(dot(s.n, h), 0.0, 1.0);
     let alpha = sqrt(s.alpha_roughness * s.alpha_roughness + beam.spread * beam.spread);
@@ -92,7 +92,7 @@ fn beam_layers(s: Surface, beam: Beam, diffuse_weight: f32, ab: vec2<f32>, below
 #else
     let reaching = arriving;
 #endif
-    out.diffuse += below * reaching * s.base * ((1.0 - s.metallic) * diffuse_weight * front_share / PI);
+    out.diffuse += below * reaching * s.base * ((1.0 - s.metallic) * diffuse_weight * front_share * INVERSE_PI);
     return out;
 }
 
@@ -127,7 +127,7 @@ fn direct_layers(s: Surface, world: vec3<f32>, diffuse_weight: f32) -> Layered {
 #ifdef CLEARCOAT
 fn beam_coat(s: Surface, beam: Beam, n: vec3<f32>, n_dot_v: f32, alpha_in: f32) -> vec3<f32> {
     let n_dot_l = clamp(dot(n, beam.to_light), 0.0, 1.0);
-    let h = normalize(s.v + beam.to_light);
+    let h = unit(s.v + beam.to_light);
     let alpha = sqrt(alpha_in * alpha_in + beam.spread * beam.spread);
     let f = f_schlick(vec3(0.04), 1.0, clamp(dot(s.v, h), 0.0, 1.0));
     return beam.irradiance * f * (n_dot_l * d_ggx(clamp(dot(n, h), 0.0, 1.0), alpha) * v_smith_ggx_correlated(n_dot_l, n_dot_v, alpha));

@@ -13,7 +13,7 @@ fn environment_strength() -> f32 {
 // Returns the position of a direction in an octahedral map. +Y is in the middle, and −Y is in the corners (Cigolle et
 // al. 2014).
 fn octahedral_uv(direction: vec3<f32>) -> vec2<f32> {
-    let d = direction / (abs(direction.x) + abs(direction.y) + abs(direction.z));
+    let d = direction * (1.0 / (abs(direction.x) + abs(direction.y) + abs(direction.z)));
     let folded = (1.0 - abs(d.zx)) * select(vec2(-1.0), vec2(1.0), d.xz >= vec2(0.0));
     return select(d.xz, folded, d.y < 0.0) * 0.5 + 0.5;
 }

@@ -109,7 +109,7 @@ fn anisotropic_radiance(s: Surface) -> vec3<f32> {
         // Slopes of the GGX lobe along the tangent, at evenly spaced quantiles of the distribution.
         let q = f32(i) / 3.5;
         let slope = wide * q / sqrt(max(1.0 - q * q, 1e-3));
-        let h = normalize(s.n - s.anisotropic_t * slope);
+        let h = unit(s.n - s.anisotropic_t * slope);
         let r = reflect(-s.v, h);
         let w = max(dot(s.n, r), 0.0);
         sum += w * smoothed_radiance(s, r, narrow);
@@ -148,16 +148,16 @@ fn environment_layers(s: Surface, diffuse_weight: f32) -> Layered {
     let radiance = anisotropic_radiance(s);
 #else
     let alpha = s.roughness * s.roughness;
-    let lean = normalize(mix(s.n, r, toward_mirror(alpha, s.n_dot_v)));
+    let lean = unit(mix(s.n, r, toward_mirror(alpha, s.n_dot_v)));
     // The widest lobe is nearly a cosine lobe around the normal. Its visibility is known more exactly: it is `direct`.
     let lobe = reflected_radiance(s, lean, s.roughness, albedo);
-    let radiance = mix(lobe, s.irradiance / PI * frame.gloss, alpha * alpha);
+    let radiance = mix(lobe, s.irradiance * (INVERSE_PI * frame.gloss), alpha * alpha);
 #endif
     var out: Layered;
     out.specular = radiance * albedo;
-    var diffuse = s.irradiance / PI * s.base;
+    var diffuse = s.irradiance * INVERSE_PI * s.base;
 #ifdef DIFFUSE_TRANSMISSION
-    let behind = (environment_irradiance(-s.n) + frame.ambient_irradiance) / PI * s.diffuse_transmission_color;
+    let behind = (environment_irradiance(-s.n) + frame.ambient_irradiance) * INVERSE_PI * s.diffuse_transmission_color;
     diffuse = mix(diffuse, behind, s.diffuse_transmission);
 #endif
     out.diffuse = below * diffuse * ((1.0 - s.metallic) * diffuse_weight);

@@ -14,12 +14,12 @@ fn relief_share(s: Surface, to_light: vec3<f32>) -> f32 {
 // directions: the sum and the first moment of the cosine times `relief_share`.
 fn relief(n: vec3<f32>, geometric: vec3<f32>) -> vec4<f32> {
     let lean = sqrt(max(1.0 - dot(n, geometric), 0.0));
-    let facing = normalize(n + geometric * (0.705 * lean / (lean + 0.1)));
+    let facing = unit(n + geometric * (0.705 * lean / (lean + 0.1)));
     return vec4(facing, 1.0 - lean * (0.444 + 0.056 * lean));
 }
 
 // Returns a reflected direction, changed so that it points above the surface.
 fn raised(s: Surface, direction: vec3<f32>) -> vec3<f32> {
     let below = max(0.01 - dot(direction, s.geometric), 0.0);
-    return normalize(direction + s.geometric * below);
+    return unit(direction + s.geometric * below);
 }

@@ -25,7 +25,7 @@ struct SelfReflection {
 // Traces a cone around a direction. Its width corresponds to the lobe of this roughness.
 fn trace_self_reflection(s: Surface, direction: vec3<f32>, perceptual_roughness: f32) -> SelfReflection {
     let cell = frame.field_cell;
-    let start = frame.grow_origin + (s.world - frame.grow_origin) / frame.grow;
+    let start = frame.grow_origin + (s.world - frame.grow_origin) * (1.0 / frame.grow);
     let slope = max(perceptual_roughness * perceptual_roughness, 0.01);
     let rise = max(dot(direction, s.geometric), 0.02);
     let scale = 1.0 / frame.field_extent;

@@ -21,7 +21,7 @@ fn shadow_pcf(map: texture_depth_2d, uv_in: vec2<f32>, depth: f32, texel: f32) -
 // Returns the fraction of the light that arrives at a world-space point. Outside the map, the fraction is 1.
 fn shadow_visibility(map: texture_depth_2d, clip_from_world: mat4x4<f32>, point: vec3<f32>, texel: f32) -> f32 {
     let clip = clip_from_world * vec4(point, 1.0);
-    let ndc = clip.xyz / max(clip.w, 1e-5);
+    let ndc = clip.xyz * (1.0 / max(clip.w, 1e-5));
     let uv = ndc.xy * vec2(0.5, -0.5) + 0.5;
     if clip.w <= 0.0 || any(uv <= vec2(0.0)) || any(uv >= vec2(1.0)) || ndc.z >= 1.0 {
         return 1.0;

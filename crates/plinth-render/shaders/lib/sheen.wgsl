@@ -38,7 +38,7 @@ fn sheen_of_beam(s: Surface, beam: Beam, lobe: SheenLobe) -> vec3<f32> {
     let y2 = max(1.0 - x * x - z * z, 0.0);
     let wx = lobe.a * x + lobe.b * z;
     let length2 = wx * wx + lobe.a * lobe.a * y2 + z * z;
-    let density = z / PI * pow(lobe.a / length2, 2.0);
+    let density = z * INVERSE_PI * pow(lobe.a / length2, 2.0);
     return beam.irradiance * (lobe.albedo * density);
 }
 
@@ -64,6 +64,6 @@ fn sheen_over(s: Surface, world: vec3<f32>, below: vec3<f32>, color: vec3<f32>, 
     // The lobe is approximately a cosine lobe around the transformed normal.
     let middle = normalize(s.n * max(lobe.a, 1e-3) - lobe.along * lobe.b);
     let around = environment_irradiance(middle) * s.direct + s.irradiance - environment_irradiance(s.n) * s.direct;
-    let light = max(around, vec3(0.0)) / PI * lobe.albedo + direct_sheen(s, world, lobe);
+    let light = max(around, vec3(0.0)) * INVERSE_PI * lobe.albedo + direct_sheen(s, world, lobe);
     return below * (1.0 - strongest * lobe.albedo) + light * color;
 }

@@ -2,6 +2,7 @@
 // material features has its own variant of this shader. Needs types/frame, material, surface_point. The declarations of
 // the material's textures are generated and inserted before this file.
 #import lib/color.wgsl
+#import lib/unit.wgsl
 #import lib/brdf.wgsl
 #ifdef IRIDESCENCE
 #import lib/iridescence.wgsl
@@ -81,14 +82,14 @@ fn surface_color(v: SurfacePoint, base: vec4<f32>) -> vec4<f32> {
 fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
     let uv0 = v.uv0;
     let uv1 = v.uv1;
-    let to_camera = normalize(frame.camera_position - v.world);
+    let to_camera = unit(frame.camera_position - v.world);
     let facing = select(-1.0, 1.0, v.front);
-    let geometric = normalize(v.normal) * facing;
+    let geometric = unit(v.normal) * facing;
     var n = geometric;
 #ifdef TANGENT
     // If the back face is visible, all three axes are reversed, so that a bump on the front is a hollow on the back.
     let along = v.tangent.xyz * facing;
-    let t = normalize(along - geometric * dot(geometric, along) + vec3(1e-8, 0.0, 0.0));
+    let t = unit(along - geometric * dot(geometric, along) + vec3(1e-8, 0.0, 0.0));
     let hand = select(v.tangent.w, 1.0, v.tangent.w == 0.0);
     let b = cross(geometric, t) * (hand * facing);
     // The factor is 0 if the surface has no tangents. The normal map then has no effect.
@@ -96,7 +97,7 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
 #ifdef NORMAL_TEX
     let bump_scale = material.normal_scale * leans;
     let bump = (tex_normal(uv0, uv1).xyz * 2.0 - 1.0) * vec3(bump_scale, bump_scale, 1.0);
-    n = normalize(t * bump.x + b * bump.y + geometric * bump.z);
+    n = unit(t * bump.x + b * bump.y + geometric * bump.z);
 #endif
 #endif
     var metallic = material.metallic;
@@ -140,7 +141,7 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
     s.irradiance = from_environment * s.direct + from_around;
     s.visibility = v.light.visibility;
     s.blocked = v.light.blocked;
-    s.blocked_color = v.light.indirect / max(luminance(v.light.indirect), 1e-4);
+    s.blocked_color = v.light.indirect * (1.0 / max(luminance(v.light.indirect), 1e-4));
 
     var specular_weight = material.specular_factor;
     var specular_color = material.specular_color;
@@ -176,7 +177,7 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
     direction = vec2(direction.x * local.x - direction.y * local.y, direction.y * local.x + direction.x * local.y);
     strength *= flow.z;
 #endif
-    s.anisotropic_t = normalize(t * direction.x + b * direction.y + vec3(1e-8, 0.0, 0.0));
+    s.anisotropic_t = unit(t * direction.x + b * direction.y + vec3(1e-8, 0.0, 0.0));
     s.anisotropic_b = cross(geometric, s.anisotropic_t);
     s.anisotropy = clamp(strength, 0.0, 1.0);
 #endif
@@ -245,7 +246,7 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
 #ifdef CLEARCOAT_NORMAL_TEX
     let coat_scale = material.coat_normal_scale * leans;
     let coat_bump = (tex_clearcoat_normal(uv0, uv1).xyz * 2.0 - 1.0) * vec3(coat_scale, coat_scale, 1.0);
-    coat_n = normalize(t * coat_bump.x + b * coat_bump.y + geometric * coat_bump.z);
+    coat_n = unit(t * coat_bump.x + b * coat_bump.y + geometric * coat_bump.z);
 #endif
     total = coat_over(s, v.world, total, coat, coat_roughness, coat_n);
 #endif

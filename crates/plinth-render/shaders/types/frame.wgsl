@@ -1,6 +1,7 @@
 // Bind group 0: the values that all draws of a frame share. Rust counterpart: `gpu_types.rs`.
 
 const PI: f32 = 3.14159265358979;
+const INVERSE_PI: f32 = 1.0 / PI;
 
 // A point light or spotlight. A vector with three components is followed by a scalar, so that both together have 16
 // bytes.

@@ -42,6 +42,7 @@ const FILES: &[(&str, &str)] = files! {
     "lib/surfaces.wgsl"
     "lib/transmission.wgsl"
     "lib/triangle.wgsl"
+    "lib/unit.wgsl"
     "types/batch.wgsl"
     "types/floor.wgsl"
     "types/frame.wgsl"
