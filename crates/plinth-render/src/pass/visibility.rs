@@ -334,7 +334,6 @@ pub(crate) fn joined(a: Region, b: Region) -> Region {
     Region { x, y, width: right - x, height: bottom - y }
 }
 
-/// Returns whether the regions overlap.
 pub(crate) const fn overlap(a: Region, b: Region) -> bool {
     a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height
 }
