@@ -15,7 +15,8 @@ use crate::gpu::Gpu;
 use crate::pipelines::{BATCH_FORMAT, FullScreen, FullScreenTarget, SURFACE_FORMAT, full_screen};
 use crate::recorder::Recorder;
 use crate::targets::TargetDescriptor;
-use crate::upload::geometry::{Batch, filled};
+use crate::upload::batch::Batch;
+use crate::upload::geometry::filled;
 
 /// Maximum number of surfaces per pixel.
 pub(crate) const SURFACES: usize = 2;
