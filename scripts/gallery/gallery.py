@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Renders every setting with several values on two models, and writes the page OUT/index.html.
+"""Renders every setting with several values on two models, and fills in the page OUT/index.html.
 
 rows.json lists what is shown. Each row has
   key       the setting; rows with the same key are distinguished by a `part`
@@ -30,7 +30,8 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-STYLE = ROOT / "docs" / "gallery" / "gallery.css"
+PAGE = ROOT / "docs" / "gallery" / "index.html"
+STYLE = PAGE.with_name("gallery.css")
 BUILT = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug" / "plinth"
 
 
@@ -89,10 +90,18 @@ def page(settings, rows, models, out):
                 body.append(f'<div class="models">{figures}</div>')
         sections.append("<section>" + "\n".join(body) + "</section>")
     contents = " ".join(f'<a href="#{key}">{key}</a>' for key, _ in settings)
-    template = (HERE / "page.html").read_text()
-    if not (out / STYLE.name).is_file():
-        shutil.copy(STYLE, out)
-    (out / "index.html").write_text(template.replace("<!-- contents -->", contents).replace("<!-- rows -->", "\n".join(sections)))
+    for file in (PAGE, STYLE):
+        if not (out / file.name).is_file():
+            shutil.copy(file, out)
+    text = between((out / PAGE.name).read_text(), "contents", contents)
+    (out / PAGE.name).write_text(between(text, "rows", "\n" + "\n".join(sections) + "\n"))
+
+
+def between(text, name, content):
+    """Replaces what is between the comments <!-- name --> and <!-- /name -->."""
+    begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+    before, after = text.index(begin) + len(begin), text.index(end)
+    return text[:before] + content + text[after:]
 
 
 def main():

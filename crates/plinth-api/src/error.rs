@@ -11,7 +11,6 @@ use plinth_spec::wire::ErrorBody;
 #[derive(Debug)]
 pub(crate) struct ApiError(ServiceError);
 
-/// The result of a handler.
 pub(crate) type Result<T> = std::result::Result<T, ApiError>;
 
 impl ApiError {

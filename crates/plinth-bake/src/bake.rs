@@ -33,7 +33,7 @@ pub fn bake(
     let vertex_ray_share = ((samples.len() * rays_per_vertex) as f32 / options.ray_budget as f32).min(1.0);
     let coarse = CoarseSamples::new(samples, options, vertex_ray_share);
     let sub_triangles = initial_sub_triangles(&coarse);
-    let seen = find_seen(&scene, &coarse, &sub_triangles, camera_positions);
+    let seen = visible_to_cameras(&scene, &coarse, &sub_triangles, camera_positions);
     let gathered = gather(&scene, &coarse, &seen, rays_per_vertex, options);
     let radiosity = Radiosity::solve(&scene, &coarse, &gathered, options.bounces);
     let neighbours = Neighbours::of_vertices(&coarse.samples, coarse.vertex_count);
@@ -96,7 +96,7 @@ fn baked_meshes(
 
 /// Returns for each sample point whether a camera sees it. Only points that are a corner of one of `sub_triangles` are
 /// tested. The entries of all other points are false, and nothing uses them.
-fn find_seen(
+fn visible_to_cameras(
     scene: &Scene<'_>,
     coarse: &CoarseSamples<'_>,
     sub_triangles: &[SubTriangle],

@@ -256,7 +256,6 @@ impl BakeLight {
     }
 }
 
-/// The result of one ray.
 struct RayResult {
     /// Fraction of the light that passes through all surfaces.
     transmitted: f32,

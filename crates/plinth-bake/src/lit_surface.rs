@@ -47,7 +47,7 @@ pub(crate) fn lit_surfaces(
     lit: &[LitPoint],
 ) -> Vec<LitSurface> {
     let of_mesh = |(m, mesh): (usize, &BakeMesh)| {
-        if !mesh.occludes || is_inside_out(mesh) || is_see_through(mesh) {
+        if !mesh.occludes || is_inside_out(mesh) || is_transmissive_or_has_holes(mesh) {
             return LitSurface::default();
         }
         let mut out = LitSurface::default();
@@ -77,7 +77,7 @@ pub(crate) fn lit_surfaces(
     scene.meshes.iter().enumerate().map(of_mesh).collect()
 }
 
-fn is_see_through(mesh: &BakeMesh) -> bool {
+fn is_transmissive_or_has_holes(mesh: &BakeMesh) -> bool {
     let has_holes = mesh.texture.as_ref().is_some_and(|texture| texture.cutoff.is_some());
     has_holes || mesh.transparency.iter().sum::<f32>() > MAX_TRANSPARENCY * mesh.transparency.len().max(1) as f32
 }

@@ -68,7 +68,6 @@ impl LightDistribution {
     }
 }
 
-/// Returns the probability of a cell.
 fn probability(cumulative: &[f32], cell: usize) -> f32 {
     cumulative[cell] - if cell == 0 { 0.0 } else { cumulative[cell - 1] }
 }

@@ -33,13 +33,7 @@ pub enum DbError {
     Sql(#[from] sqlx::Error),
     /// A column contains a value that this version of the program cannot parse.
     #[error("column {column} contains '{value}', which this version does not know")]
-    Corrupt {
-        /// Name of the column.
-        column: &'static str,
-        /// The stored value.
-        value: String,
-    },
-    /// The program is shutting down.
+    Corrupt { column: &'static str, value: String },
     #[error("the write was cancelled because the program is shutting down")]
     ShuttingDown,
 }

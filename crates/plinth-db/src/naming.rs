@@ -10,15 +10,11 @@ use crate::{Conn, Result};
 /// A table whose rows reference objects in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Models.
     Model,
     /// Uploads directly to the store that the client has not finalized.
     Staged,
-    /// Overlays.
     Overlay,
-    /// Textures.
     Texture,
-    /// Environments.
     Env,
     /// Renders that are not deleted.
     Render,
@@ -27,17 +23,13 @@ pub enum Kind {
 /// A row that references objects in the store.
 #[derive(Clone, Debug)]
 pub enum Naming {
-    /// A model.
     Model(ModelId),
     /// An upload directly to the store that the client has not finalized.
     Staged(StagedId),
-    /// An overlay.
     Overlay(OverlayId),
-    /// A texture.
     Texture(TextureId),
     /// An environment, and whether it has a thumbnail.
     Env(EnvId, bool),
-    /// A render.
     Render(Box<Render>),
 }
 

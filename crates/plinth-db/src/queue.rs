@@ -22,7 +22,6 @@ const CROWDED_PAGE_ACCOUNTS: i64 = 256;
 /// Kind of queued work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Renders.
     Render,
     /// HLS packaging of finished renders.
     Package,
@@ -146,7 +145,6 @@ impl QueueCursor {
         Self { queues: classes().map(name).collect(), page: Vec::new().into_iter(), last: None }
     }
 
-    /// Returns the next account.
     pub(crate) async fn next(&mut self, tx: &mut Tx) -> Result<Option<AccountId>> {
         if let Some(account) = self.page.next() {
             return Ok(Some(account));

@@ -19,7 +19,6 @@ pub enum FenceError {
     User {
         /// Configured user name.
         name: String,
-        /// Description of the problem.
         problem: String,
     },
 }

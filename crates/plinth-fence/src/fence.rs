@@ -62,7 +62,7 @@ impl Fence {
     #[cfg(not(target_os = "linux"))]
     pub fn enter(&self) -> Result<(), FenceError> {
         match self.mode {
-            FenceMode::Required => Err(FenceError::Incomplete(crate::Support::here().lacks(false))),
+            FenceMode::Required => Err(FenceError::Incomplete(crate::Support::probe().lacks(false))),
             FenceMode::Auto | FenceMode::Off => Ok(()),
         }
     }

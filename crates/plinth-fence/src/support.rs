@@ -17,7 +17,7 @@ pub struct Support {
 impl Support {
     /// Probes the kernel by entering a sandbox in a temporary thread.
     #[cfg(target_os = "linux")]
-    pub fn here() -> Self {
+    pub fn probe() -> Self {
         let tried = std::thread::spawn(|| Self {
             landlock_abi: crate::files::Rules::open(&[], &[], &[])
                 .and_then(crate::files::Rules::enforce)
@@ -29,7 +29,7 @@ impl Support {
 
     /// Reports that nothing is supported, because only Linux has a sandbox.
     #[cfg(not(target_os = "linux"))]
-    pub const fn here() -> Self {
+    pub const fn probe() -> Self {
         Self { landlock_abi: None, seccomp: false }
     }
 

@@ -18,7 +18,6 @@ pub enum MediaError {
         #[source]
         source: std::io::Error,
     },
-    /// An encoder failed.
     #[error("encoding {} failed: {message}", file.display())]
     Encoder {
         /// Output file of the encoder.
@@ -29,7 +28,6 @@ pub enum MediaError {
     /// A hardware encoder failed. Encoding the same file with libx264 may succeed.
     #[error("{encoder} failed: {source}")]
     Hardware {
-        /// The encoder that failed.
         encoder: H264Encoder,
         /// Error of the encoder.
         source: Box<Self>,
@@ -37,7 +35,6 @@ pub enum MediaError {
     /// The requested hardware encoder does not work on this machine.
     #[error("{encoder} cannot be used on this machine: {problem}; choose another encoder, or auto")]
     EncoderUnusable {
-        /// The encoder that was requested.
         encoder: H264Encoder,
         /// Result of testing the encoder.
         problem: String,
@@ -45,7 +42,6 @@ pub enum MediaError {
     /// The encoder reported no error, but its output file is incomplete or lacks a required property.
     #[error("{} is not complete: {problem}; is the disk full?", file.display())]
     Incomplete {
-        /// Path of the file.
         file: PathBuf,
         /// Description of the problem, as a clause.
         problem: String,
@@ -53,7 +49,6 @@ pub enum MediaError {
     /// A video could not be packaged as HLS.
     #[error("{} cannot be packaged: {problem}", file.display())]
     Source {
-        /// Path of the file.
         file: PathBuf,
         /// Description of the problem, as a clause.
         problem: String,
@@ -61,7 +56,6 @@ pub enum MediaError {
     /// A file could not be written.
     #[error("{} cannot be written: {source}", file.display())]
     File {
-        /// Path of the file.
         file: PathBuf,
         /// Error of the file system.
         source: std::io::Error,
@@ -69,23 +63,16 @@ pub enum MediaError {
     /// A PNG could not be written.
     #[error("{} cannot be written: {source}", file.display())]
     Png {
-        /// Path of the file.
         file: PathBuf,
         /// Error of the PNG encoder.
         source: ::png::EncodingError,
     },
     /// Two output files have the same path.
     #[error("{} is the name of two outputs; give each its own name", file.display())]
-    SameFile {
-        /// Path of the file.
-        file: PathBuf,
-    },
+    SameFile { file: PathBuf },
     /// The folder in which the dataset should be written is not empty.
     #[error("the folder {} is not empty; choose a new one, or empty it", folder.display())]
-    FolderNotEmpty {
-        /// Path of the folder.
-        folder: PathBuf,
-    },
+    FolderNotEmpty { folder: PathBuf },
     /// Another process is writing the same dataset.
     #[error("{} is being written by another process", file.display())]
     Busy {

@@ -20,7 +20,6 @@ const WORD_GAP: f32 = 1.9;
 const LINE_HEIGHT: f32 = 3.0;
 /// Cosine and sine of the angle between the lines of text and the horizontal, 30°.
 const SLANT: [f32; 2] = [0.866_025_4, 0.5];
-/// Width of the word.
 const WORD_WIDTH: f32 = 5.06;
 
 /// Strokes of the word as line segments [x0, y0, x1, y1]. The base line is y = 0, and letters are 1 high.

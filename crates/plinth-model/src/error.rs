@@ -5,34 +5,23 @@
 pub enum ModelError {
     /// The file is not a valid GLB container.
     #[error("not a readable GLB file: {problem}")]
-    Container {
-        /// Description of the problem.
-        problem: String,
-    },
+    Container { problem: String },
     /// The JSON chunk is not a glTF document.
     #[error("the glTF JSON is broken: {problem}")]
-    Json {
-        /// Description of the problem.
-        problem: String,
-    },
+    Json { problem: String },
     /// An object of the document violates the glTF specification.
     #[error("{location}: {problem}")]
     Invalid {
         /// The location in the document, such as `meshes[2].primitives[0]`.
         location: String,
-        /// Description of the problem.
         problem: String,
     },
     /// The file requires an extension that is unknown.
     #[error("the model requires the extension {name}, which is not supported")]
-    UnsupportedExtension {
-        /// The name of the extension.
-        name: String,
-    },
+    UnsupportedExtension { name: String },
     /// A buffer or image is stored outside the file.
     #[error("{location} refers to '{uri}' outside of the file; embed all buffers and images into the GLB")]
     External {
-        /// The location in the document.
         location: String,
         /// The URI, truncated to 80 characters.
         uri: String,

@@ -176,7 +176,6 @@ fn used_materials(meshes: &[Mesh], count: usize) -> Vec<bool> {
     used
 }
 
-/// Returns all texture references of a material.
 pub(crate) fn texture_references(m: &Material) -> Vec<TextureRef> {
     texture_references_mut(&mut m.clone()).into_iter().map(|reference| *reference).collect()
 }

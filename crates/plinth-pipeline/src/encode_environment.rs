@@ -58,16 +58,11 @@ pub enum EncodeError {
         /// Error of the file system.
         source: std::io::Error,
     },
-    /// The file is too large.
     #[error("{}: the file is larger than {} MiB", file.display(), MAX_FILE_BYTES >> 20)]
-    TooLarge {
-        /// Path of the file.
-        file: PathBuf,
-    },
+    TooLarge { file: PathBuf },
     /// The file does not contain a valid panorama.
     #[error("{}", file.display())]
     Content {
-        /// Path of the file.
         file: PathBuf,
         /// Error of the decoder.
         source: SceneError,

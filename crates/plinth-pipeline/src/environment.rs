@@ -29,7 +29,6 @@ pub enum EnvironmentError {
     /// A file cannot be read.
     #[error("{} cannot be read", file.display())]
     File {
-        /// Path of the file.
         file: PathBuf,
         /// Error of the file system.
         source: std::io::Error,
@@ -37,7 +36,6 @@ pub enum EnvironmentError {
     /// The files do not contain a valid environment.
     #[error("{files}")]
     Content {
-        /// Names of the files.
         files: String,
         /// Error of the decoder.
         source: SceneError,

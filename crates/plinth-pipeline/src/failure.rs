@@ -27,7 +27,6 @@ pub enum JobError {
     /// Encoding or writing files failed.
     #[error(transparent)]
     Media(MediaError),
-    /// The job was cancelled.
     #[error("cancelled")]
     Cancelled,
     /// A thread panicked, which is a bug in this program.

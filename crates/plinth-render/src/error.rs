@@ -5,10 +5,7 @@
 pub enum RenderError {
     /// The graphics device was lost, for example because its driver was reset.
     #[error("the graphics device was lost; run again, and if it happens again try `--adapter cpu`: {message}")]
-    DeviceLost {
-        /// Message of the driver.
-        message: String,
-    },
+    DeviceLost { message: String },
     /// The graphics device does not respond.
     #[error("the graphics device did not respond in time; try `--adapter cpu`")]
     DeviceHung {
@@ -18,16 +15,10 @@ pub enum RenderError {
     },
     /// There is not enough device memory.
     #[error("the graphics device is out of memory; choose a smaller quality or `--adapter cpu`: {message}")]
-    OutOfMemory {
-        /// Message of the driver.
-        message: String,
-    },
+    OutOfMemory { message: String },
     /// The device rejected a command. This is a bug in this program or in the driver.
     #[error("the graphics device rejected a command: {message}")]
-    Rejected {
-        /// Message of the validation.
-        message: String,
-    },
+    Rejected { message: String },
     /// The picture is larger than the adapter supports.
     #[error(
         "a picture of {width}×{height} is larger than this adapter allows ({limit}); choose a smaller quality or another adapter"
@@ -53,7 +44,6 @@ pub enum RenderError {
     TooManyParts {
         /// Number of materials that are used.
         materials: usize,
-        /// Number of triangles.
         triangles: usize,
     },
     /// Depth and normals were requested for a scene whose background is not transparent, or for another pixel format.
@@ -68,10 +58,5 @@ pub enum RenderError {
     },
     /// A shader could not be compiled. This is a bug in this program.
     #[error("the shader '{name}' does not compile: {message}")]
-    Shader {
-        /// Name of the shader.
-        name: String,
-        /// Message of the compiler.
-        message: String,
-    },
+    Shader { name: String, message: String },
 }

@@ -23,7 +23,7 @@ use crate::pass::visibility::{Classify, OutsideRegion, SURFACES, joined};
 use crate::pass::{cleared, depth_target, kept};
 use crate::pipelines::PerBatch;
 use crate::recorder::Recorder;
-use crate::upload::geometry::Batch;
+use crate::upload::batch::Batch;
 use crate::upload::material::MaterialOnGpu;
 use crate::view::View;
 

@@ -33,7 +33,6 @@ pub(crate) fn pixels_per_unit(camera: &Camera, height: u32) -> f32 {
     height as f32 / (2.0 * (0.5 * camera.fov_y).tan())
 }
 
-/// Returns the uniform for one frame.
 pub(crate) fn frame_uniform(base: &FrameBase<'_>, shot: &Shot) -> Frame {
     let scene = base.scene;
     let aspect = base.width as f32 / base.height as f32;

@@ -69,7 +69,6 @@ pub enum GpuError {
     /// The driver of the adapter could not open it.
     #[error("the adapter '{name}' could not be opened; check its driver with `plinth doctor`")]
     Device {
-        /// Name of the adapter.
         name: String,
         /// Error of the driver.
         #[source]

@@ -12,7 +12,7 @@ use crate::pass::shadow_map::ShadowMap;
 use crate::pass::visibility::{joined, overlap, scissor};
 use crate::pipelines::Pipelines;
 use crate::region::widened;
-use crate::upload::geometry::Batch;
+use crate::upload::batch::Batch;
 use crate::upload::material::{DrawClass, MaterialOnGpu};
 use crate::view::View;
 

@@ -24,8 +24,10 @@ mod gpu_scene;
 mod gpu_types;
 mod ibl;
 mod layers;
+mod layouts;
 mod light_cache;
 mod pass;
+mod picture_targets;
 mod pipelines;
 mod pose_light;
 mod prepare;
@@ -37,6 +39,7 @@ mod second_device;
 mod shader;
 mod targets;
 mod upload;
+mod used_materials;
 mod view;
 
 pub use cache::Cache;

@@ -1,48 +1,43 @@
 //! The entry point of the renderer, which draws the frames of a scene.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use plinth_frame::{Backdrop, PixelFormat, Region};
-use plinth_model::Model;
-use plinth_scene::{Background, PosedPrimitive, Scene, Shot};
+use plinth_scene::{Background, Scene, Shot};
 
 use crate::RenderError;
 use crate::cache::Cache;
-use crate::frame_group::{LightMaps, frame_group, frame_layout};
+use crate::frame_group::{LightMaps, frame_group};
 use crate::frame_plan::{FrameParts, FramePlan};
 use crate::frame_uniform::{FrameBase, frame_uniform, punctual_lights};
 use crate::gpu::Gpu;
 use crate::gpu_scene::GpuScene;
 use crate::gpu_types;
+use crate::layouts::Layouts;
 use crate::light_cache::prepared;
 use crate::pass::background::BackgroundPass;
 use crate::pass::composite::Composite;
 use crate::pass::floor::{Floor, FloorArea};
-use crate::pass::geometry::triangles_layout;
-use crate::pass::post::{PICTURE_FORMAT, Post, blur_reach};
-use crate::pass::reflection::{Reflection, mirrored_box, mirrored_camera};
-use crate::pass::scene_color::scene_layout;
+use crate::pass::post::{Post, blur_reach};
+use crate::pass::reflection::Reflection;
 use crate::pass::shadow_map::ShadowMap;
 use crate::pass::sprites;
-use crate::pass::visibility::{batch_layout, glass_layout, joined};
-use crate::pipelines::{LightSwitches, PipelineBase, Pipelines, SurfaceOutput};
+use crate::pass::visibility::joined;
+use crate::picture_targets::{
+    mirror_descriptor, radiance_target, reflection_region, region_of, target_descriptor, with_reach,
+};
+use crate::pipelines::{LightSwitches, PipelineBase, Pipelines};
 use crate::pose_light::PoseLight;
 use crate::prepare::{PrepareInputs, Prepared, min_visible_size};
 use crate::readback::Readback;
 use crate::recorder::{PassTimes, Profile, Recorder};
 use crate::region::widened;
-use crate::targets::{TargetDescriptor, texture};
-use crate::upload::gathered_light::light_layout;
-use crate::upload::geometry::{self, Batch, DrawMode, Geometry, MaterialUse, PosedModel, primitive_of};
-use crate::upload::material::{self, DrawClass, MaterialOnGpu, used_slots};
+use crate::upload::geometry::{self, Geometry, MaterialUse, PosedModel};
 use crate::upload::sprite_material::upload_sprite_materials;
-use crate::upload::sprites::{SpriteInputs, sprites_layout};
+use crate::upload::sprites::SpriteInputs;
 use crate::upload::texture::Textures;
+use crate::used_materials::{material_use, upload_materials, wanted_images};
 use crate::view::View;
-
-/// Number of samples per pixel.
-const SAMPLES: u32 = 4;
 
 /// Size and format of the frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,17 +48,6 @@ pub struct Picture {
     pub height: u32,
     /// Pixel format of the frames.
     pub format: PixelFormat,
-}
-
-/// The bind group layouts that pipelines share.
-pub(crate) struct Layouts {
-    pub(crate) frame: wgpu::BindGroupLayout,
-    pub(crate) scene: wgpu::BindGroupLayout,
-    pub(crate) batch: wgpu::BindGroupLayout,
-    pub(crate) glass: wgpu::BindGroupLayout,
-    pub(crate) light: wgpu::BindGroupLayout,
-    pub(crate) triangles: wgpu::BindGroupLayout,
-    pub(crate) sprites: wgpu::BindGroupLayout,
 }
 
 /// A scene on a device, with everything that is needed to draw its frames.
@@ -114,15 +98,7 @@ impl<'g> Renderer<'g> {
     ) -> Result<Self, RenderError> {
         let PrepareInputs { scene, floor: area, smallest, .. } = *inputs;
         let posed = PosedModel { primitives: inputs.posed, indices: &light.model.indices, moving: inputs.moving };
-        let layouts = Layouts {
-            frame: frame_layout(gpu),
-            scene: scene_layout(gpu),
-            batch: batch_layout(gpu),
-            glass: glass_layout(gpu),
-            light: light_layout(gpu),
-            triangles: triangles_layout(gpu),
-            sprites: sprites_layout(gpu),
-        };
+        let layouts = Layouts::new(gpu);
         let mut materials = upload_materials(gpu, scene, posed.primitives, &mut textures);
         let sprite_materials = upload_sprite_materials(gpu, scene, posed.primitives, &mut textures, &mut materials);
         let uses: Vec<MaterialUse> = materials.iter().map(material_use).collect();
@@ -153,7 +129,7 @@ impl<'g> Renderer<'g> {
             sun: light.environment.sun.is_some(),
             punctual: punctual_lights(scene).count() as u32,
         };
-        let base = pipeline_base(gpu, &layouts, look, switches);
+        let base = layouts.pipeline_base(gpu, look, switches);
         let (backdrop, clear) = (backdrop(&scene.background), clear_color(&scene.background));
         let maps = LightMaps::new(gpu, &light);
         let none = ShadowMap::none(gpu);
@@ -332,7 +308,7 @@ impl<'g> Renderer<'g> {
 
     /// Returns the values that all pipelines share.
     pub(crate) fn pipeline_base(&self) -> PipelineBase<'_> {
-        pipeline_base(self.gpu, &self.layouts, self.view.look, self.switches)
+        self.layouts.pipeline_base(self.gpu, self.view.look, self.switches)
     }
 }
 
@@ -352,137 +328,6 @@ pub(crate) fn with_prepare_inputs<T>(
 
 fn scene_grows(scene: &Scene) -> bool {
     scene.shots.iter().any(|shot| (shot.grow - 1.0).abs() > 1e-6)
-}
-
-/// Returns the images that the used materials read, with their encodings.
-pub(crate) fn wanted_images(scene: &Scene, posed: &[PosedPrimitive]) -> Vec<(usize, plinth_model::TextureEncoding)> {
-    let model: &Model = &scene.model;
-    used_materials(scene, posed)
-        .into_iter()
-        .flat_map(|index| {
-            let material = &model.materials[index];
-            used_slots(model, material).into_iter().filter_map(move |used| {
-                let reference = used.slot.of(material)?;
-                Some((model.textures.get(reference.texture)?.image, used.slot.encoding()))
-            })
-        })
-        .collect()
-}
-
-fn used_materials(scene: &Scene, posed: &[PosedPrimitive]) -> BTreeSet<usize> {
-    posed.iter().filter_map(|one| primitive_of(scene, one)).map(|p| p.material).collect()
-}
-
-fn upload_materials(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive], textures: &mut Textures) -> Vec<MaterialOnGpu> {
-    let used = used_materials(scene, posed);
-    let colored: BTreeSet<usize> = posed
-        .iter()
-        .filter_map(|one| primitive_of(scene, one))
-        .filter(|p| !p.colors.is_empty())
-        .map(|p| p.material)
-        .collect();
-    let plain = plinth_model::Material::default();
-    scene
-        .model
-        .materials
-        .iter()
-        .enumerate()
-        .map(|(i, m)| {
-            let m = if used.contains(&i) { m } else { &plain };
-            material::upload(gpu, &scene.model, textures, m, colored.contains(&i), scene.world_from_model_scale)
-        })
-        .collect()
-}
-
-fn material_use(material: &MaterialOnGpu) -> MaterialUse {
-    let drawn = match material.key.class {
-        DrawClass::Opaque | DrawClass::Masked => DrawMode::Opaque,
-        DrawClass::Transmissive if !material.key.defines.contains("BLEND") => DrawMode::Glass,
-        DrawClass::Transmissive | DrawClass::Blended => DrawMode::Blended,
-    };
-    MaterialUse { drawn, is_alpha_tested: material.alpha_test.is_some() }
-}
-
-fn region_of(scene: &Scene, picture: Picture, area: Option<FloorArea>, reflector: bool) -> Region {
-    let cameras: Vec<_> = scene.shots.iter().map(|shot| shot.camera).collect();
-    let mut boxes = vec![scene.bounds];
-    boxes.extend(area.map(|a| a.bounds()));
-    if reflector {
-        boxes.push(mirrored_box(scene.bounds, scene.floor_height));
-    }
-    crate::region::union(&cameras, &boxes, picture.width, picture.height)
-}
-
-/// Enlarges a region for the points and lines at its edge.
-fn with_reach(part: Region, reach: u32, picture: Picture) -> Region {
-    if reach == 0 { part } else { widened(part, reach, picture.width, picture.height) }
-}
-
-/// Returns the region that the model covers in any frame, in the picture of the reflection camera.
-fn reflection_region(scene: &Scene, picture: Picture) -> Region {
-    let cameras: Vec<_> = scene.shots.iter().map(|shot| mirrored_camera(&shot.camera, scene.floor_height)).collect();
-    crate::region::union(&cameras, &[scene.bounds], picture.width, picture.height)
-}
-
-/// Returns the description of the render targets of the reflection. They contain only the model's region with a margin.
-fn mirror_descriptor(look: TargetDescriptor, region: Region) -> TargetDescriptor {
-    let format = PICTURE_FORMAT;
-    TargetDescriptor { region, model_region: region, picture_format: format, finished_format: format, ..look }
-}
-
-fn target_descriptor(
-    gpu: &Gpu,
-    scene: &Scene,
-    picture: Picture,
-    (region, model_region): (Region, Region),
-    materials: &[MaterialOnGpu],
-    batches: &[Batch],
-    triangle_format: wgpu::TextureFormat,
-) -> TargetDescriptor {
-    let classes: BTreeSet<DrawClass> = batches.iter().map(|b| materials[b.material].key.class).collect();
-    // Refraction needs the radiance of the scene, and bloom needs the radiance of bright surfaces. In all other cases,
-    // alpha is blended in display space, as other viewers do. This saves the pass that applies the tone curve.
-    let transmissive = classes.contains(&DrawClass::Transmissive);
-    let has_unlit = batches.iter().any(|batch| materials[batch.material].key.defines.contains("UNLIT"));
-    let radiance = transmissive || scene.post.bloom > 0.0;
-    let output = if radiance { SurfaceOutput::Radiance } else { SurfaceOutput::Display };
-    let finished_format = match picture.format {
-        PixelFormat::Rgba8 => wgpu::TextureFormat::Rgba8Unorm,
-        PixelFormat::Rgba16 => wgpu::TextureFormat::Rgba16Float,
-    };
-    let transparent = classes.iter().any(|class| class.is_transparent());
-    // The view of the reflection camera uses the same pipelines, and composites its picture from surfaces.
-    let direct = !transparent && !radiance && scene.reflector.is_none();
-    // With 8-bit colours, a colour filter would make the steps between colours visible.
-    let picture_format = if scene.post.changes_colors() { PICTURE_FORMAT } else { finished_format };
-    let color_format = if radiance {
-        wgpu::TextureFormat::Rgba16Float
-    } else if direct {
-        picture_format
-    } else {
-        finished_format
-    };
-    TargetDescriptor {
-        region,
-        model_region,
-        samples: if gpu.report().max_samples >= SAMPLES { SAMPLES } else { 1 },
-        triangle_format,
-        color_format,
-        picture_format,
-        finished_format,
-        output,
-        transparent,
-        has_unlit,
-        transmissive,
-        visibility_buffered_glass: batches.iter().any(Batch::is_visibility_buffered_glass),
-        direct,
-    }
-}
-
-/// Creates the render target for the radiance of the model, which bloom needs.
-fn radiance_target(gpu: &Gpu, region: Region) -> wgpu::TextureView {
-    let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;
-    texture(gpu, region, 1, PICTURE_FORMAT, usage, 1).create_view(&wgpu::TextureViewDescriptor::default())
 }
 
 /// Converts the background of a scene to the backdrop of its frames.
@@ -519,30 +364,4 @@ fn shadow_maps(gpu: &Gpu, scene: &Scene, light: &Prepared) -> (ShadowMap, Shadow
         |sun| ShadowMap::for_direction(gpu, sun.to_light, center, radius, sun.angular_radius),
     );
     (key, sun)
-}
-
-/// Creates the values that all pipelines of a renderer share.
-fn pipeline_base<'a>(
-    gpu: &'a Gpu,
-    layouts: &'a Layouts,
-    look: TargetDescriptor,
-    lights: LightSwitches,
-) -> PipelineBase<'a> {
-    PipelineBase {
-        gpu,
-        frame_layout: &layouts.frame,
-        samples: look.samples,
-        triangle_format: look.triangle_format,
-        color_format: look.color_format,
-        picture_format: look.picture_format,
-        output: look.output,
-        direct: look.direct,
-        lights,
-        batch_layout: &layouts.batch,
-        glass_layout: &layouts.glass,
-        light_layout: &layouts.light,
-        triangles_layout: &layouts.triangles,
-        sprites_layout: &layouts.sprites,
-        scene_layout: &layouts.scene,
-    }
 }

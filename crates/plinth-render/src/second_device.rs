@@ -7,8 +7,9 @@ use plinth_scene::Scene;
 use crate::RenderError;
 use crate::gpu::{Gpu, GpuOptions};
 use crate::prepare::Prepared;
-use crate::renderer::{Picture, Renderer, wanted_images, with_prepare_inputs};
+use crate::renderer::{Picture, Renderer, with_prepare_inputs};
 use crate::upload::texture::Textures;
+use crate::used_materials::wanted_images;
 
 /// Minimum number of pictures for which a second device is opened. Fewer pictures are drawn before the second device is
 /// ready.

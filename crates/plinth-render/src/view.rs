@@ -5,13 +5,13 @@ use glam::Mat4;
 use crate::RenderError;
 use crate::gpu::Gpu;
 use crate::gpu_types;
+use crate::layouts::Layouts;
 use crate::pass::expand_samples::{ExpandSamples, SurfaceColors};
 use crate::pass::glass::Glass;
 use crate::pass::scene_color::SceneColorPyramid;
 use crate::pass::visibility::{Classify, Shading};
-use crate::renderer::Layouts;
 use crate::targets::{TargetDescriptor, Targets};
-use crate::upload::geometry::Batch;
+use crate::upload::batch::Batch;
 
 /// The picture of the model as seen by one camera, with the passes that draw it.
 pub(crate) struct View {

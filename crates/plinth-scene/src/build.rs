@@ -183,7 +183,6 @@ fn missing_clip(model: &Model, wanted: Option<&ClipChoice>) -> String {
     }
 }
 
-/// Returns the clip time of each frame.
 fn clip_times(settings: &RenderSettings, clip: Option<&Animation>) -> Vec<Option<f32>> {
     (0..frame_count(settings.video().length_secs))
         .map(|index| {

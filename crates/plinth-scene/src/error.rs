@@ -6,7 +6,6 @@ pub enum SceneError {
     /// The model has nothing to draw.
     #[error("nothing can be drawn: the model has no meshes, or its size is not finite")]
     NothingVisible,
-    /// No camera of the dataset faces the model.
     #[error("the model is behind every camera; cameras look along their −Z axis, and +Z is up in world space")]
     NoCameraFacesTheModel,
     /// The environment cannot be read.

@@ -78,7 +78,7 @@ impl Motion {
                 out.slack = SLACK;
             }
             let half = affordable / 2;
-            let (of_clip, of_frames) = (evenly(&of_clip, half), evenly(&of_frames, half));
+            let (of_clip, of_frames) = (evenly_spaced(&of_clip, half), evenly_spaced(&of_frames, half));
             out.of_clip += of_clip.len();
             let cloud = |time| Cloud::new(placed.positions(Some((clip, time)), |draw| moving[draw.node], vertices));
             clouds.extend(of_clip.into_iter().chain(of_frames).map(cloud));
@@ -129,7 +129,7 @@ fn used_vertices(model: &Model) -> Vec<Vec<Vec<u32>>> {
 /// Returns the times at which a clip is measured: its keys and evenly spaced times.
 fn clip_times(clip: &Animation) -> Vec<f32> {
     let keys = clip.channels.iter().flat_map(|c| &c.times).copied().filter(|t| (0.0..=clip.duration).contains(t));
-    let mut times = evenly(&distinct(keys.collect()), MAX_KEY_TIMES);
+    let mut times = evenly_spaced(&distinct(keys.collect()), MAX_KEY_TIMES);
     let step = |i: usize| clip.duration * (i as f32 / EVEN_TIMES as f32);
     times.extend((0..=EVEN_TIMES).map(step).filter(|t| t.is_finite()));
     distinct(times)
@@ -142,7 +142,7 @@ fn distinct(mut times: Vec<f32>) -> Vec<f32> {
 }
 
 /// Returns at most `count` evenly spaced elements of a list, including the first and the last.
-fn evenly(times: &[f32], count: usize) -> Vec<f32> {
+fn evenly_spaced(times: &[f32], count: usize) -> Vec<f32> {
     if times.len() <= count {
         return times.to_vec();
     }
@@ -205,8 +205,8 @@ mod tests {
     #[test]
     fn selecting_evenly_spaced_elements_keeps_the_first_and_the_last() {
         let times: Vec<f32> = (0..100_u8).map(f32::from).collect();
-        let few = evenly(&times, 5);
+        let few = evenly_spaced(&times, 5);
         assert_eq!(few, [0.0, 24.0, 49.0, 74.0, 99.0]);
-        assert_eq!(evenly(&times, 200).len(), 100);
+        assert_eq!(evenly_spaced(&times, 200).len(), 100);
     }
 }

@@ -28,16 +28,16 @@ pub(crate) fn edited(
     let mut model = Arc::unwrap_or_clone(model);
     for (name, edit) in settings.material_edits() {
         let named: Vec<usize> = (0..model.materials.len()).filter(|i| model.materials[*i].name == *name).collect();
-        let mut tell = |words: &str| warnings.push(format!("materialEdits.{name}: {words}"));
+        let mut warn = |message: &str| warnings.push(format!("materialEdits.{name}: {message}"));
         if named.is_empty() {
-            tell("the model has no such material");
+            warn("the model has no such material");
         }
         let image = edit.map_asset_id.as_ref().and_then(|id| {
             let image = assets.image(id, max_side(settings));
-            image.map_err(|error| tell(&format!("the map is unchanged: {error}"))).ok()
+            image.map_err(|error| warn(&format!("the map is unchanged: {error}"))).ok()
         });
         for index in named {
-            let mut work = MaterialEditor { model: &mut model, index, edit, tell: &mut tell };
+            let mut work = MaterialEditor { model: &mut model, index, edit, warn: &mut warn };
             work.factors();
             work.maps(image.as_ref());
             work.shape();
@@ -57,7 +57,7 @@ struct MaterialEditor<'a> {
     model: &'a mut Model,
     index: usize,
     edit: &'a MaterialEdit,
-    tell: &'a mut dyn FnMut(&str),
+    warn: &'a mut dyn FnMut(&str),
 }
 
 fn set(to: &mut f32, from: Option<f64>) {
@@ -97,10 +97,10 @@ impl MaterialEditor<'_> {
         coat(m, edit);
         sheen(m, edit);
         film(m, edit);
-        volume(m, edit, self.tell);
+        volume(m, edit, self.warn);
         for (name, value) in [("bumpScale", edit.bump_scale), ("displacementScale", edit.displacement_scale)] {
             if value.is_some() {
-                (self.tell)(&format!("{name} has no effect: glTF models have no such map"));
+                (self.warn)(&format!("{name} has no effect: glTF models have no such map"));
             }
         }
     }
@@ -112,9 +112,9 @@ impl MaterialEditor<'_> {
         }
         for (name, used) in &self.edit.texture_maps {
             if !texture_maps::is_known(name) {
-                (self.tell)(&format!("textureMaps: there is no map '{name}'"));
+                (self.warn)(&format!("textureMaps: there is no map '{name}'"));
             } else if !used {
-                texture_maps::leave_out(self.model, self.index, name);
+                texture_maps::remove_map(self.model, self.index, name);
             }
         }
     }
@@ -123,7 +123,7 @@ impl MaterialEditor<'_> {
         let has_coordinates = |p: &plinth_model::Primitive| p.uvs.iter().any(|set| !set.is_empty());
         let parts = self.model.meshes.iter().flat_map(|m| &m.primitives);
         if !parts.filter(|p| p.material == self.index).any(has_coordinates) {
-            (self.tell)("mapAssetId has no effect: the surface has no texture coordinates");
+            (self.warn)("mapAssetId has no effect: the surface has no texture coordinates");
             return;
         }
         let old = self.model.materials[self.index].base_color_texture;
@@ -153,13 +153,13 @@ impl MaterialEditor<'_> {
             if corners <= MAX_FLAT_CORNERS {
                 self.primitives().for_each(|p| p.shade_flat(&material));
             } else {
-                (self.tell)("flatShading has no effect: the surface has too many triangles");
+                (self.warn)("flatShading has no effect: the surface has too many triangles");
             }
         }
         if self.edit.wireframe == Some(true)
             && let Err(edges) = wireframe::draw_edges(self.model, self.index)
         {
-            (self.tell)(&format!("wireframe has no effect: the surface has too many edges ({edges})"));
+            (self.warn)(&format!("wireframe has no effect: the surface has too many edges ({edges})"));
         }
     }
 
@@ -230,11 +230,11 @@ fn film(m: &mut Material, edit: &MaterialEdit) {
     set(&mut film.ior, edit.iridescence_ior);
 }
 
-fn volume(m: &mut Material, edit: &MaterialEdit, tell: &mut dyn FnMut(&str)) {
+fn volume(m: &mut Material, edit: &MaterialEdit, warn: &mut dyn FnMut(&str)) {
     let thickness = edit.thickness.map_or_else(|| m.volume.map_or(0.0, |v| v.thickness), |t| t as f32);
     if thickness <= 0.0 {
         if edit.attenuation_color.is_some() {
-            tell("attenuationColor has no effect: the surface has no thickness");
+            warn("attenuationColor has no effect: the surface has no thickness");
         }
         if let Some(volume) = m.volume.as_mut() {
             volume.thickness = thickness;

@@ -106,7 +106,6 @@ pub struct KeyLight {
 /// A light without a shadow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PointLikeLight {
-    /// A directional light.
     Directional {
         /// Unit vector from the surface to the light.
         to_light: Vec3,

@@ -49,7 +49,7 @@ pub(crate) fn is_known(name: &str) -> bool {
 }
 
 /// Removes a map from a material. Unknown names are ignored.
-pub(crate) fn leave_out(model: &mut Model, material: usize, name: &str) {
+pub(crate) fn remove_map(model: &mut Model, material: usize, name: &str) {
     match map_named(name) {
         Some(Map::Texture(slot)) => {
             if let Some(reference) = slot.of_mut(&mut model.materials[material]) {

@@ -7,7 +7,6 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 use crate::cleanup::CleanupReport;
 use crate::service::Service;
 
-/// Interval of the cleanup.
 const CLEANUP_INTERVAL: Duration = Duration::from_mins(5);
 /// Interval of the search for partly written objects in the store.
 const UNFINISHED_CLEANUP_INTERVAL: Duration = Duration::from_hours(24);

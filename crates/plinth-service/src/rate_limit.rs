@@ -15,7 +15,6 @@ use crate::service::Service;
 
 /// Length of the window for password attempts, in milliseconds.
 const PASSWORDS_MS: i64 = 600_000;
-/// One hour, in milliseconds.
 const HOUR_MS: i64 = 3_600_000;
 
 /// A kind of rate limit.

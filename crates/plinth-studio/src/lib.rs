@@ -1,5 +1,5 @@
-//! The web UI for models, renders and API keys. Its HTML pages work without scripts. All business rules are in
-//! `plinth-service`.
+//! The web UI: models, renders, looks, credits, teams, accounts and API keys. Its HTML pages work without scripts. All
+//! business rules are in `plinth-service`.
 //!
 //! A request passes three layers of middleware. [`response`] renders errors as pages and sets the security headers.
 //! [`csrf`] rejects requests from pages of other sites. [`session`] identifies the user by the session cookie. In

@@ -23,7 +23,6 @@ const RULES: &str = "table inet faults {
 /// The network that connects the hosts.
 #[derive(Debug)]
 pub struct Network {
-    /// Names of the hosts.
     hosts: Vec<String>,
 }
 

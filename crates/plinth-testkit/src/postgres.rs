@@ -1,7 +1,7 @@
 //! Temporary databases: a SQLite file, or a PostgreSQL cluster in a temporary folder.
 //!
 //! The cluster listens only on a socket in its folder, does not sync to disk, and ends with the test process, even if
-//! that process is killed. Creating a cluster takes a second, so an empty cluster is cached and copied.
+//! that process is killed. Creating a cluster takes a second, so a small empty cluster is cached and copied.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -209,7 +209,7 @@ fn signal(server: &Child, name: &str) -> bool {
 /// Copies the cached empty cluster to `to`. The cache is shared by all test processes of a user, and only this user can
 /// read it.
 fn copy_pattern(to: &Path) {
-    let home = std::env::temp_dir().join(format!("plinth-pg-pattern-{}-{}", version(), user()));
+    let home = std::env::temp_dir().join(format!("plinth-pg-small-{}-{}", version(), user()));
     let pattern = home.join("data");
     if !pattern.exists() {
         let making = TempDir::with_prefix("plinth-pg-making-").expect("a temporary folder");
@@ -217,10 +217,11 @@ fn copy_pattern(to: &Path) {
         let output = as_unprivileged(None, &bin("initdb"))
             .arg("-D")
             .arg(making.path().join("data"))
-            .args(["-A", "trust", "-U", UNPRIVILEGED, "-E", "UTF8", "--locale=C", "--no-sync"])
+            .args(["-A", "trust", "-U", UNPRIVILEGED, "-E", "UTF8", "--locale=C", "--no-sync", "--wal-segsize=1"])
             .output()
             .unwrap_or_else(|error| panic!("initdb cannot be started: {error}. {HELP}"));
         assert!(output.status.success(), "initdb failed: {}", String::from_utf8_lossy(&output.stderr));
+        drop_templates(&making.path().join("data"));
         // If several processes create the cached cluster at the same time, the first one succeeds.
         let made = making.keep();
         if fs::rename(&made, &home).is_err() {
@@ -229,6 +230,19 @@ fn copy_pattern(to: &Path) {
     }
     let status = Command::new("cp").arg("-a").arg("--reflink=auto").arg(&pattern).arg(to).status();
     assert!(status.is_ok_and(|s| s.success()), "the empty cluster could not be copied");
+}
+
+/// Removes the template databases, which are two thirds of the files. No test creates a database.
+fn drop_templates(data: &Path) {
+    let mut command = as_unprivileged(None, &bin("postgres"));
+    command.args(["--single", "-D"]).arg(data).arg("postgres");
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut server = command.spawn().unwrap_or_else(|error| panic!("postgres cannot be started: {error}. {HELP}"));
+    let script = "UPDATE pg_database SET datistemplate = false\nDROP DATABASE template0\nDROP DATABASE template1\n";
+    server.stdin.take().expect("its input").write_all(script.as_bytes()).expect("a running server");
+    let output = server.wait_with_output().expect("the end of postgres");
+    let log = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && !log.contains("ERROR"), "the templates cannot be dropped: {log}");
 }
 
 fn version() -> String {

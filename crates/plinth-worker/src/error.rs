@@ -7,12 +7,7 @@ use std::path::PathBuf;
 pub enum WorkerError {
     /// The scratch folder cannot be used.
     #[error("the worker's folder {} cannot be used", folder.display())]
-    Scratch {
-        /// Path of the folder.
-        folder: PathBuf,
-        /// Cause.
-        source: std::io::Error,
-    },
+    Scratch { folder: PathBuf, source: std::io::Error },
     /// This machine has no working graphics adapter, or no working encoder.
     #[error("this machine cannot render; `plinth doctor` says more: {message}")]
     CannotRender {

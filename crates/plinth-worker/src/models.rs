@@ -74,7 +74,6 @@ async fn has_sha256(file: &Path, wanted: &str) -> io::Result<bool> {
     Ok(found == wanted)
 }
 
-/// Returns the path of a cached model.
 fn cached_model_path(scratch: &Scratch, id: &ModelId) -> PathBuf {
     scratch.models().join(id.to_string()).join("model.glb")
 }

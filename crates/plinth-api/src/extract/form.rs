@@ -38,7 +38,6 @@ pub(crate) struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Returns the field's name.
     pub(crate) fn name(&self) -> String {
         self.field.name().unwrap_or_default().to_owned()
     }

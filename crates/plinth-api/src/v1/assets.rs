@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::by_id::by_id;
 use super::{created, ok};
 
 use crate::access::{Editor, Reader};
@@ -93,18 +94,6 @@ pub(crate) async fn list_textures(State(api): State<Api>, Reader(caller): Reader
     Ok(Json(api.service.list_textures(&caller).await?))
 }
 
-/// Deletes a texture
-#[utoipa::path(delete, path = "/assets/textures/{id}", tag = "assets", params(("id" = String, Path)), responses(
-    (status = 200, description = "The texture is deleted.", body = Data<AssetDeleted>),
-))]
-pub(crate) async fn delete_texture(
-    State(api): State<Api>,
-    Editor(caller): Editor,
-    Path(id): Path<String>,
-) -> Result<Response> {
-    Ok(ok(api.service.delete_texture(&caller, &id).await?))
-}
-
 /// Stores an environment
 #[utoipa::path(post, path = "/assets/envs", tag = "assets",
     request_body(content = EnvForm, content_type = "multipart/form-data"), responses(
@@ -146,14 +135,10 @@ pub(crate) async fn list_envs(State(api): State<Api>, Reader(caller): Reader) ->
     Ok(Json(api.service.list_envs(&caller).await?))
 }
 
-/// Deletes an environment
-#[utoipa::path(delete, path = "/assets/envs/{id}", tag = "assets", params(("id" = String, Path)), responses(
-    (status = 200, description = "The environment is deleted.", body = Data<AssetDeleted>),
-))]
-pub(crate) async fn delete_env(
-    State(api): State<Api>,
-    Editor(caller): Editor,
-    Path(id): Path<String>,
-) -> Result<Response> {
-    Ok(ok(api.service.delete_env(&caller, &id).await?))
+by_id! {
+    tag "assets", parameter "id";
+    /// Deletes a texture
+    delete "/assets/textures/{id}" delete_texture = Editor.delete_texture -> AssetDeleted, "The texture is deleted.";
+    /// Deletes an environment
+    delete "/assets/envs/{id}" delete_env = Editor.delete_env -> AssetDeleted, "The environment is deleted.";
 }

@@ -4,6 +4,7 @@
 
 mod account;
 mod assets;
+mod by_id;
 mod health;
 mod models;
 mod overlays;

@@ -16,6 +16,7 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::by_id::by_id;
 use super::{created, ok};
 
 use crate::access::{Editor, Reader};
@@ -189,16 +190,16 @@ pub(crate) async fn list_models(
     Ok(Json(api.service.list_models(&caller, &query).await?))
 }
 
-/// Returns a model with its renders
-#[utoipa::path(get, path = "/models/{modelId}", tag = "models", params(("modelId" = String, Path)), responses(
-    (status = 200, description = "The model.", body = Data<ModelDetail>),
-))]
-pub(crate) async fn get_model(
-    State(api): State<Api>,
-    Reader(caller): Reader,
-    Path(id): Path<String>,
-) -> Result<Response> {
-    Ok(ok(api.service.model(&caller, &id).await?))
+by_id! {
+    tag "models", parameter "modelId";
+    /// Returns a model with its renders
+    get "/models/{modelId}" get_model = Reader.model -> ModelDetail, "The model.";
+    /// Deletes a model; its renders remain
+    delete "/models/{modelId}" delete_model = Editor.delete_model -> ModelDeleted, "The model is deleted.";
+    /// Archives a model, so that the default list does not show it
+    patch "/models/{modelId}/archive" archive_model = Editor.archive_model -> Archived, "The model is archived.";
+    /// Makes an archived model active again
+    patch "/models/{modelId}/unarchive" unarchive_model = Editor.unarchive_model -> Archived, "The model is active.";
 }
 
 /// Changes title, product code or tags
@@ -213,40 +214,6 @@ pub(crate) async fn update_model(
     JsonBody(edit, _memory): JsonBody<UpdateModel>,
 ) -> Result<Response> {
     Ok(ok(api.service.update_model(&caller, &id, edit).await?))
-}
-
-/// Deletes a model; its renders remain
-#[utoipa::path(delete, path = "/models/{modelId}", tag = "models", params(("modelId" = String, Path)), responses(
-    (status = 200, description = "The model is deleted.", body = Data<ModelDeleted>),
-))]
-pub(crate) async fn delete_model(
-    State(api): State<Api>,
-    Editor(caller): Editor,
-    Path(id): Path<String>,
-) -> Result<Response> {
-    Ok(ok(api.service.delete_model(&caller, &id).await?))
-}
-
-/// Archives a model, so that the default list does not show it
-#[utoipa::path(patch, path = "/models/{modelId}/archive", tag = "models", params(("modelId" = String, Path)),
-    responses((status = 200, description = "The model is archived.", body = Data<Archived>)))]
-pub(crate) async fn archive_model(
-    State(api): State<Api>,
-    Editor(caller): Editor,
-    Path(id): Path<String>,
-) -> Result<Response> {
-    Ok(ok(api.service.archive_model(&caller, &id).await?))
-}
-
-/// Makes an archived model active again
-#[utoipa::path(patch, path = "/models/{modelId}/unarchive", tag = "models", params(("modelId" = String, Path)),
-    responses((status = 200, description = "The model is active.", body = Data<Archived>)))]
-pub(crate) async fn unarchive_model(
-    State(api): State<Api>,
-    Editor(caller): Editor,
-    Path(id): Path<String>,
-) -> Result<Response> {
-    Ok(ok(api.service.unarchive_model(&caller, &id).await?))
 }
 
 /// Downloads a model

@@ -13,6 +13,7 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::by_id::by_id;
 use super::ok;
 
 use crate::access::{Editor, Reader};
@@ -110,14 +111,8 @@ pub(crate) async fn resolve_overlay(
     Ok(ok(api.service.resolve_overlay(&caller, &request).await?))
 }
 
-/// Deletes an overlay
-#[utoipa::path(delete, path = "/overlays/{id}", tag = "overlays", params(("id" = String, Path)), responses(
-    (status = 200, description = "The overlay is deleted.", body = Data<AssetDeleted>),
-))]
-pub(crate) async fn delete_overlay(
-    State(api): State<Api>,
-    Editor(caller): Editor,
-    Path(id): Path<String>,
-) -> Result<Response> {
-    Ok(ok(api.service.delete_overlay(&caller, &id).await?))
+by_id! {
+    tag "overlays", parameter "id";
+    /// Deletes an overlay
+    delete "/overlays/{id}" delete_overlay = Editor.delete_overlay -> AssetDeleted, "The overlay is deleted.";
 }

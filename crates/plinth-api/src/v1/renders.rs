@@ -18,6 +18,7 @@ use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::by_id::by_id;
 use super::{created, ok};
 
 use crate::access::{Editor, Reader};
@@ -111,52 +112,16 @@ pub(crate) async fn list_renders(
     Ok(Json(api.service.list_renders(&caller, &query).await?))
 }
 
-/// Returns a render
-#[utoipa::path(get, path = "/renders/{id}", tag = "renders", params(("id" = String, Path)), responses(
-    (status = 200, description = "The render.", body = Data<Render>),
-))]
-pub(crate) async fn get_render(
-    State(api): State<Api>,
-    Reader(caller): Reader,
-    Path(id): Path<String>,
-) -> Result<Response> {
-    Ok(ok(api.service.render(&caller, &id).await?))
-}
-
-/// Deletes a render that has ended
-#[utoipa::path(delete, path = "/renders/{id}", tag = "renders", params(("id" = String, Path)), responses(
-    (status = 200, description = "The render is deleted.", body = Data<RenderDeleted>),
-))]
-pub(crate) async fn delete_render(
-    State(api): State<Api>,
-    Editor(caller): Editor,
-    Path(id): Path<String>,
-) -> Result<Response> {
-    Ok(ok(api.service.delete_render(&caller, &id).await?))
-}
-
-/// Dismisses a failed render: marks it as seen by the user
-#[utoipa::path(patch, path = "/renders/{id}/dismiss", tag = "renders", params(("id" = String, Path)), responses(
-    (status = 200, description = "The render is dismissed.", body = Data<RenderDismissed>),
-))]
-pub(crate) async fn dismiss_render(
-    State(api): State<Api>,
-    Editor(caller): Editor,
-    Path(id): Path<String>,
-) -> Result<Response> {
-    Ok(ok(api.service.dismiss_render(&caller, &id).await?))
-}
-
-/// Cancels a queued render
-#[utoipa::path(post, path = "/renders/{id}/cancel", tag = "renders", params(("id" = String, Path)), responses(
-    (status = 200, description = "The render is cancelled and refunded.", body = Data<RenderCancelled>),
-))]
-pub(crate) async fn cancel_render(
-    State(api): State<Api>,
-    Editor(caller): Editor,
-    Path(id): Path<String>,
-) -> Result<Response> {
-    Ok(ok(api.service.cancel_render(&caller, &id).await?))
+by_id! {
+    tag "renders", parameter "id";
+    /// Returns a render
+    get "/renders/{id}" get_render = Reader.render -> Render, "The render.";
+    /// Deletes a render that has ended
+    delete "/renders/{id}" delete_render = Editor.delete_render -> RenderDeleted, "The render is deleted.";
+    /// Dismisses a failed render: marks it as seen by the user
+    patch "/renders/{id}/dismiss" dismiss_render = Editor.dismiss_render -> RenderDismissed, "The render is dismissed.";
+    /// Cancels a queued render
+    post "/renders/{id}/cancel" cancel_render = Editor.cancel_render -> RenderCancelled, "The render is cancelled and refunded.";
 }
 
 /// Query parameter that selects a variant of a file.

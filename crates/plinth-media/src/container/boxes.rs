@@ -31,11 +31,11 @@ impl Part {
         let (mut found, mut at) = (Vec::new(), self.begin + skip);
         while at + 8 <= self.end {
             file.seek(SeekFrom::Start(at))?;
-            let (short, mut kind) = (word(file)?, [0; 4]);
+            let (short, mut kind) = (read_u32(file)?, [0; 4]);
             file.read_exact(&mut kind)?;
             // If the 32-bit size is 1, a 64-bit size follows the type.
             let (header, size) = match short {
-                1 => (16, u64::from(word(file)?) << 32 | u64::from(word(file)?)),
+                1 => (16, u64::from(read_u32(file)?) << 32 | u64::from(read_u32(file)?)),
                 size => (8, size.into()),
             };
             let Some(end) = at.checked_add(size).filter(|end| size >= header && *end <= self.end) else { break };
@@ -102,8 +102,8 @@ impl Fields {
 
     /// Reads the version and the flags of a full box.
     pub(crate) fn version(&mut self) -> Result<(u8, u32)> {
-        let word = self.u32()?;
-        Ok(((word >> 24) as u8, word & 0x00ff_ffff))
+        let field = self.u32()?;
+        Ok(((field >> 24) as u8, field & 0x00ff_ffff))
     }
 }
 
@@ -112,7 +112,7 @@ pub(crate) fn damaged(kind: [u8; 4]) -> Error {
     Error::new(ErrorKind::InvalidData, format!("box '{}' is damaged", String::from_utf8_lossy(&kind)))
 }
 
-fn word(file: &mut File) -> Result<u32> {
+fn read_u32(file: &mut File) -> Result<u32> {
     let mut bytes = [0; 4];
     file.read_exact(&mut bytes)?;
     Ok(u32::from_be_bytes(bytes))

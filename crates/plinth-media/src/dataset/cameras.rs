@@ -41,7 +41,6 @@ impl DatasetCameras {
     }
 }
 
-/// Returns the rows of a matrix.
 pub(crate) fn rows(matrix: &DMat4) -> [[f64; 4]; 4] {
     matrix.transpose().to_cols_array_2d()
 }

@@ -18,19 +18,19 @@ pub(crate) fn depth_8(depth: &[f32], near: f64, far: f64) -> Vec<u8> {
 /// near) + near. A pixel without a surface is 65535.
 pub(crate) fn depth_16(depth: &[f32], near: f64, far: f64) -> Vec<u8> {
     let scale = 65_535.0 / (far - near);
-    words(depth, u16::MAX, |d| ((d - near) * scale + HALF) as u16)
+    encoded_16(depth, u16::MAX, |d| ((d - near) * scale + HALF) as u16)
 }
 
 /// Encodes depth in thousandths of a unit as big-endian 16-bit values. A pixel without a surface is 0; a pixel with a
 /// surface is at least 1.
 pub(crate) fn depth_metric(depth: &[f32]) -> Vec<u8> {
-    words(depth, 0, |d| ((d * METRIC_STEPS + HALF) as u16).max(1))
+    encoded_16(depth, 0, |d| ((d * METRIC_STEPS + HALF) as u16).max(1))
 }
 
 /// The largest depth that the `depth_metric` images can represent.
 pub(crate) const METRIC_LIMIT: f64 = 65_535.0 / METRIC_STEPS;
 
-fn words(depth: &[f32], nothing: u16, value: impl Fn(f64) -> u16) -> Vec<u8> {
+fn encoded_16(depth: &[f32], nothing: u16, value: impl Fn(f64) -> u16) -> Vec<u8> {
     let mut out = vec![0; depth.len() * 2];
     for (to, d) in out.as_chunks_mut::<2>().0.iter_mut().zip(depth) {
         *to = if *d > 0.0 { value(f64::from(*d)) } else { nothing }.to_be_bytes();
@@ -48,13 +48,13 @@ mod tests {
         let depth: Vec<f32> = (0..=1000_u16).map(|i| 2.1 + 3.6 * f32::from(i) / 1000.0).collect();
         let bytes = depth_8(&depth, near, far);
         assert!(bytes.is_sorted() && bytes[0] == 0 && bytes[1000] == 255);
-        let words: Vec<u16> =
+        let levels: Vec<u16> =
             depth_16(&depth, near, far).as_chunks().0.iter().map(|b| u16::from_be_bytes(*b)).collect();
         let metric: Vec<u16> = depth_metric(&depth).as_chunks().0.iter().map(|b| u16::from_be_bytes(*b)).collect();
         for (i, d) in depth.iter().map(|d| f64::from(*d)).enumerate() {
             let decode = |value: f64, max: f64| value / max * (far - near) + near;
             assert!((decode(bytes[i].into(), 255.0) - d).abs() <= 0.500_01 * (far - near) / 255.0);
-            assert!((decode(words[i].into(), 65_535.0) - d).abs() <= 0.51 * (far - near) / 65_535.0);
+            assert!((decode(levels[i].into(), 65_535.0) - d).abs() <= 0.51 * (far - near) / 65_535.0);
             assert!((f64::from(metric[i]) * 0.001 - d).abs() <= 0.000_500_1);
         }
     }

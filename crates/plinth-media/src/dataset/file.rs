@@ -6,7 +6,6 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// A file of a dataset.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileEntry {
     /// Path inside the dataset, with slashes as separators.
@@ -23,7 +22,7 @@ impl FileEntry {
     }
 
     /// Returns whether the file exists under `root` with this size and hash.
-    pub(crate) fn is_there(&self, root: &Path) -> bool {
+    pub(crate) fn is_stored_in(&self, root: &Path) -> bool {
         let Ok(mut file) = std::fs::File::open(root.join(&self.path)) else { return false };
         let mut content = Vec::new();
         file.read_to_end(&mut content).is_ok() && Self::of(self.path.clone(), &content) == *self

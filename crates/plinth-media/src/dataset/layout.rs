@@ -35,7 +35,6 @@ impl Layer {
     }
 }
 
-/// Folders of a dataset.
 pub(crate) const FOLDERS: [&str; 7] =
     ["images", "depth", "depth_16bit", "depth_metric", "normals", "masks", "sparse/0"];
 /// File with the cameras for nerfstudio, instant-ngp, OpenSplat and Brush.

@@ -81,8 +81,8 @@ impl ViewEncoder {
                 shown(png::grey_8(width, height, &grey).map_err(fault)?, Picture::Grey(&grey))
             }
             Layer::Depth16 => {
-                let words = depth::depth_16(&layers.depth, near, far);
-                hidden(png::grey_16(width, height, &words).map_err(fault)?)
+                let grey = depth::depth_16(&layers.depth, near, far);
+                hidden(png::grey_16(width, height, &grey).map_err(fault)?)
             }
             Layer::DepthMetric => {
                 hidden(png::grey_16(width, height, &depth::depth_metric(&layers.depth)).map_err(fault)?)

@@ -97,9 +97,9 @@ impl WorkFolder {
 
     fn is_whole(&self, view: usize) -> bool {
         self.finished(view).is_some_and(|noted| {
-            noted.files.iter().all(|file| file.is_there(&self.set()))
-                && noted.tiles.is_there(&self.root)
-                && noted.points.is_there(&self.root)
+            noted.files.iter().all(|file| file.is_stored_in(&self.set()))
+                && noted.tiles.is_stored_in(&self.root)
+                && noted.points.is_stored_in(&self.root)
         })
     }
 

@@ -31,16 +31,16 @@ const ANSWER: Duration = Duration::from_secs(10);
 /// Returns the first line of `ffmpeg -version`.
 /// Errors: [`MediaError::FfmpegMissing`] if ffmpeg cannot be started.
 pub fn ffmpeg_version(program: &Path) -> Result<String, MediaError> {
-    let said = ask(program, &["-version"])?;
-    Ok(said.lines().next().unwrap_or("unknown version").to_owned())
+    let output = ask(program, &["-version"])?;
+    Ok(output.lines().next().unwrap_or("unknown version").to_owned())
 }
 
 /// Returns for each encoder whether ffmpeg was built with it. The hardware of the encoder may be missing.
 /// Errors: [`MediaError::FfmpegMissing`] if ffmpeg cannot be started.
 pub(crate) fn lists_encoders(program: &Path, encoders: &[H264Encoder]) -> Result<Vec<bool>, MediaError> {
-    let said = ask(program, &["-hide_banner", "-encoders"])?;
+    let output = ask(program, &["-hide_banner", "-encoders"])?;
     // Example of a line: " V....D h264_nvenc           NVIDIA NVENC H.264 encoder (codec h264)"
-    let names: Vec<&str> = said.lines().filter_map(|line| line.split_ascii_whitespace().nth(1)).collect();
+    let names: Vec<&str> = output.lines().filter_map(|line| line.split_ascii_whitespace().nth(1)).collect();
     Ok(encoders.iter().map(|encoder| names.contains(&encoder.name())).collect())
 }
 

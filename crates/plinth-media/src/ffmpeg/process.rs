@@ -16,7 +16,7 @@ const TAIL_BYTES: usize = 8192;
 /// Maximum number of error output lines that a message quotes.
 const LAST_LINES: usize = 4;
 /// Time that a failed process has to finish its error output before it is killed.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+const OUTPUT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Interval at which the state of a process is checked.
 pub(super) const PAUSE: Duration = Duration::from_millis(2);
 
@@ -28,7 +28,7 @@ pub(crate) const DEVICE_STALL: Duration = Duration::from_secs(30);
 /// ends.
 pub(crate) struct Process {
     child: Child,
-    said: Arc<Mutex<Vec<u8>>>,
+    output: Arc<Mutex<Vec<u8>>>,
     listener: JoinHandle<()>,
     file: PathBuf,
     target: PathBuf,
@@ -39,14 +39,14 @@ impl Process {
     pub(crate) fn start(command: Command, file: &Path, target: &Path) -> Result<Self, MediaError> {
         let program = command.get_program().to_string_lossy().into_owned();
         let mut child = spawn(command).map_err(|source| MediaError::FfmpegMissing { program, source })?;
-        let said = Arc::new(Mutex::new(Vec::new()));
-        let (stderr, kept) = (child.stderr.take(), Arc::clone(&said));
+        let output = Arc::new(Mutex::new(Vec::new()));
+        let (stderr, kept) = (child.stderr.take(), Arc::clone(&output));
         let listener = std::thread::spawn(move || {
             if let Some(mut pipe) = stderr {
                 listen(&mut pipe, &kept);
             }
         });
-        Ok(Self { child, said, listener, file: file.to_owned(), target: target.to_owned() })
+        Ok(Self { child, output, listener, file: file.to_owned(), target: target.to_owned() })
     }
 
     /// Returns the standard input of the process; `None` if it was already taken.
@@ -95,11 +95,11 @@ impl Process {
 
     /// Returns an error that quotes the end of the process's error output. The process must have failed.
     pub(super) fn failure(&mut self) -> MediaError {
-        let deadline = Instant::now() + LAST_WORDS;
+        let deadline = Instant::now() + OUTPUT_TIMEOUT;
         let status = self.end_by(deadline);
-        let said = self.said_by(deadline);
-        let said = said.replace(&*self.file.to_string_lossy(), &self.target.to_string_lossy());
-        let message = last_words(&said);
+        let output = self.output_by(deadline);
+        let output = output.replace(&*self.file.to_string_lossy(), &self.target.to_string_lossy());
+        let message = last_lines(&output);
         let message = match (message.is_empty(), status) {
             (false, _) => message,
             (true, Some(status)) => format!("ffmpeg ended early without a message ({status})"),
@@ -109,15 +109,15 @@ impl Process {
     }
 
     /// Returns the end of the error output. The process must have exited.
-    pub(crate) fn said(&self) -> String {
-        self.said_by(Instant::now() + LAST_WORDS)
+    pub(crate) fn output(&self) -> String {
+        self.output_by(Instant::now() + OUTPUT_TIMEOUT)
     }
 
-    fn said_by(&self, deadline: Instant) -> String {
+    fn output_by(&self, deadline: Instant) -> String {
         while !self.listener.is_finished() && Instant::now() < deadline {
             std::thread::sleep(PAUSE);
         }
-        String::from_utf8_lossy(&self.said.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+        String::from_utf8_lossy(&self.output.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
     }
 
     /// Waits until the process exits, and kills it at the deadline. Returns the exit status unless the process was
@@ -153,16 +153,16 @@ impl Drop for Process {
 pub(super) fn printed(mut command: Command, limit: Duration) -> std::io::Result<String> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = spawn(command)?;
-    let (tell, told) = sync_channel(1);
+    let (sender, receiver) = sync_channel(1);
     if let Some(mut stdout) = child.stdout.take() {
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
             // If reading fails, the output that was already read is used.
             drop(stdout.read_to_end(&mut bytes));
-            drop(tell.send(bytes));
+            drop(sender.send(bytes));
         });
     }
-    let bytes = told.recv_timeout(limit).map_err(|_late| ErrorKind::TimedOut.into());
+    let bytes = receiver.recv_timeout(limit).map_err(|_late| ErrorKind::TimedOut.into());
     // Both calls fail only if the process has already exited.
     drop(child.kill());
     drop(child.wait());
@@ -190,20 +190,20 @@ fn spawn(mut command: Command) -> std::io::Result<Child> {
 }
 
 /// Joins the last lines of the error output to one line.
-fn last_words(said: &str) -> String {
+fn last_lines(output: &str) -> String {
     let lines: Vec<&str> =
-        said.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with("Last message repeated")).collect();
+        output.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with("Last message repeated")).collect();
     lines[lines.len().saturating_sub(LAST_LINES)..].join("; ")
 }
 
 /// Reads a pipe to its end, and keeps the last bytes.
-fn listen(pipe: &mut impl Read, said: &Mutex<Vec<u8>>) {
+fn listen(pipe: &mut impl Read, output: &Mutex<Vec<u8>>) {
     let mut chunk = [0; 1024];
     while let Ok(count) = pipe.read(&mut chunk) {
         if count == 0 {
             break;
         }
-        let mut kept = said.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = output.lock().unwrap_or_else(PoisonError::into_inner);
         kept.extend_from_slice(&chunk[..count]);
         let beyond = kept.len().saturating_sub(TAIL_BYTES);
         kept.drain(..beyond);
@@ -216,8 +216,8 @@ mod tests {
 
     #[test]
     fn messages_quote_the_last_lines_in_order() {
-        let said = "a\nb\nwrite: disk full\n    Last message repeated 17 times\n\nno trailer\nc\nd\n";
-        assert_eq!(last_words(said), "write: disk full; no trailer; c; d");
-        assert_eq!(last_words(""), "");
+        let output = "a\nb\nwrite: disk full\n    Last message repeated 17 times\n\nno trailer\nc\nd\n";
+        assert_eq!(last_lines(output), "write: disk full; no trailer; c; d");
+        assert_eq!(last_lines(""), "");
     }
 }

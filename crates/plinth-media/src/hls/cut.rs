@@ -21,7 +21,6 @@ const HIGHEST_PROFILE: u8 = 100;
 /// File name of the initialization section.
 pub(super) const INIT: &str = "init.mp4";
 
-/// Returns the file name of a segment.
 pub(super) fn segment_name(index: usize) -> String {
     format!("{index}.m4s")
 }

@@ -11,7 +11,6 @@ pub(super) struct Variant {
     pub(super) segments: Vec<Segment>,
 }
 
-/// A segment of a variant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Segment {
     pub(super) bytes: u64,

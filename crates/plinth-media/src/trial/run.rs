@@ -102,8 +102,8 @@ fn decode(program: &Path, file: &Path, raw: &Path, stop: &AtomicBool) -> Result<
     supervised(&mut command);
     let mut process = Process::start(command, raw, file)?;
     process.wait(stop)?;
-    let said = process.said();
-    let stream = said.lines().find(|line| line.contains("Video: ")).unwrap_or_default();
+    let output = process.output();
+    let stream = output.lines().find(|line| line.contains("Video: ")).unwrap_or_default();
     if let Some(lacking) = PROPERTIES.iter().find(|property| !stream.contains(**property)) {
         return Err(Fault::Wrong(format!("its video is not {lacking}, but: {}", stream.trim())));
     }
@@ -133,7 +133,7 @@ fn likeness(raw: &Path) -> std::io::Result<f64> {
 /// Returns the first line of the encoder's error message without memory addresses, and the hardware that the encoder
 /// requires. The first message of ffmpeg names the cause; the later messages are consequences.
 fn message(error: &MediaError, encoder: H264Encoder) -> String {
-    let said = match error {
+    let output = match error {
         MediaError::Hardware { source, .. } => return message(source, encoder),
         MediaError::Encoder { message, .. } => message.split("; ").next().unwrap_or_default(),
         MediaError::Incomplete { problem, .. } => {
@@ -142,11 +142,11 @@ fn message(error: &MediaError, encoder: H264Encoder) -> String {
         other => return other.to_string(),
     };
     // Example: "[h264_nvenc @ 0x5607a1b9db00] Cannot load libcuda.so.1"
-    let said = match said.split_once("] ") {
+    let output = match output.split_once("] ") {
         Some((tag, rest)) if tag.starts_with('[') && tag.contains(" @ 0x") => rest,
-        _ => said,
+        _ => output,
     };
-    format!("{} (it needs {})", said.trim_end_matches('.'), encoder.needs())
+    format!("{} (it needs {})", output.trim_end_matches('.'), encoder.needs())
 }
 
 #[cfg(test)]
@@ -155,9 +155,9 @@ mod tests {
 
     #[test]
     fn messages_are_the_same_in_every_run() {
-        let said = "[h264_nvenc @ 0x5607a1b9db00] Cannot load libcuda.so.1; Error while opening encoder";
-        let error = MediaError::Encoder { file: "a".into(), message: said.to_owned() };
-        let said = message(&error.of_encoder(H264Encoder::Nvenc), H264Encoder::Nvenc);
-        assert!(said.starts_with("Cannot load libcuda.so.1 (it needs an NVIDIA card"), "{said}");
+        let output = "[h264_nvenc @ 0x5607a1b9db00] Cannot load libcuda.so.1; Error while opening encoder";
+        let error = MediaError::Encoder { file: "a".into(), message: output.to_owned() };
+        let output = message(&error.of_encoder(H264Encoder::Nvenc), H264Encoder::Nvenc);
+        assert!(output.starts_with("Cannot load libcuda.so.1 (it needs an NVIDIA card"), "{output}");
     }
 }

@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::extensions::{
     ImageTexture, MeshoptBuffer, MeshoptView, NodeExtensions, PrimitiveExtensions, RootExtensions, TextureTransform,
+    extensions,
 };
 use super::material_extensions::MaterialExtensions;
 
@@ -133,14 +134,10 @@ impl BufferView {
     }
 }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(crate) struct ViewExtensions {
-    #[serde(rename = "KHR_meshopt_compression")]
-    pub(crate) meshopt: Option<Box<MeshoptView>>,
-    #[serde(rename = "EXT_meshopt_compression")]
-    pub(crate) older_meshopt: Option<Box<MeshoptView>>,
-}
+extensions!(ViewExtensions {
+    "KHR_meshopt_compression" meshopt: Box<MeshoptView>,
+    "EXT_meshopt_compression" older_meshopt: Box<MeshoptView>,
+});
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -151,14 +148,10 @@ pub(crate) struct Buffer {
     pub(crate) extensions: BufferExtensions,
 }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(crate) struct BufferExtensions {
-    #[serde(rename = "KHR_meshopt_compression")]
-    pub(crate) meshopt: Option<MeshoptBuffer>,
-    #[serde(rename = "EXT_meshopt_compression")]
-    pub(crate) older_meshopt: Option<MeshoptBuffer>,
-}
+extensions!(BufferExtensions {
+    "KHR_meshopt_compression" meshopt: MeshoptBuffer,
+    "EXT_meshopt_compression" older_meshopt: MeshoptBuffer,
+});
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
@@ -168,14 +161,10 @@ pub(crate) struct Texture {
     pub(crate) extensions: TextureExtensions,
 }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(crate) struct TextureExtensions {
-    #[serde(rename = "KHR_texture_basisu")]
-    pub(crate) basisu: Option<ImageTexture>,
-    #[serde(rename = "EXT_texture_webp")]
-    pub(crate) webp: Option<ImageTexture>,
-}
+extensions!(TextureExtensions {
+    "KHR_texture_basisu" basisu: ImageTexture,
+    "EXT_texture_webp" webp: ImageTexture,
+});
 
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
@@ -279,9 +268,6 @@ pub(crate) struct TextureInfo {
     pub(crate) extensions: TextureInfoExtensions,
 }
 
-#[derive(Deserialize, Clone, Default)]
-#[serde(default)]
-pub(crate) struct TextureInfoExtensions {
-    #[serde(rename = "KHR_texture_transform")]
-    pub(crate) transform: Option<Box<TextureTransform>>,
-}
+extensions!(#[derive(Clone)] TextureInfoExtensions {
+    "KHR_texture_transform" transform: Box<TextureTransform>,
+});

@@ -4,12 +4,26 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(crate) struct RootExtensions {
-    #[serde(rename = "KHR_lights_punctual")]
-    pub(crate) lights: Option<LightList>,
+/// Declares the `extensions` of a JSON object. Each line has the name of an extension, the field that stores it, and the
+/// type of its JSON.
+macro_rules! extensions {
+    ($(#[$derive:meta])* $object:ident { $($name:literal $field:ident: $json:ty,)* }) => {
+        #[derive(Deserialize, Default)]
+        $(#[$derive])*
+        #[serde(default)]
+        pub(crate) struct $object {
+            $(
+                #[serde(rename = $name)]
+                pub(crate) $field: Option<$json>,
+            )*
+        }
+    };
 }
+pub(super) use extensions;
+
+extensions!(RootExtensions {
+    "KHR_lights_punctual" lights: LightList,
+});
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
@@ -42,14 +56,10 @@ impl Default for Spot {
     }
 }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(crate) struct NodeExtensions {
-    #[serde(rename = "KHR_lights_punctual")]
-    pub(crate) light: Option<LightRef>,
-    #[serde(rename = "EXT_mesh_gpu_instancing")]
-    pub(crate) instancing: Option<Instancing>,
-}
+extensions!(NodeExtensions {
+    "KHR_lights_punctual" light: LightRef,
+    "EXT_mesh_gpu_instancing" instancing: Instancing,
+});
 
 #[derive(Deserialize)]
 pub(crate) struct LightRef {
@@ -62,12 +72,9 @@ pub(crate) struct Instancing {
     pub(crate) attributes: BTreeMap<String, usize>,
 }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(crate) struct PrimitiveExtensions {
-    #[serde(rename = "KHR_draco_mesh_compression")]
-    pub(crate) draco: Option<DracoPrimitive>,
-}
+extensions!(PrimitiveExtensions {
+    "KHR_draco_mesh_compression" draco: DracoPrimitive,
+});
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

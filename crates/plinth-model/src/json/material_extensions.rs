@@ -3,45 +3,31 @@
 #![expect(clippy::struct_field_names, reason = "the fields are named like the JSON members")]
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::document::TextureInfo;
-use super::extensions::{one, white};
+use super::extensions::{extensions, one, white};
 use crate::error::Result;
 use crate::model::{self, TextureRef};
 
 /// A function that converts a JSON texture reference to a texture reference of the model.
 pub(crate) type TextureReader<'a> = &'a dyn Fn(Option<&TextureInfo>) -> Result<Option<TextureRef>>;
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(crate) struct MaterialExtensions {
-    #[serde(rename = "KHR_materials_unlit")]
-    pub(crate) unlit: Option<serde::de::IgnoredAny>,
-    #[serde(rename = "KHR_materials_emissive_strength")]
-    pub(crate) emissive_strength: Option<Box<EmissiveStrength>>,
-    #[serde(rename = "KHR_materials_ior")]
-    pub(crate) ior: Option<Box<Ior>>,
-    #[serde(rename = "KHR_materials_specular")]
-    pub(crate) specular: Option<Box<Specular>>,
-    #[serde(rename = "KHR_materials_clearcoat")]
-    pub(crate) clearcoat: Option<Box<Clearcoat>>,
-    #[serde(rename = "KHR_materials_sheen")]
-    pub(crate) sheen: Option<Box<Sheen>>,
-    #[serde(rename = "KHR_materials_transmission")]
-    pub(crate) transmission: Option<Box<Transmission>>,
-    #[serde(rename = "KHR_materials_volume")]
-    pub(crate) volume: Option<Box<Volume>>,
-    #[serde(rename = "KHR_materials_dispersion")]
-    pub(crate) dispersion: Option<Box<Dispersion>>,
-    #[serde(rename = "KHR_materials_iridescence")]
-    pub(crate) iridescence: Option<Box<Iridescence>>,
-    #[serde(rename = "KHR_materials_anisotropy")]
-    pub(crate) anisotropy: Option<Box<Anisotropy>>,
-    #[serde(rename = "KHR_materials_diffuse_transmission")]
-    pub(crate) diffuse_transmission: Option<Box<DiffuseTransmission>>,
-    #[serde(rename = "KHR_materials_pbrSpecularGlossiness")]
-    pub(crate) specular_glossiness: Option<Box<SpecularGlossiness>>,
-}
+extensions!(MaterialExtensions {
+    "KHR_materials_unlit" unlit: IgnoredAny,
+    "KHR_materials_emissive_strength" emissive_strength: Box<EmissiveStrength>,
+    "KHR_materials_ior" ior: Box<Ior>,
+    "KHR_materials_specular" specular: Box<Specular>,
+    "KHR_materials_clearcoat" clearcoat: Box<Clearcoat>,
+    "KHR_materials_sheen" sheen: Box<Sheen>,
+    "KHR_materials_transmission" transmission: Box<Transmission>,
+    "KHR_materials_volume" volume: Box<Volume>,
+    "KHR_materials_dispersion" dispersion: Box<Dispersion>,
+    "KHR_materials_iridescence" iridescence: Box<Iridescence>,
+    "KHR_materials_anisotropy" anisotropy: Box<Anisotropy>,
+    "KHR_materials_diffuse_transmission" diffuse_transmission: Box<DiffuseTransmission>,
+    "KHR_materials_pbrSpecularGlossiness" specular_glossiness: Box<SpecularGlossiness>,
+});
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -42,13 +42,9 @@ pub struct Channel {
 /// The property that a channel animates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Property {
-    /// Node translation.
     Translation,
-    /// Node rotation.
     Rotation,
-    /// Node scale.
     Scale,
-    /// Morph weights.
     Weights,
 }
 

@@ -10,7 +10,6 @@ use super::{ImportError, text};
 /// Maximum number of entries of an archive.
 const MAX_ENTRIES: usize = 20_000;
 
-/// An opened archive.
 pub(super) struct Archive<'a> {
     zip: ZipArchive<Cursor<&'a [u8]>>,
     /// Entry indices by name. Names have forward slashes and the same letter case as in the archive.

@@ -5,10 +5,7 @@
 pub enum ImportError {
     /// The archive is invalid or not supported.
     #[error("the ZIP cannot be read: {problem}")]
-    Archive {
-        /// Description of the problem.
-        problem: String,
-    },
+    Archive { problem: String },
     /// The unpacked files are too large.
     #[error("the ZIP unpacks to more than {limit} bytes")]
     TooLarge {
@@ -21,12 +18,10 @@ pub enum ImportError {
         /// The number of OBJ files.
         count: usize,
     },
-    /// The OBJ is invalid.
     #[error("line {line} of the OBJ: {problem}")]
     Obj {
         /// The line number, starting at 1.
         line: usize,
-        /// Description of the problem.
         problem: String,
     },
     /// The model exceeds a limit.
@@ -35,7 +30,6 @@ pub enum ImportError {
         /// Description of the exceeded limit.
         problem: String,
     },
-    /// The OBJ has no faces.
     #[error("the OBJ has no faces")]
     NoFaces,
     /// A texture cannot be decoded or is too large.
@@ -43,7 +37,6 @@ pub enum ImportError {
     Texture {
         /// The file name of the texture.
         name: String,
-        /// Description of the problem.
         problem: String,
     },
 }

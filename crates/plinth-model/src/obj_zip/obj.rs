@@ -30,7 +30,6 @@ pub(super) enum Smoothing {
     Group(u32),
 }
 
-/// A triangle of a face.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Triangle {
     pub(super) corners: [Corner; 3],

@@ -53,7 +53,7 @@ fn punctual_beam(light: PunctualLight, world: vec3<f32>) -> Beam {
 }
 
 // Returns the light of a beam that each layer of the surface reflects.
-fn beam_layers(s: Surface, beam: Beam, diffuse_weight: f32, ab: vec2<f32>, below: vec3<f32>) -> Layered {
+fn beam_layers(s: Surface, beam: Beam, diffuse_weight: f32, split_sum: vec2<f32>, below: vec3<f32>) -> Layered {
     var out: Layered;
     let n_dot_l = dot(s.n, beam.to_light);
 #ifdef DIFFUSE_TRANSMISSION
@@ -82,7 +82,7 @@ fn beam_layers(s: Surface, beam: Beam, diffuse_weight: f32, ab: vec2<f32>, below
     // 2019, eq. 16).
     let f0 = mix(s.f0_dielectric, s.f0_metal, s.metallic);
     let f = f_schlick(f0, mix(s.dielectric_f90, 1.0, s.metallic), v_dot_h);
-    let compensation = 1.0 + f0 * (1.0 / max(ab.x + ab.y, 1e-3) - 1.0);
+    let compensation = 1.0 + f0 * (1.0 / max(split_sum.x + split_sum.y, 1e-3) - 1.0);
     let arriving = beam.irradiance * n_dot_l;
     out.specular = arriving * lobe * f * compensation;
 #ifdef NORMAL_TEX
@@ -101,22 +101,22 @@ fn direct_layers(s: Surface, world: vec3<f32>, diffuse_weight: f32) -> Layered {
     if !(KEY || SUN || PUNCTUAL > 0u) {
         return sum;
     }
-    let ab = dfg(s.n_dot_v, s.roughness);
-    let d = specular_albedo(s.f0_dielectric, s.dielectric_f90, ab);
+    let split_sum = dfg(s.n_dot_v, s.roughness);
+    let d = specular_albedo(s.f0_dielectric, s.dielectric_f90, split_sum);
     let below = max(vec3(1.0) - d.single - d.multiple, vec3(0.0));
     if KEY {
-        let one = beam_layers(s, key_beam(s, world), diffuse_weight, ab, below);
+        let one = beam_layers(s, key_beam(s, world), diffuse_weight, split_sum, below);
         sum.diffuse += one.diffuse;
         sum.specular += one.specular;
     }
     if SUN {
-        let one = beam_layers(s, sun_beam(s, world), diffuse_weight, ab, below);
+        let one = beam_layers(s, sun_beam(s, world), diffuse_weight, split_sum, below);
         sum.diffuse += one.diffuse;
         sum.specular += one.specular;
     }
     if PUNCTUAL > 0u {
         for (var i = 0u; i < PUNCTUAL; i++) {
-            let one = beam_layers(s, punctual_beam(frame.lights[i], world), diffuse_weight, ab, below);
+            let one = beam_layers(s, punctual_beam(frame.lights[i], world), diffuse_weight, split_sum, below);
             sum.diffuse += one.diffuse;
             sum.specular += one.specular;
         }

@@ -126,9 +126,9 @@ struct SpecularAlbedo {
     multiple: vec3<f32>,
 }
 
-fn specular_albedo(f0: vec3<f32>, f90: f32, ab: vec2<f32>) -> SpecularAlbedo {
-    let single = f0 * ab.x + f90 * ab.y;
-    let missing = 1.0 - (ab.x + ab.y);
+fn specular_albedo(f0: vec3<f32>, f90: f32, split_sum: vec2<f32>) -> SpecularAlbedo {
+    let single = f0 * split_sum.x + f90 * split_sum.y;
+    let missing = 1.0 - (split_sum.x + split_sum.y);
     let average = f0 + (vec3(f90) - f0) / 21.0;
     let multiple = single * average / (1.0 - missing * average) * missing;
     return SpecularAlbedo(single, multiple);
@@ -139,9 +139,9 @@ fn environment_layers(s: Surface, diffuse_weight: f32) -> Layered {
 #ifdef NORMAL_TEX
     r = raised(s, r);
 #endif
-    let ab = dfg(s.n_dot_v, s.roughness);
-    let d = specular_albedo(s.f0_dielectric, s.dielectric_f90, ab);
-    let m = specular_albedo(s.f0_metal, 1.0, ab);
+    let split_sum = dfg(s.n_dot_v, s.roughness);
+    let d = specular_albedo(s.f0_dielectric, s.dielectric_f90, split_sum);
+    let m = specular_albedo(s.f0_metal, 1.0, split_sum);
     let albedo = mix(d.single + d.multiple, m.single + m.multiple, s.metallic);
     let below = max(vec3(1.0) - d.single - d.multiple, vec3(0.0));
 #ifdef ANISOTROPY
@@ -169,8 +169,8 @@ fn environment_layers(s: Surface, diffuse_weight: f32) -> Layered {
 fn coat_over(s: Surface, world: vec3<f32>, below: vec3<f32>, coat: f32, perceptual_roughness: f32, n: vec3<f32>) -> vec3<f32> {
     let n_dot_v = clamp(dot(n, s.v), 1e-3, 1.0);
     let roughness = clamp(perceptual_roughness, 0.0, 1.0);
-    let ab = dfg(n_dot_v, roughness);
-    let albedo = specular_albedo(vec3(0.04), 1.0, ab);
+    let split_sum = dfg(n_dot_v, roughness);
+    let albedo = specular_albedo(vec3(0.04), 1.0, split_sum);
     let reflectance = (albedo.single + albedo.multiple) * coat;
     let radiance = reflected_radiance(s, reflect(-s.v, n), roughness, reflectance);
     return below * (1.0 - reflectance) + radiance * reflectance + coat * direct_coat(s, world, n, n_dot_v, widened_roughness(s.normal_turn, roughness));

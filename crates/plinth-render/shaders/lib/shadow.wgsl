@@ -5,16 +5,16 @@
 fn shadow_pcf(map: texture_depth_2d, uv_in: vec2<f32>, depth: f32, texel: f32) -> f32 {
     let at = uv_in / texel + 0.5;
     let base = floor(at);
-    let st = at - base;
+    let offset = at - base;
     let uv = (base - 0.5) * texel;
-    let w0 = 3.0 - 2.0 * st;
-    let w1 = 1.0 + 2.0 * st;
-    let o0 = uv + ((2.0 - st) / w0 - 1.0) * texel;
-    let o1 = uv + (st / w1 + 1.0) * texel;
-    let sum = w0.x * w0.y * textureSampleCompareLevel(map, shadow_sampler, o0, depth)
-        + w1.x * w0.y * textureSampleCompareLevel(map, shadow_sampler, vec2(o1.x, o0.y), depth)
-        + w0.x * w1.y * textureSampleCompareLevel(map, shadow_sampler, vec2(o0.x, o1.y), depth)
-        + w1.x * w1.y * textureSampleCompareLevel(map, shadow_sampler, o1, depth);
+    let w0 = 3.0 - 2.0 * offset;
+    let w1 = 1.0 + 2.0 * offset;
+    let uv0 = uv + ((2.0 - offset) / w0 - 1.0) * texel;
+    let uv1 = uv + (offset / w1 + 1.0) * texel;
+    let sum = w0.x * w0.y * textureSampleCompareLevel(map, shadow_sampler, uv0, depth)
+        + w1.x * w0.y * textureSampleCompareLevel(map, shadow_sampler, vec2(uv1.x, uv0.y), depth)
+        + w0.x * w1.y * textureSampleCompareLevel(map, shadow_sampler, vec2(uv0.x, uv1.y), depth)
+        + w1.x * w1.y * textureSampleCompareLevel(map, shadow_sampler, uv1, depth);
     return sum / 16.0;
 }
 

@@ -2,21 +2,9 @@
 
 struct VertexIn {
     @location(0) position: vec3<f32>,
-    // Octahedral coordinates.
+    // Octahedral coordinates. Those of the tangent are followed by the handedness.
     @location(1) normal: vec2<f32>,
-#ifdef TANGENT
-    // Octahedral coordinates and the handedness.
-    @location(2) tangent: vec4<f32>,
-#endif
-#ifdef UV
-    @location(3) uv0: vec2<f32>,
-#endif
-#ifdef UV1
-    @location(4) uv1: vec2<f32>,
-#endif
-#ifdef VERTEX_COLOR
-    @location(5) color: vec4<f32>,
-#endif
+#include types/surface_attributes.wgsl
 #ifdef LIT
     // Index of the vertex. Each triangle has its own vertices.
     @builtin(vertex_index) index: u32,
@@ -27,18 +15,7 @@ struct VertexOut {
     @builtin(position) clip: vec4<f32>,
     @location(0) world: vec3<f32>,
     @location(1) normal: vec3<f32>,
-#ifdef TANGENT
-    @location(2) tangent: vec4<f32>,
-#endif
-#ifdef UV
-    @location(3) uv0: vec2<f32>,
-#endif
-#ifdef UV1
-    @location(4) uv1: vec2<f32>,
-#endif
-#ifdef VERTEX_COLOR
-    @location(5) color: vec4<f32>,
-#endif
+#include types/surface_attributes.wgsl
 #ifdef LIT
     // The number of the triangle within its batch. The next member contains the barycentric weights of its last two
     // corners.

@@ -7,7 +7,7 @@ use crate::bindings;
 use crate::gpu::Gpu;
 use crate::pipelines::{DEPTH_FORMAT, GEOMETRY_FORMAT, PerBatch, PipelineBase, Precision, geometry_pipelines};
 use crate::targets::texture;
-use crate::upload::geometry::Batch;
+use crate::upload::batch::Batch;
 use crate::upload::material::MaterialOnGpu;
 
 /// Render targets for the nearest surface of each pixel in the model's region.

@@ -29,7 +29,6 @@ const BLUR: f32 = 0.02;
 /// Format of the height above the floor.
 const HEIGHT_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R16Float;
 
-/// Draws the reflection.
 pub(crate) struct Reflection {
     /// The view of the camera below the floor.
     pub(crate) view: View,

@@ -8,7 +8,7 @@
 use plinth_scene::Scene;
 
 use crate::frame_uniform::pixels_per_unit;
-use crate::upload::geometry::Batch;
+use crate::upload::batch::Batch;
 use crate::upload::material::MaterialOnGpu;
 use crate::upload::sprites::Sprites;
 

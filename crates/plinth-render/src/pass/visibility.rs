@@ -15,7 +15,8 @@ use crate::gpu::Gpu;
 use crate::pipelines::{BATCH_FORMAT, FullScreen, FullScreenTarget, SURFACE_FORMAT, full_screen};
 use crate::recorder::Recorder;
 use crate::targets::TargetDescriptor;
-use crate::upload::geometry::{Batch, filled};
+use crate::upload::batch::Batch;
+use crate::upload::geometry::filled;
 
 /// Maximum number of surfaces per pixel.
 pub(crate) const SURFACES: usize = 2;
@@ -334,7 +335,6 @@ pub(crate) fn joined(a: Region, b: Region) -> Region {
     Region { x, y, width: right - x, height: bottom - y }
 }
 
-/// Returns whether the regions overlap.
 pub(crate) const fn overlap(a: Region, b: Region) -> bool {
     a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height
 }

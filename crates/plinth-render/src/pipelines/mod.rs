@@ -14,8 +14,7 @@ use crate::gpu::Gpu;
 use crate::gpu_types::{PoseVertex, SurfaceVertex};
 use crate::shader::ShaderTarget;
 use crate::shader::material_source::SlotUse;
-
-use crate::upload::geometry::{Batch, is_closed};
+use crate::upload::batch::{Batch, is_closed};
 use crate::upload::material::{DrawClass, MaterialOnGpu};
 use crate::upload::sprite_material::SpriteKind;
 

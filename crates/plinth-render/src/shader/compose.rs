@@ -1,6 +1,6 @@
-//! The preprocessor of shaders. It supports `#import path`, `#ifdef NAME`, `#ifndef NAME`, `#else`, `#endif`, and
-//! placeholders for generated text (`//{name}`). Each file is imported only once. Each directive is on a line of its
-//! own.
+//! The preprocessor of shaders. It supports `#import path`, `#include path`, `#ifdef NAME`, `#ifndef NAME`, `#else`,
+//! `#endif`, and placeholders for generated text (`//{name}`). A file is imported only once; each `#include` inserts its
+//! text again. Each directive is on a line of its own.
 
 use std::collections::BTreeSet;
 
@@ -49,6 +49,7 @@ const FILES: &[(&str, &str)] = files! {
     "types/lens.wgsl"
     "types/material.wgsl"
     "types/posed.wgsl"
+    "types/surface_attributes.wgsl"
     "types/surface_io.wgsl"
     "types/surface_point.wgsl"
     "types/visibility.wgsl"
@@ -68,23 +69,24 @@ pub(crate) fn compose(
     }
     let uv_row_count = uv_row_count();
     let generated = [generated, &[("uv_row_count", uv_row_count.as_str())]].concat();
-    let mut composer = Composer { defines, generated: &generated, seen: BTreeSet::new(), out: String::new() };
-    composer.file(path)?;
+    let mut composer = Composer { defines, generated: &generated, imported: BTreeSet::new(), out: String::new() };
+    composer.import(path)?;
     Ok(composer.out)
 }
 
 struct Composer<'a> {
     defines: &'a BTreeSet<String>,
     generated: &'a [(&'a str, &'a str)],
-    seen: BTreeSet<String>,
+    imported: BTreeSet<String>,
     out: String,
 }
 
 impl Composer<'_> {
-    fn file(&mut self, path: &str) -> Result<(), RenderError> {
-        if !self.seen.insert(path.to_owned()) {
-            return Ok(());
-        }
+    fn import(&mut self, path: &str) -> Result<(), RenderError> {
+        if self.imported.insert(path.to_owned()) { self.include(path) } else { Ok(()) }
+    }
+
+    fn include(&mut self, path: &str) -> Result<(), RenderError> {
         let fault = |message: String| RenderError::Shader { name: path.to_owned(), message };
         let text = FILES
             .iter()
@@ -106,7 +108,9 @@ impl Composer<'_> {
                 branches.pop().ok_or_else(|| fault("#endif without #ifdef".to_owned()))?;
             } else if branches.contains(&false) {
             } else if let Some(import) = word.strip_prefix("#import ") {
-                self.file(import.trim())?;
+                self.import(import.trim())?;
+            } else if let Some(include) = word.strip_prefix("#include ") {
+                self.include(include.trim())?;
             } else if let Some(name) = word.strip_prefix("//{").and_then(|rest| rest.strip_suffix('}')) {
                 let (_, text) = self
                     .generated
@@ -229,7 +233,11 @@ mod tests {
         let all: Vec<(&str, &str)> = FILES.iter().copied().chain(passes).chain(surfaces).collect();
         assert_eq!(on_disk, all.iter().map(|(path, _)| (*path).to_owned()).collect());
         for (path, _) in FILES {
-            assert!(all.iter().any(|(_, text)| text.contains(&format!("#import {path}"))), "{path} is not imported");
+            let is_used = ["#import", "#include"].iter().any(|directive| {
+                let line = format!("{directive} {path}");
+                all.iter().any(|(_, text)| text.lines().any(|l| l.trim() == line))
+            });
+            assert!(is_used, "no shader imports or includes {path}");
         }
     }
 

@@ -7,7 +7,6 @@ use plinth_model::TextureSlot;
 
 use super::material_source::define;
 
-/// The shader of a pass.
 pub(crate) struct PassShader {
     /// Path of the shader's file.
     pub(crate) path: &'static str,

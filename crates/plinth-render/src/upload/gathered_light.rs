@@ -7,7 +7,8 @@ use bytemuck::{Pod, Zeroable};
 use glam::Vec3;
 use plinth_bake::{BakedMesh, GatheredLight, LUMINANCE};
 
-use super::geometry::{VertexRange, filled};
+use super::batch::VertexRange;
+use super::geometry::filled;
 use crate::RenderError;
 use crate::bindings;
 use crate::gpu::Gpu;

@@ -14,7 +14,6 @@ use crate::shader::material_source::{SlotUse, define};
 /// How a material is drawn, which determines in which pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum DrawClass {
-    /// The material is opaque.
     Opaque,
     /// The material is alpha-tested.
     Masked,
@@ -40,7 +39,6 @@ pub(crate) struct VariantKey {
     pub(crate) slots: Vec<SlotUse>,
 }
 
-/// A material on the device.
 pub(crate) struct MaterialOnGpu {
     pub(crate) key: VariantKey,
     pub(crate) layout: wgpu::BindGroupLayout,

@@ -1,5 +1,7 @@
 //! Converts the scene to buffers and textures on the device.
 
+pub(crate) mod batch;
+mod batch_builder;
 pub(crate) mod gathered_light;
 pub(crate) mod geometry;
 pub(crate) mod light_maps;

@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use glam::Vec3;
 use plinth_scene::Scene;
 
+use super::batch::{Batch, VertexRange, bounds_of};
 use super::gathered_light::{BatchLight, LightSource};
-use super::geometry::{Batch, PosedModel, VertexRange, bounds_of, filled, primitive_of, surface_vertex, write_pose};
+use super::geometry::{PosedModel, filled, primitive_of, surface_vertex, write_pose};
 use super::spacing::spacing;
 use super::sprite_material::{SpriteKind, SpriteUse, sprite_use};
 use super::triangles::FIRST_TRIANGLE;

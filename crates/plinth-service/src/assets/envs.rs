@@ -5,14 +5,13 @@ use std::io::Read as _;
 use std::path::PathBuf;
 
 use plinth_db::envs::{self, Env};
-use plinth_db::unreferenced_objects;
 use plinth_spec::id::EnvId;
 use plinth_spec::wire::{AssetCreated, AssetDeleted, AssetRow, Page, Timestamp};
 use plinth_spec::{ErrorCode, limits};
 use plinth_store::{EnvPart, ObjectKey, env_prefix};
 use serde::de::IgnoredAny;
 
-use super::{asset_name, check_usage, not_found};
+use super::{asset_name, check_usage, found, not_found};
 use crate::access::Caller;
 use crate::error::{Result, ServiceError};
 use crate::ids::New as _;
@@ -88,31 +87,28 @@ impl Service {
     /// Lists the workspace's environments.
     pub async fn list_envs(&self, caller: &Caller) -> Result<Page<AssetRow>> {
         let rows = envs::list(&mut self.db.read().await?, &caller.workspace_id).await?;
-        let view = |env: Env| AssetRow {
-            id: env.id.to_string(),
-            name: env.name,
-            file_size: env.file_size,
-            width: env.width,
-            height: env.height,
-            created_at: Timestamp(env.created_at),
-        };
-        Ok(Page::whole(rows.into_iter().map(view).collect()))
+        Ok(Page::whole(rows.into_iter().map(row).collect()))
     }
 
     /// Deletes an environment and its files.
     pub async fn delete_env(&self, caller: &Caller, id: &str) -> Result<AssetDeleted> {
         let id = EnvId::parse(id).ok_or_else(|| not_found("environment"))?;
-        let workspace = caller.workspace_id.clone();
-        let deleted = self.write_at(move |tx, now| {
-            Box::pin(async move {
-                if !envs::delete(tx, &workspace, &id).await? {
-                    return Err(not_found("environment"));
-                }
-                unreferenced_objects::insert(tx, &env_prefix(&id), now).await?;
-                Ok(AssetDeleted { id: id.to_string(), deleted: true })
-            })
+        let (workspace, prefix) = (caller.workspace_id.clone(), env_prefix(&id));
+        let deleted = self.delete_asset(id.to_string(), prefix, move |tx| {
+            Box::pin(async move { found(envs::delete(tx, &workspace, &id).await?, "environment") })
         });
         deleted.await
+    }
+}
+
+fn row(env: Env) -> AssetRow {
+    AssetRow {
+        id: env.id.to_string(),
+        name: env.name,
+        file_size: env.file_size,
+        width: env.width,
+        height: env.height,
+        created_at: Timestamp(env.created_at),
     }
 }
 

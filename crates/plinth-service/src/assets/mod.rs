@@ -10,10 +10,31 @@ pub use overlays::NewOverlay;
 pub use plinth_store::EnvPart;
 pub use textures::NewTexture;
 
+use futures_util::future::BoxFuture;
+use plinth_db::{Tx, unreferenced_objects};
 use plinth_spec::ErrorCode;
 use plinth_spec::limits;
+use plinth_spec::wire::AssetDeleted;
 
 use crate::error::{Result, ServiceError};
+use crate::service::Service;
+
+impl Service {
+    /// Deletes the row of an asset with `delete`, and schedules the objects under `prefix` for deletion.
+    async fn delete_asset<F>(&self, id: String, prefix: String, delete: F) -> Result<AssetDeleted>
+    where
+        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<()>> + Send + 'static,
+    {
+        let deleted = self.write_at(move |tx, now| {
+            Box::pin(async move {
+                delete(tx).await?;
+                unreferenced_objects::insert(tx, &prefix, now).await?;
+                Ok(AssetDeleted { id, deleted: true })
+            })
+        });
+        deleted.await
+    }
+}
 
 /// Trims and checks a text field; returns an empty string if it is missing.
 fn bounded(what: &str, text: Option<&str>, most: usize) -> Result<String> {
@@ -29,6 +50,11 @@ fn bounded(what: &str, text: Option<&str>, most: usize) -> Result<String> {
 
 fn asset_name(text: Option<&str>) -> Result<String> {
     bounded("name", text, limits::ASSET_NAME_CHARS)
+}
+
+/// Returns an error if no row was found.
+fn found(was_found: bool, what: &str) -> Result<()> {
+    if was_found { Ok(()) } else { Err(not_found(what)) }
 }
 
 fn not_found(what: &str) -> ServiceError {

@@ -1,7 +1,6 @@
 //! Overlay images.
 
 use plinth_db::overlays::{self, Overlay};
-use plinth_db::unreferenced_objects;
 use plinth_spec::id::{OverlayId, TextureId};
 use plinth_spec::wire::{
     Alignment, AssetDeleted, Layer, OverlayCreated, OverlayResolved, OverlayRow, Page, ResolveOverlay, Timestamp,
@@ -10,7 +9,7 @@ use plinth_spec::{ErrorCode, limits};
 use plinth_store::ObjectKey;
 
 use super::picture::{Picture, received};
-use super::{asset_name, bounded, limit_reached, not_found};
+use super::{asset_name, bounded, found, limit_reached, not_found};
 use crate::access::Caller;
 use crate::error::{Result, ServiceError};
 use crate::hash::parse_sha256;
@@ -100,17 +99,15 @@ impl Service {
     /// Deletes an overlay of the workspace.
     pub async fn delete_overlay(&self, caller: &Caller, id: &str) -> Result<AssetDeleted> {
         let id = OverlayId::parse(id).ok_or_else(|| not_found("overlay"))?;
-        let workspace = caller.workspace_id.clone();
-        let deleted = self.write_at(move |tx, now| {
+        let (workspace, prefix) = (caller.workspace_id.clone(), ObjectKey::Overlay(&id).path());
+        let deleted = self.delete_asset(id.to_string(), prefix, move |tx| {
             Box::pin(async move {
                 let overlay = overlays::find_anywhere(tx, &id).await?.ok_or_else(|| not_found("overlay"))?;
                 if overlay.is_system || overlay.workspace_id != workspace {
                     let message = "this overlay belongs to another workspace";
                     return Err(ServiceError::new(ErrorCode::Forbidden, message));
                 }
-                overlays::delete(tx, &id).await?;
-                unreferenced_objects::insert(tx, &ObjectKey::Overlay(&id).path(), now).await?;
-                Ok(AssetDeleted { id: id.to_string(), deleted: true })
+                found(overlays::delete(tx, &id).await?, "overlay")
             })
         });
         deleted.await
@@ -140,7 +137,7 @@ impl Service {
     pub async fn publish_overlay(&self, id: &str) -> Result<()> {
         let id = OverlayId::parse(id).ok_or_else(|| not_found("overlay"))?;
         let published = self.db.write(move |tx| Box::pin(async move { overlays::publish(tx, &id).await }));
-        if published.await? { Ok(()) } else { Err(not_found("overlay")) }
+        found(published.await?, "overlay")
     }
 }
 

@@ -1,14 +1,13 @@
 //! Texture images.
 
 use plinth_db::textures::{self, Texture};
-use plinth_db::unreferenced_objects;
 use plinth_spec::id::TextureId;
 use plinth_spec::limits;
 use plinth_spec::wire::{AssetCreated, AssetDeleted, AssetRow, Page, Timestamp};
 use plinth_store::ObjectKey;
 
 use super::picture::{Picture, received};
-use super::{asset_name, check_usage, not_found};
+use super::{asset_name, check_usage, found, not_found};
 use crate::access::Caller;
 use crate::error::Result;
 use crate::ids::New as _;
@@ -69,31 +68,28 @@ impl Service {
     /// Lists the workspace's textures.
     pub async fn list_textures(&self, caller: &Caller) -> Result<Page<AssetRow>> {
         let rows = textures::list(&mut self.db.read().await?, &caller.workspace_id).await?;
-        let view = |texture: Texture| AssetRow {
-            id: texture.id.to_string(),
-            name: texture.name,
-            file_size: texture.file_size,
-            width: Some(texture.width),
-            height: Some(texture.height),
-            created_at: Timestamp(texture.created_at),
-        };
-        Ok(Page::whole(rows.into_iter().map(view).collect()))
+        Ok(Page::whole(rows.into_iter().map(row).collect()))
     }
 
     /// Deletes a texture and its file.
     pub async fn delete_texture(&self, caller: &Caller, id: &str) -> Result<AssetDeleted> {
         let id = TextureId::parse(id).ok_or_else(|| not_found("texture"))?;
-        let workspace = caller.workspace_id.clone();
-        let deleted = self.write_at(move |tx, now| {
-            Box::pin(async move {
-                if !textures::delete(tx, &workspace, &id).await? {
-                    return Err(not_found("texture"));
-                }
-                unreferenced_objects::insert(tx, &ObjectKey::Texture(&id).path(), now).await?;
-                Ok(AssetDeleted { id: id.to_string(), deleted: true })
-            })
+        let (workspace, prefix) = (caller.workspace_id.clone(), ObjectKey::Texture(&id).path());
+        let deleted = self.delete_asset(id.to_string(), prefix, move |tx| {
+            Box::pin(async move { found(textures::delete(tx, &workspace, &id).await?, "texture") })
         });
         deleted.await
+    }
+}
+
+fn row(texture: Texture) -> AssetRow {
+    AssetRow {
+        id: texture.id.to_string(),
+        name: texture.name,
+        file_size: texture.file_size,
+        width: Some(texture.width),
+        height: Some(texture.height),
+        created_at: Timestamp(texture.created_at),
     }
 }
 

@@ -9,7 +9,6 @@ use crate::access::Caller;
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
-/// Number of entries in a piece.
 const PIECE_ENTRIES: u32 = 500;
 /// Number of purchases that the web UI lists.
 const PURCHASES: u32 = 50;

@@ -21,7 +21,6 @@ pub enum ImageReport {
         width: u32,
         /// Height in pixels, after EXIF orientation.
         height: u32,
-        /// MIME type.
         content_type: String,
     },
     /// The file is not a usable image.

@@ -11,13 +11,10 @@ use serde::{Deserialize, Serialize};
 /// Result of checking a model file. A checker process prints it as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum FileReport {
-    /// The file is a model.
     Model {
-        /// Animation clips.
         animations: Vec<Animation>,
         /// Mesh names in the form that render settings use.
         mesh_names: Vec<String>,
-        /// Material names.
         material_names: Vec<String>,
     },
     /// The file is not a model.

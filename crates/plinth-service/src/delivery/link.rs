@@ -71,7 +71,6 @@ impl Service {
         Ok((self.sign(link).await?, expires_in))
     }
 
-    /// Signs a link.
     pub(crate) async fn sign(&self, link: NewLink<'_>) -> Result<String> {
         Ok(self.store.link(link, &self.signing_secret().await?).await?)
     }

@@ -28,7 +28,6 @@ const TYPES: [&str; 5] = [
 /// to it.
 const SIGNED: [&str; 4] = ["x-amz-signature", "x-goog-signature", "signature", "sig"];
 
-/// Parses the URL of a request.
 pub(crate) fn parse_url(text: &str) -> Result<Url> {
     let malformed = || ServiceError::new(ErrorCode::InvalidUrl, "this is not a URL");
     let url = Url::parse(text.trim()).map_err(|_malformed| malformed())?;

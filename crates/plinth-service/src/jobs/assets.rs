@@ -24,9 +24,7 @@ pub struct RenderAssets {
 /// An image that the settings refer to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImageAsset {
-    /// An overlay.
     Overlay(OverlayId),
-    /// A texture.
     Texture(TextureId),
 }
 

@@ -19,11 +19,9 @@ use crate::error::{Result, ServiceError};
 use crate::hash::sha256_hex;
 use crate::ids::New as _;
 
-/// One day in milliseconds.
 const DAY_MS: i64 = 24 * 3600 * 1000;
 /// Value of `replay_ordinal` for a render that must never be returned for a repeated request.
 const NO_ORDINAL: i64 = -1;
-/// Settings of system previews.
 const SYSTEM_PREVIEW: &str = "{\"quality\":\"share\"}";
 
 /// A render to create.

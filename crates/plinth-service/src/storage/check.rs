@@ -23,12 +23,7 @@ const AT_ONCE: u32 = 500;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
     /// An object that no row references and that is not scheduled for deletion.
-    Orphan {
-        /// Path of the object.
-        path: String,
-        /// Size in bytes.
-        size: u64,
-    },
+    Orphan { path: String, size: u64 },
     /// An object that a row references and that does not exist.
     Gone {
         /// Expected path of the object.

@@ -14,4 +14,5 @@ mod queue;
 mod renders;
 mod storage;
 mod test_service;
+mod uploads;
 mod writers;

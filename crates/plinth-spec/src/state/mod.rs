@@ -3,18 +3,8 @@
 mod hls;
 mod model;
 mod render;
+mod transitions;
 
 pub use hls::{HlsEvent, HlsStatus};
 pub use model::{ModelEvent, ModelStatus};
 pub use render::{RenderEvent, RenderStatus};
-
-/// All transitions of a table, as old state, event and new state.
-fn transitions<S: Copy, E: Copy>(
-    states: &'static [S],
-    events: &'static [E],
-    after: fn(S, E) -> Option<S>,
-) -> impl Iterator<Item = (S, E, S)> {
-    states
-        .iter()
-        .flat_map(move |from| events.iter().filter_map(move |event| Some((*from, *event, after(*from, *event)?))))
-}

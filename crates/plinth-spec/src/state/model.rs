@@ -1,5 +1,6 @@
 //! States of a model.
 
+use super::transitions::transitions;
 use crate::named::named;
 
 named! {
@@ -26,38 +27,26 @@ named! {
     }
 }
 
-impl ModelStatus {
-    /// Returns the state after an event, or `None` if the event is not allowed in this state.
-    // Spec, Model status.
-    pub const fn after(self, event: ModelEvent) -> Option<Self> {
-        match (self, event) {
-            (Self::Active, ModelEvent::Archive) => Some(Self::Archived),
-            (Self::Archived, ModelEvent::Unarchive) => Some(Self::Active),
-            (Self::Active | Self::Archived, ModelEvent::Delete) => Some(Self::Deleted),
-            (Self::Active, ModelEvent::Unarchive) => None,
-            (Self::Archived, ModelEvent::Archive) => None,
-            (Self::Deleted, _) => None,
-        }
-    }
-}
+// Spec, Model status.
+transitions!(ModelStatus, ModelEvent:
+    Active, Archive => Archived;
+    Archived, Unarchive => Active;
+    Active | Archived, Delete => Deleted;
+);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::transitions;
 
     #[test]
     fn exactly_four_moves_are_allowed() {
-        let names =
-            |(from, event, to): (ModelStatus, ModelEvent, ModelStatus)| (from.as_str(), event.as_str(), to.as_str());
-        let allowed: Vec<_> = transitions(ModelStatus::ALL, ModelEvent::ALL, ModelStatus::after).map(names).collect();
         assert_eq!(
-            allowed,
+            transition_names(),
             [
-                ("active", "archive", "archived"),
-                ("active", "delete", "deleted"),
-                ("archived", "unarchive", "active"),
-                ("archived", "delete", "deleted"),
+                ("archive", "active", "archived"),
+                ("unarchive", "archived", "active"),
+                ("delete", "active", "deleted"),
+                ("delete", "archived", "deleted"),
             ]
         );
     }

@@ -1,6 +1,6 @@
 //! States of a render.
 
-use super::transitions;
+use super::transitions::transitions;
 use crate::named::named;
 
 named! {
@@ -45,29 +45,22 @@ named! {
     }
 }
 
-impl RenderStatus {
-    /// Returns the state after an event, or `None` if the event is not allowed in this state.
-    // Spec, Render status. If a worker stops while it renders the video, the stored poster remains, and the state is
-    // `poster-done`.
-    pub const fn after(self, event: RenderEvent) -> Option<Self> {
-        use RenderEvent as E;
-        match (self, event) {
-            (Self::Pending, E::Claim) => Some(Self::PosterProcessing),
-            (Self::PosterDone, E::Claim) => Some(Self::VideoProcessing),
-            (Self::PosterProcessing, E::PosterStored) => Some(Self::VideoProcessing),
-            (Self::PosterProcessing, E::Release) => Some(Self::Pending),
-            (Self::VideoProcessing, E::Release) => Some(Self::PosterDone),
-            (Self::PosterProcessing | Self::VideoProcessing, E::Lose) => Some(Self::Pending),
-            (Self::VideoProcessing, E::Finish) => Some(Self::Done),
-            (Self::Pending | Self::PosterProcessing | Self::PosterDone | Self::VideoProcessing, E::Fail) => {
-                Some(Self::Error)
-            }
-            (Self::Pending, E::Cancel) => Some(Self::Failed),
-            (Self::Error, E::Dismiss) => Some(Self::Failed),
-            _ => None,
-        }
-    }
+// Spec, Render status. If a worker stops while it renders the video, the stored poster remains, and the state is
+// `poster-done`.
+transitions!(RenderStatus, RenderEvent:
+    Pending, Claim => PosterProcessing;
+    PosterDone, Claim => VideoProcessing;
+    PosterProcessing, PosterStored => VideoProcessing;
+    PosterProcessing, Release => Pending;
+    VideoProcessing, Release => PosterDone;
+    PosterProcessing | VideoProcessing, Lose => Pending;
+    VideoProcessing, Finish => Done;
+    Pending | PosterProcessing | PosterDone | VideoProcessing, Fail => Error;
+    Pending, Cancel => Failed;
+    Error, Dismiss => Failed;
+);
 
+impl RenderStatus {
     /// Returns whether the state is final: no worker changes it any more.
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Done | Self::Error | Self::Failed)
@@ -84,41 +77,29 @@ impl RenderStatus {
     }
 }
 
-impl RenderEvent {
-    /// Returns the transitions of the event, as pairs of the old and the new state.
-    pub fn moves(self) -> impl Iterator<Item = (RenderStatus, RenderStatus)> {
-        transitions(RenderStatus::ALL, Self::ALL, RenderStatus::after)
-            .filter_map(move |(from, event, to)| (event == self).then_some((from, to)))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn every_pair_of_state_and_event_is_decided() {
-        let names =
-            |(from, event, to): (RenderStatus, RenderEvent, RenderStatus)| (from.as_str(), event.as_str(), to.as_str());
-        let allowed: Vec<_> =
-            transitions(RenderStatus::ALL, RenderEvent::ALL, RenderStatus::after).map(names).collect();
         assert_eq!(
-            allowed,
+            transition_names(),
             [
-                ("pending", "claim", "poster-processing"),
-                ("pending", "fail", "error"),
-                ("pending", "cancel", "failed"),
-                ("poster-processing", "poster stored", "video-processing"),
-                ("poster-processing", "release", "pending"),
-                ("poster-processing", "lose", "pending"),
-                ("poster-processing", "fail", "error"),
-                ("poster-done", "claim", "video-processing"),
-                ("poster-done", "fail", "error"),
-                ("video-processing", "release", "poster-done"),
-                ("video-processing", "lose", "pending"),
-                ("video-processing", "finish", "done"),
-                ("video-processing", "fail", "error"),
-                ("error", "dismiss", "failed"),
+                ("claim", "pending", "poster-processing"),
+                ("claim", "poster-done", "video-processing"),
+                ("poster stored", "poster-processing", "video-processing"),
+                ("release", "poster-processing", "pending"),
+                ("release", "video-processing", "poster-done"),
+                ("lose", "poster-processing", "pending"),
+                ("lose", "video-processing", "pending"),
+                ("finish", "video-processing", "done"),
+                ("fail", "pending", "error"),
+                ("fail", "poster-processing", "error"),
+                ("fail", "poster-done", "error"),
+                ("fail", "video-processing", "error"),
+                ("cancel", "pending", "failed"),
+                ("dismiss", "error", "failed"),
             ]
         );
     }

@@ -35,7 +35,6 @@ struct Findings {
     fence: Result<fence::Found>,
 }
 
-/// The encoders of ffmpeg.
 struct Encoders {
     /// Software encoders.
     found: Capabilities,

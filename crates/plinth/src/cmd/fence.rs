@@ -33,7 +33,7 @@ impl Found {
     /// Checks which protections this kernel supports, and as which user this process runs.
     /// Errors: the same as [`begin`].
     pub(super) fn look(config: &Config) -> Result<Self> {
-        let (options, support) = (&config.fence, Support::here());
+        let (options, support) = (&config.fence, Support::probe());
         let lacks = options.check(&support)?;
         let mut warnings: Vec<String> =
             lacks.into_iter().map(|reason| format!("the fence of jobs is incomplete: {reason}")).collect();

@@ -65,7 +65,6 @@ pub(crate) fn command() -> Command {
         .subcommand(package_files::command())
 }
 
-/// Returns the argument MODEL.
 fn model_arg() -> Arg {
     Arg::new("model")
         .value_name("MODEL")
@@ -74,7 +73,6 @@ fn model_arg() -> Arg {
         .help("A .glb file, or a .zip with one OBJ, its MTL and textures")
 }
 
-/// Returns the flag `--json`.
 fn json_arg(help: &'static str) -> Arg {
     Arg::new("json").long("json").action(ArgAction::SetTrue).help(help)
 }

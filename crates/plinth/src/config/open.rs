@@ -62,7 +62,6 @@ async fn open_with(config: &Config, connections: u32, may_change: bool) -> Resul
     Db::open(&config.database_url, options).await.with_context(|| format!("the database {name} cannot be opened"))
 }
 
-/// Opens the store.
 pub(crate) fn open_store(config: &Config, signer: LinkSigner) -> Result<Store> {
     let options = StoreOptions {
         address: config.store_url.clone(),

@@ -77,7 +77,6 @@ pub(crate) struct Config {
     pub(crate) metrics_listen: Option<SocketAddr>,
     /// Base URL of the collector that receives traces. With `None`, the standard variables decide.
     pub(crate) otlp_endpoint: Option<Url>,
-    /// Whether log lines are JSON.
     pub(crate) logs_are_json: bool,
     /// Log filter.
     pub(crate) log_level: Targets,

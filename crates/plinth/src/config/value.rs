@@ -21,7 +21,6 @@ impl Found {
         self.text.parse().map_err(|_malformed| self.wrong(must_be))
     }
 
-    /// Returns the value as a path.
     pub(super) fn path(&self) -> PathBuf {
         self.folder.join(&self.text)
     }

@@ -13,7 +13,6 @@ use super::settings::Config;
 const POLL: Duration = Duration::from_millis(500);
 const POLL_NOTIFIED: Duration = Duration::from_secs(30);
 
-/// Returns the worker options for a configuration.
 pub(crate) fn worker_options(config: &Config) -> Result<WorkerOptions> {
     Ok(WorkerOptions {
         name: config.worker_name.clone().unwrap_or_else(host_and_process),

@@ -11,7 +11,6 @@ pub(super) struct Part {
     pub(super) uri: String,
 }
 
-/// A media playlist.
 pub(super) struct MediaPlaylist {
     /// Tags that apply to the whole playlist, with their values.
     pub(super) tags: BTreeMap<String, String>,

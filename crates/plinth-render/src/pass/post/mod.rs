@@ -16,7 +16,8 @@ use crate::pass::geometry::GeometryTargets;
 use crate::pipelines::{PipelineBase, Precision};
 use crate::recorder::Recorder;
 use crate::targets::{TargetDescriptor, Targets, texture};
-use crate::upload::geometry::{Batch, filled};
+use crate::upload::batch::Batch;
+use crate::upload::geometry::filled;
 use crate::upload::material::MaterialOnGpu;
 
 use bloom::Bloom;

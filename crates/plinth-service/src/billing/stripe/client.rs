@@ -12,7 +12,6 @@ use url::form_urlencoded::Serializer;
 use super::StripeOptions;
 use crate::error::{Result, ServiceError};
 
-/// Timeout of a request.
 const TIMEOUT: Duration = Duration::from_secs(20);
 /// Maximum size of a response, in bytes.
 const RESPONSE_BYTES: usize = 1 << 20;

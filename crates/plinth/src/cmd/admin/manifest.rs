@@ -13,7 +13,6 @@ const NAME: &str = "manifest.jsonl";
 const UNFINISHED: &str = "manifest.jsonl.part";
 /// File name of the copy of the database.
 pub(super) const DATABASE: &str = "plinth.db";
-/// Folder of the objects.
 pub(super) const OBJECTS: &str = "objects";
 const PIECE: usize = 256 << 10;
 const CANNOT_WRITE: &str = "the manifest cannot be written";

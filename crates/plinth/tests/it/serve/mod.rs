@@ -43,6 +43,7 @@ mod studio_looks;
 mod studio_money;
 mod studio_people;
 mod studio_result;
+mod studio_sign_in;
 mod studio_teams;
 mod tenancy;
 mod texts;

@@ -41,7 +41,6 @@ impl Installation {
         Self { folder, variables, postgres: Some(postgres), s3: Some(s3) }
     }
 
-    /// Returns the URL of the database.
     pub(crate) fn database(&self) -> String {
         let file = || format!("sqlite://{}", self.folder.path().join("data/plinth.db").display());
         self.postgres.as_ref().map_or_else(file, Postgres::address)

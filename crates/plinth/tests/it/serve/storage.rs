@@ -17,7 +17,6 @@ use crate::text;
 const LESS: Duration = Duration::from_hours(47);
 const MORE: Duration = Duration::from_hours(49);
 
-/// Sets the age of an object.
 fn set_age(path: &Path, age: Duration) {
     let file = File::options().write(true).open(path).unwrap();
     file.set_modified(SystemTime::now() - age).unwrap();

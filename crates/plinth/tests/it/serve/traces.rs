@@ -50,7 +50,6 @@ impl Collector {
         }
     }
 
-    /// Returns the spans of a trace.
     fn trace(&self, id: &[u8]) -> Vec<Span> {
         let spans = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         spans.iter().filter(|span| span.trace_id == id).cloned().collect()

@@ -150,7 +150,6 @@ impl Deployment {
         found.unwrap()
     }
 
-    /// Waits until a render has ended.
     pub(crate) async fn wait_until_ended(&self, id: &str) -> Render {
         self.wait_until(id, |render| render.status.is_final()).await
     }
@@ -255,7 +254,6 @@ fn name(path: &Path) -> String {
     path.file_name().unwrap().to_string_lossy().into_owned()
 }
 
-/// A worker in this process.
 pub(crate) struct Worker {
     stop: CancellationToken,
     task: JoinHandle<Result<(), WorkerError>>,

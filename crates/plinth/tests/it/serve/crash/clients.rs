@@ -16,7 +16,6 @@ pub(in crate::serve) trait Clients: Sync {
     /// Returns a client of a server that runs.
     fn client(&self) -> Client;
 
-    /// Returns the log of all processes.
     fn log(&self) -> String;
 
     /// Repeats a request until a server responds. Returns the response and the number of attempts.

@@ -76,7 +76,6 @@ impl Deployment {
         drop(self.server.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
-    /// Sends the server a signal.
     pub(super) fn signal_server(&self, signal: &str) {
         self.server.lock().unwrap_or_else(PoisonError::into_inner).as_ref().unwrap().signal(signal);
     }
@@ -108,7 +107,6 @@ impl Deployment {
         block_in_place(|| drop(self.worker(number).take().unwrap().0.wait()));
     }
 
-    /// Sends a signal to a worker.
     pub(super) fn signal_worker(&self, number: usize, signal: &str) {
         let pid = self.worker(number).as_ref().unwrap().0.id().to_string();
         assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());

@@ -9,14 +9,12 @@ use tokio::time::sleep;
 use super::deployment::{Deployment, LEASE_SECS, WORKERS};
 use super::pace::{Begun, Pace, pace};
 
-/// Number of orders per fault.
 const ORDERS_PER_FAULT: usize = 3;
 /// Time between two faults in milliseconds.
 const BETWEEN: std::ops::Range<u64> = 50..1000;
 /// Time for which a process is suspended. It is longer than a lease.
 const FROZEN: Duration = Duration::from_millis(LEASE_SECS * 1000 + 400);
 
-/// The faults of a round.
 pub(super) struct Faults {
     times: usize,
     begun: Begun,

@@ -20,7 +20,6 @@ use crate::serve::crash::pace::{Begun, pace};
 use crate::serve::crash::requests::{self, Order};
 use crate::serve::crash::{check, number};
 
-/// Strikes of a round.
 const STRIKES: usize = 40;
 /// Strikes at the same time, on different hosts.
 const AT_ONCE: usize = 3;

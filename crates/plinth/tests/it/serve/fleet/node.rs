@@ -57,7 +57,6 @@ impl Node {
         self.folder.join("disk")
     }
 
-    /// Starts the process.
     pub(super) fn start(&self) {
         let log = File::options().create(true).append(true).open(self.log_file()).unwrap();
         let mut command = self.host.command();
@@ -84,7 +83,6 @@ impl Node {
         Some(status)
     }
 
-    /// Kills the process.
     pub(super) fn kill(&self) {
         if let Some(mut process) = self.process().take() {
             let _gone = process.kill();
@@ -133,14 +131,12 @@ impl Node {
         std::fs::read_to_string(self.log_file()).unwrap_or_default()
     }
 
-    /// Fills the disk.
     pub(super) fn fill_disk(&self) {
         let mut file = File::create(self.disk().join("full")).unwrap();
         let piece = vec![0; 64 << 10];
         while file.write_all(&piece).is_ok() {}
     }
 
-    /// Frees the disk again.
     pub(super) fn free_disk(&self) {
         std::fs::remove_file(self.disk().join("full")).unwrap();
     }

@@ -14,7 +14,6 @@ use crate::worker::autoscaler::count_work;
 /// Time between two decisions.
 const BETWEEN: Duration = Duration::from_secs(1);
 
-/// A pool of workers.
 pub(super) struct Pool {
     /// Its name in the chart's manifests.
     pub(super) name: &'static str,

@@ -6,7 +6,6 @@ use std::time::Duration;
 /// Clock ticks per second in `/proc/PID/stat`. The kernel reports this unit to all programs, whatever its own timer is.
 const TICKS: u64 = 100;
 
-/// A running process.
 pub(super) struct Process {
     folder: PathBuf,
 }

@@ -1,18 +1,17 @@
 //! A bounding volume hierarchy over triangles. Each node has four children, so one SIMD instruction tests four boxes or
 //! four triangles (Wald, Benthin and Boulos 2008, "Getting Rid of Packets"). The hierarchy is first built as a binary
-//! tree. Its nodes are split with a binned surface area heuristic (Wald 2007, "On fast Construction of SAH-based
-//! Bounding Volume Hierarchies").
+//! tree.
+
+mod build;
 
 use arrayvec::ArrayVec;
 use glam::{Vec3, Vec4};
 
+use build::{BinaryNode, BuildItem, build, half_area};
+
 /// Number of children per node, and number of triangles per block. A leaf has more triangles only if the centres of all
 /// of them coincide.
 const WIDTH: usize = 4;
-/// Number of bins of the surface area heuristic.
-const BINS: usize = 16;
-/// Subtrees with at most this many triangles are built on one thread.
-const MAX_SERIAL_TRIANGLES: usize = 8192;
 /// Capacity of the traversal stack. Each level of the tree adds at most three nodes to the stack. No tree of 2^24
 /// triangles exceeds this capacity.
 const MAX_STACK: usize = 128;
@@ -110,10 +109,7 @@ impl Bvh {
     pub(crate) fn new(corners: impl Iterator<Item = ([Vec3; 3], TriangleId)>) -> Self {
         let mut items: Vec<BuildItem> = corners
             .filter(|(c, _)| c.iter().all(|p| p.is_finite()) && (c[1] - c[0]).cross(c[2] - c[0]) != Vec3::ZERO)
-            .map(|(corners, id)| {
-                let [a, b, c] = corners;
-                BuildItem { min: a.min(b).min(c), max: a.max(b).max(c), corners, id }
-            })
+            .map(|(corners, id)| BuildItem::new(corners, id))
             .collect();
         let mut out = Self { nodes: Vec::new(), blocks: Vec::new() };
         if !items.is_empty() {
@@ -262,119 +258,6 @@ impl TriangleBlock {
         }
         best.map(|lane| Hit { t: t[lane], u: u[lane], v: v[lane], id: self.ids[lane] })
     }
-}
-
-#[derive(Clone, Copy)]
-struct BuildItem {
-    min: Vec3,
-    max: Vec3,
-    corners: [Vec3; 3],
-    id: TriangleId,
-}
-
-impl BuildItem {
-    fn doubled_center(&self) -> Vec3 {
-        self.min + self.max
-    }
-}
-
-#[derive(Clone, Copy)]
-struct BinaryNode {
-    min: Vec3,
-    /// For a leaf, the index of its first item. For an inner node, the index of its second child; the first child
-    /// directly follows its parent.
-    link: u32,
-    max: Vec3,
-    /// For a leaf, its number of items; for an inner node, 0.
-    count: u32,
-}
-
-fn half_area(min: Vec3, max: Vec3) -> f32 {
-    let d = max - min;
-    d.x * d.y + d.y * d.z + d.z * d.x
-}
-
-/// Sorts `items` into the order of the leaves, and returns the nodes of the subtree over them. `first` is the index of
-/// `items[0]` in the list of all items.
-fn build(items: &mut [BuildItem], first: usize) -> Vec<BinaryNode> {
-    let (mut min, mut max) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
-    for item in items.iter() {
-        min = min.min(item.min);
-        max = max.max(item.max);
-    }
-    let leaf = |count: usize| vec![BinaryNode { min, max, link: first as u32, count: count as u32 }];
-    if items.len() <= WIDTH {
-        return leaf(items.len());
-    }
-    let split_index = split(items).clamp(1, items.len() - 1);
-    let parallel = items.len() > MAX_SERIAL_TRIANGLES;
-    let (left, right) = items.split_at_mut(split_index);
-    let (mut left, right) = if parallel {
-        rayon::join(|| build(left, first), || build(right, first + split_index))
-    } else {
-        (build(left, first), build(right, first + split_index))
-    };
-    let mut nodes = Vec::with_capacity(1 + left.len() + right.len());
-    nodes.push(BinaryNode { min, max, link: (1 + left.len()) as u32, count: 0 });
-    let shift = |nodes: &mut [BinaryNode], by: usize| {
-        for node in nodes.iter_mut().filter(|n| n.count == 0) {
-            node.link += by as u32;
-        }
-    };
-    shift(&mut left, 1);
-    nodes.append(&mut left);
-    let offset = nodes.len();
-    let mut right = right;
-    shift(&mut right, offset);
-    nodes.append(&mut right);
-    nodes
-}
-
-/// Partitions `items` at the bin boundary with the lowest cost. Returns the number of items before the boundary.
-fn split(items: &mut [BuildItem]) -> usize {
-    let (mut low, mut high) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
-    for item in items.iter() {
-        low = low.min(item.doubled_center());
-        high = high.max(item.doubled_center());
-    }
-    let extent = high - low;
-    let axis = if extent.x >= extent.y && extent.x >= extent.z { 0 } else { usize::from(extent.y < extent.z) + 1 };
-    if extent[axis] <= 0.0 {
-        return items.len() / 2;
-    }
-    let scale = BINS as f32 / extent[axis];
-    let bin_of = |item: &BuildItem| (((item.doubled_center()[axis] - low[axis]) * scale) as usize).min(BINS - 1);
-    let mut bins = [(Vec3::INFINITY, Vec3::NEG_INFINITY, 0_usize); BINS];
-    for item in items.iter() {
-        let bin = &mut bins[bin_of(item)];
-        *bin = (bin.0.min(item.min), bin.1.max(item.max), bin.2 + 1);
-    }
-    let mut right_cost = [0.0; BINS];
-    let mut sum = (Vec3::INFINITY, Vec3::NEG_INFINITY, 0);
-    for i in (1..BINS).rev() {
-        sum = (sum.0.min(bins[i].0), sum.1.max(bins[i].1), sum.2 + bins[i].2);
-        right_cost[i] = if sum.2 > 0 { half_area(sum.0, sum.1) * sum.2 as f32 } else { 0.0 };
-    }
-    let mut best = (f32::INFINITY, 0);
-    let mut sum = (Vec3::INFINITY, Vec3::NEG_INFINITY, 0);
-    for i in 0..BINS - 1 {
-        sum = (sum.0.min(bins[i].0), sum.1.max(bins[i].1), sum.2 + bins[i].2);
-        if sum.2 == 0 || sum.2 == items.len() {
-            continue;
-        }
-        let cost = half_area(sum.0, sum.1) * sum.2 as f32 + right_cost[i + 1];
-        if cost < best.0 {
-            best = (cost, i);
-        }
-    }
-    let mut left = 0;
-    for i in 0..items.len() {
-        if bin_of(&items[i]) <= best.1 {
-            items.swap(left, i);
-            left += 1;
-        }
-    }
-    left
 }
 
 #[cfg(test)]

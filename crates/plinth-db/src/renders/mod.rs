@@ -1,18 +1,18 @@
 //! Renders. A row is both the render and its entry in the work queue.
 
+pub use lists::{RenderFilter, RenderSummary, count, list, list_summaries, newest_done, newest_done_with};
+
 use std::sync::LazyLock;
 
 use plinth_spec::funding::Pool;
 use plinth_spec::id::{AccountId, ModelId, RenderId, WorkspaceId};
-use plinth_spec::page::{PageRequest, Position, Start};
 use plinth_spec::state::{HlsEvent, HlsStatus, RenderEvent, RenderStatus};
 use plinth_spec::{FailureCode, WorkClass};
 
-use crate::row::Row;
 use crate::sql::{Param, params, touched};
 use crate::states::{BuiltSql, after_packaging, is_in, may, may_package};
 use crate::table::{insert_rows_statement, table};
-use crate::{Conn, Result, Tx, workspaces};
+use crate::{Conn, Result, Tx};
 
 /// A render.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,101 +78,14 @@ pub struct Render {
     pub updated_at: i64,
 }
 
-/// Filter of a list of renders.
-#[derive(Clone, Debug)]
-pub struct RenderFilter {
-    /// Only renders of this workspace.
-    pub workspace_id: WorkspaceId,
-    /// Only renders of this model.
-    pub model_id: Option<ModelId>,
-    /// Only renders in this state.
-    pub status: Option<RenderStatus>,
-    /// Only renders that changed at or after this time.
-    pub updated_since: Option<i64>,
-}
-
 table!(Render in "renders", columns: id, workspace_id, model_id, payer_id, settings, settings_sha256, frames_sha256,
     work_class, replay_key, replay_ordinal, is_system_preview, pool, credits, status, hls_status, failure_code, error_message, warnings,
     attempt, hls_attempt, poster_attempt, files_attempt, files, trace_parent, progress, progress_attempt,
     progress_ends_at, created_at, updated_at);
 pub(crate) use columns;
 
-// Each condition fits one index. With a single condition for all filters, the database would read the whole list. The
-// condition `changed` finds the changed renders first; an index in the order of the list would be read to its end.
-macro_rules! filter {
-    (none) => {
-        " FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL AND $2 IS NULL AND $3 IS NULL AND $4 IS NULL "
-    };
-    (status) => {
-        " FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL AND $2 IS NULL AND status = $3 \
-         AND ($4 IS NULL OR updated_at >= $4) "
-    };
-    (workspace) => {
-        " FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL AND $2 IS NULL \
-         AND ($3 IS NULL OR status = $3) AND updated_at >= $4 "
-    };
-    (changed) => {
-        " FROM renders WHERE id IN (SELECT changed_id FROM changed) AND deleted_at IS NULL AND $2 IS NULL \
-         AND ($3 IS NULL OR status = $3) "
-    };
-    (model) => {
-        " FROM renders WHERE model_id = $2 AND workspace_id = $1 AND deleted_at IS NULL \
-         AND ($3 IS NULL OR status = $3) AND ($4 IS NULL OR updated_at >= $4) "
-    };
-}
-// Builds a statement on a list of renders, with the condition that fits the filter.
-macro_rules! over {
-    ($shape:expr, $before:expr, $after:expr) => {
-        match $shape {
-            Shape::Model => concat!($before, filter!(model), $after),
-            Shape::None => concat!($before, filter!(none), $after),
-            Shape::Status => concat!($before, filter!(status), $after),
-            Shape::Workspace => concat!($before, filter!(workspace), $after),
-            Shape::Changed => concat!(
-                "WITH changed AS MATERIALIZED (SELECT id AS changed_id FROM renders \
-                 WHERE workspace_id = $1 AND deleted_at IS NULL AND updated_at >= $4) ",
-                $before,
-                filter!(changed),
-                $after
-            ),
-        }
-    };
-}
-
-/// The condition of a list. It determines which index the database reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shape {
-    None,
-    Model,
-    Status,
-    /// All renders of the workspace that changed, if they are many.
-    Workspace,
-    /// All renders of the workspace that changed, if they are few.
-    Changed,
-}
-
-/// Maximum number of changed renders that are found first and then sorted. A longer list is read in its order.
-const FEW_CHANGED: i64 = 5000;
-
-impl Shape {
-    async fn of(conn: &mut Conn, filter: &RenderFilter) -> Result<Self> {
-        let Some(since) = filter.updated_since.filter(|_since| filter.model_id.is_none()) else {
-            return Ok(match filter {
-                RenderFilter { model_id: Some(_), .. } => Self::Model,
-                RenderFilter { status: Some(_), .. } => Self::Status,
-                _ => Self::None,
-            });
-        };
-        let sql = "SELECT count(*) AS n FROM (SELECT 1 AS one FROM renders \
-                   WHERE workspace_id = $1 AND deleted_at IS NULL AND updated_at >= $2 LIMIT $3) changed";
-        let row = conn.fetch_one(sql, params![&filter.workspace_id, since, FEW_CHANGED + 1]).await?;
-        Ok(match filter.status {
-            _ if row.int("n")? <= FEW_CHANGED => Self::Changed,
-            Some(_) => Self::Status,
-            None => Self::Workspace,
-        })
-    }
-}
+// After the declaration of `columns!`, which it uses.
+mod lists;
 
 /// Inserts a render and increments its workspace's counter.
 pub async fn insert(tx: &mut Tx, render: &Render) -> Result<()> {
@@ -269,128 +182,6 @@ pub async fn find_system_preview(conn: &mut Conn, model: &ModelId) -> Result<Opt
 pub async fn count_system_previews(conn: &mut Conn, payer: &AccountId, since: i64) -> Result<u64> {
     let sql = "SELECT count(*) AS n FROM renders WHERE payer_id = $1 AND is_system_preview AND created_at > $2";
     conn.fetch_one(sql, params![payer, since]).await?.count("n")
-}
-
-/// The part of a render that the list of a model's renders shows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RenderSummary {
-    /// Identifier.
-    pub id: RenderId,
-    /// Current state.
-    pub status: RenderStatus,
-    /// Canonical settings, as JSON.
-    pub settings: String,
-    /// Pool of credits that was charged; `None` if the render was free.
-    pub pool: Option<Pool>,
-    /// Time of creation.
-    pub created_at: i64,
-    /// Time of the last change.
-    pub updated_at: i64,
-}
-
-/// Lists the newest renders of a model, newest first. Stops after `limit` renders, or before the total length of their
-/// settings exceeds `characters`.
-pub async fn list_summaries(
-    conn: &mut Conn,
-    model: &ModelId,
-    workspace: &WorkspaceId,
-    limit: u32,
-    characters: u64,
-) -> Result<Vec<RenderSummary>> {
-    let sql = "SELECT id, status, settings, pool, created_at, updated_at FROM \
-               (SELECT id, status, settings, pool, created_at, updated_at, \
-               sum(length(settings)) OVER (ORDER BY created_at DESC, id DESC) AS characters FROM \
-               (SELECT id, status, settings, pool, created_at, updated_at FROM renders \
-               WHERE model_id = $1 AND workspace_id = $2 AND deleted_at IS NULL \
-               ORDER BY created_at DESC, id DESC LIMIT $3) newest) counted \
-               WHERE characters <= $4 ORDER BY created_at DESC, id DESC";
-    let rows = conn.fetch_all(sql, params![model, workspace, i64::from(limit), characters.cast_signed()]).await?;
-    let summary = |row: &Row| {
-        Ok(RenderSummary {
-            id: row.parsed("id", RenderId::parse)?,
-            status: row.parsed("status", RenderStatus::from_name)?,
-            settings: row.text("settings")?,
-            pool: row.maybe_parsed("pool", Pool::from_name)?,
-            created_at: row.int("created_at")?,
-            updated_at: row.int("updated_at")?,
-        })
-    };
-    rows.iter().map(summary).collect()
-}
-
-/// Returns at most `limit` finished renders of a model in a workspace, newest first.
-pub async fn newest_done(conn: &mut Conn, workspace: &WorkspaceId, model: &ModelId, limit: u32) -> Result<Vec<Render>> {
-    let sql = concat!(
-        "SELECT ",
-        columns!(),
-        " FROM renders WHERE model_id = $1 AND workspace_id = $2 AND status = $3 AND deleted_at IS NULL \
-         ORDER BY created_at DESC, id DESC LIMIT $4"
-    );
-    let params = params![model, workspace, RenderStatus::Done.as_str(), i64::from(limit)];
-    conn.fetch_all(sql, params).await?.iter().map(Render::of).collect()
-}
-
-/// Lists the newest finished renders of a workspace that have exactly these settings. Returns at most `limit` renders.
-pub async fn newest_done_with(
-    conn: &mut Conn,
-    workspace: &WorkspaceId,
-    settings_sha256: &str,
-    limit: u32,
-) -> Result<Vec<Render>> {
-    let sql = concat!(
-        "SELECT ",
-        columns!(),
-        " FROM renders WHERE workspace_id = $1 AND settings_sha256 = $2 AND status = $3 AND deleted_at IS NULL \
-         ORDER BY created_at DESC LIMIT $4"
-    );
-    let params = params![workspace, settings_sha256, RenderStatus::Done.as_str(), i64::from(limit)];
-    conn.fetch_all(sql, params).await?.iter().map(Render::of).collect()
-}
-
-/// Returns one page of the renders that match a filter, newest first. A page that is requested by a cursor contains one
-/// extra row if another page follows.
-pub async fn list(conn: &mut Conn, filter: &RenderFilter, page: &PageRequest) -> Result<Vec<Render>> {
-    let shape = Shape::of(conn, filter).await?;
-    let (after, limit) = match &page.start {
-        Start::Offset(0) => (None, page.limit),
-        Start::Offset(offset) => match find_position(conn, filter, shape, offset - 1).await? {
-            None => return Ok(Vec::new()),
-            found => (found, page.limit),
-        },
-        Start::After(position) => (position.clone(), page.limit + 1),
-    };
-    let sql = over!(
-        shape,
-        concat!("SELECT ", columns!()),
-        "AND (created_at, id) < ($5, $6) ORDER BY created_at DESC, id DESC LIMIT $7"
-    );
-    let f = filter;
-    let status = f.status.map(RenderStatus::as_str);
-    let (at, id) = after.as_ref().map_or((i64::MAX, ""), |p| (p.created_at_ms, p.id.as_str()));
-    let params = params![&f.workspace_id, f.model_id.as_ref(), status, f.updated_since, at, id, i64::from(limit)];
-    conn.fetch_all(sql, params).await?.iter().map(Render::of).collect()
-}
-
-/// Finds the position of the row with the zero-based index `number` in the list. Reads the skipped rows from the
-/// database index only.
-async fn find_position(conn: &mut Conn, filter: &RenderFilter, shape: Shape, number: u64) -> Result<Option<Position>> {
-    let sql = over!(shape, "SELECT created_at, id", "ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET $5");
-    let f = filter;
-    let status = f.status.map(RenderStatus::as_str);
-    let params = params![&f.workspace_id, f.model_id.as_ref(), status, f.updated_since, number.cast_signed()];
-    let row = conn.fetch_optional(sql, params).await?;
-    row.map(|row| Ok(Position { created_at_ms: row.int("created_at")?, id: row.text("id")? })).transpose()
-}
-
-/// Counts the renders that match a filter, on all pages together.
-pub async fn count(conn: &mut Conn, filter: &RenderFilter) -> Result<u64> {
-    let f = filter;
-    if let RenderFilter { workspace_id, model_id: None, status: None, updated_since: None } = filter {
-        return workspaces::render_count(conn, workspace_id).await;
-    }
-    let params = params![&f.workspace_id, f.model_id.as_ref(), f.status.map(RenderStatus::as_str), f.updated_since];
-    let shape = Shape::of(conn, filter).await?;
-    conn.fetch_one(over!(shape, "SELECT count(*) AS n", ""), params).await?.count("n")
 }
 
 /// Counts the queued and the claimed renders in each state.

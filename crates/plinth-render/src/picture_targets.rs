@@ -1,0 +1,102 @@
+//! The regions and the render targets of a picture.
+
+use std::collections::BTreeSet;
+
+use plinth_frame::{PixelFormat, Region};
+use plinth_scene::Scene;
+
+use crate::gpu::Gpu;
+use crate::pass::floor::FloorArea;
+use crate::pass::post::PICTURE_FORMAT;
+use crate::pass::reflection::{mirrored_box, mirrored_camera};
+use crate::pipelines::SurfaceOutput;
+use crate::region::{union, widened};
+use crate::renderer::Picture;
+use crate::targets::{TargetDescriptor, texture};
+use crate::upload::batch::Batch;
+use crate::upload::material::{DrawClass, MaterialOnGpu};
+
+/// Number of samples per pixel.
+const SAMPLES: u32 = 4;
+
+pub(crate) fn region_of(scene: &Scene, picture: Picture, area: Option<FloorArea>, reflector: bool) -> Region {
+    let cameras: Vec<_> = scene.shots.iter().map(|shot| shot.camera).collect();
+    let mut boxes = vec![scene.bounds];
+    boxes.extend(area.map(|a| a.bounds()));
+    if reflector {
+        boxes.push(mirrored_box(scene.bounds, scene.floor_height));
+    }
+    union(&cameras, &boxes, picture.width, picture.height)
+}
+
+/// Enlarges a region for the points and lines at its edge.
+pub(crate) fn with_reach(part: Region, reach: u32, picture: Picture) -> Region {
+    if reach == 0 { part } else { widened(part, reach, picture.width, picture.height) }
+}
+
+/// Returns the region that the model covers in any frame, in the picture of the reflection camera.
+pub(crate) fn reflection_region(scene: &Scene, picture: Picture) -> Region {
+    let cameras: Vec<_> = scene.shots.iter().map(|shot| mirrored_camera(&shot.camera, scene.floor_height)).collect();
+    union(&cameras, &[scene.bounds], picture.width, picture.height)
+}
+
+/// Returns the description of the render targets of the reflection. They contain only the model's region with a margin.
+pub(crate) fn mirror_descriptor(look: TargetDescriptor, region: Region) -> TargetDescriptor {
+    let format = PICTURE_FORMAT;
+    TargetDescriptor { region, model_region: region, picture_format: format, finished_format: format, ..look }
+}
+
+pub(crate) fn target_descriptor(
+    gpu: &Gpu,
+    scene: &Scene,
+    picture: Picture,
+    (region, model_region): (Region, Region),
+    materials: &[MaterialOnGpu],
+    batches: &[Batch],
+    triangle_format: wgpu::TextureFormat,
+) -> TargetDescriptor {
+    let classes: BTreeSet<DrawClass> = batches.iter().map(|b| materials[b.material].key.class).collect();
+    // Refraction needs the radiance of the scene, and bloom needs the radiance of bright surfaces. In all other cases,
+    // alpha is blended in display space, as other viewers do. This saves the pass that applies the tone curve.
+    let transmissive = classes.contains(&DrawClass::Transmissive);
+    let has_unlit = batches.iter().any(|batch| materials[batch.material].key.defines.contains("UNLIT"));
+    let radiance = transmissive || scene.post.bloom > 0.0;
+    let output = if radiance { SurfaceOutput::Radiance } else { SurfaceOutput::Display };
+    let finished_format = match picture.format {
+        PixelFormat::Rgba8 => wgpu::TextureFormat::Rgba8Unorm,
+        PixelFormat::Rgba16 => wgpu::TextureFormat::Rgba16Float,
+    };
+    let transparent = classes.iter().any(|class| class.is_transparent());
+    // The view of the reflection camera uses the same pipelines, and composites its picture from surfaces.
+    let direct = !transparent && !radiance && scene.reflector.is_none();
+    // With 8-bit colours, a colour filter would make the steps between colours visible.
+    let picture_format = if scene.post.changes_colors() { PICTURE_FORMAT } else { finished_format };
+    let color_format = if radiance {
+        wgpu::TextureFormat::Rgba16Float
+    } else if direct {
+        picture_format
+    } else {
+        finished_format
+    };
+    TargetDescriptor {
+        region,
+        model_region,
+        samples: if gpu.report().max_samples >= SAMPLES { SAMPLES } else { 1 },
+        triangle_format,
+        color_format,
+        picture_format,
+        finished_format,
+        output,
+        transparent,
+        has_unlit,
+        transmissive,
+        visibility_buffered_glass: batches.iter().any(Batch::is_visibility_buffered_glass),
+        direct,
+    }
+}
+
+/// Creates the render target for the radiance of the model, which bloom needs.
+pub(crate) fn radiance_target(gpu: &Gpu, region: Region) -> wgpu::TextureView {
+    let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;
+    texture(gpu, region, 1, PICTURE_FORMAT, usage, 1).create_view(&wgpu::TextureViewDescriptor::default())
+}

@@ -1,0 +1,189 @@
+//! Uploads that have not become models yet: staged files, checks, and their limits.
+
+use std::time::Duration;
+
+use plinth_spec::id::StagedId;
+use plinth_spec::wire::FinalizeUpload;
+use plinth_spec::{ErrorCode, limits};
+use plinth_store::ObjectKey;
+use plinth_testkit::{glb_with_triangle, on_both_databases};
+
+use crate::test_service::{self, TestService, code, upload};
+
+async fn a_staged_upload_is_finalized_once(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let staged = service.create_upload_url(caller, Some(5)).await.unwrap();
+    assert_eq!((staged.expires_in, staged.max_bytes), (60, 1 << 30));
+    let finalize = |ticket: &str, name: &str| FinalizeUpload {
+        ticket: Some(ticket.to_owned()),
+        filename: Some(name.to_owned()),
+        render_settings: None,
+    };
+    let early = service.finalize_upload(caller, finalize(&staged.ticket, "x.glb")).await;
+    assert_eq!(code(early), ErrorCode::NotFound, "no file was uploaded yet");
+    let path = staged.url.split("/_o/").nth(1).unwrap().split('?').next().unwrap();
+    let file = tempfile_with(&glb_with_triangle("staged"));
+    service.store().put_path(path, file.path()).await.unwrap();
+    assert_eq!(
+        code(service.finalize_upload(caller, finalize(&staged.ticket, "x.zip")).await),
+        ErrorCode::InvalidFormat
+    );
+    assert_eq!(code(service.finalize_upload(caller, finalize("short", "x.glb")).await), ErrorCode::BadRequest);
+    assert_eq!(code(service.finalize_upload(caller, finalize(&"x".repeat(40), "x.glb")).await), ErrorCode::NotFound);
+    let other = test_service::caller(service, "grace@example.org").await;
+    assert_eq!(code(service.finalize_upload(&other, finalize(&staged.ticket, "x.glb")).await), ErrorCode::NotFound);
+
+    let made = service.finalize_upload(caller, finalize(&staged.ticket, "x.glb")).await.unwrap();
+    assert!(made.is_new);
+    assert_eq!(code(service.finalize_upload(caller, finalize(&staged.ticket, "x.glb")).await), ErrorCode::NotFound);
+    assert!(service.store().find_path(path).await.unwrap().is_none(), "the staged file is deleted");
+    // The client uploads to the link again.
+    service.store().put_path(path, file.path()).await.unwrap();
+    test_service.wait_ms(49 * 3_600_000);
+    service.clean_up().await.unwrap();
+    assert!(service.store().find_path(path).await.unwrap().is_none());
+    assert!(service.store().find(&ObjectKey::Model(&made.result.model_id)).await.unwrap().is_some());
+}
+
+fn tempfile_with(bytes: &[u8]) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), bytes).unwrap();
+    file
+}
+
+async fn known_files_and_uploads_without_credits_are_not_checked(address: &str) {
+    let test_service = TestService::new(address).await;
+    let known = test_service.upload("chair", None).await.unwrap().result.model_id;
+    let blind = test_service.without_checks(address).await;
+    let upload = async |name: &str, settings| {
+        let glb = glb_with_triangle(name);
+        upload(&blind, &test_service.caller, "a.glb", &glb, settings).await
+    };
+    let again = upload("chair", Some("{}")).await.unwrap();
+    assert_eq!((again.result.model_id, again.is_new), (known, false));
+    assert_eq!(code(upload("table", Some("{}")).await), ErrorCode::UploadFailed, "a new file is checked");
+    // 24 of 100 credits have been spent.
+    let long = Some(r#"{"length": 60}"#);
+    let garbage = async || {
+        let mut conn = test_service.service.db().read().await.unwrap();
+        plinth_db::unreferenced_objects::list(&mut conn).await.unwrap()
+    };
+    let before = garbage().await;
+    assert_eq!(code(upload("table", long).await), ErrorCode::NoCredits, "not checked");
+    assert_eq!(code(test_service.upload("table", long).await), ErrorCode::NoCredits);
+    assert_eq!(garbage().await, before, "an upload that the balance does not cover stores no file");
+}
+
+async fn the_number_of_open_staged_uploads_is_limited(address: &str) {
+    let test_service = TestService::new(address).await;
+    let ask = async || test_service.service.create_upload_url(&test_service.caller, None).await;
+    for _n in 0..limits::STAGED_UPLOADS {
+        ask().await.unwrap();
+    }
+    assert_eq!(code(ask().await), ErrorCode::LimitReached);
+    test_service.wait_ms(limits::STAGING_LIFETIME_SECS * 1000);
+    ask().await.unwrap();
+}
+
+async fn the_size_of_staged_files_is_limited(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let staged = service.create_upload_url(caller, None).await.unwrap();
+    let other = service.create_upload_url(caller, None).await.unwrap();
+    let id = |url: &str| StagedId::parse(url.split("/staged/").nth(1).unwrap().split('.').next().unwrap()).unwrap();
+    let set_size = async |url: &str, size: u64| {
+        let id = id(url);
+        service
+            .db()
+            .write(move |tx| Box::pin(async move { plinth_db::staged::set_size(tx, &id, size).await }))
+            .await
+            .unwrap();
+    };
+    let put = async |url: &str, bytes: &[u8]| {
+        let link = crate::delivery::parts(url);
+        let mut file = service.begin_local_put(&link).await?;
+        file.write(bytes).await?;
+        service.finish_local_put(&link, file).await
+    };
+    // Another file uses all but three bytes of the limit.
+    set_size(&other.url, limits::STAGED_BYTES - 3).await;
+    put(&staged.url, b"abc").await.unwrap();
+    put(&staged.url, b"abc").await.unwrap();
+    assert_eq!(code(put(&staged.url, b"abcd").await), ErrorCode::FileTooLarge);
+    assert_eq!(code(service.create_upload_url(caller, None).await), ErrorCode::LimitReached);
+    set_size(&other.url, limits::STAGED_BYTES).await;
+    assert_eq!(code(put(&staged.url, b"a").await), ErrorCode::LimitReached);
+    // Two concurrent uploads cannot exceed the limit either.
+    set_size(&other.url, limits::STAGED_BYTES - 3).await;
+    set_size(&staged.url, 0).await;
+    let link = crate::delivery::parts(&staged.url);
+    let mut file = service.begin_local_put(&link).await.unwrap();
+    file.write(b"abc").await.unwrap();
+    set_size(&other.url, limits::STAGED_BYTES - 2).await;
+    assert_eq!(code(service.finish_local_put(&link, file).await), ErrorCode::LimitReached);
+    // Another account has its own limit. Expired files do not count.
+    let guest = test_service::caller(service, "grace@example.org").await;
+    service.create_upload_url(&guest, None).await.unwrap();
+    test_service.wait_ms(limits::STAGING_LIFETIME_SECS * 1000);
+    service.create_upload_url(caller, None).await.unwrap();
+}
+
+async fn an_account_sends_a_limited_number_of_files_at_the_same_time(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let mut files = Vec::new();
+    for _n in 0..limits::UPLOADS_AT_ONCE {
+        files.push(service.incoming_model(caller).await.unwrap());
+    }
+    let waiting =
+        async |caller| tokio::time::timeout(Duration::from_millis(200), service.incoming_model(caller)).await.is_err();
+    assert!(waiting(caller).await);
+    let guest = test_service::caller(service, "grace@example.org").await;
+    assert!(!waiting(&guest).await, "uploads of another account do not wait");
+    files.pop();
+    assert!(!waiting(caller).await);
+}
+
+async fn a_check_is_stopped_after_its_time_limit(address: &str) {
+    let test_service = TestService::new(address).await;
+    let slow = test_service.checked_by(address, "exec sleep 600", Duration::from_secs(1)).await;
+    let error = upload(&slow, &test_service.caller, "a.glb", &glb_with_triangle("a"), None).await.unwrap_err();
+    assert_eq!((error.code, error.status), (ErrorCode::UploadFailed, 422));
+    assert!(error.message.contains("needs more than 1 s"), "{}", error.message);
+}
+
+async fn dropping_the_request_stops_its_check(address: &str) {
+    let test_service = TestService::new(address).await;
+    let pid = test_service.folder.path().join("pid");
+    let script = format!("echo $$ > {0}.new; mv {0}.new {0}; exec sleep 600", pid.display());
+    let slow = test_service.checked_by(address, &script, Duration::from_mins(10)).await;
+    let (caller, glb) = (test_service.caller.clone(), glb_with_triangle("a"));
+    let request = tokio::spawn(async move { upload(&slow, &caller, "a.glb", &glb, None).await.map(drop) });
+    let process = loop {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        if let Ok(text) = std::fs::read_to_string(&pid) {
+            break format!("/proc/{}", text.trim());
+        }
+    };
+    assert!(std::fs::exists(&process).unwrap());
+    request.abort();
+    let mut looks = 0..500;
+    while std::fs::exists(&process).unwrap() {
+        assert!(looks.next().is_some(), "the check is still running");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+mod both {
+    use super::on_both_databases;
+    on_both_databases! {
+        a_staged_upload_is_finalized_once
+        known_files_and_uploads_without_credits_are_not_checked
+        the_number_of_open_staged_uploads_is_limited
+        the_size_of_staged_files_is_limited
+        an_account_sends_a_limited_number_of_files_at_the_same_time
+        a_check_is_stopped_after_its_time_limit
+        dropping_the_request_stops_its_check
+    }
+}
