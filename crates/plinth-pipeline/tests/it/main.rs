@@ -3,6 +3,7 @@
 
 mod dataset;
 mod preview;
+mod preview_questions;
 mod shapes;
 
 use std::path::{Path, PathBuf};
