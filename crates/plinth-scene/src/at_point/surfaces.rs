@@ -96,6 +96,9 @@ impl Found<'_> {
         };
         let mut corners: Vec<Vec2> = (0..MAX_OUTLINE_CORNERS).into_par_iter().filter_map(farthest).collect();
         corners.dedup();
+        if corners.len() > 1 && corners.first() == corners.last() {
+            corners.pop();
+        }
         corners.into_iter().map(|corner| corner.as_dvec2().to_array()).collect()
     }
 }

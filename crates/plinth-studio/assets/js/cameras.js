@@ -27,13 +27,21 @@ export function cameras(box, preview, view, values) {
   box.append(drawing, el("div", {}, el("h2", { textContent: "Cameras" }), label, range, about));
   let [found, asked, timer, number] = [null, "", 0, 0];
 
-  const point = ([x, y, z]) => {
+  /** Returns where a point is in a parallel projection, in units to the right, up and towards the viewer. */
+  const turned = ([x, y, z]) => {
     const [a, e] = [radians(AZIMUTH), radians(ELEVATION)];
     const [right, back] = [x * Math.cos(a) - z * Math.sin(a), x * Math.sin(a) + z * Math.cos(a)];
-    const scale = (0.46 * HEIGHT) / Math.hypot(...found.positions[0]);
-    return [WIDTH / 2 + right * scale, HEIGHT / 2 - (y * Math.cos(e) - back * Math.sin(e)) * scale, back * Math.cos(e) + y * Math.sin(e)];
+    return [right, y * Math.cos(e) - back * Math.sin(e), back * Math.cos(e) + y * Math.sin(e)];
   };
   const draw = () => {
+    const heights = found.positions.map((position) => turned(position)[1]);
+    const [lowest, highest] = [Math.min(0, ...heights), Math.max(...heights)];
+    const scale = Math.min((0.92 * HEIGHT) / (highest - lowest), (0.46 * WIDTH) / Math.hypot(...found.positions[0]));
+    const point = (position) => {
+      const [right, up, near] = turned(position);
+      return [WIDTH / 2 + right * scale, HEIGHT / 2 - (up - (lowest + highest) / 2) * scale, near];
+    };
+    const middle = point([0, 0, 0]);
     const chosen = Number(range.value) - 1;
     const corners = CORNERS.map((bits) => point(bits.map((bit, axis) => found.bounds[bit][axis])));
     const edges = EDGES.map(([a, b]) => svg("line", { x1: corners[a][0], y1: corners[a][1], x2: corners[b][0], y2: corners[b][1] }));
@@ -47,7 +55,7 @@ export function cameras(box, preview, view, values) {
     const [behind, before] = [dots.filter(({ near }) => near < 0), dots.filter(({ near }) => near >= 0)];
     const aim = point(found.positions[chosen]);
     drawing.replaceChildren(...behind.map(({ dot }) => dot), ...edges,
-      svg("line", { x1: aim[0], y1: aim[1], x2: WIDTH / 2, y2: HEIGHT / 2, class: "aim" }), ...before.map(({ dot }) => dot));
+      svg("line", { x1: aim[0], y1: aim[1], x2: middle[0], y2: middle[1], class: "aim" }), ...before.map(({ dot }) => dot));
     label.textContent = `View ${chosen + 1} of ${found.positions.length}`;
     about.textContent = `Each camera is ${radius.toFixed(2)} units away from the middle of the model, whose longest side is 2 units. Its field of view is ${found.fov.toFixed(1)}°.`;
   };

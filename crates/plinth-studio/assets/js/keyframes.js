@@ -28,10 +28,13 @@ export function framesBefore(frames, segment, isLoop, share) {
  */
 export function keyframes(box, preview, view, values) {
   let current = null;
+  /** The effect before the first keyframe was made. */
+  let earlier;
   const frames = () => values.get("keyframes") ?? [];
   const write = (next) => {
+    if (frames().length === 0) earlier = values.get("effect");
     values.set("keyframes", next.length === 0 ? undefined : next);
-    values.set("effect", next.length === 0 ? undefined : "keyframes");
+    values.set("effect", next.length === 0 ? earlier : "keyframes");
     values.commit();
     show();
   };

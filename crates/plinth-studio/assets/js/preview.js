@@ -42,6 +42,11 @@ export class Preview {
     });
   }
 
+  /** Whether a picture is being drawn. */
+  get isBusy() {
+    return this.#isBusy;
+  }
+
   /** Something has changed: a small picture at once, the full one later. */
   changed() {
     clearTimeout(this.#rest);

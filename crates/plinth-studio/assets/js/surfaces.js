@@ -1,14 +1,22 @@
-// What is at a point of the picture: a small menu that names mesh and material and leads to their settings.
+// What is at a point of the picture: a line around the mesh below the mouse, and a small menu that names mesh and material and leads
+// to their settings.
 
 import { el, svg } from "./dom.js";
 
 /** Distance between the menu and the edge of the window, in pixels. */
 const MARGIN = 8;
+/** How long the mouse rests before the mesh below it is asked for. */
+const REST_MS = 150;
+
+/** Returns the name of a surface. */
+const nameOf = ({ decal, mesh, material }) => decal ?? (material === null ? mesh : `${mesh}, ${material}`);
 
 export class SurfaceMenu {
   #panel = el("div", { className: "surface-menu", popover: "auto", role: "dialog", "aria-label": "At this point of the picture" });
   #outline = svg("svg", { class: "outline", viewBox: "0 0 1 1", preserveAspectRatio: "none", "aria-hidden": "true" });
+  #below = el("span", { className: "below-mouse", hidden: true, "aria-hidden": "true" });
   #number = 0;
+  #hovers = 0;
 
   /**
    * @param {import("./preview.js").Preview} preview
@@ -17,11 +25,57 @@ export class SurfaceMenu {
   constructor(preview, actions) {
     this.preview = preview;
     this.actions = actions;
-    preview.stage.append(this.#outline);
+    preview.stage.append(this.#outline, this.#below);
     preview.stage.parentElement.append(this.#panel);
     this.#panel.addEventListener("toggle", (event) => {
       if (event.newState === "closed") this.#highlight(null);
     });
+    this.#watchMouse();
+  }
+
+  get #isOpen() {
+    return this.#panel.matches(":popover-open");
+  }
+
+  #watchMouse() {
+    let timer = 0;
+    const forget = () => {
+      clearTimeout(timer);
+      this.#hovers += 1;
+      this.#below.hidden = true;
+      if (!this.#isOpen) this.#highlight(null);
+    };
+    const { stage, form } = this.preview;
+    stage.addEventListener("pointermove", (event) => {
+      forget();
+      if (event.pointerType === "mouse" && event.buttons === 0) timer = setTimeout(() => this.#hover(event.clientX, event.clientY), REST_MS);
+    });
+    stage.addEventListener("pointerleave", forget);
+    stage.addEventListener("pointerdown", forget);
+    form.addEventListener("previewed", forget);
+  }
+
+  /** Draws a line around the mesh at a point of the window, and shows its name. */
+  async #hover(left, top) {
+    const at = this.#inPicture(left, top);
+    if (at === null || this.#isOpen || this.preview.isBusy) return;
+    const number = this.#hovers;
+    try {
+      const [nearest] = (await this.preview.surfacesAt(...at)).surfaces;
+      if (number !== this.#hovers || this.#isOpen || !nearest) return;
+      this.#highlight(nearest);
+      this.#below.textContent = nameOf(nearest);
+      this.#below.hidden = false;
+    } catch {
+      // Nobody has asked for the name; a click says why there is no answer.
+    }
+  }
+
+  /** Returns a point of the window as fractions of the picture; null if it is outside. */
+  #inPicture(left, top) {
+    const box = this.preview.box();
+    const at = [(left - box.left) / box.width, (top - box.top) / box.height];
+    return at.every((share) => share >= 0 && share <= 1) ? at : null;
   }
 
   /**
@@ -30,14 +84,13 @@ export class SurfaceMenu {
    * @param {number} top
    */
   async open(left, top) {
-    const box = this.preview.box();
-    const [x, y] = [(left - box.left) / box.width, (top - box.top) / box.height];
-    if (x < 0 || x > 1 || y < 0 || y > 1) return;
+    const at = this.#inPicture(left, top);
+    if (at === null) return;
     this.#number += 1;
     const number = this.#number;
     this.preview.say("Looking…");
     try {
-      const { surfaces } = await this.preview.surfacesAt(x, y);
+      const { surfaces } = await this.preview.surfacesAt(...at);
       // A later click has its own answer.
       if (number !== this.#number) return;
       this.preview.say(surfaces.length === 0 ? "Nothing of the model is here" : "");
@@ -76,7 +129,7 @@ export class SurfaceMenu {
     if (surfaces.length > 1) parts.push(el("p", { className: "quiet", textContent: "Also at this point" }));
     surfaces.forEach((other, i) => {
       if (i === chosen) return;
-      const button = el("button", { type: "button", className: "quiet-button", textContent: other.decal ?? `${other.mesh}${other.material === null ? "" : `, ${other.material}`}` });
+      const button = el("button", { type: "button", className: "quiet-button", textContent: nameOf(other) });
       button.addEventListener("click", () => {
         this.#show(surfaces, i);
         this.#panel.querySelector("button").focus();
