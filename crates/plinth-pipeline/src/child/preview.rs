@@ -59,8 +59,8 @@ pub struct PreviewRequest {
     pub target: PathBuf,
 }
 
-/// Loads the model, and draws one frame or answers one question per request until `requests` ends. Returns an error only if the model cannot be
-/// loaded.
+/// Loads the model, and draws one frame or answers one question per request until `requests` ends. Returns an error
+/// only if the model cannot be loaded.
 pub(super) fn preview(
     task: &PreviewTask,
     requests: &mut dyn Iterator<Item = String>,
@@ -95,6 +95,10 @@ fn respond(stage: &PreviewStage, line: &str, cancel: &AtomicBool) -> Result<Chil
         .map_err(|error| ChildFailure { code: FailureCode::OverlayDownloadFailed, message: failure_message(&error) })?;
     if let Some(question) = request.question {
         let answer = stage.answer(question, &settings, &images, request.position).map_err(|error| failed(&error))?;
+        // The worker ends a process whose answer it rejects.
+        if !answer.answers(question) {
+            return Err(crashed("the model has names or coordinates that are too large for an answer".to_owned()));
+        }
         return Ok(ChildEvent::PreviewAnswered { answer: Box::new(answer) });
     }
     let environment = request.environment.as_ref().map(EnvironmentFiles::read).transpose();

@@ -1,5 +1,5 @@
 //! Tests complete jobs through the API that workers use.
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod dataset;
 mod preview;

@@ -39,8 +39,9 @@ pub(super) fn hits(model: &Model, posed: &[PosedPrimitive], ray: &Ray) -> Vec<Hi
             let is_double_sided = primitive.is_some_and(|part| model.materials[part.material].double_sided);
             let hit = move |triangle: &[u32; 3]| {
                 let corners = triangle.map(|v| v as usize);
-                let hit = intersect(ray, corners.map(|v| one.positions[v]), one.mirrored)?;
-                (is_double_sided || !hit.is_back).then_some(Hit { posed: index, corners, ..hit })
+                let Crossing { weights, depth, is_back } =
+                    intersect(ray, corners.map(|v| one.positions[v]), one.mirrored)?;
+                (is_double_sided || !is_back).then_some(Hit { posed: index, corners, weights, depth, is_back })
             };
             triangles.par_iter().with_min_len(TRIANGLES_PER_TASK).filter_map(hit)
         })
@@ -54,8 +55,15 @@ pub(super) fn primitive_of<'a>(model: &'a Model, posed: &PosedPrimitive) -> Opti
     model.meshes.get(model.nodes.get(posed.node)?.mesh?)?.primitives.get(posed.primitive)
 }
 
+/// The point at which a ray crosses a triangle, as in [`Hit`].
+struct Crossing {
+    weights: [f32; 3],
+    depth: f32,
+    is_back: bool,
+}
+
 /// Intersects a ray with a triangle (Möller and Trumbore 1997, "Fast, Minimum Storage Ray-Triangle Intersection").
-fn intersect(ray: &Ray, [a, b, c]: [Vec3; 3], mirrored: bool) -> Option<Hit> {
+fn intersect(ray: &Ray, [a, b, c]: [Vec3; 3], mirrored: bool) -> Option<Crossing> {
     let (ab, ac) = (b - a, c - a);
     let p = ray.direction.cross(ac);
     let determinant = ab.dot(p);
@@ -70,9 +78,7 @@ fn intersect(ray: &Ray, [a, b, c]: [Vec3; 3], mirrored: bool) -> Option<Hit> {
     let depth = ac.dot(q) * inverse;
     // If a value is NaN, a comparison is false.
     let is_inside = u >= 0.0 && v >= 0.0 && u + v <= 1.0;
-    (is_inside && depth > ray.depths.0 && depth < ray.depths.1).then_some(Hit {
-        posed: 0,
-        corners: [0; 3],
+    (is_inside && depth > ray.depths.0 && depth < ray.depths.1).then_some(Crossing {
         weights: [1.0 - u - v, u, v],
         depth,
         is_back: (determinant < 0.0) != mirrored,

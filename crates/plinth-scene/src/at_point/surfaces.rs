@@ -89,7 +89,8 @@ impl Found<'_> {
     /// directions.
     fn outline(&self, node: usize) -> Vec<[f64; 2]> {
         let vertices = self.posed.par_iter().filter(|one| one.node == node).flat_map(|one| &one.positions);
-        let seen: Vec<Vec2> = vertices.filter_map(|vertex| self.view.project(*vertex)).collect();
+        let seen: Vec<Vec2> =
+            vertices.filter_map(|vertex| self.view.project(*vertex)).filter(|p| p.is_finite()).collect();
         let farthest = |i: usize| {
             let direction = Vec2::from_angle(std::f32::consts::TAU * i as f32 / MAX_OUTLINE_CORNERS as f32);
             seen.iter().copied().max_by(|a, b| a.dot(direction).total_cmp(&b.dot(direction)))

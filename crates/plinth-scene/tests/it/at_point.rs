@@ -39,7 +39,7 @@ fn square(half: f32, z: f32) -> Primitive {
 }
 
 /// Returns a wall behind a pane of this material.
-fn wall_behind(pane: Material) -> Model {
+fn wall_behind(pane: &Material) -> Model {
     let mesh = |name: &str, part: Primitive| Mesh { name: name.into(), primitives: vec![part] };
     let node = |name: &str, mesh| Node { name: name.into(), mesh: Some(mesh), ..Node::default() };
     Model {
@@ -47,7 +47,7 @@ fn wall_behind(pane: Material) -> Model {
         meshes: vec![mesh("wall", square(1.0, -0.2)), mesh("pane", Primitive { material: 1, ..square(0.5, 0.2) })],
         materials: vec![
             Material { name: "plaster".into(), ..Material::default() },
-            Material { name: "glass".into(), ..pane },
+            Material { name: "glass".into(), ..pane.clone() },
         ],
         ..Model::default()
     }
@@ -126,13 +126,13 @@ fn surfaces_behind_glass_are_listed_and_those_behind_walls_are_not() {
         (invisible, vec!["wall"]),
         (Material::default(), vec!["pane"]),
     ] {
-        let scene = plain_scene(wall_behind(pane), &json!({}));
+        let scene = plain_scene(wall_behind(&pane), &json!({}));
         let found = surfaces(&scene, 0, Vec3::new(0.1, 0.1, 0.2));
         assert_eq!(names(&found), seen);
         let materials: Vec<_> = found.iter().map(|surface| surface.material.as_deref().unwrap()).collect();
         assert_eq!(materials.first(), Some(&if seen[0] == "pane" { "glass" } else { "plaster" }));
     }
-    let hidden = plain_scene(wall_behind(glass), &json!({"hiddenMeshNames": ["pane"]}));
+    let hidden = plain_scene(wall_behind(&glass), &json!({"hiddenMeshNames": ["pane"]}));
     assert_eq!(names(&surfaces(&hidden, 0, Vec3::new(0.1, 0.1, 0.2))), ["wall"]);
     assert!(surfaces(&hidden, 0, Vec3::new(3.0, 0.0, 0.0)).is_empty(), "the background");
 }
@@ -161,7 +161,7 @@ fn holes_and_texture_coordinates_follow_the_transform_of_the_texture() {
         base_color_texture: Some(texture),
         ..Material::default()
     };
-    let mut model = wall_behind(masked);
+    let mut model = wall_behind(&masked);
     model.images.push(image);
     model.textures.push(Texture { image: 0, sampler: plinth_model::Sampler::default() });
     let scene = plain_scene(model, &json!({}));
@@ -244,7 +244,7 @@ fn a_keyframe_with_the_camera_of_an_answer_shows_the_same_frame() {
 
 #[test]
 fn the_outline_of_a_mesh_surrounds_its_vertices_in_the_frame() {
-    let scene = plain_scene(wall_behind(Material::default()), &json!({"rotateY": 20}));
+    let scene = plain_scene(wall_behind(&Material::default()), &json!({"rotateY": 20}));
     let surface = &surfaces(&scene, 0, Vec3::new(0.0, 0.0, 0.2))[0];
     let corners: Vec<Vec2> = surface.outline.iter().map(|[x, y]| Vec2::new(*x as f32, *y as f32)).collect();
     let pane = scene.pose(None).into_iter().find(|one| scene.model.nodes[one.node].name == "pane").unwrap();
@@ -259,7 +259,7 @@ fn the_outline_of_a_mesh_surrounds_its_vertices_in_the_frame() {
 #[test]
 fn an_answer_has_the_values_of_the_material() {
     let edit = json!({"materialEdits": {"glass": {"color": "#336699", "roughness": 0.9, "metalness": 0}}});
-    let scene = plain_scene(wall_behind(Material::default()), &edit);
+    let scene = plain_scene(wall_behind(&Material::default()), &edit);
     let values = &surfaces(&scene, 0, Vec3::new(0.1, 0.1, 0.2))[0].values;
     assert_eq!((values.color.as_str(), values.roughness, values.metalness), ("#336699", 0.9, 0.0));
 }
