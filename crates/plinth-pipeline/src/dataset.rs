@@ -71,7 +71,7 @@ pub(crate) fn run(
 }
 
 /// Returns the camera positions that the settings request.
-fn views_of(settings: &RenderSettings) -> DatasetViews {
+pub(crate) fn views_of(settings: &RenderSettings) -> DatasetViews {
     let dataset = settings.dataset();
     let quality = dataset.quality;
     DatasetViews::Spread { count: quality.views(), side: quality.side(), coverage: dataset.coverage }

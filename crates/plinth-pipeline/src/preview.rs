@@ -8,14 +8,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use glam::DVec3;
 use plinth_frame::{PixelFormat, Resampler, RgbaImage};
 use plinth_media::{H264Encoder, MediaPlan, MediaWriter};
 use plinth_model::{Image, Model};
 use plinth_render::{Cache, Gpu, Picture, Renderer, backdrop};
-use plinth_scene::{Background, EnvironmentMap, LightDetail, SceneAssets, SceneError, build_scene};
+use plinth_scene::{Background, EnvironmentMap, LightDetail, SceneAssets, SceneError, build_dataset, build_scene};
+use plinth_spec::preview::{DatasetCameras, PreviewAnswer, PreviewQuestion};
 use plinth_spec::quality::FRAMES_PER_SECOND;
 use plinth_spec::{OutputFile, RenderSettings};
 
+use crate::dataset::views_of;
 use crate::failure::JobError;
 use crate::job::from_render;
 use crate::load::{load_model, stop_if};
@@ -69,10 +72,7 @@ impl PreviewStage {
     pub(crate) fn draw(&self, wanted: PreviewFrame<'_>, cancel: &AtomicBool) -> Result<Vec<String>, JobError> {
         let PreviewFrame { settings, environment, images, longest, is_draft, position, target } = wanted;
         let mut scene = build_scene(Arc::clone(&self.model), settings, SceneAssets { environment, images })?;
-        let last = scene.shots.len().saturating_sub(1);
-        let of_poster = settings.camera().effect.poster_frame(scene.shots.len());
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and the last frame")]
-        let index = position.map_or(of_poster, |share| (share.clamp(0.0, 1.0) * last as f64).round() as usize);
+        let index = frame_at(position, settings, scene.shots.len());
         if is_draft {
             scene.light_detail = LightDetail::Draft;
         }
@@ -106,6 +106,48 @@ impl PreviewStage {
         writer.finish()?;
         Ok(scene.warnings)
     }
+
+    /// Answers a question about a frame without drawing it. `images` are the contents of the images that the settings
+    /// use, by asset ID.
+    /// Errors: [`JobError`].
+    pub(crate) fn answer(
+        &self,
+        question: PreviewQuestion,
+        settings: &RenderSettings,
+        images: &BTreeMap<String, Vec<u8>>,
+        position: Option<f64>,
+    ) -> Result<PreviewAnswer, JobError> {
+        // Neither surfaces nor cameras depend on light.
+        let assets = SceneAssets { environment: None, images };
+        let model = Arc::clone(&self.model);
+        match question {
+            PreviewQuestion::Surfaces { x, y } => {
+                let scene = build_scene(model, settings, assets)?;
+                let (width, height) = settings.video().quality.size(settings.video().aspect);
+                let shot = scene.shots.get(frame_at(position, settings, scene.shots.len()));
+                let shot = shot.ok_or(SceneError::NothingVisible)?;
+                let aspect = f64::from(width) / f64::from(height);
+                Ok(PreviewAnswer::Surfaces(scene.surfaces_at(shot, [x, y], aspect)))
+            }
+            PreviewQuestion::DatasetCameras => {
+                let (scene, views) = build_dataset(model, settings, assets, &views_of(settings))?;
+                let (min, max) = scene.bounds;
+                Ok(PreviewAnswer::DatasetCameras(DatasetCameras {
+                    positions: views.positions_in_scene().iter().map(DVec3::to_array).collect(),
+                    fov: views.intrinsics.angle_y().to_degrees(),
+                    bounds: [min.as_dvec3().to_array(), max.as_dvec3().to_array()],
+                }))
+            }
+        }
+    }
+}
+
+/// Returns the index of the frame at a position from 0 to 1. `None` is the frame that the poster shows.
+fn frame_at(position: Option<f64>, settings: &RenderSettings, count: usize) -> usize {
+    let last = count.saturating_sub(1);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and the last frame")]
+    let index = |share: f64| (share.clamp(0.0, 1.0) * last as f64).round() as usize;
+    position.map_or_else(|| settings.camera().effect.poster_frame(count), index)
 }
 
 /// Scales a background that is a picture to the size of the frames.

@@ -10,7 +10,7 @@ use plinth_spec::wire::Alignment;
 use rayon::prelude::*;
 
 use crate::assets::SceneAssets;
-use crate::environment::linear_from_srgb;
+use crate::environment::{linear_from_srgb, srgb_from_linear};
 use crate::error::SceneError;
 use crate::scene::Background;
 
@@ -147,11 +147,10 @@ fn srgb(lab: Vec3) -> Vec3 {
     let l = (lab.x + 0.396_337_78 * lab.y + 0.215_803_76 * lab.z).powi(3);
     let m = (lab.x - 0.105_561_346 * lab.y - 0.063_854_17 * lab.z).powi(3);
     let s = (lab.x - 0.089_484_18 * lab.y - 1.291_485_5 * lab.z).powi(3);
-    let encode = |c: f32| if c <= 0.003_130_8 { 12.92 * c } else { 1.055 * c.powf(1.0 / 2.4) - 0.055 };
     Vec3::new(
-        encode(4.076_741_7 * l - 3.307_711_6 * m + 0.230_969_94 * s),
-        encode(-1.268_438 * l + 2.609_757_4 * m - 0.341_319_38 * s),
-        encode(-0.004_196_086_3 * l - 0.703_418_6 * m + 1.707_614_7 * s),
+        srgb_from_linear(4.076_741_7 * l - 3.307_711_6 * m + 0.230_969_94 * s),
+        srgb_from_linear(-1.268_438 * l + 2.609_757_4 * m - 0.341_319_38 * s),
+        srgb_from_linear(-0.004_196_086_3 * l - 0.703_418_6 * m + 1.707_614_7 * s),
     )
     .clamp(Vec3::ZERO, Vec3::ONE)
 }

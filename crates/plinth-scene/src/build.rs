@@ -95,6 +95,7 @@ impl PlacedModel {
         Ok(Scene {
             world_from_model: placement.world_from_model.as_mat4(),
             exact_world_from_model: placement.world_from_model,
+            upright_from_world: placement.upright_from_world(settings.model()),
             world_from_model_scale: placement.scale,
             clip,
             // The frames of a dataset do not show surroundings, only the model.

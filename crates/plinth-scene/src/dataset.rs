@@ -71,6 +71,14 @@ pub struct ViewSet {
     pub bounds: (DVec3, DVec3),
 }
 
+impl ViewSet {
+    /// Returns the positions of the cameras in the coordinates of a scene, whose +Y axis points up.
+    pub fn positions_in_scene(&self) -> Vec<DVec3> {
+        let position = |pose: &DMat4| Z_UP_FROM_WORLD.transpose().transform_vector3(pose.w_axis.truncate());
+        self.world_from_camera.iter().map(position).collect()
+    }
+}
+
 /// Builds the scene of a dataset with one shot per view. An animated model has the pose at the start of its clip. There
 /// is no floor, and the background is transparent.
 /// Errors: if the model has nothing to draw, or no camera faces the model.

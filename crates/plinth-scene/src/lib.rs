@@ -8,6 +8,7 @@
 )]
 
 mod assets;
+mod at_point;
 mod background;
 mod bleed;
 mod build;

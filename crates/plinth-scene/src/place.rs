@@ -75,6 +75,11 @@ impl Placement {
         upright_from_measured(self.measured_bounds, stretch) * self.measured_from_model
     }
 
+    /// Returns the transform from world space to the space of [`Self::upright_from_model`] at the scale of the settings.
+    pub(crate) fn upright_from_world(&self, pose: &ModelPose) -> DMat4 {
+        self.upright_from_model(DVec3::from(pose.scale())) * self.world_from_model.inverse()
+    }
+
     /// Returns the extent of the model in a direction over all times, before the translation of the settings is
     /// applied.
     pub(crate) fn reach(&self, direction: Vec3) -> f32 {

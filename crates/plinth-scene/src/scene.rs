@@ -32,6 +32,9 @@ pub struct Scene {
     pub world_from_model: Mat4,
     /// `world_from_model` in double precision.
     pub(crate) exact_world_from_model: DMat4,
+    /// Transform from world space to the coordinates of decals, in which the model is normalised and stretched, but
+    /// neither rotated nor translated.
+    pub(crate) upright_from_world: DMat4,
     /// Uniform part of the scale of `world_from_model`.
     pub world_from_model_scale: f32,
     /// Index of the animation clip that is played; `None` if there is none.

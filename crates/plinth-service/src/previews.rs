@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use plinth_spec::id::{ModelId, WorkspaceId};
+use plinth_spec::preview::{PreviewAnswer, PreviewQuestion};
 use plinth_spec::settings::{Output, ParseOptions};
 use plinth_spec::{ErrorCode, RenderSettings};
 use serde_json::{Map, Value};
@@ -35,6 +36,8 @@ pub struct Preview {
     pub is_draft: bool,
     /// Time of the frame as a fraction of the video; `None` is the time of the poster.
     pub position: Option<f64>,
+    /// Question about the frame. If there is one, the frame is not drawn.
+    pub question: Option<PreviewQuestion>,
 }
 
 /// A preview that a worker must draw.
@@ -56,6 +59,8 @@ pub struct WantedPreview {
     pub is_draft: bool,
     /// Time of the frame as a fraction of the video; `None` is the time of the poster.
     pub position: Option<f64>,
+    /// Question about the frame. If there is one, the reply is a [`PreviewAnswer`] as JSON instead of a PNG.
+    pub question: Option<PreviewQuestion>,
     /// Receives the PNG, or the reason why the frame could not be drawn. Closed if the request was cancelled.
     pub reply: oneshot::Sender<std::result::Result<Vec<u8>, String>>,
 }
@@ -91,14 +96,40 @@ impl Service {
         self.previews.has_worker()
     }
 
-    /// Draws a frame of a model with the given settings. Returns a PNG. If the account has another preview in progress,
+    /// Answers the question of a preview, under the same limits as [`Self::preview`].
+    /// Errors: the same, and a position outside of the frame.
+    pub async fn preview_answer(
+        &self,
+        caller: &Caller,
+        model: &str,
+        preview: Preview,
+        question: PreviewQuestion,
+    ) -> Result<PreviewAnswer> {
+        let answer = self.preview(caller, model, Preview { question: Some(question), ..preview }).await?;
+        let answer: PreviewAnswer = serde_json::from_slice(&answer).map_err(ServiceError::internal)?;
+        // The reply came from another process, and possibly from another machine.
+        if answer.answers(question) {
+            Ok(answer)
+        } else {
+            Err(ServiceError::internal("an invalid answer of a preview"))
+        }
+    }
+
+    /// Draws a frame of a model with the given settings, or answers a question about it. Returns a PNG, or a
+    /// [`PreviewAnswer`] as JSON. If the account has another preview in progress,
     /// waits for it first.
     /// Errors: the settings are invalid, refer to a missing asset or cannot be drawn, or this process has no worker.
     pub async fn preview(&self, caller: &Caller, model: &str, preview: Preview) -> Result<Vec<u8>> {
         // Previews do not count toward the rate limit, because an account can have only one preview at a time.
         let _turn = self.previews.turns.acquire(&caller.payer_id, 1).await?;
         let model = self.model_row(caller, model).await?;
-        let settings = of_video(caller, preview.settings)?;
+        let settings = match preview.question {
+            Some(PreviewQuestion::DatasetCameras) => of_dataset(caller, preview.settings)?,
+            Some(PreviewQuestion::Surfaces { x, y }) if ![x, y].iter().all(|share| (0.0..=1.0).contains(share)) => {
+                return Err(ServiceError::new(ErrorCode::BadRequest, "x and y must be numbers from 0 to 1"));
+            }
+            Some(PreviewQuestion::Surfaces { .. }) | None => of_video(caller, preview.settings)?,
+        };
         if !self.draws_previews() {
             return Err(ServiceError::new(
                 ErrorCode::NotFound,
@@ -117,6 +148,7 @@ impl Service {
             longest: preview.longest.clamp(MIN_SIDE, MAX_SIDE),
             is_draft: preview.is_draft,
             position: preview.position.filter(|share| share.is_finite()),
+            question: preview.question,
             reply,
         };
         let stopping = || ServiceError::internal("the worker stopped before the preview was drawn");
@@ -124,6 +156,18 @@ impl Service {
         let drawn = drawn.await.map_err(|_dropped| stopping())?;
         drawn.map_err(|message| ServiceError::new(ErrorCode::InvalidSettings, message).with_status(422))
     }
+}
+
+/// Checks settings, which must be those of a dataset.
+fn of_dataset(caller: &Caller, settings: Map<String, Value>) -> Result<RenderSettings> {
+    let checked = parse_settings(caller, Some(&Value::Object(settings)))?;
+    if checked.video().output == Output::Dataset {
+        return Ok(checked);
+    }
+    Err(ServiceError::new(
+        ErrorCode::InvalidSettings,
+        "output must be dataset: a video has no cameras around the model",
+    ))
 }
 
 /// Checks settings. Converts settings of a dataset to settings of a video.

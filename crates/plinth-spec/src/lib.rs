@@ -15,6 +15,7 @@ pub mod limits;
 pub mod named;
 pub mod output_file;
 pub mod page;
+pub mod preview;
 pub mod pricing;
 pub mod purchase;
 pub mod quality;

@@ -1,5 +1,5 @@
-//! Style sheets, scripts, the pictures of looks, and the icon. The path of each file contains a hash of all files, so browsers may cache the
-//! files for ever.
+//! Style sheets, scripts, the pictures of looks and settings, and the icon. The path of each file contains a hash of all
+//! files, so browsers may cache the files for ever.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::error::{PageError, Result};
-use crate::look_pictures;
+use crate::{look_pictures, setting_pictures};
 
 /// URL path of the icon. Browsers fetch it even if a page has no link to it.
 pub(crate) const ICON: &str = "/icon.svg";
@@ -29,7 +29,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STREAM_PLAYER: &str = "hls.js";
 
 /// Name, media type and content of each file.
-static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 21]> = LazyLock::new(|| {
+static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 35]> = LazyLock::new(|| {
     [
         ("style.css", CSS, STYLE.into()),
         ("shell.js", SCRIPT, include_str!("../assets/js/shell.js").into()),
@@ -44,6 +44,20 @@ static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 21]> = LazyLock::new(||
         (STREAM_PLAYER, SCRIPT, include_str!("../assets/vendor/hls.light.min.mjs").into()),
         ("preview.js", SCRIPT, include_str!("../assets/js/preview.js").into()),
         ("composer.js", SCRIPT, include_str!("../assets/js/composer.js").into()),
+        ("control.js", SCRIPT, include_str!("../assets/js/control.js").into()),
+        ("values.js", SCRIPT, include_str!("../assets/js/values.js").into()),
+        ("look.js", SCRIPT, include_str!("../assets/js/look.js").into()),
+        ("steer.js", SCRIPT, include_str!("../assets/js/steer.js").into()),
+        ("crosshair.js", SCRIPT, include_str!("../assets/js/crosshair.js").into()),
+        ("surfaces.js", SCRIPT, include_str!("../assets/js/surfaces.js").into()),
+        ("surface_actions.js", SCRIPT, include_str!("../assets/js/surface_actions.js").into()),
+        ("decals.js", SCRIPT, include_str!("../assets/js/decals.js").into()),
+        ("free_view.js", SCRIPT, include_str!("../assets/js/free_view.js").into()),
+        ("keyframes.js", SCRIPT, include_str!("../assets/js/keyframes.js").into()),
+        ("timeline.js", SCRIPT, include_str!("../assets/js/timeline.js").into()),
+        ("compare.js", SCRIPT, include_str!("../assets/js/compare.js").into()),
+        ("cameras.js", SCRIPT, include_str!("../assets/js/cameras.js").into()),
+        ("hidden_meshes.js", SCRIPT, include_str!("../assets/js/hidden_meshes.js").into()),
         ("finder.js", SCRIPT, include_str!("../assets/js/finder.js").into()),
         ("structure.js", SCRIPT, include_str!("../assets/js/structure.js").into()),
         ("looks.js", SCRIPT, include_str!("../assets/js/looks.js").into()),
@@ -69,6 +83,7 @@ static FOLDER: LazyLock<String> = LazyLock::new(|| {
     let mut hasher = DefaultHasher::new();
     FILES.as_slice().hash(&mut hasher);
     look_pictures::ALL.hash(&mut hasher);
+    setting_pictures::ALL.hash(&mut hasher);
     format!("/assets/{:016x}", hasher.finish())
 });
 /// Compressed content of each file, by name.
@@ -92,7 +107,8 @@ pub(crate) async fn file(Path((version, name)): Path<(String, String)>, request:
     if !FOLDER.ends_with(&format!("/{version}")) {
         return Err(PageError::not_found());
     }
-    if let Some((_, picture)) = look_pictures::ALL.iter().find(|(known, _)| *known == name) {
+    let mut pictures = look_pictures::ALL.iter().chain(setting_pictures::ALL);
+    if let Some((_, picture)) = pictures.find(|(known, _)| *known == name) {
         let headers = [(header::CONTENT_TYPE, "image/webp"), (header::CACHE_CONTROL, FOR_EVER)];
         return Ok((headers, *picture).into_response());
     }

@@ -19,6 +19,7 @@ mod pages;
 mod response;
 mod router;
 mod session;
+mod setting_pictures;
 mod studio;
 
 pub use router::router;

@@ -10,8 +10,8 @@ use crate::assets;
 use crate::csrf::same_site;
 use crate::error::{PageError, panicked};
 use crate::pages::{
-    account, bulk, composer, credits, events, join, keys, library, links, look_order, looks, media, model, overview,
-    preview, recovery, render, session, sign_in, teams, upload,
+    account, bulk, composer, credits, events, images, join, keys, library, links, look_order, looks, media, model,
+    overview, preview, recovery, render, session, sign_in, teams, upload,
 };
 use crate::response::finish_response;
 use crate::session::load_session;
@@ -70,6 +70,8 @@ pub fn router(studio: &Studio) -> Router {
         .route("/keys/{id}/revoke", get(keys::ask_to_revoke).post(keys::revoke))
         // The limit is disabled, because each file of an upload has its own size limit.
         .route("/models", get(library::home).post(upload::upload).layer(DefaultBodyLimit::disable()))
+        // Each file has its own size limit, as for models.
+        .route("/images", post(images::upload).layer(DefaultBodyLimit::disable()))
         .route("/looks", get(looks::list))
         .route("/looks/start", post(looks::choose_start))
         .route("/looks/order", post(look_order::submit))
@@ -84,6 +86,8 @@ pub fn router(studio: &Studio) -> Router {
         .route("/models/{id}/file", get(model::file))
         .route("/models/{id}/compose", settings(get(composer::show).post(composer::submit)))
         .route("/models/{id}/preview", settings(post(preview::draw)))
+        .route("/models/{id}/preview/surfaces", settings(post(preview::surfaces)))
+        .route("/models/{id}/preview/cameras", settings(post(preview::cameras)))
         .route("/renders", get(overview::show))
         .route("/renders/events", get(events::of_renders))
         .merge(of_render())

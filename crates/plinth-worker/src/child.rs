@@ -143,7 +143,10 @@ impl WarmChild {
             if matches!(outcome, Outcome::Result(ChildEvent::PreviewReady)) {
                 continue;
             }
-            if matches!(outcome, Outcome::Result(ChildEvent::Previewed { .. } | ChildEvent::PreviewRefused(_))) {
+            if let Outcome::Result(
+                ChildEvent::Previewed { .. } | ChildEvent::PreviewAnswered { .. } | ChildEvent::PreviewRefused(_),
+            ) = outcome
+            {
                 return explain(&options, outcome, None, "");
             }
             let status = self.running.end(matches!(outcome, Outcome::Closed | Outcome::Result(_)));

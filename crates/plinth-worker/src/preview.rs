@@ -152,8 +152,10 @@ async fn draw(
         longest: wanted.longest,
         is_draft: wanted.is_draft,
         position: wanted.position,
+        question: wanted.question,
         target: target.clone(),
     };
+    let question = wanted.question;
     let options = WorkerOptions { timeout: FRAME_TIME, ..node.options.clone() };
     let (slot, stop) = (Arc::clone(&warm.child), stop.clone());
     let asking = tokio::task::spawn_blocking(move || {
@@ -162,7 +164,14 @@ async fn draw(
         match child.ask(&options, &request, &stop) {
             Ended::Done(ChildEvent::Previewed { .. }) => {
                 *slot = Some(child);
-                Ok(())
+                Ok(None)
+            }
+            // The process is not trusted, so its answer is checked.
+            Ended::Done(ChildEvent::PreviewAnswered { answer })
+                if question.is_some_and(|asked| answer.answers(asked)) =>
+            {
+                *slot = Some(child);
+                Ok(Some(answer))
             }
             Ended::Done(ChildEvent::PreviewRefused(failure)) => {
                 *slot = Some(child);
@@ -176,7 +185,9 @@ async fn draw(
     let asked =
         asking.await.unwrap_or_else(|error| Err(format!("the task that watches the preview panicked: {error}")));
     warm.used = Instant::now();
-    asked?;
+    if let Some(answer) = asked? {
+        return serde_json::to_vec(&answer).map_err(|error| format!("the answer cannot be written: {error}"));
+    }
     let file = warm.folder.path().join(&target);
     let reading = tokio::task::spawn_blocking(move || read_picture(&file)).await.map_err(io::Error::from);
     reading.and_then(|read| read).map_err(|error| {

@@ -2,6 +2,7 @@
 
 use plinth_media::EncoderFound;
 use plinth_spec::FailureCode;
+use plinth_spec::preview::PreviewAnswer;
 use serde::{Deserialize, Serialize};
 
 use crate::manifest::Manifest;
@@ -44,7 +45,12 @@ pub enum ChildEvent {
         /// Warnings about the settings, such as material names that the model does not have.
         warnings: Vec<String>,
     },
-    /// A frame of a preview could not be drawn. Later frames may still succeed.
+    /// A question about a frame of a preview has been answered.
+    PreviewAnswered {
+        /// The answer.
+        answer: Box<PreviewAnswer>,
+    },
+    /// A frame of a preview could not be drawn, or a question about it could not be answered. Later frames may still succeed.
     PreviewRefused(ChildFailure),
     /// The last event of a failed task.
     Failed(ChildFailure),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use plinth_render::Cache;
+use plinth_spec::preview::PreviewQuestion;
 use plinth_spec::settings::ParseOptions;
 use plinth_spec::{FailureCode, RenderSettings};
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,7 @@ use super::description::CacheFolder;
 use super::event::{ChildEvent, ChildFailure};
 use super::run::Ended;
 use crate::environment::EnvironmentFiles;
-use crate::failure::{failure_code, failure_message};
+use crate::failure::{JobError, failure_code, failure_message};
 use crate::preview::{PreviewFrame, PreviewStage};
 
 /// Keeps a model loaded and draws single frames of it.
@@ -35,7 +36,7 @@ pub struct PreviewTask {
     pub cache: Option<CacheFolder>,
 }
 
-/// Request to draw one frame: a line of JSON on the standard input of the process.
+/// Request to draw one frame, or to answer a question about it: a line of JSON on the standard input of the process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PreviewRequest {
@@ -51,12 +52,15 @@ pub struct PreviewRequest {
     pub is_draft: bool,
     /// Position of the frame in the video, from 0 to 1; `None` is the frame that the poster shows.
     pub position: Option<f64>,
+    /// Question to answer instead of drawing the frame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<PreviewQuestion>,
     /// Path of the PNG file to write.
     pub target: PathBuf,
 }
 
-/// Loads the model, and draws one frame per request until `requests` ends. Returns an error only if the model cannot be
-/// loaded.
+/// Loads the model, and draws one frame or answers one question per request until `requests` ends. Returns an error
+/// only if the model cannot be loaded.
 pub(super) fn preview(
     task: &PreviewTask,
     requests: &mut dyn Iterator<Item = String>,
@@ -71,26 +75,35 @@ pub(super) fn preview(
     drop(bytes);
     tell(ChildEvent::PreviewReady);
     for line in requests {
-        match draw(&stage, &line, cancel) {
-            Ok(warnings) => tell(ChildEvent::Previewed { warnings }),
+        match respond(&stage, &line, cancel) {
+            Ok(event) => tell(event),
             Err(failure) => tell(ChildEvent::PreviewRefused(failure)),
         }
     }
     Ok(())
 }
 
-fn draw(stage: &PreviewStage, line: &str, cancel: &AtomicBool) -> Result<Vec<String>, ChildFailure> {
+fn respond(stage: &PreviewStage, line: &str, cancel: &AtomicBool) -> Result<ChildEvent, ChildFailure> {
+    let failed = |error: &JobError| ChildFailure { code: failure_code(error), message: failure_message(error) };
     let crashed = |message: String| ChildFailure { code: FailureCode::RendererCrash, message };
     let request: PreviewRequest = serde_json::from_str(line).map_err(|error| crashed(error.to_string()))?;
     let settings = RenderSettings::from_json(&request.settings, ParseOptions { uncapped_length: true });
     let settings = settings.map_err(|error| crashed(error.to_string()))?;
-    let environment = request.environment.as_ref().map(EnvironmentFiles::read).transpose();
-    let environment = environment
-        .map_err(|error| ChildFailure { code: FailureCode::EnvDownloadFailed, message: failure_message(&error) })?;
     let images: io::Result<_> =
         request.images.iter().map(|(id, file)| Ok((id.clone(), std::fs::read(file)?))).collect();
     let images = images
         .map_err(|error| ChildFailure { code: FailureCode::OverlayDownloadFailed, message: failure_message(&error) })?;
+    if let Some(question) = request.question {
+        let answer = stage.answer(question, &settings, &images, request.position).map_err(|error| failed(&error))?;
+        // The worker ends a process whose answer it rejects.
+        if !answer.answers(question) {
+            return Err(crashed("the model has names or coordinates that are too large for an answer".to_owned()));
+        }
+        return Ok(ChildEvent::PreviewAnswered { answer: Box::new(answer) });
+    }
+    let environment = request.environment.as_ref().map(EnvironmentFiles::read).transpose();
+    let environment = environment
+        .map_err(|error| ChildFailure { code: FailureCode::EnvDownloadFailed, message: failure_message(&error) })?;
     let frame = PreviewFrame {
         settings: &settings,
         environment,
@@ -100,7 +113,6 @@ fn draw(stage: &PreviewStage, line: &str, cancel: &AtomicBool) -> Result<Vec<Str
         position: request.position,
         target: &request.target,
     };
-    stage
-        .draw(frame, cancel)
-        .map_err(|error| ChildFailure { code: failure_code(&error), message: failure_message(&error) })
+    let warnings = stage.draw(frame, cancel).map_err(|error| failed(&error))?;
+    Ok(ChildEvent::Previewed { warnings })
 }

@@ -1,8 +1,9 @@
 //! Tests complete jobs through the API that workers use.
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod dataset;
 mod preview;
+mod preview_questions;
 mod shapes;
 
 use std::path::{Path, PathBuf};

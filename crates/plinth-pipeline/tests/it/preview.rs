@@ -82,6 +82,7 @@ fn full_previews_equal_posters_whatever_was_drawn_before() {
             longest: WHOLE,
             is_draft: false,
             position: None,
+            question: None,
             target: folder.path().join(format!("{number}.png")),
         };
         let target = folder.path().join("draft.png");

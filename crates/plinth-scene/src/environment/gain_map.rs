@@ -104,6 +104,11 @@ pub(crate) fn linear_from_srgb(encoded: f32) -> f32 {
     if encoded <= 0.040_45 { encoded / 12.92 } else { ((encoded + 0.055) / 1.055).powf(2.4) }
 }
 
+/// Encodes a linear value as sRGB (IEC 61966-2-1).
+pub(crate) fn srgb_from_linear(linear: f32) -> f32 {
+    if linear <= 0.003_130_8 { 12.92 * linear } else { 1.055 * linear.powf(1.0 / 2.4) - 0.055 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,8 +8,8 @@ mod panorama;
 mod radiance;
 mod studio;
 
-pub(crate) use gain_map::linear_from_srgb;
 pub use gain_map::{GainMap, gain_map};
+pub(crate) use gain_map::{linear_from_srgb, srgb_from_linear};
 pub use gain_map_encoder::{DARKEST_RADIANCE, EncodedGainMap, encode_gain_map};
 pub use map::EnvironmentMap;
 pub use panorama::{Panorama, read_panorama};

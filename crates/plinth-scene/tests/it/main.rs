@@ -8,6 +8,7 @@
     reason = "tests may fail, and compare what must be equal"
 )]
 
+mod at_point;
 mod decals;
 mod framing;
 mod look;

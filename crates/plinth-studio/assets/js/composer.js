@@ -1,103 +1,33 @@
-// The composer: sliders, price while settings change, undo, resets, copies. Without this script the form does the same by
-// its buttons.
+// The composer: controls, price while settings change, undo, resets, copies, and what is done by looking at the picture. Without
+// this script the form does the same by its buttons.
 
+import { Control } from "./control.js";
 import { copies } from "./copies.js";
-import { el, need } from "./dom.js";
+import { need } from "./dom.js";
 import { finder } from "./finder.js";
 import { History } from "./history.js";
+import { look } from "./look.js";
 import { looks } from "./looks.js";
-import { Preview } from "./preview.js";
 import { NO_ANSWER, ask, showPrice, showProblem } from "./price.js";
 import { structure } from "./structure.js";
+import { Values } from "./values.js";
 
 /** Pause after the last change before the server is asked. */
 const REST_MS = 300;
 
 const form = need("form.composer");
 const schema = await (await fetch(form.dataset.schema)).json();
-const controls = [...form.querySelectorAll(".control")].map((root) => new (class Control {
-  key = root.dataset.key;
-  root = root;
-  inputs = [...root.querySelectorAll("[name]")];
-
-  /** What the control holds, as its default is written. */
-  get value() {
-    const [first] = this.inputs;
-    if (!first) return "";
-    if (first.type !== "checkbox") return first.value;
-    if (this.inputs.length === 1 && first.value === "on") return String(first.checked);
-    return this.inputs.filter((input) => input.checked).map((input) => input.value).join("\n");
-  }
-
-  /** @param {unknown} value as in the API; undefined is the default */
-  set(value) {
-    const written = value === undefined ? root.dataset.default : typeof value === "object" ? JSON.stringify(value) : String(value);
-    const isFlag = this.inputs.length === 1 && this.inputs[0].value === "on";
-    for (const input of this.inputs) {
-      if (input.type === "checkbox") input.checked = isFlag ? written === "true" : Array.isArray(value) && value.includes(input.value);
-      else input.value = written;
-      // A name that is not among those known is shown as such, not dropped.
-      if (input.tagName === "SELECT" && input.value !== written) {
-        input.append(el("option", { value: written, textContent: `${written} (not found)`, selected: true }));
-      }
-    }
-    this.refresh();
-  }
-
-  reset() {
-    this.set(undefined);
-  }
-
-  /** Shows the value in whatever stands beside the input. */
-  refresh() {
-    root.classList.toggle("changed", this.value !== root.dataset.default);
-    root.dispatchEvent(new CustomEvent("refresh"));
-  }
-})());
+const controls = [...form.querySelectorAll(".control")].map((root) => new Control(root));
+const values = new Values(controls, need("#find-setting", form), () => changed(true));
 
 for (const element of document.querySelectorAll(".scripted[hidden]")) element.hidden = false;
 for (const element of form.querySelectorAll(".unscripted")) element.hidden = true;
 
+const materials = [...document.querySelectorAll("#material-names option")].map((option) => option.value);
 for (const control of controls) {
   const [input] = control.inputs;
-  const title = control.root.querySelector("label, legend")?.textContent.trim() ?? control.key;
-  control.root.append(el("button", {
-    type: "button", className: "reset", textContent: "Reset", "aria-label": `Reset ${title}`,
-    onclick: () => { control.reset(); changed(true); },
-  }));
-  if (!input) continue;
-  if (input.type === "number" && input.min !== "" && input.max !== "") slider(control, input, title);
-  if (input.dataset.color !== undefined) swatch(control, input, title);
-  if (input.tagName === "TEXTAREA") {
-    const names = [...document.querySelectorAll("#material-names option")].map((option) => option.value);
-    structure(control, input, schema.properties[control.key], names, () => changed(true));
-  }
-}
-
-/** Puts a slider beside a number. It has no name, so only the number is sent. */
-function slider(control, input, title) {
-  const [min, max] = [Number(input.min), Number(input.max)];
-  const range = el("input", { type: "range", min, max, step: max - min <= 10 ? 0.01 : max - min <= 100 ? 0.1 : 1, "aria-label": title });
-  const box = el("div", { className: "sliding" });
-  input.replaceWith(box);
-  box.append(range, input);
-  const show = () => { range.value = input.value === "" ? String(Math.min(max, Math.max(min, 0))) : input.value; };
-  range.addEventListener("input", () => { input.value = range.value; input.dispatchEvent(new Event("input", { bubbles: true })); });
-  input.addEventListener("input", show);
-  control.root.addEventListener("refresh", show);
-  show();
-}
-
-/** Puts a picker beside a colour that may be unset. */
-function swatch(control, input, title) {
-  const picker = el("input", { type: "color", "aria-label": `${title}: choose` });
-  const box = el("div", { className: "coloring" });
-  input.replaceWith(box);
-  box.append(picker, input);
-  const show = () => { picker.value = input.checkValidity() && input.value ? input.value : "#ffffff"; };
-  picker.addEventListener("input", () => { input.value = picker.value; input.dispatchEvent(new Event("input", { bubbles: true })); });
-  control.root.addEventListener("refresh", show);
-  show();
+  control.complete(() => changed(true));
+  if (input?.tagName === "TEXTAREA") structure(control, input, schema.properties[control.key], materials, () => changed(true));
 }
 
 // What the server makes of the form is what is shown, copied and ordered.
@@ -136,19 +66,8 @@ async function update() {
   }
 }
 
-const preview = form.dataset.preview ? new Preview(form, need(".stage", form), need(".scrubber", form)) : null;
-if (!preview) need(".scrubber", form).hidden = true;
-preview?.steer((key, by, isStep) => {
-  const control = controls.find((one) => one.key === key);
-  const [input] = control.inputs;
-  const [min, max] = [Number(input.min), Number(input.max)];
-  let next = Number(input.value) + by;
-  // An angle goes on at the other end.
-  if (key === "rotateY") next = next > max ? next - (max - min) : next < min ? next + (max - min) : next;
-  input.value = String(Math.round(Math.min(max, Math.max(min, next)) * 100) / 100);
-  control.refresh();
-  changed(isStep);
-});
+const looking = form.dataset.preview ? look(form, values, (isStep) => changed(isStep)) : null;
+if (!looking) for (const element of form.querySelectorAll(".looking")) element.hidden = true;
 
 const history = new History(controls, need("[data-do=undo]", form), need("[data-do=redo]", form), () => changed(false));
 
@@ -161,7 +80,7 @@ function markGroups() {
 function changed(isStep) {
   markGroups();
   if (isStep) history.note();
-  preview?.changed();
+  looking?.preview.changed();
   clearTimeout(timer);
   timer = setTimeout(update, REST_MS);
 }
@@ -170,6 +89,8 @@ form.addEventListener("input", (event) => {
   const control = controls.find((one) => one.inputs.includes(event.target));
   if (!control) return;
   control.refresh();
+  // The change is meant to be seen, so the camera is that of the order again.
+  if (["camera", "path"].includes(control.root.closest(".group").dataset.group)) looking?.view.leave();
   changed(false);
 });
 form.addEventListener("change", (event) => {
@@ -199,7 +120,10 @@ for (const button of form.querySelectorAll("[data-copy]")) {
     setTimeout(() => { button.textContent = said; }, 1500);
   });
 }
-looks(form, controls, () => changed(true));
+looks(form, controls, () => {
+  looking?.view.leave();
+  changed(true);
+});
 finder(need("#find-setting", form), form);
 markGroups();
-preview?.changed();
+looking?.preview.changed();

@@ -18,6 +18,19 @@ export function el(name, properties = {}, ...children) {
 }
 
 /**
+ * Creates an SVG element.
+ * @param {string} name
+ * @param {Record<string, string | number>} attributes
+ * @param {...Node} children
+ */
+export function svg(name, attributes, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
+  made.append(...children);
+  return made;
+}
+
+/**
  * Returns the first element that matches the selector. Throws an error if there is none.
  * @param {string} selector
  * @param {ParentNode} [within]

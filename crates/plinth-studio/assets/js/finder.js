@@ -1,5 +1,10 @@
 // Finds settings by words in their labels, helps and names.
 
+/** Returns the text of a control without the values that its pictures show. */
+function wordsOf(control) {
+  return [...control.children].filter((part) => !part.matches(".example")).map((part) => part.textContent).join(" ");
+}
+
 /**
  * @param {HTMLInputElement} input
  * @param {HTMLFormElement} form
@@ -9,7 +14,7 @@ export function finder(input, form) {
     root,
     wasOpen: root.open,
     title: root.querySelector(".group-title").textContent.toLowerCase(),
-    controls: [...root.querySelectorAll(".control")].map((control) => ({ control, text: `${control.dataset.key} ${control.textContent}`.toLowerCase() })),
+    controls: [...root.querySelectorAll(".control")].map((control) => ({ control, text: `${control.dataset.key} ${wordsOf(control)}`.toLowerCase() })),
   }));
   const none = form.querySelector(".nothing-found");
   let isFinding = false;

@@ -4,44 +4,80 @@
 import { el } from "./dom.js";
 
 const SMALL = 640;
-const FULL = 1280;
+export const FULL = 1280;
 /** Pause after the last change before the full picture is asked for. */
 const REST_MS = 600;
-/** How far a drag over the whole width turns the camera, in degrees. */
-const TURN = 360;
-/** What keys do to the camera: setting and step. */
-const KEYS = {
-  ArrowLeft: ["rotateY", 5], ArrowRight: ["rotateY", -5],
-  ArrowUp: ["zoom", 0.05], ArrowDown: ["zoom", -0.05], "+": ["zoom", 0.05], "-": ["zoom", -0.05],
-};
 
 export class Preview {
   #wanted = null;
   #isBusy = false;
   #rest = 0;
+  /**
+   * Changes what is sent for a picture, so that it shows another camera than the order.
+   * @type {((body: URLSearchParams) => void) | null}
+   */
+  view = null;
+  /**
+   * What was sent for the picture that is shown.
+   * @type {URLSearchParams | null}
+   */
+  shown = null;
 
   /**
    * @param {HTMLFormElement} form
    * @param {HTMLElement} stage
    * @param {HTMLElement} scrubber
+   * @param {HTMLElement} state shows what the preview is doing
    */
-  constructor(form, stage, scrubber) {
+  constructor(form, stage, scrubber, state) {
     this.form = form;
     this.stage = stage;
+    this.address = form.dataset.preview;
     this.position = scrubber.querySelector("input");
-    this.state = scrubber.querySelector("output");
+    this.state = state;
     this.isMoved = false;
     this.position.addEventListener("input", () => {
       this.isMoved = true;
       this.changed();
     });
-    scrubber.hidden = false;
+  }
+
+  /** Whether a picture is being drawn. */
+  get isBusy() {
+    return this.#isBusy;
   }
 
   /** Something has changed: a small picture at once, the full one later. */
   changed() {
     clearTimeout(this.#rest);
     this.#ask(SMALL);
+  }
+
+  /** Shows a message beside the picture. */
+  say(text) {
+    this.state.textContent = text;
+  }
+
+  /**
+   * Goes to a time of the video.
+   * @param {number} share from 0 to 1
+   */
+  goTo(share) {
+    this.position.value = String(share);
+    this.position.dispatchEvent(new Event("input"));
+  }
+
+  /** Returns what is sent for a picture of the form. */
+  body() {
+    const body = new URLSearchParams(new FormData(this.form));
+    this.aim(body);
+    return body;
+  }
+
+  /** Sets the camera and the time of a picture. */
+  aim(body) {
+    this.view?.(body);
+    if (this.isMoved) body.set("position", this.position.value);
   }
 
   #ask(longest) {
@@ -62,69 +98,77 @@ export class Preview {
   }
 
   async #draw(longest) {
-    const body = new URLSearchParams(new FormData(this.form));
-    body.set("longest", longest);
-    if (longest === SMALL) body.set("draft", "on");
-    if (this.isMoved) body.set("position", this.position.value);
-    this.state.textContent = "Drawing…";
+    const body = this.body();
+    this.say("Drawing…");
     const begin = performance.now();
+    const picture = await this.picture(body, longest);
+    if (!picture) return;
+    const earlier = this.stage.querySelector(":scope > img, :scope > .no-picture");
+    if (earlier) earlier.replaceWith(picture);
+    else this.stage.prepend(picture);
+    if (earlier?.src?.startsWith("blob:")) URL.revokeObjectURL(earlier.src);
+    this.shown = body;
+    const seconds = `${((performance.now() - begin) / 1000).toFixed(1)} s`;
+    this.say(longest === FULL ? `Drawn in ${seconds}` : `Draft, ${seconds}`);
+    this.form.dispatchEvent(new CustomEvent("previewed", { detail: longest }));
+  }
+
+  /**
+   * Draws a picture without showing it. Returns null if there is none; the reason is then beside the picture.
+   * @param {URLSearchParams} body
+   * @param {number} longest
+   * @returns {Promise<HTMLImageElement | null>}
+   */
+  async picture(body, longest) {
+    const sent = new URLSearchParams(body);
+    sent.set("longest", String(longest));
+    if (longest === SMALL) sent.set("draft", "on");
     try {
-      const answer = await fetch(this.form.dataset.preview, { method: "POST", headers: { Accept: "application/json" }, body });
+      const answer = await fetch(this.address, { method: "POST", headers: { Accept: "application/json" }, body: sent });
       if (!answer.ok) {
         // What is wrong with the settings stands beside the price.
-        this.state.textContent = answer.status === 422 ? (await answer.json()).error.message : "No preview";
-        return;
+        this.say(answer.status === 422 ? (await answer.json()).error.message : "No preview");
+        return null;
       }
-      const address = URL.createObjectURL(await answer.blob());
-      const picture = el("img", { src: address, alt: "Preview of the render", draggable: false });
+      const picture = el("img", { src: URL.createObjectURL(await answer.blob()), alt: "Preview of the render", draggable: false });
       await picture.decode();
-      const earlier = this.stage.querySelector("img")?.src;
-      this.stage.replaceChildren(picture);
-      if (earlier?.startsWith("blob:")) URL.revokeObjectURL(earlier);
-      const seconds = `${((performance.now() - begin) / 1000).toFixed(1)} s`;
-      this.state.textContent = longest === FULL ? `Drawn in ${seconds}` : `Draft, ${seconds}`;
-      this.form.dispatchEvent(new CustomEvent("previewed", { detail: longest }));
+      return picture;
     } catch {
-      this.state.textContent = "No answer";
+      this.say("No answer");
+      return null;
     }
   }
 
   /**
-   * Dragging and arrow keys turn the camera and the wheel zooms, by the settings that do the same.
-   * @param {(key: string, by: number, isStep: boolean) => void} move changes a number
+   * Asks about the frame that is described by `body`.
+   * @param {"surfaces" | "cameras"} question
+   * @param {URLSearchParams} body
    */
-  steer(move) {
-    let last = null;
-    this.stage.classList.add("live");
-    this.stage.tabIndex = 0;
-    this.stage.setAttribute("role", "group");
-    this.stage.setAttribute("aria-label", "Preview. Arrow keys left and right turn the camera, up and down zoom.");
-    this.stage.addEventListener("keydown", (event) => {
-      const [key, by] = KEYS[event.key] ?? [];
-      if (!key || event.ctrlKey || event.metaKey || event.altKey) return;
-      event.preventDefault();
-      move(key, by, true);
-    });
-    this.stage.addEventListener("pointerdown", (event) => {
-      if (event.button !== 0) return;
-      last = event.clientX;
-      this.stage.setPointerCapture(event.pointerId);
-    });
-    this.stage.addEventListener("pointermove", (event) => {
-      if (last === null) return;
-      move("rotateY", (TURN * (last - event.clientX)) / this.stage.clientWidth, false);
-      last = event.clientX;
-    });
-    const end = () => {
-      if (last === null) return;
-      last = null;
-      move("rotateY", 0, true);
-    };
-    this.stage.addEventListener("pointerup", end);
-    this.stage.addEventListener("pointercancel", end);
-    this.stage.addEventListener("wheel", (event) => {
-      event.preventDefault();
-      move("zoom", event.deltaY < 0 ? 0.05 : -0.05, true);
-    }, { passive: false });
+  async answer(question, body) {
+    const answer = await fetch(`${this.address}/${question}`, { method: "POST", headers: { Accept: "application/json" }, body });
+    const said = await answer.json();
+    if (!answer.ok) throw new Error(said.error.message);
+    return said;
+  }
+
+  /**
+   * Asks which surfaces are at a point of the picture, and where its camera is.
+   * @param {number} x fraction of the picture from the left
+   * @param {number} y fraction of the picture from the top
+   */
+  surfacesAt(x, y) {
+    const body = new URLSearchParams(this.shown ?? this.body());
+    body.set("x", String(x));
+    body.set("y", String(y));
+    return this.answer("surfaces", body);
+  }
+
+  /** Returns where the picture is in the window; the stage may be wider or higher. */
+  box() {
+    const picture = this.stage.querySelector(":scope > img");
+    const { left, top, width, height } = (picture ?? this.stage).getBoundingClientRect();
+    const scale = picture?.naturalWidth ? Math.min(width / picture.naturalWidth, height / picture.naturalHeight) : 1;
+    const [w, h] = picture?.naturalWidth ? [picture.naturalWidth * scale, picture.naturalHeight * scale] : [width, height];
+    return { left: left + (width - w) / 2, top: top + (height - h) / 2, width: w, height: h };
   }
 }

@@ -14,6 +14,15 @@ const STARTS = {
   imageAspect: 1,
 };
 
+/** Members that name an image. */
+const IMAGES = ["imageAssetId", "mapAssetId"];
+
+/**
+ * Values of materials without edits, by name, as far as they are known. An edit begins with them.
+ * @type {Map<string, Record<string, unknown>>}
+ */
+export const materialValues = new Map();
+
 /**
  * @param {{root: HTMLElement, refresh: () => void}} control
  * @param {HTMLTextAreaElement} area
@@ -84,7 +93,7 @@ function map(schema, entries, set, context) {
   const without = (name) => Object.fromEntries(Object.entries(entries).filter(([key]) => key !== name));
   const rows = Object.entries(entries).map(([name, value]) =>
     el("fieldset", {}, el("legend", { textContent: name }),
-      ...editor(schema.additionalProperties, value, (next) => set(next === undefined ? without(name) : { ...entries, [name]: next }), { ...context, title: name }),
+      ...editor(schema.additionalProperties, value, (next) => set(next === undefined ? without(name) : { ...entries, [name]: next }), { ...context, title: name, material: name }),
       el("button", { type: "button", textContent: "Remove", "aria-label": `Remove ${name}`, onclick: () => set(without(name)) })));
   const left = context.materials.filter((name) => !(name in entries));
   if (left.length > 0 && schema.additionalProperties.type === "object") {
@@ -128,7 +137,7 @@ function object(schema, value, set, context) {
       continue;
     }
     const setMember = (next) => set(next === undefined ? without(key) : { ...value, [key]: next });
-    const parts = editor(of, value[key], setMember, { ...context, title: `${context.title} ${key}` });
+    const parts = editor(of, value[key], setMember, { ...context, title: `${context.title} ${key}`, key });
     if (!needed.includes(key)) {
       parts.push(el("button", { type: "button", textContent: "Unset", "aria-label": `Unset ${context.title} ${key}`, onclick: () => setMember(undefined) }));
     }
@@ -139,7 +148,8 @@ function object(schema, value, set, context) {
       ...unset.map((key) => el("option", { value: key, textContent: key })));
     choose.addEventListener("change", (event) => {
       event.stopPropagation();
-      set({ ...value, [choose.value]: blank(schema.properties[choose.value], choose.value) });
+      const known = materialValues.get(context.material)?.[choose.value];
+      set({ ...value, [choose.value]: known ?? blank(schema.properties[choose.value], choose.value) });
     });
     box.append(choose);
   }
@@ -170,6 +180,8 @@ function scalar(schema, value, set, context) {
     input = el("input", { type: "number", step: "any", value: value ?? 0 });
     for (const [side, bound] of [["min", schema.minimum], ["max", schema.maximum]]) if (bound !== undefined) input[side] = bound;
     read = () => Number(input.value);
+  } else if (IMAGES.includes(context.key)) {
+    input = imageChoice(value ?? "");
   } else if (schema.pattern?.includes("#")) {
     input = el("input", { type: "color", value: value ?? "#ffffff" });
   } else {
@@ -181,6 +193,15 @@ function scalar(schema, value, set, context) {
     set(read());
   });
   return input;
+}
+
+/** Returns a choice among the images of the workspace. */
+function imageChoice(value) {
+  const option = (id, name) => el("option", { value: id, textContent: name, selected: id === value });
+  const known = [...document.querySelectorAll("#images option")];
+  const isKnown = value === "" || known.some((image) => image.value === value);
+  return el("select", {}, option("", "Choose an image…"), ...known.map((image) => option(image.value, image.label || image.value)),
+    isKnown ? null : option(value, `${value} (not found)`));
 }
 
 /** A value to begin with: the one of its name, else the smallest that the schema accepts. */

@@ -7,6 +7,7 @@ use plinth_spec::wire::{Layer, ModelDetail};
 use serde_json::{Map, Value};
 
 use super::label::{capitalized, label, name_label};
+use crate::setting_pictures::{SettingPicture, picture_of};
 
 /// Effect that is another name of an output, which has a control of its own.
 const DATASET_EFFECT: &str = "dataset";
@@ -33,6 +34,8 @@ pub(crate) struct Control {
     pub(crate) value: String,
     /// Default as text; empty if unset.
     pub(crate) default: String,
+    /// What the setting does, in pictures.
+    pub(crate) picture: Option<SettingPicture>,
 }
 
 /// What a control looks like.
@@ -71,6 +74,8 @@ pub(crate) struct Assets {
     backgrounds: Vec<(String, String)>,
     clips: Vec<(String, String)>,
     meshes: Vec<String>,
+    /// Identifiers and names of all images.
+    pub(crate) images: Vec<(String, String)>,
 }
 
 impl Assets {
@@ -85,6 +90,7 @@ impl Assets {
         }
         Ok(Self {
             environments: environments.into_iter().map(|env| named(env.id, env.name)).collect(),
+            images: overlays.iter().map(|overlay| named(overlay.id.to_string(), overlay.name.clone())).collect(),
             backgrounds: overlays
                 .into_iter()
                 .filter(|overlay| overlay.layer != Layer::Texture)
@@ -141,6 +147,7 @@ fn control(field: &Field, value: Option<&Value>, assets: &Assets) -> Control {
         kind,
         value: value_text,
         default,
+        picture: picture_of(field.key),
     }
 }
 
@@ -206,6 +213,7 @@ mod tests {
             backgrounds: Vec::new(),
             clips: Vec::new(),
             meshes: vec!["Seat".to_owned()],
+            images: Vec::new(),
         }
     }
 

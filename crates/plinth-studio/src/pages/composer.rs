@@ -35,6 +35,10 @@ struct ComposerPage {
     groups: Vec<SettingsGroup>,
     /// Names of the model's materials, for the controls of a script.
     materials: Vec<String>,
+    /// Identifiers and names of the workspace's images, for decals and materials.
+    images: Vec<(String, String)>,
+    /// Names of the model's animations, and their lengths in seconds.
+    clips: Vec<(String, f64)>,
     quote: Option<Quote>,
     /// Why the settings were rejected.
     problem: Option<String>,
@@ -207,6 +211,8 @@ async fn page_of(
         name,
         cover,
         groups: groups(settings, &assets),
+        images: assets.images,
+        clips: model.animations.into_iter().map(|clip| (clip.name, clip.duration)).collect(),
         materials: model.material_names.unwrap_or_default(),
         quote,
         problem: error.as_ref().map(|error| sentence(&with_label(&error.message))),

@@ -6,6 +6,7 @@ pub(crate) mod composer;
 pub(crate) mod credits;
 pub(crate) mod events;
 mod failure;
+pub(crate) mod images;
 pub(crate) mod join;
 pub(crate) mod keys;
 pub(crate) mod library;

@@ -1,9 +1,11 @@
 //! Previews of the composer: pictures by the renderer itself.
 
+use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 use plinth_service::previews::Preview;
+use plinth_spec::preview::PreviewQuestion;
 
 use super::composer::rejected;
 use crate::composer::read_settings;
@@ -14,9 +16,10 @@ use crate::studio::Studio;
 /// Longer side of a picture whose size the form does not say, in pixels.
 const LONGEST: u32 = 640;
 
-/// Returns whether this is the path of a preview. Previews are not counted as requests.
+/// Returns whether this is the path of a preview, or of a question about one. Both are not counted as requests.
 pub(crate) fn is_preview(path: &str) -> bool {
-    path.starts_with("/models/") && path.ends_with("/preview")
+    let mut parts = path.trim_start_matches('/').split('/');
+    parts.next() == Some("models") && parts.nth(1) == Some("preview")
 }
 
 /// Draws a frame with the settings of the form. The fields `longest`, `draft` and `position` say how large, how carefully and
@@ -36,9 +39,44 @@ pub(crate) async fn draw(
         longest: sent.text("longest").parse().unwrap_or(LONGEST),
         is_draft: sent.text("draft") == "on",
         position: sent.text("position").parse().ok(),
+        question: None,
     };
     match studio.service.preview(caller, &id, preview).await {
         Ok(png) => Ok(([(header::CONTENT_TYPE, "image/png")], png).into_response()),
+        Err(error) => Ok(rejected(&error)),
+    }
+}
+
+/// Answers what is visible at a point of the frame that [`draw`] draws for the same form. The fields `x` and `y` are the
+/// position in the frame as fractions from the left and from the top.
+pub(crate) async fn surfaces(
+    State(studio): State<Studio>,
+    Path(id): Path<String>,
+    sent: SessionFields,
+) -> Result<Response> {
+    let number = |name: &str| sent.text(name).parse().unwrap_or(f64::NAN);
+    let question = PreviewQuestion::Surfaces { x: number("x"), y: number("y") };
+    answer(&studio, &id, &sent, question).await
+}
+
+/// Returns the cameras of the dataset that the form describes.
+pub(crate) async fn cameras(
+    State(studio): State<Studio>,
+    Path(id): Path<String>,
+    sent: SessionFields,
+) -> Result<Response> {
+    answer(&studio, &id, &sent, PreviewQuestion::DatasetCameras).await
+}
+
+async fn answer(studio: &Studio, id: &str, sent: &SessionFields, question: PreviewQuestion) -> Result<Response> {
+    let caller = sent.user.editor()?;
+    let settings = match read_settings(sent) {
+        Ok(settings) => settings,
+        Err(error) => return Ok(rejected(&error)),
+    };
+    let preview = Preview { settings, position: sent.text("position").parse().ok(), ..Preview::default() };
+    match studio.service.preview_answer(caller, id, preview, question).await {
+        Ok(answer) => Ok(Json(answer).into_response()),
         Err(error) => Ok(rejected(&error)),
     }
 }

@@ -77,11 +77,11 @@ fn wants_json(headers: &HeaderMap) -> bool {
     headers.get(header::ACCEPT).is_some_and(|accepted| accepted == "application/json")
 }
 
-fn broken(error: &MultipartError) -> PageError {
+pub(super) fn broken(error: &MultipartError) -> PageError {
     PageError::new(error.status(), &format!("the form cannot be read: {}", error.body_text()))
 }
 
-async fn token(field: &mut Field<'_>) -> Result<String> {
+pub(super) async fn token(field: &mut Field<'_>) -> Result<String> {
     let mut text = Vec::new();
     while let Some(piece) = field.chunk().await.map_err(|error| broken(&error))? {
         text.extend_from_slice(&piece);

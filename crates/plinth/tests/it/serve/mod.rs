@@ -39,6 +39,7 @@ mod studio_browser;
 mod studio_composer;
 mod studio_hostile;
 mod studio_library;
+mod studio_looking;
 mod studio_looks;
 mod studio_money;
 mod studio_people;

@@ -13,14 +13,14 @@ const ENTER: &str = "\u{E007}";
 const ESCAPE: &str = "\u{E00C}";
 
 /// Starts a server with a worker, and with a rate limit that no test reaches.
-fn drawing() -> Served {
+pub(super) fn drawing() -> Served {
     let Served { client, server, installation } = Served::with_sqlite();
     server.end();
     let server = installation.serve(&["--rate-limit-per-minute", "1000000"]);
     Served { client: Client::new(&server.base, &client.token), server, installation }
 }
 
-async fn sign_in(served: &Served, page: &Chromium) {
+pub(super) async fn sign_in(served: &Served, page: &Chromium) {
     page.open(&format!("{}{}", served.server.base, served.link(EMAIL, &[]))).await;
     page.click("main button").await;
     page.until("document.querySelector('h1').textContent === 'Models'").await;
@@ -33,7 +33,7 @@ fn model(folder: &Path, name: &str) -> String {
 }
 
 /// Asserts, for two widths of the window, that the current page needs no horizontal scrolling.
-async fn fits(page: &Chromium) {
+pub(super) async fn fits(page: &Chromium) {
     for width in [360, 1280] {
         page.resize(width, 800).await;
         page.until(&format!("window.innerWidth === {width}")).await;
@@ -43,7 +43,7 @@ async fn fits(page: &Chromium) {
 }
 
 /// Asserts that the console of the page has no messages.
-async fn no_errors(page: &Chromium) {
+pub(super) async fn no_errors(page: &Chromium) {
     let messages = page.console().await;
     assert!(messages.is_empty(), "{messages:?}");
 }

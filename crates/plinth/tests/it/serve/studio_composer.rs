@@ -18,7 +18,7 @@ const ON: [(&str, &str); 2] = [("shadows", "on"), ("easing", "on")];
 
 impl Browser {
     /// Sends a form as the composer's script does, and returns the status and the JSON.
-    async fn ask(&self, path: &str, fields: &[(&str, &str)]) -> (u16, Value) {
+    pub(super) async fn ask(&self, path: &str, fields: &[(&str, &str)]) -> (u16, Value) {
         let token = self.get("/keys").await.form_token();
         let fields = [fields, &[("form_token", token.as_str())]].concat();
         let page = Page::of(
@@ -30,7 +30,7 @@ impl Browser {
 }
 
 /// The composer's path for a new model.
-async fn composer(client: &Client, name: &str) -> String {
+pub(super) async fn composer(client: &Client, name: &str) -> String {
     format!("/models/{}/compose", client.upload(name, None).await.text("modelId"))
 }
 
@@ -172,8 +172,12 @@ async fn changes_of_a_render_are_pushed(served: Served) {
 async fn a_server_without_a_worker_has_no_previews(served: Served) {
     let browser = served.browser(EMAIL).await;
     let path = composer(&served.client, "chair").await;
-    let (status, said) = browser.ask(&path.replace("/compose", "/preview"), &[]).await;
-    assert!(status == 404 && said["error"]["message"].as_str().unwrap().contains("does not draw"), "{said}");
+    for asked in ["/preview", "/preview/surfaces", "/preview/cameras"] {
+        let fields =
+            [("x", "0.5"), ("y", "0.5"), ("output", if asked.ends_with("cameras") { "dataset" } else { "video" })];
+        let (status, said) = browser.ask(&path.replace("/compose", asked), &fields).await;
+        assert!(status == 404 && said["error"]["message"].as_str().unwrap().contains("does not draw"), "{said}");
+    }
     assert!(!browser.get(&path).await.shows("data-preview"));
 }
 

@@ -101,6 +101,31 @@ impl Chromium {
         self.call(Method::POST, &format!("/element/{element}/click"), json!({})).await;
     }
 
+    /// Clicks a point of an element, which is given by fractions of its width and its height.
+    pub(crate) async fn click_at(&self, selector: &str, (x, y): (f64, f64)) {
+        let script = format!(
+            "const box = document.querySelector({}).getBoundingClientRect(); \
+             return [box.left + {x} * box.width, box.top + {y} * box.height].map(Math.round);",
+            json!(selector)
+        );
+        let place = self.run(&script).await;
+        let steps = json!([
+            {"type": "pointerMove", "duration": 0, "x": place[0], "y": place[1]},
+            {"type": "pointerDown", "button": 0},
+            {"type": "pointerUp", "button": 0},
+        ]);
+        let mouse = json!({"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": steps});
+        self.call(Method::POST, "/actions", json!({"actions": [mouse]})).await;
+    }
+
+    /// Presses keys, one after another, in the element that has the focus.
+    pub(crate) async fn press(&self, keys: &[&str]) {
+        let steps: Vec<Value> =
+            keys.iter().flat_map(|key| ["keyDown", "keyUp"].map(|kind| json!({"type": kind, "value": key}))).collect();
+        let keyboard = json!({"type": "key", "id": "keyboard", "actions": steps});
+        self.call(Method::POST, "/actions", json!({"actions": [keyboard]})).await;
+    }
+
     /// Types a text into an element. For a file input, the text consists of paths of files.
     pub(crate) async fn type_into(&self, selector: &str, text: &str) {
         let element = self.element(selector).await;

@@ -1,0 +1,84 @@
+// Compares with the picture before the last change: both are drawn with the camera and the time of now, and a slider shows one or
+// the other.
+
+import { el } from "./dom.js";
+import { FULL } from "./preview.js";
+
+/** What changes the view but not the look. */
+const OF_VIEW = ["rotateY", "zoom", "form_token", "look_name", "look_replace"];
+
+/**
+ * @param {HTMLButtonElement} button
+ * @param {import("./preview.js").Preview} preview
+ */
+export function compare(button, preview) {
+  const { stage, form } = preview;
+  const range = el("input", { type: "range", min: "0", max: "1", step: "0.01", value: "0.5", "aria-label": "How much shows the picture before the last change" });
+  const row = el("div", { className: "wipe", hidden: true }, el("span", { textContent: "Before" }), range, el("span", { textContent: "Now" }));
+  stage.after(row);
+  let [before, now] = [null, null];
+  let picture = null;
+  /** What was sent for the picture of now. */
+  let beside = "";
+
+  const sentNow = () => new URLSearchParams(new FormData(form));
+  const look = (sent) => {
+    const copy = new URLSearchParams(sent);
+    for (const key of OF_VIEW) copy.delete(key);
+    return copy.toString();
+  };
+  const note = () => {
+    const sent = sentNow();
+    if (now !== null && look(sent) === look(now)) return;
+    [before, now] = [now, sent];
+    button.disabled = before === null;
+  };
+  const place = () => {
+    if (picture) picture.style.clipPath = `inset(0 ${100 - 100 * Number(range.value)}% 0 0)`;
+  };
+  const stop = () => {
+    if (picture) URL.revokeObjectURL(picture.src);
+    picture?.remove();
+    picture = null;
+    row.hidden = true;
+    button.setAttribute("aria-pressed", "false");
+  };
+  button.disabled = true;
+  button.addEventListener("click", async () => {
+    if (picture) {
+      stop();
+      return;
+    }
+    const sent = new URLSearchParams(before);
+    const current = sentNow();
+    for (const key of OF_VIEW) if (current.has(key)) sent.set(key, current.get(key));
+    preview.aim(sent);
+    preview.say("Drawing what was before…");
+    button.disabled = true;
+    const drawn = await preview.picture(sent, FULL);
+    button.disabled = false;
+    if (!drawn) return;
+    preview.say("");
+    stop();
+    picture = drawn;
+    beside = preview.shown.toString();
+    picture.classList.add("before");
+    picture.alt = "The picture before the last change";
+    stage.append(picture);
+    range.value = "0.5";
+    row.hidden = false;
+    button.setAttribute("aria-pressed", "true");
+    place();
+    range.focus();
+  });
+  range.addEventListener("input", (event) => {
+    event.stopPropagation();
+    place();
+  });
+  range.addEventListener("change", (event) => event.stopPropagation());
+  form.addEventListener("previewed", (event) => {
+    // If the settings have changed, the pictures are no longer those of before and now.
+    if (preview.shown.toString() !== beside) stop();
+    if (event.detail === FULL) note();
+  });
+}

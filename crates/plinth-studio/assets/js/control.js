@@ -1,0 +1,92 @@
+// The controls of the settings form: their values, and the sliders and colour pickers beside their inputs.
+
+import { el } from "./dom.js";
+
+/** A control of one setting. */
+export class Control {
+  /** @param {HTMLElement} root */
+  constructor(root) {
+    this.root = root;
+    this.key = root.dataset.key;
+    /** @type {HTMLInputElement[]} */
+    this.inputs = [...root.querySelectorAll("[name]")];
+    this.title = root.querySelector("label, legend")?.textContent.trim() ?? this.key;
+  }
+
+  get #isFlag() {
+    return this.inputs.length === 1 && this.inputs[0].value === "on";
+  }
+
+  /** What the control holds, as its default is written. */
+  get value() {
+    const [first] = this.inputs;
+    if (!first) return "";
+    if (first.type !== "checkbox") return first.value;
+    if (this.#isFlag) return String(first.checked);
+    return this.inputs.filter((input) => input.checked).map((input) => input.value).join("\n");
+  }
+
+  /** @param {unknown} value as in the API; undefined is the default */
+  set(value) {
+    const written = value === undefined ? this.root.dataset.default : typeof value === "object" ? JSON.stringify(value) : String(value);
+    for (const input of this.inputs) {
+      if (input.type === "checkbox") input.checked = this.#isFlag ? written === "true" : Array.isArray(value) && value.includes(input.value);
+      else input.value = written;
+      // A name that is not among those known is shown as such, not dropped.
+      if (input.tagName === "SELECT" && input.value !== written) {
+        input.append(el("option", { value: written, textContent: `${written} (not found)`, selected: true }));
+      }
+    }
+    this.refresh();
+  }
+
+  reset() {
+    this.set(undefined);
+  }
+
+  /** Shows the value in whatever stands beside the input. */
+  refresh() {
+    this.root.classList.toggle("changed", this.value !== this.root.dataset.default);
+    this.root.dispatchEvent(new CustomEvent("refresh"));
+  }
+
+  /** Adds what needs a script: the button that resets, a slider, a colour picker. */
+  complete(changed) {
+    const [input] = this.inputs;
+    const reset = el("button", { type: "button", className: "reset", textContent: "Reset", "aria-label": `Reset ${this.title}` });
+    reset.addEventListener("click", () => {
+      this.reset();
+      changed();
+    });
+    this.root.append(reset);
+    if (!input) return;
+    if (input.type === "number" && input.min !== "" && input.max !== "") slider(this, input);
+    if (input.dataset.color !== undefined) swatch(this, input);
+  }
+}
+
+/** Puts a slider beside a number. It has no name, so only the number is sent. */
+function slider(control, input) {
+  const [min, max] = [Number(input.min), Number(input.max)];
+  const range = el("input", { type: "range", min, max, step: max - min <= 10 ? 0.01 : max - min <= 100 ? 0.1 : 1, "aria-label": control.title });
+  const box = el("div", { className: "sliding" });
+  input.replaceWith(box);
+  box.append(range, input);
+  const show = () => { range.value = input.value === "" ? String(Math.min(max, Math.max(min, 0))) : input.value; };
+  range.addEventListener("input", () => { input.value = range.value; input.dispatchEvent(new Event("input", { bubbles: true })); });
+  input.addEventListener("input", show);
+  control.root.addEventListener("refresh", show);
+  show();
+}
+
+/** Puts a picker beside a colour that may be unset. */
+function swatch(control, input) {
+  const picker = el("input", { type: "color", "aria-label": `${control.title}: choose` });
+  const box = el("div", { className: "coloring" });
+  input.replaceWith(box);
+  box.append(picker, input);
+  const show = () => { picker.value = input.checkValidity() && input.value ? input.value : "#ffffff"; };
+  picker.addEventListener("input", () => { input.value = picker.value; input.dispatchEvent(new Event("input", { bubbles: true })); });
+  control.root.addEventListener("refresh", show);
+  show();
+}

@@ -1,0 +1,80 @@
+// Places a decal at a point of the model: asks for its image, which can be uploaded, and fills in the settings of the decal.
+
+import { el, need } from "./dom.js";
+
+/** Length of the longer side of a new decal; the model is 2 units long. */
+const SIZE = 0.5;
+/** Drops digits that no picture shows. */
+const rounded = (vector) => vector.map((number) => Math.round(number * 1e4) / 1e4);
+
+/**
+ * @param {HTMLFormElement} form
+ * @param {import("./values.js").Values} values
+ * @param {(message: string) => void} say
+ */
+export function decalPlacer(form, values, say) {
+  const known = need("#images");
+  const choice = el("select", { id: "decal-image" });
+  const file = el("input", { type: "file", id: "decal-file", accept: "image/png,image/jpeg,image/webp" });
+  const place = el("button", { type: "button", className: "main", textContent: "Place it" });
+  const cancel = el("button", { type: "button", textContent: "Cancel" });
+  const state = el("p", { role: "status" });
+  const dialog = el("dialog", { className: "decal-dialog", "aria-label": "Image of the decal" },
+    el("h2", { textContent: "Image of the decal" }),
+    el("label", { htmlFor: "decal-image", textContent: "Image" }), choice,
+    el("label", { htmlFor: "decal-file", textContent: "Or a new one: PNG, JPEG or WebP" }), file,
+    el("div", { className: "row" }, place, cancel), state);
+  // The dialog is outside of the form, so that its fields are not sent with the settings.
+  form.after(dialog);
+  let target = null;
+
+  const fill = (chosen) => {
+    choice.replaceChildren(...[...known.options].map((option) => el("option", { value: option.value, textContent: option.label || option.value, selected: option.value === chosen })));
+    choice.disabled = known.options.length === 0;
+    place.disabled = known.options.length === 0;
+  };
+  file.addEventListener("change", async () => {
+    if (!file.files[0]) return;
+    state.className = "";
+    state.textContent = "Uploading…";
+    place.disabled = true;
+    const body = new FormData();
+    body.set("form_token", need("[name=form_token]", form).value);
+    body.set("file", file.files[0]);
+    try {
+      const answer = await fetch(form.dataset.images, { method: "POST", headers: { Accept: "application/json" }, body });
+      const said = await answer.json();
+      if (!answer.ok) throw new Error(said.error.message);
+      known.prepend(el("option", { value: said.id, label: said.name }));
+      state.textContent = `${said.name} is uploaded.`;
+      fill(said.id);
+    } catch (error) {
+      state.className = "problem";
+      state.textContent = error instanceof TypeError ? "The server does not answer. Please try again." : error.message;
+      fill(choice.value);
+    }
+    file.value = "";
+  });
+  cancel.addEventListener("click", () => dialog.close());
+  place.addEventListener("click", () => {
+    const decals = values.get("decals") ?? [];
+    let number = decals.length + 1;
+    while (decals.some(({ id }) => id === `decal-${number}`)) number += 1;
+    const scale = ["scaleX", "scaleY", "scaleZ"].map((key) => Number(values.get(key) ?? 1));
+    const [position, normal, euler] = [target.position, target.normal, target.euler].map(rounded);
+    // With the present scale as its own, the decal stays in its place if the model is stretched later.
+    const decal = { id: `decal-${number}`, imageAssetId: choice.value, position, normal, euler, size: SIZE, placementScale: scale };
+    values.set("decals", [...decals, decal]);
+    values.commit();
+    dialog.close();
+    say("The decal is placed. Its size and rotation are in its settings.");
+  });
+
+  return (surface) => {
+    target = surface;
+    state.className = "";
+    state.textContent = "";
+    fill(choice.value);
+    dialog.showModal();
+  };
+}

@@ -1,0 +1,28 @@
+// The hidden meshes below the picture, each with a button that shows it again.
+
+import { el } from "./dom.js";
+
+/**
+ * @param {HTMLElement} box
+ * @param {import("./values.js").Values} values
+ */
+export function hiddenMeshes(box, values) {
+  const set = (names) => {
+    values.set("hiddenMeshNames", names);
+    values.commit();
+  };
+  const show = () => {
+    const names = values.get("hiddenMeshNames") ?? [];
+    box.hidden = names.length === 0;
+    const buttons = names.map((name) => {
+      const button = el("button", { type: "button", className: "chip", textContent: name, "aria-label": `Show ${name} again` });
+      button.addEventListener("click", () => set(names.filter((other) => other !== name)));
+      return button;
+    });
+    const all = el("button", { type: "button", className: "quiet-button", textContent: "Show all" });
+    all.addEventListener("click", () => set([]));
+    box.replaceChildren(el("span", { className: "quiet", textContent: "Hidden" }), ...buttons, ...(names.length > 1 ? [all] : []));
+  };
+  values.watch("hiddenMeshNames", show);
+  show();
+}

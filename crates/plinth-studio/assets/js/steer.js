@@ -1,0 +1,73 @@
+// Moves the camera of the preview by dragging, by the wheel and by keys. A click without dragging points at the model.
+
+/** How far a drag over the whole width turns the camera, in degrees. */
+const TURN = 360;
+/** How far one press of a key turns the camera, in degrees. */
+const KEY_TURN = 5;
+/** A pointer that has moved by fewer pixels has clicked. */
+const CLICK_PIXELS = 4;
+
+/**
+ * @typedef {object} Camera
+ * @property {(right: number, up: number, isStep: boolean) => void} turn turns by degrees
+ * @property {(steps: number) => void} zoom comes closer by steps
+ * @property {(right: number, up: number) => void} pan moves by fractions of the picture
+ * @property {() => void} rest the movement has ended
+ */
+
+/**
+ * @param {HTMLElement} stage
+ * @param {Camera} camera
+ * @param {(x: number, y: number) => void} point called with a point of the window
+ */
+export function steer(stage, camera, point) {
+  const keys = {
+    ArrowLeft: () => camera.turn(KEY_TURN, 0, true),
+    ArrowRight: () => camera.turn(-KEY_TURN, 0, true),
+    ArrowUp: () => camera.turn(0, KEY_TURN, true),
+    ArrowDown: () => camera.turn(0, -KEY_TURN, true),
+    "+": () => camera.zoom(1),
+    "-": () => camera.zoom(-1),
+  };
+  let last = null;
+  let travelled = 0;
+  stage.classList.add("live");
+  stage.tabIndex = 0;
+  stage.setAttribute("role", "group");
+  stage.setAttribute("aria-label", "Preview. Arrow keys and plus and minus move the camera. Enter shows a crosshair, with which you point at the model.");
+  stage.addEventListener("keydown", (event) => {
+    const act = keys[event.key];
+    if (!act || event.target !== stage || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    act();
+  });
+  stage.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    last = [event.clientX, event.clientY];
+    travelled = 0;
+    stage.setPointerCapture(event.pointerId);
+  });
+  stage.addEventListener("pointermove", (event) => {
+    if (last === null) return;
+    const [right, down] = [event.clientX - last[0], event.clientY - last[1]];
+    travelled += Math.hypot(right, down);
+    last = [event.clientX, event.clientY];
+    if (travelled < CLICK_PIXELS) return;
+    if (event.shiftKey) camera.pan(right / stage.clientWidth, -down / stage.clientWidth);
+    else camera.turn((-TURN * right) / stage.clientWidth, (TURN * down) / stage.clientWidth, false);
+  });
+  stage.addEventListener("pointerup", (event) => {
+    if (last === null) return;
+    last = null;
+    if (travelled < CLICK_PIXELS) point(event.clientX, event.clientY);
+    else camera.rest();
+  });
+  stage.addEventListener("pointercancel", () => {
+    if (last !== null) camera.rest();
+    last = null;
+  });
+  stage.addEventListener("wheel", (event) => {
+    event.preventDefault();
+    camera.zoom(event.deltaY < 0 ? 1 : -1);
+  }, { passive: false });
+}

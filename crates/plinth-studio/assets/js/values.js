@@ -1,0 +1,55 @@
+// Reads and writes settings in their controls, for everything that changes them other than by their controls.
+
+/** @typedef {{key: string, root: HTMLElement, inputs: HTMLInputElement[], value: string, set: (value: unknown) => void}} Control */
+
+export class Values {
+  /**
+   * @param {Control[]} controls
+   * @param {HTMLInputElement} find the field that hides controls without certain words
+   * @param {() => void} commit called after a change that undo can take back
+   */
+  constructor(controls, find, commit) {
+    this.controls = new Map(controls.map((control) => [control.key, control]));
+    this.find = find;
+    this.commit = commit;
+  }
+
+  /** Returns the value as in the API. Returns undefined if the setting is unset or cannot be read. */
+  get(key) {
+    const { value, inputs } = this.controls.get(key);
+    if (inputs[0]?.type === "checkbox") return inputs[0].value === "on" && inputs.length === 1 ? value === "true" : value === "" ? [] : value.split("\n");
+    if (value.trim() === "") return undefined;
+    if (inputs[0]?.tagName !== "TEXTAREA") return value;
+    try {
+      return JSON.parse(value);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** @param {unknown} value as in the API; undefined is the default */
+  set(key, value) {
+    this.controls.get(key).set(value);
+  }
+
+  /** Calls a function whenever a value may have changed. */
+  watch(key, changed) {
+    this.controls.get(key).root.addEventListener("refresh", changed);
+  }
+
+  /**
+   * Shows a control: opens its group, and ends a search that hides it.
+   * @returns {HTMLElement}
+   */
+  reveal(key) {
+    const { root } = this.controls.get(key);
+    const group = root.closest("details");
+    if (root.hidden || group.hidden) {
+      this.find.value = "";
+      this.find.dispatchEvent(new Event("input"));
+    }
+    group.open = true;
+    root.scrollIntoView({ block: "center" });
+    return root;
+  }
+}
