@@ -141,8 +141,7 @@ def check_files(s, views, side):
         content = s.read(f["path"])
         total += len(content)
         check(hashlib.sha256(content).hexdigest() == f["sha256"] and len(content) == f["bytes"], f"{f['path']}: hash")
-    overview = s.picture("overview.webp").convert("RGB")
-    check(min(overview.size) > 200 and np.asarray(overview).std() > 10, "overview.webp shows nothing")
+    check_overview(s, manifest["overview"], count)
     check(b"depth_near" in s.read("README.txt"), "README.txt does not explain depth")
     if s.zip:
         stored = [i for i in s.zip.infolist() if i.filename.endswith(".png")]
@@ -150,6 +149,20 @@ def check_files(s, views, side):
         check(s.zip.testzip() is None, "a checksum of the ZIP is wrong")
     print(f"files: {len(names)}, {count} views of {w}x{h}, {total / 1e6:.1f} MB, hashes right")
     return cameras
+
+
+def check_overview(s, layout, count):
+    overview = s.picture("overview.webp").convert("RGB")
+    check(min(overview.size) > 200 and np.asarray(overview).std() > 10, "overview.webp shows nothing")
+    check(overview.size == (layout["width"], layout["height"]), f"overview.webp has {overview.size} pixels")
+    side, columns = layout["tile"], layout["columns"]
+    for folder, (x, y) in layout["panels"].items():
+        for i in {0, count // 2, count - 1}:
+            left, top = x + i % columns * layout["step"], y + i // columns * layout["step"]
+            tile = overview.crop((left, top, left + side, top + side))
+            picture = s.picture(f"{folder}/{LAYERS[folder][0].format(i)}").convert("RGB")
+            error = np.abs(np.asarray(picture.resize((side, side), Image.Resampling.BOX), float) - np.asarray(tile)).mean()
+            check(picture.width != picture.height or error < 8, f"overview.webp: {folder} {i} is off by {error:.1f} of 255")
 
 
 def check_cameras(s, t, even):

@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 
 use crate::billing::{StripeClient, StripeOptions};
 use crate::clock::Clock;
+use crate::delivery::archive::ArchiveCache;
 use crate::fair_semaphore::FairSemaphore;
 use crate::fetch::FetchOptions;
 use crate::health::StoreHealth;
@@ -67,9 +68,9 @@ pub struct ServiceOptions {
 /// A program that checks uploaded files in a separate process.
 #[derive(Clone, Debug)]
 pub struct Checker {
-    /// Path of the program. Its arguments are `check-file --memory-bytes BYTES --seconds SECONDS FILE [GLB]`. It must
-    /// print a [`FileReport`](crate::check::FileReport) as JSON, or an [`ImageReport`](crate::check::ImageReport) with
-    /// `--image`.
+    /// Path of the program. Its arguments are `check-file --memory-bytes BYTES --seconds SECONDS FILE [TO …]`. It must
+    /// print a [`FileReport`](crate::check::FileReport) as JSON, an [`ImageReport`](crate::check::ImageReport) with
+    /// `--image`, or a [`PanoramaReport`](crate::check::PanoramaReport) with `--panorama`.
     pub program: PathBuf,
     /// Memory limit of a check. A file that needs more is rejected.
     pub memory_bytes: u64,
@@ -137,6 +138,7 @@ pub struct Service {
     pub(crate) previews: Arc<PreviewDesk>,
     pub(crate) windows: Windows,
     pub(crate) store_health: Arc<StoreHealth>,
+    pub(crate) archives: Arc<ArchiveCache>,
     /// Client of the payment provider.
     pub(crate) stripe: StripeClient,
 }
@@ -160,6 +162,7 @@ impl Service {
             db,
             store,
             store_health: Arc::default(),
+            archives: Arc::default(),
             stripe: StripeClient::default(),
         }
     }

@@ -136,6 +136,11 @@ pub const ENVS_BYTES: u64 = 200 << 20;
 pub const LOOKS: u64 = 100;
 /// Maximum length of a look's name, in characters.
 pub const LOOK_NAME_CHARS: usize = 100;
+/// Largest panorama from which the web UI makes an environment, in bytes: 8192 × 4096 texels of three half floats, and
+/// some more.
+pub const PANORAMA_BYTES: u64 = 256 << 20;
+/// Largest width of an environment in pixels; the renderer scales wider ones down.
+pub const ENV_WIDTH: u32 = 4096;
 /// Largest file of an environment, in bytes.
 pub const ENV_PART_BYTES: u64 = 48 << 20;
 /// Maximum number of views of a dataset whose cameras come from the request.

@@ -29,7 +29,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STREAM_PLAYER: &str = "hls.js";
 
 /// Name, media type and content of each file.
-static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 35]> = LazyLock::new(|| {
+static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 44]> = LazyLock::new(|| {
     [
         ("style.css", CSS, STYLE.into()),
         ("shell.js", SCRIPT, include_str!("../assets/js/shell.js").into()),
@@ -41,6 +41,15 @@ static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 35]> = LazyLock::new(||
         ("render.js", SCRIPT, include_str!("../assets/js/render.js").into()),
         ("share.js", SCRIPT, include_str!("../assets/js/share.js").into()),
         ("player.js", SCRIPT, include_str!("../assets/js/player.js").into()),
+        ("dataset.js", SCRIPT, include_str!("../assets/js/dataset.js").into()),
+        ("dataset_files.js", SCRIPT, include_str!("../assets/js/dataset_files.js").into()),
+        ("view_stage.js", SCRIPT, include_str!("../assets/js/view_stage.js").into()),
+        ("view_grid.js", SCRIPT, include_str!("../assets/js/view_grid.js").into()),
+        ("depth.js", SCRIPT, include_str!("../assets/js/depth.js").into()),
+        ("points.js", SCRIPT, include_str!("../assets/js/points.js").into()),
+        ("cloud.js", SCRIPT, include_str!("../assets/js/cloud.js").into()),
+        ("cloud_drawing.js", SCRIPT, include_str!("../assets/js/cloud_drawing.js").into()),
+        ("environments.js", SCRIPT, include_str!("../assets/js/environments.js").into()),
         (STREAM_PLAYER, SCRIPT, include_str!("../assets/vendor/hls.light.min.mjs").into()),
         ("preview.js", SCRIPT, include_str!("../assets/js/preview.js").into()),
         ("composer.js", SCRIPT, include_str!("../assets/js/composer.js").into()),
@@ -77,6 +86,8 @@ const STYLE: &str = concat!(
     include_str!("../assets/css/account.css"),
     include_str!("../assets/css/looks.css"),
     include_str!("../assets/css/result.css"),
+    include_str!("../assets/css/dataset.css"),
+    include_str!("../assets/css/environments.css"),
 );
 
 static FOLDER: LazyLock<String> = LazyLock::new(|| {

@@ -10,8 +10,8 @@ use crate::assets;
 use crate::csrf::same_site;
 use crate::error::{PageError, panicked};
 use crate::pages::{
-    account, bulk, composer, credits, events, images, join, keys, library, links, look_order, looks, media, model,
-    overview, preview, recovery, render, session, sign_in, teams, upload,
+    account, bulk, composer, credits, environments, events, images, join, keys, library, links, look_order, looks, media,
+    model, overview, preview, recovery, render, session, sign_in, teams, upload,
 };
 use crate::response::finish_response;
 use crate::session::load_session;
@@ -36,6 +36,15 @@ fn of_render() -> Router<Studio> {
         .route("/renders/{id}/links", post(links::create))
         .route("/renders/{id}/bundle", get(media::bundle))
         .route("/renders/{id}/hls/{*name}", get(media::hls))
+        .route("/renders/{id}/dataset/{*name}", get(media::dataset_file))
+}
+
+fn of_environments() -> Router<Studio> {
+    Router::new()
+        // The limit is disabled, because each file of an upload has its own size limit.
+        .route("/environments", get(environments::list).post(environments::upload).layer(DefaultBodyLimit::disable()))
+        .route("/environments/{id}/picture", get(environments::picture))
+        .route("/environments/{id}/delete", get(environments::ask_to_delete).post(environments::delete))
 }
 
 /// Builds the router of all pages, with a 404 page as fallback.
@@ -91,6 +100,7 @@ pub fn router(studio: &Studio) -> Router {
         .route("/renders", get(overview::show))
         .route("/renders/events", get(events::of_renders))
         .merge(of_render())
+        .merge(of_environments())
         .fallback(async || PageError::not_found())
         .method_not_allowed_fallback(async || PageError::wrong_method())
         .layer(DefaultBodyLimit::max(FORM_BYTES))

@@ -39,7 +39,7 @@ impl CurrentUser {
 
 /// Middleware that loads the session of a request, and counts the request toward the rate limit of the account's
 /// sessions. Does not count previews, because an account can have only one at a time, nor the many parts
-/// of a stream.
+/// of a stream or a dataset.
 pub(crate) async fn load_session(State(studio): State<Studio>, mut request: Request, next: Next) -> Response {
     let path = request.uri().path();
     let is_counted = !preview::is_preview(path) && !media::is_media(path);

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::file::FileEntry;
+use super::overview_layout::OverviewLayout;
 
 /// Describes how a dataset was made.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -31,6 +32,8 @@ pub(crate) struct Manifest<'a> {
     pub(crate) views: usize,
     pub(crate) width: u32,
     pub(crate) height: u32,
+    /// Where each view is in `overview.webp`.
+    pub(crate) overview: OverviewLayout,
     /// All files of the dataset except the manifest.
     pub(crate) files: &'a [FileEntry],
 }

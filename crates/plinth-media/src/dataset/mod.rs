@@ -10,6 +10,7 @@ mod file;
 mod layout;
 mod normals;
 mod overview;
+mod overview_layout;
 mod points;
 mod readme;
 mod transforms;

@@ -1,30 +1,13 @@
-//! Draws `overview.webp`, an image that shows all views in four panels: colour, depth, normals and masks.
+//! Draws `overview.webp`.
 
 use image::ExtendedColorType;
 use image::codecs::webp::WebPEncoder;
-use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster, get_raster_width};
+use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster};
 use plinth_frame::{Resampler, RgbaImage};
 
+use super::overview_layout::{HEADING, LARGE, MARGIN, OverviewLayout, PANELS, SMALL, advance, numbers_width};
 use crate::MediaError;
 
-/// Headings of the panels. A view has one tile per panel, in the same order.
-const PANELS: [&str; 4] =
-    ["images", "depth: closer is darker", "normals: +X red, +Y green, +Z blue", "masks: the model is white"];
-/// Approximate side length of a panel in pixels.
-const PANEL_SIDE: u32 = 1200;
-/// Maximum side length of a tile in pixels.
-const LARGEST_TILE: u32 = 400;
-/// Space around each panel in pixels.
-const MARGIN: u32 = 24;
-/// Space between neighbouring tiles in pixels.
-const GAP: u32 = 2;
-/// Height of a heading with the space around it, in pixels.
-const HEADING: u32 = 48;
-/// Font sizes of the headings and of the view numbers.
-const LARGE: RasterHeight = RasterHeight::Size32;
-const SMALL: RasterHeight = RasterHeight::Size24;
-/// Number of digits of a view number.
-const DIGITS: u32 = 4;
 /// Grey levels of the background and the text.
 const SHEET: u8 = 64;
 const INK: u8 = 240;
@@ -36,17 +19,6 @@ pub(crate) enum Picture<'a> {
     Color(&'a [u8]),
     /// One byte per pixel.
     Grey(&'a [u8]),
-}
-
-/// Returns the number of columns of a panel with this many views.
-fn columns(views: usize) -> u32 {
-    let root = (views as f64).sqrt().ceil();
-    (root as u32).max(1)
-}
-
-/// Returns the side length of the tiles of a dataset with this many views, in pixels.
-pub(crate) fn tile_side(views: usize) -> u32 {
-    (PANEL_SIDE / columns(views)).saturating_sub(GAP).clamp(8, LARGEST_TILE)
 }
 
 /// Scales an image to a square of `side` pixels by area averaging, and returns R, G, B bytes. An image that is not
@@ -75,32 +47,22 @@ pub(crate) fn overview(
     views: usize,
     mut tiles: impl FnMut(usize) -> Result<Vec<u8>, MediaError>,
 ) -> Result<Vec<u8>, MediaError> {
-    let (columns, side) = (columns(views), tile_side(views));
-    let rows = (views as u32).div_ceil(columns).max(1);
-    let numbers = DIGITS * advance(SMALL) + MARGIN / 2;
-    let longest = PANELS.iter().map(|heading| heading.len() as u32).fold(0, u32::max) * advance(LARGE);
-    let panel_width = (numbers + columns * (side + GAP)).max(longest);
-    let panel_height = rows * (side + GAP) + HEADING;
-    let (width, height) = (2 * panel_width + 3 * MARGIN, 2 * panel_height + 3 * MARGIN + HEADING);
+    let layout = OverviewLayout::of(views);
+    let (width, height, side) = (layout.width, layout.height, layout.tile);
     let mut sheet = Sheet { width, pixels: vec![SHEET; (width * height * 3) as usize] };
     sheet.write(line, LARGE, MARGIN, MARGIN);
-    let corner = |panel: u32| {
-        let (right, down) = (panel % 2 * (panel_width + MARGIN), panel / 2 * (panel_height + MARGIN));
-        (MARGIN + right, MARGIN + HEADING + down)
-    };
-    for (panel, heading) in (0..).zip(PANELS) {
-        let (x, y) = corner(panel);
-        sheet.write(heading, LARGE, x + numbers, y);
-        for row in 0..rows {
-            let down = HEADING + row * (side + GAP) + side.saturating_sub(SMALL.val() as u32) / 2;
-            sheet.write(&format!("{:04}", row * columns), SMALL, x, y + down);
+    let corners = PANELS.map(|(folder, _)| layout.panels[folder]);
+    for ([x, y], (_, heading)) in corners.into_iter().zip(PANELS) {
+        sheet.write(heading, LARGE, x, y - HEADING);
+        for first in (0..views.max(1)).step_by(layout.columns as usize) {
+            let down = layout.tile_at(first)[1] + side.saturating_sub(SMALL.val() as u32) / 2;
+            sheet.write(&format!("{first:04}"), SMALL, x - numbers_width(), y + down);
         }
     }
     for view in 0..views {
-        let (column, row) = (view as u32 % columns, view as u32 / columns);
-        for (panel, tile) in (0..).zip(tiles(view)?.chunks_exact((side * side * 3) as usize)) {
-            let (x, y) = corner(panel);
-            sheet.put(tile, side, x + numbers + column * (side + GAP), y + HEADING + row * (side + GAP));
+        let [right, down] = layout.tile_at(view);
+        for ([x, y], tile) in corners.into_iter().zip(tiles(view)?.chunks_exact((side * side * 3) as usize)) {
+            sheet.put(tile, side, x + right, y + down);
         }
     }
     let mut out = Vec::new();
@@ -108,11 +70,6 @@ pub(crate) fn overview(
     let fault = |e: image::ImageError| MediaError::Frames { problem: format!("the overview cannot be written: {e}") };
     encoder.encode(&sheet.pixels, width, height, ExtendedColorType::Rgb8).map_err(fault)?;
     Ok(out)
-}
-
-/// Returns the width of a character in pixels.
-fn advance(letters: RasterHeight) -> u32 {
-    get_raster_width(FontWeight::Regular, letters) as u32
 }
 
 /// Image with R, G, B bytes to which tiles and text are drawn.
@@ -153,6 +110,7 @@ impl Sheet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dataset::overview_layout::tile_side;
 
     #[test]
     fn every_view_is_shown_in_every_panel() {
@@ -164,6 +122,16 @@ mod tests {
         for value in [0, 4, 50, 54, 100, 104, 150, 154] {
             let found = sheet.pixels().filter(|p| p.0 == [value; 3]).count();
             assert!(found >= (side * side) as usize, "{value}: {found}");
+        }
+        // The layout that the manifest describes says where each tile is.
+        let layout = OverviewLayout::of(5);
+        assert_eq!((sheet.width(), sheet.height()), (layout.width, layout.height));
+        for (folder, first) in [("images", 0), ("depth", 50), ("normals", 100), ("masks", 150)] {
+            let ([x, y], [right, down]) = (layout.panels[folder], layout.tile_at(4));
+            for corner in [0, side - 1] {
+                assert_eq!(sheet.get_pixel(x + right + corner, y + down + corner).0, [first + 4; 3], "{folder}");
+            }
+            assert_eq!(sheet.get_pixel(x - 1, y).0, [SHEET; 3], "{folder}");
         }
         let ink = sheet.pixels().filter(|p| p.0 == [INK; 3]).count();
         assert!(ink > 200, "headings: {ink}");

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use super::cameras::DatasetCameras;
 use super::layout::Layer;
 use super::overview::{self, Picture};
+use super::overview_layout::tile_side;
 use super::points::{Point, points_of, quota};
 use super::{depth, normals};
 use crate::MediaError;
@@ -37,7 +38,7 @@ impl ViewEncoder {
     pub(crate) fn new(cameras: DatasetCameras, watermark: bool) -> Self {
         let views = cameras.world_from_camera.len();
         let mark = watermark.then(|| Watermark::new(cameras.width, cameras.height));
-        Self { cameras, mark, tile: overview::tile_side(views), quota: quota(views) }
+        Self { cameras, mark, tile: tile_side(views), quota: quota(views) }
     }
 
     /// Encodes a view.

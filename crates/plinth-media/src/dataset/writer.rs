@@ -16,6 +16,7 @@ use super::depth::METRIC_LIMIT;
 use super::file::FileEntry;
 use super::layout::{MANIFEST, OVERVIEW, POINTS, README};
 use super::overview::overview;
+use super::overview_layout::OverviewLayout;
 use super::points::ply;
 use super::view::ViewEncoder;
 use super::work::WorkFolder;
@@ -167,7 +168,14 @@ impl<'a> DatasetWriter<'a> {
         }
         files.extend(pictures);
         let (width, height) = (plan.cameras.width, plan.cameras.height);
-        let manifest = json(&Manifest { about: &plan.about, views, width, height, files: &files })?;
+        let manifest = json(&Manifest {
+            about: &plan.about,
+            views,
+            width,
+            height,
+            overview: OverviewLayout::of(views),
+            files: &files,
+        })?;
         files.insert(1, work.write_set(MANIFEST.to_owned(), &manifest)?);
         Ok(files)
     }

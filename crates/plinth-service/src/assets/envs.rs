@@ -71,6 +71,16 @@ impl Service {
             self.check_part(caller, part, &file).await?;
             parts.push((part, file));
         }
+        self.store_env(caller, env, &parts).await
+    }
+
+    /// Stores the checked parts of an environment, if the quota allows it.
+    pub(super) async fn store_env(
+        &self,
+        caller: &Caller,
+        env: Env,
+        parts: &[(EnvPart, ReceivedFile)],
+    ) -> Result<AssetCreated> {
         let row = env.clone();
         let files: Vec<_> = parts.iter().map(|(part, file)| (ObjectKey::Env(&env.id, *part), file.path())).collect();
         let inserting = self.store_named(&caller.payer_id, env_prefix(&env.id), &files, move |tx, now| {
@@ -127,7 +137,7 @@ fn check_names(files: &[EnvPartFile]) -> Result<()> {
 
 impl Service {
     // Spec, Environment asset.
-    async fn check_part(&self, caller: &Caller, part: EnvPart, file: &ReceivedFile) -> Result<()> {
+    pub(super) async fn check_part(&self, caller: &Caller, part: EnvPart, file: &ReceivedFile) -> Result<()> {
         let path = file.path().to_owned();
         // The whole metadata file is parsed to check its syntax, but no JSON values are built.
         let is_json = part == EnvPart::Metadata;
@@ -167,6 +177,6 @@ fn side(what: &str, text: Option<&str>) -> Result<Option<u32>> {
         .ok_or_else(|| ServiceError::bad_request(format!("{what} must be a whole number from 1 to {MAX_SIDE}")))
 }
 
-fn check_quota(kept: (u64, u64), more: u64) -> Result<()> {
+pub(super) fn check_quota(kept: (u64, u64), more: u64) -> Result<()> {
     check_usage("environments", kept, more, (limits::ENVS, limits::ENVS_BYTES))
 }

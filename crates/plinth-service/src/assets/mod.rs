@@ -1,12 +1,15 @@
 //! Overlays, textures and environment maps: uploaded files that render settings refer to by identifier.
 
+mod env_picture;
 mod envs;
 mod overlays;
+mod panorama;
 mod picture;
 mod textures;
 
 pub use envs::{EnvPartFile, NewEnv};
 pub use overlays::NewOverlay;
+pub use panorama::NewPanorama;
 pub use plinth_store::EnvPart;
 pub use textures::NewTexture;
 

@@ -30,7 +30,7 @@ impl Service {
     /// Checks an image by decoding it completely. Every later render can therefore decode an image that passes.
     /// Errors: the image is too large, corrupt, or of an unsupported type.
     pub(super) async fn check_picture(&self, payer: &AccountId, file: &ReceivedFile) -> Result<Picture> {
-        let report = self.check(payer, file.path().to_owned(), None).await?.map_err(|error| match error {
+        let report = self.check(payer, file.path().to_owned(), Vec::new()).await?.map_err(|error| match error {
             CheckError::TooMuch(message) => unusable(&message),
             CheckError::Failed(cause) => unusable("it cannot be read").with_cause(cause),
         })?;

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use plinth_spec::id::AccountId;
 use serde::de::DeserializeOwned;
 
-use super::{FileReport, ImageReport, check_file, check_image};
+use super::{FileReport, ImageReport, PanoramaReport, check_file, check_image};
 use crate::error::Result;
 use crate::fair_semaphore::FairSemaphore;
 use crate::memory::is_out_of_memory;
@@ -37,7 +37,7 @@ pub(crate) trait Subject: DeserializeOwned + Send + 'static {
     /// Returns the memory limit of a check. `allowed` is the configured limit.
     fn memory_bytes(allowed: u64) -> u64;
     /// Runs the check in the current process, without a separate one.
-    fn check(file: &Path, to: Option<&Path>) -> std::io::Result<Self>;
+    fn check(file: &Path, to: &[PathBuf]) -> std::io::Result<Self>;
     /// Returns the semaphore that limits concurrent checks of this kind.
     fn turns(service: &Service) -> &FairSemaphore;
 }
@@ -50,8 +50,8 @@ impl Subject for FileReport {
         allowed
     }
 
-    fn check(file: &Path, to: Option<&Path>) -> std::io::Result<Self> {
-        check_file(File::open(file)?, to.map(File::create).transpose()?)
+    fn check(file: &Path, to: &[PathBuf]) -> std::io::Result<Self> {
+        check_file(File::open(file)?, to.first().map(File::create).transpose()?)
     }
 
     fn turns(service: &Service) -> &FairSemaphore {
@@ -67,12 +67,29 @@ impl Subject for ImageReport {
         allowed.min(IMAGE_MEMORY_BYTES)
     }
 
-    fn check(file: &Path, _to: Option<&Path>) -> std::io::Result<Self> {
+    fn check(file: &Path, _to: &[PathBuf]) -> std::io::Result<Self> {
         check_image(File::open(file)?)
     }
 
     fn turns(service: &Service) -> &FairSemaphore {
         &service.image_checks
+    }
+}
+
+impl Subject for PanoramaReport {
+    const NAME: &'static str = "panorama";
+    const ARGS: &'static [&'static str] = &["--panorama"];
+
+    fn memory_bytes(allowed: u64) -> u64 {
+        allowed
+    }
+
+    fn check(_file: &Path, _to: &[PathBuf]) -> std::io::Result<Self> {
+        Err(std::io::Error::other("only a checker process encodes panoramas, and none is configured"))
+    }
+
+    fn turns(service: &Service) -> &FairSemaphore {
+        &service.model_checks
     }
 }
 
@@ -92,13 +109,14 @@ impl CheckError {
 }
 
 impl Service {
-    /// Waits for a permit of the paying account, then checks a file. With `to`, the file is a ZIP with a model, and the
-    /// check writes the converted GLB to this path. Dropping the future stops the check.
+    /// Waits for a permit of the paying account, then checks a file. A check that also converts the file writes the
+    /// results to the paths `to`: the GLB of a ZIP with a model; image, gain map, metadata and small picture of a
+    /// panorama. Dropping the future stops the check.
     pub(crate) async fn check<S: Subject>(
         &self,
         payer: &AccountId,
         file: PathBuf,
-        to: Option<PathBuf>,
+        to: Vec<PathBuf>,
     ) -> Result<std::result::Result<S, CheckError>> {
         let turn = S::turns(self).acquire(payer, 1).await?;
         let (checker, folder) = (self.options.checker.clone(), self.options.incoming.clone());
@@ -106,8 +124,8 @@ impl Service {
         let stopped = Arc::clone(&stop.0);
         let checking = tokio::task::spawn_blocking(move || {
             let checked = match &checker {
-                Some(checker) => in_process(checker, &file, to.as_deref(), &folder, &stopped),
-                None => S::check(&file, to.as_deref()).map_err(CheckError::failed),
+                Some(checker) => in_process(checker, &file, &to, &folder, &stopped),
+                None => S::check(&file, &to).map_err(CheckError::failed),
             };
             // The task owns the permit, so that it is held until the check has ended, even if the caller disconnects.
             drop(turn);
@@ -130,7 +148,7 @@ impl Drop for StopOnDrop {
 fn in_process<S: Subject>(
     checker: &Checker,
     file: &Path,
-    to: Option<&Path>,
+    to: &[PathBuf],
     folder: &Path,
     stop: &AtomicBool,
 ) -> std::result::Result<S, CheckError> {

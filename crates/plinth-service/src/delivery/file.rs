@@ -74,7 +74,7 @@ impl Service {
         Ok(files.into_iter().map(|(file, stored)| (file, stored.size)).collect())
     }
 
-    pub(super) async fn deliver(&self, key: &ObjectKey<'_>, disposition: Option<String>) -> Result<Option<Delivery>> {
+    pub(crate) async fn deliver(&self, key: &ObjectKey<'_>, disposition: Option<String>) -> Result<Option<Delivery>> {
         let blob = self.store.find(key).await?;
         let content_type = Cow::Borrowed(key.content_type());
         Ok(blob.map(|blob| Delivery { path: key.path(), blob, content_type, disposition }))

@@ -56,7 +56,7 @@ impl Service {
     ) -> Result<Checked> {
         let checking = tracing::info_span!(target: plinth_trace::TARGET, "check model");
         let converted = (format == Format::Zip).then(|| new_file(&self.options.incoming)).transpose()?;
-        let to = converted.as_ref().map(|to| to.path().to_owned());
+        let to = converted.iter().map(|to| to.path().to_owned()).collect();
         let report =
             self.check(payer, file.path().to_owned(), to).instrument(checking).await?.map_err(|error| match error {
                 CheckError::TooMuch(message) => ServiceError::new(code, message).with_status(422),

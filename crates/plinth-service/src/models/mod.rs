@@ -10,6 +10,6 @@ mod staged;
 mod upload;
 
 pub use incoming::Incoming;
-pub(crate) use incoming::{ReceivedFile, remove_orphans};
+pub(crate) use incoming::{ReceivedFile, new_file, remove_orphans};
 pub use list::ModelQuery;
 pub use upload::{Upload, Uploaded};

@@ -1,4 +1,4 @@
-//! Parts of results that pages show: files of a stream, and the bundle.
+//! Parts of results that pages show: files of a stream, files of a dataset, and the bundle.
 
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -13,9 +13,9 @@ use crate::studio::Studio;
 /// How long browsers may use a part without asking again. The parts of a finished result do not change.
 const CACHE: &str = "private, max-age=3600";
 
-/// Returns whether this is the path of a part of a stream. These parts are not counted as requests.
+/// Returns whether this is the path of a part of a stream or a dataset. These parts are not counted as requests.
 pub(crate) fn is_media(path: &str) -> bool {
-    path.starts_with("/renders/") && path.contains("/hls/")
+    path.starts_with("/renders/") && (path.contains("/hls/") || path.contains("/dataset/"))
 }
 
 /// Sends a file of the render's HLS stream.
@@ -31,6 +31,21 @@ pub(crate) async fn hls(
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(delivery.blob.size));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(CACHE));
     set_type(headers, &delivery.content_type);
+    Ok(response)
+}
+
+/// Sends a file of the render's dataset.
+pub(crate) async fn dataset_file(
+    State(studio): State<Studio>,
+    user: CurrentUser,
+    Path((id, name)): Path<(String, String)>,
+) -> Result<Response> {
+    let file = studio.service.dataset_file(user.caller(), &id, &name).await?;
+    let mut response = Body::from_stream(file.content).into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(file.length));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(CACHE));
+    set_type(headers, file.content_type);
     Ok(response)
 }
 

@@ -4,6 +4,8 @@ pub(crate) mod account;
 pub(crate) mod bulk;
 pub(crate) mod composer;
 pub(crate) mod credits;
+mod dataset;
+pub(crate) mod environments;
 pub(crate) mod events;
 mod failure;
 pub(crate) mod images;

@@ -10,6 +10,7 @@ use plinth_spec::state::RenderStatus;
 use plinth_spec::wire::Render;
 use plinth_spec::{FailureCode, OutputFile, RenderSettings};
 
+use super::dataset::DatasetFacts;
 use super::failure::advice;
 use super::links::{EMBED, LIFETIMES};
 use crate::composer::{ChangedSetting, changed_settings};
@@ -42,6 +43,10 @@ struct RenderPage {
     /// The file that the video player of the page plays; `None` if browsers can play no file of the render.
     video: Option<&'static str>,
     has_poster: bool,
+    /// Whether the render is a finished dataset.
+    is_dataset: bool,
+    /// Facts about the dataset; `None` if it cannot be read.
+    dataset: Option<DatasetFacts>,
     files: Vec<File>,
     embed: &'static str,
     lifetimes: [(i64, &'static str); 3],
@@ -78,12 +83,11 @@ pub(crate) async fn show(State(studio): State<Studio>, user: CurrentUser, Path(i
     let progress = service.render_progress(caller, std::slice::from_ref(&render.id)).await?;
     let codec = read.video().quality.codec();
     let failure = render.failure_code.and_then(FailureCode::from_name);
+    let is_dataset = has(OutputFile::Dataset);
+    let scripts: &'static [&'static str] =
+        if is_dataset { &["render.js", "dataset.js", "share.js"] } else { &["render.js", "player.js", "share.js"] };
     let mut response = page(&RenderPage {
-        frame: Frame::new(&studio, &name, Some(&user)).at("renders").with_scripts(&[
-            "render.js",
-            "player.js",
-            "share.js",
-        ]),
+        frame: Frame::new(&studio, &name, Some(&user)).at("renders").with_scripts(scripts),
         kind: kind(&render, &read),
         status: format::status(render.status),
         live: progress.iter().find(|one| !one.status.is_final()).map(LiveRender::of),
@@ -93,6 +97,8 @@ pub(crate) async fn show(State(studio): State<Studio>, user: CurrentUser, Path(i
         warnings: render.warnings.iter().map(|warning| sentence(warning)).collect(),
         video: video.map(OutputFile::as_str),
         has_poster: has_poster(&render, &read),
+        is_dataset,
+        dataset: if is_dataset { DatasetFacts::read(service, caller, &id).await } else { None },
         files: files.into_iter().map(|file| File::of(&render, file, codec)).collect(),
         embed: EMBED,
         lifetimes: LIFETIMES,

@@ -1,17 +1,19 @@
-//! `plinth check-file`: the child process in which the server checks an uploaded file.
+//! `plinth check-file`: the child process in which the server checks or converts an uploaded file.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read as _, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use plinth_service::check::{check_file, check_image};
+use plinth_pipeline::encode_panorama;
+use plinth_service::check::{PanoramaReport, check_file, check_image};
+use plinth_spec::limits;
 use rustix::process::{Resource, setsid};
 
 use super::confine::{bound, bound_memory, end_with_parent, enter_fence, fence_arg};
 
-/// Size limit of the GLB that a check converts from a ZIP and writes.
+/// Size limit of a file that a check writes.
 const FILE_BYTES: u64 = 4 << 30;
 
 pub(crate) fn command() -> Command {
@@ -21,13 +23,20 @@ pub(crate) fn command() -> Command {
     };
     Command::new("check-file")
         .hide(true)
-        .about("Prints as JSON whether FILE is a model; with GLB, FILE is a ZIP, and its model is converted to the file GLB")
+        .about(
+            "Prints as JSON whether FILE is a model; with TO, FILE is a ZIP, and its model is converted to the file TO",
+        )
         .arg(number("memory-bytes", "BYTES", "Memory limit"))
         .arg(number("seconds", "SECONDS", "Time limit, and half of the limit of CPU time"))
         .arg(fence_arg())
         .arg(Arg::new("image").long("image").action(ArgAction::SetTrue).help("FILE is an image"))
+        .arg(
+            Arg::new("panorama").long("panorama").action(ArgAction::SetTrue).conflicts_with("image").help(
+                "FILE is a panorama; its image, gain map, metadata and small picture are written to four files TO",
+            ),
+        )
         .arg(path("FILE").required(true))
-        .arg(path("GLB"))
+        .arg(path("TO").num_args(0..=4))
 }
 
 pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
@@ -36,8 +45,9 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     plinth_fence::close_inherited_files();
     // The files are opened before the process enters the sandbox, because their paths are not accessible inside of it.
     let opened = File::open(file).with_context(|| file.display().to_string())?;
-    let to = args.get_one::<PathBuf>("GLB").map(|path| File::create(path).with_context(|| path.display().to_string()));
-    let to = to.transpose()?;
+    let paths = args.get_many::<PathBuf>("TO").into_iter().flatten();
+    let to = paths.map(|path| File::create(path).with_context(|| path.display().to_string()));
+    let to = to.collect::<Result<Vec<File>>>()?;
     setsid().context("the check cannot start a session")?;
     bound_memory(number("memory-bytes")?)?;
     bound(Resource::Fsize, FILE_BYTES, "the size of files")?;
@@ -48,9 +58,25 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     end_with_parent("the check cannot be set to end with the server")?;
     let report = if args.get_flag("image") {
         check_image(opened).map(|report| serde_json::to_string(&report))
+    } else if args.get_flag("panorama") {
+        convert_panorama(opened, &to).map(|report| serde_json::to_string(&report))
     } else {
-        check_file(opened, to).map(|report| serde_json::to_string(&report))
+        check_file(opened, to.into_iter().next()).map(|report| serde_json::to_string(&report))
     };
     writeln!(out, "{}", report.with_context(|| file.display().to_string())??)?;
     Ok(())
+}
+
+/// Encodes a panorama as an environment, and writes its image, gain map, metadata and small picture.
+fn convert_panorama(mut file: File, to: &[File]) -> std::io::Result<PanoramaReport> {
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    let made = match encode_panorama(&bytes, limits::ENV_WIDTH) {
+        Ok(made) => made,
+        Err(message) => return Ok(PanoramaReport::Rejected { message }),
+    };
+    for (mut to, content) in to.iter().zip([&made.sdr, &made.gain_map, &made.metadata, &made.thumb]) {
+        to.write_all(content)?;
+    }
+    Ok(PanoramaReport::Encoded { width: made.width, height: made.height })
 }

@@ -6,11 +6,10 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use plinth_pipeline::{EncodedEnvironment, encode_environment};
+use plinth_spec::limits;
 
 use super::plain;
 
-/// Largest width of an environment; the renderer scales wider ones down.
-const MAX_WIDTH: i64 = 4096;
 /// Smallest width that `--max-width` takes.
 const MIN_WIDTH: i64 = 16;
 
@@ -51,8 +50,8 @@ fn encode_command() -> Command {
             Arg::new("max-width")
                 .long("max-width")
                 .value_name("PIXELS")
-                .default_value(MAX_WIDTH.to_string())
-                .value_parser(value_parser!(u32).range(MIN_WIDTH..=MAX_WIDTH))
+                .default_value(limits::ENV_WIDTH.to_string())
+                .value_parser(value_parser!(u32).range(MIN_WIDTH..=limits::ENV_WIDTH.into()))
                 .help("Scale wider panoramas down to this width; the total light stays the same"),
         )
         .arg(super::json_arg("Print a JSON object"))

@@ -17,7 +17,7 @@ use plinth_store::{LinkSigner, ObjectKey, Store};
 use plinth_testkit::Client;
 use serde_json::{Value, json};
 
-use super::server::Served;
+use super::server::{EMAIL, Served};
 
 /// Returns the content that tests store for an output file. Each file has a different content and length.
 pub(crate) fn content(name: &str) -> String {
@@ -87,6 +87,17 @@ impl Backstage {
         self.service.finish_render(&claim, &made, &[]).await.unwrap().unwrap();
     }
 
+    /// Acts as a worker that finishes the oldest queued render, a dataset with this archive.
+    pub(crate) async fn finish_dataset(&self, id: &str, archive: Vec<u8>) {
+        let claim = self.claim(id).await;
+        let key = ObjectKey::Render(&claim.render.id, claim.render.attempt, OutputFile::Dataset, Codec::H264);
+        let mut made = RenderFiles::none(Codec::H264);
+        let stored = self.service.store().put(&key, archive.into()).await.unwrap();
+        made.stored.insert(OutputFile::Dataset, stored.into());
+        self.service.poster_stored(&claim).await.unwrap().unwrap();
+        self.service.finish_render(&claim, &made, &[]).await.unwrap().unwrap();
+    }
+
     /// Stores a file of a claimed render.
     pub(crate) async fn store(&self, claim: &Claim, file: OutputFile, codec: Codec) -> StoredFile {
         let key = ObjectKey::Render(&claim.render.id, claim.render.attempt, file, codec);
@@ -113,6 +124,17 @@ pub(crate) const PACKAGING: [&str; 5] =
     ["master.m3u8", "540p/init.mp4", "540p/0.m4s", "thumbnails.vtt", "sprite-0.jpg"];
 
 impl Served {
+    /// Creates a finished dataset with this archive. Returns its ID.
+    pub(crate) async fn finished_dataset(&self, archive: Vec<u8>) -> String {
+        self.installation.admin(&["credits", "grant", EMAIL, "100"]);
+        // Each archive is that of another model.
+        let model = format!("set of {} bytes", archive.len());
+        let made = self.client.upload(&model, Some(json!({"output": "dataset", "datasetQuality": "100x800"}))).await;
+        let (backstage, id) = (Backstage::of(self).await, made.text("renderId"));
+        backstage.finish_dataset(&id, archive).await;
+        id
+    }
+
     /// Creates a finished video that is not packaged yet. Returns its ID.
     pub(crate) async fn finished(&self) -> String {
         self.finished_of(&self.client).await

@@ -37,6 +37,8 @@ mod streaming;
 mod studio;
 mod studio_browser;
 mod studio_composer;
+mod studio_dataset;
+mod studio_environments;
 mod studio_hostile;
 mod studio_library;
 mod studio_looking;

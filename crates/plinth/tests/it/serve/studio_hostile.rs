@@ -7,6 +7,7 @@ use plinth_testkit::{Form, glb_with_triangle};
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use super::assets::environment;
 use super::browser::{Browser, Page};
 use super::on_both;
 use super::server::{EMAIL, Served};
@@ -65,12 +66,14 @@ async fn hostile_objects(served: &Served) -> (Browser, BTreeMap<&'static str, St
         "materialEdits": {HOSTILE: {"color": "#ff0000"}}});
     let order = json!({"modelId": model, "renderSettings": settings});
     assert_eq!(bound.post("/renders", order).await.status, 201);
+    let environment = bound.form("/assets/envs", environment().text("name", HOSTILE)).await.text("id");
     let keys = browser.get("/keys").await;
     let key = keys.between("/keys/", "/revoke\"").to_owned();
     let account = client.get("/account").await.text("id");
     let ids = [
         ("models", model),
         ("renders", render),
+        ("environments", environment),
         ("keys", key),
         ("teams", team_id),
         ("member", account),
@@ -150,8 +153,9 @@ async fn objects_of_another_workspace_do_not_exist(served: Served) {
     let own: BTreeMap<&str, String> =
         own.map(|(name, id)| (*name, id.clone())).chain([("asset", "poster".to_owned())]).collect();
     let nothing: BTreeMap<&str, String> = BTreeMap::from([("asset", "poster".to_owned())]);
-    let names_object =
-        |route: &&String| ["/models/{", "/renders/{", "/keys/{", "/teams/{"].iter().any(|p| route.starts_with(p));
+    let names_object = |route: &&String| {
+        ["/models/{", "/renders/{", "/keys/{", "/teams/{", "/environments/{"].iter().any(|p| route.starts_with(p))
+    };
     for route in routes("get").iter().filter(names_object) {
         let (foreign, unknown) = (bob.get(&filled(route, &own)).await, bob.get(&filled(route, &nothing)).await);
         assert_eq!((foreign.status, unknown.status), (404, 404), "{route}: {}", foreign.html);

@@ -1,0 +1,32 @@
+//! Pictures of environments.
+
+use plinth_db::envs;
+use plinth_spec::id::EnvId;
+use plinth_store::{EnvPart, ObjectKey};
+
+use super::not_found;
+use crate::access::Caller;
+use crate::delivery::Delivery;
+use crate::error::Result;
+use crate::service::Service;
+
+impl Service {
+    /// Returns the name of an environment.
+    pub async fn env_name(&self, caller: &Caller, id: &str) -> Result<String> {
+        Ok(self.env_row(caller, id).await?.name)
+    }
+
+    /// Finds a picture of an environment: the small one if it has one, otherwise its SDR image.
+    pub async fn env_picture(&self, caller: &Caller, id: &str) -> Result<Delivery> {
+        let env = self.env_row(caller, id).await?;
+        let part = if env.has_thumb { EnvPart::Thumb } else { EnvPart::Sdr };
+        let found = self.deliver(&ObjectKey::Env(&env.id, part), None).await?;
+        found.ok_or_else(|| not_found("environment"))
+    }
+
+    async fn env_row(&self, caller: &Caller, id: &str) -> Result<envs::Env> {
+        let id = EnvId::parse(id).ok_or_else(|| not_found("environment"))?;
+        let found = envs::find(&mut self.db.read().await?, &caller.workspace_id, &id).await?;
+        found.ok_or_else(|| not_found("environment"))
+    }
+}

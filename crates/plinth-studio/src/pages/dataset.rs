@@ -1,0 +1,104 @@
+//! The facts about a dataset on the page of its render.
+
+use plinth_service::Service;
+use plinth_service::access::Caller;
+use plinth_service::delivery::{DatasetFolder, DatasetSummary};
+
+use crate::format::{self, sentence};
+
+/// The facts about a dataset, as the page shows them.
+pub(super) struct DatasetFacts {
+    /// Names and values.
+    pub(super) facts: Vec<(&'static str, String)>,
+    pub(super) folders: Vec<FolderRow>,
+    /// Warnings about the model and the settings.
+    pub(super) warnings: Vec<String>,
+}
+
+/// A folder of the dataset.
+pub(super) struct FolderRow {
+    pub(super) name: String,
+    /// What the files are.
+    pub(super) label: &'static str,
+    pub(super) files: u64,
+    pub(super) size: String,
+}
+
+impl DatasetFacts {
+    /// Reads the facts about a finished dataset. Returns `None` if its archive cannot be read; the reason is logged.
+    pub(super) async fn read(service: &Service, caller: &Caller, id: &str) -> Option<Self> {
+        match service.dataset_summary(caller, id).await {
+            Ok(summary) => summary.map(Self::of),
+            Err(error) => {
+                error.log();
+                None
+            }
+        }
+    }
+
+    fn of(about: DatasetSummary) -> Self {
+        let DatasetSummary { width, height, depth_near, depth_far, model_units_per_unit, .. } = about;
+        let facts = vec![
+            ("Views", about.views.to_string()),
+            ("Size of the images", format!("{width}×{height} pixels")),
+            ("Cameras", coverage(&about.coverage).to_owned()),
+            ("Angle of view", format!("{:.1}° ({:.1} pixels focal length)", about.angle_degrees, about.focal_pixels)),
+            ("Depth", format!("{depth_near:.3} to {depth_far:.3} units")),
+            ("One unit", format!("{} units of the model’s file", significant(model_units_per_unit))),
+            ("Made by", format!("Plinth {}", about.version)),
+            ("Adapter", about.adapter),
+        ];
+        Self {
+            facts,
+            folders: about.folders.into_iter().map(FolderRow::of).collect(),
+            warnings: about.warnings.iter().map(|warning| sentence(warning)).collect(),
+        }
+    }
+}
+
+impl FolderRow {
+    fn of(DatasetFolder { name, files, bytes }: DatasetFolder) -> Self {
+        let label = match name.as_str() {
+            "" => "descriptions, cameras, points",
+            "images" => "colour, on white",
+            "masks" => "coverage by the model",
+            "depth" => "depth between near and far, 8 bits",
+            "depth_16bit" => "depth between near and far, 16 bits",
+            "depth_metric" => "depth in thousandths of a unit, 16 bits",
+            "normals" => "normals in world space",
+            "sparse/0" => "cameras and points for COLMAP",
+            _ => "",
+        };
+        Self { name, label, files, size: format::size(bytes) }
+    }
+}
+
+fn coverage(name: &str) -> &str {
+    match name {
+        "hemisphere" => "on a hemisphere, from above the horizon",
+        "sphere" => "on a whole sphere",
+        "given" => "given",
+        other => other,
+    }
+}
+
+/// Returns a number with four significant digits, but at most twelve digits after the point.
+fn significant(value: f64) -> String {
+    let (mut digits, mut scaled) = (0, value);
+    while scaled > 0.0 && scaled < 1000.0 && digits < 12 {
+        scaled *= 10.0;
+        digits += 1;
+    }
+    format!("{value:.digits$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_four_significant_digits() {
+        let shown = [0.0, 0.000_123_456, 0.5, 2.25, 1234.56, 98_765.4].map(significant);
+        assert_eq!(shown, ["0", "0.0001235", "0.5000", "2.250", "1235", "98765"]);
+    }
+}
