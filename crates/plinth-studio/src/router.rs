@@ -10,8 +10,8 @@ use crate::assets;
 use crate::csrf::same_site;
 use crate::error::{PageError, panicked};
 use crate::pages::{
-    account, bulk, composer, credits, environments, events, images, join, keys, library, links, look_order, looks, media,
-    model, overview, preview, recovery, render, session, sign_in, teams, upload,
+    account, bulk, composer, credits, environments, events, images, join, keys, library, links, look_order, looks,
+    media, model, overview, preview, recovery, render, session, sign_in, teams, upload,
 };
 use crate::response::finish_response;
 use crate::session::load_session;

@@ -2,27 +2,26 @@
 
 /// An entry point of a shader.
 pub(super) struct EntryPoint<'a> {
-    /// Where it begins and ends in the source.
-    pub(super) start: usize,
-    pub(super) end: usize,
+    /// The text before and after it.
+    pub(super) before: &'a str,
+    pub(super) after: &'a str,
     pub(super) arguments: &'a str,
     pub(super) result: &'a str,
-    /// The body after its opening brace.
+    /// The body without its braces.
     pub(super) body: &'a str,
 }
 
 impl<'a> EntryPoint<'a> {
     /// Finds the entry point that begins with these words.
     pub(super) fn find(source: &'a str, opening: &str) -> Option<Self> {
-        let start = source.find(opening)?;
-        let (arguments, rest) = source[start + opening.len()..].split_once(") -> ")?;
+        let (before, rest) = source.split_once(opening)?;
+        let (arguments, rest) = rest.split_once(") -> ")?;
         if arguments.contains('{') {
             return None;
         }
         let (result, rest) = rest.split_once(" {\n")?;
-        let body = &rest[..rest.find("\n}\n")? + "\n}\n".len()];
-        let end = source.len() - rest.len() + body.len();
-        Some(Self { start, end, arguments: arguments.trim().trim_end_matches(','), result, body })
+        let (body, after) = rest.split_once("\n}\n")?;
+        Some(Self { before, after, arguments: arguments.trim().trim_end_matches(','), result, body })
     }
 
     /// Returns the names of the arguments.

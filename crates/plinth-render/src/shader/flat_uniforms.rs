@@ -4,281 +4,131 @@
 //! pixel of a group may be inactive. A flat vertex output is read once per group. The vertex stage reads the uniforms, and
 //! a full-screen pass has only three vertices.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-
 use super::entry_point::{EntryPoint, without_attributes};
+use super::uniform_values::{SLOT, Value, placed, replaced, used_values};
 
 /// Vertex outputs of full-screen passes, and of transparent surfaces. Passes that draw all triangles of a model would take
 /// longer with more vertex outputs.
 const FEW_TRIANGLES: [&str; 2] = ["CornerOut", "VertexOut"];
 
-/// Scalars of one kind per vertex output.
-const SLOT: usize = 4;
-
-/// A value of a uniform that the shader uses.
-struct Value {
-    /// As written in the shader, such as `frame.camera_position`.
-    place: String,
-    /// Name of the private variable that replaces it.
-    variable: String,
-    class: &'static Class,
-    /// The vertex output of each column, and the index of the column's first component.
-    slots: Vec<(usize, usize)>,
-}
-
-/// A type of values: its name, the number of columns, the components of a column, and the type of a vertex output.
-struct Class {
-    name: &'static str,
-    columns: usize,
-    components: usize,
-    slot: &'static str,
-}
-
-const FLOATS: &str = "vec4<f32>";
-const WORDS: &str = "vec4<u32>";
-/// In the order in which they are placed. Matrices are last, because shaders seldom use all their components.
-const CLASSES: [Class; 8] = [
-    Class { name: "vec4<f32>", columns: 1, components: 4, slot: FLOATS },
-    Class { name: "vec3<f32>", columns: 1, components: 3, slot: FLOATS },
-    Class { name: "vec2<f32>", columns: 1, components: 2, slot: FLOATS },
-    Class { name: "f32", columns: 1, components: 1, slot: FLOATS },
-    Class { name: "vec2<u32>", columns: 1, components: 2, slot: WORDS },
-    Class { name: "u32", columns: 1, components: 1, slot: WORDS },
-    Class { name: "vec4<u32>", columns: 1, components: 4, slot: WORDS },
-    Class { name: "mat4x4<f32>", columns: 4, components: 4, slot: FLOATS },
-];
-
 /// Returns a shader that passes its uniforms to the fragment stage as flat vertex outputs. There are at most `limit` vertex
 /// outputs, including those that the shader has already; uniforms that do not fit are read as before. A shader whose stages
 /// do not have the usual form is returned unchanged.
 pub(crate) fn with_flat_uniforms(source: &str, limit: usize) -> String {
-    let stages = EntryPoint::find(source, "@vertex\nfn vs(").zip(EntryPoint::find(source, "@fragment\nfn fs("));
-    let Some((vertex, fragment)) = stages else { return source.to_owned() };
-    let Some((given, clip)) = vertex_outputs(source, &vertex) else { return source.to_owned() };
-    let free = limit.saturating_sub(next_location(&given));
-    let outside = [&source[..vertex.start], &source[vertex.end..]].concat();
-    let (values, outputs) = placed(used_values(source, &outside), free);
-    if values.is_empty() {
-        return source.to_owned();
-    }
-    // The vertex stage reads the uniforms.
-    let mut out = replaced(&source[..vertex.start], &values);
-    let _ = writeln!(
-        out,
-        "fn vertex_of_pass({}) -> {} {{",
-        without_attributes(vertex.arguments),
-        without_attributes(vertex.result)
-    );
-    out.push_str(vertex.body);
-    out.push_str(&replaced(&source[vertex.end..fragment.start], &values));
-    let _ = writeln!(
-        out,
-        "fn color_of_pass({}) -> {} {{",
-        without_attributes(fragment.arguments),
-        without_attributes(fragment.result)
-    );
-    out.push_str(&replaced(fragment.body, &values));
-    out.push_str(&replaced(&source[fragment.end..], &values));
-    entry_points(&mut out, (&vertex, &fragment), (&given, clip), (&values, &outputs));
-    out
+    changed(source, limit).unwrap_or_else(|| source.to_owned())
 }
 
-/// Returns the members of the structure that the vertex stage returns, and how the fragment stage is given it. If the
-/// vertex stage returns only a position, this is its only member.
-fn vertex_outputs(source: &str, vertex: &EntryPoint<'_>) -> Option<(String, Clip)> {
-    if vertex.result.starts_with('@') {
-        return Some((format!("    {},\n", vertex.result.replace(") ", ") clip: ")), Clip::Alone));
-    }
-    if !FEW_TRIANGLES.contains(&vertex.result) {
+fn changed(source: &str, limit: usize) -> Option<String> {
+    let vertex = EntryPoint::find(source, "@vertex\nfn vs(")?;
+    let fragment = EntryPoint::find(vertex.after, "@fragment\nfn fs(")?;
+    let given = VertexOutputs::of(source, &vertex)?;
+    // The vertex stage reads the uniforms.
+    let outside = [vertex.before, vertex.after].concat();
+    let (values, outputs) = placed(used_values(source, &outside), limit.saturating_sub(given.next_location()));
+    if values.is_empty() {
         return None;
     }
-    let members = source.split_once(&format!("\nstruct {} {{\n", vertex.result))?.1.split_once("\n}")?.0;
-    let members = members.lines().filter(|line| line.trim_start().starts_with('@'));
-    Some((members.map(|line| format!("{line}\n")).collect(), Clip::Member))
+    let function = |name: &str, of: &EntryPoint<'_>, body: &str| {
+        let (arguments, result) = (without_attributes(of.arguments), without_attributes(of.result));
+        format!("fn {name}({arguments}) -> {result} {{\n{body}\n}}\n")
+    };
+    let parts = [
+        replaced(vertex.before, &values),
+        function("vertex_of_pass", &vertex, vertex.body),
+        replaced(fragment.before, &values),
+        function("color_of_pass", &fragment, &replaced(fragment.body, &values)),
+        replaced(fragment.after, &values),
+        declarations(&values, &given, &outputs),
+        vertex_stage(&vertex, &values, &given, &outputs),
+        fragment_stage((&vertex, &fragment), &values, &given),
+    ];
+    Some(parts.concat())
 }
 
-/// Whether the position is the only vertex output, or a member of a structure.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Clip {
-    Alone,
-    Member,
+/// What the vertex stage returns.
+struct VertexOutputs {
+    /// The members of the structure. If the vertex stage returns only a position, this is its only member.
+    members: Vec<String>,
+    is_structure: bool,
 }
 
-/// Finds the uniforms of a shader that the part `outside` of its vertex stage uses.
-fn used_values(source: &str, outside: &str) -> Vec<Value> {
-    let mut values: Vec<Value> = Vec::new();
-    for (uniform, members) in uniforms(source) {
-        for (start, _) in outside.match_indices(&format!("{uniform}.")) {
-            if outside[..start].ends_with(is_word) {
-                continue;
-            }
-            let rest = &outside[start + uniform.len() + 1..];
-            let member = &rest[..rest.find(|c| !is_word(c)).unwrap_or(rest.len())];
-            let Some(kind) = members.get(member) else { continue };
-            let (kind, index) = match kind.strip_prefix("array<").and_then(|of| of.split_once(", ")) {
-                Some((element, _)) => match literal_index(&rest[member.len()..]) {
-                    Some(index) => (element, format!("[{index}]")),
-                    None => continue,
-                },
-                None => (*kind, String::new()),
-            };
-            let place = format!("{uniform}.{member}{index}");
-            let class = CLASSES.iter().find(|class| class.name == kind);
-            if let Some(class) = class.filter(|_| values.iter().all(|value| value.place != place)) {
-                let variable = place.replace(['.', '['], "_").replace(']', "");
-                values.push(Value { place, variable: format!("flat_{variable}"), class, slots: Vec::new() });
-            }
+impl VertexOutputs {
+    /// Returns `None` if the pass draws many triangles.
+    fn of(source: &str, vertex: &EntryPoint<'_>) -> Option<Self> {
+        if vertex.result.starts_with('@') {
+            return Some(Self { members: vec![vertex.result.replace(") ", ") clip: ")], is_structure: false });
         }
-    }
-    values
-}
-
-/// Returns the names of all uniforms with the types of their members by name.
-fn uniforms(source: &str) -> Vec<(&str, BTreeMap<&str, &str>)> {
-    let declared = source.lines().filter_map(|line| line.split_once("var<uniform> ")?.1.strip_suffix(';'));
-    declared
-        .filter_map(|declaration| declaration.split_once(": "))
-        .filter_map(|(name, kind)| {
-            let body = source.split_once(&format!("\nstruct {kind} {{\n"))?.1.split_once("\n}")?.0;
-            let members = body.lines().filter_map(|line| line.trim().strip_suffix(',')?.split_once(": "));
-            Some((name, members.collect()))
-        })
-        .collect()
-}
-
-/// Returns the index of an array access with a literal index.
-fn literal_index(rest: &str) -> Option<&str> {
-    let (index, _) = rest.strip_prefix('[')?.split_once(']')?;
-    index.chars().all(|c| c.is_ascii_digit()).then_some(index)
-}
-
-const fn is_word(c: char) -> bool {
-    c.is_ascii_alphanumeric() || c == '_'
-}
-
-/// Chooses vertex outputs for the values. Returns the values that fit, and the types of the vertex outputs.
-fn placed(values: Vec<Value>, limit: usize) -> (Vec<Value>, Vec<&'static str>) {
-    let mut outputs: Vec<(&'static str, usize)> = Vec::new();
-    let mut fitting: Vec<Value> = Vec::new();
-    let mut ordered = values;
-    ordered.sort_by_key(|value| (CLASSES.iter().position(|class| class.name == value.class.name), value.place.clone()));
-    for mut value in ordered {
-        let mut changed = outputs.clone();
-        for _ in 0..value.class.columns {
-            let size = value.class.components;
-            let free = changed.iter().position(|(kind, used)| *kind == value.class.slot && used + size <= SLOT);
-            let slot = free.unwrap_or_else(|| {
-                changed.push((value.class.slot, 0));
-                changed.len() - 1
-            });
-            value.slots.push((slot, changed[slot].1));
-            changed[slot].1 += size;
+        if !FEW_TRIANGLES.contains(&vertex.result) {
+            return None;
         }
-        if changed.len() <= limit {
-            outputs = changed;
-            fitting.push(value);
-        }
+        let body = source.split_once(&format!("\nstruct {} {{\n", vertex.result))?.1.split_once("\n}")?.0;
+        let members =
+            body.lines().filter_map(|line| line.trim().strip_suffix(',')).filter(|line| line.starts_with('@'));
+        Some(Self { members: members.map(str::to_owned).collect(), is_structure: true })
     }
-    (fitting, outputs.into_iter().map(|(kind, _)| kind).collect())
+
+    /// Returns the number after the last location.
+    fn next_location(&self) -> usize {
+        let location = |member: &String| member.strip_prefix("@location(")?.split_once(')')?.0.parse::<usize>().ok();
+        self.members.iter().filter_map(location).max().map_or(0, |last| last + 1)
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.members.iter().filter_map(|member| member.split_once(": ")?.0.rsplit(' ').next())
+    }
 }
 
-/// Replaces the uniforms of the source by private variables.
-fn replaced(source: &str, values: &[Value]) -> String {
-    let mut out = String::with_capacity(source.len());
-    let mut rest = source;
-    while let Some(c) = rest.chars().next() {
-        let starts_word = !out.ends_with(|before| is_word(before) || before == '.');
-        let found = values.iter().find(|value| {
-            let follows = || rest[value.place.len()..].chars().next();
-            starts_word
-                && rest.starts_with(&value.place)
-                && (value.place.ends_with(']') || !follows().is_some_and(is_word))
-        });
-        match found {
-            Some(value) => {
-                out.push_str(&value.variable);
-                rest = &rest[value.place.len()..];
-            }
-            None => {
-                out.push(c);
-                rest = &rest[c.len_utf8()..];
-            }
-        }
-    }
-    out
-}
-
-/// Appends the private variables and the entry points.
-fn entry_points(
-    out: &mut String,
-    (vertex, fragment): (&EntryPoint<'_>, &EntryPoint<'_>),
-    (given, clip): (&str, Clip),
-    (values, outputs): (&[Value], &[&str]),
-) {
-    let mut text = String::new();
-    for value in values {
-        let _ = writeln!(text, "var<private> {}: {};", value.variable, value.class.name);
-    }
-    let used = next_location(given);
-    text.push_str("struct FlatOut {\n");
-    text.push_str(given);
-    for (slot, kind) in outputs.iter().enumerate() {
-        let _ = writeln!(text, "    @location({}) @interpolate(flat) flat{slot}: {kind},", used + slot);
-    }
-    let _ = writeln!(text, "}}\n@vertex\nfn vs({}) -> FlatOut {{", vertex.arguments);
-    for value in values {
-        let _ = writeln!(text, "    {} = {};", value.variable, value.place);
-    }
-    let _ = writeln!(text, "    let result_of_pass = vertex_of_pass({});", vertex.names().join(", "));
-    text.push_str("    var out_of_pass: FlatOut;\n");
-    for member in member_names(given) {
-        let from = if clip == Clip::Alone { String::new() } else { format!(".{member}") };
-        let _ = writeln!(text, "    out_of_pass.{member} = result_of_pass{from};");
-    }
-    for (slot, kind) in outputs.iter().enumerate() {
-        let _ = writeln!(text, "    out_of_pass.flat{slot} = {kind}({});", parts_of(slot, values).join(", "));
-    }
-    let arguments = fragment.arguments.split_once(", ").map_or("", |(_, rest)| rest);
-    let _ = writeln!(
-        text,
-        "    return out_of_pass;\n}}\n@fragment\nfn fs(v_of_pass: FlatOut, {arguments}) -> {} {{",
-        fragment.result
+/// Declares the private variables and the structure of all vertex outputs.
+fn declarations(values: &[Value], given: &VertexOutputs, outputs: &[&str]) -> String {
+    let mut lines: Vec<String> =
+        values.iter().map(|value| format!("var<private> {}: {};", value.variable, value.class.name)).collect();
+    lines.push("struct FlatOut {".to_owned());
+    lines.extend(given.members.iter().map(|member| format!("    {member},")));
+    let first = given.next_location();
+    lines.extend(
+        (0..)
+            .zip(outputs)
+            .map(|(slot, kind)| format!("    @location({}) @interpolate(flat) flat{slot}: {kind},", first + slot)),
     );
-    for value in values {
-        let columns = value
-            .slots
-            .iter()
-            .map(|(slot, first)| format!("v_of_pass.flat{slot}{}", components(value.class.components, *first)));
-        let parts = columns.collect::<Vec<_>>().join(", ");
-        let whole = if value.class.columns > 1 { format!("{}({parts})", value.class.name) } else { parts };
-        let _ = writeln!(text, "    {} = {whole};", value.variable);
-    }
+    lines.join("\n") + "\n}\n"
+}
+
+fn vertex_stage(vertex: &EntryPoint<'_>, values: &[Value], given: &VertexOutputs, outputs: &[&str]) -> String {
+    let mut lines = vec![format!("@vertex\nfn vs({}) -> FlatOut {{", vertex.arguments)];
+    lines.extend(values.iter().map(|value| format!("    {} = {};", value.variable, value.place)));
+    lines.push(format!("    let result_of_pass = vertex_of_pass({});", vertex.names().join(", ")));
+    lines.push("    var out_of_pass: FlatOut;".to_owned());
+    lines.extend(given.names().map(|name| {
+        let member = if given.is_structure { format!(".{name}") } else { String::new() };
+        format!("    out_of_pass.{name} = result_of_pass{member};")
+    }));
+    lines.extend(
+        (0..)
+            .zip(outputs)
+            .map(|(slot, kind)| format!("    out_of_pass.flat{slot} = {kind}({});", parts_of(slot, values).join(", "))),
+    );
+    lines.join("\n") + "\n    return out_of_pass;\n}\n"
+}
+
+fn fragment_stage(
+    (vertex, fragment): (&EntryPoint<'_>, &EntryPoint<'_>),
+    values: &[Value],
+    given: &VertexOutputs,
+) -> String {
+    // The first argument is what the vertex stage returns.
+    let others = fragment.arguments.split_once(", ").map_or("", |(_, others)| others);
+    let mut lines = vec![format!("@fragment\nfn fs(v_of_pass: FlatOut, {others}) -> {} {{", fragment.result)];
+    lines.extend(values.iter().map(|value| format!("    {} = {};", value.variable, read(value))));
     let mut passed = fragment.names();
-    match clip {
-        Clip::Alone => passed[0] = "v_of_pass.clip",
-        Clip::Member => {
-            let _ = writeln!(text, "    var given_of_pass: {};", vertex.result);
-            for member in member_names(given) {
-                let _ = writeln!(text, "    given_of_pass.{member} = v_of_pass.{member};");
-            }
-            passed[0] = "given_of_pass";
-        }
+    if given.is_structure {
+        lines.push(format!("    var given_of_pass: {};", vertex.result));
+        lines.extend(given.names().map(|name| format!("    given_of_pass.{name} = v_of_pass.{name};")));
+        passed[0] = "given_of_pass";
+    } else {
+        passed[0] = "v_of_pass.clip";
     }
-    let _ = writeln!(text, "    return color_of_pass({});\n}}", passed.join(", "));
-    out.push_str(&text);
-}
-
-/// Returns the number after the last location of vertex outputs.
-fn next_location(members: &str) -> usize {
-    let locations =
-        members.split("@location(").skip(1).filter_map(|rest| rest.split_once(')')?.0.parse::<usize>().ok());
-    locations.max().map_or(0, |last| last + 1)
-}
-
-/// Returns the names of the members of a structure.
-fn member_names(members: &str) -> impl Iterator<Item = &str> {
-    members.lines().filter_map(|line| line.split_once(": ")?.0.rsplit(' ').next())
+    lines.push(format!("    return color_of_pass({});\n}}\n", passed.join(", ")));
+    lines.join("\n")
 }
 
 /// Returns the expressions whose components fill a vertex output.
@@ -296,9 +146,14 @@ fn parts_of(slot: usize, values: &[Value]) -> Vec<String> {
     parts
 }
 
-/// Returns the accessor of some components of a vertex output.
-fn components(count: usize, first: usize) -> String {
-    if count == SLOT { String::new() } else { format!(".{}", &"xyzw"[first..first + count]) }
+/// Returns the expression that reads a value from the vertex outputs.
+fn read(value: &Value) -> String {
+    let column = |(slot, first): &(usize, usize)| {
+        let components: String = "xyzw".chars().skip(*first).take(value.class.components).collect();
+        format!("v_of_pass.flat{slot}.{components}")
+    };
+    let columns = value.slots.iter().map(column).collect::<Vec<_>>().join(", ");
+    if value.class.columns > 1 { format!("{}({columns})", value.class.name) } else { columns }
 }
 
 #[cfg(test)]

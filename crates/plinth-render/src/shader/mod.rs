@@ -6,6 +6,7 @@ mod flat_uniforms;
 mod for_device;
 pub(crate) mod material_source;
 mod pairs;
+mod uniform_values;
 mod variants;
 
 pub(crate) use compose::compose;

@@ -1,0 +1,139 @@
+//! Finds the uniforms that a shader uses, and places them in vertex outputs.
+
+use std::collections::BTreeMap;
+
+/// Scalars of one kind per vertex output.
+pub(super) const SLOT: usize = 4;
+
+/// A value of a uniform that the shader uses.
+pub(super) struct Value {
+    /// As written in the shader, such as `frame.camera_position`.
+    pub(super) place: String,
+    /// Name of the private variable that replaces it.
+    pub(super) variable: String,
+    pub(super) class: &'static Class,
+    /// The vertex output of each column, and the index of the column's first component.
+    pub(super) slots: Vec<(usize, usize)>,
+}
+
+/// A type of values: its name, the number of columns, the components of a column, and the type of a vertex output.
+pub(super) struct Class {
+    pub(super) name: &'static str,
+    pub(super) columns: usize,
+    pub(super) components: usize,
+    pub(super) slot: &'static str,
+}
+
+const FLOATS: &str = "vec4<f32>";
+const WORDS: &str = "vec4<u32>";
+/// In the order in which they are placed. Matrices are last, because shaders seldom use all their components.
+const CLASSES: [Class; 8] = [
+    Class { name: "vec4<f32>", columns: 1, components: 4, slot: FLOATS },
+    Class { name: "vec3<f32>", columns: 1, components: 3, slot: FLOATS },
+    Class { name: "vec2<f32>", columns: 1, components: 2, slot: FLOATS },
+    Class { name: "f32", columns: 1, components: 1, slot: FLOATS },
+    Class { name: "vec2<u32>", columns: 1, components: 2, slot: WORDS },
+    Class { name: "u32", columns: 1, components: 1, slot: WORDS },
+    Class { name: "vec4<u32>", columns: 1, components: 4, slot: WORDS },
+    Class { name: "mat4x4<f32>", columns: 4, components: 4, slot: FLOATS },
+];
+
+/// Finds the uniforms of a shader that a part of it uses.
+pub(super) fn used_values(source: &str, part: &str) -> Vec<Value> {
+    let mut values: Vec<Value> = Vec::new();
+    for (uniform, members) in uniforms(source) {
+        let pieces: Vec<&str> = part.split(&format!("{uniform}.")).collect();
+        for [before, after] in pieces.array_windows() {
+            if before.ends_with(is_word) {
+                continue;
+            }
+            let member = after.split(|c| !is_word(c)).next().unwrap_or_default();
+            let Some(kind) = members.get(member) else { continue };
+            let (kind, index) = match kind.strip_prefix("array<").and_then(|of| of.split_once(", ")) {
+                Some((element, _)) => match after.strip_prefix(member).and_then(literal_index) {
+                    Some(index) => (element, format!("[{index}]")),
+                    None => continue,
+                },
+                None => (*kind, String::new()),
+            };
+            let place = format!("{uniform}.{member}{index}");
+            let class = CLASSES.iter().find(|class| class.name == kind);
+            if let Some(class) = class.filter(|_| values.iter().all(|value| value.place != place)) {
+                let variable = place.replace(['.', '['], "_").replace(']', "");
+                values.push(Value { place, variable: format!("flat_{variable}"), class, slots: Vec::new() });
+            }
+        }
+    }
+    values
+}
+
+/// Returns the names of all uniforms with the types of their members by name.
+fn uniforms(source: &str) -> Vec<(&str, BTreeMap<&str, &str>)> {
+    let declared = source.lines().filter_map(|line| line.split_once("var<uniform> ")?.1.strip_suffix(';'));
+    declared
+        .filter_map(|declaration| declaration.split_once(": "))
+        .filter_map(|(name, kind)| {
+            let body = source.split_once(&format!("\nstruct {kind} {{\n"))?.1.split_once("\n}")?.0;
+            let members = body.lines().filter_map(|line| line.trim().strip_suffix(',')?.split_once(": "));
+            Some((name, members.collect()))
+        })
+        .collect()
+}
+
+/// Returns the index of an array access with a literal index.
+fn literal_index(rest: &str) -> Option<&str> {
+    let (index, _) = rest.strip_prefix('[')?.split_once(']')?;
+    index.chars().all(|c| c.is_ascii_digit()).then_some(index)
+}
+
+const fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+/// Chooses vertex outputs for the values. Returns the values that fit, and the types of the vertex outputs.
+pub(super) fn placed(values: Vec<Value>, limit: usize) -> (Vec<Value>, Vec<&'static str>) {
+    let mut outputs: Vec<(&'static str, usize)> = Vec::new();
+    let mut fitting: Vec<Value> = Vec::new();
+    let mut ordered = values;
+    ordered.sort_by_key(|value| (CLASSES.iter().position(|class| class.name == value.class.name), value.place.clone()));
+    for mut value in ordered {
+        let mut changed = outputs.clone();
+        for _ in 0..value.class.columns {
+            let size = value.class.components;
+            let free = changed.iter().position(|(kind, used)| *kind == value.class.slot && used + size <= SLOT);
+            let slot = free.unwrap_or_else(|| {
+                changed.push((value.class.slot, 0));
+                changed.len() - 1
+            });
+            value.slots.push((slot, changed[slot].1));
+            changed[slot].1 += size;
+        }
+        if changed.len() <= limit {
+            outputs = changed;
+            fitting.push(value);
+        }
+    }
+    (fitting, outputs.into_iter().map(|(kind, _)| kind).collect())
+}
+
+/// Replaces the uniforms of a text by private variables.
+pub(super) fn replaced(text: &str, values: &[Value]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    loop {
+        let starts_word = !out.ends_with(|before| is_word(before) || before == '.');
+        let found = values.iter().filter(|_| starts_word).find_map(|value| {
+            let after = rest.strip_prefix(&value.place)?;
+            (value.place.ends_with(']') || !after.starts_with(is_word)).then_some((value, after))
+        });
+        if let Some((value, after)) = found {
+            out.push_str(&value.variable);
+            rest = after;
+            continue;
+        }
+        let mut chars = rest.chars();
+        let Some(c) = chars.next() else { return out };
+        out.push(c);
+        rest = chars.as_str();
+    }
+}
