@@ -75,6 +75,16 @@ impl Service {
             }
         }
         loop {
+            match self.measure_renders().await {
+                Ok(0) => break,
+                Ok(renders) => tracing::info!(renders, "stored the sizes of renders of an earlier version"),
+                Err(error) => {
+                    tracing::error!(error = %causes(&error), "measuring renders of an earlier version failed");
+                    break;
+                }
+            }
+        }
+        loop {
             match self.clean_up().await {
                 Ok(swept) if swept == CleanupReport::default() => return,
                 Ok(swept) => {

@@ -10,8 +10,8 @@ use crate::assets;
 use crate::csrf::same_site;
 use crate::error::{PageError, panicked};
 use crate::pages::{
-    account, bulk, composer, credits, events, join, keys, library, links, look_order, looks, media, model, overview,
-    preview, recovery, render, session, sign_in, teams, upload,
+    account, admin, bulk, composer, credits, events, join, keys, library, links, look_order, looks, media, model,
+    overview, preview, recovery, render, session, sign_in, teams, upload,
 };
 use crate::response::finish_response;
 use crate::session::load_session;
@@ -36,6 +36,27 @@ fn of_render() -> Router<Studio> {
         .route("/renders/{id}/links", post(links::create))
         .route("/renders/{id}/bundle", get(media::bundle))
         .route("/renders/{id}/hls/{*name}", get(media::hls))
+}
+
+/// The pages for administrators. For everybody else, no method of these paths exists.
+fn of_admin() -> Router<Studio> {
+    use admin::{account, accounts, assets, log, overview};
+    Router::new()
+        .route("/admin", get(overview::show))
+        .route("/admin/accounts", get(accounts::list))
+        .route("/admin/accounts/{account}", get(account::show))
+        .route("/admin/accounts/{account}/grant", post(account::grant))
+        .route("/admin/accounts/{account}/suspend", post(account::suspend))
+        .route("/admin/accounts/{account}/reactivate", post(account::reactivate))
+        .route("/admin/accounts/{account}/make-admin", post(account::make_admin))
+        .route("/admin/accounts/{account}/remove-admin", post(account::remove_admin))
+        .route("/admin/assets", get(assets::list))
+        .route("/admin/assets/publish", post(assets::publish))
+        .route("/admin/assets/withdraw", get(assets::ask_to_withdraw).post(assets::withdraw))
+        .route("/admin/log", get(log::show))
+        // Set before the layer, so that wrong methods do not reveal the paths either.
+        .method_not_allowed_fallback(async || PageError::wrong_method())
+        .layer(middleware::from_fn(admin::only_for_admins))
 }
 
 /// Builds the router of all pages, with a 404 page as fallback.
@@ -87,6 +108,7 @@ pub fn router(studio: &Studio) -> Router {
         .route("/renders", get(overview::show))
         .route("/renders/events", get(events::of_renders))
         .merge(of_render())
+        .merge(of_admin())
         .fallback(async || PageError::not_found())
         .method_not_allowed_fallback(async || PageError::wrong_method())
         .layer(DefaultBodyLimit::max(FORM_BYTES))

@@ -49,7 +49,7 @@ async fn own_and_system_overlays_are_listed(address: &str) {
     let mut decals = overlays::list(conn, &own, Some(Layer::Decal)).await.unwrap();
     assert_eq!(decals.pop(), Some(overlay(2, 1, Layer::Decal)));
     let (second, third) = (overlay(2, 1, Layer::Decal).id, overlay(3, 2, Layer::Decal).id);
-    assert!(db.write(move |tx| Box::pin(async move { overlays::publish(tx, &third).await })).await.unwrap());
+    assert!(db.write(move |tx| Box::pin(async move { overlays::set_system(tx, &third, true).await })).await.unwrap());
     assert_eq!(overlays::list(conn, &own, Some(Layer::Decal)).await.unwrap().len(), 2);
     assert_eq!(overlays::count(conn, &own).await.unwrap(), 2);
     let found = overlays::find_by_sha256(conn, &own, "hash", Layer::Decal).await.unwrap();
@@ -82,6 +82,7 @@ async fn usage_counts_textures_and_environments_and_their_bytes(address: &str) {
         width: Some(64),
         height: None,
         has_thumb: true,
+        is_system: false,
         created_at: 1,
     };
     let (t, e) = (texture.clone(), env.clone());

@@ -63,6 +63,7 @@ impl Service {
             width: side("width", new.width.as_deref())?,
             height: side("height", new.height.as_deref())?,
             has_thumb: new.files.iter().any(|file| file.part == EnvPart::Thumb),
+            is_system: false,
             created_at: 0,
         };
         check_quota(envs::usage(&mut self.db.read().await?, &env.workspace_id).await?, env.file_size)?;
@@ -85,7 +86,7 @@ impl Service {
         inserting.await
     }
 
-    /// Lists the workspace's environments.
+    /// Lists the workspace's environments and the system environments.
     pub async fn list_envs(&self, caller: &Caller) -> Result<Page<AssetRow>> {
         let rows = envs::list(&mut self.db.read().await?, &caller.workspace_id).await?;
         let view = |env: Env| AssetRow {
@@ -94,17 +95,25 @@ impl Service {
             file_size: env.file_size,
             width: env.width,
             height: env.height,
+            is_system: Some(env.is_system),
             created_at: Timestamp(env.created_at),
         };
         Ok(Page::whole(rows.into_iter().map(view).collect()))
     }
 
-    /// Deletes an environment and its files.
+    /// Deletes an environment of the workspace and its files.
+    /// Errors: the environment does not exist, or it is a system environment.
     pub async fn delete_env(&self, caller: &Caller, id: &str) -> Result<AssetDeleted> {
         let id = EnvId::parse(id).ok_or_else(|| not_found("environment"))?;
         let workspace = caller.workspace_id.clone();
         let deleted = self.write_at(move |tx, now| {
             Box::pin(async move {
+                let env = envs::find(tx, &workspace, &id).await?.ok_or_else(|| not_found("environment"))?;
+                if env.is_system {
+                    let message =
+                        "this environment is available to all workspaces; an administrator must withdraw it first";
+                    return Err(ServiceError::new(ErrorCode::Forbidden, message));
+                }
                 if !envs::delete(tx, &workspace, &id).await? {
                     return Err(not_found("environment"));
                 }

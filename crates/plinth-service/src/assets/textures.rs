@@ -75,6 +75,7 @@ impl Service {
             file_size: texture.file_size,
             width: Some(texture.width),
             height: Some(texture.height),
+            is_system: None,
             created_at: Timestamp(texture.created_at),
         };
         Ok(Page::whole(rows.into_iter().map(view).collect()))

@@ -215,6 +215,7 @@ async fn fill(served: &Served, caller: &Caller, texture_bytes: u64, env_bytes: u
         width: None,
         height: None,
         has_thumb: false,
+        is_system: false,
         created_at: 0,
     };
     let written = db.write(move |tx| {
