@@ -81,16 +81,48 @@ pub async fn largest(conn: &mut Conn, limit: u32) -> Result<Vec<StorageOfAccount
     conn.fetch_all(sql, params![i64::from(limit)]).await?.iter().map(read).collect()
 }
 
-/// Consistency check: lists the workspaces whose counter differs from the sizes of their rows. The list should be empty.
+/// The sizes of all rows with files, as the workspace and the size. Renders that are not measured yet are left out.
+macro_rules! sizes {
+    ($which:literal) => {
+        concat!(
+            "SELECT workspace_id, file_size AS size FROM models",
+            $which,
+            " UNION ALL SELECT workspace_id, file_size FROM overlays",
+            $which,
+            " UNION ALL SELECT workspace_id, file_size FROM textures",
+            $which,
+            " UNION ALL SELECT workspace_id, file_size FROM envs",
+            $which,
+            " UNION ALL SELECT workspace_id, CASE WHEN deleted_at IS NULL THEN coalesce(stored_bytes, 0) ELSE 0 END FROM renders",
+            $which
+        )
+    };
+}
+
+/// Lists the workspaces whose counter differs from the sizes of their rows. It is empty unless a program of an earlier version, which
+/// does not change counters, has used the tables.
 pub async fn find_miscounted(conn: &mut Conn) -> Result<Vec<WorkspaceId>> {
-    let sql = "SELECT w.id FROM workspaces w LEFT JOIN storage s ON s.workspace_id = w.id LEFT JOIN (\
-               SELECT workspace_id, CAST(sum(size) AS BIGINT) AS bytes FROM (\
-               SELECT workspace_id, file_size AS size FROM models \
-               UNION ALL SELECT workspace_id, file_size FROM overlays \
-               UNION ALL SELECT workspace_id, file_size FROM textures \
-               UNION ALL SELECT workspace_id, file_size FROM envs \
-               UNION ALL SELECT workspace_id, stored_bytes FROM renders WHERE stored_bytes IS NOT NULL AND deleted_at IS NULL\
-               ) rows_with_files GROUP BY workspace_id) found ON found.workspace_id = w.id \
-               WHERE coalesce(s.bytes, 0) <> coalesce(found.bytes, 0) ORDER BY w.id";
+    let sql = concat!(
+        "SELECT w.id FROM workspaces w LEFT JOIN storage s ON s.workspace_id = w.id LEFT JOIN (\
+         SELECT workspace_id, CAST(sum(size) AS BIGINT) AS bytes FROM (",
+        sizes!(""),
+        ") sizes GROUP BY workspace_id) found ON found.workspace_id = w.id \
+         WHERE coalesce(s.bytes, 0) <> coalesce(found.bytes, 0) ORDER BY w.id"
+    );
     conn.fetch_all(sql, params![]).await?.iter().map(|row| row.parsed("id", WorkspaceId::parse)).collect()
+}
+
+/// Sets the counter of a workspace to the sizes of its rows.
+pub async fn recount(tx: &mut Tx, workspace: &WorkspaceId) -> Result<()> {
+    // Locks the counter. Transactions that have changed it are committed before the rows are read; others will add their own
+    // changes to the new number.
+    let sql = "INSERT INTO storage (workspace_id, bytes) VALUES ($1, 0) \
+               ON CONFLICT (workspace_id) DO UPDATE SET bytes = storage.bytes";
+    tx.execute(sql, params![workspace]).await?;
+    let sql = concat!(
+        "UPDATE storage SET bytes = (SELECT CAST(coalesce(sum(size), 0) AS BIGINT) FROM (",
+        sizes!(" WHERE workspace_id = $1"),
+        ") sizes) WHERE workspace_id = $1"
+    );
+    tx.execute(sql, params![workspace]).await.map(drop)
 }

@@ -1,4 +1,4 @@
-//! Measures finished renders whose size is not stored: those that a program of an earlier version has finished.
+//! Corrects sizes that a program of an earlier version does not know: of finished renders, and of workspaces.
 
 use plinth_db::storage;
 
@@ -23,5 +23,17 @@ impl Service {
             measuring.await?;
         }
         Ok(read)
+    }
+
+    /// Corrects the size of the files of each workspace for which it is wrong, because a program of an earlier version has stored
+    /// or deleted files. Returns the number of corrected workspaces.
+    pub async fn recount_storage(&self) -> Result<usize> {
+        let workspaces = storage::find_miscounted(&mut self.db.read().await?).await?;
+        let found = workspaces.len();
+        for workspace in workspaces {
+            let counting = self.db.write(move |tx| Box::pin(async move { storage::recount(tx, &workspace).await }));
+            counting.await?;
+        }
+        Ok(found)
     }
 }

@@ -6,7 +6,8 @@ use plinth_service::admin::{AccountQuery, Actor, AssetKind, Grant};
 use plinth_service::jobs::WorkerRow;
 use plinth_service::{Result, Service};
 use plinth_spec::funding::Pool;
-use plinth_spec::id::{AccountId, RenderId};
+use plinth_spec::id::{AccountId, RenderId, WorkspaceId};
+use plinth_spec::state::RenderStatus;
 use plinth_spec::wire::Scope;
 use plinth_spec::{AdminAction, ErrorCode, FailureCode, WorkClass, WorkerState, limits};
 use plinth_testkit::on_both_databases;
@@ -39,6 +40,7 @@ async fn a_grant_is_booked_once_and_logged_with_its_reason(address: &str) {
         let balance = service.grant_credits(&root, ada, grant.clone()).await.unwrap();
         assert_eq!((balance.paid, balance.free), (150, 0));
     }
+    test_service.wait_ms(1);
     let free = Grant { pool: Pool::Free, ..Grant::paid(7) };
     assert_eq!(service.grant_credits(&Actor::Command, ada, free).await.unwrap().free, 7);
     let too_many = Grant { reason: "x".to_owned(), ..Grant::paid(-151) };
@@ -182,6 +184,7 @@ async fn a_suspended_account_is_shut_out_and_its_renders_are_made(address: &str)
     service.poster_stored(&running).await.unwrap().unwrap();
     service.finish_render(&running, &some_files(), &[]).await.unwrap().unwrap();
 
+    test_service.wait_ms(1);
     service.reactivate_account(&root, &bob, "a mistake").await.unwrap();
     let caller = service.authenticate(Some(&token)).await.unwrap();
     let render = service.render(&caller, uploaded.render_id.as_str()).await.unwrap();
@@ -245,6 +248,23 @@ async fn renders_of_an_earlier_version_are_measured(address: &str) {
     assert_eq!(storage::find_miscounted(&mut service.db().read().await.unwrap()).await.unwrap(), []);
     service.delete_render(&test_service.caller, "k3Jd92LmQx7a").await.unwrap();
     assert_eq!(total().await, size);
+    // A counter that an earlier version did not change is corrected.
+    let (workspace, other) = (test_service.caller.workspace_id.clone(), "k3Jd92LmQx7b");
+    let old = storage::find_miscounted(&mut service.db().read().await.unwrap()).await.unwrap();
+    assert_eq!((old, service.recount_storage().await.unwrap()), (Vec::new(), 0));
+    let wrong = renders::Render { id: RenderId::parse(other).unwrap(), ..claim.render.clone() };
+    let measured = service.db().write(move |tx| {
+        Box::pin(async move {
+            let render = renders::Render { files: Some("{}".to_owned()), status: RenderStatus::Done, ..wrong };
+            renders::insert(tx, &render).await?;
+            // The size belongs to another workspace, so the own counter is wrong.
+            storage::measure(tx, &render.id, &WorkspaceId::parse("k3Jd92LmQx7c").unwrap(), 77).await
+        })
+    });
+    assert!(measured.await.unwrap());
+    let found = storage::find_miscounted(&mut service.db().read().await.unwrap()).await.unwrap();
+    assert_eq!((found, service.recount_storage().await.unwrap()), (vec![workspace], 1));
+    assert_eq!(service.account_view(test_service.caller.account_id.as_str()).await.unwrap().stored_bytes, size + 77);
 }
 
 fn worker(id: &str, state: WorkerState) -> WorkerRow {
@@ -347,6 +367,7 @@ async fn a_published_environment_is_for_everybody(address: &str) {
     assert_eq!(found().await.unwrap().env.unwrap().as_str(), id);
     assert_eq!(service.list_system_assets().await.unwrap().len(), 1);
     assert!(service.list_private_assets(ada).await.unwrap().is_empty());
+    test_service.wait_ms(1);
     change(false).await.unwrap();
     assert_eq!(found().await.unwrap_err().code, FailureCode::EnvDownloadFailed);
     assert_eq!(code(service.delete_env(&grace, &id).await), ErrorCode::NotFound);

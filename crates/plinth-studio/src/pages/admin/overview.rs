@@ -44,6 +44,10 @@ struct OverviewPage {
     failed: Rate,
     failures: Vec<(&'static str, Rate)>,
     bars: Vec<Bar>,
+    /// Begin of the chart.
+    chart_begin: String,
+    /// Highest number of renders in one hour of the chart.
+    most_in_hour: u64,
     stored: String,
     largest: Vec<(String, String, String)>,
 }
@@ -128,6 +132,8 @@ fn overview_page(frame: Frame, seen: Overview) -> OverviewPage {
         failed: total(&seen.failures),
         failures: seen.failures.iter().map(|failure| (code(failure), failure.count)).collect(),
         bars: bars(&seen.hours),
+        chart_begin: seen.hours.first().map(|hour| DisplayTime::of(hour.begin).people).unwrap_or_default(),
+        most_in_hour: most_in_hour(&seen.hours),
         stored: size(seen.storage.bytes),
         largest: seen
             .storage
@@ -213,10 +219,14 @@ fn worker_line(worker: &WorkerView, now: i64) -> WorkerLine {
     }
 }
 
+fn most_in_hour(hours: &[HourCount]) -> u64 {
+    hours.iter().map(|hour| hour.done + hour.failed).max().unwrap_or_default()
+}
+
 /// Scales the renders of each hour to the height of the chart. Failed renders are on top of those that are done.
 fn bars(hours: &[HourCount]) -> Vec<Bar> {
     let (height, width) = CHART;
-    let most = hours.iter().map(|hour| hour.done + hour.failed).max().unwrap_or_default().max(1);
+    let most = most_in_hour(hours).max(1);
     // One render is at least one unit high, so that a single failure is visible.
     let scaled = |count: u64| if count == 0 { 0 } else { (count * height / most).max(1) };
     let bar = |(number, hour): (usize, &HourCount)| {
