@@ -85,7 +85,7 @@ async fn usage_counts_textures_and_environments_and_their_bytes(address: &str) {
         is_system: false,
         created_at: 1,
     };
-    let (t, e) = (texture.clone(), env.clone());
+    let (t, e, other) = (texture.clone(), env.clone(), make::workspace_id(2));
     let twice = Texture { id: TextureId::parse(&make::id_text('x', 2)).unwrap(), ..texture.clone() };
     db.write(|tx| {
         Box::pin(async move {
@@ -103,7 +103,6 @@ async fn usage_counts_textures_and_environments_and_their_bytes(address: &str) {
     assert_eq!(textures::find_by_sha256(conn, &own, "wood").await.unwrap().as_ref(), Some(&texture.id));
     assert_eq!(textures::list(conn, &own).await.unwrap(), std::slice::from_ref(&texture));
     assert_eq!(envs::list(conn, &own).await.unwrap(), std::slice::from_ref(&env));
-    let other = make::workspace_id(2);
     assert!(textures::find(conn, &other, &texture.id).await.unwrap().is_none());
     assert!(envs::find(conn, &other, &env.id).await.unwrap().is_none());
     let removed = db

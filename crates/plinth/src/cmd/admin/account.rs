@@ -18,21 +18,7 @@ pub(super) fn command() -> Command {
     Command::new("account")
         .about("Lists, creates, signs in, suspends and unsuspends accounts, and makes them administrators")
         .subcommand_required(true)
-        .subcommand(
-            Command::new("list")
-                .about("Lists accounts, the newest first")
-                .arg(Arg::new("search").long("search").value_name("TEXT").help("Only addresses that contain this text"))
-                .arg(flag("admins", "Only administrators"))
-                .arg(flag("suspended", "Only suspended accounts"))
-                .arg(
-                    Arg::new("limit")
-                        .long("limit")
-                        .value_name("N")
-                        .value_parser(value_parser!(u32).range(1..=100_000))
-                        .default_value("1000")
-                        .help("Number of accounts"),
-                ),
-        )
+        .subcommand(list_command())
         .subcommand(
             Command::new("create")
                 .about("Creates an account with its workspace and the signup bonus")
@@ -76,6 +62,22 @@ pub(super) fn command() -> Command {
                 .about("Makes an administrator an ordinary account; not the last one")
                 .arg(email())
                 .arg(reason_arg()),
+        )
+}
+
+fn list_command() -> Command {
+    Command::new("list")
+        .about("Lists accounts, the newest first")
+        .arg(Arg::new("search").long("search").value_name("TEXT").help("Only addresses that contain this text"))
+        .arg(flag("admins", "Only administrators"))
+        .arg(flag("suspended", "Only suspended accounts"))
+        .arg(
+            Arg::new("limit")
+                .long("limit")
+                .value_name("N")
+                .value_parser(value_parser!(u32).range(1..=100_000))
+                .default_value("1000")
+                .help("Number of accounts"),
         )
 }
 

@@ -73,11 +73,11 @@ async fn only_administrators_see_that_the_pages_exist(served: Served) {
     assert_eq!(served.client.get("/account").await.data()["paid"], 100);
 }
 
-async fn an_administrator_grants_suspends_and_reads_the_log(served: Served) {
+async fn accounts_are_found_and_a_grant_is_booked_once(served: Served) {
     let mut root = administrator(&served).await;
     let key = served.installation.account(BOB);
     served.installation.admin(&["account", "create", "carol@example.org"]);
-    let (bob_api, mut bob) = (served.client(&key), served.browser(BOB).await);
+    let bob_api = served.client(&key);
     let list = root.get("/admin/accounts").await;
     assert!(list.shows(BOB) && list.shows("carol@example.org") && list.shows("administrator"));
     let list = root.get("/admin/accounts?search=BOB%40").await;
@@ -117,8 +117,21 @@ async fn an_administrator_grants_suspends_and_reads_the_log(served: Served) {
         assert_eq!(page.status, status, "{name} {value}: {}", page.html);
     }
     assert_eq!(bob_api.get("/account").await.data()["paid"], 125);
+    let log = root.get("/admin/log").await;
+    assert!(
+        log.shows("bob@example.org: +25 paid credits") && log.shows("&#60;b&#62;sorry&#60;/b&#62;"),
+        "{}",
+        log.html
+    );
+    assert!(!log.shows("<b>sorry"));
+    assert_eq!(log.html.matches("Granted credits").count(), 1, "rejected grants are not in the log");
+}
 
-    // A suspended account: its keys, its browsers, its password.
+async fn a_suspended_account_is_shut_out_until_it_is_reactivated(served: Served) {
+    let mut root = administrator(&served).await;
+    let key = served.installation.account(BOB);
+    let (bob_api, mut bob) = (served.client(&key), served.browser(BOB).await);
+    let path = page_of(&root, BOB).await;
     assert_eq!(root.send(&format!("{path}/suspend"), &[("reason", "")]).await.status, 400);
     let sent = root.send(&format!("{path}/suspend"), &[("reason", "stolen card")]).await;
     assert_eq!(sent.header("location"), format!("{path}?done=suspended"));
@@ -135,8 +148,15 @@ async fn an_administrator_grants_suspends_and_reads_the_log(served: Served) {
     assert_eq!(bob.get("/renders").await.status, 303, "people sign in again");
     bob = served.browser(BOB).await;
     assert_eq!(bob.get("/renders").await.status, 200);
+    let log = root.get("/admin/log").await;
+    assert!(log.shows("stolen card") && log.shows("paid after all") && log.shows(ROOT), "{}", log.html);
+}
 
-    // Nobody suspends the own account. The last administrator stays one.
+async fn the_last_administrator_stays_one(served: Served) {
+    let mut root = administrator(&served).await;
+    served.installation.account(BOB);
+    let bob = served.browser(BOB).await;
+    let path = page_of(&root, BOB).await;
     let own = page_of(&root, ROOT).await;
     assert!(root.get(&own).await.shows("This is your own account"));
     let page = root.send(&format!("{own}/suspend"), &[("reason", "x")]).await;
@@ -150,13 +170,7 @@ async fn an_administrator_grants_suspends_and_reads_the_log(served: Served) {
     assert_eq!(page.header("location"), "/");
     assert_eq!(root.get("/admin").await.status, 404);
     let log = bob.get("/admin/log").await;
-    for text in
-        ["&#60;b&#62;sorry&#60;/b&#62;", "stolen card", "paid after all", "night shift", "leaves", ROOT, "plinth admin"]
-    {
-        assert!(log.shows(text), "{text}: {}", log.html);
-    }
-    assert!(log.shows("bob@example.org: +25 paid credits") && !log.shows("<b>sorry"));
-    assert_eq!(log.html.matches("Granted credits").count(), 1, "rejected grants are not in the log");
+    assert!(log.shows("night shift") && log.shows("leaves") && log.shows("plinth admin"), "{}", log.html);
 }
 
 async fn assets_are_published_and_withdrawn(served: Served) {
@@ -248,7 +262,8 @@ async fn commands_list_accounts_and_what_was_done(served: Served) {
 }
 
 on_both! {
-    only_administrators_see_that_the_pages_exist an_administrator_grants_suspends_and_reads_the_log
+    only_administrators_see_that_the_pages_exist accounts_are_found_and_a_grant_is_booked_once
+    a_suspended_account_is_shut_out_until_it_is_reactivated the_last_administrator_stays_one
     assets_are_published_and_withdrawn the_overview_shows_what_waits_runs_and_failed
     commands_list_accounts_and_what_was_done
 }
