@@ -10,7 +10,7 @@ use crate::{Conn, Result, Tx};
 /// Length of the time that one counter covers, in milliseconds.
 const PERIOD_MS: i64 = 300_000;
 /// Number of counters of one outcome in one period. Jobs that end at the same time lock different rows, mostly.
-const SHARDS: i64 = 8;
+const SHARDS: i64 = 4;
 const HOUR_MS: i64 = 3_600_000;
 
 /// How a job ended.
