@@ -155,7 +155,7 @@ fn alarms(seen: &Overview, waiting: u64) -> Vec<String> {
     alarm(seen.health.database != "ok", "The database does not respond.".to_owned());
     alarm(seen.health.store != "ok", "The store does not respond: files cannot be read or written.".to_owned());
     let (claiming, lost) = (seen.fleet.count(WorkerState::Claiming), seen.fleet.lost());
-    alarm(claiming == 0 && waiting > 0, format!("{waiting} jobs wait, and no worker claims jobs."));
+    alarm(claiming == 0 && waiting > 0, format!("Jobs that wait while no worker claims any: {waiting}."));
     alarm(claiming == 0 && waiting == 0, "No worker claims jobs.".to_owned());
     alarm(lost > 0, format!("Workers that stopped reporting without ending: {lost}."));
     let full = seen.fleet.count(WorkerState::DiskFull);

@@ -225,7 +225,7 @@ async fn the_overview_shows_what_waits_runs_and_failed(served: Served) {
     backstage.service.fail_render(&claim, code, "gone").await.unwrap().unwrap();
     backstage.order(&model, &json!({"quality": "pro", "length": 1}), None).await;
     let page = root.get("/admin").await;
-    assert!(page.shows("display_lost") && page.shows("1 jobs wait, and no worker claims jobs"), "{}", page.html);
+    assert!(page.shows("display_lost") && page.shows("Jobs that wait while no worker claims any: 1."), "{}", page.html);
     let waiting: Vec<_> =
         page.between("aria-label=\"Queue\"", "</table>").split("<tr>").filter(|row| row.contains("ordered")).collect();
     assert!(waiting.len() == 1 && waiting[0].contains("Videos, pro"), "{waiting:?}");
