@@ -40,16 +40,16 @@ fn of_render() -> Router<Studio> {
 
 /// The pages for administrators. For everybody else, no method of these paths exists.
 fn of_admin() -> Router<Studio> {
-    use admin::{account, accounts, assets, log, overview};
+    use admin::{account, account_actions as actions, accounts, assets, log, overview};
     Router::new()
         .route("/admin", get(overview::show))
         .route("/admin/accounts", get(accounts::list))
         .route("/admin/accounts/{account}", get(account::show))
-        .route("/admin/accounts/{account}/grant", post(account::grant))
-        .route("/admin/accounts/{account}/suspend", post(account::suspend))
-        .route("/admin/accounts/{account}/reactivate", post(account::reactivate))
-        .route("/admin/accounts/{account}/make-admin", post(account::make_admin))
-        .route("/admin/accounts/{account}/remove-admin", post(account::remove_admin))
+        .route("/admin/accounts/{account}/grant", post(actions::grant))
+        .route("/admin/accounts/{account}/suspend", post(actions::suspend))
+        .route("/admin/accounts/{account}/reactivate", post(actions::reactivate))
+        .route("/admin/accounts/{account}/make-admin", post(actions::make_admin))
+        .route("/admin/accounts/{account}/remove-admin", post(actions::remove_admin))
         .route("/admin/assets", get(assets::list))
         .route("/admin/assets/publish", post(assets::publish))
         .route("/admin/assets/withdraw", get(assets::ask_to_withdraw).post(assets::withdraw))

@@ -8,8 +8,7 @@ use plinth_service::admin::{AssetKind, SystemAsset};
 use plinth_spec::limits;
 use serde::Deserialize;
 
-use super::account::required;
-use super::actor;
+use super::{actor, required};
 use crate::error::{PageError, Result};
 use crate::form::SessionForm;
 use crate::format::{DisplayTime, size};

@@ -1,13 +1,16 @@
 //! The pages for administrators of the installation. For everybody else they do not exist.
 
 pub(crate) mod account;
+pub(crate) mod account_actions;
 pub(crate) mod accounts;
 pub(crate) mod assets;
+mod chart;
 mod labels;
 pub(crate) mod log;
 pub(crate) mod overview;
 
 use axum::extract::Request;
+use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use plinth_service::admin::Actor;
@@ -25,6 +28,15 @@ pub(crate) async fn only_for_admins(user: Option<CurrentUser>, request: Request,
 
 fn actor(user: &CurrentUser) -> Result<Actor> {
     Ok(Actor::of(user.caller())?)
+}
+
+/// Returns the reason of an action.
+/// Errors: it is empty.
+fn required(reason: String) -> Result<String> {
+    if reason.trim().is_empty() {
+        return Err(PageError::new(StatusCode::BAD_REQUEST, "give a reason, which the log will show"));
+    }
+    Ok(reason)
 }
 
 /// Offsets of the pages with newer and with older rows. `rows` has one row more than a page if there are older ones, which is
