@@ -4,7 +4,7 @@ use plinth_spec::funding::{Balance, Pool};
 use plinth_spec::id::AccountId;
 
 use crate::row::Row;
-use crate::sql::{Sql, params};
+use crate::sql::{Sql, containing, params};
 use crate::table::{insert, row};
 use crate::{Conn, Result, Tx};
 
@@ -72,6 +72,73 @@ pub async fn find(conn: &mut Conn, id: &AccountId) -> Result<Option<Account>> {
 /// Finds an account by its e-mail address, given in lower case.
 pub async fn find_by_email(conn: &mut Conn, email: &str) -> Result<Option<Account>> {
     conn.fetch_optional(select!("WHERE email = $1"), params![email]).await?.as_ref().map(account).transpose()
+}
+
+/// Filter of the list of all accounts.
+#[derive(Clone, Debug, Default)]
+pub struct AccountFilter {
+    /// Only accounts whose address contains this text, which is given in lower case.
+    pub search: Option<String>,
+    /// Only administrators.
+    pub admins: bool,
+    /// Only suspended accounts.
+    pub suspended: bool,
+}
+
+/// An account in the list of all accounts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedAccount {
+    /// The account.
+    pub account: Account,
+    /// Number of renders in its workspaces.
+    pub renders: u64,
+    /// Size of the files of its workspaces, in bytes.
+    pub stored_bytes: u64,
+}
+
+/// Returns a page of all accounts, the newest first.
+pub async fn list(conn: &mut Conn, filter: &AccountFilter, limit: u32, offset: u64) -> Result<Vec<ListedAccount>> {
+    // The sums are computed for the rows of the page only.
+    let sql = concat!(
+        "SELECT page.*, (SELECT CAST(coalesce(sum(w.render_count), 0) AS BIGINT) FROM workspaces w \
+         WHERE w.owner_id = page.id) AS renders, \
+         (SELECT CAST(coalesce(sum(s.bytes), 0) AS BIGINT) FROM workspaces w JOIN storage s ON s.workspace_id = w.id \
+         WHERE w.owner_id = page.id) AS stored_bytes FROM (",
+        select!(
+            "WHERE ($1 IS NULL OR email LIKE $1 ESCAPE '!') AND (NOT $2 OR is_admin) \
+             AND (NOT $3 OR suspended_at IS NOT NULL) ORDER BY created_at DESC, id DESC LIMIT $4 OFFSET $5"
+        ),
+        ") page ORDER BY created_at DESC, id DESC"
+    );
+    let pattern = filter.search.as_deref().map(containing);
+    let params = params![pattern.as_deref(), filter.admins, filter.suspended, i64::from(limit), offset.cast_signed()];
+    let read = |row: &Row| {
+        Ok(ListedAccount {
+            account: account(row)?,
+            renders: row.count("renders")?,
+            stored_bytes: row.count("stored_bytes")?,
+        })
+    };
+    conn.fetch_all(sql, params).await?.iter().map(read).collect()
+}
+
+/// Locks all administrators until the transaction ends, so that no other transaction removes or suspends one meanwhile. Returns
+/// the number of those that are not suspended.
+pub async fn lock_admins(tx: &mut Tx) -> Result<usize> {
+    macro_rules! admins {
+        ($lock:literal) => {
+            concat!("SELECT suspended_at FROM accounts WHERE is_admin ORDER BY id", $lock)
+        };
+    }
+    let sql = Sql { sqlite: admins!(""), postgres: admins!(" FOR NO KEY UPDATE") };
+    let rows = tx.fetch_all(sql, params![]).await?;
+    let suspended = rows.iter().map(|row| row.maybe_int("suspended_at")).collect::<Result<Vec<_>>>()?;
+    Ok(suspended.into_iter().filter(Option::is_none).count())
+}
+
+/// Makes an account an administrator of the installation, or ends that.
+pub async fn set_admin(tx: &mut Tx, id: &AccountId, is_admin: bool) -> Result<()> {
+    tx.execute("UPDATE accounts SET is_admin = $2 WHERE id = $1", params![id, is_admin]).await.map(drop)
 }
 
 /// Counts all accounts.

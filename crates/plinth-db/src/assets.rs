@@ -1,18 +1,20 @@
-//! Queries of the number and total size of a workspace's textures or environments.
+//! Statements on textures and environments: their number and total size, and their deletion.
 
 use plinth_spec::id::WorkspaceId;
 
-use crate::sql::params;
-use crate::{Conn, Result};
+use crate::sql::{Param, params};
+use crate::{Conn, Result, Tx, storage};
 
 /// Builds an SQL statement that returns the number of rows and their total size in bytes. It counts the rows of every
-/// workspace whose owner also owns workspace `$1`.
+/// workspace whose owner also owns workspace `$1`, and for which the condition is true.
 macro_rules! usage_of {
-    ($table:literal) => {
+    ($table:literal, $condition:literal) => {
         concat!(
             "SELECT count(*) AS n, CAST(coalesce(sum(file_size), 0) AS BIGINT) AS bytes FROM ",
             $table,
             " WHERE ",
+            $condition,
+            " AND ",
             $crate::sql::of_owner!()
         )
     };
@@ -23,4 +25,12 @@ pub(crate) use usage_of;
 pub(crate) async fn usage(conn: &mut Conn, sql: &'static str, workspace: &WorkspaceId) -> Result<(u64, u64)> {
     let row = conn.fetch_one(sql, params![workspace]).await?;
     Ok((row.count("n")?, row.count("bytes")?))
+}
+
+/// Runs a statement that deletes a row and returns its `workspace_id` and `file_size`, and subtracts the size from the counter of the
+/// workspace. Returns false if there was no such row.
+pub(crate) async fn delete(tx: &mut Tx, sql: &'static str, params: &[Param]) -> Result<bool> {
+    let Some(row) = tx.fetch_optional(sql, params).await? else { return Ok(false) };
+    storage::add(tx, &row.parsed("workspace_id", WorkspaceId::parse)?, -row.int("file_size")?).await?;
+    Ok(true)
 }

@@ -5,7 +5,7 @@ use plinth_spec::id::{EnvId, WorkspaceId};
 use crate::assets::usage_of;
 use crate::sql::params;
 use crate::table::table;
-use crate::{Conn, Result, Tx, assets};
+use crate::{Conn, Result, Tx, assets, storage};
 
 /// An environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,11 +24,13 @@ pub struct Env {
     pub height: Option<u32>,
     /// Whether the environment has a thumbnail.
     pub has_thumb: bool,
+    /// Whether the environment is available to all workspaces.
+    pub is_system: bool,
     /// Time of the upload.
     pub created_at: i64,
 }
 
-table!(Env in "envs", columns: id, workspace_id, name, file_size, width, height, has_thumb, created_at);
+table!(Env in "envs", columns: id, workspace_id, name, file_size, width, height, has_thumb, is_system, created_at);
 
 macro_rules! select {
     ($rest:literal) => {
@@ -38,29 +40,48 @@ macro_rules! select {
 
 /// Inserts an environment.
 pub async fn insert(tx: &mut Tx, env: &Env) -> Result<()> {
-    env.add(tx).await
+    env.add(tx).await?;
+    storage::add(tx, &env.workspace_id, env.file_size.cast_signed()).await
 }
 
-/// Finds an environment of a workspace.
+/// Finds an environment that a workspace can use: its own one, or a system environment.
 pub async fn find(conn: &mut Conn, workspace: &WorkspaceId, id: &EnvId) -> Result<Option<Env>> {
-    let sql = select!("WHERE id = $1 AND workspace_id = $2");
+    let sql = select!("WHERE id = $1 AND (workspace_id = $2 OR is_system)");
     conn.fetch_optional(sql, params![id, workspace]).await?.as_ref().map(Env::of).transpose()
 }
 
-/// Lists all environments of a workspace, newest first.
+/// Finds an environment by its identifier, in any workspace.
+pub async fn find_anywhere(conn: &mut Conn, id: &EnvId) -> Result<Option<Env>> {
+    conn.fetch_optional(select!("WHERE id = $1"), params![id]).await?.as_ref().map(Env::of).transpose()
+}
+
+/// Lists the environments of a workspace and the system environments, newest first.
 pub async fn list(conn: &mut Conn, workspace: &WorkspaceId) -> Result<Vec<Env>> {
-    let sql = select!("WHERE workspace_id = $1 ORDER BY created_at DESC, id DESC");
+    let sql = select!("WHERE workspace_id = $1 OR is_system ORDER BY created_at DESC, id DESC");
     conn.fetch_all(sql, params![workspace]).await?.iter().map(Env::of).collect()
 }
 
+/// Lists the environments that are available to all workspaces, newest first.
+pub async fn list_system(conn: &mut Conn) -> Result<Vec<Env>> {
+    let sql = select!("WHERE is_system ORDER BY created_at DESC, id DESC");
+    conn.fetch_all(sql, params![]).await?.iter().map(Env::of).collect()
+}
+
+/// Makes an environment available to all workspaces, or only to its own. Returns false if that does not change it, or if it does
+/// not exist.
+pub async fn set_system(tx: &mut Tx, id: &EnvId, is_system: bool) -> Result<bool> {
+    let sql = "UPDATE envs SET is_system = $2 WHERE id = $1 AND is_system <> $2";
+    Ok(tx.execute(sql, params![id, is_system]).await? == 1)
+}
+
 /// Returns the number of environments and their total size in bytes, in all workspaces of the account that owns
-/// `workspace`.
+/// `workspace`. System environments are not counted.
 pub async fn usage(conn: &mut Conn, workspace: &WorkspaceId) -> Result<(u64, u64)> {
-    assets::usage(conn, usage_of!("envs"), workspace).await
+    assets::usage(conn, usage_of!("envs", "NOT is_system"), workspace).await
 }
 
 /// Deletes an environment of a workspace. Returns false if it does not exist.
 pub async fn delete(tx: &mut Tx, workspace: &WorkspaceId, id: &EnvId) -> Result<bool> {
-    let sql = "DELETE FROM envs WHERE id = $1 AND workspace_id = $2";
-    Ok(tx.execute(sql, params![id, workspace]).await? == 1)
+    let sql = "DELETE FROM envs WHERE id = $1 AND workspace_id = $2 RETURNING workspace_id, file_size";
+    assets::delete(tx, sql, params![id, workspace]).await
 }

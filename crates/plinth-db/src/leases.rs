@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use plinth_spec::id::{AccountId, RenderId};
+use plinth_spec::id::{AccountId, RenderId, WorkspaceId};
 use plinth_spec::state::{HlsEvent, HlsStatus, RenderEvent, RenderStatus};
 use plinth_spec::{FailureCode, Takes, WorkClass};
 
@@ -12,7 +12,7 @@ use crate::renders::{Render, columns};
 use crate::row::Row;
 use crate::sql::{Sql, params, touched};
 use crate::states::{BuiltSql, after, after_packaging, may, may_package};
-use crate::{Conn, Result, Tx};
+use crate::{Conn, Result, Tx, storage};
 
 /// Maximum number of accounts without work that a claim removes from the queue if it has found a render.
 const MAX_LEAVING: usize = 4;
@@ -234,23 +234,28 @@ pub struct Report {
     pub files_attempt: Option<i64>,
     /// List of output files, as JSON; `None` leaves the stored list unchanged.
     pub files: Option<String>,
+    /// Number of bytes that the worker has stored for the render and that the report publishes.
+    pub stored_bytes: Option<u64>,
     /// Whether the report ends the lease.
     pub is_last: bool,
 }
 
-/// Writes a report. Changes nothing and returns false if the lease is lost or the render is not in state `from`.
+/// Writes a report, and adds the published bytes to the counter of the workspace. Changes nothing and returns false if the lease is lost or the render is not in state `from`.
 pub async fn report(tx: &mut Tx, id: &RenderId, token: &str, report: &Report, now: i64) -> Result<bool> {
     let sql = concat!(
         "UPDATE renders SET status = $4, hls_status = $5, failure_code = $6, \
          error_message = coalesce($7, error_message), warnings = coalesce($8, warnings), \
          poster_attempt = coalesce($9, poster_attempt), files_attempt = coalesce($10, files_attempt), \
-         files = coalesce($11, files), lease_until = CASE WHEN $12 THEN NULL ELSE lease_until END, \
+         files = coalesce($11, files), \
+         stored_bytes = CASE WHEN CAST($14 AS BIGINT) IS NULL THEN stored_bytes ELSE coalesce(stored_bytes, 0) + $14 END, \
+         lease_until = CASE WHEN $12 THEN NULL ELSE lease_until END, \
          worker = CASE WHEN $12 THEN NULL ELSE worker END, \
          lease_token = CASE WHEN $12 THEN NULL ELSE lease_token END, ",
         touched!("$13"),
-        " WHERE id = $1 AND lease_token = $2 AND status = $3 RETURNING payer_id, work_class"
+        " WHERE id = $1 AND lease_token = $2 AND status = $3 RETURNING payer_id, work_class, workspace_id"
     );
     let r = report;
+    let stored = r.stored_bytes.map(u64::cast_signed);
     let params = params![
         id,
         token,
@@ -265,8 +270,10 @@ pub async fn report(tx: &mut Tx, id: &RenderId, token: &str, report: &Report, no
         r.files.as_deref(),
         r.is_last,
         now,
+        stored,
     ];
     let Some(row) = tx.fetch_optional(sql, params).await? else { return Ok(false) };
+    storage::add(tx, &row.parsed("workspace_id", WorkspaceId::parse)?, stored.unwrap_or_default()).await?;
     if r.is_last {
         let (payer, class) = payer_and_class(&row)?;
         if r.to.after(RenderEvent::Claim).is_some() {

@@ -114,6 +114,11 @@ async fn insert(tx: &mut Tx, entries: &[NewEntry]) -> Result<()> {
     tx.execute_built(&insert_rows_statement("ledger", columns, entries.len()), &values).await.map(drop)
 }
 
+/// Returns whether an entry with this identifier exists.
+pub async fn exists(conn: &mut Conn, id: &EntryId) -> Result<bool> {
+    Ok(conn.fetch_optional("SELECT id FROM ledger WHERE id = $1", params![id]).await?.is_some())
+}
+
 /// Lists the entries of an account, newest first. With a `workspace`, lists only entries of this workspace.
 pub async fn list(
     conn: &mut Conn,

@@ -17,6 +17,7 @@ mod table;
 mod tx;
 
 pub mod accounts;
+pub mod admin_log;
 pub mod envs;
 pub mod holds;
 pub mod instance;
@@ -27,6 +28,7 @@ pub mod link_secrets;
 pub mod looks;
 pub mod models;
 pub mod naming;
+pub mod outcomes;
 pub mod overlays;
 pub mod products;
 pub mod progress;
@@ -36,9 +38,12 @@ pub mod rate_windows;
 pub mod renders;
 pub mod sessions;
 pub mod staged;
+pub mod storage;
 pub mod textures;
 pub mod tokens;
 pub mod unreferenced_objects;
+pub mod workers;
+pub mod workload;
 pub mod workspaces;
 
 pub use conn::Conn;

@@ -55,8 +55,7 @@ impl Db {
     /// Connects a listener for a worker that takes these classes. `None` on SQLite, which has no notifications.
     pub async fn listen(&self, takes: &Takes) -> Result<Option<QueueListener>> {
         let Some(options) = self.postgres_options() else { return Ok(None) };
-        let taken = WorkClass::ALL.iter().filter(|class| takes.includes(Some(**class))).map(|class| class.as_str());
-        let name = format!("{APPLICATION}{}", taken.collect::<Vec<_>>().join(","));
+        let name = format!("{APPLICATION}{takes}");
         // The listener keeps the only connection of this pool, which would be closed after a time otherwise.
         let pool = PgPoolOptions::new().max_connections(1).max_lifetime(None).idle_timeout(None);
         let connecting = async {

@@ -35,6 +35,10 @@ const FILES: &[(i64, &str, &str)] = &[
     (303, "purchases", include_str!("../migrations/0303_purchases.sql")),
     (304, "people", include_str!("../migrations/0304_people.sql")),
     (305, "traces", include_str!("../migrations/0305_traces.sql")),
+    (320, "administration", include_str!("../migrations/0320_administration.sql")),
+    (321, "workers", include_str!("../migrations/0321_workers.sql")),
+    (322, "storage", include_str!("../migrations/0322_storage.sql")),
+    (323, "system_environments", include_str!("../migrations/0323_system_environments.sql")),
 ];
 
 /// Returns the version of the newest migration that this program contains.

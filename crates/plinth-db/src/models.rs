@@ -5,9 +5,9 @@ use plinth_spec::page::{PageRequest, Start};
 use plinth_spec::state::ModelStatus;
 
 use crate::row::Row;
-use crate::sql::{Param, params, touched};
+use crate::sql::{Param, containing, params, touched};
 use crate::table::{numbered, table};
-use crate::{Conn, Result, Tx};
+use crate::{Conn, Result, Tx, storage};
 
 /// A model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,9 +84,10 @@ macro_rules! filter {
     };
 }
 
-/// Inserts a model, without its tags.
+/// Inserts a model, without its tags, and adds its size to the counter of the workspace.
 pub async fn insert(tx: &mut Tx, model: &Model) -> Result<()> {
-    model.add(tx).await
+    model.add(tx).await?;
+    storage::add(tx, &model.workspace_id, model.file_size.cast_signed()).await
 }
 
 /// Finds a model of a workspace. Returns `None` for a deleted model.
@@ -212,10 +213,7 @@ pub async fn update(
 
 /// Returns the LIKE pattern that matches every text which contains the filter's search text.
 fn pattern(filter: &ModelFilter) -> Option<String> {
-    let search = filter.search.as_ref()?;
-    let escaped: String =
-        search.chars().flat_map(|c| matches!(c, '!' | '%' | '_').then_some('!').into_iter().chain([c])).collect();
-    Some(format!("%{escaped}%"))
+    filter.search.as_deref().map(containing)
 }
 
 fn separated(tags: &[String]) -> Option<String> {

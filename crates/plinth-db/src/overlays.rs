@@ -5,7 +5,7 @@ use plinth_spec::wire::{Alignment, Layer};
 
 use crate::sql::{of_owner, params};
 use crate::table::table;
-use crate::{Conn, Result, Tx};
+use crate::{Conn, Result, Tx, assets, storage};
 
 /// An overlay image.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,7 +53,8 @@ macro_rules! select {
 
 /// Inserts an overlay.
 pub async fn insert(tx: &mut Tx, overlay: &Overlay) -> Result<()> {
-    overlay.add(tx).await
+    overlay.add(tx).await?;
+    storage::add(tx, &overlay.workspace_id, overlay.file_size.cast_signed()).await
 }
 
 /// Finds an overlay by its identifier, in any workspace.
@@ -89,12 +90,21 @@ pub async fn count(conn: &mut Conn, workspace: &WorkspaceId) -> Result<u64> {
     conn.fetch_one(sql, params![workspace]).await?.count("n")
 }
 
-/// Makes an overlay available to all workspaces. Returns false if it does not exist.
-pub async fn publish(tx: &mut Tx, id: &OverlayId) -> Result<bool> {
-    Ok(tx.execute("UPDATE overlays SET is_system = TRUE WHERE id = $1", params![id]).await? == 1)
+/// Lists the overlays that are available to all workspaces, newest first.
+pub async fn list_system(conn: &mut Conn) -> Result<Vec<Overlay>> {
+    let sql = select!("WHERE is_system ORDER BY created_at DESC, id DESC");
+    conn.fetch_all(sql, params![]).await?.iter().map(Overlay::of).collect()
+}
+
+/// Makes an overlay available to all workspaces, or only to its own. Returns false if that does not change it, or if it does not
+/// exist.
+pub async fn set_system(tx: &mut Tx, id: &OverlayId, is_system: bool) -> Result<bool> {
+    let sql = "UPDATE overlays SET is_system = $2 WHERE id = $1 AND is_system <> $2";
+    Ok(tx.execute(sql, params![id, is_system]).await? == 1)
 }
 
 /// Deletes an overlay. Returns false if it does not exist.
 pub async fn delete(tx: &mut Tx, id: &OverlayId) -> Result<bool> {
-    Ok(tx.execute("DELETE FROM overlays WHERE id = $1", params![id]).await? == 1)
+    let sql = "DELETE FROM overlays WHERE id = $1 RETURNING workspace_id, file_size";
+    assets::delete(tx, sql, params![id]).await
 }

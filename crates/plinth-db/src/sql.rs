@@ -83,13 +83,20 @@ macro_rules! from_ids {
         }
     )*};
 }
-from_ids!(AccountId WorkspaceId TokenId ModelId RenderId OverlayId TextureId EnvId EntryId StagedId PurchaseId InvitationId LookId);
+from_ids!(AccountId WorkspaceId TokenId ModelId RenderId OverlayId TextureId EnvId EntryId StagedId PurchaseId InvitationId LookId LogEntryId);
 
 /// Builds the list of values to bind: the first value is `$1`, the second is `$2`, and so on.
 macro_rules! params {
     ($($value:expr),* $(,)?) => { &[$($crate::sql::Param::from($value)),*] };
 }
 pub(crate) use params;
+
+/// Returns the LIKE pattern that matches every text which contains `search`. The escape character is `!`.
+pub(crate) fn containing(search: &str) -> String {
+    let escaped: String =
+        search.chars().flat_map(|c| matches!(c, '!' | '%' | '_').then_some('!').into_iter().chain([c])).collect();
+    format!("%{escaped}%")
+}
 
 /// Builds the SQL assignment that sets `updated_at` to the current time. The value increases with each change, even if
 /// two changes have the same time or the clock was set back.

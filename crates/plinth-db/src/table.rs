@@ -4,7 +4,7 @@ use plinth_spec::funding::Pool;
 use plinth_spec::id;
 use plinth_spec::state::{HlsStatus, ModelStatus, RenderStatus};
 use plinth_spec::wire::{Alignment, Layer, LedgerType, Timestamp};
-use plinth_spec::{FailureCode, PurchaseStatus, WorkClass};
+use plinth_spec::{AdminAction, FailureCode, PurchaseStatus, WorkClass, WorkerState};
 
 use crate::Result;
 use crate::row::Row;
@@ -91,6 +91,8 @@ parsed! {
     id::TokenId: parse;
     id::PurchaseId: parse;
     id::InvitationId: parse;
+    id::LogEntryId: parse;
+    AdminAction: from_name;
     Alignment: from_name;
     FailureCode: from_name;
     HlsStatus: from_name;
@@ -101,6 +103,7 @@ parsed! {
     PurchaseStatus: from_name;
     RenderStatus: from_name;
     WorkClass: from_name;
+    WorkerState: from_name;
 }
 
 /// Builds the statement that inserts one row with these columns.

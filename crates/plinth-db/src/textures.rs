@@ -5,7 +5,7 @@ use plinth_spec::id::{TextureId, WorkspaceId};
 use crate::assets::usage_of;
 use crate::sql::params;
 use crate::table::table;
-use crate::{Conn, Result, Tx, assets};
+use crate::{Conn, Result, Tx, assets, storage};
 
 /// A texture image.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +40,8 @@ macro_rules! select {
 
 /// Inserts a texture.
 pub async fn insert(tx: &mut Tx, texture: &Texture) -> Result<()> {
-    texture.add(tx).await
+    texture.add(tx).await?;
+    storage::add(tx, &texture.workspace_id, texture.file_size.cast_signed()).await
 }
 
 /// Finds a texture of a workspace.
@@ -65,11 +66,11 @@ pub async fn list(conn: &mut Conn, workspace: &WorkspaceId) -> Result<Vec<Textur
 /// Returns the number of textures and their total size in bytes, in all workspaces of the account that owns
 /// `workspace`.
 pub async fn usage(conn: &mut Conn, workspace: &WorkspaceId) -> Result<(u64, u64)> {
-    assets::usage(conn, usage_of!("textures"), workspace).await
+    assets::usage(conn, usage_of!("textures", "TRUE"), workspace).await
 }
 
 /// Deletes a texture of a workspace. Returns false if it does not exist.
 pub async fn delete(tx: &mut Tx, workspace: &WorkspaceId, id: &TextureId) -> Result<bool> {
-    let sql = "DELETE FROM textures WHERE id = $1 AND workspace_id = $2";
-    Ok(tx.execute(sql, params![id, workspace]).await? == 1)
+    let sql = "DELETE FROM textures WHERE id = $1 AND workspace_id = $2 RETURNING workspace_id, file_size";
+    assets::delete(tx, sql, params![id, workspace]).await
 }

@@ -3,6 +3,7 @@
 use plinth_spec::id::{AccountId, WorkspaceId};
 use plinth_spec::role::Role;
 
+use crate::row::Row;
 use crate::sql::params;
 use crate::table::{insert, table};
 use crate::{Conn, Result, Tx};
@@ -97,6 +98,41 @@ pub async fn list_of_member(conn: &mut Conn, account: &AccountId) -> Result<Vec<
         .iter()
         .map(|row| Ok(Membership { workspace: Workspace::of(row)?, role: row.parsed("role", Role::from_name)? }));
     memberships.collect()
+}
+
+/// A workspace of an account, as administrators of the installation see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkspaceSummary {
+    /// The workspace.
+    pub workspace: Workspace,
+    /// The account's role in it.
+    pub role: Role,
+    /// Number of renders.
+    pub renders: u64,
+    /// Size of its files, in bytes.
+    pub stored_bytes: u64,
+}
+
+/// Lists the workspaces of which an account is a member, its personal workspace first. Includes those of suspended owners, but no
+/// deleted ones.
+pub async fn list_summaries(conn: &mut Conn, account: &AccountId) -> Result<Vec<WorkspaceSummary>> {
+    let sql = concat!(
+        "SELECT w.*, coalesce(s.bytes, 0) AS stored_bytes, ",
+        role!(),
+        " FROM members m JOIN (SELECT render_count, ",
+        columns!(),
+        " FROM workspaces) w ON w.id = m.workspace_id LEFT JOIN storage s ON s.workspace_id = w.id \
+         WHERE m.account_id = $1 AND w.deleted_at IS NULL ORDER BY w.is_personal DESC, w.created_at, w.id"
+    );
+    let read = |row: &Row| {
+        Ok(WorkspaceSummary {
+            workspace: Workspace::of(row)?,
+            role: row.parsed("role", Role::from_name)?,
+            renders: row.count("render_count")?,
+            stored_bytes: row.count("stored_bytes")?,
+        })
+    };
+    conn.fetch_all(sql, params![account]).await?.iter().map(read).collect()
 }
 
 /// Marks a team workspace as deleted. Returns false if the workspace is personal, is deleted already, or does not

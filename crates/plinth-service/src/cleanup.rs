@@ -2,10 +2,13 @@
 
 use std::time::{Duration, SystemTime};
 
-use plinth_db::{holds, invitations, link_secrets, rate_windows, sessions, staged, unreferenced_objects};
+use plinth_db::{
+    holds, invitations, link_secrets, outcomes, rate_windows, sessions, staged, unreferenced_objects, workers,
+};
 use plinth_spec::limits;
 
 use crate::access::IDLE_MS;
+use crate::admin::FORGOTTEN_MS;
 use crate::error::{Result, ServiceError};
 use crate::models::remove_orphans;
 use crate::service::Service;
@@ -17,6 +20,9 @@ const RETRY_MS: i64 = 10 * 60 * 1000;
 /// Age in milliseconds at which staged uploads are deleted: the maximum lifetime of an upload link plus the lifetime of
 /// a staged file.
 const STAGED_LIFETIME_MS: i64 = (limits::EXPIRES_MAX_SECS + limits::STAGING_LIFETIME_SECS) * 1000;
+
+/// Age in milliseconds at which counters of ended jobs are deleted. Administrators see a week of them.
+const OUTCOMES_MS: i64 = 8 * 24 * 3_600_000;
 
 /// Time in milliseconds without a write after which a partly written object counts as abandoned.
 const UNFINISHED_MS: i64 = limits::STAGING_LIFETIME_SECS * 1000;
@@ -31,8 +37,8 @@ pub struct CleanupReport {
 }
 
 impl Service {
-    /// Deletes objects that are scheduled for deletion, abandoned uploads, and expired sessions, link secrets and rate
-    /// windows. Several machines may call this method concurrently. One call deletes a limited number; call it again
+    /// Deletes objects that are scheduled for deletion, abandoned uploads, expired sessions, link secrets and rate
+    /// windows, and old reports of workers. Several machines may call this method concurrently. One call deletes a limited number; call it again
     /// until it deletes nothing.
     pub async fn clean_up(&self) -> Result<CleanupReport> {
         // The hold is checked again after the claim. If a hold started in the meantime, its backup may reference the
@@ -68,8 +74,10 @@ impl Service {
                 let windows = rate_windows::delete_ended(tx, now).await?;
                 holds::delete_expired(tx, now).await?;
                 let secrets = link_secrets::delete_ended(tx, now).await? + invitations::delete_expired(tx, now).await?;
+                let reports = workers::delete_unseen(tx, now - FORGOTTEN_MS).await?
+                    + outcomes::delete_before(tx, now - OUTCOMES_MS).await?;
                 Ok::<_, ServiceError>(
-                    uploads + windows + secrets + sessions::delete_expired(tx, now, now - IDLE_MS).await?,
+                    uploads + windows + secrets + reports + sessions::delete_expired(tx, now, now - IDLE_MS).await?,
                 )
             })
         });

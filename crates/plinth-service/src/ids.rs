@@ -1,8 +1,8 @@
 //! Random identifiers and secrets. No other module of the crate generates random values.
 
 use plinth_spec::id::{
-    ALPHABET, AccountId, EntryId, EnvId, InvitationId, LENGTH, LookId, ModelId, OverlayId, PurchaseId, RenderId,
-    StagedId, TextureId, TokenId, WorkspaceId,
+    ALPHABET, AccountId, EntryId, EnvId, InvitationId, LENGTH, LogEntryId, LookId, ModelId, OverlayId, PurchaseId,
+    RenderId, StagedId, TextureId, TokenId, WorkspaceId,
 };
 
 /// Returns random letters and digits from the operating system's secure random number generator.
@@ -27,4 +27,4 @@ macro_rules! new_ids {
         }
     )*};
 }
-new_ids!(AccountId EntryId EnvId InvitationId LookId ModelId OverlayId PurchaseId RenderId StagedId TextureId TokenId WorkspaceId);
+new_ids!(AccountId EntryId EnvId InvitationId LogEntryId LookId ModelId OverlayId PurchaseId RenderId StagedId TextureId TokenId WorkspaceId);

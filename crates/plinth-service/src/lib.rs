@@ -5,6 +5,7 @@
 //! transactions. A transaction that changes a balance locks the paying account first.
 
 pub mod access;
+pub mod admin;
 pub mod assets;
 pub mod billing;
 pub mod check;

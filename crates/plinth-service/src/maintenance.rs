@@ -8,8 +8,8 @@ use crate::cleanup::CleanupReport;
 use crate::service::Service;
 
 const CLEANUP_INTERVAL: Duration = Duration::from_mins(5);
-/// Interval of the search for partly written objects in the store.
-const UNFINISHED_CLEANUP_INTERVAL: Duration = Duration::from_hours(24);
+/// Interval of the search for partly written objects in the store, and for wrong sizes.
+const DAILY: Duration = Duration::from_hours(24);
 
 impl Service {
     /// Requeues renders with expired leases and runs the cleanups, first immediately and then periodically. Never
@@ -32,10 +32,11 @@ impl Service {
             }
         };
         let cleaning_unfinished = async {
-            let mut timer = timer(CLEANUP_INTERVAL, UNFINISHED_CLEANUP_INTERVAL);
+            let mut timer = timer(CLEANUP_INTERVAL, DAILY);
             loop {
                 timer.tick().await;
                 self.log_deleted_unfinished_objects().await;
+                self.log_corrected_sizes().await;
             }
         };
         // None of the loops ends.
@@ -74,6 +75,16 @@ impl Service {
             }
         }
         loop {
+            match self.measure_renders().await {
+                Ok(0) => break,
+                Ok(renders) => tracing::info!(renders, "stored the sizes of renders of an earlier version"),
+                Err(error) => {
+                    tracing::error!(error = %causes(&error), "measuring renders of an earlier version failed");
+                    break;
+                }
+            }
+        }
+        loop {
             match self.clean_up().await {
                 Ok(swept) if swept == CleanupReport::default() => return,
                 Ok(swept) => {
@@ -81,6 +92,14 @@ impl Service {
                 }
                 Err(error) => return tracing::error!(error = %causes(&error), "cleanup failed"),
             }
+        }
+    }
+
+    async fn log_corrected_sizes(&self) {
+        match self.recount_storage().await {
+            Ok(0) => {}
+            Ok(workspaces) => tracing::info!(workspaces, "corrected the sizes of the files of workspaces"),
+            Err(error) => tracing::error!(error = %causes(&error), "checking the sizes of workspaces failed"),
         }
     }
 

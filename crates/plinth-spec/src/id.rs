@@ -69,6 +69,8 @@ ids! {
     EnvId;
     /// ID of a look that a workspace has saved.
     LookId;
+    /// ID of an entry of the log of administrators.
+    LogEntryId;
     /// ID of a ledger entry.
     EntryId;
     /// ID of a staged upload.

@@ -5,6 +5,7 @@
 
 #![warn(missing_docs)]
 
+pub mod admin_action;
 pub mod error_code;
 pub mod failure_code;
 pub mod fair_share;
@@ -24,7 +25,9 @@ pub mod settings;
 pub mod state;
 pub mod wire;
 pub mod work_class;
+pub mod worker_state;
 
+pub use admin_action::AdminAction;
 pub use error_code::ErrorCode;
 pub use failure_code::FailureCode;
 pub use output_file::{OutputFile, OutputPaths};
@@ -32,3 +35,4 @@ pub use purchase::PurchaseStatus;
 pub use quality::{Aspect, DatasetQuality, Quality};
 pub use settings::{RenderSettings, SettingsError};
 pub use work_class::{Takes, WorkClass};
+pub use worker_state::WorkerState;

@@ -168,6 +168,10 @@ pub const UPLOADS_AT_ONCE: u64 = 16;
 pub const ACCOUNT_FACTOR: u32 = 10;
 /// Lifetime of a staged file that is not finalized, in seconds.
 pub const STAGING_LIFETIME_SECS: i64 = 48 * 3600;
+/// Number of characters of the reason that an administrator gives for an action.
+pub const ADMIN_REASON_CHARS: usize = 500;
+/// Number of credits that an administrator can grant or remove at once.
+pub const GRANT_CREDITS: u64 = 1_000_000_000;
 
 /// Returns the lifetime of a signed URL in seconds: the requested lifetime, clamped to the allowed range, or the
 /// default.

@@ -1,5 +1,6 @@
 //! Classes of queued work. A worker pool claims some of these classes.
 
+use std::fmt;
 use std::str::FromStr;
 
 use crate::named::named;
@@ -54,6 +55,14 @@ impl Default for Takes {
     }
 }
 
+impl fmt::Display for Takes {
+    /// Writes the names of the classes in the form in which they are parsed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.0.iter().map(|class| class.as_str()).collect();
+        f.write_str(&names.join(","))
+    }
+}
+
 /// The error for a text that is not a list of classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a list of classes of work must name at least one, and only known ones")]
@@ -90,6 +99,7 @@ mod tests {
         assert!(
             takes.includes(Some(WorkClass::FourK)) && !takes.includes(Some(WorkClass::Pro)) && takes.includes(None)
         );
+        assert_eq!(takes.to_string(), "share,4k");
         assert!(WorkClass::ALL.iter().all(|class| Takes::default().includes(Some(*class))));
         for wrong in ["", "share,", "Share", "8k"] {
             assert_eq!(wrong.parse::<Takes>(), Err(NotTakes), "{wrong}");

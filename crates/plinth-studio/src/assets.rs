@@ -29,7 +29,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STREAM_PLAYER: &str = "hls.js";
 
 /// Name, media type and content of each file.
-static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 44]> = LazyLock::new(|| {
+static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 45]> = LazyLock::new(|| {
     [
         ("style.css", CSS, STYLE.into()),
         ("shell.js", SCRIPT, include_str!("../assets/js/shell.js").into()),
@@ -73,6 +73,7 @@ static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 44]> = LazyLock::new(||
         ("price.js", SCRIPT, include_str!("../assets/js/price.js").into()),
         ("order.js", SCRIPT, include_str!("../assets/js/order.js").into()),
         ("history.js", SCRIPT, include_str!("../assets/js/history.js").into()),
+        ("admin.js", SCRIPT, include_str!("../assets/js/admin.js").into()),
         ("copies.js", SCRIPT, include_str!("../assets/js/copies.js").into()),
         ("settings.json", JSON, plinth_spec::settings::schema().to_string().into()),
     ]
@@ -88,6 +89,7 @@ const STYLE: &str = concat!(
     include_str!("../assets/css/result.css"),
     include_str!("../assets/css/dataset.css"),
     include_str!("../assets/css/environments.css"),
+    include_str!("../assets/css/admin.css"),
 );
 
 static FOLDER: LazyLock<String> = LazyLock::new(|| {

@@ -21,6 +21,22 @@ impl DisplayTime {
     }
 }
 
+/// Formats the time of the day of a Unix time in milliseconds.
+pub(crate) fn time_of_day(ms: i64) -> String {
+    Timestamp::from_millisecond(ms).unwrap_or(Timestamp::MAX).strftime("%H:%M:%S UTC").to_string()
+}
+
+/// Formats how long ago something was, given in milliseconds, in the unit that fits.
+pub(crate) fn age(ms: i64) -> String {
+    let secs = ms.max(0) / 1000;
+    match secs {
+        0..=119 => format!("{secs} s"),
+        120..=7199 => format!("{} min", secs / 60),
+        7200..=172_799 => format!("{} h", secs / 3600),
+        _ => format!("{} days", secs / 86_400),
+    }
+}
+
 /// Capitalises a message. Adds a full stop if the message ends without punctuation.
 pub(crate) fn sentence(message: &str) -> String {
     let mut letters = message.chars();
@@ -31,7 +47,7 @@ pub(crate) fn sentence(message: &str) -> String {
 
 /// Formats a file size in decimal units, such as `1.2 MB`.
 pub(crate) fn size(bytes: u64) -> String {
-    let units = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
+    let units = [("TB", 1_000_000_000_000), ("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
     let unit = units.into_iter().find(|(_, unit)| bytes >= *unit);
     unit.map_or_else(|| format!("{bytes} bytes"), |(name, unit)| format!("{:.1} {name}", bytes as f64 / unit as f64))
 }
@@ -155,6 +171,9 @@ mod tests {
         assert_eq!(browser_name(chrome), "Chrome on Linux");
         assert_eq!(browser_name(&format!("{chrome} Edg/140.0")), "Edge on Linux");
         assert_eq!(browser_name("<script>"), "An unknown browser");
+        let ages = [-5, 119_999, 120_000, 7_199_000, 172_799_000, 172_800_000].map(age);
+        assert_eq!(ages, ["0 s", "119 s", "2 min", "119 min", "47 h", "2 days"]);
+        assert_eq!(time_of_day(1_800_000_000_000), "08:00:00 UTC");
         assert_eq!((size(999), size(1_250_000)), ("999 bytes".to_owned(), "1.2 MB".to_owned()));
         assert_eq!((sentence("état"), sentence("Why?"), sentence("")), ("État.".into(), "Why?".into(), ".".into()));
     }

@@ -35,6 +35,8 @@ pub(crate) struct UserMenu {
     pub(crate) others: Vec<(String, String)>,
     /// Whether the user may change the workspace.
     pub(crate) can_edit: bool,
+    /// Whether the user is an administrator of the installation.
+    pub(crate) is_admin: bool,
 }
 
 impl Frame {
@@ -75,6 +77,7 @@ impl UserMenu {
             workspace: here.into_iter().map(|(_, name)| name).collect(),
             others,
             can_edit: caller.role.can_edit(),
+            is_admin: caller.is_admin,
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::assets;
 use crate::csrf::same_site;
 use crate::error::{PageError, panicked};
 use crate::pages::{
-    account, bulk, composer, credits, environments, events, images, join, keys, library, links, look_order, looks,
+    account, admin, bulk, composer, credits, environments, events, images, join, keys, library, links, look_order, looks,
     media, model, overview, preview, recovery, render, session, sign_in, teams, upload,
 };
 use crate::response::finish_response;
@@ -45,6 +45,27 @@ fn of_environments() -> Router<Studio> {
         .route("/environments", get(environments::list).post(environments::upload).layer(DefaultBodyLimit::disable()))
         .route("/environments/{id}/picture", get(environments::picture))
         .route("/environments/{id}/delete", get(environments::ask_to_delete).post(environments::delete))
+}
+
+/// The pages for administrators. For everybody else, no method of these paths exists.
+fn of_admin() -> Router<Studio> {
+    use admin::{account, account_actions as actions, accounts, assets, log, overview};
+    Router::new()
+        .route("/admin", get(overview::show))
+        .route("/admin/accounts", get(accounts::list))
+        .route("/admin/accounts/{account}", get(account::show))
+        .route("/admin/accounts/{account}/grant", post(actions::grant))
+        .route("/admin/accounts/{account}/suspend", post(actions::suspend))
+        .route("/admin/accounts/{account}/reactivate", post(actions::reactivate))
+        .route("/admin/accounts/{account}/make-admin", post(actions::make_admin))
+        .route("/admin/accounts/{account}/remove-admin", post(actions::remove_admin))
+        .route("/admin/assets", get(assets::list))
+        .route("/admin/assets/publish", post(assets::publish))
+        .route("/admin/assets/withdraw", get(assets::ask_to_withdraw).post(assets::withdraw))
+        .route("/admin/log", get(log::show))
+        // Set before the layer, so that wrong methods do not reveal the paths either.
+        .method_not_allowed_fallback(async || PageError::wrong_method())
+        .layer(middleware::from_fn(admin::only_for_admins))
 }
 
 /// Builds the router of all pages, with a 404 page as fallback.
@@ -101,6 +122,7 @@ pub fn router(studio: &Studio) -> Router {
         .route("/renders/events", get(events::of_renders))
         .merge(of_render())
         .merge(of_environments())
+        .merge(of_admin())
         .fallback(async || PageError::not_found())
         .method_not_allowed_fallback(async || PageError::wrong_method())
         .layer(DefaultBodyLimit::max(FORM_BYTES))

@@ -20,6 +20,7 @@ mod outage;
 mod outputs;
 mod packaging;
 mod phase;
+mod presence;
 mod preview;
 mod progress;
 mod rendering;

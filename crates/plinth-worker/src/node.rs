@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use plinth_pipeline::H264Encoder;
 use plinth_service::Service;
 use plinth_service::jobs::{Claim, Worker};
+use plinth_spec::WorkerState;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -18,6 +19,7 @@ use crate::error::WorkerError;
 use crate::options::WorkerOptions;
 use crate::packaging::package;
 use crate::phase::Phase;
+use crate::presence::Presence;
 use crate::preview::serve_previews;
 use crate::rendering::render;
 use crate::scratch::Scratch;
@@ -39,6 +41,8 @@ pub(crate) struct Node {
     pub(crate) scratch: Scratch,
     /// H.264 encoder to use on this machine.
     pub(crate) encoder: H264Encoder,
+    /// State of the worker, which it reports.
+    state: watch::Sender<WorkerState>,
 }
 
 /// A claimed job.
@@ -82,7 +86,8 @@ pub async fn run(
     });
     let opened = opened.await.map_err(std::io::Error::from).and_then(|opened| opened);
     let scratch = opened.map_err(|source| WorkerError::Scratch { folder: options.scratch.clone(), source })?;
-    let mut node = Node { service, options, scratch, encoder: H264Encoder::default() };
+    let (state, reported) = watch::channel(WorkerState::Claiming);
+    let mut node = Node { service, options, scratch, encoder: H264Encoder::default(), state };
     let Some(found) = node.probe(&stop).await? else { return Ok(()) };
     for (encoder, reason) in found.encoder.failures() {
         tracing::info!(%encoder, reason, "a hardware encoder does not work and is not used");
@@ -92,6 +97,7 @@ pub async fn run(
     let slots = node.options.slots.map_or(if found.is_software { SLOTS.0 } else { SLOTS.1 }, usize::from);
     let (worker, pool) = (&node.options.name, &node.options.pool);
     tracing::info!(worker, pool, adapter = found.adapter, encoder = %node.encoder, slots, "the worker waits for renders");
+    let presence = Presence::begin(&node, &found.adapter, slots, reported);
     let (mut running, kill) = (JoinSet::new(), CancellationToken::new());
     phase.send_replace(Phase::Claiming);
     // Claiming ends when the worker is stopped, or when the worker is idle and `exit_when_idle` is set.
@@ -101,6 +107,7 @@ pub async fn run(
     let listening = tokio::spawn(async move { listener.service.listen_for_work(&listener.options.takes).await });
     claim_until_stopped(&node, slots, &mut running, &stop, &kill).await;
     phase.send_replace(Phase::Draining);
+    node.state.send_replace(WorkerState::Draining);
     listening.abort();
     previews_stop.cancel();
     log_panic(Some(previews.await));
@@ -110,6 +117,7 @@ pub async fn run(
         kill.cancel();
         drain(&mut running).await;
     }
+    presence.end().await;
     Ok(())
 }
 
@@ -146,6 +154,7 @@ async fn claim_until_stopped(
         let has_room_on_disk = node.has_room();
         if has_room_on_disk != had_room {
             had_room = has_room_on_disk;
+            node.state.send_replace(if had_room { WorkerState::Claiming } else { WorkerState::DiskFull });
             log_room(node, had_room);
         }
         if !had_room {
@@ -215,10 +224,13 @@ fn log_panic(ended: Option<Result<(), tokio::task::JoinError>>) {
 }
 
 /// Varies a pause randomly by up to a quarter, so that workers do not poll at the same moments.
-fn jittered(pause: Duration) -> Duration {
-    // `RandomState` is used because it is the only source of random numbers in the standard library.
-    let random = RandomState::new().hash_one(0_u8);
-    pause.mul_f64(0.75 + 0.5 * random as f64 / u64::MAX as f64)
+pub(crate) fn jittered(pause: Duration) -> Duration {
+    pause.mul_f64(0.75 + 0.5 * random() as f64 / u64::MAX as f64)
+}
+
+/// Returns a random number. `RandomState` is the only source of them in the standard library.
+pub(crate) fn random() -> u64 {
+    RandomState::new().hash_one(0_u8)
 }
 
 impl Node {

@@ -64,8 +64,8 @@ async fn make(node: &Node, claim: &Claim, cut: &CancellationToken) -> Result<(),
     };
     let (service, out) = (&node.service, folder.path().join(OUT));
     let store = async {
-        upload_package(node, &out, claim, &names).await.map_err(|error| JobError::storing(&error))?;
-        report(node.options.outage, "packaged", &claim.render.id, || service.finish_packaging(claim)).await;
+        let bytes = upload_package(node, &out, claim, &names).await.map_err(|error| JobError::storing(&error))?;
+        report(node.options.outage, "packaged", &claim.render.id, || service.finish_packaging(claim, bytes)).await;
         Ok(())
     };
     or_cancelled(cut, store).instrument(part("upload")).await?;

@@ -35,28 +35,31 @@ pub(crate) async fn upload_render(
 }
 
 /// Uploads the files of a packaging. Their keys contain the attempt numbers of the claim. A playlist is uploaded after
-/// the files that it references.
+/// the files that it references. Returns the size of all files, in bytes.
 pub(crate) async fn upload_package(
     node: &Node,
     folder: &Path,
     claim: &Claim,
     names: &[String],
-) -> Result<(), StoreError> {
+) -> Result<u64, StoreError> {
     let store = node.service.store();
     let is_list = |name: &String| Path::new(name).extension().is_some_and(|kind| kind == "m3u8");
     let (lists, media): (Vec<String>, Vec<String>) = names.iter().cloned().partition(is_list);
     let (masters, lists): (Vec<String>, Vec<String>) = lists.into_iter().partition(|name| !name.contains('/'));
+    let mut bytes = 0;
     for names in [media, lists, masters] {
         let puts = names.into_iter().map(|name| async move {
             let render = &claim.render;
             let attempt = render.files_attempt.unwrap_or(render.attempt);
             let key = ObjectKey::Hls(&render.id, attempt, render.hls_attempt, &name);
             let path = file_in(folder, Path::new(&name))?;
-            retry_store(node.options.outage, "a packaged file", || store.put_file(&key, &path)).await.map(drop)
+            let put = retry_store(node.options.outage, "a packaged file", || store.put_file(&key, &path)).await?;
+            Ok::<_, StoreError>(put.size)
         });
-        stream::iter(puts).buffer_unordered(AT_ONCE).try_collect::<()>().await?;
+        let puts = stream::iter(puts).buffer_unordered(AT_ONCE);
+        bytes += puts.try_fold(0, async |sum, size| Ok(sum + size)).await?;
     }
-    Ok(())
+    Ok(bytes)
 }
 
 /// Returns the path of a job's output file in `folder`. Jobs are not trusted. Therefore returns an error for names and

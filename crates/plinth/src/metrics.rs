@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use plinth_service::Service;
+use plinth_spec::WorkerState;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -81,6 +82,18 @@ async fn scrape(State(shared): State<Shared>) -> Response {
         }
         Err(error) => {
             tracing::error!(error = %error, "the queued renders could not be counted");
+            return StatusCode::SERVICE_UNAVAILABLE.into_response();
+        }
+    }
+    match shared.service.fleet().await {
+        Ok(fleet) => {
+            for state in WorkerState::ALL {
+                ::metrics::gauge!("plinth_workers", "state" => state.as_str()).set(fleet.count(*state) as f64);
+            }
+            ::metrics::gauge!("plinth_workers", "state" => "lost").set(fleet.lost() as f64);
+        }
+        Err(error) => {
+            tracing::error!(error = %error, "the workers could not be counted");
             return StatusCode::SERVICE_UNAVAILABLE.into_response();
         }
     }

@@ -127,7 +127,7 @@ pub(crate) async fn create_env(State(api): State<Api>, Editor(caller): Editor, r
     Ok(created(api.service.create_env(&caller, new).await?))
 }
 
-/// Lists the workspace's environments
+/// Lists the environments of the workspace and the system environments
 #[utoipa::path(get, path = "/assets/envs", tag = "assets", responses(
     (status = 200, description = "The environments, newest first.", body = Page<AssetRow>),
 ))]

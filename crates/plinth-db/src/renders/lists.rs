@@ -193,6 +193,16 @@ pub async fn list_summaries(
     rows.iter().map(summary).collect()
 }
 
+/// Returns the newest renders of a workspace, newest first.
+pub async fn newest(conn: &mut Conn, workspace: &WorkspaceId, limit: u32) -> Result<Vec<Render>> {
+    let sql = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL ORDER BY created_at DESC, id DESC LIMIT $2"
+    );
+    conn.fetch_all(sql, params![workspace, i64::from(limit)]).await?.iter().map(Render::of).collect()
+}
+
 /// Returns at most `limit` finished renders of a model in a workspace, newest first.
 pub async fn newest_done(conn: &mut Conn, workspace: &WorkspaceId, model: &ModelId, limit: u32) -> Result<Vec<Render>> {
     let sql = concat!(

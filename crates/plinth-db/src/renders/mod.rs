@@ -1,6 +1,6 @@
 //! Renders. A row is both the render and its entry in the work queue.
 
-pub use lists::{RenderFilter, RenderSummary, count, list, list_summaries, newest_done, newest_done_with};
+pub use lists::{RenderFilter, RenderSummary, count, list, list_summaries, newest, newest_done, newest_done_with};
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ use plinth_spec::{FailureCode, WorkClass};
 use crate::sql::{Param, params, touched};
 use crate::states::{BuiltSql, after_packaging, is_in, may, may_package};
 use crate::table::{insert_rows_statement, table};
-use crate::{Conn, Result, Tx};
+use crate::{Conn, Result, Tx, storage};
 
 /// A render.
 #[derive(Clone, Debug, PartialEq)]
@@ -244,22 +244,20 @@ pub async fn set_status(
     Ok(tx.execute(&SQL, params![id, from.as_str(), to.as_str(), message, now]).await? == 1)
 }
 
-/// Marks a render as deleted, and decrements its workspace's counter. Returns false if the render does not exist, is
+/// Marks a render as deleted, and subtracts it from its workspace's counters. Returns false if the render does not exist, is
 /// deleted already, or is not in a final state.
 pub async fn set_deleted(tx: &mut Tx, id: &RenderId, now: i64) -> Result<bool> {
     static SQL: LazyLock<BuiltSql> = LazyLock::new(|| {
         BuiltSql::same(format!(
             "UPDATE renders SET deleted_at = $2, lease_token = NULL, lease_until = NULL, worker = NULL, {} \
-             WHERE id = $1 AND deleted_at IS NULL AND {}",
+             WHERE id = $1 AND deleted_at IS NULL AND {} RETURNING workspace_id, stored_bytes",
             touched!("$2"),
             is_in(RenderStatus::is_final)
         ))
     });
-    let is_removed = tx.execute(&SQL, params![id, now]).await? == 1;
-    if is_removed {
-        let sql = "UPDATE workspaces SET render_count = render_count - 1 \
-                   WHERE id = (SELECT workspace_id FROM renders WHERE id = $1)";
-        tx.execute(sql, params![id]).await?;
-    }
-    Ok(is_removed)
+    let Some(row) = tx.fetch_optional(&SQL, params![id, now]).await? else { return Ok(false) };
+    let workspace = row.parsed("workspace_id", WorkspaceId::parse)?;
+    storage::add(tx, &workspace, -row.maybe_int("stored_bytes")?.unwrap_or_default()).await?;
+    add_to_count(tx, &workspace, -1).await?;
+    Ok(true)
 }

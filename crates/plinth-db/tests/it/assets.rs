@@ -49,7 +49,7 @@ async fn own_and_system_overlays_are_listed(address: &str) {
     let mut decals = overlays::list(conn, &own, Some(Layer::Decal)).await.unwrap();
     assert_eq!(decals.pop(), Some(overlay(2, 1, Layer::Decal)));
     let (second, third) = (overlay(2, 1, Layer::Decal).id, overlay(3, 2, Layer::Decal).id);
-    assert!(db.write(move |tx| Box::pin(async move { overlays::publish(tx, &third).await })).await.unwrap());
+    assert!(db.write(move |tx| Box::pin(async move { overlays::set_system(tx, &third, true).await })).await.unwrap());
     assert_eq!(overlays::list(conn, &own, Some(Layer::Decal)).await.unwrap().len(), 2);
     assert_eq!(overlays::count(conn, &own).await.unwrap(), 2);
     let found = overlays::find_by_sha256(conn, &own, "hash", Layer::Decal).await.unwrap();
@@ -82,9 +82,10 @@ async fn usage_counts_textures_and_environments_and_their_bytes(address: &str) {
         width: Some(64),
         height: None,
         has_thumb: true,
+        is_system: false,
         created_at: 1,
     };
-    let (t, e) = (texture.clone(), env.clone());
+    let (t, e, other) = (texture.clone(), env.clone(), make::workspace_id(2));
     let twice = Texture { id: TextureId::parse(&make::id_text('x', 2)).unwrap(), ..texture.clone() };
     db.write(|tx| {
         Box::pin(async move {
@@ -102,7 +103,6 @@ async fn usage_counts_textures_and_environments_and_their_bytes(address: &str) {
     assert_eq!(textures::find_by_sha256(conn, &own, "wood").await.unwrap().as_ref(), Some(&texture.id));
     assert_eq!(textures::list(conn, &own).await.unwrap(), std::slice::from_ref(&texture));
     assert_eq!(envs::list(conn, &own).await.unwrap(), std::slice::from_ref(&env));
-    let other = make::workspace_id(2);
     assert!(textures::find(conn, &other, &texture.id).await.unwrap().is_none());
     assert!(envs::find(conn, &other, &env.id).await.unwrap().is_none());
     let removed = db

@@ -29,6 +29,7 @@ fn to(from: RenderStatus, to: RenderStatus, hls: HlsStatus, is_last: bool) -> Re
         poster_attempt: None,
         files_attempt: None,
         files: None,
+        stored_bytes: None,
         is_last,
     }
 }

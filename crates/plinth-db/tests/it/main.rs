@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod accounts;
+mod administration;
 mod assets;
 mod leases;
 mod lists;

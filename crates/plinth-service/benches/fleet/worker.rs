@@ -60,7 +60,7 @@ impl Worker {
             let Some(claim) = claim else { continue };
             if package {
                 self.busy(&claim, self.job / 10).await?;
-                let _lost = self.measured.reports.of(self.service.finish_packaging(&claim)).await?;
+                let _lost = self.measured.reports.of(self.service.finish_packaging(&claim, 1000)).await?;
             } else {
                 let entry = (claim.render.id.clone(), Instant::now());
                 self.measured.claimed.lock().unwrap_or_else(PoisonError::into_inner).push(entry);

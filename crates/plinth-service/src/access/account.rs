@@ -3,7 +3,7 @@
 use plinth_db::accounts::{self, Account};
 use plinth_db::ledger::{self, NewEntry, Posted};
 use plinth_db::workspaces::{self, Workspace};
-use plinth_db::{Conn, DbError, Tx, sessions};
+use plinth_db::{Conn, DbError, Tx};
 use plinth_spec::funding::{Balance, Pool};
 use plinth_spec::id::{AccountId, EntryId, WorkspaceId};
 use plinth_spec::wire::LedgerType;
@@ -60,36 +60,6 @@ impl Service {
             Err(FirstAccount::Exists) => Ok(None),
             Err(FirstAccount::Failed(error)) => Err(error),
         }
-    }
-
-    /// Suspends an account and deletes its browser sessions, or ends the suspension.
-    pub async fn set_suspended(&self, email: &str, is_suspended: bool) -> Result<()> {
-        let email = normalized(email)?;
-        let changed = self.write_at(move |tx, now| {
-            Box::pin(async move {
-                let account = find(tx, &email).await?;
-                accounts::set_suspended(tx, &account.id, is_suspended.then_some(now)).await?;
-                if is_suspended {
-                    sessions::delete_all(tx, &account.id).await?;
-                }
-                Ok(())
-            })
-        });
-        changed.await
-    }
-
-    /// Adds credits to a pool; a negative number removes them.
-    /// Errors: the account is unknown, or the pool has too few credits.
-    pub async fn grant_credits(&self, email: &str, pool: Pool, credits: i64) -> Result<Balance> {
-        let id = self.find_account(email).await?.id;
-        let granted = self.write_locked(id.clone(), move |tx, now| {
-            Box::pin(async move {
-                add(tx, &id, pool, credits, LedgerType::AdminGrant, "Granted by an administrator", now).await?;
-                let account = accounts::find(tx, &id).await?;
-                Ok(account.ok_or_else(|| ServiceError::internal("the account no longer exists"))?.balance)
-            })
-        });
-        granted.await
     }
 
     /// Finds an account by its e-mail address.
@@ -167,7 +137,8 @@ pub(super) async fn insert<E: From<DbError> + From<ServiceError>>(
     workspaces::insert(tx, &workspace).await?;
     if bonus > 0 {
         let bonus = bonus.cast_signed();
-        add(tx, &account.id, Pool::Paid, bonus, LedgerType::SignupBonus, "Signup bonus", now).await?;
+        let change = (&account.id, Pool::Paid, bonus);
+        post_entry(tx, EntryId::new_random(), change, LedgerType::SignupBonus, "Signup bonus", now).await?;
     }
     Ok(account.id)
 }
@@ -186,17 +157,18 @@ pub(super) fn normalized(email: &str) -> Result<String> {
     if is_address && is_plain { Ok(email) } else { Err(ServiceError::bad_request("this is not an e-mail address")) }
 }
 
-async fn add(
+/// Writes a ledger entry that changes a pool of an account by a number of credits.
+/// Errors: the pool has too few credits.
+pub(crate) async fn post_entry(
     tx: &mut Tx,
-    account: &AccountId,
-    pool: Pool,
-    credits: i64,
+    id: EntryId,
+    (account, pool, credits): (&AccountId, Pool, i64),
     kind: LedgerType,
     message: &str,
     now: i64,
 ) -> Result<()> {
     let entry = NewEntry {
-        id: EntryId::new_random(),
+        id,
         account_id: account.clone(),
         workspace_id: None,
         render_id: None,

@@ -14,6 +14,7 @@ mod token;
 mod workspace;
 
 pub use account::NewAccount;
+pub(crate) use account::post_entry;
 pub use caller::Caller;
 pub use client::ClientAddress;
 pub use invitation::{InvitationView, NewInvitation};

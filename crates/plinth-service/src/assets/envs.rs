@@ -62,6 +62,7 @@ impl Service {
             width: side("width", new.width.as_deref())?,
             height: side("height", new.height.as_deref())?,
             has_thumb: new.files.iter().any(|file| file.part == EnvPart::Thumb),
+            is_system: false,
             created_at: 0,
         };
         check_quota(envs::usage(&mut self.db.read().await?, &env.workspace_id).await?, env.file_size)?;
@@ -94,18 +95,27 @@ impl Service {
         inserting.await
     }
 
-    /// Lists the workspace's environments.
+    /// Lists the workspace's environments and the system environments.
     pub async fn list_envs(&self, caller: &Caller) -> Result<Page<AssetRow>> {
         let rows = envs::list(&mut self.db.read().await?, &caller.workspace_id).await?;
         Ok(Page::whole(rows.into_iter().map(row).collect()))
     }
 
-    /// Deletes an environment and its files.
+    /// Deletes an environment of the workspace and its files.
+    /// Errors: the environment does not exist, or it is a system environment.
     pub async fn delete_env(&self, caller: &Caller, id: &str) -> Result<AssetDeleted> {
         let id = EnvId::parse(id).ok_or_else(|| not_found("environment"))?;
         let (workspace, prefix) = (caller.workspace_id.clone(), env_prefix(&id));
         let deleted = self.delete_asset(id.to_string(), prefix, move |tx| {
-            Box::pin(async move { found(envs::delete(tx, &workspace, &id).await?, "environment") })
+            Box::pin(async move {
+                let env = envs::find(tx, &workspace, &id).await?.ok_or_else(|| not_found("environment"))?;
+                if env.is_system {
+                    let message =
+                        "this environment is available to all workspaces; an administrator must withdraw it first";
+                    return Err(ServiceError::new(ErrorCode::Forbidden, message));
+                }
+                found(envs::delete(tx, &workspace, &id).await?, "environment")
+            })
         });
         deleted.await
     }
@@ -118,6 +128,7 @@ fn row(env: Env) -> AssetRow {
         file_size: env.file_size,
         width: env.width,
         height: env.height,
+        is_system: Some(env.is_system),
         created_at: Timestamp(env.created_at),
     }
 }

@@ -132,13 +132,6 @@ impl Service {
         };
         Ok(OverlayResolved { exists: id.is_some(), id })
     }
-
-    /// Makes an overlay available to all workspaces.
-    pub async fn publish_overlay(&self, id: &str) -> Result<()> {
-        let id = OverlayId::parse(id).ok_or_else(|| not_found("overlay"))?;
-        let published = self.db.write(move |tx| Box::pin(async move { overlays::publish(tx, &id).await }));
-        found(published.await?, "overlay")
-    }
 }
 
 fn check_count(count: u64) -> Result<()> {

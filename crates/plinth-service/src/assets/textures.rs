@@ -89,6 +89,7 @@ fn row(texture: Texture) -> AssetRow {
         file_size: texture.file_size,
         width: Some(texture.width),
         height: Some(texture.height),
+        is_system: None,
         created_at: Timestamp(texture.created_at),
     }
 }

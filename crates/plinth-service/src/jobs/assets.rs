@@ -64,7 +64,7 @@ impl Service {
         found.ok_or_else(|| ServiceError::internal("a render's model has no row"))
     }
 
-    /// Finds the assets of a render. They must belong to the render's workspace or be system overlays.
+    /// Finds the assets of a render. They must belong to the render's workspace or be system assets.
     pub async fn find_render_assets(
         &self,
         claim: &Claim,
@@ -73,7 +73,7 @@ impl Service {
         self.find_assets(&claim.render.workspace_id, settings).await
     }
 
-    /// Finds the assets that settings refer to. They must belong to the workspace or be system overlays.
+    /// Finds the assets that settings refer to. They must belong to the workspace or be system assets.
     pub(crate) async fn find_assets(
         &self,
         workspace: &WorkspaceId,

@@ -49,7 +49,7 @@ impl Service {
                     return Ok(false);
                 }
                 let collected = if render.hls_status == HlsStatus::Processing {
-                    move_packaging(tx, &render, &token, event_of_death(&render), now).await?.is_ok()
+                    move_packaging(tx, &render, &token, (event_of_death(&render), None), now).await?.is_ok()
                 } else if losses < limits::LOSSES {
                     requeue(tx, &render, &token, now).await?
                 } else {

@@ -78,6 +78,11 @@ impl RenderFiles {
         serde_json::to_string(&Column { is_prores: self.codec == Codec::ProRes4444, stored })
     }
 
+    /// Returns the size of all files, in bytes.
+    pub fn stored_bytes(&self) -> u64 {
+        self.stored.values().map(|file| file.size).sum()
+    }
+
     /// Returns size and checksum of a file; `None` if the render does not have the file.
     pub fn get(&self, file: OutputFile) -> Option<StoredFile> {
         self.stored.get(&file).copied()

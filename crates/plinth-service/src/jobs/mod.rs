@@ -15,4 +15,5 @@ pub use assets::{AssetMissing, ImageAsset, RenderAssets};
 pub use claim::{Claim, LeaseLost};
 pub use files::{RenderFiles, StoredFile};
 pub use plinth_db::leases::Worker;
+pub use plinth_db::workers::WorkerRow;
 pub use queue::Queue;

@@ -1,6 +1,7 @@
 //! Worker reports about HLS packaging.
 
 use plinth_db::leases::{self, Report};
+use plinth_db::outcomes::{self, Outcome};
 use plinth_db::renders::Render;
 use plinth_db::{Tx, queue, unreferenced_objects};
 use plinth_spec::state::{HlsEvent, HlsStatus};
@@ -15,28 +16,33 @@ use crate::service::Service;
 const ATTEMPTS: i64 = 3;
 
 impl Service {
-    /// Publishes the HLS files, which the worker has stored under the attempt numbers of its claim.
-    pub async fn finish_packaging(&self, claim: &Claim) -> Result<std::result::Result<(), LeaseLost>> {
-        self.report_packaging(claim, HlsEvent::Finish).await
+    /// Publishes the HLS files, which the worker has stored under the attempt numbers of its claim. `bytes` is their size.
+    pub async fn finish_packaging(&self, claim: &Claim, bytes: u64) -> Result<std::result::Result<(), LeaseLost>> {
+        self.report_packaging(claim, HlsEvent::Finish, Some(bytes)).await
     }
 
     /// Marks the packaging as failed. The video remains available, and no credits are refunded.
     pub async fn fail_packaging(&self, claim: &Claim) -> Result<std::result::Result<(), LeaseLost>> {
-        self.report_packaging(claim, HlsEvent::Fail).await
+        self.report_packaging(claim, HlsEvent::Fail, None).await
     }
 
     /// Requeues the packaging because the worker is shutting down.
     pub async fn release_packaging(&self, claim: &Claim) -> Result<std::result::Result<(), LeaseLost>> {
-        self.report_packaging(claim, HlsEvent::Release).await
+        self.report_packaging(claim, HlsEvent::Release, None).await
     }
 
-    async fn report_packaging(&self, claim: &Claim, event: HlsEvent) -> Result<std::result::Result<(), LeaseLost>> {
+    async fn report_packaging(
+        &self,
+        claim: &Claim,
+        event: HlsEvent,
+        bytes: Option<u64>,
+    ) -> Result<std::result::Result<(), LeaseLost>> {
         let claim = claim.clone();
         let reported = self.write_lease(move |tx, now| {
             Box::pin(async move {
                 let held = leases::find_held(tx, &claim.render.id, &claim.token).await?;
                 let Some(render) = held else { return Ok(Err(LeaseLost)) };
-                move_packaging(tx, &render, &claim.token, event, now).await
+                move_packaging(tx, &render, &claim.token, (event, bytes), now).await
             })
         });
         reported.await
@@ -49,11 +55,12 @@ pub(super) const fn event_of_death(render: &Render) -> HlsEvent {
     if render.hls_attempt < ATTEMPTS { HlsEvent::Release } else { HlsEvent::Fail }
 }
 
+/// Changes the state of a packaging after an event, with the number of bytes that it publishes.
 pub(super) async fn move_packaging(
     tx: &mut Tx,
     render: &Render,
     token: &str,
-    event: HlsEvent,
+    (event, bytes): (HlsEvent, Option<u64>),
     now: i64,
 ) -> Result<std::result::Result<(), LeaseLost>> {
     let hls: HlsStatus = render.hls_status.after(event).ok_or_else(|| {
@@ -69,6 +76,7 @@ pub(super) async fn move_packaging(
         poster_attempt: None,
         files_attempt: None,
         files: None,
+        stored_bytes: bytes,
         is_last: true,
     };
     queue::count_slot(tx, &render.id, token, now, true).await?;
@@ -81,6 +89,14 @@ pub(super) async fn move_packaging(
         for earlier in 1..dead {
             unreferenced_objects::insert(tx, &hls_prefix(&render.id, attempt, earlier), now + LATE_MS).await?;
         }
+    }
+    let outcome = match event {
+        HlsEvent::Finish => Some(Outcome::Packaged),
+        HlsEvent::Fail => Some(Outcome::PackagingFailed),
+        _ => None,
+    };
+    if let Some(outcome) = outcome {
+        outcomes::count(tx, outcome, &render.id, now).await?;
     }
     Ok(Ok(()))
 }

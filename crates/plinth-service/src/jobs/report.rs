@@ -1,6 +1,7 @@
 //! Worker reports about a claimed render.
 
 use plinth_db::leases::{self, Report};
+use plinth_db::outcomes::{self, Outcome};
 use plinth_db::renders::Render;
 use plinth_db::{Tx, accounts, queue, unreferenced_objects};
 use plinth_spec::FailureCode;
@@ -33,6 +34,7 @@ impl Service {
 
     /// Publishes all files of a render, which the worker has stored under the claim's attempt number.
     pub async fn finish_render(&self, claim: &Claim, files: &RenderFiles, warnings: &[String]) -> Reported {
+        let bytes = files.stored_bytes();
         let files = files.to_column().map_err(ServiceError::internal)?;
         let warnings = serde_json::to_string(warnings).map_err(ServiceError::internal)?;
         self.report(claim, RenderEvent::Finish, move |render, report| {
@@ -41,6 +43,7 @@ impl Service {
                 files_attempt: Some(render.attempt),
                 files: Some(files.clone()),
                 warnings: Some(warnings.clone()),
+                stored_bytes: Some(bytes),
                 is_last: true,
                 ..report
             })
@@ -83,6 +86,7 @@ impl Service {
                     for earlier in 1..render.attempt {
                         unreferenced_objects::insert(tx, &attempt_prefix(&render.id, earlier), now + LATE_MS).await?;
                     }
+                    outcomes::count(tx, Outcome::Done, &render.id, now).await?;
                 }
                 Ok::<_, ServiceError>(if done { Ok(()) } else { Err(LeaseLost) })
             })
@@ -103,6 +107,7 @@ fn unchanged(render: &Render, to: RenderStatus) -> Report {
         poster_attempt: None,
         files_attempt: None,
         files: None,
+        stored_bytes: None,
         is_last: false,
     }
 }
@@ -135,6 +140,7 @@ pub(super) async fn fail(
         refund(tx, &render, now).await?;
     }
     unreferenced_objects::insert(tx, &render_prefix(&render.id), now + LATE_MS).await?;
+    outcomes::count(tx, Outcome::Failed(code), &render.id, now).await?;
     Ok(Ok(()))
 }
 

@@ -1,7 +1,8 @@
-//! Consistency check and backup support of the store, for operators.
+//! Consistency check, backup support and size of the store, for operators.
 
 mod check;
 mod hold;
+mod measure;
 mod named;
 
 pub use check::{Checked, Finding};

@@ -53,9 +53,9 @@ async fn rejected_tokens_name_the_reason(address: &str) {
     assert_eq!(code(service.revoke_key(&legacy.id, None).await), ErrorCode::NotFound);
 
     let other = service.create_key(new(None, false)).await.unwrap();
-    service.set_suspended(EMAIL, true).await.unwrap();
+    test_service::set_suspended(service, EMAIL, true).await;
     assert_eq!(code(service.authenticate(Some(&other.token)).await), ErrorCode::Forbidden);
-    service.set_suspended(EMAIL, false).await.unwrap();
+    test_service::set_suspended(service, EMAIL, false).await;
     assert!(service.authenticate(Some(&other.token)).await.is_ok());
 }
 
@@ -202,11 +202,11 @@ async fn suspending_and_signing_out_everywhere_end_all_sessions(address: &str) {
     assert!(gone(&one).await && gone(&two).await && !gone(&of_other).await);
     let open = session(&test_service).await;
     let link = service.create_sign_in(&test_service.caller.account_id, 60).await.unwrap();
-    service.set_suspended(EMAIL, true).await.unwrap();
+    test_service::set_suspended(service, EMAIL, true).await;
     assert!(gone(&open).await);
     assert_eq!(code(service.sign_in(&link, "").await), ErrorCode::Unauthorized);
     assert_eq!(code(service.create_sign_in(&test_service.caller.account_id, 60).await), ErrorCode::Forbidden);
-    service.set_suspended(EMAIL, false).await.unwrap();
+    test_service::set_suspended(service, EMAIL, false).await;
     assert!(gone(&open).await && !gone(&of_other).await);
 }
 
@@ -224,13 +224,13 @@ async fn a_session_works_where_its_account_is_a_member(address: &str) {
     let caller = now().await.caller;
     assert_eq!((&caller.workspace_id, &caller.payer_id, caller.role), (&team.id, &owner.account_id, Role::Viewer));
     assert_eq!(code(caller.require(Scope::Render)), ErrorCode::Forbidden);
-    service.set_suspended(&owner.email, true).await.unwrap();
+    test_service::set_suspended(service, &owner.email, true).await;
     assert_eq!(
         now().await.caller.workspace_id,
         test_service.caller.workspace_id,
         "the owner of the selected workspace is suspended"
     );
-    service.set_suspended(&owner.email, false).await.unwrap();
+    test_service::set_suspended(service, &owner.email, false).await;
     assert_eq!(now().await.caller.workspace_id, team.id);
     service.delete_workspace(&team.id).await.unwrap();
     assert_eq!((now().await.caller.bound, now().await.workspaces.len()), (None, 1));
@@ -254,10 +254,10 @@ async fn passwords_sign_in_and_are_counted(address: &str) {
         ErrorCode::Unauthorized,
         "an account without a password cannot sign in with one"
     );
-    service.set_suspended("grace@example.org", true).await.unwrap();
+    test_service::set_suspended(service, "grace@example.org", true).await;
     assert_eq!(code(attempt("grace@example.org", "another").await), ErrorCode::Unauthorized);
     assert_eq!(code(attempt("grace@example.org", "a long one").await), ErrorCode::Forbidden);
-    service.set_suspended("grace@example.org", false).await.unwrap();
+    test_service::set_suspended(service, "grace@example.org", false).await;
     for _ in 4..limits::PASSWORDS_PER_CLIENT_AND_ACCOUNT {
         assert_eq!(code(attempt("grace@example.org", "another").await), ErrorCode::Unauthorized);
     }

@@ -2,6 +2,8 @@
 
 use bytes::Bytes;
 use plinth_db::unreferenced_objects;
+use plinth_service::access::Caller;
+use plinth_service::admin::{Actor, AssetKind};
 use plinth_service::assets::{EnvPartFile, NewEnv, NewOverlay, NewTexture};
 use plinth_service::models::Incoming;
 use plinth_spec::ErrorCode;
@@ -70,7 +72,7 @@ async fn overlays_have_defaults_bounds_and_an_owner(address: &str) {
     assert_eq!(code(service.delete_overlay(&other, &id).await), ErrorCode::Forbidden);
     assert_eq!(code(service.delete_overlay(&other, "k3Jd92LmQx7a").await), ErrorCode::NotFound);
     assert!(service.list_overlays(&other, None).await.unwrap().data.is_empty());
-    service.publish_overlay(&id).await.unwrap();
+    service.set_system_asset(&Actor::Command, AssetKind::Overlay, &id, true, "").await.unwrap();
     assert_eq!(
         service.list_overlays(&other, None).await.unwrap().data.len(),
         1,
@@ -160,6 +162,19 @@ async fn an_environment_needs_three_valid_files(address: &str) {
     assert_eq!(code(service.delete_env(&other, &id).await), ErrorCode::NotFound);
     assert!(service.delete_env(caller, &id).await.unwrap().deleted);
     assert_eq!(service.clean_up().await.unwrap().objects, 3);
+}
+
+/// Uploads an environment and returns its identifier.
+pub(crate) async fn environment(test_service: &TestService, caller: &Caller) -> String {
+    let mut files = Vec::new();
+    for (part, bytes) in [
+        (EnvPart::Sdr, &b"RIFF\x04\0\0\0WEBPVP8 "[..]),
+        (EnvPart::GainMap, b"RIFF\x04\0\0\0WEBPVP8 "),
+        (EnvPart::Metadata, b"{}"),
+    ] {
+        files.push(EnvPartFile { part, file: file(test_service, bytes).await });
+    }
+    test_service.service.create_env(caller, NewEnv { files, ..NewEnv::default() }).await.unwrap().id
 }
 
 async fn referenced_objects_are_not_scheduled_for_deletion(address: &str) {

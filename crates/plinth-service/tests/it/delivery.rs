@@ -153,7 +153,7 @@ async fn hls_files_are_available_when_ready_and_by_valid_names_only(address: &st
     service.store().put(&key, Bytes::from_static(b"#EXTM3U")).await.unwrap();
     assert_eq!(code(service.hls_file(caller, &id, "master.m3u8").await), ErrorCode::NotFound, "not ready");
     assert_eq!(service.hls(caller, &id, "http://x/v1/renders").await.unwrap().master_url, None);
-    service.finish_packaging(&claim).await.unwrap().unwrap();
+    service.finish_packaging(&claim, 1000).await.unwrap().unwrap();
     let view = service.hls(caller, &id, "http://x/v1/renders").await.unwrap();
     assert_eq!(view.master_url.unwrap(), format!("http://x/v1/renders/{id}/hls/master.m3u8"));
     let file = service.hls_file(caller, &id, "master.m3u8").await.unwrap();

@@ -39,10 +39,10 @@ async fn a_render_goes_from_pending_to_done_and_its_packaging_follows(address: &
     assert_eq!(status().await.hls_status, HlsStatus::Processing);
     service.release_packaging(&packaging).await.unwrap().unwrap();
     let packaging = service.claim_packaging("worker").await.unwrap().unwrap();
-    service.finish_packaging(&packaging).await.unwrap().unwrap();
+    service.finish_packaging(&packaging, 1000).await.unwrap().unwrap();
     let ready = status().await;
     assert!(ready.hls_ready && ready.updated_at > done.updated_at);
-    assert_eq!(service.finish_packaging(&packaging).await.unwrap(), Err(LeaseLost));
+    assert_eq!(service.finish_packaging(&packaging, 1000).await.unwrap(), Err(LeaseLost));
 }
 
 async fn equal_frames_are_claimed_together(address: &str) {

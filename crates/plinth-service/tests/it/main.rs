@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod access;
+mod admin;
 mod assets;
 mod delivery;
 mod fetch;

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::json;
 
-use crate::test_service::{TestService, some_files};
+use crate::test_service::{self, TestService, some_files};
 
 /// An action of a user, a worker or the clock.
 #[derive(Clone, Debug)]
@@ -112,7 +112,7 @@ impl Run<'_> {
             Step::ReclaimLeases => service.reclaim_expired_leases().await.err(),
             Step::Grant(paid, credits) => {
                 let pool = if paid { Pool::Paid } else { Pool::Free };
-                service.grant_credits(crate::test_service::EMAIL, pool, i64::from(credits)).await.err()
+                test_service::grant(service, test_service::EMAIL, pool, i64::from(credits)).await.err()
             }
         };
         if let Some(error) = internal {

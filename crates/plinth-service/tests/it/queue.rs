@@ -21,7 +21,7 @@ use crate::test_service::{self, TestService, some_files};
 async fn tenant(test_service: &TestService, name: &str, renders: usize) -> Caller {
     let email = format!("{name}@example.org");
     let caller = test_service::caller(&test_service.service, &email).await;
-    test_service.service.grant_credits(&email, Pool::Paid, 1_000_000).await.unwrap();
+    test_service::grant(&test_service.service, &email, Pool::Paid, 1_000_000).await.unwrap();
     let first = test_service::upload(
         &test_service.service,
         &caller,

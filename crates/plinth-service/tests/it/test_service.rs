@@ -8,10 +8,11 @@ use std::time::Duration;
 use plinth_db::{Db, DbOptions, ledger};
 use plinth_fence::FenceOptions;
 use plinth_service::access::{Caller, NewAccount, NewKey};
+use plinth_service::admin::{Actor, Grant};
 use plinth_service::jobs::{Claim, RenderFiles, StoredFile};
 use plinth_service::models::{Upload, Uploaded};
 use plinth_service::{Checker, Clock, Result, Service, ServiceOptions};
-use plinth_spec::funding::Pool;
+use plinth_spec::funding::{Balance, Pool};
 use plinth_spec::id::{AccountId, WorkspaceId};
 use plinth_spec::idempotency::ReplayKey;
 use plinth_spec::quality::Codec;
@@ -95,7 +96,7 @@ impl TestService {
     }
 
     pub(crate) async fn grant(&self, pool: Pool, credits: i64) {
-        self.service.grant_credits(EMAIL, pool, credits).await.unwrap();
+        grant(&self.service, EMAIL, pool, credits).await.unwrap();
     }
 
     /// Asserts that every balance is the sum of its ledger entries.
@@ -162,6 +163,23 @@ pub(crate) async fn upload(
     file.write(bytes).await?;
     let upload = Upload { file, name: name.to_owned(), settings: settings.map(str::to_owned) };
     service.upload_model(caller, upload).await
+}
+
+/// Grants credits to an account, as a command does.
+pub(crate) async fn grant(service: &Service, email: &str, pool: Pool, credits: i64) -> Result<Balance> {
+    let id = service.find_account(email).await?.id;
+    service.grant_credits(&Actor::Command, &id, Grant { pool, ..Grant::paid(credits) }).await
+}
+
+/// Suspends an account or ends its suspension, as a command does.
+pub(crate) async fn set_suspended(service: &Service, email: &str, is_suspended: bool) {
+    let id = service.find_account(email).await.unwrap().id;
+    let changed = if is_suspended {
+        service.suspend_account(&Actor::Command, &id, "").await
+    } else {
+        service.reactivate_account(&Actor::Command, &id, "").await
+    };
+    changed.unwrap();
 }
 
 pub(crate) fn code<T: std::fmt::Debug>(result: Result<T>) -> ErrorCode {

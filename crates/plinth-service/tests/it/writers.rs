@@ -27,7 +27,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 async fn tenant(service: &Service, name: &str) -> (Caller, String) {
     let email = format!("{name}@example.org");
     let caller = test_service::caller(service, &email).await;
-    service.grant_credits(&email, Pool::Paid, 1_000_000).await.unwrap();
+    test_service::grant(service, &email, Pool::Paid, 1_000_000).await.unwrap();
     let glb = glb_with_triangle(name);
     let model = test_service::upload(service, &caller, "a.glb", &glb, None).await.unwrap().result.model_id;
     (caller, model.to_string())

@@ -20,6 +20,9 @@ pub struct AssetRow {
     /// Height in pixels; null if unknown.
     #[schema(required)]
     pub height: Option<u32>,
+    /// Whether an environment is available to all workspaces. Absent for textures.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is_system: Option<bool>,
     /// Upload time.
     pub created_at: Timestamp,
 }

@@ -1,6 +1,7 @@
 //! The pages, one file per subject.
 
 pub(crate) mod account;
+pub(crate) mod admin;
 pub(crate) mod bulk;
 pub(crate) mod composer;
 pub(crate) mod credits;

@@ -127,6 +127,9 @@ fn every_command_prints_help() {
         "admin account create",
         "admin account suspend",
         "admin account unsuspend",
+        "admin account list",
+        "admin account make-admin",
+        "admin account remove-admin",
         "admin key",
         "admin key create",
         "admin key revoke",
@@ -139,6 +142,15 @@ fn every_command_prints_help() {
         "admin workspace delete",
         "admin overlay",
         "admin overlay publish",
+        "admin overlay withdraw",
+        "admin overlay list",
+        "admin environment",
+        "admin environment publish",
+        "admin environment withdraw",
+        "admin environment list",
+        "admin workers",
+        "admin failures",
+        "admin log",
     ] {
         let words: Vec<&str> = command.split_whitespace().collect();
         let done = plinth(&[&words[..], &["--help"]].concat());

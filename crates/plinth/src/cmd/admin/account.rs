@@ -4,28 +4,26 @@ use anyhow::Result;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use plinth_service::Service;
 use plinth_service::access::{NewAccount, hash_password};
+use plinth_service::admin::{Account, AccountQuery, Actor, ListedAccount};
 use plinth_spec::limits;
+use plinth_spec::wire::Timestamp;
 use plinth_studio::sign_in_url;
-use serde_json::json;
+use serde_json::{Value, json};
 use url::Url;
 
-use super::run::{Done, message_only, positional, text};
+use super::run::{Done, message_only, positional, reason, reason_arg, text};
 
 pub(super) fn command() -> Command {
     let email = || positional("EMAIL", "E-mail address of the account");
     Command::new("account")
-        .about("Creates, signs in, suspends and unsuspends accounts")
+        .about("Lists, creates, signs in, suspends and unsuspends accounts, and makes them administrators")
         .subcommand_required(true)
+        .subcommand(list_command())
         .subcommand(
             Command::new("create")
                 .about("Creates an account with its workspace and the signup bonus")
                 .arg(email())
-                .arg(
-                    Arg::new("admin")
-                        .long("admin")
-                        .action(ArgAction::SetTrue)
-                        .help("Make the account an administrator"),
-                )
+                .arg(flag("admin", "Make the account an administrator"))
                 .arg(Arg::new("password").long("password").value_name("P").help("Password for the web UI")),
         )
         .subcommand(
@@ -43,22 +41,118 @@ pub(super) fn command() -> Command {
         .subcommand(
             Command::new("suspend")
                 .about("Suspends an account: its keys stop working and its browsers are signed out at once")
-                .arg(email()),
+                .long_about(
+                    "Suspends an account: its keys stop working and its browsers are signed out at once, and so do those of its \
+                     teams. Renders that it has ordered are still made.",
+                )
+                .arg(email())
+                .arg(reason_arg()),
         )
-        .subcommand(Command::new("unsuspend").about("Ends the suspension of an account").arg(email()))
+        .subcommand(
+            Command::new("unsuspend").about("Ends the suspension of an account").arg(email()).arg(reason_arg()),
+        )
+        .subcommand(
+            Command::new("make-admin")
+                .about("Makes an account an administrator of the installation")
+                .arg(email())
+                .arg(reason_arg()),
+        )
+        .subcommand(
+            Command::new("remove-admin")
+                .about("Makes an administrator an ordinary account; not the last one")
+                .arg(email())
+                .arg(reason_arg()),
+        )
+}
+
+fn list_command() -> Command {
+    Command::new("list")
+        .about("Lists accounts, the newest first")
+        .arg(Arg::new("search").long("search").value_name("TEXT").help("Only addresses that contain this text"))
+        .arg(flag("admins", "Only administrators"))
+        .arg(flag("suspended", "Only suspended accounts"))
+        .arg(
+            Arg::new("limit")
+                .long("limit")
+                .value_name("N")
+                .value_parser(value_parser!(u32).range(1..=100_000))
+                .default_value("1000")
+                .help("Number of accounts"),
+        )
+}
+
+fn flag(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
 }
 
 pub(super) async fn run(service: &Service, public_url: &Url, verb: &str, args: &ArgMatches) -> Result<Done> {
+    if verb == "list" {
+        return list(service, args).await;
+    }
     let email = text(args, "EMAIL")?;
     match verb {
-        "create" => return create(service, email, args).await,
-        "sign-in" => return sign_in(service, public_url, email, args).await,
-        _ => {}
+        "create" => create(service, email, args).await,
+        "sign-in" => sign_in(service, public_url, email, args).await,
+        _ => change(service, verb, email, &reason(args)).await,
     }
-    let is_suspended = verb == "suspend";
-    service.set_suspended(email, is_suspended).await.map_err(message_only)?;
-    let state = if is_suspended { "suspended" } else { "no longer suspended" };
-    Ok(Done { text: format!("{email} is {state}"), json: json!({"email": email, "suspended": is_suspended}) })
+}
+
+/// Suspends an account, makes it an administrator, or ends that.
+async fn change(service: &Service, verb: &str, email: &str, why: &str) -> Result<Done> {
+    let Account { id, email, .. } = service.find_account(email).await.map_err(message_only)?;
+    let by = Actor::Command;
+    let (changed, state, json) = match verb {
+        "suspend" => {
+            (service.suspend_account(&by, &id, why).await, "suspended", json!({"email": email, "suspended": true}))
+        }
+        "unsuspend" => (
+            service.reactivate_account(&by, &id, why).await,
+            "no longer suspended",
+            json!({"email": email, "suspended": false}),
+        ),
+        _ => {
+            let is_admin = verb == "make-admin";
+            let state = if is_admin { "an administrator" } else { "no longer an administrator" };
+            (service.set_admin(&by, &id, is_admin, why).await, state, json!({"email": email, "isAdmin": is_admin}))
+        }
+    };
+    changed.map_err(message_only)?;
+    Ok(Done { text: format!("{email} is {state}"), json })
+}
+
+async fn list(service: &Service, args: &ArgMatches) -> Result<Done> {
+    let query = AccountQuery {
+        search: args.get_one::<String>("search").cloned().unwrap_or_default(),
+        admins: args.get_flag("admins"),
+        suspended: args.get_flag("suspended"),
+        offset: 0,
+    };
+    let limit = args.get_one::<u32>("limit").copied().unwrap_or(1000);
+    let accounts = service.list_accounts(&query, limit).await.map_err(message_only)?;
+    let lines: Vec<String> = accounts.iter().map(line).collect();
+    let rows: Vec<Value> = accounts.iter().map(row).collect();
+    Ok(Done { text: lines.join("\n"), json: json!({"accounts": rows}) })
+}
+
+fn line(listed: &ListedAccount) -> String {
+    let account = &listed.account;
+    let admin = if account.is_admin { ", administrator" } else { "" };
+    let suspended = if account.suspended_at.is_some() { ", suspended" } else { "" };
+    format!(
+        "{} {}: {} credits, {} renders, {} bytes{admin}{suspended}",
+        account.id,
+        account.email,
+        account.balance.total(),
+        listed.renders,
+        listed.stored_bytes
+    )
+}
+
+fn row(listed: &ListedAccount) -> Value {
+    let account = &listed.account;
+    json!({"id": account.id, "email": account.email, "isAdmin": account.is_admin,
+           "suspended": account.suspended_at.is_some(), "paid": account.balance.paid, "free": account.balance.free,
+           "renders": listed.renders, "storedBytes": listed.stored_bytes, "createdAt": Timestamp(account.created_at)})
 }
 
 async fn create(service: &Service, email: &str, args: &ArgMatches) -> Result<Done> {

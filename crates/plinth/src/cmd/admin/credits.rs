@@ -3,10 +3,11 @@
 use anyhow::{Context as _, Result};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use plinth_service::Service;
+use plinth_service::admin::{Actor, Grant};
 use plinth_spec::funding::Pool;
 use serde_json::json;
 
-use super::run::{Done, message_only, positional, text};
+use super::run::{Done, message_only, positional, reason, reason_arg, text};
 
 pub(super) fn command() -> Command {
     Command::new("credits").about("Grants credits").subcommand_required(true).subcommand(
@@ -25,7 +26,8 @@ pub(super) fn command() -> Command {
                     .value_parser([Pool::Paid.as_str(), Pool::Free.as_str()])
                     .default_value(Pool::Paid.as_str())
                     .help("Credit pool"),
-            ),
+            )
+            .arg(reason_arg()),
     )
 }
 
@@ -33,7 +35,9 @@ pub(super) async fn run(service: &Service, args: &ArgMatches) -> Result<Done> {
     let email = text(args, "EMAIL")?;
     let credits: i64 = *args.get_one("N").context("N is missing")?;
     let pool = Pool::from_name(text(args, "pool")?).context("the pool is unknown")?;
-    let balance = service.grant_credits(email, pool, credits).await.map_err(message_only)?;
+    let account = service.find_account(email).await.map_err(message_only)?.id;
+    let grant = Grant { pool, reason: reason(args), ..Grant::paid(credits) };
+    let balance = service.grant_credits(&Actor::Command, &account, grant).await.map_err(message_only)?;
     let text = format!("{email} now has {} paid and {} free credits", balance.paid, balance.free);
     Ok(Done { text, json: json!({"email": email, "paid": balance.paid, "free": balance.free}) })
 }

@@ -10,6 +10,7 @@ mod manifest;
 mod overlay;
 mod restore;
 mod run;
+mod status;
 mod storage;
 mod workspace;
 

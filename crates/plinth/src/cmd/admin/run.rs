@@ -5,18 +5,19 @@ use std::io::Write;
 use anyhow::{Context as _, Result};
 use clap::{Arg, ArgMatches, Command};
 use plinth_service::ServiceError;
+use plinth_service::admin::AssetKind;
 use serde_json::Value;
 
-use super::{account, backup, credits, key, links, overlay, restore, storage, workspace};
+use super::{account, backup, credits, key, links, overlay, restore, status, storage, workspace};
 use crate::cmd::{block_on, json_arg};
 use crate::config::{self, Config, Group};
 
 pub(crate) fn command() -> Command {
     Command::new("admin")
-        .about("Manages accounts, keys, links, credits, workspaces, overlays, backups and storage")
+        .about("Manages accounts, keys, links, credits, workspaces, system assets, backups and storage; shows workers and failures")
         .long_about(
-            "Manages accounts, keys, links, credits, workspaces, overlays, backups and storage. Works directly on the \
-             database; the server may run meanwhile, except for `restore`.",
+            "Manages accounts, keys, links, credits, workspaces, system assets, backups and storage; shows workers and failures. \
+             Works directly on the database; the server may run meanwhile, except for `restore`.",
         )
         .subcommand_required(true)
         .arg_required_else_help(true)
@@ -29,7 +30,8 @@ pub(crate) fn command() -> Command {
         .subcommand(links::command())
         .subcommand(credits::command())
         .subcommand(workspace::command())
-        .subcommand(overlay::command())
+        .subcommands(overlay::commands())
+        .subcommands(status::commands())
         .subcommand(backup::command())
         .subcommand(restore::verify_command())
         .subcommand(restore::command())
@@ -67,7 +69,11 @@ fn on_service(config: &Config, (noun, verb): (&str, &str), args: &ArgMatches, ou
             "workspace" => workspace::run(&service, verb, args).await,
             "backup" => backup::run(&service, args).await,
             "storage" => storage::run(&service, verb, args, out).await,
-            _ => overlay::run(&service, args).await,
+            "workers" => status::workers(&service).await,
+            "failures" => status::failures(&service).await,
+            "log" => status::log(&service, args).await,
+            "environment" => overlay::run(&service, AssetKind::Environment, verb, args).await,
+            _ => overlay::run(&service, AssetKind::Overlay, verb, args).await,
         };
         service.db().close().await;
         done
@@ -88,6 +94,16 @@ pub(super) fn positional(name: &'static str, help: &'static str) -> Arg {
 /// Returns the value of an argument that is required or has a default.
 pub(super) fn text<'a>(args: &'a ArgMatches, name: &str) -> Result<&'a str> {
     args.get_one::<String>(name).map(String::as_str).with_context(|| format!("{name} is missing"))
+}
+
+/// Returns the optional flag that says why a command is run.
+pub(super) fn reason_arg() -> Arg {
+    Arg::new("reason").long("reason").value_name("TEXT").help("Why, for the log of administrators")
+}
+
+/// Returns the value of [`reason_arg`]; empty if it is missing.
+pub(super) fn reason(args: &ArgMatches) -> String {
+    args.get_one::<String>("reason").cloned().unwrap_or_default()
 }
 
 /// Converts an error into its message. The error code is left out, because only clients of the API need it.

@@ -122,7 +122,7 @@ async fn an_environment_needs_three_valid_files(served: Served) {
     let id = made.text("id");
     let row = client.get("/assets/envs").await.data()[0].clone();
     let expected = json!({"id": id, "name": "Studio", "fileSize": 3 * webp.len() + 2, "width": 4096, "height": 2048,
-        "createdAt": row["createdAt"]});
+        "isSystem": false, "createdAt": row["createdAt"]});
     assert_eq!(row, expected);
     let without = |part: &str| {
         let parts: [(&str, &[u8]); 3] = [("sdr", webp), ("gainmap", webp), ("metadata", b"{}")];
@@ -215,6 +215,7 @@ async fn fill(served: &Served, caller: &Caller, texture_bytes: u64, env_bytes: u
         width: None,
         height: None,
         has_thumb: false,
+        is_system: false,
         created_at: 0,
     };
     let written = db.write(move |tx| {

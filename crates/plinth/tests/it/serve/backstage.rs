@@ -112,7 +112,7 @@ impl Backstage {
             let key = ObjectKey::Hls(&claim.render.id, claim.render.attempt, claim.render.hls_attempt, name);
             self.service.store().put(&key, Bytes::from(content(name))).await.unwrap();
         }
-        self.service.finish_packaging(&claim).await.unwrap().unwrap();
+        self.service.finish_packaging(&claim, 1000).await.unwrap().unwrap();
     }
 }
 

@@ -304,7 +304,7 @@ async fn streaming_is_available_after_packaging(served: Served) {
             backstage.service.fail_packaging(&claim).await.unwrap().unwrap();
             is("failed").await;
         } else {
-            backstage.service.finish_packaging(&claim).await.unwrap().unwrap();
+            backstage.service.finish_packaging(&claim, 1000).await.unwrap().unwrap();
             for name in PACKAGING {
                 assert_eq!(code(client, &id, &format!("hls/{name}")).await, there(), "{name}");
             }

@@ -35,6 +35,7 @@ mod start;
 mod storage;
 mod streaming;
 mod studio;
+mod studio_admin;
 mod studio_browser;
 mod studio_composer;
 mod studio_dataset;

@@ -23,6 +23,8 @@ async fn metrics_have_a_separate_listener() {
         "plinth_queue_renders{status=\"pending\"} 2",
         "plinth_queue_renders{status=\"video-processing\"} 0",
         "plinth_queue_packagings 0",
+        "plinth_workers{state=\"claiming\"} 0",
+        "plinth_workers{state=\"lost\"} 0",
         "plinth_credits_moved_total{type=\"render\"} 3",
         "plinth_http_requests_total{method=\"POST\",route=\"/v1/models\",status=\"201\"} 2",
         "plinth_http_request_seconds_count{method=\"POST\",route=\"/v1/models\"} 2",

@@ -178,3 +178,42 @@ async fn everything_but_previews_works_without_scripts() {
     page.until("location.pathname.startsWith('/renders/')").await;
     page.until("document.querySelector('.running .status')?.textContent === 'Waiting'").await;
 }
+
+/// The overview for administrators loads its state again by itself, until that is switched off. Its pages fit narrow windows.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_overview_for_administrators_updates_itself() {
+    let served = Served::with_sqlite();
+    served.installation.admin(&["account", "make-admin", EMAIL]);
+    let Some(page) = Chromium::start(true).await else { return };
+    sign_in(&served, &page).await;
+    page.open(&format!("{}/admin", served.server.base)).await;
+    let waiting = |n: u32| format!("document.querySelector('.tiles dd').textContent === '{n}'");
+    page.until(&waiting(0)).await;
+    page.run("window.isOld = true;").await;
+    served.client.upload("chair", None).await;
+    page.until(&format!("window.isOld && {}", waiting(1))).await;
+    page.click("#update").await;
+    // A request that was under way when updates were switched off may still replace the state.
+    page.run(
+        "setTimeout(() => { document.querySelector('.tiles dd').textContent = 'kept'; window.isKept = true; }, 1000);",
+    )
+    .await;
+    page.until("window.isKept").await;
+    served.client.upload("stool", None).await;
+    page.run("window.isLater = false; setTimeout(() => { window.isLater = true; }, 7000);").await;
+    page.until("window.isLater").await;
+    page.until("document.querySelector('.tiles dd').textContent === 'kept'").await;
+    for path in ["/admin", "/admin/accounts", "/admin/assets", "/admin/log"] {
+        page.open(&format!("{}{path}", served.server.base)).await;
+        fits(&page).await;
+    }
+    page.open(&format!("{}/admin/accounts", served.server.base)).await;
+    page.click("tbody a").await;
+    page.until("document.querySelector('#credits')").await;
+    fits(&page).await;
+    page.type_into("#credits", "5").await;
+    page.type_into("#grant-reason", "a test").await;
+    page.click("form[action$='/grant'] button").await;
+    page.until("document.querySelector('.note')?.textContent === 'The credits were booked.'").await;
+    no_errors(&page).await;
+}

@@ -19,7 +19,7 @@ const BOB: &str = "bob@example.org";
 const UNKNOWN: &str = "k3Jd92LmQx7a";
 
 /// Returns the path of each route with one of its methods, `get` or `post`.
-fn routes(method: &str) -> Vec<String> {
+pub(super) fn routes(method: &str) -> Vec<String> {
     let source = include_str!("../../../../plinth-studio/src/router.rs");
     let routes = source.split(".route(").skip(1).filter_map(|rest| {
         let line = rest.split(".route(").next().unwrap();
@@ -43,9 +43,10 @@ fn filled(path: &str, ids: &BTreeMap<&str, String>) -> String {
     path.split('/').map(part).collect::<Vec<_>>().join("/")
 }
 
-/// Objects of an account, with hostile names wherever a text is accepted.
+/// Objects of an account, with hostile names wherever a text is accepted. The account is an administrator.
 async fn hostile_objects(served: &Served) -> (Browser, BTreeMap<&'static str, String>) {
     let client = &served.client;
+    served.installation.admin(&["account", "make-admin", EMAIL, "--reason", HOSTILE]);
     let mut browser = served.browser(EMAIL).await;
     let team = browser.send("/teams", &[("name", HOSTILE)]).await.header("location").to_owned();
     let invited = browser.send(&format!("{team}/invite"), &[("email", ""), ("role", "viewer")]).await;
@@ -76,7 +77,8 @@ async fn hostile_objects(served: &Served) -> (Browser, BTreeMap<&'static str, St
         ("environments", environment),
         ("keys", key),
         ("teams", team_id),
-        ("member", account),
+        ("member", account.clone()),
+        ("account", account),
         ("link", link),
     ];
     (browser, ids.into_iter().chain([("asset", "poster".to_owned())]).collect())
@@ -124,7 +126,8 @@ async fn no_form_is_accepted_from_another_site(served: Served) {
     assert!(routes.len() > 25, "{routes:?}");
     for route in routes {
         let path = filled(&route, &ids);
-        let fields = [("name", "x"), ("role", "viewer"), ("email", ""), ("pack", "small"), ("sure", "yes")];
+        let fields =
+            [("name", "x"), ("role", "viewer"), ("email", ""), ("pack", "small"), ("sure", "yes"), ("reason", "x")];
         for (name, value) in [("origin", "https://evil.example"), ("sec-fetch-site", "cross-site"), ("x-none", "x")] {
             let page = Page::of(browser.form(&path, &fields).header(name, value)).await;
             assert!(page.status == 403 && page.shows("another site"), "{path} {name}: {}", page.status);
@@ -154,7 +157,7 @@ async fn objects_of_another_workspace_do_not_exist(served: Served) {
         own.map(|(name, id)| (*name, id.clone())).chain([("asset", "poster".to_owned())]).collect();
     let nothing: BTreeMap<&str, String> = BTreeMap::from([("asset", "poster".to_owned())]);
     let names_object = |route: &&String| {
-        ["/models/{", "/renders/{", "/keys/{", "/teams/{", "/environments/{"].iter().any(|p| route.starts_with(p))
+        ["/models/{", "/renders/{", "/keys/{", "/teams/{", "/environments/{", "/admin"].iter().any(|p| route.starts_with(p))
     };
     for route in routes("get").iter().filter(names_object) {
         let (foreign, unknown) = (bob.get(&filled(route, &own)).await, bob.get(&filled(route, &nothing)).await);

@@ -12,6 +12,7 @@ use plinth_db::{Db, DbOptions, ledger};
 use plinth_fence::FenceOptions;
 use plinth_media::EncoderChoice;
 use plinth_service::access::{Caller, NewAccount, NewKey};
+use plinth_service::admin::{Actor, Grant};
 use plinth_service::models::{Incoming, Upload};
 use plinth_service::{Clock, Service, ServiceOptions};
 use plinth_spec::funding::Pool;
@@ -127,7 +128,8 @@ impl Deployment {
     }
 
     pub(crate) async fn grant(&self, pool: Pool, credits: i64) {
-        self.service.grant_credits(EMAIL, pool, credits).await.unwrap();
+        let grant = Grant { pool, ..Grant::paid(credits) };
+        self.service.grant_credits(&Actor::Command, &self.caller.account_id, grant).await.unwrap();
     }
 
     pub(crate) async fn render(&self, id: &str) -> Render {

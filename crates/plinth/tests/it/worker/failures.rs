@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use plinth_service::admin::{Actor, AssetKind};
 use plinth_service::assets::{NewOverlay, NewTexture};
 use plinth_spec::state::RenderStatus;
 use plinth_spec::wire::Render;
@@ -123,7 +124,9 @@ async fn assets_of_other_workspaces_are_missing() {
         assert_failed(&deployment, &render, code, &words).await;
     }
     // After the overlay is published, every account can use it. The texture remains private.
-    deployment.service.publish_overlay(overlay.as_str()).await.unwrap();
+    let publishing =
+        deployment.service.set_system_asset(&Actor::Command, AssetKind::Overlay, overlay.as_str(), true, "");
+    publishing.await.unwrap();
     let settings = json!({"quality": "share", "length": 0.04, "shadows": false, "bgImageId": overlay,
                           "materialEdits": {"Wood": {"mapAssetId": texture}}});
     let id = deployment.render_again(&model, settings, "published").await;

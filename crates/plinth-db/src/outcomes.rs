@@ -1,0 +1,123 @@
+//! Counters of how jobs ended.
+
+use plinth_spec::FailureCode;
+use plinth_spec::id::RenderId;
+
+use crate::row::Row;
+use crate::sql::params;
+use crate::{Conn, Result, Tx};
+
+/// Length of the time that one counter covers, in milliseconds.
+const PERIOD_MS: i64 = 300_000;
+/// Number of counters of one outcome in one period. Jobs that end at the same time lock different rows, mostly.
+const SHARDS: i64 = 4;
+const HOUR_MS: i64 = 3_600_000;
+
+/// How a job ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// A render is done.
+    Done,
+    /// A render failed.
+    Failed(FailureCode),
+    /// A video was packaged for streaming.
+    Packaged,
+    /// The packaging of a video failed.
+    PackagingFailed,
+}
+
+impl Outcome {
+    /// Returns the name in the table.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Failed(code) => code.as_str(),
+            Self::Packaged => "packaged",
+            Self::PackagingFailed => "packaging_failed",
+        }
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "done" => Some(Self::Done),
+            "packaged" => Some(Self::Packaged),
+            "packaging_failed" => Some(Self::PackagingFailed),
+            code => FailureCode::from_name(code).map(Self::Failed),
+        }
+    }
+}
+
+/// Number of jobs that ended in the same way, in the times before now. Each time is up to five minutes longer than its name says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutcomeCount {
+    /// How they ended.
+    pub outcome: Outcome,
+    /// In the last hour.
+    pub hour: u64,
+    /// In the last 24 hours.
+    pub day: u64,
+    /// In the last seven days.
+    pub week: u64,
+}
+
+/// Number of renders that ended in one hour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HourCount {
+    /// Begin of the hour.
+    pub begin: i64,
+    /// Renders that are done.
+    pub done: u64,
+    /// Renders that failed.
+    pub failed: u64,
+}
+
+/// Counts the end of a job. Must be the last statement of a transaction that takes a lock, so that two transactions never
+/// deadlock.
+pub async fn count(tx: &mut Tx, outcome: Outcome, render: &RenderId, now: i64) -> Result<()> {
+    let shard = render.as_str().bytes().map(i64::from).sum::<i64>() % SHARDS;
+    let sql = "INSERT INTO outcomes (period, outcome, shard, jobs) VALUES ($1, $2, $3, 1) \
+               ON CONFLICT (period, outcome, shard) DO UPDATE SET jobs = outcomes.jobs + 1";
+    tx.execute(sql, params![now / PERIOD_MS, outcome.as_str(), shard]).await.map(drop)
+}
+
+/// Counts the jobs that ended in the last hour, day and week, by outcome. Leaves out outcomes that never happened, and those
+/// of a newer version.
+pub async fn list(conn: &mut Conn, now: i64) -> Result<Vec<OutcomeCount>> {
+    let sql = "SELECT outcome, \
+               CAST(sum(CASE WHEN period >= $1 THEN jobs ELSE 0 END) AS BIGINT) AS hour, \
+               CAST(sum(CASE WHEN period >= $2 THEN jobs ELSE 0 END) AS BIGINT) AS day, \
+               CAST(sum(jobs) AS BIGINT) AS week \
+               FROM outcomes WHERE period >= $3 GROUP BY outcome ORDER BY outcome";
+    let since = |hours: i64| (now - hours * HOUR_MS) / PERIOD_MS;
+    let rows = conn.fetch_all(sql, params![since(1), since(24), since(7 * 24)]).await?;
+    let read = |row: &Row| {
+        let Some(outcome) = Outcome::from_name(&row.text("outcome")?) else { return Ok(None) };
+        Ok(Some(OutcomeCount { outcome, hour: row.count("hour")?, day: row.count("day")?, week: row.count("week")? }))
+    };
+    rows.iter().filter_map(|row| read(row).transpose()).collect()
+}
+
+/// Counts the renders that ended in each of the last 24 hours, the oldest first. The last hour is the one that has begun.
+pub async fn by_hour(conn: &mut Conn, now: i64) -> Result<Vec<HourCount>> {
+    let sql = "SELECT period / $1 AS hour, \
+               CAST(sum(CASE WHEN outcome = 'done' THEN jobs ELSE 0 END) AS BIGINT) AS done, \
+               CAST(sum(CASE WHEN outcome IN ('done', 'packaged', 'packaging_failed') THEN 0 ELSE jobs END) AS BIGINT) AS failed \
+               FROM outcomes WHERE period >= $2 GROUP BY period / $1 ORDER BY 1";
+    let periods = HOUR_MS / PERIOD_MS;
+    let first = now / HOUR_MS - 23;
+    let rows = conn.fetch_all(sql, params![periods, first * periods]).await?;
+    let mut hours: Vec<HourCount> =
+        (0..24).map(|hour| HourCount { begin: (first + hour) * HOUR_MS, done: 0, failed: 0 }).collect();
+    for row in &rows {
+        let number = usize::try_from(row.int("hour")? - first).ok();
+        if let Some(hour) = number.and_then(|number| hours.get_mut(number)) {
+            (hour.done, hour.failed) = (row.count("done")?, row.count("failed")?);
+        }
+    }
+    Ok(hours)
+}
+
+/// Deletes counters of periods that ended before a time. Returns their number.
+pub async fn delete_before(tx: &mut Tx, time: i64) -> Result<u64> {
+    tx.execute("DELETE FROM outcomes WHERE period < $1", params![time / PERIOD_MS]).await
+}

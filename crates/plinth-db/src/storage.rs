@@ -1,0 +1,128 @@
+//! The number of bytes that the files of each workspace have in the store. The transactions that insert or delete a row with
+//! files change the counter of its workspace.
+
+use plinth_spec::id::{AccountId, RenderId, WorkspaceId};
+
+use crate::renders::{Render, columns};
+use crate::row::Row;
+use crate::sql::params;
+use crate::{Conn, Result, Tx};
+
+/// The bytes in the store that belong to one account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StorageOfAccount {
+    /// The account, which owns the workspaces.
+    pub account_id: AccountId,
+    /// E-mail address of the account.
+    pub email: String,
+    /// Number of bytes.
+    pub bytes: u64,
+}
+
+/// Adds to the counter of a workspace; a negative number subtracts. Transactions that also change the workspace's row or a queue
+/// do that afterwards, so that two of them never deadlock.
+pub(crate) async fn add(tx: &mut Tx, workspace: &WorkspaceId, bytes: i64) -> Result<()> {
+    if bytes == 0 {
+        return Ok(());
+    }
+    let sql = "INSERT INTO storage (workspace_id, bytes) VALUES ($1, $2) \
+               ON CONFLICT (workspace_id) DO UPDATE SET bytes = storage.bytes + excluded.bytes";
+    tx.execute(sql, params![workspace, bytes]).await.map(drop)
+}
+
+/// Sets the size of the files of a finished render, whose size is not stored. Returns false if it is stored already, or if the
+/// render was deleted.
+pub async fn measure(tx: &mut Tx, render: &RenderId, workspace: &WorkspaceId, bytes: u64) -> Result<bool> {
+    let sql = "UPDATE renders SET stored_bytes = $2 \
+               WHERE id = $1 AND files IS NOT NULL AND stored_bytes IS NULL AND deleted_at IS NULL";
+    let is_changed = tx.execute(sql, params![render, bytes.cast_signed()]).await? == 1;
+    if is_changed {
+        add(tx, workspace, bytes.cast_signed()).await?;
+    }
+    Ok(is_changed)
+}
+
+/// Lists finished renders whose size is not stored.
+pub async fn list_unmeasured(conn: &mut Conn, limit: u32) -> Result<Vec<Render>> {
+    let sql = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM renders WHERE files IS NOT NULL AND stored_bytes IS NULL AND deleted_at IS NULL ORDER BY id LIMIT $1"
+    );
+    conn.fetch_all(sql, params![i64::from(limit)]).await?.iter().map(Render::of).collect()
+}
+
+/// Returns the number of bytes of all workspaces together.
+pub async fn total(conn: &mut Conn) -> Result<u64> {
+    let sql = "SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) AS bytes FROM storage";
+    conn.fetch_one(sql, params![]).await?.count("bytes")
+}
+
+/// Returns the number of bytes of all workspaces that an account owns.
+pub async fn of_account(conn: &mut Conn, account: &AccountId) -> Result<u64> {
+    let sql = "SELECT CAST(coalesce(sum(s.bytes), 0) AS BIGINT) AS bytes FROM storage s \
+               JOIN workspaces w ON w.id = s.workspace_id WHERE w.owner_id = $1";
+    conn.fetch_one(sql, params![account]).await?.count("bytes")
+}
+
+/// Lists the accounts with the most bytes.
+pub async fn largest(conn: &mut Conn, limit: u32) -> Result<Vec<StorageOfAccount>> {
+    let sql = "SELECT a.id, a.email, most.bytes FROM (\
+               SELECT w.owner_id, CAST(sum(s.bytes) AS BIGINT) AS bytes FROM storage s JOIN workspaces w ON w.id = s.workspace_id \
+               GROUP BY w.owner_id ORDER BY bytes DESC, w.owner_id LIMIT $1) most \
+               JOIN accounts a ON a.id = most.owner_id ORDER BY most.bytes DESC, a.id";
+    let read = |row: &Row| {
+        Ok(StorageOfAccount {
+            account_id: row.parsed("id", AccountId::parse)?,
+            email: row.text("email")?,
+            bytes: row.count("bytes")?,
+        })
+    };
+    conn.fetch_all(sql, params![i64::from(limit)]).await?.iter().map(read).collect()
+}
+
+/// The sizes of all rows with files, as the workspace and the size. Renders that are not measured yet are left out.
+macro_rules! sizes {
+    ($which:literal) => {
+        concat!(
+            "SELECT workspace_id, file_size AS size FROM models",
+            $which,
+            " UNION ALL SELECT workspace_id, file_size FROM overlays",
+            $which,
+            " UNION ALL SELECT workspace_id, file_size FROM textures",
+            $which,
+            " UNION ALL SELECT workspace_id, file_size FROM envs",
+            $which,
+            " UNION ALL SELECT workspace_id, CASE WHEN deleted_at IS NULL THEN coalesce(stored_bytes, 0) ELSE 0 END FROM renders",
+            $which
+        )
+    };
+}
+
+/// Lists the workspaces whose counter differs from the sizes of their rows. It is empty unless a program of an earlier version, which
+/// does not change counters, has used the tables.
+pub async fn find_miscounted(conn: &mut Conn) -> Result<Vec<WorkspaceId>> {
+    let sql = concat!(
+        "SELECT w.id FROM workspaces w LEFT JOIN storage s ON s.workspace_id = w.id LEFT JOIN (\
+         SELECT workspace_id, CAST(sum(size) AS BIGINT) AS bytes FROM (",
+        sizes!(""),
+        ") sizes GROUP BY workspace_id) found ON found.workspace_id = w.id \
+         WHERE coalesce(s.bytes, 0) <> coalesce(found.bytes, 0) ORDER BY w.id"
+    );
+    conn.fetch_all(sql, params![]).await?.iter().map(|row| row.parsed("id", WorkspaceId::parse)).collect()
+}
+
+/// Sets the counter of a workspace to the sizes of its rows.
+pub async fn recount(tx: &mut Tx, workspace: &WorkspaceId) -> Result<()> {
+    // Locks the counter. Transactions that have changed it are committed before the rows are read; others will add their own
+    // changes to the new number.
+    let sql = "INSERT INTO storage (workspace_id, bytes) VALUES ($1, 0) \
+               ON CONFLICT (workspace_id) DO UPDATE SET bytes = storage.bytes";
+    tx.execute(sql, params![workspace]).await?;
+    let sql = concat!(
+        "UPDATE storage SET bytes = (SELECT CAST(coalesce(sum(size), 0) AS BIGINT) FROM (",
+        sizes!(" WHERE workspace_id = $1"),
+        ") sizes) WHERE workspace_id = $1"
+    );
+    tx.execute(sql, params![workspace]).await.map(drop)
+}

@@ -1,0 +1,86 @@
+//! Who acts as an administrator.
+
+use plinth_db::admin_log::{self, NewLogEntry};
+use plinth_db::{Tx, accounts};
+use plinth_spec::id::{AccountId, LogEntryId};
+use plinth_spec::{AdminAction, ErrorCode, limits};
+
+use crate::access::Caller;
+use crate::error::{Result, ServiceError};
+use crate::ids::New as _;
+
+/// Who acts as an administrator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Actor {
+    /// An administrator who is signed in.
+    Account(AccountId),
+    /// Somebody who may run commands on the server.
+    Command,
+}
+
+/// What an administrator did.
+pub(super) struct Done<'a> {
+    pub(super) action: AdminAction,
+    /// The account concerned.
+    pub(super) account: Option<&'a AccountId>,
+    /// What was changed, in words.
+    pub(super) subject: String,
+    pub(super) reason: &'a str,
+}
+
+impl Actor {
+    /// Returns the caller as an administrator.
+    /// Errors: the caller is none.
+    pub fn of(caller: &Caller) -> Result<Self> {
+        if caller.is_admin { Ok(Self::Account(caller.account_id.clone())) } else { Err(no_admin()) }
+    }
+
+    const fn account(&self) -> Option<&AccountId> {
+        match self {
+            Self::Account(id) => Some(id),
+            Self::Command => None,
+        }
+    }
+
+    /// Returns whether this is the account with this identifier.
+    pub(super) fn is(&self, account: &AccountId) -> bool {
+        self.account() == Some(account)
+    }
+
+    /// Checks again, in the transaction of an action, that the account is an administrator.
+    /// Errors: the account is none any more, or it was suspended.
+    pub(super) async fn check(&self, tx: &mut Tx) -> Result<()> {
+        let Some(id) = self.account() else { return Ok(()) };
+        let account = accounts::find(tx, id).await?;
+        let may_act = account.is_some_and(|account| account.is_admin && account.suspended_at.is_none());
+        if may_act { Ok(()) } else { Err(no_admin()) }
+    }
+
+    /// Adds an entry to the log.
+    pub(super) async fn log(&self, tx: &mut Tx, done: Done<'_>, now: i64) -> Result<()> {
+        let entry = NewLogEntry {
+            id: LogEntryId::new_random(),
+            admin_id: self.account().cloned(),
+            action: done.action,
+            account_id: done.account.cloned(),
+            subject: done.subject,
+            reason: done.reason.to_owned(),
+            created_at: now,
+        };
+        Ok(admin_log::insert(tx, &entry).await?)
+    }
+}
+
+fn no_admin() -> ServiceError {
+    ServiceError::new(ErrorCode::NotFound, "this needs an administrator of the installation")
+}
+
+/// Checks the reason of an action.
+/// Errors: the reason is too long or has control characters.
+pub(super) fn reason(text: &str) -> Result<String> {
+    let (text, most) = (text.trim(), limits::ADMIN_REASON_CHARS);
+    if text.chars().count() > most || text.chars().any(char::is_control) {
+        return Err(ServiceError::bad_request(format!("a reason has at most {most} characters, without line breaks")));
+    }
+    Ok(text.to_owned())
+}

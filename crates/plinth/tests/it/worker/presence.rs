@@ -1,0 +1,55 @@
+//! Tests of the list of workers, in which each worker reports itself.
+
+use std::time::Duration;
+
+use plinth_service::admin::WorkerView;
+use plinth_spec::WorkerState;
+use plinth_worker::WorkerOptions;
+use tokio::time::{sleep, timeout};
+
+use super::deployment::{Deployment, TIMEOUT};
+
+/// Waits until the only worker that is listed fits.
+async fn wait_for(deployment: &Deployment, is_expected: impl Fn(&WorkerView) -> bool) -> WorkerView {
+    let waiting = async {
+        loop {
+            let fleet = deployment.service.fleet().await.unwrap();
+            match fleet.workers.as_slice() {
+                [only] if is_expected(only) => return only.clone(),
+                _ => sleep(Duration::from_millis(20)).await,
+            }
+        }
+    };
+    timeout(TIMEOUT, waiting).await.unwrap()
+}
+
+async fn a_worker_is_listed_while_it_runs(deployment: Deployment) {
+    let options =
+        WorkerOptions { pool: "night".to_owned(), takes: "share,pro".parse().unwrap(), ..deployment.options() };
+    let name = options.name.clone();
+    let worker = deployment.start_worker(options);
+    let listed = wait_for(&deployment, |worker| worker.row.state == WorkerState::Claiming).await;
+    assert_eq!((&listed.row.name, listed.row.pool.as_str(), listed.row.takes.as_str()), (&name, "night", "share,pro"));
+    assert_eq!((listed.row.version.as_str(), listed.row.slots > 0), (env!("CARGO_PKG_VERSION"), true));
+    assert!(listed.row.adapter.contains("llvmpipe") && !listed.is_lost, "{listed:?}");
+    worker.stop().await;
+    assert!(deployment.service.fleet().await.unwrap().workers.is_empty(), "it has signed off");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_is_listed_on_sqlite() {
+    a_worker_is_listed_while_it_runs(Deployment::new().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_is_listed_on_postgresql() {
+    a_worker_is_listed_while_it_runs(Deployment::with_postgres_in_real_time().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_with_a_full_disk_says_so() {
+    let deployment = Deployment::new().await;
+    let worker = deployment.start_worker(WorkerOptions { room_bytes: u64::MAX, ..deployment.options() });
+    wait_for(&deployment, |worker| worker.row.state == WorkerState::DiskFull).await;
+    worker.stop().await;
+}
