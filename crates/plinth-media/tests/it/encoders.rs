@@ -13,7 +13,7 @@ use plinth_testkit::hardware_ffmpeg;
 use crate::files::assert_h264;
 use crate::support::{ball, names, packets, plan, write};
 
-const SIZE: (u32, u32) = (1280, 720);
+const SIZE: (u32, u32) = (640, 360);
 const NVENC: &str = "h264_nvenc";
 
 fn choose(ffmpeg: &Path, choice: &str) -> Result<EncoderFound, MediaError> {
@@ -53,7 +53,7 @@ fn auto_uses_working_hardware_and_its_files_have_the_usual_properties() {
         write(plan_with(folder.path(), &ffmpeg, encoder, 61), |i| ball(SIZE, i, [90; 3])).unwrap();
         let video = folder.path().join("out.mp4");
         assert_h264(&video, SIZE, 61);
-        assert_h264(&folder.path().join("out.thumb.mp4"), (320, 180), 61);
+        assert_h264(&folder.path().join("out.thumb.mp4"), (160, 90), 61);
         let packets = packets(&video);
         let keys: Vec<usize> = (0..packets.len()).filter(|at| packets[*at].is_key).collect();
         assert_eq!(keys, [0, 30, 60], "{name}");
@@ -66,7 +66,7 @@ fn auto_uses_working_hardware_and_its_files_have_the_usual_properties() {
         // The thumbnail video does not use the hardware encoder. The web video is a copy of the main video, so it needs
         // no encoder.
         let used = std::fs::read_to_string(log).unwrap();
-        assert_eq!(used, format!("{name} of '1280x720'\n{name} of '1280x720'\n{name} of ''\n"));
+        assert_eq!(used, format!("{name} of '640x360'\n{name} of '640x360'\n{name} of ''\n"));
     }
 }
 
@@ -171,7 +171,7 @@ fn ffmpeg_accepts_the_options_of_its_hardware_encoders() {
 #[test]
 fn a_device_lost_during_encoding_is_reported_as_a_hardware_failure() {
     for (lines, said) in [
-        ("head -c 20000000 >/dev/null; echo 'device lost' >&2; exit 1", "h264_nvenc failed: encoding"),
+        ("head -c 5000000 >/dev/null; echo 'device lost' >&2; exit 1", "h264_nvenc failed: encoding"),
         ("cat >/dev/null; echo 'device lost' >&2; exit 1", "device lost"),
         ("ARGS=(\"${ARGS[@]/#high/main}\")", "its profile is 77"),
     ] {

@@ -1,5 +1,6 @@
 //! Tests of the files that each video quality produces.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use plinth_spec::quality::{Aspect, Codec, Quality};
@@ -69,37 +70,47 @@ fn at_most_1920((width, height): (u32, u32)) -> (u32, u32) {
     if long > 1920 { (width * 1920 / long, height * 1920 / long) } else { (width, height) }
 }
 
-#[test]
-fn h264_tiers_are_high_profile_bt709_with_the_index_first_in_every_aspect() {
-    for quality in [Quality::Share, Quality::Standard, Quality::FourK] {
-        for &aspect in Aspect::ALL {
-            let folder = tempfile::tempdir().unwrap();
-            let size = quality.size(aspect);
-            // Larger qualities take longer per frame but use the same codec, so two frames are enough.
-            let frames = if quality == Quality::Share { FRAMES } else { 2 };
-            let plan = plan(folder.path(), size, Codec::H264, frames);
-            let report = write(plan, |i| ball(size, i, [40, 90, 160])).unwrap();
-            let out = |name: &str| folder.path().join(name);
-            assert_h264(&out("out.mp4"), size, frames);
-            assert_h264(&out("out.web.mp4"), at_most_1920(size), frames);
-            let thumb = ((size.0 / 4).next_multiple_of(2), (size.1 / 4).next_multiple_of(2));
-            assert_h264(&out("out.thumb.mp4"), thumb, frames);
-            let (width, height, _) = png(&out("out.poster.png"));
-            assert_eq!((width, height), size);
-            let (width, height, _) = png(&out("out.small.png"));
-            assert_eq!((width.max(height), width * size.1), (480, height * size.0), "{quality:?} {aspect:?}");
-            assert_eq!(report.files.len(), 5);
-            for file in &report.files {
-                assert_eq!(file.bytes, std::fs::metadata(&file.path).unwrap().len());
-                let (stream, _) = probe(&file.path);
-                assert_eq!(
-                    (stream["width"].clone(), stream["height"].clone()),
-                    (file.width.into(), file.height.into())
-                );
-            }
-            assert_eq!(names(folder.path()).len(), 5);
+fn assert_tier_is_high_profile_bt709_with_the_index_first(quality: Quality, frames: u32) {
+    for &aspect in Aspect::ALL {
+        let folder = tempfile::tempdir().unwrap();
+        let size = quality.size(aspect);
+        let plan = plan(folder.path(), size, Codec::H264, frames);
+        let report = write(plan, |i| ball(size, i, [40, 90, 160])).unwrap();
+        let out = |name: &str| folder.path().join(name);
+        let thumb = ((size.0 / 4).next_multiple_of(2), (size.1 / 4).next_multiple_of(2));
+        let mut sizes =
+            BTreeMap::from([("out.mp4", size), ("out.web.mp4", at_most_1920(size)), ("out.thumb.mp4", thumb)]);
+        for (name, size) in &sizes {
+            assert_h264(&out(name), *size, frames);
         }
+        let [full, small] = ["out.poster.png", "out.small.png"].map(|name| png(&out(name)));
+        let (full, small) = ((full.0, full.1), (small.0, small.1));
+        assert_eq!(full, size);
+        assert_eq!((small.0.max(small.1), small.0 * size.1), (480, small.1 * size.0), "{quality:?} {aspect:?}");
+        sizes.extend([("out.poster.png", full), ("out.small.png", small)]);
+        let report = report.files.iter().map(|file| {
+            assert_eq!(file.bytes, std::fs::metadata(&file.path).unwrap().len());
+            (file.path.file_name().unwrap().to_str().unwrap(), (file.width, file.height))
+        });
+        assert_eq!(report.collect::<BTreeMap<_, _>>(), sizes);
+        assert_eq!(names(folder.path()).len(), 5);
     }
+}
+
+#[test]
+fn share_is_high_profile_bt709_with_the_index_first_in_every_aspect() {
+    assert_tier_is_high_profile_bt709_with_the_index_first(Quality::Share, FRAMES);
+}
+
+// Larger qualities take longer per frame but use the same codec, so two frames are enough.
+#[test]
+fn standard_is_high_profile_bt709_with_the_index_first_in_every_aspect() {
+    assert_tier_is_high_profile_bt709_with_the_index_first(Quality::Standard, 2);
+}
+
+#[test]
+fn four_k_is_high_profile_bt709_with_the_index_first_in_every_aspect() {
+    assert_tier_is_high_profile_bt709_with_the_index_first(Quality::FourK, 2);
 }
 
 #[test]
