@@ -10,8 +10,8 @@ use crate::assets;
 use crate::csrf::same_site;
 use crate::error::{PageError, panicked};
 use crate::pages::{
-    account, admin, bulk, composer, credits, environments, events, images, join, keys, library, links, look_order, looks,
-    media, model, overview, preview, recovery, render, session, sign_in, teams, upload,
+    account, admin, bulk, composer, credits, environments, events, images, join, keys, library, links, look_order,
+    looks, media, model, overview, preview, recovery, render, session, sign_in, teams, upload,
 };
 use crate::response::finish_response;
 use crate::session::load_session;
@@ -37,6 +37,15 @@ fn of_render() -> Router<Studio> {
         .route("/renders/{id}/bundle", get(media::bundle))
         .route("/renders/{id}/hls/{*name}", get(media::hls))
         .route("/renders/{id}/dataset/{*name}", get(media::dataset_file))
+}
+
+fn of_looks() -> Router<Studio> {
+    Router::new()
+        .route("/looks", get(looks::list))
+        .route("/looks/start", post(looks::choose_start))
+        .route("/looks/order", post(look_order::submit))
+        .route("/looks/{id}/rename", post(looks::rename))
+        .route("/looks/{id}/delete", get(looks::ask_to_delete).post(looks::delete))
 }
 
 fn of_environments() -> Router<Studio> {
@@ -102,11 +111,6 @@ pub fn router(studio: &Studio) -> Router {
         .route("/models", get(library::home).post(upload::upload).layer(DefaultBodyLimit::disable()))
         // Each file has its own size limit, as for models.
         .route("/images", post(images::upload).layer(DefaultBodyLimit::disable()))
-        .route("/looks", get(looks::list))
-        .route("/looks/start", post(looks::choose_start))
-        .route("/looks/order", post(look_order::submit))
-        .route("/looks/{id}/rename", post(looks::rename))
-        .route("/looks/{id}/delete", get(looks::ask_to_delete).post(looks::delete))
         .route("/models/bulk", post(bulk::change))
         .route("/models/check-hash", post(upload::check_hash))
         .route("/models/{id}", get(model::show).post(model::edit))
@@ -121,6 +125,7 @@ pub fn router(studio: &Studio) -> Router {
         .route("/renders", get(overview::show))
         .route("/renders/events", get(events::of_renders))
         .merge(of_render())
+        .merge(of_looks())
         .merge(of_environments())
         .merge(of_admin())
         .fallback(async || PageError::not_found())

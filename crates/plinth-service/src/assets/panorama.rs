@@ -72,6 +72,7 @@ impl Service {
             width: Some(width.min(limits::ENV_WIDTH)),
             height: Some(height.min(limits::ENV_WIDTH)),
             has_thumb: true,
+            is_system: false,
             created_at: 0,
         };
         check_quota(envs::usage(&mut self.db.read().await?, &env.workspace_id).await?, env.file_size)?;

@@ -157,7 +157,9 @@ async fn objects_of_another_workspace_do_not_exist(served: Served) {
         own.map(|(name, id)| (*name, id.clone())).chain([("asset", "poster".to_owned())]).collect();
     let nothing: BTreeMap<&str, String> = BTreeMap::from([("asset", "poster".to_owned())]);
     let names_object = |route: &&String| {
-        ["/models/{", "/renders/{", "/keys/{", "/teams/{", "/environments/{", "/admin"].iter().any(|p| route.starts_with(p))
+        ["/models/{", "/renders/{", "/keys/{", "/teams/{", "/environments/{", "/admin"]
+            .iter()
+            .any(|p| route.starts_with(p))
     };
     for route in routes("get").iter().filter(names_object) {
         let (foreign, unknown) = (bob.get(&filled(route, &own)).await, bob.get(&filled(route, &nothing)).await);
