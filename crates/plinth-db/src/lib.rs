@@ -28,6 +28,7 @@ pub mod looks;
 pub mod models;
 pub mod naming;
 pub mod overlays;
+pub mod previews;
 pub mod products;
 pub mod progress;
 pub mod purchases;
@@ -43,7 +44,7 @@ pub mod workspaces;
 
 pub use conn::Conn;
 pub use error::DbError;
-pub use listen::{QueueListener, Queued};
+pub use listen::{Heard, PictureListener, QueueListener, Queued, is_preview_worker_listening};
 pub use migrate::newest_version;
 pub use pool::{Db, DbOptions, TimeLimits};
 pub use tx::Tx;

@@ -30,6 +30,7 @@ mod mail;
 mod maintenance;
 mod memory;
 mod rate_limit;
+mod remote_previews;
 mod service;
 mod write;
 

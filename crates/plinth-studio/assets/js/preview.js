@@ -72,7 +72,7 @@ export class Preview {
       const answer = await fetch(this.form.dataset.preview, { method: "POST", headers: { Accept: "application/json" }, body });
       if (!answer.ok) {
         // What is wrong with the settings stands beside the price.
-        this.state.textContent = answer.status === 422 ? (await answer.json()).error.message : "No preview";
+        this.state.textContent = answer.status === 400 ? "No preview" : (await answer.json()).error.message;
         return;
       }
       const address = URL.createObjectURL(await answer.blob());

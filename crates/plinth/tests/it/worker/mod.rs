@@ -7,6 +7,7 @@ mod failures;
 mod fence;
 mod notified;
 mod pools;
+mod previews;
 mod process;
 mod renders;
 mod stopping;
