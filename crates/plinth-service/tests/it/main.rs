@@ -10,6 +10,7 @@ mod jobs;
 mod models;
 mod money;
 mod notifications;
+mod previews;
 mod queue;
 mod renders;
 mod storage;
