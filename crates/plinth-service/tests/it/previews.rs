@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use plinth_db::Heard;
 use plinth_service::previews::{MAX_PICTURE_BYTES, Preview, WantedPreview};
-use plinth_service::{Result, Service};
+use plinth_service::{Clock, Result, Service};
 use plinth_spec::{ErrorCode, Takes};
 use plinth_testkit::{TestDatabase, on_both_databases};
 use serde_json::json;
@@ -50,7 +50,7 @@ async fn the_request_and_what_was_drawn_travel_through_the_database(address: &st
     assert_eq!(asked.await.unwrap().unwrap(), picture);
     for (drawn, message) in [
         (Err("there is no mesh to draw".to_owned()), "there is no mesh to draw"),
-        (Ok(vec![7; MAX_PICTURE_BYTES as usize + 1]), "the picture is too large"),
+        (Ok(vec![7; usize::try_from(MAX_PICTURE_BYTES).unwrap() + 1]), "the picture is too large"),
     ] {
         let asked = ask(&test_service, &model, 2.0);
         claim(&worker).await.reply.send(drawn).unwrap();
@@ -131,6 +131,58 @@ async fn workers_and_servers_are_notified() {
     test_service.upload("stool", None).await.unwrap();
     let heard = timeout(PATIENCE, of_renders.next()).await.unwrap().unwrap();
     assert!(matches!(heard, Heard::Queued(_)), "a worker that takes no previews does not hear of them");
+}
+
+/// Number of previews that the benchmark measures, and the size of their pictures: that of a draft of a detailed model.
+const MEASURED: usize = 300;
+const PICTURE: usize = 100_000;
+
+/// Asks for previews one after another. Prints how long each took.
+async fn measure(name: &str, service: &Service, test_service: &TestService, model: &str) {
+    let mut times = Vec::new();
+    for _preview in 0..MEASURED {
+        let begin = std::time::Instant::now();
+        let picture = service.preview(&test_service.caller, model, Preview::default()).await.unwrap();
+        assert_eq!(picture.len(), PICTURE);
+        times.push(begin.elapsed());
+    }
+    times.sort_unstable();
+    #[expect(clippy::print_stdout, reason = "a benchmark prints its results")]
+    let () = println!("{name}: p50 {:?}, p95 {:?}", times[MEASURED / 2], times[MEASURED * 95 / 100]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a benchmark: bench/previews.sh"]
+async fn round_trip_without_drawing() {
+    let database = TestDatabase::postgres();
+    let test_service = TestService::with(database.address(), |options| options.clock = Clock::Database).await;
+    let model = test_service.model("chair").await;
+    let (worker, server) =
+        (test_service.beside(database.address()).await, test_service.beside(database.address()).await);
+    let mut wanted = test_service.service.take_previews().unwrap();
+    let here = tokio::spawn(async move {
+        while let Some(next) = wanted.recv().await {
+            next.reply.send(Ok(vec![7; PICTURE])).unwrap();
+        }
+    });
+    measure("in memory", &test_service.service, &test_service, &model).await;
+    here.abort();
+    let listening = worker.clone();
+    let listening = tokio::spawn(async move { listening.listen_for_work(&"preview".parse().unwrap()).await });
+    let pictures = server.clone();
+    let pictures = tokio::spawn(async move { pictures.listen_for_pictures().await });
+    let elsewhere = tokio::spawn(async move {
+        loop {
+            worker.preview_placed().await;
+            while let Some(next) = worker.claim_preview().await.unwrap() {
+                next.reply.send(Ok(vec![7; PICTURE])).unwrap();
+            }
+        }
+    });
+    measure("through PostgreSQL", &server, &test_service, &model).await;
+    for task in [listening, pictures, elsewhere] {
+        task.abort();
+    }
 }
 
 mod both {

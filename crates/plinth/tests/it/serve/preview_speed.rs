@@ -43,9 +43,9 @@ async fn time(composer: &Composer, longest: &str, setting: &str, value: f64) -> 
 
 fn print(name: &str, mut times: Vec<Duration>) {
     times.sort_unstable();
-    let at = |share: f64| times[((times.len() - 1) as f64 * share).round() as usize].as_millis();
+    let at = |percent: usize| times[(times.len() - 1) * percent / 100].as_millis();
     let rate = times.len() as f64 / times.iter().sum::<Duration>().as_secs_f64();
-    println!("{name}: p50 {} ms, p95 {} ms, {rate:.1} pictures a second", at(0.5), at(0.95));
+    println!("{name}: p50 {} ms, p95 {} ms, {rate:.1} pictures a second", at(50), at(95));
 }
 
 async fn series(composer: &Composer, name: &str, setting: &str, value: impl Fn(u32) -> f64) {

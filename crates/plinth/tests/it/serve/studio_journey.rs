@@ -177,7 +177,7 @@ async fn buy(journey: &Journey, provider: &mut Provider) {
     page.click("#pay").await;
     let id = provider.paid.recv().await.unwrap();
     page.until("document.querySelector('.note')?.innerText.includes('we wait for Stripe')").await;
-    let body = event_of(COMPLETED, session(&id, "paid"));
+    let body = event_of(COMPLETED, &session(&id, "paid"));
     let client = Client::new(&journey.server.base, "");
     let event = client.http.post(format!("{}/stripe/events", journey.server.base)).body(body.clone());
     let sent = event.header("stripe-signature", signed(&body, SECRET, 0)).send().await.unwrap();

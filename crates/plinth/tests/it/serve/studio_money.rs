@@ -83,7 +83,7 @@ impl Shop {
 
     /// Sends an event as Stripe does.
     async fn event(&self, kind: &str, object: Value) -> u16 {
-        let body = event_of(kind, object);
+        let body = event_of(kind, &object);
         self.send(&body, Some(&signed(&body, SECRET, 0))).await
     }
 
@@ -92,7 +92,7 @@ impl Shop {
     }
 }
 
-pub(super) fn event_of(kind: &str, object: Value) -> String {
+pub(super) fn event_of(kind: &str, object: &Value) -> String {
     json!({"id": "evt_1", "type": kind, "data": {"object": object}}).to_string()
 }
 

@@ -42,11 +42,12 @@ async fn is_drawing(service: &Service) -> bool {
 
 /// A job that answers each request as if it had drawn a picture, after a command has made the file `"$file"`.
 fn job_that(makes: &[&str]) -> String {
-    let cases: String = makes.iter().enumerate().map(|(n, command)| format!("{n}) {command};; ")).collect();
+    let cases: Vec<String> = makes.iter().enumerate().map(|(n, command)| format!("{n}) {command};;")).collect();
+    let cases = cases.join(" ");
     format!(
         "if ! grep -q '\"preview\"' \"$3/job.json\"; then exec \"$@\"; fi\n\
          cd \"$3\"; file=out/preview.png; n=0\n\
-         while read -r line; do rm -rf $file; case $n in {cases}esac; n=$((n + 1)); \
+         while read -r line; do rm -rf $file; case $n in {cases} esac; n=$((n + 1)); \
          echo '{{\"event\":\"previewed\",\"warnings\":[]}}'; done"
     )
 }
@@ -103,12 +104,12 @@ mod with_sqlite {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn no_file_but_a_picture_comes_back() {
-        super::no_file_but_a_picture_comes_back(Deployment::in_real_time().await).await;
+        Box::pin(super::no_file_but_a_picture_comes_back(Deployment::in_real_time().await)).await;
     }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn a_worker_that_stops_leaves_its_preview_to_another() {
-        super::a_worker_that_stops_leaves_its_preview_to_another(Deployment::in_real_time().await).await;
+        Box::pin(super::a_worker_that_stops_leaves_its_preview_to_another(Deployment::in_real_time().await)).await;
     }
 }
 
@@ -117,11 +118,14 @@ mod with_postgres {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn no_file_but_a_picture_comes_back() {
-        super::no_file_but_a_picture_comes_back(Deployment::with_postgres_in_real_time().await).await;
+        Box::pin(super::no_file_but_a_picture_comes_back(Deployment::with_postgres_in_real_time().await)).await;
     }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn a_worker_that_stops_leaves_its_preview_to_another() {
-        super::a_worker_that_stops_leaves_its_preview_to_another(Deployment::with_postgres_in_real_time().await).await;
+        Box::pin(super::a_worker_that_stops_leaves_its_preview_to_another(
+            Deployment::with_postgres_in_real_time().await,
+        ))
+        .await;
     }
 }
