@@ -117,7 +117,7 @@ async fn measure(name: &str, served: Served, worker: Option<Worker>) {
     println!("  opened again: {:?}", time(&composer, "640", "rotateY", 0.0).await);
     series(&composer, "  a camera setting (orbit)", "rotateY", |n| f64::from(n) * 3.0).await;
     series(&composer, "  a setting of the picture", "vignette", |n| f64::from(n % 10) / 10.0).await;
-    series(&composer, "  a setting of the light", "envRotation", |n| f64::from(n) * 5.0).await;
+    series(&composer, "  a setting of the light", "envRotation", |n| f64::from(n) * 5.0 - 150.0).await;
     let (before, begin) = (processor_secs(&served), Instant::now());
     sleep(IDLE).await;
     let used = (processor_secs(&served) - before) / begin.elapsed().as_secs_f64() * 100.0;
