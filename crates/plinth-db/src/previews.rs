@@ -65,7 +65,8 @@ pub struct Lease<'a> {
 pub struct ClaimTimes {
     /// The current time.
     pub now: i64,
-    /// Requests from this time or before are claimed by any worker, even if another one has the model loaded.
+    /// Requests from this time or before have waited for long: they come first, and are claimed by any worker, even if
+    /// another one has the model loaded.
     pub patient_until: i64,
     /// Nobody waits for requests from this time or before any more.
     pub forgotten_until: i64,
@@ -161,7 +162,8 @@ static CLAIM: LazyLock<BuiltSql> = LazyLock::new(|| {
              OR (status = 'drawing' AND lease_until <= $2)) \
              AND NOT EXISTS (SELECT 1 FROM previews AS other WHERE other.payer_id = wanted.payer_id \
              AND other.status = 'drawing' AND other.lease_until > $2) \
-             ORDER BY CASE WHEN lease_token = $1 THEN 0 ELSE 1 END, asked_at, account_id, model_id LIMIT 1{lock}) \
+             ORDER BY CASE WHEN asked_at <= $3 THEN 0 WHEN lease_token = $1 THEN 1 ELSE 2 END, \
+             asked_at, account_id, model_id LIMIT 1{lock}) \
              UPDATE previews SET status = 'drawing', lease_token = $1, lease_until = $5 \
              WHERE (account_id, model_id) IN (SELECT account_id, model_id FROM picked) \
              RETURNING account_id, model_id, workspace_id, payer_id, request_id, request"
@@ -169,8 +171,9 @@ static CLAIM: LazyLock<BuiltSql> = LazyLock::new(|| {
     })
 });
 
-/// Claims a request: first one whose model this worker has loaded, then the oldest. For each paying account one preview is
-/// drawn at a time. Leaves a request for a short time to another worker that has its model loaded.
+/// Claims a request: first the oldest that has waited for long, then one whose model this worker has loaded, then the oldest.
+/// For each paying account one preview is drawn at a time. Leaves a request for a short time to another worker that has its
+/// model loaded.
 pub async fn claim(tx: &mut Tx, lease: Lease<'_>, times: ClaimTimes) -> Result<Option<Request>> {
     if tx.is_postgres() {
         tx.execute("SELECT pg_advisory_xact_lock(CAST($1 AS INT), 0)", params![CLAIM_LOCK]).await?;

@@ -130,6 +130,20 @@ async fn a_request_is_left_to_the_worker_that_has_the_model_for_a_short_time(add
     assert_eq!(table.claim("w1", 501).await.as_deref(), Some("fifth"));
 }
 
+async fn a_request_that_has_waited_comes_before_those_of_loaded_models(address: &str) {
+    let table = open(address).await;
+    let chair = request(1, 1, "chair");
+    table.place(&chair, 10).await;
+    table.claim("w1", 10).await;
+    table.finish(&chair, "w1", Ok(b"png")).await;
+    table.place(&paid_by(2, 2, 2, "stool"), 100).await;
+    table.place(&request(1, 1, "again"), 110).await;
+    assert_eq!(table.claim("w1", 100 + PATIENCE - 1).await.as_deref(), Some("again"), "its model is loaded");
+    table.finish(&request(1, 1, "again"), "w1", Ok(b"png")).await;
+    table.place(&request(1, 1, "once more"), 119).await;
+    assert_eq!(table.claim("w1", 100 + PATIENCE).await.as_deref(), Some("stool"), "it has waited");
+}
+
 async fn one_preview_is_drawn_per_paying_account_at_a_time(address: &str) {
     let table = open(address).await;
     for (name, account, model) in [("a", 1, 1), ("b", 3, 1), ("c", 1, 2)] {
@@ -231,6 +245,7 @@ mod both {
     on_both_databases! {
         a_picture_is_stored_for_the_request_and_removed_after_reading
         a_request_is_left_to_the_worker_that_has_the_model_for_a_short_time
+        a_request_that_has_waited_comes_before_those_of_loaded_models
         one_preview_is_drawn_per_paying_account_at_a_time
         simultaneous_claims_draw_one_preview_per_account
         the_request_of_a_lost_worker_goes_to_another
