@@ -224,7 +224,7 @@ class Promises(unittest.TestCase):
         for worker in workers(objects(values=HERE / "values/gpu.yaml")):
             args = worker["spec"]["template"]["spec"]["containers"][0]["args"]
             pool = worker["metadata"]["name"].removeprefix(f"{RELEASE}-worker-")
-            takes = {"cpu": "share,standard", "gpu": "standard,4k,pro,dataset"}[pool]
+            takes = {"cpu": "share,standard,preview", "gpu": "standard,4k,pro,dataset"}[pool]
             self.assertEqual(args, ["worker", "--pool", pool, "--takes", takes])
 
     def test_the_migration_runs_before_pods_of_a_new_version(self):

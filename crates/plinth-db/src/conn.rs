@@ -148,6 +148,7 @@ fn sqlite_query(text: impl SqlSafeStr, params: &[Param]) -> Query<'static, Sqlit
         Param::Text(value) => query.bind(value),
         Param::Flag(value) => query.bind(value),
         Param::Real(value) => query.bind(value),
+        Param::Bytes(value) => query.bind(value),
     })
 }
 
@@ -157,5 +158,6 @@ fn postgres_query(text: impl SqlSafeStr, params: &[Param]) -> Query<'static, Pos
         Param::Text(value) => query.bind(value),
         Param::Flag(value) => query.bind(value),
         Param::Real(value) => query.bind(value),
+        Param::Bytes(value) => query.bind(value),
     })
 }

@@ -30,6 +30,7 @@ pub mod models;
 pub mod naming;
 pub mod outcomes;
 pub mod overlays;
+pub mod previews;
 pub mod products;
 pub mod progress;
 pub mod purchases;
@@ -48,7 +49,7 @@ pub mod workspaces;
 
 pub use conn::Conn;
 pub use error::DbError;
-pub use listen::{QueueListener, Queued};
+pub use listen::{Heard, PictureListener, QueueListener, Queued, is_preview_worker_listening};
 pub use migrate::newest_version;
 pub use pool::{Db, DbOptions, TimeLimits};
 pub use tx::Tx;

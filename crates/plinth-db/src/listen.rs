@@ -1,19 +1,25 @@
-//! Notifications of queued work, by which PostgreSQL wakes idle workers, so that they need not poll.
+//! Notifications of work, by which PostgreSQL wakes idle workers, and of drawn previews, by which it wakes the servers that
+//! wait for them, so that neither need to poll.
 
 use plinth_spec::{Takes, WorkClass};
 use sqlx::postgres::{PgListener, PgPoolOptions};
 use tokio::time::timeout;
 
 use crate::Result;
+use crate::conn::Conn;
 use crate::error::DbError;
 use crate::pool::{Db, QUERY_TIMEOUT};
 use crate::sql::params;
 use crate::tx::Tx;
 
-/// Name of the notifications' channel.
+/// Channels: queued work, waiting previews, and drawn previews.
 const CHANNEL: &str = "plinth_queue";
-/// First part of the `application_name` of listening connections; the classes that the worker takes follow.
+const PREVIEW_CHANNEL: &str = "plinth_preview";
+const PICTURE_CHANNEL: &str = "plinth_picture";
+/// First part of the `application_name` of workers' connections; what the worker takes follows.
 const APPLICATION: &str = "plinth-listener ";
+/// The `application_name` of servers' connections.
+const PICTURE_APPLICATION: &str = "plinth-pictures";
 
 /// Work that a transaction has queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,50 +47,118 @@ impl Queued {
 
 /// Notifies listening workers once the transaction is committed. Does nothing on SQLite.
 pub(crate) async fn notify(tx: &mut Tx, queued: Queued) -> Result<()> {
+    send(tx, CHANNEL, &queued.to_payload()).await
+}
+
+/// Notifies the worker with this lease token that a preview waits, or all workers that draw previews. Does nothing on
+/// SQLite.
+pub(crate) async fn notify_preview(tx: &mut Tx, holder: Option<&str>) -> Result<()> {
+    send(tx, PREVIEW_CHANNEL, holder.unwrap_or_default()).await
+}
+
+/// Notifies the server that waits for the picture of this request. Does nothing on SQLite.
+pub(crate) async fn notify_picture(tx: &mut Tx, request_id: &str) -> Result<()> {
+    send(tx, PICTURE_CHANNEL, request_id).await
+}
+
+async fn send(tx: &mut Tx, channel: &str, payload: &str) -> Result<()> {
     if !tx.is_postgres() {
         return Ok(());
     }
-    tx.execute("SELECT pg_notify($1, $2)", params![CHANNEL, queued.to_payload().as_str()]).await.map(drop)
+    tx.execute("SELECT pg_notify($1, $2)", params![channel, payload]).await.map(drop)
 }
 
-/// A connection of its own to PostgreSQL that receives notifications of queued work.
+/// What a worker hears.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// Work has been queued.
+    Queued(Queued),
+    /// A preview waits, for the worker with this lease token, or for any worker.
+    Preview(Option<String>),
+}
+
+/// A connection of its own to PostgreSQL that receives notifications of work.
 #[derive(Debug)]
 pub struct QueueListener(PgListener);
 
+/// A connection of its own to PostgreSQL that receives notifications of drawn previews.
+#[derive(Debug)]
+pub struct PictureListener(PgListener);
+
 impl Db {
-    /// Connects a listener for a worker that takes these classes. `None` on SQLite, which has no notifications.
+    /// Connects a listener for a worker that takes this work. `None` on SQLite, which has no notifications.
     pub async fn listen(&self, takes: &Takes) -> Result<Option<QueueListener>> {
+        let channels = if takes.includes_previews() { &[CHANNEL, PREVIEW_CHANNEL][..] } else { &[CHANNEL] };
+        Ok(self.connect_listener(&format!("{APPLICATION}{takes}"), channels).await?.map(QueueListener))
+    }
+
+    /// Connects a listener for a server that waits for previews. `None` on SQLite, which has no notifications.
+    pub async fn listen_for_pictures(&self) -> Result<Option<PictureListener>> {
+        Ok(self.connect_listener(PICTURE_APPLICATION, &[PICTURE_CHANNEL]).await?.map(PictureListener))
+    }
+
+    async fn connect_listener(&self, name: &str, channels: &[&str]) -> Result<Option<PgListener>> {
         let Some(options) = self.postgres_options() else { return Ok(None) };
-        let name = format!("{APPLICATION}{takes}");
         // The listener keeps the only connection of this pool, which would be closed after a time otherwise.
         let pool = PgPoolOptions::new().max_connections(1).max_lifetime(None).idle_timeout(None);
         let connecting = async {
-            let pool = pool.connect_with(options.application_name(&name)).await?;
+            let pool = pool.connect_with(options.application_name(name)).await?;
             let mut listener = PgListener::connect_with(&pool).await?;
             // A lost connection is reported at once, because notifications may be lost with it.
             listener.eager_reconnect(false);
-            listener.listen(CHANNEL).await?;
-            Ok::<_, sqlx::Error>(QueueListener(listener))
+            listener.listen_all(channels.iter().copied()).await?;
+            Ok::<_, sqlx::Error>(listener)
         };
         Ok(Some(timeout(QUERY_TIMEOUT, connecting).await.map_err(|_late| DbError::QueryTimeout)??))
     }
 }
 
+/// The listening workers of this database, on any machine.
+const LISTENERS: &str = "SELECT application_name FROM pg_stat_activity \
+                         WHERE datname = current_database() AND starts_with(application_name, $1)";
+
+/// Parses the work that a listening worker takes.
+fn taken(name: &str) -> Option<Takes> {
+    name.strip_prefix(APPLICATION)?.parse().ok()
+}
+
+/// Returns whether a worker listens for previews. `None` on SQLite, which does not know.
+pub async fn is_preview_worker_listening(conn: &mut Conn) -> Result<Option<bool>> {
+    if !conn.is_postgres() {
+        return Ok(None);
+    }
+    let rows = conn.fetch_all(LISTENERS, params![APPLICATION]).await?;
+    let names = rows.iter().map(|row| row.text("application_name")).collect::<Result<Vec<_>>>()?;
+    Ok(Some(names.iter().filter_map(|name| taken(name)).any(|takes| takes.includes_previews())))
+}
+
 impl QueueListener {
     /// Waits for the next notification. The future can be dropped without losing one.
     /// Errors: the connection is lost.
-    pub async fn next(&mut self) -> Result<Queued> {
+    pub async fn next(&mut self) -> Result<Heard> {
         let received = self.0.try_recv().await?.ok_or(sqlx::Error::PoolClosed)?;
-        Ok(Queued::of_payload(received.payload()))
+        let payload = received.payload();
+        Ok(match received.channel() {
+            PREVIEW_CHANNEL => Heard::Preview((!payload.is_empty()).then(|| payload.to_owned())),
+            _queue => Heard::Queued(Queued::of_payload(payload)),
+        })
     }
 
-    /// Returns the classes taken by each worker that listens to this database, on any machine.
+    /// Returns the work taken by each worker that listens to this database, on any machine.
     pub async fn list_listeners(&mut self) -> Result<Vec<Takes>> {
-        let sql = "SELECT application_name FROM pg_stat_activity \
-                   WHERE datname = current_database() AND starts_with(application_name, $1)";
-        let asking = sqlx::query_scalar::<_, String>(sql).bind(APPLICATION).fetch_all(&mut self.0);
+        let asking = sqlx::query_scalar::<_, String>(LISTENERS).bind(APPLICATION).fetch_all(&mut self.0);
         let names = timeout(QUERY_TIMEOUT, asking).await.map_err(|_late| DbError::QueryTimeout)??;
-        Ok(names.iter().filter_map(|name| name.strip_prefix(APPLICATION)?.parse().ok()).collect())
+        Ok(names.iter().filter_map(|name| taken(name)).collect())
+    }
+}
+
+impl PictureListener {
+    /// Waits for the next drawn preview, and returns the identifier of its request. The future can be dropped without
+    /// losing one.
+    /// Errors: the connection is lost.
+    pub async fn next(&mut self) -> Result<String> {
+        let received = self.0.try_recv().await?.ok_or(sqlx::Error::PoolClosed)?;
+        Ok(received.payload().to_owned())
     }
 }
 

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use sqlx::migrate::{Migration, MigrationType, Migrator};
+use sqlx::{AssertSqlSafe, SqlSafeStr as _};
 
 use crate::conn::Conn;
 use crate::error::DbError;
@@ -39,7 +40,12 @@ const FILES: &[(i64, &str, &str)] = &[
     (321, "workers", include_str!("../migrations/0321_workers.sql")),
     (322, "storage", include_str!("../migrations/0322_storage.sql")),
     (323, "system_environments", include_str!("../migrations/0323_system_environments.sql")),
+    (330, "previews", include_str!("../migrations/0330_previews.sql")),
 ];
+
+/// Migrations whose tables are unlogged on PostgreSQL: their rows are needed for seconds, and need not survive a crash of
+/// the database. Without a log, a commit does not wait for the disk, and large values are not copied to replicas.
+const UNLOGGED: &[i64] = &[330];
 
 /// Returns the version of the newest migration that this program contains.
 pub fn newest_version() -> i64 {
@@ -47,15 +53,14 @@ pub fn newest_version() -> i64 {
 }
 
 /// Returns all migrations in the order of their versions.
-pub(crate) fn migrator() -> Migrator {
+pub(crate) fn migrator(is_postgres: bool) -> Migrator {
     let migrations = FILES.iter().map(|(version, name, sql)| {
-        Migration::new(
-            *version,
-            Cow::Borrowed(*name),
-            MigrationType::Simple,
-            sqlx::SqlSafeStr::into_sql_str(*sql),
-            false,
-        )
+        let sql = if is_postgres && UNLOGGED.contains(version) {
+            AssertSqlSafe(sql.replace("CREATE TABLE ", "CREATE UNLOGGED TABLE ")).into_sql_str()
+        } else {
+            sql.into_sql_str()
+        };
+        Migration::new(*version, Cow::Borrowed(*name), MigrationType::Simple, sql, false)
     });
     let mut migrator = Migrator::with_migrations(migrations.collect());
     // Those of a newer program.

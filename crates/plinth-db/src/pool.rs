@@ -229,7 +229,7 @@ async fn open_sqlite(path: &Path, options: DbOptions) -> Result<Pools> {
         SqlitePoolOptions::new().max_connections(1).acquire_timeout(WAIT_TIMEOUT).connect_with(connect.clone());
     let writer = writer.await?;
     if options.may_change {
-        migrator().run(&writer).await?;
+        migrator(false).run(&writer).await?;
     }
     let readers = SqlitePoolOptions::new().max_connections(SQLITE_READERS).acquire_timeout(WAIT_TIMEOUT);
     let readers = readers.connect_lazy_with(connect.pragma("query_only", "on"));
@@ -244,7 +244,7 @@ async fn open_postgres(address: &str, options: DbOptions) -> Result<Pools> {
         // Migrations run without time limits, because creating an index on a large table is slow. Other processes wait
         // until the migrations are done.
         let mut conn = PgConnection::connect_with(&connect).await?;
-        migrator().run(&mut conn).await?;
+        migrator(true).run(&mut conn).await?;
         conn.close().await?;
     }
     let connect = connect.options(KEEPALIVE).options(options.time_limits.of_connection());

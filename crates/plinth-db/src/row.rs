@@ -57,6 +57,10 @@ impl Row {
         self.get(column)
     }
 
+    pub(crate) fn maybe_bytes(&self, column: &'static str) -> Result<Option<Vec<u8>>> {
+        self.get(column)
+    }
+
     pub(crate) fn flag(&self, column: &'static str) -> Result<bool> {
         self.get(column)
     }

@@ -1,5 +1,7 @@
 //! SQL statements for both databases, and their bound parameters.
 
+use std::sync::Arc;
+
 use plinth_spec::id;
 
 /// A statement in the dialects of both databases. The two texts differ only in their locking clauses. Parameters are
@@ -24,6 +26,7 @@ pub(crate) enum Param {
     Text(Option<String>),
     Flag(bool),
     Real(Option<f64>),
+    Bytes(Option<Arc<[u8]>>),
 }
 
 impl From<i64> for Param {
@@ -59,6 +62,12 @@ impl From<bool> for Param {
 impl From<Option<f64>> for Param {
     fn from(value: Option<f64>) -> Self {
         Self::Real(value)
+    }
+}
+
+impl From<Option<Arc<[u8]>>> for Param {
+    fn from(value: Option<Arc<[u8]>>) -> Self {
+        Self::Bytes(value)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use plinth_db::{
-    holds, invitations, link_secrets, outcomes, rate_windows, sessions, staged, unreferenced_objects, workers,
+    holds, invitations, link_secrets, outcomes, previews, rate_windows, sessions, staged, unreferenced_objects, workers,
 };
 use plinth_spec::limits;
 
@@ -11,6 +11,7 @@ use crate::access::IDLE_MS;
 use crate::admin::FORGOTTEN_MS;
 use crate::error::{Result, ServiceError};
 use crate::models::remove_orphans;
+use crate::remote_previews::ROW_LIFETIME_MS;
 use crate::service::Service;
 
 /// Maximum number of prefixes that one call deletes, and of staged uploads.
@@ -37,9 +38,9 @@ pub struct CleanupReport {
 }
 
 impl Service {
-    /// Deletes objects that are scheduled for deletion, abandoned uploads, expired sessions, link secrets and rate
-    /// windows, and old reports of workers. Several machines may call this method concurrently. One call deletes a limited number; call it again
-    /// until it deletes nothing.
+    /// Deletes objects that are scheduled for deletion, abandoned uploads, rows of ended previews, expired sessions, link
+    /// secrets and rate windows, and old reports of workers. Several machines may call this method concurrently. One call
+    /// deletes a limited number; call it again until it deletes nothing.
     pub async fn clean_up(&self) -> Result<CleanupReport> {
         // The hold is checked again after the claim. If a hold started in the meantime, its backup may reference the
         // claimed objects.
@@ -73,11 +74,17 @@ impl Service {
                 let uploads = staged::delete_before(tx, now - STAGED_LIFETIME_MS, BATCH_SIZE).await?.len() as u64;
                 let windows = rate_windows::delete_ended(tx, now).await?;
                 holds::delete_expired(tx, now).await?;
+                let pictures = previews::delete_before(tx, now - ROW_LIFETIME_MS).await?;
                 let secrets = link_secrets::delete_ended(tx, now).await? + invitations::delete_expired(tx, now).await?;
                 let reports = workers::delete_unseen(tx, now - FORGOTTEN_MS).await?
                     + outcomes::delete_before(tx, now - OUTCOMES_MS).await?;
                 Ok::<_, ServiceError>(
-                    uploads + windows + secrets + reports + sessions::delete_expired(tx, now, now - IDLE_MS).await?,
+                    uploads
+                        + windows
+                        + pictures
+                        + secrets
+                        + reports
+                        + sessions::delete_expired(tx, now, now - IDLE_MS).await?,
                 )
             })
         });

@@ -31,6 +31,7 @@ mod mail;
 mod maintenance;
 mod memory;
 mod rate_limit;
+mod remote_previews;
 mod service;
 mod write;
 

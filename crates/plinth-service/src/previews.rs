@@ -1,4 +1,5 @@
-//! Previews: single frames that a worker in this process draws immediately, outside of the queue.
+//! Previews: single frames that a worker draws immediately, outside of the queue. A worker in this process gets the request
+//! through memory, any other through the database.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,6 +8,7 @@ use plinth_spec::preview::{PreviewAnswer, PreviewQuestion};
 use plinth_spec::settings::{Output, ParseOptions};
 use plinth_spec::{ErrorCode, RenderSettings};
 use serde_json::{Map, Value};
+use tokio::sync::mpsc::error::SendError;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::access::Caller;
@@ -20,10 +22,15 @@ use crate::service::Service;
 pub const MAX_SIDE: u32 = 1280;
 /// Longer side of the smallest preview, in pixels.
 const MIN_SIDE: u32 = 64;
+/// Maximum size of a picture, in bytes. It is more than an uncompressed one has, with 16 bits per channel.
+pub const MAX_PICTURE_BYTES: u64 = 16 << 20;
 /// Maximum number of previews of all accounts that may wait or be drawn at a time. Each account may have one.
 const AT_ONCE: u64 = 16;
 /// Settings that exist for datasets only. They are removed for a preview, which shows the model as in a video.
 const OF_DATASETS: [&str; 3] = ["output", "datasetQuality", "coverage"];
+
+/// What a worker has drawn: the PNG, or the answer to the question as JSON, or the reason why the frame could not be drawn.
+pub type PreviewReply = std::result::Result<Vec<u8>, String>;
 
 /// A request for a preview.
 #[derive(Clone, Debug, Default)]
@@ -61,8 +68,8 @@ pub struct WantedPreview {
     pub position: Option<f64>,
     /// Question about the frame. If there is one, the reply is a [`PreviewAnswer`] as JSON instead of a PNG.
     pub question: Option<PreviewQuestion>,
-    /// Receives the PNG, or the reason why the frame could not be drawn. Closed if the request was cancelled.
-    pub reply: oneshot::Sender<std::result::Result<Vec<u8>, String>>,
+    /// Receives what was drawn. Closed if the request was cancelled.
+    pub reply: oneshot::Sender<PreviewReply>,
 }
 
 /// Hands previews from request handlers to the worker in this process.
@@ -91,11 +98,6 @@ impl Service {
         self.previews.receiver.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Returns whether a worker in this process draws previews.
-    pub fn draws_previews(&self) -> bool {
-        self.previews.has_worker()
-    }
-
     /// Answers the question of a preview, under the same limits as [`Self::preview`].
     /// Errors: the same, and a position outside of the frame.
     pub async fn preview_answer(
@@ -118,7 +120,7 @@ impl Service {
     /// Draws a frame of a model with the given settings, or answers a question about it. Returns a PNG, or a
     /// [`PreviewAnswer`] as JSON. If the account has another preview in progress,
     /// waits for it first.
-    /// Errors: the settings are invalid, refer to a missing asset or cannot be drawn, or this process has no worker.
+    /// Errors: the settings are invalid, refer to a missing asset or cannot be drawn, or no worker takes the request.
     pub async fn preview(&self, caller: &Caller, model: &str, preview: Preview) -> Result<Vec<u8>> {
         // Previews do not count toward the rate limit, because an account can have only one preview at a time.
         let _turn = self.previews.turns.acquire(&caller.payer_id, 1).await?;
@@ -130,12 +132,6 @@ impl Service {
             }
             Some(PreviewQuestion::Surfaces { .. }) | None => of_video(caller, preview.settings)?,
         };
-        if !self.draws_previews() {
-            return Err(ServiceError::new(
-                ErrorCode::NotFound,
-                "this server does not draw previews, because it runs without a worker",
-            ));
-        }
         let assets = self.find_assets(&caller.workspace_id, &settings).await?;
         let assets = assets.map_err(|missing| ServiceError::new(ErrorCode::InvalidSettings, missing.message))?;
         let (reply, drawn) = oneshot::channel();
@@ -151,10 +147,16 @@ impl Service {
             question: preview.question,
             reply,
         };
-        let stopping = || ServiceError::internal("the worker stopped before the preview was drawn");
-        self.previews.sender.send(wanted).await.map_err(|_closed| stopping())?;
-        let drawn = drawn.await.map_err(|_dropped| stopping())?;
-        drawn.map_err(|message| ServiceError::new(ErrorCode::InvalidSettings, message).with_status(422))
+        if !self.previews.has_worker() {
+            return self.draw_elsewhere(caller, wanted).await;
+        }
+        if let Err(SendError(wanted)) = self.previews.sender.send(wanted).await {
+            return self.draw_elsewhere(caller, wanted).await;
+        }
+        let drawn = drawn.await;
+        drawn
+            .map_err(|_dropped| ServiceError::internal("the worker stopped before the preview was drawn"))?
+            .map_err(not_drawn)
     }
 }
 
@@ -168,6 +170,11 @@ fn of_dataset(caller: &Caller, settings: Map<String, Value>) -> Result<RenderSet
         ErrorCode::InvalidSettings,
         "output must be dataset: a video has no cameras around the model",
     ))
+}
+
+/// The error for a frame that could not be drawn, from the reason that the worker gave.
+pub(crate) fn not_drawn(reason: String) -> ServiceError {
+    ServiceError::new(ErrorCode::InvalidSettings, reason).with_status(422)
 }
 
 /// Checks settings. Converts settings of a dataset to settings of a video.

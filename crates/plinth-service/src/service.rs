@@ -19,6 +19,7 @@ use crate::health::StoreHealth;
 use crate::mail::MailOptions;
 use crate::previews::PreviewDesk;
 use crate::rate_limit::Windows;
+use crate::remote_previews::Arrivals;
 
 /// Maximum number of concurrent password checks.
 const MAX_CONCURRENT_PASSWORD_CHECKS: u64 = 2;
@@ -136,6 +137,7 @@ pub struct Service {
     pub(crate) passwords: FairSemaphore<String>,
     pub(crate) placed: Arc<Notify>,
     pub(crate) previews: Arc<PreviewDesk>,
+    pub(crate) arrivals: Arc<Arrivals>,
     pub(crate) windows: Windows,
     pub(crate) store_health: Arc<StoreHealth>,
     pub(crate) archives: Arc<ArchiveCache>,
@@ -155,6 +157,7 @@ impl Service {
             passwords: FairSemaphore::new(MAX_CONCURRENT_PASSWORD_CHECKS, 1),
             placed: Arc::new(Notify::new()),
             previews: PreviewDesk::new(),
+            arrivals: Arc::new(Arrivals::new()),
             windows: Windows::of(&db),
             options: Arc::new(options),
             leases: db.for_leases(),

@@ -37,44 +37,63 @@ impl WorkClass {
     }
 }
 
-/// The classes of work that a worker takes. The default is all classes.
+/// The work that a worker takes: classes of renders, and previews. The default is all of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Takes(Vec<WorkClass>);
+pub struct Takes {
+    classes: Vec<WorkClass>,
+    previews: bool,
+}
 
 impl Takes {
+    /// Name of previews in a list of work. Previews are not queued, so they are no [`WorkClass`].
+    pub const PREVIEW: &str = "preview";
+
     /// Returns whether the worker takes work of this class. `None` is the class of renders that were created before
-    /// classes were stored; every worker takes these renders.
+    /// classes were stored; every worker that takes renders takes these.
     pub fn includes(&self, class: Option<WorkClass>) -> bool {
-        class.is_none_or(|class| self.0.contains(&class))
+        class.map_or(!self.classes.is_empty(), |class| self.classes.contains(&class))
+    }
+
+    /// Returns whether the worker draws previews.
+    pub const fn includes_previews(&self) -> bool {
+        self.previews
     }
 }
 
 impl Default for Takes {
     fn default() -> Self {
-        Self(WorkClass::ALL.to_vec())
+        Self { classes: WorkClass::ALL.to_vec(), previews: true }
     }
 }
 
 impl fmt::Display for Takes {
-    /// Writes the names of the classes in the form in which they are parsed.
+    /// Writes the names, separated by commas and in the order of their declaration.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = self.0.iter().map(|class| class.as_str()).collect();
+        let classes = WorkClass::ALL.iter().filter(|class| self.includes(Some(**class))).map(|class| class.as_str());
+        let names: Vec<&str> = classes.chain(self.previews.then_some(Self::PREVIEW)).collect();
         f.write_str(&names.join(","))
     }
 }
 
-/// The error for a text that is not a list of classes.
+/// The error for a text that is not a list of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a list of classes of work must name at least one, and only known ones")]
+#[error("a list of work must name at least one class of renders or 'preview', and only known ones")]
 pub struct NotTakes;
 
 impl FromStr for Takes {
     type Err = NotTakes;
 
-    /// Parses names separated by commas, such as `share,standard`.
+    /// Parses names separated by commas, such as `share,standard,preview`.
     fn from_str(text: &str) -> Result<Self, NotTakes> {
-        let names = text.split(',').map(str::trim);
-        names.map(WorkClass::from_name).collect::<Option<Vec<_>>>().map(Self).ok_or(NotTakes)
+        let mut takes = Self { classes: Vec::new(), previews: false };
+        for name in text.split(',').map(str::trim) {
+            match WorkClass::from_name(name) {
+                Some(class) => takes.classes.push(class),
+                None if name == Self::PREVIEW => takes.previews = true,
+                None => return Err(NotTakes),
+            }
+        }
+        Ok(takes)
     }
 }
 
@@ -100,8 +119,13 @@ mod tests {
             takes.includes(Some(WorkClass::FourK)) && !takes.includes(Some(WorkClass::Pro)) && takes.includes(None)
         );
         assert_eq!(takes.to_string(), "share,4k");
+        assert!(!takes.includes_previews());
         assert!(WorkClass::ALL.iter().all(|class| Takes::default().includes(Some(*class))));
-        for wrong in ["", "share,", "Share", "8k"] {
+        assert_eq!(Takes::default().to_string(), "share,standard,4k,pro,dataset,preview");
+        assert_eq!(Takes::default().to_string().parse(), Ok(Takes::default()));
+        let only: Takes = "preview".parse().unwrap();
+        assert!(only.includes_previews() && !only.includes(None), "a worker that takes no renders at all");
+        for wrong in ["", "share,", "Share", "8k", "previews"] {
             assert_eq!(wrong.parse::<Takes>(), Err(NotTakes), "{wrong}");
         }
     }

@@ -32,6 +32,45 @@ fn triangle(node: &Value) -> Vec<u8> {
     glb(&document, &buffer)
 }
 
+/// Returns a GLB with a sphere that has `4 * rows * rows` triangles.
+pub fn glb_with_sphere(rows: u16) -> Vec<u8> {
+    let (columns, angle) = (2 * u32::from(rows), std::f32::consts::PI / f32::from(rows));
+    let point = |row: u16, column: u16| {
+        let (polar, turn) = (angle * f32::from(row), angle * f32::from(column));
+        [polar.sin() * turn.cos(), polar.cos(), polar.sin() * turn.sin()]
+    };
+    let positions: Vec<u8> = (0..=rows)
+        .flat_map(|row| (0..=2 * rows).flat_map(move |column| point(row, column)))
+        .flat_map(f32::to_le_bytes)
+        .collect();
+    let corners = |row: u32, column: u32| {
+        let (this, next) = (row * (columns + 1) + column, (row + 1) * (columns + 1) + column);
+        [this, this + 1, next, this + 1, next + 1, next]
+    };
+    let indices: Vec<u8> = (0..u32::from(rows))
+        .flat_map(|row| (0..columns).flat_map(move |column| corners(row, column)))
+        .flat_map(u32::to_le_bytes)
+        .collect();
+    let document = json!({
+        "asset": {"version": "2.0"},
+        "scene": 0,
+        "scenes": [{"nodes": [0]}],
+        "nodes": [{"mesh": 0, "name": "sphere"}],
+        "meshes": [{"name": "sphere", "primitives": [{"attributes": {"POSITION": 0}, "indices": 1}]}],
+        "accessors": [
+            {"bufferView": 0, "componentType": 5126, "count": positions.len() / 12, "type": "VEC3",
+             "min": [-1.0, -1.0, -1.0], "max": [1.0, 1.0, 1.0]},
+            {"bufferView": 1, "componentType": 5125, "count": indices.len() / 4, "type": "SCALAR"},
+        ],
+        "bufferViews": [
+            {"buffer": 0, "byteLength": positions.len()},
+            {"buffer": 0, "byteOffset": positions.len(), "byteLength": indices.len()},
+        ],
+        "buffers": [{"byteLength": positions.len() + indices.len()}],
+    });
+    glb(&document, &[positions, indices].concat())
+}
+
 /// Returns a GLB without meshes.
 pub fn glb_without_meshes() -> Vec<u8> {
     glb(&json!({"asset": {"version": "2.0"}, "scenes": [{"nodes": []}]}), &[])

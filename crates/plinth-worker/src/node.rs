@@ -3,6 +3,7 @@
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use plinth_pipeline::H264Encoder;
@@ -43,6 +44,8 @@ pub(crate) struct Node {
     pub(crate) encoder: H264Encoder,
     /// State of the worker, which it reports.
     state: watch::Sender<WorkerState>,
+    /// Number of models that are loaded for previews. While there are some, the worker is not idle.
+    pub(crate) previews: AtomicUsize,
 }
 
 /// A claimed job.
@@ -86,8 +89,11 @@ pub async fn run(
     });
     let opened = opened.await.map_err(std::io::Error::from).and_then(|opened| opened);
     let scratch = opened.map_err(|source| WorkerError::Scratch { folder: options.scratch.clone(), source })?;
+    // Requests for previews that arrive from now on wait until the machine is probed.
+    let wanted = if options.takes.includes_previews() { service.take_previews() } else { None };
     let (state, reported) = watch::channel(WorkerState::Claiming);
-    let mut node = Node { service, options, scratch, encoder: H264Encoder::default(), state };
+    let previews = AtomicUsize::new(0);
+    let mut node = Node { service, options, scratch, encoder: H264Encoder::default(), state, previews };
     let Some(found) = node.probe(&stop).await? else { return Ok(()) };
     for (encoder, reason) in found.encoder.failures() {
         tracing::info!(%encoder, reason, "a hardware encoder does not work and is not used");
@@ -102,7 +108,7 @@ pub async fn run(
     phase.send_replace(Phase::Claiming);
     // Claiming ends when the worker is stopped, or when the worker is idle and `exit_when_idle` is set.
     let previews_stop = stop.child_token();
-    let previews = tokio::spawn(serve_previews(Arc::clone(&node), previews_stop.clone()));
+    let previews = wanted.map(|wanted| tokio::spawn(serve_previews(Arc::clone(&node), wanted, previews_stop.clone())));
     let listener = Arc::clone(&node);
     let listening = tokio::spawn(async move { listener.service.listen_for_work(&listener.options.takes).await });
     claim_until_stopped(&node, slots, &mut running, &stop, &kill).await;
@@ -110,7 +116,9 @@ pub async fn run(
     node.state.send_replace(WorkerState::Draining);
     listening.abort();
     previews_stop.cancel();
-    log_panic(Some(previews.await));
+    if let Some(previews) = previews {
+        log_panic(Some(previews.await));
+    }
     let grace = node.options.grace;
     tracing::info!(running = running.len(), grace_secs = grace.as_secs(), "the worker stops");
     if timeout(grace, drain(&mut running)).await.is_err() {
@@ -175,7 +183,7 @@ async fn claim_until_stopped(
                 }
             }
         }
-        if !running.is_empty() {
+        if !running.is_empty() || node.previews.load(Ordering::SeqCst) > 0 {
             busy_until = Instant::now();
         } else if let Some(limit) = node.options.exit_when_idle {
             let left = limit.saturating_sub(busy_until.elapsed());

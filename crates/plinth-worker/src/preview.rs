@@ -6,14 +6,16 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use plinth_pipeline::child::{ChildEvent, ChildTask, PreviewRequest, PreviewTask};
-use plinth_service::previews::{MAX_SIDE, WantedPreview};
+use plinth_service::previews::{MAX_PICTURE_BYTES, MAX_SIDE, WantedPreview};
 use plinth_spec::id::{ModelId, WorkspaceId};
 use plinth_store::{ObjectKey, StoreError};
 use tempfile::TempDir;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::child::{Ended, WarmChild};
@@ -33,10 +35,15 @@ const IDLE: Duration = Duration::from_mins(1);
 const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// Time limit of one frame, including the time to load the model.
 const FRAME_TIME: Duration = Duration::from_mins(2);
-/// Maximum size of the file of a preview, in bytes.
-const PICTURE_BYTES: u64 = 16 << 20;
+/// Interval at which a worker looks for requests of other processes while it gets some, if the database does not notify it.
+const POLL_INTERVAL: Duration = Duration::from_millis(40);
+/// Pause after a failed look for requests of other processes.
+const ERROR_PAUSE: Duration = Duration::from_secs(2);
 /// Wall-clock time from which the CPU time limit of a preview process is computed.
 const LIFETIME: Duration = Duration::from_hours(1);
+
+/// The first bytes of every PNG.
+const PNG_SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 
 /// A preview process with a loaded model.
 struct Warm {
@@ -50,26 +57,67 @@ struct Warm {
     folder: TempDir,
 }
 
-/// Draws previews until `stop` is cancelled. Draws one frame at a time, so that previews slow down renders only a
-/// little.
-pub(crate) async fn serve_previews(node: Arc<Node>, stop: CancellationToken) {
-    let Some(mut wanted) = node.service.take_previews() else { return };
+/// Draws previews until `stop` is cancelled: those of this process, which arrive at `here`, and those that other processes
+/// have requested. Draws one frame at a time, so that previews slow down renders only a little.
+pub(crate) async fn serve_previews(node: Arc<Node>, mut here: mpsc::Receiver<WantedPreview>, stop: CancellationToken) {
     let mut warm: Vec<Warm> = Vec::new();
     let mut idle_check = tokio::time::interval(IDLE_CHECK_INTERVAL);
+    let mut elsewhere = Elsewhere { look_at: tokio::time::Instant::now(), claimed: None };
     loop {
-        tokio::select! {
+        let next = tokio::select! {
             () = stop.cancelled() => break,
-            _tick = idle_check.tick() => end_idle(&mut warm).await,
-            next = wanted.recv() => match next {
-                // The request was cancelled, for example because the user has changed a setting.
-                Some(next) if next.reply.is_closed() => {}
-                Some(next) => answer(&node, &mut warm, next, &stop).await,
-                None => break,
-            },
+            _tick = idle_check.tick() => {
+                end_idle(&node, &mut warm).await;
+                None
+            }
+            // The sender lives as long as the service.
+            Some(next) = here.recv() => Some(next),
+            () = node.service.preview_placed() => elsewhere.claim(&node).await,
+            () = tokio::time::sleep_until(elsewhere.look_at) => elsewhere.claim(&node).await,
+        };
+        // A closed reply is a cancelled request: for example, the user has changed a setting.
+        if let Some(next) = next.filter(|next| !next.reply.is_closed()) {
+            node.previews.store(warm.len() + 1, Ordering::SeqCst);
+            answer(&node, &mut warm, next, &stop).await;
         }
+        node.previews.store(warm.len(), Ordering::SeqCst);
     }
     for one in warm {
-        end(one).await;
+        end(&node, one).await;
+    }
+    node.previews.store(0, Ordering::SeqCst);
+}
+
+/// The requests of other processes.
+struct Elsewhere {
+    /// Time of the next look, unless a notification comes first.
+    look_at: tokio::time::Instant,
+    /// Time of the last claim; `None` if there was none yet.
+    claimed: Option<tokio::time::Instant>,
+}
+
+impl Elsewhere {
+    /// Claims the next request, if there is one and the disk has room for it.
+    async fn claim(&mut self, node: &Node) -> Option<WantedPreview> {
+        let claimed = if node.has_room() { node.service.claim_preview().await } else { Ok(None) };
+        let now = tokio::time::Instant::now();
+        let (next, pause) = match claimed {
+            Ok(Some(next)) => {
+                self.claimed = Some(now);
+                (Some(next), Duration::ZERO)
+            }
+            // Somebody is at work in a composer, so the next request will come soon.
+            Ok(None) if !node.service.notifies_workers() && self.claimed.is_some_and(|at| now - at < IDLE) => {
+                (None, POLL_INTERVAL)
+            }
+            Ok(None) => (None, node.options.poll),
+            Err(error) => {
+                tracing::error!(error = %error, cause = ?error.cause, "looking for previews failed");
+                (None, ERROR_PAUSE)
+            }
+        };
+        self.look_at = now + pause;
+        next
     }
 }
 
@@ -82,6 +130,10 @@ async fn answer(node: &Node, warm: &mut Vec<Warm>, wanted: WantedPreview, stop: 
     metrics::histogram!("plinth_worker_preview_seconds").record(begin.elapsed().as_secs_f64());
     if drawn.is_err() {
         warm.retain(|one| one.model != wanted.model_id || one.is_running());
+        if stop.is_cancelled() {
+            // The dropped reply leaves the request to another worker.
+            return;
+        }
     }
     // Sending fails only if the request was cancelled.
     let _unheard = wanted.reply.send(drawn);
@@ -96,7 +148,7 @@ async fn hold(node: &Node, warm: &mut Vec<Warm>, wanted: &WantedPreview) -> Resu
     if warm.len() >= WARM {
         let oldest = warm.iter().enumerate().min_by_key(|(_at, one)| one.used).map_or(0, |(at, _one)| at);
         let ended = warm.swap_remove(oldest);
-        end(ended).await;
+        end(node, ended).await;
     }
     let started = start(node, wanted).await.map_err(|error| {
         tracing::error!(error = %error, "a preview cannot be started");
@@ -196,18 +248,19 @@ async fn draw(
     })
 }
 
-/// Reads the picture of a preview process, which is not trusted and still runs. Rejects everything but a regular file,
-/// for example a link to another file. The process cannot replace the folder that contains the file.
+/// Reads the picture of a preview process, which is not trusted and still runs. Rejects everything but a regular file with a
+/// PNG, for example a link to another file. The process cannot replace the folder that contains the file.
 fn read_picture(file: &Path) -> io::Result<Vec<u8>> {
+    let invalid = |problem| io::Error::new(io::ErrorKind::InvalidData, problem);
     let mut options = fs::OpenOptions::new();
     let opened = options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(file)?;
     let about = opened.metadata()?;
-    if !about.is_file() || about.len() > PICTURE_BYTES {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "the picture is not a regular file or is too large"));
+    if !about.is_file() || about.len() > MAX_PICTURE_BYTES {
+        return Err(invalid("the picture is not a regular file or is too large"));
     }
     let mut bytes = Vec::new();
-    opened.take(PICTURE_BYTES).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    opened.take(MAX_PICTURE_BYTES).read_to_end(&mut bytes)?;
+    if bytes.starts_with(PNG_SIGNATURE) { Ok(bytes) } else { Err(invalid("the picture is not a PNG")) }
 }
 
 /// Downloads the assets that are not yet in the folder of the process.
@@ -240,21 +293,25 @@ fn image_file(id: &str) -> PathBuf {
     PathBuf::from(format!("image-{id}"))
 }
 
-async fn end_idle(warm: &mut Vec<Warm>) {
+async fn end_idle(node: &Node, warm: &mut Vec<Warm>) {
     while let Some(at) = warm.iter().position(|one| one.used.elapsed() > IDLE || !one.is_running()) {
-        end(warm.swap_remove(at)).await;
+        end(node, warm.swap_remove(at)).await;
     }
 }
 
-/// Ends a preview process. Runs on a blocking thread, because it waits for the process.
-async fn end(warm: Warm) {
+/// Ends a preview process, and tells other processes that its model is not loaded any more.
+async fn end(node: &Node, warm: Warm) {
+    let Warm { child, folder, model, .. } = warm;
+    // On a blocking thread, because it waits for the process.
     let ending = tokio::task::spawn_blocking(move || {
-        let Warm { child, folder, .. } = warm;
         drop(child);
         drop(fs::remove_dir_all(folder.path()));
     });
     if let Err(error) = ending.await {
         tracing::error!(error = %error, "ending a preview panicked");
+    }
+    if let Err(error) = node.service.model_unloaded(&model).await {
+        tracing::warn!(error = %error, cause = ?error.cause, "the rows of an ended preview could not be deleted; the cleanup deletes them");
     }
 }
 
@@ -269,16 +326,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_regular_files_are_read() {
+    fn only_regular_files_with_a_picture_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        fs::write(path("secret"), "secret").unwrap();
-        std::os::unix::fs::symlink(path("secret"), path("link.png")).unwrap();
+        fs::write(path("text.png"), "secret").unwrap();
+        fs::write(path("picture.png"), PNG_SIGNATURE).unwrap();
+        std::os::unix::fs::symlink(path("picture.png"), path("link.png")).unwrap();
         fs::create_dir(path("folder.png")).unwrap();
         let large = fs::File::create(path("large.png")).unwrap();
-        large.set_len(PICTURE_BYTES + 1).unwrap();
-        assert_eq!(read_picture(&path("secret")).unwrap(), b"secret");
-        for name in ["link.png", "folder.png", "large.png", "missing.png"] {
+        large.set_len(MAX_PICTURE_BYTES + 1).unwrap();
+        assert_eq!(read_picture(&path("picture.png")).unwrap(), PNG_SIGNATURE);
+        for name in ["text.png", "link.png", "folder.png", "large.png", "missing.png"] {
             assert!(read_picture(&path(name)).is_err(), "{name}");
         }
     }

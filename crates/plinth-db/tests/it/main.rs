@@ -10,5 +10,6 @@ mod lists;
 mod looks;
 mod make;
 mod pools;
+mod previews;
 mod traffic;
 mod tx;

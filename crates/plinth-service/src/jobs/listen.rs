@@ -1,8 +1,8 @@
-//! Wakes the worker of this process when any process queues work that it takes.
+//! Wakes the worker of this process when any process queues work that it takes, or requests a preview.
 
 use std::time::Duration;
 
-use plinth_db::{Db, DbError, QueueListener, Queued};
+use plinth_db::{Db, DbError, Heard, QueueListener, Queued};
 use plinth_spec::Takes;
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -19,7 +19,7 @@ const RECONNECT_EACH: Duration = Duration::from_millis(5);
 
 impl Service {
     /// Wakes the worker that waits for [`render_placed`](Self::render_placed) when another process has queued work that the
-    /// worker takes. Of many workers that listen, only some wake up. Never returns; does nothing on SQLite.
+    /// worker takes, and for [`preview_placed`](Self::preview_placed) when one has requested a preview. Of many workers that listen, only some wake up. Never returns; does nothing on SQLite.
     pub async fn listen_for_work(&self, takes: &Takes) {
         let mut listeners = 0;
         loop {
@@ -27,8 +27,13 @@ impl Service {
             tracing::warn!(error = %error, "the connection that listens for queued renders is lost; it is opened again");
             sleep((RECONNECT + RECONNECT_EACH * listeners).mul_f64(fastrand::f64())).await;
             // If it cannot be opened, the worker looks after each attempt.
-            self.placed.notify_one();
+            self.look_for_work();
         }
+    }
+
+    fn look_for_work(&self) {
+        self.placed.notify_one();
+        self.arrivals.placed.notify_one();
     }
 
     async fn listen_until_lost(&self, db: &Db, takes: &Takes, listeners: &mut u32) -> Result<(), DbError> {
@@ -36,16 +41,27 @@ impl Service {
         let mut all = Listeners::count(&mut listener).await?;
         *listeners = all.number();
         // What was queued before the connection was open has not been heard.
-        self.placed.notify_one();
+        self.look_for_work();
         let mut count_at = Instant::now() + COUNT_EVERY;
         loop {
             match timeout_at(count_at, listener.next()).await {
-                Ok(queued) => {
-                    let queued = queued?;
-                    if takes.includes(queued.class) && fastrand::f64() < all.chance(queued) {
-                        self.placed.notify_one();
+                Ok(heard) => match heard? {
+                    Heard::Queued(queued) => {
+                        if takes.includes(queued.class) && fastrand::f64() < all.chance(queued) {
+                            self.placed.notify_one();
+                        }
                     }
-                }
+                    Heard::Preview(Some(holder)) => {
+                        if holder == self.arrivals.token {
+                            self.arrivals.placed.notify_one();
+                        }
+                    }
+                    Heard::Preview(None) => {
+                        if fastrand::f64() < all.chance_of_preview() {
+                            self.arrivals.placed.notify_one();
+                        }
+                    }
+                },
                 Err(_due) => {
                     all = Listeners::count(&mut listener).await?;
                     *listeners = all.number();
@@ -56,7 +72,7 @@ impl Service {
     }
 }
 
-/// The classes that each listening worker takes, this one included.
+/// The work that each listening worker takes, this one included.
 struct Listeners(Vec<Takes>);
 
 impl Listeners {
@@ -70,8 +86,17 @@ impl Listeners {
 
     /// Returns the probability with which a worker should look for queued work.
     fn chance(&self, queued: Queued) -> f64 {
-        let takers = self.0.iter().filter(|takes| takes.includes(queued.class)).count().max(1);
-        f64::from(queued.jobs) * f64::from(LOOKS_PER_JOB) / takers as f64
+        f64::from(queued.jobs) * self.chance_of_one(|takes| takes.includes(queued.class))
+    }
+
+    /// Returns the probability with which a worker should look for a preview whose model no worker has loaded.
+    fn chance_of_preview(&self) -> f64 {
+        self.chance_of_one(Takes::includes_previews)
+    }
+
+    fn chance_of_one(&self, takes_it: impl Fn(&Takes) -> bool) -> f64 {
+        let takers = self.0.iter().filter(|takes| takes_it(takes)).count().max(1);
+        f64::from(LOOKS_PER_JOB) / takers as f64
     }
 }
 
@@ -92,6 +117,8 @@ mod tests {
         assert!(is_about(chance(None, 10), 0.32));
         assert!(chance(Some(WorkClass::Pro), 1) >= 1.0, "only two take it");
         assert!(chance(Some(WorkClass::Share), 100) >= 1.0, "a batch needs more workers");
+        let previews = Listeners([vec![takes("share"); 900], vec![takes("share,preview"); 100]].concat());
+        assert!(is_about(previews.chance_of_preview(), 0.32));
         assert!(Listeners(Vec::new()).chance(Queued { jobs: 1, class: None }) >= 1.0);
     }
 }

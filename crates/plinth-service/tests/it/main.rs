@@ -1,6 +1,6 @@
 //! Tests of the use cases, on SQLite and PostgreSQL.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod access;
 mod admin;
@@ -11,6 +11,7 @@ mod jobs;
 mod models;
 mod money;
 mod notifications;
+mod previews;
 mod queue;
 mod renders;
 mod storage;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use plinth_db::{QueueListener, Queued};
+use plinth_db::{Heard, QueueListener, Queued};
 use plinth_spec::{Takes, WorkClass};
 use plinth_testkit::TestDatabase;
 use serde_json::json;
@@ -20,7 +20,8 @@ async fn listen(test_service: &TestService, takes: &Takes) -> QueueListener {
 async fn heard(listener: &mut QueueListener, last: WorkClass) -> Vec<(u32, WorkClass)> {
     let mut heard = Vec::new();
     loop {
-        let Queued { jobs, class } = timeout(PATIENCE, listener.next()).await.unwrap().unwrap();
+        let next = timeout(PATIENCE, listener.next()).await.unwrap().unwrap();
+        let Heard::Queued(Queued { jobs, class }) = next else { panic!("{next:?}") };
         heard.push((jobs, class.unwrap()));
         if class == Some(last) {
             return heard;

@@ -127,7 +127,7 @@ export class Preview {
       const answer = await fetch(this.address, { method: "POST", headers: { Accept: "application/json" }, body: sent });
       if (!answer.ok) {
         // What is wrong with the settings stands beside the price.
-        this.say(answer.status === 422 ? (await answer.json()).error.message : "No preview");
+        this.say(answer.status === 400 ? "No preview" : (await answer.json()).error.message);
         return null;
       }
       const picture = el("img", { src: URL.createObjectURL(await answer.blob()), alt: "Preview of the render", draggable: false });

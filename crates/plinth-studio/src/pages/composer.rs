@@ -52,8 +52,6 @@ struct ComposerPage {
     json: String,
     /// Base URL of the API.
     api: String,
-    /// Whether this server draws previews.
-    has_previews: bool,
 }
 
 /// Query parameters of the composer.
@@ -222,7 +220,6 @@ async fn page_of(
         name_chars: limits::LOOK_NAME_CHARS,
         json: serde_json::to_string_pretty(settings).unwrap_or_default(),
         api: format!("{}/v1", studio.site.url),
-        has_previews: service.draws_previews(),
     });
     if let Some(error) = error {
         *response.status_mut() = StatusCode::from_u16(error.status).unwrap_or(StatusCode::BAD_REQUEST);

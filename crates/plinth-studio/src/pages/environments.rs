@@ -28,6 +28,8 @@ const CACHE: &str = "private, max-age=3600";
 struct EnvironmentsPage {
     frame: Frame,
     environments: Vec<EnvironmentCard>,
+    /// Environments of all workspaces.
+    system: Vec<EnvironmentCard>,
     used: String,
     /// Why the upload failed.
     problem: Option<String>,
@@ -55,6 +57,8 @@ struct EnvironmentCard {
     /// Width and height in pixels; empty if they are not known.
     pixels: String,
     size: String,
+    /// Whether an administrator has published it to all workspaces.
+    is_system: bool,
     created: DisplayTime,
 }
 
@@ -62,7 +66,14 @@ impl EnvironmentCard {
     fn of(row: AssetRow) -> Self {
         let pixels = row.width.zip(row.height).map_or_else(String::new, |(width, height)| format!("{width}×{height}"));
         let name = if row.name.is_empty() { row.id.clone() } else { row.name };
-        Self { id: row.id, name, pixels, size: format::size(row.file_size), created: DisplayTime::of(row.created_at.0) }
+        Self {
+            id: row.id,
+            name,
+            pixels,
+            size: format::size(row.file_size),
+            is_system: row.is_system == Some(true),
+            created: DisplayTime::of(row.created_at.0),
+        }
     }
 }
 
@@ -80,10 +91,13 @@ pub(crate) async fn list(State(studio): State<Studio>, user: CurrentUser) -> Res
 
 async fn show(studio: &Studio, user: &CurrentUser, problem: Option<String>, name: &str) -> Result<Response> {
     let rows = studio.service.list_envs(user.caller()).await?.data;
-    let used: u64 = rows.iter().map(|row| row.file_size).sum();
+    let (system, own): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.is_system == Some(true));
+    let used: u64 = own.iter().map(|row| row.file_size).sum();
+    let cards = |rows: Vec<AssetRow>| rows.into_iter().map(EnvironmentCard::of).collect();
     Ok(page(&EnvironmentsPage {
         frame: Frame::new(studio, "Environments", Some(user)).at("environments").with_scripts(&["environments.js"]),
-        environments: rows.into_iter().map(EnvironmentCard::of).collect(),
+        environments: cards(own),
+        system: cards(system),
         used: format::size(used),
         problem,
         name: name.to_owned(),

@@ -37,7 +37,7 @@ async fn work(config: &Config) -> Result<()> {
     let stop = signals::listen()?;
     let options = WorkerOptions { exit_when_idle: config.exit_when_idle, ..config::worker_options(config)? };
     let metrics = Metrics::begin(config).await?;
-    let service = config::open_service(config, &config.public_url_at(config.listen)?, true).await?;
+    let service = config::open_service(config, &config.public_url_at(config.listen)?, 1).await?;
     let mut tasks: JoinSet<Result<()>> = JoinSet::new();
     let (phase, seen) = watch::channel(Phase::Starting);
     // The worker responds to health checks until its last job has ended.

@@ -14,10 +14,10 @@ use super::settings::Config;
 pub(crate) const RESTORING: &str = ".restoring";
 
 /// Opens the database and the store, migrates the database, and creates the service. The links that the service signs
-/// begin with `public_url`. A worker in this process uses one of the connections to listen for queued work.
+/// begin with `public_url`. Of the connections, `listeners` are used to listen for notifications.
 /// Errors: the database or the store cannot be opened, the data folder is not writable, or a backup is being restored
 /// to it.
-pub(crate) async fn open_service(config: &Config, public_url: &Url, with_worker: bool) -> Result<Service> {
+pub(crate) async fn open_service(config: &Config, public_url: &Url, listeners: u32) -> Result<Service> {
     make_data_folder(config)?;
     let restoring = config.data_dir.join(RESTORING);
     ensure!(
@@ -26,7 +26,7 @@ pub(crate) async fn open_service(config: &Config, public_url: &Url, with_worker:
         config.data_dir.display()
     );
     make_folder(&config.service.incoming)?;
-    let db = open_with(config, connections(config).saturating_sub(u32::from(with_worker)).max(1), true).await?;
+    let db = open_with(config, connections(config).saturating_sub(listeners).max(1), true).await?;
     let store = open_store(config, LinkSigner::new(public_url.clone()))?;
     Ok(Service::new(db, store, config.service.clone()))
 }

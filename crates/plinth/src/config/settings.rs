@@ -138,7 +138,9 @@ impl Config {
             shutdown: Duration::from_secs(lookup.count(&row::SHUTDOWN_SECONDS)?),
             drain: seconds(&lookup.get(&row::DRAIN_SECONDS)?)?,
             takes: match lookup.find(&row::TAKES)? {
-                Some(found) => found.parse(&format!("a list of some of {}", WorkClass::NAMES.join(", ")))?,
+                Some(found) => {
+                    found.parse(&format!("a list of some of {}, {}", WorkClass::NAMES.join(", "), Takes::PREVIEW))?
+                }
                 None => Takes::default(),
             },
             worker_pool: text(&row::WORKER_POOL)?.unwrap_or_default(),

@@ -162,7 +162,7 @@ rows! {
         Default::Number(ServiceOptions::LEASE_SECS as u64),
         "Lease time of a render: if its worker does not renew the lease for this long, the render returns to the queue, at most twice";
     TAKES: Worker, "takes", "CLASS,…", Default::Otherwise("all"),
-        "Classes of renders that this worker claims: share, standard, 4k, pro and dataset";
+        "What this worker takes: renders of the classes share, standard, 4k, pro and dataset, and preview for the pictures of the composer";
     WORKER_POOL: Worker, "pool", "NAME", Default::Otherwise("none"),
         "Pool of this worker; it is recorded with each render that the worker claims, so that an autoscaler can count the renders of a pool";
     EXIT_WHEN_IDLE: WorkerProcess, "exit_when_idle", "SECONDS", Default::Otherwise("never"),
@@ -280,6 +280,7 @@ mod tests {
         for class in plinth_spec::WorkClass::NAMES {
             assert!(TAKES.description.contains(class), "{class}");
         }
+        assert!(TAKES.description.contains(plinth_spec::Takes::PREVIEW));
     }
 
     #[test]

@@ -108,7 +108,8 @@ packagings; and its slots at work. Each part stops counting at the number of slo
 (dict "pool" . "slots" 20)
 */}}
 {{- define "plinth.poolQuery" -}}
-{{- $classes := printf "(work_class IS NULL OR work_class IN ('%s'))" (join "', '" .pool.takes) -}}
+{{- $taken := without .pool.takes "preview" -}}
+{{- $classes := ternary (printf "(work_class IS NULL OR work_class IN ('%s'))" (join "', '" $taken)) "FALSE" (gt (len $taken) 0) -}}
 SELECT (SELECT count(*) FROM (SELECT 1 FROM renders WHERE status IN ('pending', 'poster-done') AND deleted_at IS NULL
 AND {{ $classes }} GROUP BY model_id, frames_sha256 LIMIT {{ .slots }}) AS queued)
 + (SELECT count(*) FROM (SELECT 1 FROM renders WHERE status = 'done' AND hls_status = 'pending' AND deleted_at IS NULL

@@ -60,7 +60,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
 fn on_service(config: &Config, (noun, verb): (&str, &str), args: &ArgMatches, out: &mut dyn Write) -> Result<Done> {
     let public_url = config.public_url_at(config.listen)?;
     block_on(async {
-        let service = config::open_service(config, &public_url, false).await?;
+        let service = config::open_service(config, &public_url, 0).await?;
         let done = match noun {
             "account" => account::run(&service, &public_url, verb, args).await,
             "links" => links::run(&service, verb, args).await,

@@ -5,6 +5,7 @@ use std::io::Write;
 use anyhow::{Context as _, Result};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use plinth_api::{Api, ServeOptions, router};
+use plinth_service::Service;
 use plinth_studio::Studio;
 use plinth_worker::Phase;
 use tokio::net::TcpListener;
@@ -56,7 +57,9 @@ async fn serve(config: &Config, with_worker: bool, out: &mut dyn Write) -> Resul
     let public_url = config.public_url_at(address)?;
     let _lock = server_lock::acquire(config)?;
     let metrics = Metrics::begin(config).await?;
-    let service = config::open_service(config, &public_url, with_worker).await?;
+    let draws_previews = with_worker && config.takes.includes_previews();
+    let listeners = u32::from(with_worker) + u32::from(!draws_previews);
+    let service = config::open_service(config, &public_url, listeners).await?;
     if let Some(packs) = config.products.clone() {
         service.set_products(packs).await?;
     }
@@ -70,15 +73,7 @@ async fn serve(config: &Config, with_worker: bool, out: &mut dyn Write) -> Resul
     if let Some(metrics) = metrics {
         tasks.spawn(metrics.serve(service.clone(), stop.clone()));
     }
-    let maintenance = service.clone();
-    let ended = stop.clone();
-    tasks.spawn(async move {
-        tokio::select! {
-            () = maintenance.run_maintenance() => {}
-            () = ended.cancelled() => {}
-        }
-        Ok(())
-    });
+    tasks.spawn(maintain(service.clone(), draws_previews, stop.clone()));
     if with_worker {
         let (worker, ended) = (service.clone(), stop.clone());
         let options = config::worker_options(config)?;
@@ -110,6 +105,19 @@ async fn serve(config: &Config, with_worker: bool, out: &mut dyn Write) -> Resul
     }
     service.db().close().await;
     outcome
+}
+
+/// Runs maintenance until `stop` is cancelled. Listens for previews that workers elsewhere have drawn, unless this process
+/// draws them.
+async fn maintain(service: Service, draws_previews: bool, stop: CancellationToken) -> Result<()> {
+    let listening =
+        async { if draws_previews { std::future::pending().await } else { service.listen_for_pictures().await } };
+    tokio::select! {
+        () = service.run_maintenance() => {}
+        () = listening => {}
+        () = stop.cancelled() => {}
+    }
+    Ok(())
 }
 
 fn serve_options(config: &Config) -> ServeOptions {

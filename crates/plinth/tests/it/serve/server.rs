@@ -154,6 +154,16 @@ impl Server {
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
     }
 
+    /// Reads the output of the server up to the line with this text, and returns it.
+    pub(crate) fn read_until(&mut self, text: &str) -> String {
+        let out = self.out.as_mut().unwrap();
+        let mut said = String::new();
+        while !said.contains(text) {
+            assert!(out.read_line(&mut said).unwrap() > 0, "no {text} in {said}");
+        }
+        said
+    }
+
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();

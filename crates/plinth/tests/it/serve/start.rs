@@ -57,7 +57,11 @@ async fn configuration_errors_are_one_line_that_says_what_to_do() {
         (vec!["--listen", "127.0.0.1:0", "--store-url", "ftp://x"], 1, "give file:///FOLDER or s3://BUCKET/PREFIX"),
         (vec!["--config", "wrong.toml"], 1, "did you mean 'listen'?"),
         (vec!["--config", "none.toml"], 1, "none.toml cannot be read"),
-        (vec!["--takes", "share,8k"], 2, "--takes must be a list of some of share, standard, 4k, pro, dataset"),
+        (
+            vec!["--takes", "share,8k"],
+            2,
+            "--takes must be a list of some of share, standard, 4k, pro, dataset, preview",
+        ),
         (vec!["--drain-seconds", "soon"], 2, "--drain-seconds must be a whole number of seconds"),
         (vec!["--rate-limit-per-minute", "0"], 2, "--rate-limit-per-minute must be a whole number above 0"),
         (vec!["--wrong"], 2, "--wrong"),

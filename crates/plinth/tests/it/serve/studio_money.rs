@@ -14,7 +14,7 @@ use super::browser::{Browser, Page};
 use super::on_both;
 use super::server::{EMAIL, Served};
 
-const SECRET: &str = "whsec_test";
+pub(super) const SECRET: &str = "whsec_test";
 
 /// A server that sells credits, and the fake of Stripe.
 struct Shop {
@@ -29,7 +29,7 @@ fn fields(body: &str) -> Vec<(String, String)> {
     form_urlencoded::parse(body.as_bytes()).into_owned().collect()
 }
 
-fn field(body: &str, name: &str) -> String {
+pub(super) fn field(body: &str, name: &str) -> String {
     fields(body).into_iter().find(|(key, _)| key == name).map(|(_, value)| value).unwrap_or_default()
 }
 
@@ -83,7 +83,7 @@ impl Shop {
 
     /// Sends an event as Stripe does.
     async fn event(&self, kind: &str, object: Value) -> u16 {
-        let body = json!({"id": "evt_1", "type": kind, "data": {"object": object}}).to_string();
+        let body = event_of(kind, &object);
         self.send(&body, Some(&signed(&body, SECRET, 0))).await
     }
 
@@ -92,15 +92,19 @@ impl Shop {
     }
 }
 
+pub(super) fn event_of(kind: &str, object: &Value) -> String {
+    json!({"id": "evt_1", "type": kind, "data": {"object": object}}).to_string()
+}
+
 /// Signs an event, at a time in the past.
-fn signed(body: &str, secret: &str, ago_secs: u64) -> String {
+pub(super) fn signed(body: &str, secret: &str, ago_secs: u64) -> String {
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() - ago_secs;
     let mut hmac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
     hmac.update(format!("{time}.{body}").as_bytes());
     format!("t={time},v1={}", hex::encode(hmac.finalize().into_bytes()))
 }
 
-fn session(id: &str, payment_status: &str) -> Value {
+pub(super) fn session(id: &str, payment_status: &str) -> Value {
     json!({"id": id, "payment_status": payment_status, "amount_total": 900, "currency": "usd", "payment_intent": format!("pi_{id}")})
 }
 
@@ -108,7 +112,7 @@ fn charge(session: &str, refunded: u64) -> Value {
     json!({"amount": 900, "amount_refunded": refunded, "currency": "usd", "payment_intent": format!("pi_{session}"), "metadata": {}})
 }
 
-const COMPLETED: &str = "checkout.session.completed";
+pub(super) const COMPLETED: &str = "checkout.session.completed";
 
 async fn a_purchase_is_booked_once_by_the_signed_event(served: Served) {
     let mut shop = Shop::open(served).await;

@@ -36,7 +36,7 @@ impl Chromium {
         });
         // Reads the rest of the output, because chromedriver keeps writing to the pipe.
         std::thread::spawn(move || lines.for_each(drop));
-        let http = reqwest::Client::builder().no_proxy().build().unwrap();
+        let http = plinth_testkit::Client::new("", "").http;
         let address = format!("http://127.0.0.1:{}", port.expect("a port"));
         let preferences =
             if with_scripts { json!({}) } else { json!({"profile.managed_default_content_settings.javascript": 2}) };

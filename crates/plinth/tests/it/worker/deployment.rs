@@ -262,7 +262,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    fn start(service: Service, options: WorkerOptions) -> Self {
+    pub(crate) fn start(service: Service, options: WorkerOptions) -> Self {
         let stop = CancellationToken::new();
         let (phase, _unwatched) = watch::channel(Phase::Starting);
         Self { task: tokio::spawn(run(service, options, stop.clone(), phase)), stop }

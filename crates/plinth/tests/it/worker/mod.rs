@@ -8,6 +8,7 @@ mod fence;
 mod notified;
 mod pools;
 mod presence;
+mod previews;
 mod process;
 mod renders;
 mod stopping;

@@ -1,0 +1,259 @@
+//! Previews that are drawn by a worker in another process: requests, leases and pictures.
+
+use std::sync::{Arc, LazyLock};
+
+use plinth_spec::id::{AccountId, ModelId, WorkspaceId};
+
+use crate::listen;
+use crate::row::Row;
+use crate::sql::params;
+use crate::states::BuiltSql;
+use crate::{Conn, DbError, Result, Tx};
+
+/// Class of the advisory lock that claims take, so that two workers never draw for the same account at the same time.
+/// Class 1 is that of the queue.
+const CLAIM_LOCK: i64 = 2;
+
+/// Identifies a request. An account has one request per model; a newer one replaces it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestKey {
+    /// Account that asks.
+    pub account_id: AccountId,
+    /// Model to draw.
+    pub model_id: ModelId,
+    /// Random identifier of this request.
+    pub request_id: String,
+}
+
+/// A request for a preview.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Identifies the request.
+    pub key: RequestKey,
+    /// Workspace of the model.
+    pub workspace_id: WorkspaceId,
+    /// Account that pays for the renders of the workspace. One preview is drawn for it at a time.
+    pub payer_id: AccountId,
+    /// What to draw, as the service has serialized it.
+    pub request: String,
+}
+
+/// State of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// No worker has it.
+    Waiting,
+    /// A worker is drawing it.
+    Drawing,
+    /// The picture, or why it could not be drawn.
+    Drawn(std::result::Result<Vec<u8>, String>),
+    /// A newer request of the account for the model has replaced it.
+    Replaced,
+}
+
+/// The lease of a worker.
+#[derive(Clone, Copy, Debug)]
+pub struct Lease<'a> {
+    /// Identifies the worker's process.
+    pub token: &'a str,
+    /// Time of expiry, unless the lease is renewed.
+    pub until: i64,
+}
+
+/// Times that decide which requests a worker may claim.
+#[derive(Clone, Copy, Debug)]
+pub struct ClaimTimes {
+    /// The current time.
+    pub now: i64,
+    /// Requests from this time or before have waited for long: they come first, and are claimed by any worker, even if
+    /// another one has the model loaded.
+    pub patient_until: i64,
+    /// Nobody waits for requests from this time or before any more.
+    pub forgotten_until: i64,
+}
+
+/// Stores a request in place of the earlier one of the account for the model, and notifies the worker that has the model
+/// loaded, or all if there is none.
+pub async fn place(tx: &mut Tx, request: &Request, now: i64) -> Result<()> {
+    let RequestKey { account_id, model_id, request_id } = &request.key;
+    let earlier = "SELECT request_id, status, lease_token, lease_until FROM previews \
+                   WHERE account_id = $1 AND model_id = $2";
+    let earlier = tx.fetch_optional(earlier, params![account_id, model_id]).await?;
+    let sql = "INSERT INTO previews \
+               (account_id, model_id, workspace_id, payer_id, request_id, request, status, asked_at) \
+               VALUES ($1, $2, $3, $4, $5, $6, 'waiting', $7) \
+               ON CONFLICT (account_id, model_id) DO UPDATE SET workspace_id = $3, payer_id = $4, request_id = $5, \
+               request = $6, status = 'waiting', asked_at = $7, picture = NULL, problem = NULL";
+    let values = params![
+        account_id,
+        model_id,
+        &request.workspace_id,
+        &request.payer_id,
+        request_id.as_str(),
+        request.request.as_str(),
+        now
+    ];
+    tx.execute(sql, values).await?;
+    let mut holder = None;
+    if let Some(row) = earlier {
+        if row.maybe_int("lease_until")?.is_some_and(|until| until > now) {
+            holder = row.maybe_text("lease_token")?;
+        }
+        if row.text("status")? != "idle" {
+            listen::notify_picture(tx, &row.text("request_id")?).await?;
+        }
+    }
+    listen::notify_preview(tx, holder.as_deref()).await
+}
+
+/// Notifies all workers that a request waits, for example because the worker that had the model loaded does not take it.
+pub async fn call_workers(tx: &mut Tx) -> Result<()> {
+    listen::notify_preview(tx, None).await
+}
+
+/// Returns the state of a request.
+pub async fn find_state(conn: &mut Conn, key: &RequestKey, now: i64) -> Result<State> {
+    let sql = "SELECT status, lease_until, picture, problem FROM previews \
+               WHERE account_id = $1 AND model_id = $2 AND request_id = $3";
+    let values = params![&key.account_id, &key.model_id, key.request_id.as_str()];
+    let Some(row) = conn.fetch_optional(sql, values).await? else { return Ok(State::Replaced) };
+    let status = row.text("status")?;
+    Ok(match status.as_str() {
+        "waiting" => State::Waiting,
+        // The lease of a worker that was lost expires.
+        "drawing" if row.maybe_int("lease_until")?.is_none_or(|until| until <= now) => State::Waiting,
+        "drawing" => State::Drawing,
+        "drawn" => match row.maybe_text("problem")? {
+            Some(problem) => State::Drawn(Err(problem)),
+            None => State::Drawn(Ok(row.maybe_bytes("picture")?.unwrap_or_default())),
+        },
+        "idle" => State::Replaced,
+        _unknown => return Err(DbError::Corrupt { column: "status", value: status }),
+    })
+}
+
+/// Removes the picture of a request, or withdraws the request. The worker's lease of the model stays, so that the same
+/// worker draws the next preview.
+pub async fn close(tx: &mut Tx, key: &RequestKey) -> Result<()> {
+    let sql = "UPDATE previews SET status = 'idle', picture = NULL, problem = NULL \
+               WHERE account_id = $1 AND model_id = $2 AND request_id = $3";
+    tx.execute(sql, params![&key.account_id, &key.model_id, key.request_id.as_str()]).await.map(drop)
+}
+
+/// Returns whether a request may be waiting for a worker.
+pub async fn is_any_open(conn: &mut Conn, times: ClaimTimes) -> Result<bool> {
+    let sql = "SELECT 1 AS found FROM previews WHERE status IN ('waiting', 'drawing') AND asked_at > $1 LIMIT 1";
+    Ok(conn.fetch_optional(sql, params![times.forgotten_until]).await?.is_some())
+}
+
+/// Returns whether a worker is drawing a preview.
+pub async fn is_any_drawn(conn: &mut Conn, now: i64) -> Result<bool> {
+    let sql = "SELECT 1 AS found FROM previews WHERE status = 'drawing' AND lease_until > $1 LIMIT 1";
+    Ok(conn.fetch_optional(sql, params![now]).await?.is_some())
+}
+
+static CLAIM: LazyLock<BuiltSql> = LazyLock::new(|| {
+    BuiltSql::locking(" FOR UPDATE SKIP LOCKED", |lock| {
+        format!(
+            "WITH picked AS MATERIALIZED (SELECT account_id, model_id FROM previews AS wanted \
+             WHERE asked_at > $4 AND (\
+             (status = 'waiting' \
+              AND (lease_token IS NULL OR lease_token = $1 OR lease_until <= $2 OR asked_at <= $3)) \
+             OR (status = 'drawing' AND lease_until <= $2)) \
+             AND NOT EXISTS (SELECT 1 FROM previews AS other WHERE other.payer_id = wanted.payer_id \
+             AND other.status = 'drawing' AND other.lease_until > $2) \
+             ORDER BY CASE WHEN asked_at <= $3 THEN 0 WHEN lease_token = $1 THEN 1 ELSE 2 END, \
+             asked_at, account_id, model_id LIMIT 1{lock}) \
+             UPDATE previews SET status = 'drawing', lease_token = $1, lease_until = $5 \
+             WHERE (account_id, model_id) IN (SELECT account_id, model_id FROM picked) \
+             RETURNING account_id, model_id, workspace_id, payer_id, request_id, request"
+        )
+    })
+});
+
+/// Claims a request: first the oldest that has waited for long, then one whose model this worker has loaded, then the oldest.
+/// For each paying account one preview is drawn at a time. Leaves a request for a short time to another worker that has its
+/// model loaded.
+pub async fn claim(tx: &mut Tx, lease: Lease<'_>, times: ClaimTimes) -> Result<Option<Request>> {
+    if tx.is_postgres() {
+        tx.execute("SELECT pg_advisory_xact_lock(CAST($1 AS INT), 0)", params![CLAIM_LOCK]).await?;
+    }
+    let values = params![lease.token, times.now, times.patient_until, times.forgotten_until, lease.until];
+    tx.fetch_optional(&CLAIM, values).await?.as_ref().map(request).transpose()
+}
+
+fn request(row: &Row) -> Result<Request> {
+    Ok(Request {
+        key: RequestKey {
+            account_id: row.parsed("account_id", AccountId::parse)?,
+            model_id: row.parsed("model_id", ModelId::parse)?,
+            request_id: row.text("request_id")?,
+        },
+        workspace_id: row.parsed("workspace_id", WorkspaceId::parse)?,
+        payer_id: row.parsed("payer_id", AccountId::parse)?,
+        request: row.text("request")?,
+    })
+}
+
+/// The rest of a statement that changes a request only while the worker holds its lease.
+macro_rules! while_held {
+    ($set:literal) => {
+        concat!(
+            "UPDATE previews SET ",
+            $set,
+            " WHERE account_id = $1 AND model_id = $2 AND request_id = $3 AND lease_token = $4 AND status = 'drawing'"
+        )
+    };
+}
+
+/// Renews the lease of a request that is being drawn. Returns false if the lease is lost, or the request was replaced or
+/// withdrawn.
+pub async fn renew(tx: &mut Tx, key: &RequestKey, lease: Lease<'_>) -> Result<bool> {
+    let sql = while_held!("lease_until = $5");
+    let values = params![&key.account_id, &key.model_id, key.request_id.as_str(), lease.token, lease.until];
+    Ok(tx.execute(sql, values).await? == 1)
+}
+
+/// Stores the picture of a request, or why it could not be drawn, and notifies the server that waits for it. From then on
+/// the lease says which worker has the model loaded. Returns false if the lease is lost, or the request was replaced or
+/// withdrawn.
+pub async fn finish(
+    tx: &mut Tx,
+    key: &RequestKey,
+    lease: Lease<'_>,
+    drawn: std::result::Result<Arc<[u8]>, &str>,
+) -> Result<bool> {
+    let sql = while_held!("status = 'drawn', lease_until = $5, picture = $6, problem = $7");
+    let (picture, problem) = match drawn {
+        Ok(picture) => (Some(picture), None),
+        Err(problem) => (None, Some(problem)),
+    };
+    let (account, model, request) = (&key.account_id, &key.model_id, key.request_id.as_str());
+    let values = params![account, model, request, lease.token, lease.until, picture, problem];
+    let is_stored = tx.execute(sql, values).await? == 1;
+    if is_stored {
+        listen::notify_picture(tx, request).await?;
+    }
+    Ok(is_stored)
+}
+
+/// Returns a request to the other workers, because this one stops.
+pub async fn release(tx: &mut Tx, key: &RequestKey, token: &str) -> Result<()> {
+    let sql = while_held!("status = 'waiting', lease_token = NULL, lease_until = NULL");
+    let values = params![&key.account_id, &key.model_id, key.request_id.as_str(), token];
+    if tx.execute(sql, values).await? == 1 {
+        listen::notify_preview(tx, None).await?;
+    }
+    Ok(())
+}
+
+/// Deletes the rows of a model that this worker does not have loaded any more. Keeps open requests.
+pub async fn delete_idle(tx: &mut Tx, model: &ModelId, token: &str) -> Result<u64> {
+    let sql = "DELETE FROM previews WHERE model_id = $1 AND lease_token = $2 AND status = 'idle'";
+    tx.execute(sql, params![model, token]).await
+}
+
+/// Deletes the rows whose last request is from this time or before.
+pub async fn delete_before(tx: &mut Tx, asked_at: i64) -> Result<u64> {
+    tx.execute("DELETE FROM previews WHERE asked_at <= $1", params![asked_at]).await
+}

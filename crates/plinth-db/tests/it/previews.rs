@@ -1,0 +1,255 @@
+//! Requests for previews of other processes: leases, replacement, pictures and cleanup.
+
+use std::sync::Arc;
+
+use plinth_db::Db;
+use plinth_db::previews::{self, ClaimTimes, Lease, Request, RequestKey, State};
+use plinth_testkit::on_both_databases;
+
+use crate::make;
+
+/// Lease time of a claim in these tests, and how long a request is left to the worker that has its model.
+const LEASE: i64 = 100;
+const PATIENCE: i64 = 20;
+
+/// A request of an account of the workspace of account 1.
+fn request(account: u32, model: u32, id: &str) -> Request {
+    paid_by(1, account, model, id)
+}
+
+fn paid_by(payer: u32, account: u32, model: u32, id: &str) -> Request {
+    Request {
+        key: RequestKey {
+            account_id: make::account_id(account),
+            model_id: make::model_id(model),
+            request_id: id.to_owned(),
+        },
+        workspace_id: make::workspace_id(payer),
+        payer_id: make::account_id(payer),
+        request: format!("{{\"of\":\"{id}\"}}"),
+    }
+}
+
+/// The table, used by servers and workers.
+struct Table(Db);
+
+impl Table {
+    async fn place(&self, request: &Request, now: i64) {
+        let request = request.clone();
+        let placing = self.0.write(move |tx| Box::pin(async move { previews::place(tx, &request, now).await }));
+        placing.await.unwrap();
+    }
+
+    async fn state(&self, request: &Request, now: i64) -> State {
+        previews::find_state(&mut self.0.read().await.unwrap(), &request.key, now).await.unwrap()
+    }
+
+    async fn claim(&self, worker: &'static str, now: i64) -> Option<String> {
+        let claimed = self.0.write(move |tx| {
+            Box::pin(async move {
+                let times = ClaimTimes { now, patient_until: now - PATIENCE, forgotten_until: now - 1000 };
+                previews::claim(tx, Lease { token: worker, until: now + LEASE }, times).await
+            })
+        });
+        claimed.await.unwrap().map(|request| request.key.request_id)
+    }
+
+    async fn renew(&self, request: &Request, worker: &'static str, until: i64) -> bool {
+        let key = request.key.clone();
+        let renewed = self
+            .0
+            .write(move |tx| Box::pin(async move { previews::renew(tx, &key, Lease { token: worker, until }).await }));
+        renewed.await.unwrap()
+    }
+
+    async fn finish(&self, request: &Request, worker: &'static str, drawn: Result<&[u8], &'static str>) -> bool {
+        let (key, drawn) = (request.key.clone(), drawn.map(Arc::<[u8]>::from));
+        let finished = self.0.write(move |tx| {
+            Box::pin(async move { previews::finish(tx, &key, Lease { token: worker, until: 500 }, drawn).await })
+        });
+        finished.await.unwrap()
+    }
+
+    async fn close(&self, request: &Request) {
+        let key = request.key.clone();
+        self.0.write(move |tx| Box::pin(async move { previews::close(tx, &key).await })).await.unwrap();
+    }
+
+    async fn release(&self, request: &Request, worker: &'static str) {
+        let key = request.key.clone();
+        self.0.write(move |tx| Box::pin(async move { previews::release(tx, &key, worker).await })).await.unwrap();
+    }
+}
+
+async fn open(address: &str) -> Table {
+    Table(make::open(address).await)
+}
+
+async fn a_picture_is_stored_for_the_request_and_removed_after_reading(address: &str) {
+    let table = open(address).await;
+    let chair = request(1, 1, "chair");
+    table.place(&chair, 10).await;
+    assert_eq!(table.state(&chair, 10).await, State::Waiting);
+    assert_eq!(table.claim("w1", 11).await.as_deref(), Some("chair"));
+    assert_eq!((table.state(&chair, 12).await, table.claim("w2", 12).await), (State::Drawing, None));
+    let picture: Vec<u8> = (0..=255).cycle().take(300_000).collect();
+    assert!(table.finish(&chair, "w1", Ok(&picture)).await);
+    assert_eq!(table.state(&chair, 13).await, State::Drawn(Ok(picture)));
+    table.close(&chair).await;
+    assert_eq!(table.state(&chair, 13).await, State::Replaced, "the picture can be read once");
+    let again = request(1, 1, "again");
+    table.place(&again, 20).await;
+    table.claim("w1", 20).await;
+    assert!(table.finish(&again, "w1", Err("no such mesh")).await);
+    assert_eq!(table.state(&again, 21).await, State::Drawn(Err("no such mesh".to_owned())));
+    assert_eq!(table.claim("w1", 22).await, None, "a drawn request is not drawn again");
+}
+
+async fn a_request_is_left_to_the_worker_that_has_the_model_for_a_short_time(address: &str) {
+    let table = open(address).await;
+    let first = request(1, 1, "first");
+    table.place(&first, 10).await;
+    table.claim("w1", 10).await;
+    table.finish(&first, "w1", Ok(b"png")).await;
+    table.close(&first).await;
+    table.place(&request(1, 1, "second"), 100).await;
+    assert_eq!(table.claim("w2", 100 + PATIENCE - 1).await, None, "w1 has the model until 500");
+    assert_eq!(table.claim("w1", 100).await.as_deref(), Some("second"));
+    table.finish(&request(1, 1, "second"), "w1", Ok(b"png")).await;
+    table.place(&request(1, 1, "third"), 200).await;
+    assert_eq!(table.claim("w2", 200 + PATIENCE).await.as_deref(), Some("third"), "w1 did not take it in time");
+    table.finish(&request(1, 1, "third"), "w2", Ok(b"png")).await;
+    // Of two requests, a worker takes the one whose model it has, although the other is older.
+    table.place(&paid_by(2, 2, 2, "stool"), 490).await;
+    table.place(&request(1, 1, "fourth"), 495).await;
+    assert_eq!(table.claim("w2", 496).await.as_deref(), Some("fourth"));
+    assert_eq!(table.claim("w2", 496).await.as_deref(), Some("stool"));
+    // The lease of an unloaded model has expired.
+    table.finish(&request(1, 1, "fourth"), "w2", Ok(b"png")).await;
+    table.place(&request(1, 1, "fifth"), 501).await;
+    assert_eq!(table.claim("w1", 501).await.as_deref(), Some("fifth"));
+}
+
+async fn a_request_that_has_waited_comes_before_those_of_loaded_models(address: &str) {
+    let table = open(address).await;
+    let chair = request(1, 1, "chair");
+    table.place(&chair, 10).await;
+    table.claim("w1", 10).await;
+    table.finish(&chair, "w1", Ok(b"png")).await;
+    table.place(&paid_by(2, 2, 2, "stool"), 100).await;
+    table.place(&request(1, 1, "again"), 110).await;
+    assert_eq!(table.claim("w1", 100 + PATIENCE - 1).await.as_deref(), Some("again"), "its model is loaded");
+    table.finish(&request(1, 1, "again"), "w1", Ok(b"png")).await;
+    table.place(&request(1, 1, "once more"), 119).await;
+    assert_eq!(table.claim("w1", 100 + PATIENCE).await.as_deref(), Some("stool"), "it has waited");
+}
+
+async fn one_preview_is_drawn_per_paying_account_at_a_time(address: &str) {
+    let table = open(address).await;
+    for (name, account, model) in [("a", 1, 1), ("b", 3, 1), ("c", 1, 2)] {
+        table.place(&request(account, model, name), 10).await;
+    }
+    table.place(&paid_by(2, 2, 3, "other"), 20).await;
+    assert_eq!(table.claim("w1", 20).await.as_deref(), Some("a"), "equally old: in the order of account and model");
+    assert_eq!(table.claim("w2", 20).await.as_deref(), Some("other"), "the other account's");
+    assert_eq!(table.claim("w3", 20).await, None);
+}
+
+async fn simultaneous_claims_draw_one_preview_per_account(address: &str) {
+    let table = Arc::new(open(address).await);
+    for n in 1..=6 {
+        table.place(&request(n, n, &format!("r{n}")), 10).await;
+    }
+    let claims = ["w1", "w2", "w3", "w4", "w5", "w6"].map(|worker| {
+        let table = Arc::clone(&table);
+        tokio::spawn(async move { table.claim(worker, 11).await })
+    });
+    let mut claimed = 0;
+    for claim in claims {
+        claimed += usize::from(claim.await.unwrap().is_some());
+    }
+    assert_eq!(claimed, 1);
+}
+
+async fn the_request_of_a_lost_worker_goes_to_another(address: &str) {
+    let table = open(address).await;
+    let chair = request(1, 1, "chair");
+    table.place(&chair, 10).await;
+    table.claim("w1", 10).await;
+    assert!(table.renew(&chair, "w1", 150).await);
+    assert_eq!(table.claim("w2", 149).await, None);
+    assert_eq!(table.state(&chair, 150).await, State::Waiting);
+    assert_eq!(table.claim("w2", 150).await.as_deref(), Some("chair"));
+    assert!(!table.renew(&chair, "w1", 300).await && !table.finish(&chair, "w1", Ok(b"late")).await);
+    table.release(&chair, "w1").await;
+    assert_eq!(table.state(&chair, 151).await, State::Drawing, "w1 has nothing to release");
+    table.release(&chair, "w2").await;
+    assert_eq!(table.claim("w3", 152).await.as_deref(), Some("chair"), "a worker that stops leaves it to the others");
+}
+
+async fn a_newer_request_replaces_the_one_before(address: &str) {
+    let table = open(address).await;
+    let (old, new) = (request(1, 1, "old"), request(1, 1, "new"));
+    table.place(&old, 10).await;
+    table.claim("w1", 10).await;
+    table.place(&new, 11).await;
+    assert_eq!((table.state(&old, 11).await, table.state(&new, 11).await), (State::Replaced, State::Waiting));
+    assert!(!table.renew(&old, "w1", 200).await && !table.finish(&old, "w1", Ok(b"old")).await);
+    assert_eq!(table.claim("w2", 12).await, None, "w1 has the model");
+    assert_eq!(table.claim("w1", 12).await.as_deref(), Some("new"));
+    table.close(&old).await;
+    assert_eq!(table.state(&new, 13).await, State::Drawing, "withdrawing the old one does not concern the new one");
+    table.close(&new).await;
+    assert!(!table.finish(&new, "w1", Ok(b"png")).await, "withdrawn");
+}
+
+async fn rows_of_ended_previews_are_deleted(address: &str) {
+    let table = open(address).await;
+    for (n, worker) in [(1, "w1"), (2, "w2"), (3, "w1")] {
+        let one = paid_by(n, n, 1, &format!("r{n}"));
+        table.place(&one, 10).await;
+        table.claim(worker, 10).await;
+        table.finish(&one, worker, Ok(b"png")).await;
+        if n != 3 {
+            table.close(&one).await;
+        }
+    }
+    let unload = |worker: &'static str| {
+        let model = make::model_id(1);
+        table.0.write(move |tx| Box::pin(async move { previews::delete_idle(tx, &model, worker).await }))
+    };
+    assert_eq!(unload("w1").await.unwrap(), 1, "not the row of the other worker, and not the unread picture");
+    let delete = |before| table.0.write(move |tx| Box::pin(previews::delete_before(tx, before)));
+    assert_eq!(delete(9).await.unwrap(), 0);
+    assert_eq!(delete(10).await.unwrap(), 2);
+    // Nobody waits for an old request any more.
+    table.place(&request(1, 1, "old"), 10).await;
+    assert_eq!(table.claim("w1", 1010).await, None);
+    assert_eq!(table.claim("w1", 1009).await.as_deref(), Some("old"));
+    let drawn = async |now| previews::is_any_drawn(&mut table.0.read().await.unwrap(), now).await.unwrap();
+    assert!(drawn(1009 + LEASE - 1).await && !drawn(1009 + LEASE).await);
+}
+
+#[tokio::test]
+async fn the_table_is_unlogged_on_postgresql() {
+    let database = plinth_testkit::TestDatabase::postgres();
+    drop(make::open(database.address()).await);
+    let mut psql = std::process::Command::new(plinth_testkit::postgres().join("psql"));
+    let query = "SELECT relpersistence FROM pg_class WHERE relname = 'previews'";
+    let done = psql.args(["-X", "-A", "-t", "-d", database.address(), "-c", query]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&done.stdout).trim(), "u");
+}
+
+mod both {
+    use super::on_both_databases;
+    on_both_databases! {
+        a_picture_is_stored_for_the_request_and_removed_after_reading
+        a_request_is_left_to_the_worker_that_has_the_model_for_a_short_time
+        a_request_that_has_waited_comes_before_those_of_loaded_models
+        one_preview_is_drawn_per_paying_account_at_a_time
+        simultaneous_claims_draw_one_preview_per_account
+        the_request_of_a_lost_worker_goes_to_another
+        a_newer_request_replaces_the_one_before
+        rows_of_ended_previews_are_deleted
+    }
+}

@@ -1,0 +1,226 @@
+//! The worker's side: claims requests, holds their leases while they are drawn, and stores the pictures.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use plinth_db::previews::{self, ClaimTimes, Lease, Request, RequestKey};
+use plinth_spec::RenderSettings;
+use plinth_spec::id::ModelId;
+use plinth_spec::preview::PreviewQuestion;
+use plinth_spec::settings::ParseOptions;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::sync::oneshot;
+use tokio::time::sleep;
+
+use super::{DRAWING_LEASE_MS, HOLDING_MS, MAX_WAIT_MS, PATIENCE_MS};
+use crate::error::{Result, ServiceError};
+use crate::previews::{MAX_PICTURE_BYTES, PreviewReply, WantedPreview};
+use crate::service::Service;
+
+/// Interval at which a worker renews the lease of a request that it draws.
+const RENEWAL_INTERVAL: Duration = Duration::from_millis(DRAWING_LEASE_MS.unsigned_abs() / 3);
+
+/// A request as it is stored. Workspace and model have columns of their own. The worker finds the assets itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Travelling {
+    sha256: String,
+    settings: Value,
+    longest: u32,
+    is_draft: bool,
+    position: Option<f64>,
+    question: Option<PreviewQuestion>,
+}
+
+impl Travelling {
+    pub(super) fn of(wanted: WantedPreview) -> Self {
+        // Without `..`, so that a new field is not forgotten here.
+        let WantedPreview {
+            workspace_id: _,
+            model_id: _,
+            sha256,
+            settings,
+            assets: _,
+            longest,
+            is_draft,
+            position,
+            question,
+            reply: _,
+        } = wanted;
+        Self { sha256, settings: settings.echoed(), longest, is_draft, position, question }
+    }
+
+    pub(super) fn to_text(&self) -> Result<String> {
+        serde_json::to_string(self).map_err(ServiceError::internal)
+    }
+}
+
+impl Service {
+    /// Claims a preview that another process has requested. What is sent to its `reply` is stored for that process; if the
+    /// reply is dropped, another worker draws the preview. Returns `None` if no preview waits.
+    pub async fn claim_preview(&self) -> Result<Option<WantedPreview>> {
+        while let Some(request) = self.claim_request().await? {
+            match self.wanted(&request).await {
+                Ok((wanted, drawn)) => {
+                    let service = self.clone();
+                    tokio::spawn(async move { service.hold_until_drawn(request.key, drawn).await });
+                    return Ok(Some(wanted));
+                }
+                Err(problem) => self.store_drawn(&request.key, Err(problem)).await?,
+            }
+        }
+        Ok(None)
+    }
+
+    /// Tells other processes that this worker has unloaded a model.
+    pub async fn model_unloaded(&self, model: &ModelId) -> Result<()> {
+        let (token, model) = (self.arrivals.token.clone(), model.clone());
+        let deleted =
+            self.write_lease(move |tx, _now| Box::pin(async move { previews::delete_idle(tx, &model, &token).await }));
+        Ok(deleted.await.map(drop)?)
+    }
+
+    async fn claim_request(&self) -> Result<Option<Request>> {
+        if !self.db.is_shared() {
+            // Workers poll SQLite. Reading does not wait for its only writer.
+            let mut conn = self.db.read().await?;
+            let times = times(self.options.clock.now_ms(&mut conn).await?);
+            if !previews::is_any_open(&mut conn, times).await? {
+                return Ok(None);
+            }
+        }
+        let token = self.arrivals.token.clone();
+        let claimed = self.write_lease(move |tx, now| {
+            Box::pin(async move {
+                let lease = Lease { token: &token, until: now + DRAWING_LEASE_MS };
+                previews::claim(tx, lease, times(now)).await
+            })
+        });
+        Ok(claimed.await?)
+    }
+
+    /// Reads a request. Errors: why it cannot be drawn.
+    async fn wanted(
+        &self,
+        request: &Request,
+    ) -> std::result::Result<(WantedPreview, oneshot::Receiver<PreviewReply>), String> {
+        let unreadable = |error: &dyn std::error::Error| {
+            tracing::error!(error = %error, "a preview cannot be drawn");
+            "the preview cannot be drawn by this version of the worker".to_owned()
+        };
+        let read: Travelling = serde_json::from_str(&request.request).map_err(|error| unreadable(&error))?;
+        let settings = RenderSettings::from_json(&read.settings, ParseOptions { uncapped_length: true });
+        let settings = settings.map_err(|error| unreadable(&error))?;
+        // The assets are those of the workspace at this moment.
+        let assets = self.find_assets(&request.workspace_id, &settings).await.map_err(|error| unreadable(&error))?;
+        let assets = assets.map_err(|missing| missing.message)?;
+        let (reply, drawn) = oneshot::channel();
+        let wanted = WantedPreview {
+            workspace_id: request.workspace_id.clone(),
+            model_id: request.key.model_id.clone(),
+            sha256: read.sha256,
+            settings,
+            assets,
+            longest: read.longest,
+            is_draft: read.is_draft,
+            position: read.position,
+            question: read.question,
+            reply,
+        };
+        Ok((wanted, drawn))
+    }
+
+    /// Renews the lease of a request until the worker has drawn it, and stores what it has drawn.
+    async fn hold_until_drawn(&self, key: RequestKey, mut drawn: oneshot::Receiver<PreviewReply>) {
+        let ended = loop {
+            tokio::select! {
+                drawn = &mut drawn => break match drawn {
+                    Ok(drawn) => self.store_drawn(&key, drawn).await,
+                    Err(_dropped) => self.release_request(&key).await,
+                },
+                () = sleep(RENEWAL_INTERVAL) => match self.renew_request(&key).await {
+                    Ok(true) => {}
+                    // The receiver is dropped, by which the worker sees that nobody waits for the preview.
+                    Ok(false) => return,
+                    // The lease may expire; then another worker draws the preview.
+                    Err(error) => tracing::warn!(error = %error, "the lease of a preview could not be renewed"),
+                },
+            }
+        };
+        if let Err(error) = ended {
+            tracing::error!(error = %error, cause = ?error.cause, "a drawn preview could not be stored");
+        }
+    }
+
+    async fn renew_request(&self, key: &RequestKey) -> Result<bool> {
+        let (key, token) = (key.clone(), self.arrivals.token.clone());
+        let renewed = self.write_lease(move |tx, now| {
+            Box::pin(
+                async move { previews::renew(tx, &key, Lease { token: &token, until: now + DRAWING_LEASE_MS }).await },
+            )
+        });
+        Ok(renewed.await?)
+    }
+
+    async fn store_drawn(&self, key: &RequestKey, drawn: PreviewReply) -> Result<()> {
+        let drawn = match drawn {
+            Ok(picture) if picture.len() as u64 > MAX_PICTURE_BYTES => Err("the picture is too large".to_owned()),
+            drawn => drawn.map(Arc::<[u8]>::from),
+        };
+        let (key, token) = (key.clone(), self.arrivals.token.clone());
+        let stored = self.write_lease(move |tx, now| {
+            Box::pin(async move {
+                let lease = Lease { token: &token, until: now + HOLDING_MS };
+                let drawn = drawn.as_ref().map(Arc::clone).map_err(String::as_str);
+                previews::finish(tx, &key, lease, drawn).await
+            })
+        });
+        // Nobody waits for a picture that is not stored.
+        Ok(stored.await.map(drop)?)
+    }
+
+    async fn release_request(&self, key: &RequestKey) -> Result<()> {
+        let (key, token) = (key.clone(), self.arrivals.token.clone());
+        let released =
+            self.write_lease(move |tx, _now| Box::pin(async move { previews::release(tx, &key, &token).await }));
+        Ok(released.await?)
+    }
+}
+
+const fn times(now: i64) -> ClaimTimes {
+    ClaimTimes { now, patient_until: now - PATIENCE_MS, forgotten_until: now - MAX_WAIT_MS }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_request_of_a_later_version_can_be_read() {
+        let text = r#"{"sha256":"ab","settings":{"zoom":2},"longest":640,"isDraft":true,"position":0.5,"hologram":1}"#;
+        let read: Travelling = serde_json::from_str(text).unwrap();
+        let settings = json!({"zoom": 2});
+        let sha256 = "ab".to_owned();
+        let expected =
+            Travelling { sha256, settings, longest: 640, is_draft: true, position: Some(0.5), question: None };
+        assert_eq!(read, expected);
+    }
+
+    #[test]
+    fn a_request_arrives_with_its_question() {
+        for question in [PreviewQuestion::Surfaces { x: 0.25, y: 1.0 }, PreviewQuestion::DatasetCameras] {
+            let sent = Travelling {
+                sha256: "ab".to_owned(),
+                settings: json!({"zoom": 2}),
+                longest: 640,
+                is_draft: false,
+                position: None,
+                question: Some(question),
+            };
+            assert_eq!(serde_json::from_str::<Travelling>(&sent.to_text().unwrap()).unwrap(), sent);
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Receives PostgreSQL's notifications of drawn previews.
+
+use std::time::Duration;
+
+use plinth_db::DbError;
+use tokio::time::sleep;
+
+use crate::service::Service;
+
+/// Pauses before the listener connects again are spread over this time.
+const RECONNECT: Duration = Duration::from_secs(1);
+
+impl Service {
+    /// Wakes the requests of this process when a worker elsewhere has drawn their previews. Without it, they poll the
+    /// database. Never returns; does nothing on SQLite.
+    pub async fn listen_for_pictures(&self) {
+        loop {
+            let Err(error) = self.hear_pictures().await;
+            self.arrivals.set_listening(false);
+            tracing::warn!(error = %error, "the connection that listens for drawn previews is lost; it is opened again");
+            sleep(RECONNECT.mul_f64(fastrand::f64())).await;
+        }
+    }
+
+    async fn hear_pictures(&self) -> Result<std::convert::Infallible, DbError> {
+        let Some(mut listener) = self.db.listen_for_pictures().await? else { return std::future::pending().await };
+        self.arrivals.set_listening(true);
+        loop {
+            let request_id = listener.next().await?;
+            self.arrivals.arrived(&request_id);
+        }
+    }
+
+    /// Waits until a preview may be waiting for the worker of this process.
+    pub async fn preview_placed(&self) {
+        self.arrivals.placed.notified().await;
+    }
+
+    /// Returns whether PostgreSQL notifies workers of previews. On SQLite they have to poll.
+    pub const fn notifies_workers(&self) -> bool {
+        self.db.is_shared()
+    }
+}

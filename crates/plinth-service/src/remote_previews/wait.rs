@@ -1,0 +1,143 @@
+//! The server's side: stores the request and waits for the picture.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use plinth_db::is_preview_worker_listening;
+use plinth_db::previews::{self, Request, RequestKey, State};
+use plinth_spec::ErrorCode;
+use plinth_spec::id::AccountId;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep};
+
+use super::claim::Travelling;
+use super::{MAX_WAIT_MS, PATIENCE_MS};
+use crate::access::Caller;
+use crate::error::{Result, ServiceError};
+use crate::ids::random_text;
+use crate::previews::{WantedPreview, not_drawn};
+use crate::service::Service;
+
+const REQUEST_ID_CHARS: usize = 16;
+/// Interval at which a request is looked at although no notification came, because its worker may be lost.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// The same without notifications.
+const POLL_INTERVAL: Duration = Duration::from_millis(40);
+/// Time after which a request that no worker takes fails, if no worker draws previews.
+const NOBODY_AFTER: Duration = Duration::from_secs(5);
+/// Time after which a request that no worker takes fails, because all workers are busy.
+const BUSY_AFTER: Duration = Duration::from_secs(30);
+
+/// A request that waits. Dropping it withdraws the request, so that no worker draws it in vain.
+struct Waiting {
+    service: Service,
+    key: RequestKey,
+    arrival: Arc<Notify>,
+    is_open: bool,
+}
+
+impl Service {
+    /// Has a worker in another process draw a preview. Returns what it has drawn.
+    /// Errors: no worker takes the request, or it cannot be drawn.
+    pub(crate) async fn draw_elsewhere(&self, caller: &Caller, wanted: WantedPreview) -> Result<Vec<u8>> {
+        let waiting = Waiting::of(self, &caller.account_id, &wanted);
+        let request = Request {
+            key: waiting.key.clone(),
+            workspace_id: wanted.workspace_id.clone(),
+            payer_id: caller.payer_id.clone(),
+            request: Travelling::of(wanted).to_text()?,
+        };
+        let placing = self.write_at(move |tx, now| Box::pin(async move { previews::place(tx, &request, now).await }));
+        placing.await?;
+        // The worker of this process takes the request if it started after it was looked for.
+        self.arrivals.placed.notify_one();
+        waiting.picture().await
+    }
+
+    /// Returns whether a worker draws previews, as far as the database knows.
+    async fn is_any_preview_worker(&self) -> Result<bool> {
+        let mut conn = self.db.read().await?;
+        if is_preview_worker_listening(&mut conn).await? == Some(true) {
+            return Ok(true);
+        }
+        // On SQLite, workers are known by what they draw.
+        let now = self.options.clock.now_ms(&mut conn).await?;
+        Ok(previews::is_any_drawn(&mut conn, now).await?)
+    }
+}
+
+impl Waiting {
+    fn of(service: &Service, account: &AccountId, wanted: &WantedPreview) -> Self {
+        let request_id = random_text(REQUEST_ID_CHARS);
+        let arrival = service.arrivals.expect(&request_id);
+        let key = RequestKey { account_id: account.clone(), model_id: wanted.model_id.clone(), request_id };
+        Self { service: service.clone(), key, arrival, is_open: true }
+    }
+
+    /// Waits for the picture.
+    async fn picture(mut self) -> Result<Vec<u8>> {
+        let (begin, mut unclaimed_since, mut called_at) = (Instant::now(), Instant::now(), Instant::now());
+        loop {
+            let pause = if self.service.arrivals.is_listening() { CHECK_INTERVAL } else { POLL_INTERVAL };
+            tokio::select! {
+                () = self.arrival.notified() => {}
+                () = sleep(pause) => {}
+            }
+            match self.state().await? {
+                State::Drawn(drawn) => return drawn.map_err(not_drawn),
+                State::Replaced => {
+                    self.is_open = false;
+                    return Err(ServiceError::bad_request("a newer preview of this model has replaced this one")
+                        .with_status(409));
+                }
+                State::Drawing => unclaimed_since = Instant::now(),
+                State::Waiting => {
+                    let waited = unclaimed_since.elapsed();
+                    if waited > NOBODY_AFTER && !self.service.is_any_preview_worker().await? {
+                        return Err(ServiceError::new(ErrorCode::NotFound, "no worker draws previews at the moment"));
+                    }
+                    if waited > BUSY_AFTER {
+                        return Err(busy());
+                    }
+                    if called_at.elapsed() > Duration::from_millis(PATIENCE_MS.unsigned_abs()) {
+                        called_at = Instant::now();
+                        self.service.db.write(|tx| Box::pin(previews::call_workers(tx))).await?;
+                    }
+                }
+            }
+            if begin.elapsed() > Duration::from_millis(MAX_WAIT_MS.unsigned_abs()) {
+                return Err(busy());
+            }
+        }
+    }
+
+    async fn state(&self) -> Result<State> {
+        let mut conn = self.service.db.read().await?;
+        let now = self.service.options.clock.now_ms(&mut conn).await?;
+        Ok(previews::find_state(&mut conn, &self.key, now).await?)
+    }
+}
+
+fn busy() -> ServiceError {
+    let message = "the workers that draw previews are busy; please try again";
+    let error = ServiceError::new(ErrorCode::RateLimited, message);
+    ServiceError { retry_after_secs: Some(BUSY_AFTER.as_secs()), ..error }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.service.arrivals.forget(&self.key.request_id);
+        // Without a runtime the process ends, and maintenance deletes the row.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        if !self.is_open {
+            return;
+        }
+        let (db, key) = (self.service.db.clone(), self.key.clone());
+        runtime.spawn(async move {
+            let closing = db.write(move |tx| Box::pin(async move { previews::close(tx, &key).await }));
+            if let Err(error) = closing.await {
+                tracing::warn!(error = %error, "the row of a preview could not be cleared; the cleanup deletes it");
+            }
+        });
+    }
+}

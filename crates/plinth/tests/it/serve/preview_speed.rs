@@ -1,0 +1,149 @@
+//! A benchmark of previews: `bench/previews.sh`. Run alone, on an idle machine.
+#![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
+
+use std::time::{Duration, Instant};
+
+use plinth_testkit::{Client, Form, glb_with_sphere};
+use tokio::time::sleep;
+
+use super::server::{EMAIL, Served};
+use super::studio_previews::{Composer, Worker};
+use crate::processes_in;
+
+/// Rows of the sphere, which has 102 400 triangles.
+const ROWS: u16 = 160;
+/// Pictures for each line of the result.
+const PICTURES: u32 = 60;
+const PEOPLE: usize = 10;
+const PICTURES_EACH: u32 = 6;
+/// Time for which the processor time of idle previews is measured.
+const IDLE: Duration = Duration::from_secs(20);
+
+/// Restarts the server of an installation, with a worker in its process.
+fn with_worker(served: Served) -> Served {
+    let Served { client, server, installation } = served;
+    server.end();
+    let server = installation.serve(&["--rate-limit-per-minute", "1000000"]);
+    Served { client: Client::new(&server.base, &client.token), server, installation }
+}
+
+async fn upload(client: &Client, name: &str, glb: &[u8]) -> String {
+    client.form("/models", Form::default().file("file", &format!("{name}.glb"), glb)).await.text("modelId")
+}
+
+/// Asks for a preview with a setting and returns how long it took.
+async fn time(composer: &Composer, longest: &str, setting: &str, value: f64) -> Duration {
+    let (value, begin) = (value.to_string(), Instant::now());
+    let draft = if longest == "640" { "on" } else { "" };
+    let fields = [("longest", longest), ("draft", draft), (setting, value.as_str()), ("shadows", "on")];
+    let (status, body) = composer.ask(&fields).await;
+    assert_eq!(status, 200, "{}", String::from_utf8_lossy(&body));
+    begin.elapsed()
+}
+
+fn print(name: &str, mut times: Vec<Duration>) {
+    times.sort_unstable();
+    let at = |percent: usize| times[(times.len() - 1) * percent / 100].as_millis();
+    let rate = times.len() as f64 / times.iter().sum::<Duration>().as_secs_f64();
+    println!("{name}: p50 {} ms, p95 {} ms, {rate:.1} pictures a second", at(50), at(95));
+}
+
+async fn series(composer: &Composer, name: &str, setting: &str, value: impl Fn(u32) -> f64) {
+    let mut times = Vec::new();
+    for n in 0..PICTURES {
+        times.push(time(composer, "640", setting, value(n)).await);
+    }
+    print(name, times);
+}
+
+/// Returns the processor time of all processes of the installation, in seconds.
+fn processor_secs(served: &Served) -> f64 {
+    let ids = processes_in(served.installation.folder.path()).into_keys();
+    let ticks = ids.filter_map(|id| {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        let rest: Vec<i64> = stat.rsplit(')').next()?.split_whitespace().filter_map(|part| part.parse().ok()).collect();
+        // The state, which is no number, is left out: these are fields 14 and 15 of proc(5).
+        Some(rest.get(10)? + rest.get(11)?)
+    });
+    ticks.sum::<i64>() as f64 / 100.0
+}
+
+/// Ten people with models of their own ask for pictures at the same time.
+async fn crowd(served: &Served) {
+    let people = (0..PEOPLE).map(async |n| {
+        let email = format!("person{n}@example.org");
+        let client = served.client(&served.installation.account(&email));
+        let model = upload(&client, &email, &plinth_testkit::glb_with_triangle(&email)).await;
+        Composer::open(served, &email, &model).await
+    });
+    let composers = futures_util::future::join_all(people).await;
+    let times = composers.iter().map(async |composer| {
+        let mut times = Vec::new();
+        for n in 0..PICTURES_EACH {
+            times.push(time(composer, "640", "rotateY", f64::from(n) * 5.0).await);
+        }
+        times
+    });
+    let times = futures_util::future::join_all(times).await;
+    let mut sums: Vec<u128> = times.iter().map(|of_one| of_one.iter().sum::<Duration>().as_millis()).collect();
+    sums.sort_unstable();
+    println!("  {PEOPLE} people, {PICTURES_EACH} pictures each: {sums:?} ms in total per person");
+    print("  their pictures", times.concat());
+}
+
+/// Waits until the worker draws nothing else: the free videos of uploads.
+async fn until_quiet(served: &Served) {
+    while served.client.get("/renders").await.body["data"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .any(|render| !matches!(render["status"].as_str(), Some("done" | "failed")))
+    {
+        sleep(Duration::from_millis(200)).await;
+    }
+}
+
+async fn measure(name: &str, served: Served, worker: Option<Worker>) {
+    println!("{name}");
+    let small = Composer::open(&served, EMAIL, &upload(&served.client, "small", &glb_with_sphere(8)).await).await;
+    small.draw(&[("longest", "320")]).await;
+    let model = upload(&served.client, "sphere", &glb_with_sphere(ROWS)).await;
+    if worker.is_none() {
+        until_quiet(&served).await;
+    }
+    let composer = Composer::open(&served, EMAIL, &model).await;
+    println!("  first draft, the model is not loaded: {:?}", time(&composer, "640", "rotateY", 0.0).await);
+    println!("  full picture: {:?}", time(&composer, "1280", "rotateY", 0.0).await);
+    println!("  opened again: {:?}", time(&composer, "640", "rotateY", 0.0).await);
+    series(&composer, "  a camera setting (orbit)", "rotateY", |n| f64::from(n) * 3.0).await;
+    series(&composer, "  a setting of the picture", "vignette", |n| f64::from(n % 10) / 10.0).await;
+    series(&composer, "  a setting of the light", "envRotation", |n| f64::from(n) * 5.0 - 150.0).await;
+    let (before, begin) = (processor_secs(&served), Instant::now());
+    sleep(IDLE).await;
+    let used = (processor_secs(&served) - before) / begin.elapsed().as_secs_f64() * 100.0;
+    println!("  idle, with the model loaded: {used:.2} % of one processor");
+    crowd(&served).await;
+    drop(worker);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "a benchmark: bench/previews.sh"]
+async fn previews_in_the_process_of_the_server() {
+    measure("SQLite, a worker in the server's process", with_worker(Served::with_sqlite()), None).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "a benchmark: bench/previews.sh"]
+async fn previews_of_another_process_on_postgres() {
+    let served = Served::with_postgres_and_s3().await;
+    let worker = Worker::start(&served, &["--takes", "preview"]);
+    measure("PostgreSQL, a worker in another process", served, Some(worker)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "a benchmark: bench/previews.sh"]
+async fn previews_of_another_process_on_sqlite() {
+    let served = Served::with_sqlite();
+    let worker = Worker::start(&served, &["--takes", "preview"]);
+    measure("SQLite, a worker in another process", served, Some(worker)).await;
+}

@@ -1,0 +1,131 @@
+//! Previews that other processes have requested: a compromised job, a worker that stops, and a full disk.
+
+use std::time::Duration;
+
+use plinth_db::{Db, DbOptions, previews};
+use plinth_service::previews::Preview;
+use plinth_service::{Service, ServiceError};
+use plinth_store::{LinkSigner, Store, StoreOptions};
+use plinth_worker::WorkerOptions;
+use serde_json::json;
+use tokio::time::{sleep, timeout};
+
+use super::deployment::{Deployment, TIMEOUT, Worker};
+
+/// Opens a second service on the same database and store, as a server without a worker does.
+async fn server(deployment: &Deployment) -> Service {
+    let db = Db::open(deployment.database.address(), DbOptions::default()).await.unwrap();
+    let store = Store::open(StoreOptions {
+        address: format!("file://{}", deployment.folder.path().join("objects").display()),
+        s3: Vec::new(),
+        s3_public_endpoint: None,
+        signer: LinkSigner::new("http://127.0.0.1:1".parse().unwrap()),
+    });
+    let service = Service::new(db, store.unwrap(), deployment.service.options().clone());
+    let listening = service.clone();
+    tokio::spawn(async move { listening.listen_for_pictures().await });
+    service
+}
+
+async fn ask(deployment: &Deployment, server: &Service, model: &str, zoom: f64) -> Result<Vec<u8>, ServiceError> {
+    let settings = json!({"zoom": zoom}).as_object().unwrap().clone();
+    let preview = Preview { settings, longest: 64, is_draft: true, position: None, question: None };
+    timeout(TIMEOUT, server.preview(&deployment.caller, model, preview)).await.unwrap()
+}
+
+/// Returns whether a worker holds the lease of a preview that it draws.
+async fn is_drawing(service: &Service) -> bool {
+    let mut conn = service.db().read().await.unwrap();
+    let now = conn.now_ms().await.unwrap();
+    previews::is_any_drawn(&mut conn, now).await.unwrap()
+}
+
+/// A job that answers each request as if it had drawn a picture, after a command has made the file `"$file"`.
+fn job_that(makes: &[&str]) -> String {
+    let cases: Vec<String> = makes.iter().enumerate().map(|(n, command)| format!("{n}) {command};;")).collect();
+    let cases = cases.join(" ");
+    format!(
+        "if ! grep -q '\"preview\"' \"$3/job.json\"; then exec \"$@\"; fi\n\
+         cd \"$3\"; file=out/preview.png; n=0\n\
+         while read -r line; do rm -rf $file; case $n in {cases} esac; n=$((n + 1)); \
+         echo '{{\"event\":\"previewed\",\"warnings\":[]}}'; done"
+    )
+}
+
+async fn no_file_but_a_picture_comes_back(deployment: Deployment) {
+    let (model, _render) = deployment.upload("chair", None).await;
+    let server = server(&deployment).await;
+    let secret = deployment.folder.path().join("secret");
+    std::fs::write(&secret, b"\x89PNG\r\n\x1a\n and a secret").unwrap();
+    let (linked, piped) = (format!("ln -s {} $file", secret.display()), "mkfifo $file");
+    let large = "(printf '\\x89PNG\\r\\n\\x1a\\n'; head -c 17000000 /dev/zero) > $file";
+    let options =
+        deployment.options_with(&job_that(&[&linked, piped, large, "echo text > $file", "true", "mkdir $file"]));
+    let worker = deployment.start_worker(options);
+    for n in 0..6 {
+        let error = ask(&deployment, &server, &model, 1.0 + f64::from(n) / 10.0).await.unwrap_err();
+        assert_eq!((error.status, error.message.as_str()), (422, "the renderer wrote no picture"), "{n}");
+    }
+    worker.stop().await;
+}
+
+async fn a_worker_that_stops_leaves_its_preview_to_another(deployment: Deployment) {
+    let (model, _render) = deployment.upload("chair", None).await;
+    let server = server(&deployment).await;
+    let hangs = "if ! grep -q '\"preview\"' \"$3/job.json\"; then exec \"$@\"; fi\nsleep 1000";
+    let first = deployment.start_worker(deployment.options_with(hangs));
+    let stopping = async {
+        while !is_drawing(&server).await {
+            sleep(Duration::from_millis(20)).await;
+        }
+        first.stop().await;
+        // Like another process, it has a service of its own.
+        Worker::start(self::server(&deployment).await, deployment.options())
+    };
+    let (drawn, second) = tokio::join!(ask(&deployment, &server, &model, 1.5), stopping);
+    let picture = image::load_from_memory(&drawn.unwrap()).unwrap();
+    assert_eq!((picture.width(), picture.height()), (64, 36));
+    second.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_with_a_full_disk_takes_none() {
+    let deployment = Deployment::in_real_time().await;
+    let (model, _render) = deployment.upload("chair", None).await;
+    let server = server(&deployment).await;
+    let worker = deployment.start_worker(WorkerOptions { room_bytes: u64::MAX, ..deployment.options() });
+    let error = ask(&deployment, &server, &model, 1.0).await.unwrap_err();
+    assert_eq!((error.status, error.message.as_str()), (404, "no worker draws previews at the moment"));
+    worker.stop().await;
+}
+
+mod with_sqlite {
+    use super::Deployment;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn no_file_but_a_picture_comes_back() {
+        Box::pin(super::no_file_but_a_picture_comes_back(Deployment::in_real_time().await)).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_worker_that_stops_leaves_its_preview_to_another() {
+        Box::pin(super::a_worker_that_stops_leaves_its_preview_to_another(Deployment::in_real_time().await)).await;
+    }
+}
+
+mod with_postgres {
+    use super::Deployment;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn no_file_but_a_picture_comes_back() {
+        Box::pin(super::no_file_but_a_picture_comes_back(Deployment::with_postgres_in_real_time().await)).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_worker_that_stops_leaves_its_preview_to_another() {
+        Box::pin(super::a_worker_that_stops_leaves_its_preview_to_another(
+            Deployment::with_postgres_in_real_time().await,
+        ))
+        .await;
+    }
+}
