@@ -4,6 +4,7 @@ use plinth_db::envs;
 use plinth_spec::id::EnvId;
 use plinth_store::{EnvPart, ObjectKey};
 
+use super::envs::check_is_own;
 use super::not_found;
 use crate::access::Caller;
 use crate::delivery::Delivery;
@@ -11,9 +12,12 @@ use crate::error::Result;
 use crate::service::Service;
 
 impl Service {
-    /// Returns the name of an environment.
+    /// Returns the name of an environment that can be deleted.
+    /// Errors: the environment does not exist, or it is a system environment.
     pub async fn env_name(&self, caller: &Caller, id: &str) -> Result<String> {
-        Ok(self.env_row(caller, id).await?.name)
+        let env = self.env_row(caller, id).await?;
+        check_is_own(&env)?;
+        Ok(env.name)
     }
 
     /// Finds a picture of an environment: the small one if it has one, otherwise its SDR image.

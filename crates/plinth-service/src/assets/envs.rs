@@ -109,16 +109,21 @@ impl Service {
         let deleted = self.delete_asset(id.to_string(), prefix, move |tx| {
             Box::pin(async move {
                 let env = envs::find(tx, &workspace, &id).await?.ok_or_else(|| not_found("environment"))?;
-                if env.is_system {
-                    let message =
-                        "this environment is available to all workspaces; an administrator must withdraw it first";
-                    return Err(ServiceError::new(ErrorCode::Forbidden, message));
-                }
+                check_is_own(&env)?;
                 found(envs::delete(tx, &workspace, &id).await?, "environment")
             })
         });
         deleted.await
     }
+}
+
+/// Returns an error for a system environment, which a workspace cannot delete.
+pub(super) fn check_is_own(env: &Env) -> Result<()> {
+    if env.is_system {
+        let message = "this environment is available to all workspaces; an administrator must withdraw it first";
+        return Err(ServiceError::new(ErrorCode::Forbidden, message));
+    }
+    Ok(())
 }
 
 fn row(env: Env) -> AssetRow {

@@ -21,7 +21,7 @@ const EDGES = CORNERS.flatMap((_, i) => [1, 2, 4].filter((bit) => (i & bit) === 
  */
 export function cameras(box, preview, view, values) {
   const drawing = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": "Cameras of the dataset around the model" });
-  const range = el("input", { type: "range", id: "dataset-view", min: "1", step: "1", value: "1" });
+  const range = el("input", { type: "range", id: "dataset-view", min: "1", step: "1", value: "1", disabled: true });
   const label = el("label", { htmlFor: "dataset-view" });
   const about = el("p", { className: "help" });
   box.append(drawing, el("div", {}, el("h2", { textContent: "Cameras" }), label, range, about));
@@ -81,10 +81,12 @@ export function cameras(box, preview, view, values) {
       if (own !== number) return;
       found = answer;
       range.max = String(found.positions.length);
+      range.disabled = false;
       draw();
-    } catch {
-      // What is wrong with the settings stands beside the price.
+    } catch (error) {
+      if (own !== number) return;
       asked = "";
+      if (found === null) about.textContent = error instanceof TypeError ? "No answer" : error.message;
     }
   };
   const update = () => {

@@ -55,10 +55,16 @@ export function compare(button, preview) {
     preview.aim(sent);
     preview.say("Drawing what was before…");
     button.disabled = true;
+    const asked = preview.body().toString();
     const drawn = await preview.picture(sent, FULL);
     button.disabled = false;
     if (!drawn) return;
     preview.say("");
+    if (preview.body().toString() !== asked) {
+      // The camera or a setting has changed in the meantime.
+      URL.revokeObjectURL(drawn.src);
+      return;
+    }
     stop();
     picture = drawn;
     beside = preview.shown.toString();

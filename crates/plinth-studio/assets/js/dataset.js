@@ -7,8 +7,9 @@ import { readPoints } from "./points.js";
 import { ViewGrid } from "./view_grid.js";
 import { ViewStage } from "./view_stage.js";
 
+const VIEW_ANCHOR = /^#view-(\d+)$/;
 /** The view in the address of the page, which links can name. */
-const viewInAddress = () => Number(/^#view-(\d+)$/.exec(location.hash)?.[1] ?? 0);
+const viewInAddress = () => Number(VIEW_ANCHOR.exec(location.hash)?.[1] ?? 0);
 
 /** @param {HTMLElement} area */
 async function start(area) {
@@ -16,17 +17,24 @@ async function start(area) {
   /** @param {number} wanted */
   const choose = (wanted) => {
     const view = Math.min(Math.max(wanted, 0), dataset.poses.length - 1);
-    history.replaceState(null, "", `#view-${view}`);
     stage.show(view);
     grid.mark(view);
     cloud.mark(view);
+    try {
+      history.replaceState(null, "", `#view-${view}`);
+    } catch {
+      // Some browsers limit how often the address may change. The next view is in it again.
+    }
   };
   const stage = new ViewStage(dataset, choose);
   const grid = new ViewGrid(dataset, choose);
   const cloud = new Cloud(dataset, choose);
   area.replaceChildren(el("div", { className: "dataset-panes" }, stage.element, cloud.element), grid.element);
   choose(viewInAddress());
-  window.addEventListener("hashchange", () => choose(viewInAddress()));
+  // Other anchors, such as that of the link to the content, do not change the view.
+  window.addEventListener("hashchange", () => {
+    if (VIEW_ANCHOR.test(location.hash)) choose(viewInAddress());
+  });
   try {
     cloud.fill(readPoints(await (await load(dataset.folder, "points3d.ply")).arrayBuffer()));
   } catch (error) {

@@ -43,8 +43,7 @@ export function decalPlacer(form, values, say) {
     body.set("file", file.files[0]);
     try {
       const answer = await fetch(form.dataset.images, { method: "POST", headers: { Accept: "application/json" }, body });
-      const said = await answer.json();
-      if (!answer.ok) throw new Error(said.error.message);
+      const said = await readJson(answer);
       known.prepend(el("option", { value: said.id, label: said.name }));
       state.textContent = `${said.name} is uploaded.`;
       fill(said.id);

@@ -41,3 +41,13 @@ export function need(selector, within = document) {
   if (!found) throw new Error(`the page has no ${selector}`);
   return found;
 }
+
+/**
+ * Reads the JSON of an answer. A page instead of JSON is the answer to somebody who is no longer signed in, for example.
+ * @param {Response} answer
+ */
+export async function readJson(answer) {
+  const said = await answer.json().catch(() => null);
+  if (!answer.ok || said === null) throw new Error(said?.error?.message ?? "The server does not answer. Please reload the page.");
+  return said;
+}

@@ -21,6 +21,8 @@ const rounded = (number) => Math.round(number * 1e4) / 1e4;
 export class FreeView {
   #camera = null;
   #isStarting = false;
+  /** How often it has ended. */
+  #ends = 0;
 
   /**
    * @param {import("./preview.js").Preview} preview
@@ -42,9 +44,11 @@ export class FreeView {
   async start() {
     if (this.#isStarting) return;
     this.#isStarting = true;
+    const ends = this.#ends;
     try {
       const { camera } = await this.preview.surfacesAt(0.5, 0.5);
-      this.lookFrom(camera);
+      // If it was ended in the meantime, this is the camera of an earlier picture.
+      if (ends === this.#ends) this.lookFrom(camera);
     } catch (error) {
       this.preview.say(error instanceof TypeError ? "No answer" : error.message);
     }
@@ -84,6 +88,7 @@ export class FreeView {
 
   /** Returns to the camera of the order. The next picture shows it. */
   leave() {
+    this.#ends += 1;
     this.#camera = null;
     this.preview.view = null;
     this.#mark();

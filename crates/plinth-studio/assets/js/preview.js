@@ -1,7 +1,7 @@
 // The preview: pictures by the renderer itself. A small one while something changes, the full one when it rests. One request at
 // a time, so that a slow renderer is never behind by more than one picture.
 
-import { el } from "./dom.js";
+import { el, readJson } from "./dom.js";
 
 const SMALL = 640;
 export const FULL = 1280;
@@ -12,6 +12,7 @@ export class Preview {
   #wanted = null;
   #isBusy = false;
   #rest = 0;
+  #turn = Promise.resolve();
   /**
    * Changes what is sent for a picture, so that it shows another camera than the order.
    * @type {((body: URLSearchParams) => void) | null}
@@ -102,7 +103,10 @@ export class Preview {
     this.say("Drawing…");
     const begin = performance.now();
     const picture = await this.picture(body, longest);
-    if (!picture) return;
+    if (!picture) {
+      this.form.dispatchEvent(new Event("unpreviewed"));
+      return;
+    }
     const earlier = this.stage.querySelector(":scope > img, :scope > .no-picture");
     if (earlier) earlier.replaceWith(picture);
     else this.stage.prepend(picture);
@@ -111,6 +115,18 @@ export class Preview {
     const seconds = `${((performance.now() - begin) / 1000).toFixed(1)} s`;
     this.say(longest === FULL ? `Drawn in ${seconds}` : `Draft, ${seconds}`);
     this.form.dispatchEvent(new CustomEvent("previewed", { detail: longest }));
+  }
+
+  /**
+   * Sends one request at a time: through another server, a second one would replace the first.
+   * @param {string} address
+   * @param {URLSearchParams} body
+   * @param {AbortSignal} [signal]
+   */
+  #send(address, body, signal) {
+    const sent = this.#turn.then(() => fetch(address, { method: "POST", headers: { Accept: "application/json" }, body, signal }));
+    this.#turn = sent.then(() => undefined, () => undefined);
+    return sent;
   }
 
   /**
@@ -124,7 +140,7 @@ export class Preview {
     sent.set("longest", String(longest));
     if (longest === SMALL) sent.set("draft", "on");
     try {
-      const answer = await fetch(this.address, { method: "POST", headers: { Accept: "application/json" }, body: sent });
+      const answer = await this.#send(this.address, sent);
       if (!answer.ok) {
         // What is wrong with the settings stands beside the price.
         this.say(answer.status === 400 ? "No preview" : (await answer.json()).error.message);
@@ -143,24 +159,23 @@ export class Preview {
    * Asks about the frame that is described by `body`.
    * @param {"surfaces" | "cameras"} question
    * @param {URLSearchParams} body
+   * @param {AbortSignal} [signal]
    */
-  async answer(question, body) {
-    const answer = await fetch(`${this.address}/${question}`, { method: "POST", headers: { Accept: "application/json" }, body });
-    const said = await answer.json();
-    if (!answer.ok) throw new Error(said.error.message);
-    return said;
+  async answer(question, body, signal) {
+    return readJson(await this.#send(`${this.address}/${question}`, body, signal));
   }
 
   /**
    * Asks which surfaces are at a point of the picture, and where its camera is.
    * @param {number} x fraction of the picture from the left
    * @param {number} y fraction of the picture from the top
+   * @param {AbortSignal} [signal]
    */
-  surfacesAt(x, y) {
+  surfacesAt(x, y, signal) {
     const body = new URLSearchParams(this.shown ?? this.body());
     body.set("x", String(x));
     body.set("y", String(y));
-    return this.answer("surfaces", body);
+    return this.answer("surfaces", body, signal);
   }
 
   /** Returns where the picture is in the window; the stage may be wider or higher. */

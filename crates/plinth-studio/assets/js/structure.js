@@ -95,7 +95,7 @@ function map(schema, entries, set, context) {
     el("fieldset", {}, el("legend", { textContent: name }),
       ...editor(schema.additionalProperties, value, (next) => set(next === undefined ? without(name) : { ...entries, [name]: next }), { ...context, title: name, material: name }),
       el("button", { type: "button", textContent: "Remove", "aria-label": `Remove ${name}`, onclick: () => set(without(name)) })));
-  const left = context.materials.filter((name) => !(name in entries));
+  const left = context.materials.filter((name) => !Object.hasOwn(entries, name));
   if (left.length > 0 && schema.additionalProperties.type === "object") {
     const choose = el("select", { "aria-label": `Add to ${context.title}` }, el("option", { value: "", textContent: "Change a material…" }),
       ...left.map((name) => el("option", { value: name, textContent: name })));

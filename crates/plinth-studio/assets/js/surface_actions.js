@@ -37,7 +37,7 @@ export function surfaceActions(values, view, placeDecal) {
     const editMaterial = () => {
       const edits = values.get("materialEdits") ?? {};
       materialValues.set(surface.material, surface.values);
-      if (!(surface.material in edits)) {
+      if (!Object.hasOwn(edits, surface.material)) {
         values.set("materialEdits", { ...edits, [surface.material]: {} });
         values.commit();
       }

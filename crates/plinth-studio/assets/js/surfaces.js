@@ -17,6 +17,8 @@ export class SurfaceMenu {
   #below = el("span", { className: "below-mouse", hidden: true, "aria-hidden": "true" });
   #number = 0;
   #hovers = 0;
+  /** Cancels the question about what is below the mouse. */
+  #asked = new AbortController();
 
   /**
    * @param {import("./preview.js").Preview} preview
@@ -42,6 +44,7 @@ export class SurfaceMenu {
     const forget = () => {
       clearTimeout(timer);
       this.#hovers += 1;
+      this.#asked.abort();
       this.#below.hidden = true;
       if (!this.#isOpen) this.#highlight(null);
     };
@@ -51,7 +54,11 @@ export class SurfaceMenu {
       if (event.pointerType === "mouse" && event.buttons === 0) timer = setTimeout(() => this.#hover(event.clientX, event.clientY), REST_MS);
     });
     stage.addEventListener("pointerleave", forget);
-    stage.addEventListener("pointerdown", forget);
+    stage.addEventListener("pointerdown", () => {
+      forget();
+      // The menu of an earlier click would open during a drag.
+      this.#number += 1;
+    });
     form.addEventListener("previewed", forget);
   }
 
@@ -60,8 +67,9 @@ export class SurfaceMenu {
     const at = this.#inPicture(left, top);
     if (at === null || this.#isOpen || this.preview.isBusy) return;
     const number = this.#hovers;
+    this.#asked = new AbortController();
     try {
-      const [nearest] = (await this.preview.surfacesAt(...at)).surfaces;
+      const [nearest] = (await this.preview.surfacesAt(...at, this.#asked.signal)).surfaces;
       if (number !== this.#hovers || this.#isOpen || !nearest) return;
       this.#highlight(nearest);
       this.#below.textContent = nameOf(nearest);

@@ -39,6 +39,7 @@ export function timeline(box, clock, play, preview, values, clips) {
     preview.form.addEventListener("previewed", step);
     step();
   });
+  preview.form.addEventListener("unpreviewed", stop);
   preview.position.addEventListener("pointerdown", stop);
   preview.position.addEventListener("keydown", stop);
 

@@ -19,6 +19,10 @@ use crate::studio::Studio;
 /// Stores an image for decals. Returns its identifier and its name as JSON. The CSRF token must come before the file.
 pub(crate) async fn upload(State(studio): State<Studio>, user: CurrentUser, request: Request) -> Result<Response> {
     let caller = user.editor()?;
+    // Before the file is read.
+    if let Err(error) = studio.service.check_overlay_count(caller).await {
+        return Ok(rejected(&error));
+    }
     let form = Multipart::from_request(request, &()).await;
     let mut form = form.map_err(|error| PageError::new(error.status(), &error.body_text()))?;
     let (mut is_checked, mut stored) = (false, Ok(()));

@@ -29,6 +29,18 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
+/// Maximum number of names that are printed for people.
+const NAMES: usize = 50;
+
+/// Returns the first names, and how many there are besides.
+fn some(names: &[String]) -> String {
+    let (first, rest) = names.split_at(names.len().min(NAMES));
+    match rest.len() {
+        0 => first.join(", "),
+        more => format!("{}, and {more} more (--json prints all)", first.join(", ")),
+    }
+}
+
 fn print(inventory: &Inventory, out: &mut dyn Write) -> std::io::Result<()> {
     writeln!(out, "triangles   {}", inventory.triangles)?;
     for (what, count) in [("lines", inventory.lines), ("points", inventory.points)] {
@@ -38,8 +50,8 @@ fn print(inventory: &Inventory, out: &mut dyn Write) -> std::io::Result<()> {
     }
     writeln!(out, "vertices    {}", inventory.vertices)?;
     writeln!(out, "generator   {}", plain(inventory.generator.as_deref().unwrap_or("unknown")))?;
-    writeln!(out, "meshes      {}", plain(&inventory.mesh_names.join(", ")))?;
-    writeln!(out, "materials   {}", plain(&inventory.material_names.join(", ")))?;
+    writeln!(out, "meshes      {}", plain(&some(&inventory.mesh_names)))?;
+    writeln!(out, "materials   {}", plain(&some(&inventory.material_names)))?;
     for clip in &inventory.animations {
         writeln!(out, "animation   {} ({:.2} s, {} channels)", plain(&clip.name), clip.duration, clip.channels)?;
     }
@@ -52,4 +64,17 @@ fn print(inventory: &Inventory, out: &mut dyn Write) -> std::io::Result<()> {
         writeln!(out, "warning     {}", plain(warning))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_list_of_names_is_cut_and_counted() {
+        let names: Vec<String> = (0..53).map(|i| format!("bolt {i}")).collect();
+        assert_eq!(some(&names[..2]), "bolt 0, bolt 1");
+        assert!(some(&names).ends_with("bolt 49, and 3 more (--json prints all)"));
+        assert!(some(&names[..50]).ends_with("bolt 49"));
+    }
 }
