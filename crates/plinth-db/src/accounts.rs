@@ -6,7 +6,7 @@ use plinth_spec::id::AccountId;
 use crate::row::Row;
 use crate::sql::{Sql, containing, params};
 use crate::table::{insert, row};
-use crate::{Conn, Result, Tx};
+use crate::{Conn, Result, Tx, storage};
 
 /// An account.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,7 +116,7 @@ pub async fn list(conn: &mut Conn, filter: &AccountFilter, limit: u32, offset: u
         Ok(ListedAccount {
             account: account(row)?,
             renders: row.count("renders")?,
-            stored_bytes: row.count("stored_bytes")?,
+            stored_bytes: storage::counted(row, "stored_bytes")?,
         })
     };
     conn.fetch_all(sql, params).await?.iter().map(read).collect()

@@ -82,6 +82,7 @@ pub async fn usage(conn: &mut Conn, workspace: &WorkspaceId) -> Result<(u64, u64
 
 /// Deletes an environment of a workspace. Returns false if it does not exist.
 pub async fn delete(tx: &mut Tx, workspace: &WorkspaceId, id: &EnvId) -> Result<bool> {
-    let sql = "DELETE FROM envs WHERE id = $1 AND workspace_id = $2 RETURNING workspace_id, file_size";
+    let sql =
+        "DELETE FROM envs WHERE id = $1 AND workspace_id = $2 AND NOT is_system RETURNING workspace_id, file_size";
     assets::delete(tx, sql, params![id, workspace]).await
 }

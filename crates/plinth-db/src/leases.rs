@@ -240,19 +240,22 @@ pub struct Report {
     pub is_last: bool,
 }
 
-/// Writes a report, and adds the published bytes to the counter of the workspace. Changes nothing and returns false if the lease is lost or the render is not in state `from`.
+/// Writes a report, and adds the published bytes to the counter of the workspace. They are left out if the render was finished by a
+/// program of an earlier version and is not measured yet, because a render whose size is stored is not measured. Changes nothing and
+/// returns false if the lease is lost or the render is not in state `from`.
 pub async fn report(tx: &mut Tx, id: &RenderId, token: &str, report: &Report, now: i64) -> Result<bool> {
     let sql = concat!(
         "UPDATE renders SET status = $4, hls_status = $5, failure_code = $6, \
          error_message = coalesce($7, error_message), warnings = coalesce($8, warnings), \
          poster_attempt = coalesce($9, poster_attempt), files_attempt = coalesce($10, files_attempt), \
          files = coalesce($11, files), \
-         stored_bytes = CASE WHEN CAST($14 AS BIGINT) IS NULL THEN stored_bytes ELSE coalesce(stored_bytes, 0) + $14 END, \
+         stored_bytes = CASE WHEN CAST($14 AS BIGINT) IS NULL OR (stored_bytes IS NULL AND CAST($11 AS TEXT) IS NULL) \
+         THEN stored_bytes ELSE coalesce(stored_bytes, 0) + $14 END, \
          lease_until = CASE WHEN $12 THEN NULL ELSE lease_until END, \
          worker = CASE WHEN $12 THEN NULL ELSE worker END, \
          lease_token = CASE WHEN $12 THEN NULL ELSE lease_token END, ",
         touched!("$13"),
-        " WHERE id = $1 AND lease_token = $2 AND status = $3 RETURNING payer_id, work_class, workspace_id"
+        " WHERE id = $1 AND lease_token = $2 AND status = $3 RETURNING payer_id, work_class, workspace_id, stored_bytes"
     );
     let r = report;
     let stored = r.stored_bytes.map(u64::cast_signed);
@@ -273,7 +276,9 @@ pub async fn report(tx: &mut Tx, id: &RenderId, token: &str, report: &Report, no
         stored,
     ];
     let Some(row) = tx.fetch_optional(sql, params).await? else { return Ok(false) };
-    storage::add(tx, &row.parsed("workspace_id", WorkspaceId::parse)?, stored.unwrap_or_default()).await?;
+    if let (Some(bytes), Some(_total)) = (stored, row.maybe_int("stored_bytes")?) {
+        storage::add(tx, &row.parsed("workspace_id", WorkspaceId::parse)?, bytes).await?;
+    }
     if r.is_last {
         let (payer, class) = payer_and_class(&row)?;
         if r.to.after(RenderEvent::Claim).is_some() {

@@ -40,6 +40,7 @@ const FILES: &[(i64, &str, &str)] = &[
     (321, "workers", include_str!("../migrations/0321_workers.sql")),
     (322, "storage", include_str!("../migrations/0322_storage.sql")),
     (323, "system_environments", include_str!("../migrations/0323_system_environments.sql")),
+    (324, "stored_renders", include_str!("../migrations/0324_stored_renders.sql")),
     (330, "previews", include_str!("../migrations/0330_previews.sql")),
 ];
 

@@ -105,6 +105,6 @@ pub async fn set_system(tx: &mut Tx, id: &OverlayId, is_system: bool) -> Result<
 
 /// Deletes an overlay. Returns false if it does not exist.
 pub async fn delete(tx: &mut Tx, id: &OverlayId) -> Result<bool> {
-    let sql = "DELETE FROM overlays WHERE id = $1 RETURNING workspace_id, file_size";
+    let sql = "DELETE FROM overlays WHERE id = $1 AND NOT is_system RETURNING workspace_id, file_size";
     assets::delete(tx, sql, params![id]).await
 }

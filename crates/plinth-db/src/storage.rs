@@ -19,6 +19,12 @@ pub struct StorageOfAccount {
     pub bytes: u64,
 }
 
+/// Reads a number of bytes from counters. A counter may be below 0 until it is corrected, because programs of an earlier version do
+/// not add to it what is subtracted later.
+pub(crate) fn counted(row: &Row, column: &'static str) -> Result<u64> {
+    Ok(row.int(column)?.max(0).unsigned_abs())
+}
+
 /// Adds to the counter of a workspace; a negative number subtracts. Transactions that also change the workspace's row or a queue
 /// do that afterwards, so that two of them never deadlock.
 pub(crate) async fn add(tx: &mut Tx, workspace: &WorkspaceId, bytes: i64) -> Result<()> {
@@ -55,14 +61,14 @@ pub async fn list_unmeasured(conn: &mut Conn, limit: u32) -> Result<Vec<Render>>
 /// Returns the number of bytes of all workspaces together.
 pub async fn total(conn: &mut Conn) -> Result<u64> {
     let sql = "SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) AS bytes FROM storage";
-    conn.fetch_one(sql, params![]).await?.count("bytes")
+    counted(&conn.fetch_one(sql, params![]).await?, "bytes")
 }
 
 /// Returns the number of bytes of all workspaces that an account owns.
 pub async fn of_account(conn: &mut Conn, account: &AccountId) -> Result<u64> {
     let sql = "SELECT CAST(coalesce(sum(s.bytes), 0) AS BIGINT) AS bytes FROM storage s \
                JOIN workspaces w ON w.id = s.workspace_id WHERE w.owner_id = $1";
-    conn.fetch_one(sql, params![account]).await?.count("bytes")
+    counted(&conn.fetch_one(sql, params![account]).await?, "bytes")
 }
 
 /// Lists the accounts with the most bytes.
@@ -75,7 +81,7 @@ pub async fn largest(conn: &mut Conn, limit: u32) -> Result<Vec<StorageOfAccount
         Ok(StorageOfAccount {
             account_id: row.parsed("id", AccountId::parse)?,
             email: row.text("email")?,
-            bytes: row.count("bytes")?,
+            bytes: counted(row, "bytes")?,
         })
     };
     conn.fetch_all(sql, params![i64::from(limit)]).await?.iter().map(read).collect()
@@ -83,33 +89,42 @@ pub async fn largest(conn: &mut Conn, limit: u32) -> Result<Vec<StorageOfAccount
 
 /// The sizes of all rows with files, as the workspace and the size. Renders that are not measured yet are left out.
 macro_rules! sizes {
-    ($which:literal) => {
+    ($where:literal, $and:literal) => {
         concat!(
             "SELECT workspace_id, file_size AS size FROM models",
-            $which,
+            $where,
             " UNION ALL SELECT workspace_id, file_size FROM overlays",
-            $which,
+            $where,
             " UNION ALL SELECT workspace_id, file_size FROM textures",
-            $which,
+            $where,
             " UNION ALL SELECT workspace_id, file_size FROM envs",
-            $which,
-            " UNION ALL SELECT workspace_id, CASE WHEN deleted_at IS NULL THEN coalesce(stored_bytes, 0) ELSE 0 END FROM renders",
-            $which
+            $where,
+            " UNION ALL SELECT workspace_id, stored_bytes FROM renders \
+             WHERE stored_bytes IS NOT NULL AND deleted_at IS NULL",
+            $and
         )
     };
 }
 
+const FIND_MISCOUNTED: &str = concat!(
+    "SELECT w.id FROM workspaces w LEFT JOIN storage s ON s.workspace_id = w.id LEFT JOIN (\
+     SELECT workspace_id, CAST(sum(size) AS BIGINT) AS bytes FROM (",
+    sizes!("", ""),
+    ") sizes GROUP BY workspace_id) found ON found.workspace_id = w.id \
+     WHERE coalesce(s.bytes, 0) <> coalesce(found.bytes, 0) ORDER BY w.id"
+);
+
+const RECOUNT: &str = concat!(
+    "UPDATE storage SET bytes = (SELECT CAST(coalesce(sum(size), 0) AS BIGINT) FROM (",
+    sizes!(" WHERE workspace_id = $1", " AND workspace_id = $1"),
+    ") sizes) WHERE workspace_id = $1"
+);
+
 /// Lists the workspaces whose counter differs from the sizes of their rows. It is empty unless a program of an earlier version, which
 /// does not change counters, has used the tables.
 pub async fn find_miscounted(conn: &mut Conn) -> Result<Vec<WorkspaceId>> {
-    let sql = concat!(
-        "SELECT w.id FROM workspaces w LEFT JOIN storage s ON s.workspace_id = w.id LEFT JOIN (\
-         SELECT workspace_id, CAST(sum(size) AS BIGINT) AS bytes FROM (",
-        sizes!(""),
-        ") sizes GROUP BY workspace_id) found ON found.workspace_id = w.id \
-         WHERE coalesce(s.bytes, 0) <> coalesce(found.bytes, 0) ORDER BY w.id"
-    );
-    conn.fetch_all(sql, params![]).await?.iter().map(|row| row.parsed("id", WorkspaceId::parse)).collect()
+    let rows = conn.fetch_all(FIND_MISCOUNTED, params![]).await?;
+    rows.iter().map(|row| row.parsed("id", WorkspaceId::parse)).collect()
 }
 
 /// Sets the counter of a workspace to the sizes of its rows.
@@ -119,10 +134,40 @@ pub async fn recount(tx: &mut Tx, workspace: &WorkspaceId) -> Result<()> {
     let sql = "INSERT INTO storage (workspace_id, bytes) VALUES ($1, 0) \
                ON CONFLICT (workspace_id) DO UPDATE SET bytes = storage.bytes";
     tx.execute(sql, params![workspace]).await?;
-    let sql = concat!(
-        "UPDATE storage SET bytes = (SELECT CAST(coalesce(sum(size), 0) AS BIGINT) FROM (",
-        sizes!(" WHERE workspace_id = $1"),
-        ") sizes) WHERE workspace_id = $1"
-    );
-    tx.execute(sql, params![workspace]).await.map(drop)
+    tx.execute(RECOUNT, params![workspace]).await.map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use plinth_testkit::TestDatabase;
+
+    use super::*;
+    use crate::{Db, DbError, DbOptions};
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn sizes_of_renders_are_read_from_an_index_alone() {
+        for (database, explain, column, index) in [
+            (TestDatabase::sqlite(), "EXPLAIN QUERY PLAN", "detail", "COVERING INDEX renders_stored"),
+            (TestDatabase::postgres(), "EXPLAIN", "QUERY PLAN", "Index Only Scan using renders_stored"),
+        ] {
+            let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
+            let planning = db.write(move |tx| {
+                Box::pin(async move {
+                    // PostgreSQL would read the whole of a small table.
+                    tx.control("SELECT 1", "SET LOCAL enable_seqscan = off").await?;
+                    tx.control("SELECT 1", "SET LOCAL enable_bitmapscan = off").await?;
+                    let mut plans = Vec::new();
+                    for (sql, params) in [(FIND_MISCOUNTED, params![].to_vec()), (RECOUNT, params!["w"].to_vec())] {
+                        let rows = tx.fetch_all_built(&format!("{explain} {sql}"), &params).await?;
+                        let lines = rows.iter().map(|row| row.text(column)).collect::<Result<Vec<_>>>()?;
+                        plans.push(lines.join("\n"));
+                    }
+                    Ok::<_, DbError>(plans)
+                })
+            });
+            for plan in planning.await.unwrap() {
+                assert!(plan.contains(index), "{plan}");
+            }
+        }
+    }
 }

@@ -6,7 +6,7 @@ use plinth_spec::role::Role;
 use crate::row::Row;
 use crate::sql::params;
 use crate::table::{insert, table};
-use crate::{Conn, Result, Tx};
+use crate::{Conn, Result, Tx, storage};
 
 /// A workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,7 +129,7 @@ pub async fn list_summaries(conn: &mut Conn, account: &AccountId) -> Result<Vec<
             workspace: Workspace::of(row)?,
             role: row.parsed("role", Role::from_name)?,
             renders: row.count("render_count")?,
-            stored_bytes: row.count("stored_bytes")?,
+            stored_bytes: storage::counted(row, "stored_bytes")?,
         })
     };
     conn.fetch_all(sql, params![account]).await?.iter().map(read).collect()

@@ -31,6 +31,14 @@ impl Service {
                 self.run_cleanup().await;
             }
         };
+        // After an upgrade this takes an hour if there are millions of renders.
+        let measuring = async {
+            let mut timer = timer(Duration::ZERO, CLEANUP_INTERVAL);
+            loop {
+                timer.tick().await;
+                self.measure_old_renders().await;
+            }
+        };
         let cleaning_unfinished = async {
             let mut timer = timer(CLEANUP_INTERVAL, DAILY);
             loop {
@@ -43,6 +51,7 @@ impl Service {
         tokio::select! {
             () = reclaiming => {}
             () = cleaning => {}
+            () = measuring => {}
             () = cleaning_unfinished => {}
         }
     }
@@ -75,22 +84,24 @@ impl Service {
             }
         }
         loop {
-            match self.measure_renders().await {
-                Ok(0) => break,
-                Ok(renders) => tracing::info!(renders, "stored the sizes of renders of an earlier version"),
-                Err(error) => {
-                    tracing::error!(error = %causes(&error), "measuring renders of an earlier version failed");
-                    break;
-                }
-            }
-        }
-        loop {
             match self.clean_up().await {
                 Ok(swept) if swept == CleanupReport::default() => return,
                 Ok(swept) => {
                     tracing::info!(objects = swept.objects, rows = swept.rows, "cleanup deleted objects and rows");
                 }
                 Err(error) => return tracing::error!(error = %causes(&error), "cleanup failed"),
+            }
+        }
+    }
+
+    async fn measure_old_renders(&self) {
+        loop {
+            match self.measure_renders().await {
+                Ok(0) => return,
+                Ok(renders) => tracing::info!(renders, "stored the sizes of renders of an earlier version"),
+                Err(error) => {
+                    return tracing::error!(error = %causes(&error), "measuring renders of an earlier version failed");
+                }
             }
         }
     }

@@ -16,6 +16,7 @@ use plinth_spec::id::{ModelId, WorkspaceId};
 use plinth_store::{ObjectKey, StoreError};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::child::{Ended, WarmChild};
@@ -39,6 +40,8 @@ const FRAME_TIME: Duration = Duration::from_mins(2);
 const POLL_INTERVAL: Duration = Duration::from_millis(40);
 /// Pause after a failed look for requests of other processes.
 const ERROR_PAUSE: Duration = Duration::from_secs(2);
+/// Time limit for telling other processes that a model was unloaded.
+const UNLOADING_TIME: Duration = Duration::from_secs(2);
 /// Wall-clock time from which the CPU time limit of a preview process is computed.
 const LIFETIME: Duration = Duration::from_hours(1);
 
@@ -310,8 +313,13 @@ async fn end(node: &Node, warm: Warm) {
     if let Err(error) = ending.await {
         tracing::error!(error = %error, "ending a preview panicked");
     }
-    if let Err(error) = node.service.model_unloaded(&model).await {
-        tracing::warn!(error = %error, cause = ?error.cause, "the rows of an ended preview could not be deleted; the cleanup deletes them");
+    // A worker that stops does not wait for a database that does not respond. The cleanup deletes the rows, too.
+    match timeout(UNLOADING_TIME, node.service.model_unloaded(&model)).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => {
+            tracing::warn!(error = %error, cause = ?error.cause, "the rows of an ended preview could not be deleted");
+        }
+        Err(_late) => tracing::warn!("the rows of an ended preview could not be deleted in time"),
     }
 }
 

@@ -11,5 +11,6 @@ mod looks;
 mod make;
 mod pools;
 mod previews;
+mod storage;
 mod traffic;
 mod tx;

@@ -34,7 +34,7 @@ impl Service {
         Ok(accounts::list(&mut self.db.read().await?, &filter, limit, query.offset).await?)
     }
 
-    /// Suspends an account: its keys stop working, its browsers are signed out, and its links are invalid, at once. Renders that it
+    /// Suspends an account: its keys stop working, its browsers are signed out, and its sign-in links are invalid, at once. Renders that it
     /// has ordered are still made. Does nothing if the account is suspended already.
     /// Errors: the actor suspends itself or the last administrator.
     pub async fn suspend_account(&self, actor: &Actor, account: &AccountId, why: &str) -> Result<()> {

@@ -33,9 +33,10 @@ pub struct NewPanorama {
 }
 
 impl Service {
-    /// Starts to receive a panorama.
-    pub fn incoming_panorama(&self) -> Result<Incoming> {
-        self.incoming_file(limits::PANORAMA_BYTES)
+    /// Starts to receive a panorama. Waits while the account sends the maximum number of files.
+    /// Errors: `rate_limited` after 30 s.
+    pub async fn incoming_panorama(&self, caller: &Caller) -> Result<Incoming> {
+        self.incoming(&caller.payer_id, limits::PANORAMA_BYTES).await
     }
 
     /// Encodes a panorama as an environment and stores it, with a small picture.

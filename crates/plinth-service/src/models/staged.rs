@@ -2,7 +2,7 @@
 
 use futures_util::StreamExt as _;
 use plinth_db::workspaces::{self, Workspace};
-use plinth_db::{staged, unreferenced_objects};
+use plinth_db::{accounts, staged, unreferenced_objects};
 use plinth_spec::id::StagedId;
 use plinth_spec::wire::{FinalizeUpload, StagedUpload};
 use plinth_spec::{ErrorCode, limits};
@@ -184,6 +184,10 @@ impl Service {
         let mut conn = self.db.read().await?;
         let workspace = staged::find_workspace(&mut conn, &id).await?.ok_or_else(gone)?;
         let workspace = workspaces::find(&mut conn, &workspace).await?.ok_or_else(gone)?;
+        let owner = accounts::find(&mut conn, &workspace.owner_id).await?;
+        if owner.is_none_or(|owner| owner.suspended_at.is_some()) {
+            return Err(gone());
+        }
         Ok((id, workspace))
     }
 

@@ -47,8 +47,8 @@ impl Service {
         self.incoming(&caller.payer_id, limits::MODEL_FILE_BYTES).await
     }
 
-    /// Starts to receive the file of a model for an account. The file may have at most `limit` bytes.
-    pub(super) async fn incoming(&self, account: &AccountId, limit: u64) -> Result<Incoming> {
+    /// Starts to receive a large file for an account. The file may have at most `limit` bytes.
+    pub(crate) async fn incoming(&self, account: &AccountId, limit: u64) -> Result<Incoming> {
         let waiting = self.uploads.acquire(account, 1);
         let granted = tokio::time::timeout(Duration::from_secs(WAIT_SECS), waiting).await;
         let permit = granted.map_err(|_late| {

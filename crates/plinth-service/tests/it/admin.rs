@@ -7,6 +7,7 @@ use plinth_service::jobs::WorkerRow;
 use plinth_service::{Result, Service};
 use plinth_spec::funding::Pool;
 use plinth_spec::id::{AccountId, RenderId, WorkspaceId};
+use plinth_spec::role::Role;
 use plinth_spec::state::RenderStatus;
 use plinth_spec::wire::Scope;
 use plinth_spec::{AdminAction, ErrorCode, FailureCode, WorkClass, WorkerState, limits};
@@ -192,6 +193,31 @@ async fn a_suspended_account_is_shut_out_and_its_renders_are_made(address: &str)
     let entries = log(service).await;
     let actions: Vec<_> = entries.iter().map(|entry| (entry.0, entry.2.as_str())).collect();
     assert_eq!(actions, [(AdminAction::Reactivate, "a mistake"), (AdminAction::Suspend, "fraud")], "once");
+}
+
+/// A suspended person could otherwise come back as somebody else.
+async fn invitations_of_a_suspended_account_are_void(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, ada) = (&test_service.service, &test_service.caller);
+    let (root, _) = admin(service, ROOT).await;
+    let new = NewAccount { email: "bob@example.org".to_owned(), is_admin: false, password_hash: None };
+    let bob = service.create_account(new).await.unwrap();
+    let token = test_service::key(service, &bob, None, vec![Scope::Read]).await;
+    let bob = service.authenticate(Some(&token)).await.unwrap();
+    let team = service.create_team(ada, "Shop").await.unwrap();
+    let secret = async |caller: &Caller, role| {
+        let invited =
+            service.invite(caller, team.as_str(), role, "", "https://plinth.example.org/join/").await.unwrap();
+        invited.link.rsplit('/').next().unwrap().to_owned()
+    };
+    let for_bob = secret(ada, Role::Admin).await;
+    service.accept_invitation(&for_bob, &bob.account_id).await.unwrap();
+    let by_bob = secret(&bob, Role::Editor).await;
+    assert_eq!(service.invitation(&by_bob).await.unwrap().role, Role::Editor);
+    service.suspend_account(&root, &bob.account_id, "fraud").await.unwrap();
+    assert_eq!(code(service.invitation(&by_bob).await), ErrorCode::NotFound);
+    service.reactivate_account(&root, &bob.account_id, "").await.unwrap();
+    assert!(service.invitation(&by_bob).await.is_ok());
 }
 
 async fn the_size_of_the_store_follows_its_rows(address: &str) {
@@ -390,6 +416,7 @@ mod both {
         the_last_administrator_stays_one
         administrators_cannot_remove_each_other_at_once
         a_suspended_account_is_shut_out_and_its_renders_are_made
+        invitations_of_a_suspended_account_are_void
         the_size_of_the_store_follows_its_rows
         renders_of_an_earlier_version_are_measured
         the_overview_shows_queue_workers_failures_and_rate

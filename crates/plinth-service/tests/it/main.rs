@@ -8,6 +8,7 @@ mod assets;
 mod delivery;
 mod fetch;
 mod jobs;
+mod maintenance;
 mod models;
 mod money;
 mod notifications;

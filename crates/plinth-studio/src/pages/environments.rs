@@ -160,7 +160,9 @@ async fn receive(studio: &Studio, user: &CurrentUser, mut form: Multipart) -> Re
         let file_name = field.file_name().unwrap_or_default().to_owned();
         let service = &studio.service;
         let to = if part.is_none() {
-            service.incoming_panorama()?
+            // One request sends one panorama at a time.
+            sent.panorama = None;
+            service.incoming_panorama(user.caller()).await?
         } else {
             service.incoming_file(limits::ENV_PART_BYTES)?
         };

@@ -25,7 +25,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Number of renders that are neither cancelled nor deleted. The restored installation must finish them.
 const ORDERS: usize = 12;
 /// Tables whose rows change without a request of the test.
-const CHANGING: [&str; 5] = ["rate_windows ", "holds ", "queue ", "shares ", "tokens "];
+const CHANGING: [&str; 9] =
+    ["rate_windows ", "holds ", "queue ", "shares ", "tokens ", "outcomes ", "workers ", "storage ", "previews "];
 
 fn installation() -> Installation {
     let installation = Installation::with_sqlite().set("PLINTH_ADAPTER", "cpu").set("PLINTH_LEASE_SECONDS", "2");

@@ -1,0 +1,78 @@
+//! Periodic maintenance, after an upgrade from a version that does not store the sizes of renders.
+
+use std::time::{Duration, Instant};
+
+use plinth_db::renders::Render;
+use plinth_db::{renders, storage, unreferenced_objects};
+use plinth_spec::id::RenderId;
+use plinth_spec::state::RenderStatus;
+use plinth_testkit::on_both_databases;
+
+use crate::test_service::{START, TestService};
+
+/// Inserts finished renders that are not measured.
+async fn insert_old(test_service: &TestService, like: &Render, ids: std::ops::Range<u32>, files: &str) {
+    let old = |n| Render {
+        id: RenderId::parse(&format!("k{n:011}")).unwrap(),
+        status: RenderStatus::Done,
+        files: Some(files.to_owned()),
+        ..like.clone()
+    };
+    let rows: Vec<_> = ids.map(old).collect();
+    let inserting =
+        test_service.service.db().write(move |tx| Box::pin(async move { renders::insert_all(tx, &rows).await }));
+    inserting.await.unwrap();
+}
+
+async fn a_render_whose_files_cannot_be_read_does_not_stop_the_measuring(address: &str) {
+    let test_service = TestService::new(address).await;
+    let service = &test_service.service;
+    test_service.upload("chair", Some("{}")).await.unwrap();
+    let like = test_service.claim().await.render;
+    let total = async || storage::total(&mut service.db().read().await.unwrap()).await.unwrap();
+    let before = total().await;
+    insert_old(&test_service, &like, 1..3, "{\"video\": 1").await;
+    insert_old(&test_service, &like, 3..4, r#"{"video":{"size":7,"crc32":9}}"#).await;
+    assert_eq!((service.measure_renders().await.unwrap(), service.measure_renders().await.unwrap()), (3, 0));
+    assert_eq!(total().await, before + 7);
+    assert_eq!(storage::find_miscounted(&mut service.db().read().await.unwrap()).await.unwrap(), []);
+}
+
+async fn cleanups_do_not_wait_for_the_measuring_of_old_renders(address: &str) {
+    let test_service = TestService::new(address).await;
+    let service = &test_service.service;
+    test_service.upload("chair", Some("{}")).await.unwrap();
+    let like = test_service.claim().await.render;
+    let marking = service
+        .db()
+        .write(|tx| Box::pin(async move { unreferenced_objects::insert(tx, "renders/none/", START - 1).await }));
+    marking.await.unwrap();
+    insert_old(&test_service, &like, 0..1000, "{}").await;
+    // Renders are added faster than they are measured, so that the measuring does not end before the cleanup.
+    let adding = async {
+        let end = Instant::now() + Duration::from_secs(20);
+        for n in 2.. {
+            let left = unreferenced_objects::list(&mut service.db().read().await.unwrap()).await.unwrap();
+            if left.is_empty() {
+                break;
+            }
+            assert!(Instant::now() < end, "nothing was cleaned up while renders were measured");
+            insert_old(&test_service, &like, n * 500..(n + 1) * 500, "{}").await;
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::select! {
+        () = service.run_maintenance() => {}
+        () = adding => {}
+    }
+    let unmeasured = storage::list_unmeasured(&mut service.db().read().await.unwrap(), 1).await.unwrap();
+    assert_eq!(unmeasured.len(), 1, "the measuring had ended before the cleanup");
+}
+
+mod both {
+    use super::on_both_databases;
+    on_both_databases! {
+        a_render_whose_files_cannot_be_read_does_not_stop_the_measuring
+        cleanups_do_not_wait_for_the_measuring_of_old_renders
+    }
+}
