@@ -50,14 +50,14 @@ async fn cleanups_do_not_wait_for_the_measuring_of_old_renders(address: &str) {
     insert_old(&test_service, &like, 0..1000, "{}").await;
     // Renders are added faster than they are measured, so that the measuring does not end before the cleanup.
     let adding = async {
-        let end = Instant::now() + Duration::from_secs(20);
-        for n in 2.. {
+        let end = Instant::now() + Duration::from_secs(30);
+        for n in 5.. {
             let left = unreferenced_objects::list(&mut service.db().read().await.unwrap()).await.unwrap();
             if left.is_empty() {
                 break;
             }
             assert!(Instant::now() < end, "nothing was cleaned up while renders were measured");
-            insert_old(&test_service, &like, n * 500..(n + 1) * 500, "{}").await;
+            insert_old(&test_service, &like, n * 200..(n + 1) * 200, "{}").await;
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };

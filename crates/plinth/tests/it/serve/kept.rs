@@ -21,6 +21,9 @@ for name in names:
 const POSTGRES: &str = "SELECT format('SELECT %L, to_jsonb(t) FROM %I t;', tablename, tablename) FROM pg_tables \
                         WHERE schemaname = 'public' \\gexec";
 
+/// Tables with counters, reports and requests: their rows change with others.
+pub(in crate::serve) const COUNTERS: [&str; 4] = ["outcomes ", "workers ", "storage ", "previews "];
+
 /// A snapshot of an installation.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Kept {
