@@ -40,8 +40,8 @@ const FILES: &[(i64, &str, &str)] = &[
     (321, "workers", include_str!("../migrations/0321_workers.sql")),
     (322, "storage", include_str!("../migrations/0322_storage.sql")),
     (323, "system_environments", include_str!("../migrations/0323_system_environments.sql")),
-    (324, "stored_renders", include_str!("../migrations/0324_stored_renders.sql")),
     (330, "previews", include_str!("../migrations/0330_previews.sql")),
+    (331, "stored_renders", include_str!("../migrations/0331_stored_renders.sql")),
 ];
 
 /// Migrations whose tables are unlogged on PostgreSQL: their rows are needed for seconds, and need not survive a crash of
