@@ -113,8 +113,8 @@ fn seen_sprite(number: u32, at: vec2<f32>) -> Seen {
     out.corners = vec3(number);
     out.weights = vec3(1.0, 0.0, 0.0);
 #endif
-    let a = placed_vertex(out.corners.x);
-    let b = placed_vertex(out.corners.y);
+    let a = posed_vertex(out.corners.x);
+    let b = posed_vertex(out.corners.y);
     out.p0 = a.position;
     out.p1 = b.position;
     out.p2 = out.p1;

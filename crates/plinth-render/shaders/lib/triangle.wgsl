@@ -2,38 +2,39 @@
 #import lib/octahedral.wgsl
 
 // The three corners of each triangle as the indices of its vertices, with 21 bits each. The first has the lowest bits.
-@group(1) @binding(0) var<storage, read> corners: array<Pair>;
-// The vertices of the current pose: `PoseVertex` structs as words.
-@group(1) @binding(1) var<storage, read> pose: array<Quad>;
+@group(1) @binding(0) var<storage, read> corners: array<TwoWords>;
+// The vertices of the current pose: `PoseVertex` structs.
+@group(1) @binding(1) var<storage, read> pose: array<FourWords>;
 
-const POSE_QUADS: u32 = 2u;
+// Number of elements of `pose` per vertex. The first has the position and the normal.
+const POSE_PARTS: u32 = 2u;
 
 const CORNER_BITS: u32 = 21u;
 
 fn corners_of(number: u32) -> vec3<u32> {
-    let packed = words(corners[number]);
+    let packed = two_words(corners[number]);
     let mask = (1u << CORNER_BITS) - 1u;
     let middle = (packed.x >> CORNER_BITS) | (packed.y << (32u - CORNER_BITS));
     return vec3(packed.x, middle, packed.y >> (2u * CORNER_BITS - 32u)) & vec3(mask);
 }
 
-// The position of a vertex, and its normal in octahedral coordinates.
-struct Placed {
+struct PosedVertex {
     position: vec3<f32>,
+    // Octahedral coordinates as two 16-bit numbers.
     normal: u32,
 }
 
-fn placed_vertex(corner: u32) -> Placed {
-    let packed = four_words(pose[corner * POSE_QUADS]);
-    return Placed(bitcast<vec3<f32>>(packed.xyz), packed.w);
+fn posed_vertex(corner: u32) -> PosedVertex {
+    let packed = four_words(pose[corner * POSE_PARTS]);
+    return PosedVertex(bitcast<vec3<f32>>(packed.xyz), packed.w);
 }
 
 fn position_of(corner: u32) -> vec3<f32> {
-    return placed_vertex(corner).position;
+    return posed_vertex(corner).position;
 }
 
 fn normal_of(corner: u32) -> vec3<f32> {
-    return from_octahedral(unpack2x16snorm(placed_vertex(corner).normal));
+    return from_octahedral(unpack2x16snorm(posed_vertex(corner).normal));
 }
 
 // A triangle in homogeneous coordinates (x, y, w), and the point of the triangle that a pixel shows (Olano and Greer
@@ -44,7 +45,7 @@ struct Seen {
     p0: vec3<f32>,
     p1: vec3<f32>,
     p2: vec3<f32>,
-    // Normals of the corners in octahedral coordinates.
+    // Normals of the corners: octahedral coordinates as two 16-bit numbers.
     normals: vec3<u32>,
     // The first corner in homogeneous coordinates, and the edges that start at this corner.
     c0: vec3<f32>,
@@ -71,9 +72,9 @@ fn cross2(a: vec2<f32>, b: vec2<f32>) -> f32 {
 fn seen_triangle(number: u32, ndc: vec2<f32>) -> Seen {
     var s: Seen;
     s.corners = corners_of(number);
-    let a = placed_vertex(s.corners.x);
-    let b = placed_vertex(s.corners.y);
-    let c = placed_vertex(s.corners.z);
+    let a = posed_vertex(s.corners.x);
+    let b = posed_vertex(s.corners.y);
+    let c = posed_vertex(s.corners.z);
     s.p0 = a.position;
     s.p1 = b.position;
     s.p2 = c.position;

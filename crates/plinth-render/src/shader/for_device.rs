@@ -1,7 +1,7 @@
 //! Adapts composed shaders to a device.
 
 use super::flat_uniforms::with_flat_uniforms;
-use super::pairs;
+use super::word_types;
 use crate::gpu::Gpu;
 
 /// The properties of a device on which the text of shaders depends.
@@ -24,7 +24,7 @@ impl ShaderTarget {
 
     /// Returns a composed shader as this device compiles it.
     pub(crate) fn adapt(self, source: &str) -> String {
-        let source = [source, pairs::declarations(self.has_int64)].concat();
+        let source = [source, word_types::declarations(self.has_int64)].concat();
         match self.flat_outputs {
             Some(limit) => with_flat_uniforms(&source, limit),
             None => source,

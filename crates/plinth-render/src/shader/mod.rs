@@ -5,9 +5,9 @@ mod entry_point;
 mod flat_uniforms;
 mod for_device;
 pub(crate) mod material_source;
-mod pairs;
 mod uniform_values;
 mod variants;
+mod word_types;
 
 pub(crate) use compose::compose;
 pub(crate) use for_device::ShaderTarget;

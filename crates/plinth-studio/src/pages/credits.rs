@@ -8,13 +8,14 @@ use axum::response::{IntoResponse as _, Response};
 use futures_util::stream;
 use plinth_service::billing::STATEMENT_HEAD;
 use plinth_spec::page::PageMeta;
-use plinth_spec::wire::{Account, LedgerEntry, Product};
+use plinth_spec::wire::{Account, Product};
 use plinth_spec::{PurchaseStatus, limits};
 use serde::Deserialize;
 
+use super::ledger_entry::EntryRow;
 use crate::error::Result;
 use crate::form::SessionForm;
-use crate::format::{DisplayTime, ledger_type, money};
+use crate::format::{DisplayTime, money};
 use crate::frame::{Frame, page};
 use crate::session::CurrentUser;
 use crate::studio::Studio;
@@ -65,16 +66,6 @@ struct PurchaseRow {
     is_open: bool,
 }
 
-/// An entry of the ledger.
-struct EntryRow {
-    created: DisplayTime,
-    kind: &'static str,
-    description: String,
-    /// Render that was charged or refunded.
-    render: Option<String>,
-    credits: String,
-}
-
 #[derive(Template)]
 #[template(path = "credits_pay.html")]
 struct PayPage {
@@ -122,7 +113,7 @@ pub(crate) async fn show(
         may_buy: caller.role.can_manage(),
         bought,
         purchases,
-        entries: ledger.data.iter().map(entry_row).collect(),
+        entries: ledger.data.iter().map(EntryRow::of).collect(),
         total,
         newer: (offset > 0).then(|| offset.saturating_sub(step)),
         older: Some(offset + step).filter(|next| *next < total),
@@ -201,15 +192,5 @@ fn purchase_row(purchase: &plinth_service::billing::Purchase) -> PurchaseRow {
         status_name,
         refunded,
         is_open: matches!(purchase.status, PurchaseStatus::Pending | PurchaseStatus::Processing),
-    }
-}
-
-fn entry_row(entry: &LedgerEntry) -> EntryRow {
-    EntryRow {
-        created: DisplayTime::of(entry.created_at.0),
-        kind: ledger_type(entry.kind),
-        description: entry.description.clone(),
-        render: entry.render_id.as_ref().map(ToString::to_string),
-        credits: format!("{:+}", entry.credits).replace('-', "−"),
     }
 }

@@ -12,6 +12,7 @@ mod failure;
 pub(crate) mod images;
 pub(crate) mod join;
 pub(crate) mod keys;
+mod ledger_entry;
 pub(crate) mod library;
 pub(crate) mod links;
 pub(crate) mod look_order;

@@ -5,12 +5,12 @@ use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use plinth_service::admin::{AccountRender, AccountView, Grant, WorkspaceSummary};
 use plinth_spec::limits;
-use plinth_spec::wire::LedgerEntry;
 use serde::Deserialize;
 
+use super::super::ledger_entry::EntryRow;
 use super::log::LogLine;
 use crate::error::Result;
-use crate::format::{DisplayTime, ledger_type, role_name, size, status};
+use crate::format::{DisplayTime, role_name, size, status};
 use crate::frame::{Frame, page};
 use crate::session::CurrentUser;
 use crate::studio::Studio;
@@ -38,7 +38,7 @@ struct AccountPage {
     entry: String,
     workspaces: Vec<WorkspaceLine>,
     renders: Vec<RenderLine>,
-    ledger: Vec<LedgerLine>,
+    entries: Vec<EntryRow>,
     log: Vec<LogLine>,
 }
 
@@ -60,14 +60,6 @@ struct RenderLine {
     credits: u64,
     failure: Option<&'static str>,
     message: String,
-    created: DisplayTime,
-}
-
-/// A ledger entry of the account.
-struct LedgerLine {
-    kind: &'static str,
-    credits: String,
-    description: String,
     created: DisplayTime,
 }
 
@@ -122,7 +114,8 @@ fn account_page(frame: Frame, view: AccountView, is_own: bool, done: Option<&'st
         entry: Grant::new_entry().to_string(),
         workspaces: view.workspaces.iter().map(workspace_line).collect(),
         renders: view.renders.into_iter().map(render_line).collect(),
-        ledger: view.ledger.iter().map(ledger_line).collect(),
+        // Only the workspace's members can open its renders.
+        entries: view.ledger.iter().map(EntryRow::of).map(EntryRow::without_link).collect(),
         log: view.log.into_iter().map(LogLine::of).collect(),
     }
 }
@@ -147,14 +140,5 @@ fn render_line(render: AccountRender) -> RenderLine {
         failure: render.failure.map(plinth_spec::FailureCode::as_str),
         message: render.message.unwrap_or_default(),
         created: DisplayTime::of(render.created_at),
-    }
-}
-
-fn ledger_line(entry: &LedgerEntry) -> LedgerLine {
-    LedgerLine {
-        kind: ledger_type(entry.kind),
-        credits: format!("{:+}", entry.credits).replace('-', "−"),
-        description: entry.description.clone(),
-        created: DisplayTime::of(entry.created_at.0),
     }
 }
