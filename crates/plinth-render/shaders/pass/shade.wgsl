@@ -55,16 +55,16 @@ fn middle_of_samples(samples: u32) -> vec2<f32> {
 #ifdef TANGENT
 // Returns the tangent of a vertex as two words, and its first texture coordinates.
 fn tangent_and_uv(corner: u32) -> vec4<u32> {
-    return four_words(pose[corner * POSE_QUADS + 1u]);
+    return four_words(pose[corner * POSE_PARTS + 1u]);
 }
 #else
 fn tangent_and_uv(corner: u32) -> vec4<u32> {
-    return vec4(vec2(0u), last_words(pose[corner * POSE_QUADS + 1u]));
+    return vec4(vec2(0u), last_words(pose[corner * POSE_PARTS + 1u]));
 }
 #endif
 #else
 fn tangent_and_uv(corner: u32) -> vec4<u32> {
-    return vec4(first_words(pose[corner * POSE_QUADS + 1u]), vec2(0u));
+    return vec4(first_words(pose[corner * POSE_PARTS + 1u]), vec2(0u));
 }
 #endif
 
@@ -132,11 +132,11 @@ fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     var v: SurfacePoint;
     v.world = grown(s.p0 * b.x + s.p1 * b.y + s.p2 * b.z);
     v.front = s.facing > 0.0;
-    let more_x = tangent_and_uv(c.x);
-    let more_y = tangent_and_uv(c.y);
-    let more_z = tangent_and_uv(c.z);
+    let rest_x = tangent_and_uv(c.x);
+    let rest_y = tangent_and_uv(c.y);
+    let rest_z = tangent_and_uv(c.z);
 #ifdef UV
-    let u0 = mat3x2(bitcast<vec2<f32>>(more_x.zw), bitcast<vec2<f32>>(more_y.zw), bitcast<vec2<f32>>(more_z.zw));
+    let u0 = mat3x2(bitcast<vec2<f32>>(rest_x.zw), bitcast<vec2<f32>>(rest_y.zw), bitcast<vec2<f32>>(rest_z.zw));
     v.uv0 = u0 * b;
     v.uv1 = v.uv0;
     uv0_steps = vec4(u0 * dx, u0 * dy);
@@ -160,8 +160,8 @@ fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     let turn_y = n * dy;
     v.normal_turn = (dot(turn_x, turn_x) + dot(turn_y, turn_y)) / max(dot(v.normal, v.normal), 1e-4);
 #ifdef TANGENT
-    let t0 = tangent_of(more_x);
-    v.tangent = vec4(t0.xyz * b.x + tangent_of(more_y).xyz * b.y + tangent_of(more_z).xyz * b.z, sign(t0.w));
+    let t0 = tangent_of(rest_x);
+    v.tangent = vec4(t0.xyz * b.x + tangent_of(rest_y).xyz * b.y + tangent_of(rest_z).xyz * b.z, sign(t0.w));
 #endif
 #ifdef SPRITE
     v.light = open_light();
