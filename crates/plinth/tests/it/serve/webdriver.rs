@@ -1,16 +1,20 @@
 //! Controls Chromium through the HTTP interface of chromedriver (W3C WebDriver). No client crate is used, because the
 //! Rust clients depend on a crate whose licence `deny.toml` does not allow.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 
 /// Maximum time to wait until an expression in the page is true.
 const TIMEOUT: Duration = Duration::from_mins(1);
+/// Maximum time to wait until the browser has ended.
+const END_TIMEOUT: Duration = Duration::from_secs(10);
 /// Key of the identifier of an element in the WebDriver protocol.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
@@ -20,14 +24,18 @@ pub(crate) struct Chromium {
     http: reqwest::Client,
     /// URL of the session of the window.
     session: String,
+    /// Folder of its temporary files.
+    _folder: TempDir,
 }
 
 impl Chromium {
     /// Starts a browser. Without `with_scripts`, its pages run no scripts. Returns `None` if chromedriver is not
     /// installed, which `make test` reports.
     pub(crate) async fn start(with_scripts: bool) -> Option<Self> {
-        let started = Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
-        let mut driver = started.ok()?;
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = Command::new("chromedriver");
+        command.arg("--port=0").env("TMPDIR", folder.path()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut driver = command.spawn().ok()?;
         let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
         let port = lines.find_map(|line| {
             let line = line.unwrap();
@@ -47,7 +55,7 @@ impl Chromium {
                 "prefs": preferences,
             },
         });
-        let mut chromium = Self { driver, http, session: address };
+        let mut chromium = Self { driver, http, session: address, _folder: folder };
         let made =
             chromium.call(Method::POST, "/session", json!({"capabilities": {"alwaysMatch": capabilities}})).await;
         chromium.session = format!("{}/session/{}", chromium.session, made["sessionId"].as_str().expect("a session"));
@@ -139,9 +147,22 @@ impl Chromium {
     }
 }
 
+impl Chromium {
+    /// Ends the session without an async runtime.
+    fn end_session(&self) -> std::io::Result<()> {
+        let Some((host, path)) = self.session.trim_start_matches("http://").split_once('/') else { return Ok(()) };
+        let mut stream = TcpStream::connect(host)?;
+        stream.set_read_timeout(Some(END_TIMEOUT))?;
+        write!(stream, "DELETE /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")?;
+        // The answer comes when the browser has ended.
+        stream.read(&mut [0; 64]).map(drop)
+    }
+}
+
 impl Drop for Chromium {
     fn drop(&mut self) {
-        // chromedriver ends its browser when it receives SIGTERM.
+        // Ending the session ends the browser, which SIGTERM alone sometimes leaves.
+        let _ended = self.end_session();
         let pid = self.driver.id().to_string();
         let _gone = Command::new("kill").args(["-s", "TERM", &pid]).status();
         let _waited = self.driver.wait();
