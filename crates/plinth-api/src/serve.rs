@@ -19,6 +19,8 @@ use tower::ServiceExt as _;
 use crate::client::{TrustedProxy, client_address};
 use crate::write_timeout::with_write_timeout;
 
+/// Maximum size of the head of a request, and of a chunk of its body, in bytes.
+const BUFFER_BYTES: usize = 64 << 10;
 /// Time limit for receiving the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(20);
 /// Pause after a failed `accept`, which may fail because no file descriptor is left.
@@ -38,7 +40,7 @@ pub struct ServeOptions {
 /// Serves connections until `stop` is cancelled, then waits for running requests to finish.
 pub async fn serve(listener: TcpListener, router: Router, options: ServeOptions, stop: CancellationToken) {
     let mut builder = Builder::new(TokioExecutor::new()).http1_only();
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(BUFFER_BYTES);
     let connections = Arc::new(Semaphore::new(options.max_connections));
     let trusted_proxies: Arc<[TrustedProxy]> = options.trusted_proxies.into();
     let ending = GracefulShutdown::new();

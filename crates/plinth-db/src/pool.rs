@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
+use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
@@ -93,6 +95,8 @@ impl Default for DbOptions {
 pub struct Db {
     pools: Pools,
     pub(crate) transaction_limit: Duration,
+    /// The last time that a transaction was given ([`Tx::next_ms`](crate::Tx::next_ms)).
+    pub(crate) last_time: Arc<AtomicI64>,
 }
 
 #[derive(Clone, Debug)]
@@ -117,7 +121,7 @@ impl Db {
             let scheme = address.split(':').next().unwrap_or_default();
             return Err(DbError::Address { problem: format!("unknown scheme '{scheme}'") });
         };
-        let db = Self { pools, transaction_limit: options.time_limits.transaction };
+        let db = Self { pools, transaction_limit: options.time_limits.transaction, last_time: Arc::default() };
         if options.may_change {
             check_is_supported(&mut db.read().await?).await?;
         }
@@ -146,7 +150,7 @@ impl Db {
             Pools::Sqlite { .. } => self.clone(),
             Pools::Postgres { leases, .. } => {
                 let pools = Pools::Postgres { requests: leases.clone(), leases: leases.clone() };
-                Self { pools, ..*self }
+                Self { pools, ..self.clone() }
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Request counters of the rate limits. Each key has one fixed time window.
 
 use crate::sql::params;
-use crate::{Result, Tx};
+use crate::{Conn, Result, Tx};
 
 /// State of a window after a request was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,13 @@ pub async fn count(tx: &mut Tx, key: &str, length_ms: i64, now: i64) -> Result<W
                RETURNING requests, ends_at";
     let row = tx.fetch_one(sql, params![key, now, now + length_ms]).await?;
     Ok(Window { requests: row.count("requests")?, ends_at: row.int("ends_at")? })
+}
+
+/// Returns the key's window, which may have ended; `None` if the key has none.
+pub async fn find(conn: &mut Conn, key: &str) -> Result<Option<Window>> {
+    let sql = "SELECT requests, ends_at FROM rate_windows WHERE key = $1";
+    let row = conn.fetch_optional(sql, params![key]).await?;
+    row.map(|row| Ok(Window { requests: row.count("requests")?, ends_at: row.int("ends_at")? })).transpose()
 }
 
 /// Deletes windows that have ended. Returns the number of deleted windows.

@@ -1,6 +1,8 @@
 //! Transactions. All writes go through [`Db::write`].
 
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use futures_util::future::BoxFuture;
 use tokio::time::timeout;
@@ -11,9 +13,14 @@ use crate::conn::Conn;
 use crate::error::DbError;
 use crate::pool::Db;
 
+/// Maximum time by which [`Tx::next_ms`] may be ahead of the clock. If the difference is larger, the clock was set back.
+const MAX_AHEAD_MS: i64 = 1000;
+
 /// An open transaction, for reads and writes.
 pub struct Tx {
     conn: Conn,
+    /// The last time that a transaction of this process was given.
+    last_time: Arc<AtomicI64>,
     /// True until the transaction is committed or rolled back.
     is_open: bool,
     after_commit: Vec<Box<dyn FnOnce() + Send>>,
@@ -44,11 +51,24 @@ impl DerefMut for Tx {
 }
 
 impl Tx {
-    pub(crate) async fn begin(conn: Conn) -> Result<Self> {
-        let mut tx = Self { conn, is_open: true, after_commit: Vec::new() };
+    pub(crate) async fn begin(conn: Conn, last_time: Arc<AtomicI64>) -> Result<Self> {
+        let mut tx = Self { conn, last_time, is_open: true, after_commit: Vec::new() };
         // After a plain BEGIN, SQLite does not wait for another active writer but rejects the first write immediately.
         tx.control("BEGIN IMMEDIATE", "BEGIN").await?;
         Ok(tx)
+    }
+
+    /// Returns the time of the database's clock like [`Conn::now_ms`]. On SQLite, which can commit several transactions within
+    /// one millisecond, it is later than the time that this process gave to the transaction before, so that rows have an order.
+    pub async fn next_ms(&mut self) -> Result<i64> {
+        let now = self.conn.now_ms().await?;
+        if self.conn.is_postgres() {
+            // Several processes write, so their times must not be ahead of the clock.
+            return Ok(now);
+        }
+        let next = |last| if (now..now + MAX_AHEAD_MS).contains(&last) { last + 1 } else { now };
+        let last = self.last_time.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |last| Some(next(last)));
+        Ok(last.map_or(now, next))
     }
 
     /// Registers a callback that runs after a successful commit and is dropped on rollback. It must not block.
@@ -90,7 +110,7 @@ impl Db {
     {
         let db = self.clone();
         let transaction = async move {
-            let mut tx = Tx::begin(db.connection_to_write().await?).await?;
+            let mut tx = Tx::begin(db.connection_to_write().await?, Arc::clone(&db.last_time)).await?;
             let worked = match timeout(db.transaction_limit, work(&mut tx)).await {
                 Ok(worked) => worked,
                 // Dropping `tx` closes the connection, which rolls the transaction back.

@@ -176,11 +176,13 @@ pub async fn set_name(tx: &mut Tx, id: &WorkspaceId, name: &str) -> Result<()> {
 /// Makes another account the owner of a workspace. The former owner becomes an administrator.
 pub async fn set_owner(tx: &mut Tx, id: &WorkspaceId, from: &AccountId, to: &AccountId, now: i64) -> Result<()> {
     tx.execute("UPDATE workspaces SET owner_id = $2 WHERE id = $1", params![id, to]).await?;
-    set_member(tx, id, from, Role::Admin, now).await?;
+    let sql = "UPDATE members SET role = $3, is_manager = $4 WHERE workspace_id = $1 AND account_id = $2";
+    tx.execute(sql, params![id, from, Role::Editor.as_str(), true]).await?;
     set_member(tx, id, to, Role::Owner, now).await
 }
 
-/// Adds a member, or changes the role of a member.
+/// Adds a member, or changes the role of a member. The role of the owner stays, also if the member has become the owner after
+/// this transaction read the role.
 pub async fn set_member(tx: &mut Tx, id: &WorkspaceId, account: &AccountId, role: Role, now: i64) -> Result<()> {
     let stored = if role == Role::Admin { Role::Editor } else { role };
     insert!(
@@ -191,13 +193,14 @@ pub async fn set_member(tx: &mut Tx, id: &WorkspaceId, account: &AccountId, role
         role: stored.as_str(),
         is_manager: role == Role::Admin,
         created_at: now;
-        "ON CONFLICT (workspace_id, account_id) DO UPDATE SET role = excluded.role, is_manager = excluded.is_manager"
+        "ON CONFLICT (workspace_id, account_id) DO UPDATE SET role = excluded.role, is_manager = excluded.is_manager \
+         WHERE members.role <> 'owner'"
     )
 }
 
-/// Removes a member. Returns false if the account is not a member.
+/// Removes a member. Returns false if the account is not a member, or is the owner.
 pub async fn remove_member(tx: &mut Tx, id: &WorkspaceId, account: &AccountId) -> Result<bool> {
-    let sql = "DELETE FROM members WHERE workspace_id = $1 AND account_id = $2";
+    let sql = "DELETE FROM members WHERE workspace_id = $1 AND account_id = $2 AND role <> 'owner'";
     Ok(tx.execute(sql, params![id, account]).await? == 1)
 }
 

@@ -42,6 +42,7 @@ impl Service {
     /// secrets and rate windows, and old reports of workers. Several machines may call this method concurrently. One call
     /// deletes a limited number; call it again until it deletes nothing.
     pub async fn clean_up(&self) -> Result<CleanupReport> {
+        self.windows.forget_ended(self.options.clock.now_ms(&mut self.db.read().await?).await?);
         // The hold is checked again after the claim. If a hold started in the meantime, its backup may reference the
         // claimed objects.
         if self.is_held().await? {
@@ -68,7 +69,6 @@ impl Service {
                 }
             }
         }
-        self.windows.forget_ended(now);
         let rows = self.db.write(move |tx| {
             Box::pin(async move {
                 let uploads = staged::delete_before(tx, now - STAGED_LIFETIME_MS, BATCH_SIZE).await?.len() as u64;

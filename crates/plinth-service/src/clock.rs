@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use plinth_db::{Conn, DbError};
+use plinth_db::{Conn, DbError, Tx};
 
 /// Source of the current time.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +20,14 @@ impl Clock {
     pub async fn now_ms(&self, conn: &mut Conn) -> Result<i64, DbError> {
         match self {
             Self::Database => conn.now_ms().await,
+            Self::Set(time) => Ok(time.load(Ordering::SeqCst)),
+        }
+    }
+
+    /// Returns the Unix time in milliseconds for the rows that a transaction writes ([`Tx::next_ms`]).
+    pub async fn next_ms(&self, tx: &mut Tx) -> Result<i64, DbError> {
+        match self {
+            Self::Database => tx.next_ms().await,
             Self::Set(time) => Ok(time.load(Ordering::SeqCst)),
         }
     }

@@ -95,14 +95,31 @@ impl Service {
     pub(crate) async fn count_password(&self, client: &str, is_shared: bool, email: &str) -> Result<()> {
         let account = sha256_hex(email);
         let of_client = if is_shared { limits::PASSWORDS_PER_UNTRUSTED_PROXY } else { limits::PASSWORDS_PER_CLIENT };
+        let client = format!("password:{client}");
+        // Checked first, so that a client cannot create a window for each of any number of addresses.
+        if let Some(allowance) = self.find_exhausted(&client, of_client, PASSWORDS_MS).await? {
+            return allowance.check().map(drop);
+        }
         // The order matters: an attempt that exceeds one limit is not counted toward the later limits, which are shared
         // with other clients.
         let counted = vec![
-            (format!("password:{client}:{account}"), limits::PASSWORDS_PER_CLIENT_AND_ACCOUNT),
-            (format!("password:{client}"), of_client),
+            (format!("{client}:{account}"), limits::PASSWORDS_PER_CLIENT_AND_ACCOUNT),
+            (client, of_client),
             (format!("password:{account}"), limits::PASSWORDS_PER_ACCOUNT),
         ];
         self.count(counted, PASSWORDS_MS).await?.check().map(drop)
+    }
+
+    /// Returns the allowance of a key if its limit is reached, so that the next request would exceed it.
+    async fn find_exhausted(&self, key: &str, limit: u32, window_ms: i64) -> Result<Option<Allowance>> {
+        let mut conn = self.db.read().await?;
+        let now = self.options.clock.now_ms(&mut conn).await?;
+        let window = match &self.windows {
+            Windows::Memory(windows) => lock(windows).get(key).copied(),
+            Windows::Database => rate_windows::find(&mut conn, key).await?,
+        };
+        let exhausted = window.filter(|window| window.ends_at > now && window.requests >= u64::from(limit));
+        Ok(exhausted.map(|window| Allowance { is_exceeded: true, ..allowance(limit, window, window_ms, now) }))
     }
 
     /// Counts a request under several keys, each of which has a limit. A window starts with its first request. The

@@ -60,7 +60,7 @@ impl Service {
         let clock = self.options.clock.clone();
         let written = db.write(move |tx| {
             Box::pin(async move {
-                let now = clock.now_ms(tx).await?;
+                let now = clock.next_ms(tx).await?;
                 work(tx, now).await
             })
         });
@@ -83,7 +83,7 @@ impl Service {
             tx.after_commit(move || drop(turn));
             Box::pin(async move {
                 accounts::lock(tx, &account).await?;
-                let now = clock.now_ms(tx).await?;
+                let now = clock.next_ms(tx).await?;
                 work(tx, now).await
             })
         });

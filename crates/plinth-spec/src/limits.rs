@@ -60,6 +60,8 @@ pub const JSON_BATCH_BYTES: usize = 4 << 20;
 pub const JSON_VALUES: usize = 65_536;
 /// Maximum size of a form field other than files and `renderSettings`, in bytes.
 pub const FORM_FIELD_BYTES: usize = 16 << 10;
+/// Maximum number of bytes that a form may contain before the content of its next part, such as headers.
+pub const FORM_HEAD_BYTES: usize = 64 << 10;
 
 /// Maximum number of requests per token in one minute.
 pub const REQUESTS_PER_MINUTE: u32 = 300;

@@ -15,6 +15,7 @@ mod format;
 mod frame;
 mod live;
 mod look_pictures;
+mod multipart;
 mod pages;
 mod response;
 mod router;

@@ -8,7 +8,7 @@ use plinth_spec::FailureCode;
 use tokio_util::sync::CancellationToken;
 
 /// The reason why a job ended without success.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum JobError {
     /// The job failed.
     Failed(ChildFailure),

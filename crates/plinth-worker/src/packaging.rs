@@ -27,7 +27,13 @@ pub(crate) async fn package(node: &Node, claim: &Claim, kill: &CancellationToken
     let cut = kill.child_token();
     let lease_renewal = LeaseRenewal::new(&node.service, std::slice::from_ref(claim), cut.clone());
     let (service, id) = (&node.service, &claim.render.id);
-    match make(node, claim, &cut).await {
+    // The folder exists until the end, so that a disk that the job has filled is still full when the room is checked.
+    let folder = node.scratch.job().map_err(|error| JobError::preparing(&error));
+    let made = match &folder {
+        Ok(folder) => make(node, claim, folder.path(), &cut).await,
+        Err(error) => Err(error.clone()),
+    };
+    match made {
         Ok(()) => {}
         Err(JobError::Failed(failure)) if !node.has_room() => left_to_others(&failure.message),
         Err(JobError::Failed(failure)) => {
@@ -43,14 +49,13 @@ pub(crate) async fn package(node: &Node, claim: &Claim, kill: &CancellationToken
     drop(lease_renewal);
 }
 
-async fn make(node: &Node, claim: &Claim, cut: &CancellationToken) -> Result<(), JobError> {
+async fn make(node: &Node, claim: &Claim, folder: &Path, cut: &CancellationToken) -> Result<(), JobError> {
     let begin = Instant::now();
-    let folder = node.scratch.job().map_err(|error| JobError::preparing(&error))?;
-    let source = or_cancelled(cut, fetch_video(node, claim, folder.path())).instrument(part("fetch")).await?;
+    let source = or_cancelled(cut, fetch_video(node, claim, folder)).instrument(part("fetch")).await?;
     let (ffmpeg, encoder) = (node.options.ffmpeg.clone(), node.encoder);
     let task = PackageTask { source, out_dir: PathBuf::from(OUT), ffmpeg, encoder };
     let time = node.options.timeout;
-    let plan = JobPlan { task: ChildTask::Package(task), time, folder: folder.path(), home: None };
+    let plan = JobPlan { task: ChildTask::Package(task), time, folder: folder, home: None };
     let names = match node.run_child(plan, cut, None).instrument(part("encode")).await {
         Ended::Done(ChildEvent::Packaged { files, hardware_failure }) => {
             encoded_in_software(hardware_failure.as_deref());
@@ -62,7 +67,7 @@ async fn make(node: &Node, claim: &Claim, cut: &CancellationToken) -> Result<(),
         Ended::Failed(failure) => return Err(JobError::Failed(failure)),
         Ended::Cancelled => return Err(JobError::Cancelled),
     };
-    let (service, out) = (&node.service, folder.path().join(OUT));
+    let (service, out) = (&node.service, folder.join(OUT));
     let store = async {
         let bytes = upload_package(node, &out, claim, &names).await.map_err(|error| JobError::storing(&error))?;
         report(node.options.outage, "packaged", &claim.render.id, || service.finish_packaging(claim, bytes)).await;

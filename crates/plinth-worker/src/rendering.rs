@@ -38,7 +38,13 @@ use crate::upload::upload_render;
 pub(crate) async fn render(node: &Node, claims: &[Claim], kill: &CancellationToken) {
     let cut = kill.child_token();
     let lease_renewal = LeaseRenewal::new(&node.service, claims, cut.clone());
-    match make(node, claims, &cut).await {
+    // The folder exists until the end, so that a disk that the job has filled is still full when the room is checked.
+    let folder = node.scratch.job().map_err(|error| JobError::preparing(&error));
+    let made = match &folder {
+        Ok(folder) => make(node, claims, folder.path(), &cut).await,
+        Err(error) => Err(error.clone()),
+    };
+    match made {
         Ok(()) => {}
         Err(JobError::Failed(failure)) if !node.has_room() => left_to_others(&failure.message),
         Err(JobError::Failed(failure)) => {
@@ -69,12 +75,11 @@ struct Part<'a> {
     stored: RenderFiles,
 }
 
-async fn make(node: &Node, claims: &[Claim], cut: &CancellationToken) -> Result<(), JobError> {
+async fn make(node: &Node, claims: &[Claim], folder: &Path, cut: &CancellationToken) -> Result<(), JobError> {
     let Some(first) = claims.first() else { return Ok(()) };
     let settings = read_settings(first)?;
     let files = outputs(&settings);
-    let folder = node.scratch.job().map_err(|error| JobError::preparing(&error))?;
-    let group = Group { node, cut, folder: folder.path(), files: &files };
+    let group = Group { node, cut, folder, files: &files };
     let mut parts: Vec<Part<'_>> = claims
         .iter()
         // If an earlier worker stored the poster before it released the render, this job does not store the poster

@@ -1,9 +1,12 @@
 //! Multipart forms. Small fields are read into memory; files are streamed to disk.
 
+use axum::body::Body;
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{FromRequest, Multipart, Request};
-use axum::http::header::CONTENT_DISPOSITION;
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use bytes::{Bytes, BytesMut};
+use percent_encoding::percent_decode_str;
+use plinth_service::PartHeads;
 use plinth_service::models::Incoming;
 use plinth_spec::{ErrorCode, limits};
 
@@ -12,21 +15,34 @@ use crate::error::{ApiError, Result};
 /// A multipart form that is read field by field.
 pub(crate) struct Form {
     parts: Multipart,
+    heads: PartHeads,
     malformed: ErrorCode,
 }
 
 impl Form {
-    /// Starts to read the form of a request. A malformed form is rejected with status 400 and the code `malformed`.
+    /// Starts to read the form of a request. A malformed form is rejected with status 400 and the code `malformed`, and a
+    /// body of another type with `bad_request`.
     pub(crate) async fn from(request: Request, malformed: ErrorCode) -> Result<Self> {
+        let content_type =
+            request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        if !content_type.to_ascii_lowercase().starts_with("multipart/form-data") {
+            return Err(rejected(ErrorCode::BadRequest, "send a form: Content-Type: multipart/form-data"));
+        }
+        let heads = PartHeads::default();
+        let request = request.map(|body| Body::from_stream(heads.limit(body.into_data_stream())));
         let parts = Multipart::from_request(request, &()).await;
-        let parts = parts.map_err(|_kind| rejected(malformed, "send a form: Content-Type: multipart/form-data"))?;
-        Ok(Self { parts, malformed })
+        let parts =
+            parts.map_err(|_kind| rejected(malformed, "the Content-Type of the form names no valid boundary"))?;
+        Ok(Self { parts, heads, malformed })
     }
 
-    /// Returns the next field; `None` at the end of the form.
+    /// Returns the next field; `None` at the end of the form. The field before it must have been read or skipped.
     pub(crate) async fn next(&mut self) -> Result<Option<Part<'_>>> {
         let malformed = self.malformed;
-        let field = self.parts.next_field().await.map_err(|error| broken(malformed, &error))?;
+        let heads = &self.heads;
+        let field = heads.read(self.parts.next_field()).await.map_err(|error| {
+            heads.problem().map_or_else(|| broken(malformed, &error), |problem| rejected(malformed, &problem))
+        })?;
         Ok(field.map(|field| Part { field, malformed }))
     }
 }
@@ -45,13 +61,19 @@ impl Part<'_> {
     /// Returns the file name of the field, or an empty string if the field has none.
     pub(crate) fn file_name(&self) -> String {
         let disposition = self.field.headers().get(CONTENT_DISPOSITION).and_then(|value| value.to_str().ok());
-        let name = self.field.file_name().or_else(|| disposition.and_then(name_before_last_quote));
-        name.unwrap_or_default().to_owned()
+        let quoted = self.field.file_name().or_else(|| disposition.and_then(name_before_last_quote)).map(str::to_owned);
+        quoted.or_else(|| disposition.and_then(encoded_name)).unwrap_or_default()
     }
 
     /// Returns the next chunk of the field's content; `None` at the end of the field.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>> {
         self.field.chunk().await.map_err(|error| broken(self.malformed, &error))
+    }
+
+    /// Reads and discards the field.
+    pub(crate) async fn skip(mut self) -> Result<()> {
+        while self.chunk().await?.is_some() {}
+        Ok(())
     }
 
     /// Reads the whole field. Errors: the field has more than `limit` bytes.
@@ -94,6 +116,17 @@ fn name_before_last_quote(disposition: &str) -> Option<&str> {
     disposition.split_once("filename=\"").and_then(|(_, rest)| rest.strip_suffix('"'))
 }
 
+/// Returns the name in the parameter `filename*` of a `Content-Disposition` header (RFC 5987), which some clients send for
+/// names with other characters than ASCII.
+fn encoded_name(disposition: &str) -> Option<String> {
+    disposition.split(';').find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        let (charset, encoded) = value.trim().split_once("''")?;
+        let is_name = name.trim().eq_ignore_ascii_case("filename*") && charset.eq_ignore_ascii_case("utf-8");
+        is_name.then(|| percent_decode_str(encoded).decode_utf8().ok().map(Into::into))?
+    })
+}
+
 fn check_length(bytes: usize, most: usize) -> Result<()> {
     if bytes <= most {
         return Ok(());
@@ -112,4 +145,20 @@ fn broken(code: ErrorCode, error: &MultipartError) -> ApiError {
 
 fn rejected(code: ErrorCode, words: &str) -> ApiError {
     plinth_service::ServiceError::new(code, words).with_status(400).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn encoded_names_are_decoded() {
+        let named = |parameter: &str| encoded_name(&format!("form-data; name=\"file\"; {parameter}"));
+        for good in ["filename*=utf-8''st%C3%BChle.glb", "FileName* = UTF-8''st%C3%BChle.glb; x=1"] {
+            assert_eq!(named(good).as_deref().map(str::trim_end), Some("stühle.glb"), "{good}");
+        }
+        for bad in ["filename*=latin1''a.glb", "filename*=utf-8''%FF.glb", "filename*=a.glb", "filename=a.glb"] {
+            assert_eq!(named(bad), None, "{bad}");
+        }
+    }
 }

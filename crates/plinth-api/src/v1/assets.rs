@@ -79,7 +79,7 @@ pub(crate) async fn create_texture(
         match part.name().as_str() {
             "file" => new.file = part.into_file(api.service.incoming_file(limits::IMAGE_BYTES)?).await?,
             "name" => new.name = Some(part.text().await?),
-            _ => {}
+            _ => part.skip().await?,
         }
     }
     let made = api.service.create_texture(&caller, new).await?;
@@ -121,7 +121,7 @@ pub(crate) async fn create_env(State(api): State<Api>, Editor(caller): Editor, r
             (None, "name") => new.name = Some(part.text().await?),
             (None, "width") => new.width = Some(part.text().await?),
             (None, "height") => new.height = Some(part.text().await?),
-            _ => {}
+            _ => part.skip().await?,
         }
     }
     Ok(created(api.service.create_env(&caller, new).await?))

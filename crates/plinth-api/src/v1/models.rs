@@ -77,12 +77,12 @@ pub(crate) async fn upload_model(State(api): State<Api>, Editor(caller): Editor,
                 file = Some((incoming, name));
             }
             "renderSettings" => settings = Some(part.render_settings().await?),
-            _ => {}
+            _ => part.skip().await?,
         }
     }
     let missing = || ApiError::new(ErrorCode::NoFile, "send a model in the field 'file'");
-    // If the user has chosen no file, browsers send a field without file name and content.
-    let (file, name) = file.filter(|(file, name)| file.size() > 0 || !name.is_empty()).ok_or_else(missing)?;
+    // A field without file name is not a file. Browsers send an empty one if the user has chosen no file.
+    let (file, name) = file.filter(|(_, name)| !name.is_empty()).ok_or_else(missing)?;
     let _memory = api.service.body_memory(&caller, settings.as_ref().map_or(0, String::len)).await?;
     Ok(uploaded(api.service.upload_model(&caller, Upload { file, name, settings }).await?))
 }

@@ -72,7 +72,7 @@ pub(crate) async fn create_overlay(
             "description" => new.description = Some(part.text().await?),
             "alignment" => new.alignment = Some(part.text().await?),
             "opacity" => new.opacity = Some(part.text().await?),
-            _ => {}
+            _ => part.skip().await?,
         }
     }
     Ok(ok(api.service.create_overlay(&caller, new).await?))

@@ -181,6 +181,29 @@ async fn a_second_account_with_the_same_address_is_a_duplicate(address: &str) {
     assert!(error.is_duplicate(), "{error:?}");
 }
 
+async fn the_owner_keeps_the_role_until_a_team_is_handed_over(address: &str) {
+    let db = make::open(address).await;
+    let roles = db.write(move |tx| {
+        Box::pin(async move {
+            let (ada, grace) = (make::account_id(1), make::account_id(2));
+            make::tenant(tx, 2).await?;
+            let id = make::workspace_id(9);
+            let (name, owner_id) = ("Team".to_owned(), ada.clone());
+            let team =
+                Workspace { id: id.clone(), name, owner_id, is_personal: false, created_at: 5, deleted_at: None };
+            workspaces::insert(tx, &team).await?;
+            workspaces::set_member(tx, &id, &grace, Role::Editor, 6).await?;
+            workspaces::set_owner(tx, &id, &ada, &grace, 7).await?;
+            // As a request does that read the role before the team was handed over.
+            workspaces::set_member(tx, &id, &grace, Role::Viewer, 8).await?;
+            let is_removed = workspaces::remove_member(tx, &id, &grace).await?;
+            let roles = (workspaces::role_of(tx, &id, &ada).await?, workspaces::role_of(tx, &id, &grace).await?);
+            Ok::<_, DbError>((roles, is_removed))
+        })
+    });
+    assert_eq!(roles.await.unwrap(), ((Some(Role::Admin), Some(Role::Owner)), false));
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
@@ -189,5 +212,6 @@ mod both {
         a_bearer_is_read_with_account_workspace_and_role
         a_sign_in_link_works_once_and_sessions_end
         a_second_account_with_the_same_address_is_a_duplicate
+        the_owner_keeps_the_role_until_a_team_is_handed_over
     }
 }

@@ -86,6 +86,19 @@ async fn the_database_clock_advances(address: &str) {
     assert!(before > 1_700_000_000_000, "milliseconds since 1970, not {before}");
 }
 
+#[tokio::test]
+async fn each_transaction_on_sqlite_is_given_a_later_time() {
+    let database = TestDatabase::sqlite();
+    let db = make::open(database.address()).await;
+    let mut times = Vec::new();
+    for _ in 0..200 {
+        times.push(db.write(|tx| Box::pin(async move { tx.next_ms().await })).await.unwrap());
+    }
+    assert!(times.is_sorted_by(|earlier, later| earlier < later), "{times:?}");
+    let now = db.read().await.unwrap().now_ms().await.unwrap();
+    assert!(times[199] < now + 200, "{} is far ahead of {now}", times[199]);
+}
+
 async fn open_with_limits(address: &str, time_limits: TimeLimits) -> Db {
     Db::open(address, DbOptions { time_limits, ..DbOptions::default() }).await.unwrap()
 }

@@ -71,10 +71,20 @@ impl Service {
         self.count_attempt(&client, &email).await?;
         let account = accounts::find_by_email(&mut self.db.read().await?, &email).await?;
         let (id, hash) = account.map(|account| (account.id, account.password_hash)).unzip();
-        let is_right = self.check_password(network, password, hash.flatten()).await?;
+        let hash = hash.flatten();
+        let is_right = self.check_password(network, password, hash.clone()).await?;
         let account = id.filter(|_known| is_right).ok_or_else(rejection)?;
         let browser = browser.to_owned();
-        let opened = self.write_at(move |tx, now| Box::pin(async move { open(tx, &account, &browser, now).await }));
+        let opened = self.write_at(move |tx, now| {
+            Box::pin(async move {
+                // A change of the password ends all sessions. After it, the old password must not open another one.
+                let current = accounts::lock(tx, &account).await?.and_then(|account| account.password_hash);
+                if current != hash {
+                    return Err(rejection());
+                }
+                open(tx, &account, &browser, now).await
+            })
+        });
         opened.await
     }
 }

@@ -133,7 +133,7 @@ fn row(env: Env) -> AssetRow {
         file_size: env.file_size,
         width: env.width,
         height: env.height,
-        is_system: Some(env.is_system),
+        is_system: env.is_system.then_some(true),
         created_at: Timestamp(env.created_at),
     }
 }

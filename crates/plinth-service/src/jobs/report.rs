@@ -76,6 +76,10 @@ impl Service {
                 let Some(render) = leases::find_held(tx, &claim.render.id, &claim.token).await? else {
                     return Ok(Err(LeaseLost));
                 };
+                if event == RenderEvent::PosterStored && render.poster_attempt == Some(render.attempt) {
+                    // The worker repeats the report, because it did not learn that the transaction was committed.
+                    return Ok(Ok(()));
+                }
                 let to = render.status.after(event).ok_or_else(|| {
                     ServiceError::internal(format!("'{}' in the state '{}'", event.as_str(), render.status.as_str()))
                 })?;

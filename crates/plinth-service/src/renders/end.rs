@@ -76,8 +76,9 @@ impl Service {
                     let message = "the render is queued or in progress; cancel it or wait until it has ended";
                     return Err(ServiceError::new(ErrorCode::RenderInFlight, message));
                 }
-                let is_packaged = render.hls_status == HlsStatus::Processing;
-                let due = if is_packaged { now + PACKAGING_MS } else { now };
+                // A worker may have begun to package the render after this request read its state.
+                let may_be_packaged = matches!(render.hls_status, HlsStatus::Pending | HlsStatus::Processing);
+                let due = if may_be_packaged { now + PACKAGING_MS } else { now };
                 unreferenced_objects::insert(tx, &render_prefix(&render.id), due).await?;
                 Ok(RenderDeleted { id: render.id, deleted: true })
             })

@@ -25,6 +25,8 @@ async fn a_render_goes_from_pending_to_done_and_its_packaging_follows(address: &
     assert_eq!(status().await.status, RenderStatus::PosterProcessing);
     service.poster_stored(&claim).await.unwrap().unwrap();
     assert_eq!(status().await.status, RenderStatus::VideoProcessing);
+    // A worker repeats a report if the connection broke before the database confirmed it.
+    service.poster_stored(&claim).await.unwrap().unwrap();
     assert!(
         service.claim_packaging("worker").await.unwrap().is_none(),
         "packaging cannot be claimed before the video is done"

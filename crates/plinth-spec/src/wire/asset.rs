@@ -20,7 +20,7 @@ pub struct AssetRow {
     /// Height in pixels; null if unknown.
     #[schema(required)]
     pub height: Option<u32>,
-    /// Whether an environment is available to all workspaces. Absent for textures.
+    /// True for an environment that is available to all workspaces; otherwise absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_system: Option<bool>,
     /// Upload time.

@@ -2,8 +2,8 @@
 
 use askama::Template;
 use axum::body::Body;
-use axum::extract::multipart::{Field, MultipartError};
-use axum::extract::{FromRequest as _, Multipart, Path, Request, State};
+use axum::extract::multipart::Field;
+use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use plinth_service::assets::{EnvPart, EnvPartFile, NewEnv, NewPanorama};
@@ -15,6 +15,7 @@ use crate::error::{PageError, Result};
 use crate::form::{EmptyForm, SessionForm, check_token};
 use crate::format::{self, DisplayTime, sentence};
 use crate::frame::{Frame, page};
+use crate::multipart::{FileForm, chunk, skip};
 use crate::session::CurrentUser;
 use crate::studio::Studio;
 
@@ -113,8 +114,7 @@ async fn show(studio: &Studio, user: &CurrentUser, problem: Option<String>, name
 pub(crate) async fn upload(State(studio): State<Studio>, user: CurrentUser, request: Request) -> Result<Response> {
     let caller = user.editor()?;
     studio.service.check_env_count(caller).await?;
-    let form = Multipart::from_request(request, &()).await;
-    let form = form.map_err(|error| PageError::new(error.status(), &error.body_text()))?;
+    let form = FileForm::from(request).await?;
     let Sent { name, panorama, parts } = receive(&studio, &user, form).await?;
     let created = if let Some((file, file_name)) = panorama {
         studio.service.create_env_from_panorama(caller, NewPanorama { file, file_name, name: name.clone() }).await
@@ -133,10 +133,10 @@ pub(crate) async fn upload(State(studio): State<Studio>, user: CurrentUser, requ
     }
 }
 
-async fn receive(studio: &Studio, user: &CurrentUser, mut form: Multipart) -> Result<Sent> {
+async fn receive(studio: &Studio, user: &CurrentUser, mut form: FileForm) -> Result<Sent> {
     let mut sent = Sent::default();
     let mut is_checked = false;
-    while let Some(field) = form.next_field().await.map_err(|error| broken(&error))? {
+    while let Some(field) = form.next().await? {
         let part = match field.name() {
             Some("form_token") => {
                 check_token(user, Some(&text(field).await?))?;
@@ -152,7 +152,10 @@ async fn receive(studio: &Studio, user: &CurrentUser, mut form: Multipart) -> Re
             Some("gainmap") => Some(EnvPart::GainMap),
             Some("metadata") => Some(EnvPart::Metadata),
             Some("thumb") => Some(EnvPart::Thumb),
-            _ => continue,
+            _ => {
+                skip(field).await?;
+                continue;
+            }
         };
         if !is_checked {
             check_token(user, None)?;
@@ -186,7 +189,7 @@ async fn receive(studio: &Studio, user: &CurrentUser, mut form: Multipart) -> Re
 }
 
 async fn received(mut field: Field<'_>, mut file: Incoming) -> Result<Incoming> {
-    while let Some(piece) = field.chunk().await.map_err(|error| broken(&error))? {
+    while let Some(piece) = chunk(&mut field).await? {
         file.write(&piece).await?;
     }
     Ok(file)
@@ -194,7 +197,7 @@ async fn received(mut field: Field<'_>, mut file: Incoming) -> Result<Incoming> 
 
 async fn text(mut field: Field<'_>) -> Result<String> {
     let mut text = Vec::new();
-    while let Some(piece) = field.chunk().await.map_err(|error| broken(&error))? {
+    while let Some(piece) = chunk(&mut field).await? {
         text.extend_from_slice(&piece);
         if text.len() > TEXT_BYTES {
             return Err(PageError::new(StatusCode::BAD_REQUEST, "a text in the form is too long"));
@@ -202,10 +205,6 @@ async fn text(mut field: Field<'_>) -> Result<String> {
     }
     String::from_utf8(text)
         .map_err(|_invalid| PageError::new(StatusCode::BAD_REQUEST, "a text in the form is not UTF-8"))
-}
-
-fn broken(error: &MultipartError) -> PageError {
-    PageError::new(error.status(), &format!("the form cannot be read: {}", error.body_text()))
 }
 
 /// Sends a picture of an environment.

@@ -1,7 +1,7 @@
 //! Uploads of images from the composer, such as for decals.
 
 use axum::Json;
-use axum::extract::{FromRequest as _, Multipart, Request, State};
+use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
 use plinth_service::ServiceError;
 use plinth_service::assets::NewOverlay;
@@ -10,9 +10,10 @@ use plinth_spec::{ErrorCode, limits};
 use serde_json::json;
 
 use super::composer::rejected;
-use super::upload::{broken, token};
-use crate::error::{PageError, Result};
+use super::upload::token;
+use crate::error::Result;
 use crate::form::check_token;
+use crate::multipart::{FileForm, chunk, skip};
 use crate::session::CurrentUser;
 use crate::studio::Studio;
 
@@ -23,11 +24,10 @@ pub(crate) async fn upload(State(studio): State<Studio>, user: CurrentUser, requ
     if let Err(error) = studio.service.check_overlay_count(caller).await {
         return Ok(rejected(&error));
     }
-    let form = Multipart::from_request(request, &()).await;
-    let mut form = form.map_err(|error| PageError::new(error.status(), &error.body_text()))?;
+    let mut form = FileForm::from(request).await?;
     let (mut is_checked, mut stored) = (false, Ok(()));
     let mut new = NewOverlay { layer: Some(Layer::Decal.as_str().to_owned()), ..NewOverlay::default() };
-    while let Some(mut field) = form.next_field().await.map_err(|error| broken(&error))? {
+    while let Some(mut field) = form.next().await? {
         match field.name() {
             Some("form_token") => {
                 check_token(&user, Some(&token(&mut field).await?))?;
@@ -38,14 +38,14 @@ pub(crate) async fn upload(State(studio): State<Studio>, user: CurrentUser, requ
                 field.file_name().unwrap_or_default().clone_into(&mut new.filename);
                 let mut file = studio.service.incoming_file(limits::IMAGE_BYTES)?;
                 // The rest of a file that is too large is read and discarded, so that the browser receives the answer.
-                while let Some(piece) = field.chunk().await.map_err(|error| broken(&error))? {
+                while let Some(piece) = chunk(&mut field).await? {
                     if stored.is_ok() {
                         stored = file.write(&piece).await;
                     }
                 }
                 new.file = Some(file);
             }
-            _ => {}
+            _ => skip(field).await?,
         }
     }
     if !is_checked {

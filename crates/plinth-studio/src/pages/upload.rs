@@ -2,8 +2,8 @@
 
 use askama::Template;
 use axum::Json;
-use axum::extract::multipart::{Field, MultipartError};
-use axum::extract::{FromRequest as _, Multipart, Request, State};
+use axum::extract::multipart::Field;
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use plinth_service::models::{Upload, Uploaded};
@@ -13,10 +13,11 @@ use plinth_spec::wire::{CheckHash, HashMatch};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::error::{PageError, Result};
+use crate::error::Result;
 use crate::form::{SessionForm, check_token};
 use crate::format::sentence;
 use crate::frame::{Frame, page};
+use crate::multipart::{FileForm, chunk, skip};
 use crate::session::CurrentUser;
 use crate::studio::Studio;
 
@@ -50,11 +51,10 @@ struct Received {
 pub(crate) async fn upload(State(studio): State<Studio>, user: CurrentUser, request: Request) -> Result<Response> {
     user.editor()?;
     let is_script = wants_json(request.headers());
-    let form = Multipart::from_request(request, &()).await;
-    let mut form = form.map_err(|error| PageError::new(error.status(), &error.body_text()))?;
+    let mut form = FileForm::from(request).await?;
     let mut is_checked = false;
     let mut received = Vec::new();
-    while let Some(mut field) = form.next_field().await.map_err(|error| broken(&error))? {
+    while let Some(mut field) = form.next().await? {
         match field.name() {
             Some("form_token") => {
                 check_token(&user, Some(&token(&mut field).await?))?;
@@ -62,7 +62,7 @@ pub(crate) async fn upload(State(studio): State<Studio>, user: CurrentUser, requ
             }
             Some("file") if !is_checked => check_token(&user, None)?,
             Some("file") => received.extend(receive(&studio, &user, field, received.len()).await?),
-            _ => {}
+            _ => skip(field).await?,
         }
     }
     if received.is_empty() {
@@ -77,13 +77,9 @@ fn wants_json(headers: &HeaderMap) -> bool {
     headers.get(header::ACCEPT).is_some_and(|accepted| accepted == "application/json")
 }
 
-pub(super) fn broken(error: &MultipartError) -> PageError {
-    PageError::new(error.status(), &format!("the form cannot be read: {}", error.body_text()))
-}
-
 pub(super) async fn token(field: &mut Field<'_>) -> Result<String> {
     let mut text = Vec::new();
-    while let Some(piece) = field.chunk().await.map_err(|error| broken(&error))? {
+    while let Some(piece) = chunk(field).await? {
         text.extend_from_slice(&piece);
         if text.len() > TOKEN_BYTES {
             break;
@@ -101,7 +97,7 @@ async fn receive(studio: &Studio, user: &CurrentUser, mut field: Field<'_>, befo
     let mut file = service.incoming_model(caller).await?;
     let mut stored = Ok(());
     // The rest of a file that is too large is read and discarded, because other files may follow.
-    while let Some(piece) = field.chunk().await.map_err(|error| broken(&error))? {
+    while let Some(piece) = chunk(&mut field).await? {
         if stored.is_ok() {
             stored = file.write(&piece).await;
         }

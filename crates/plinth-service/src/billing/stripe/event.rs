@@ -29,6 +29,8 @@ pub(super) struct Session {
     pub amount_total: Option<u64>,
     pub currency: Option<String>,
     pub payment_intent: Option<Value>,
+    #[serde(default)]
+    pub metadata: Metadata,
 }
 
 impl Session {

@@ -51,7 +51,16 @@ impl Service {
     }
 
     async fn fulfil(&self, session: Session) -> Result<()> {
-        let Some(purchase) = self.purchase_of(&session).await? else { return Ok(()) };
+        let Some(purchase) = self.purchase_of(&session).await? else {
+            if let Some(id) = &session.metadata.plinth_purchase {
+                tracing::error!(
+                    purchase.id = id,
+                    session.id,
+                    "a payment belongs to a purchase that this installation does not have; if its database was restored, grant the credits"
+                );
+            }
+            return Ok(());
+        };
         let currency = session.currency.clone().unwrap_or_default();
         check_amount(&purchase, session.amount_total.unwrap_or_default(), &currency)?;
         let payment = session.payment().map(str::to_owned);

@@ -5,6 +5,9 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use plinth_spec::limits;
 use sha2::Sha256;
 
+/// Maximum number of signatures that are compared. Stripe sends one for each secret that is valid.
+const SIGNATURES: usize = 8;
+
 /// Returns whether one of the secrets signed the body at a time that is at most five minutes from `now_secs`. HMACs are
 /// compared in constant time.
 pub(super) fn is_valid(header: &str, body: &[u8], secrets: &[String], now_secs: i64) -> bool {
@@ -15,16 +18,17 @@ pub(super) fn is_valid(header: &str, body: &[u8], secrets: &[String], now_secs: 
     if secs.abs_diff(now_secs) > limits::PAYMENT_EVENT_SECS.unsigned_abs() {
         return false;
     }
-    let signatures = fields().filter(|(name, _)| *name == "v1").filter_map(|(_, value)| hex::decode(value).ok());
-    let is_signed_by = |secret: &String, signature: &[u8]| {
-        Hmac::<Sha256>::new_from_slice(secret.as_bytes()).is_ok_and(|mut hmac| {
-            hmac.update(time.as_bytes());
-            hmac.update(b".");
-            hmac.update(body);
-            hmac.verify_slice(signature).is_ok()
-        })
+    let signatures = fields().filter(|(name, _)| *name == "v1").take(SIGNATURES);
+    let signatures: Vec<Vec<u8>> = signatures.filter_map(|(_, value)| hex::decode(value).ok()).collect();
+    // Each secret reads the body once, because anybody may send many signatures.
+    let hmac = |secret: &String| {
+        let mut hmac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).ok()?;
+        hmac.update(time.as_bytes());
+        hmac.update(b".");
+        hmac.update(body);
+        Some(hmac)
     };
-    signatures.into_iter().any(|signature| secrets.iter().any(|secret| is_signed_by(secret, &signature)))
+    secrets.iter().filter_map(hmac).any(|hmac| signatures.iter().any(|one| hmac.clone().verify_slice(one).is_ok()))
 }
 
 #[cfg(test)]
@@ -54,6 +58,9 @@ mod tests {
         assert!(check(&header, &["whsec_old", "whsec_test"], 1_700_000_000));
         assert!(!check(&header, &["whsec_old"], 1_700_000_000));
         assert!(!check(&header, &[], 1_700_000_000));
+        let after = |others: usize| format!("t=1700000000{},v1={V1}", ",v1=00".repeat(others));
+        assert!(check(&after(SIGNATURES - 1), &["whsec_test"], 1_700_000_000));
+        assert!(!check(&after(SIGNATURES), &["whsec_test"], 1_700_000_000));
     }
 
     #[test]

@@ -122,7 +122,7 @@ async fn an_environment_needs_three_valid_files(served: Served) {
     let id = made.text("id");
     let row = client.get("/assets/envs").await.data()[0].clone();
     let expected = json!({"id": id, "name": "Studio", "fileSize": 3 * webp.len() + 2, "width": 4096, "height": 2048,
-        "isSystem": false, "createdAt": row["createdAt"]});
+        "createdAt": row["createdAt"]});
     assert_eq!(row, expected);
     let without = |part: &str| {
         let parts: [(&str, &[u8]); 3] = [("sdr", webp), ("gainmap", webp), ("metadata", b"{}")];

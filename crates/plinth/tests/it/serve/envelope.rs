@@ -62,7 +62,7 @@ async fn malformed_requests_get_an_error_in_the_envelope() {
     let deep: &'static str = "[".repeat(100_000).leak();
     assert_eq!(raw("/renders", "application/json", deep).await.rejection(), (400, "bad_request"));
     assert_eq!(raw("/renders", "application/json", "").await.rejection(), (400, "model_id_required"));
-    assert_eq!(raw("/models", "application/json", "{}").await.rejection(), (400, "upload_failed"));
+    assert_eq!(raw("/models", "application/json", "{}").await.rejection(), (400, "bad_request"));
     assert_eq!(raw("/models", "multipart/form-data; boundary=x", "nonsense").await.rejection(), (400, "upload_failed"));
     assert_eq!(raw("/models", "multipart/form-data", "--x--").await.rejection(), (400, "upload_failed"));
     assert_eq!(raw("/overlays", "text/plain", "").await.rejection(), (400, "bad_request"));

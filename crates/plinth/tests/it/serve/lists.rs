@@ -64,8 +64,6 @@ async fn a_cursor_neither_repeats_nor_skips(served: Served) {
     for length in 1..=9 {
         let body = json!({"modelId": model, "renderSettings": {"quality": "share", "length": length}});
         renders.push(client.post("/renders", body).await.text("id"));
-        // Waits, because renders that are created within one millisecond have no defined order.
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
     }
     renders.reverse();
     let mut fresh = 10;

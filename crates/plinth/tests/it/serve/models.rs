@@ -95,6 +95,7 @@ async fn invalid_files_are_rejected_with_specific_codes(served: Served) {
         Form::default(),
         Form::default().text("a", "b"),
         Form::default().text("file", ""),
+        Form::default().text("file", "content without a name"),
         Form::default().file("file", "", b""),
         Form::default().file("other", "a.glb", &glb),
     ] {

@@ -287,7 +287,7 @@ async fn failures_not_caused_by_the_model_are_refunded(served: Served) {
         let entries = client.get("/purchases").await;
         let of_render = entries.data().as_array().unwrap().iter().filter(|entry| entry["renderId"] == id.as_str());
         let mut credits: Vec<i64> = of_render.map(|entry| entry["credits"].as_i64().unwrap()).collect();
-        // The order of the two entries is undefined, because both may have been written within one millisecond.
+        // The order of the two entries is undefined, because different processes may have written them within one millisecond.
         credits.sort_unstable();
         let cost = i64::try_from(number + 1).unwrap();
         let expected = if code.as_str() == "renderer_error" { vec![-cost] } else { vec![-cost, cost] };

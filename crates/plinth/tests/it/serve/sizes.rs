@@ -223,6 +223,28 @@ async fn fields_of_forms_have_a_size_limit() {
     assert_eq!(texture(limits::FORM_FIELD_BYTES + 1).await.rejection(), (400, "file_too_large"));
 }
 
+/// The parser of forms keeps in memory what comes before the content of a part.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn headers_of_the_parts_of_a_form_have_a_size_limit() {
+    let served = Served::with_sqlite();
+    let client = &served.client;
+    let endless = "a".repeat(3 * limits::FORM_HEAD_BYTES);
+    let unused = format!("--x\r\nContent-Disposition: form-data; name=\"unused\"\r\n\r\n{endless}\r\n");
+    let file = "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.glb\"\r\n\r\nglTF\r\n--x--\r\n";
+    for path in ["/models", "/overlays", "/assets/textures", "/assets/envs"] {
+        let send = async |body: String| {
+            let request = client.request(Method::POST, path).header("content-type", "multipart/form-data; boundary=x");
+            let answer = Answer::to(request.body(body)).await;
+            (answer.status, answer.body["error"]["message"].as_str().unwrap().contains("the headers of a part"))
+        };
+        assert_eq!(send(format!("--x\r\nX: {endless}")).await, (400, true), "{path}");
+        assert_eq!(send(endless.clone()).await, (400, true), "{path}");
+        assert_eq!(send(format!("{unused}--x\r\nX: {endless}")).await, (400, true), "{path}");
+        // The content of an unused field is not limited.
+        assert!(!send(format!("{unused}{file}")).await.1, "{path}");
+    }
+}
+
 /// Images are decoded in a child process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn images_that_decode_to_many_pixels_do_not_take_the_servers_memory() {

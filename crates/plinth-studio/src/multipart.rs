@@ -1,0 +1,50 @@
+//! Multipart forms, which contain files.
+
+use axum::body::Body;
+use axum::extract::multipart::{Field, MultipartError};
+use axum::extract::{FromRequest as _, Multipart, Request};
+use axum::http::StatusCode;
+use bytes::Bytes;
+use plinth_service::PartHeads;
+
+use crate::error::{PageError, Result};
+
+/// A form with files that is read field by field.
+pub(crate) struct FileForm {
+    parts: Multipart,
+    heads: PartHeads,
+}
+
+impl FileForm {
+    pub(crate) async fn from(request: Request) -> Result<Self> {
+        let heads = PartHeads::default();
+        let request = request.map(|body| Body::from_stream(heads.limit(body.into_data_stream())));
+        let parts = Multipart::from_request(request, &()).await;
+        let parts = parts.map_err(|error| PageError::new(error.status(), &error.body_text()))?;
+        Ok(Self { parts, heads })
+    }
+
+    /// Returns the next field; `None` at the end of the form. The field before it must have been read or skipped.
+    pub(crate) async fn next(&mut self) -> Result<Option<Field<'_>>> {
+        let heads = &self.heads;
+        heads.read(self.parts.next_field()).await.map_err(|error| {
+            let too_long = |problem: String| PageError::new(StatusCode::BAD_REQUEST, &problem);
+            heads.problem().map_or_else(|| broken(&error), too_long)
+        })
+    }
+}
+
+/// Returns the next chunk of a field's content; `None` at the end of the field.
+pub(crate) async fn chunk(field: &mut Field<'_>) -> Result<Option<Bytes>> {
+    field.chunk().await.map_err(|error| broken(&error))
+}
+
+/// Reads and discards a field.
+pub(crate) async fn skip(mut field: Field<'_>) -> Result<()> {
+    while chunk(&mut field).await?.is_some() {}
+    Ok(())
+}
+
+fn broken(error: &MultipartError) -> PageError {
+    PageError::new(error.status(), &format!("the form cannot be read: {}", error.body_text()))
+}
