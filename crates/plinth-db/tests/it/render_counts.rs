@@ -106,7 +106,9 @@ async fn numbers_equal_the_rows_after_many_simultaneous_changes(address: &str) {
         Box::pin(async move {
             make::tenant(tx, 2).await?;
             models::insert(tx, &make::model(2, 2)).await?;
-            let row = |n| Render { workspace_id: make::workspace_id(2), ..make::render(n, 2) };
+            let (workspace_id, payer_id) = (make::workspace_id(2), make::account_id(2));
+            let row =
+                |n| Render { workspace_id: workspace_id.clone(), payer_id: payer_id.clone(), ..make::render(n, 2) };
             let rows: Vec<Render> = (0..QUIET).map(|n| row(1_000_000 + n)).collect();
             renders::insert_all(tx, &rows).await
         })
@@ -139,7 +141,7 @@ async fn numbers_equal_the_rows_after_many_simultaneous_changes(address: &str) {
     let conn = &mut db.read().await.unwrap();
     let mut all = 0;
     for status in RenderStatus::ALL {
-        let (counted, rows) = numbers(conn, 1, status).await;
+        let (counted, rows) = numbers(conn, 1, *status).await;
         assert_eq!(counted, rows, "{status:?}");
         all += rows;
     }
