@@ -289,6 +289,7 @@ async fn filtered_lists_of_a_million_are_quick(address: &str) {
     // PostgreSQL counts rows from the index alone only after a VACUUM has processed the inserted rows.
     let conn = &mut db.read().await.unwrap();
     let (pending, done) = (Some(RenderStatus::Pending), Some(RenderStatus::Done));
+    let mut slow = Vec::new();
     for (what, filter, limit_ms) in [
         ("nothing changed", RenderFilter { updated_since: Some(2_000_000), ..all_renders() }, 5.0),
         ("ten changed", RenderFilter { updated_since: Some(1_000_001), ..all_renders() }, 5.0),
@@ -316,10 +317,12 @@ async fn filtered_lists_of_a_million_are_quick(address: &str) {
             ms(&counts, 50),
             ms(&counts, 99)
         );
-        assert!(ms(&lists, 50) < limit_ms, "{what}");
         // The total of many changed renders is counted.
-        assert!(filter.updated_since == Some(0) || ms(&counts, 50) < limit_ms, "{what}: its total");
+        if ms(&lists, 50) >= limit_ms || (filter.updated_since != Some(0) && ms(&counts, 50) >= limit_ms) {
+            slow.push(what);
+        }
     }
+    assert_eq!(slow, Vec::<&str>::new());
 }
 
 mod both {
