@@ -90,11 +90,23 @@ mod tests {
     use super::*;
     use crate::{Db, DbError, DbOptions};
 
-    /// Writes as a program does while triggers are switched off: only the numbers of the workspace `w` are there, without rows.
-    async fn miscount(db: &Db, numbers: &'static str, changes: &'static str) {
+    const ACCOUNT: &str =
+        "INSERT INTO accounts (id, email, is_admin, paid, free, created_at) VALUES ('a', 'a', FALSE, 0, 0, 0)";
+    const WORKSPACE: &str = "INSERT INTO workspaces (id, name, owner_id, is_personal, created_at) \
+                             VALUES ('wwwwwwwwwwww', 'w', 'a', TRUE, 0)";
+    const MODEL: &str = "INSERT INTO models (id, workspace_id, original_name, file_size, sha256, animations, animation_count, status, \
+                         created_at, updated_at) VALUES ('m', 'wwwwwwwwwwww', 'm', 1, '', '[]', 0, 'active', 0, 0)";
+    /// Two renders.
+    const RENDERS: &str = "INSERT INTO renders (id, workspace_id, model_id, payer_id, settings, settings_sha256, replay_key, \
+                           replay_ordinal, is_system_preview, credits, status, hls_status, warnings, attempt, hls_attempt, \
+                           created_at, updated_at) SELECT id, 'wwwwwwwwwwww', 'm', 'a', '{}', '', '', 0, FALSE, 0, 'pending', \
+                           'pending', '[]', 0, 0, 0, 0 FROM (SELECT 'r1' AS id UNION ALL SELECT 'r2') ids";
+
+    async fn execute(db: &Db, statements: &[&'static str]) {
+        let statements = statements.to_vec();
         let writing = db.write(move |tx| {
             Box::pin(async move {
-                for sql in [numbers, changes] {
+                for sql in statements {
                     tx.execute(sql, params![]).await?;
                 }
                 Ok::<_, DbError>(())
@@ -103,28 +115,49 @@ mod tests {
         writing.await.unwrap();
     }
 
+    async fn count_in(db: &Db, status: RenderStatus) -> u64 {
+        let workspace = WorkspaceId::parse("wwwwwwwwwwww").unwrap();
+        count(&mut db.read().await.unwrap(), &workspace, status).await.unwrap()
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn the_migration_counts_renders_from_before_the_triggers_once() {
+        for database in [TestDatabase::sqlite(), TestDatabase::postgres()] {
+            let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
+            // The first two renders are older than the triggers. One of them ends between the triggers and the count.
+            execute(&db, &[ACCOUNT, WORKSPACE, MODEL, RENDERS, "DELETE FROM render_count_changes"]).await;
+            let ended = "UPDATE renders SET status = 'done' WHERE id = 'r2'";
+            execute(&db, &[ended, include_str!("../migrations/0352_render_counts_of_old_renders.sql")]).await;
+            for _before_and_after in 0..2 {
+                let counted = (count_in(&db, RenderStatus::Pending).await, count_in(&db, RenderStatus::Done).await);
+                assert_eq!(counted, (1, 1));
+                assert_eq!(find_miscounted(&mut db.read().await.unwrap()).await.unwrap(), []);
+                db.write(|tx| Box::pin(async move { add_changes(tx).await })).await.unwrap();
+            }
+            execute(&db, &["DELETE FROM renders WHERE id = 'r1'", "UPDATE renders SET deleted_at = 1 WHERE id = 'r2'"])
+                .await;
+            let counted = (count_in(&db, RenderStatus::Pending).await, count_in(&db, RenderStatus::Done).await);
+            assert_eq!(counted, (0, 0));
+        }
+    }
+
     #[tokio::test(flavor = "multi_thread")]
     async fn wrong_numbers_are_found_and_corrected() {
         let workspace = WorkspaceId::parse("wwwwwwwwwwww").unwrap();
         for database in [TestDatabase::sqlite(), TestDatabase::postgres()] {
             let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
-            miscount(
-                &db,
-                "INSERT INTO render_counts VALUES ('wwwwwwwwwwww', 'done', 5)",
-                "INSERT INTO render_count_changes VALUES ('wwwwwwwwwwww', 'failed', 3)",
-            )
-            .await;
+            let changes = "INSERT INTO render_count_changes VALUES ('wwwwwwwwwwww', 'failed', 3)";
+            execute(&db, &["INSERT INTO render_counts VALUES ('wwwwwwwwwwww', 'done', 5)", changes]).await;
             let found = async || find_miscounted(&mut db.read().await.unwrap()).await.unwrap();
-            let wrong = async |status| count(&mut db.read().await.unwrap(), &workspace, status).await.unwrap();
             assert_eq!(found().await, [workspace.clone()]);
-            assert_eq!((wrong(RenderStatus::Done).await, wrong(RenderStatus::Failed).await), (5, 3));
+            assert_eq!((count_in(&db, RenderStatus::Done).await, count_in(&db, RenderStatus::Failed).await), (5, 3));
             let recounted = workspace.clone();
             db.write(move |tx| Box::pin(async move { recount(tx, &recounted).await })).await.unwrap();
             assert_eq!(found().await, []);
-            assert_eq!((wrong(RenderStatus::Done).await, wrong(RenderStatus::Failed).await), (0, 0));
+            assert_eq!((count_in(&db, RenderStatus::Done).await, count_in(&db, RenderStatus::Failed).await), (0, 0));
             // The change is added to the number that makes up for it.
             assert_eq!(db.write(|tx| Box::pin(async move { add_changes(tx).await })).await.unwrap(), 1);
-            assert_eq!((found().await, wrong(RenderStatus::Failed).await), (Vec::new(), 0));
+            assert_eq!((found().await, count_in(&db, RenderStatus::Failed).await), (Vec::new(), 0));
         }
     }
 }
