@@ -149,7 +149,7 @@ mod tests {
             let changes = "INSERT INTO render_count_changes VALUES ('wwwwwwwwwwww', 'failed', 3)";
             execute(&db, &["INSERT INTO render_counts VALUES ('wwwwwwwwwwww', 'done', 5)", changes]).await;
             let found = async || find_miscounted(&mut db.read().await.unwrap()).await.unwrap();
-            assert_eq!(found().await, [workspace.clone()]);
+            assert_eq!(found().await, std::slice::from_ref(&workspace));
             assert_eq!((count_in(&db, RenderStatus::Done).await, count_in(&db, RenderStatus::Failed).await), (5, 3));
             let recounted = workspace.clone();
             db.write(move |tx| Box::pin(async move { recount(tx, &recounted).await })).await.unwrap();

@@ -99,6 +99,15 @@ async fn a_single_render_starts_in_the_next_free_slot(address: &str) {
     }
 }
 
+/// Orders another render of the model of a claimed one. `number` is different for each.
+async fn order_another(test_service: &TestService, caller: &Caller, taken: &Claim, number: i32) {
+    let request = CreateRender {
+        model_id: Some(taken.render.model_id.to_string()),
+        render_settings: Some(json!({"length": 1, "rotateY": 100.0 + f64::from(number) / 10.0})),
+    };
+    test_service.service.create_render(caller, request, ReplayKey::from_header(None)).await.unwrap();
+}
+
 /// Simulates two worker slots for an hour. The accounts always have 1, 10 and 1000 queued renders: each orders another one when a
 /// worker claims one. The jobs have different lengths, and some of them fail. The simulated workers renew their leases.
 async fn waiting_accounts_get_equal_worker_time(address: &str) {
@@ -120,12 +129,7 @@ async fn waiting_accounts_get_equal_worker_time(address: &str) {
                 let taken = claim(&test_service).await.unwrap();
                 let name = names[&taken.render.payer_id];
                 ordered += 1;
-                let request = CreateRender {
-                    model_id: Some(taken.render.model_id.to_string()),
-                    render_settings: Some(json!({"length": 1, "rotateY": 100.0 + f64::from(ordered) / 10.0})),
-                };
-                let key = ReplayKey::from_header(None);
-                test_service.service.create_render(&callers[name], request, key).await.unwrap();
+                order_another(&test_service, &callers[name], &taken, ordered).await;
                 // Accounts with more jobs have longer jobs.
                 let length = match name {
                     "few" => 20_000,
