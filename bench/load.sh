@@ -8,14 +8,15 @@ usage: bench/load.sh [sqlite | postgres]        default: both, one after the oth
 
 Prints requests per second, the server's processor time per request, and the percentiles of their duration:
 - 64 connections that read single renders and pages of lists,
-- one connection that polls and filters a large workspace that does not change,
+- one connection that polls and filters a large workspace that does not change, and 64 that ask for one state of it,
 - 64 connections that upload models, order renders and poll them, with the server's memory, open files and threads
-  at first and at last.
+  at first and at last, and their growth per hour.
 
 environment:
   LOAD_RENDERS         renders of the first workspace (default: 100000)
   LOAD_QUIET_RENDERS   renders of the large workspace (default: 1000000)
   LOAD_SECONDS         duration of the last part (default: 60; 3600 shows whether anything grows)
+  LOAD_PAUSE_MS        pause of each of the 64 connections between its orders (default: 0)
 WORDS
 }
 

@@ -2,7 +2,7 @@
 """Opens many connections that send a byte every 25 s to every endpoint that takes a body, half of them with an API key, and
 measures an honest client before and meanwhile.
 
-usage: bench/slow_clients.py [--plinth target/debug/plinth] [--connections 2000] [--seconds 60] [--sqlite-only]
+usage: bench/slow_clients.py [--plinth target/debug/plinth] [--connections 2000] [--seconds 60]
 Fails when the honest client's p99 more than doubles, or when a request of it fails. Needs no packages.
 """
 import argparse

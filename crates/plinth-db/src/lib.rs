@@ -36,6 +36,7 @@ pub mod progress;
 pub mod purchases;
 pub mod queue;
 pub mod rate_windows;
+pub mod render_counts;
 pub mod renders;
 pub mod sessions;
 pub mod staged;

@@ -8,7 +8,9 @@ use crate::cleanup::CleanupReport;
 use crate::service::Service;
 
 const CLEANUP_INTERVAL: Duration = Duration::from_mins(5);
-/// Interval of the search for partly written objects in the store, and for wrong sizes.
+/// Interval at which changes of the numbers of renders are added up. A list with a filter reads the changes since then.
+const COUNT_INTERVAL: Duration = Duration::from_secs(10);
+/// Interval of the search for partly written objects in the store, and for wrong sizes and numbers.
 const DAILY: Duration = Duration::from_hours(24);
 
 impl Service {
@@ -22,6 +24,15 @@ impl Service {
             loop {
                 timer.tick().await;
                 self.reclaim_leases().await;
+            }
+        };
+        let counting = async {
+            let mut timer = timer(Duration::ZERO, COUNT_INTERVAL);
+            loop {
+                timer.tick().await;
+                if let Err(error) = self.add_render_count_changes().await {
+                    tracing::error!(error = %causes(&error), "adding up the changes of the numbers of renders failed");
+                }
             }
         };
         let cleaning = async {
@@ -45,11 +56,13 @@ impl Service {
                 timer.tick().await;
                 self.log_deleted_unfinished_objects().await;
                 self.log_corrected_sizes().await;
+                self.log_corrected_counts().await;
             }
         };
         // None of the loops ends.
         tokio::select! {
             () = reclaiming => {}
+            () = counting => {}
             () = cleaning => {}
             () = measuring => {}
             () = cleaning_unfinished => {}
@@ -111,6 +124,14 @@ impl Service {
             Ok(0) => {}
             Ok(workspaces) => tracing::info!(workspaces, "corrected the sizes of the files of workspaces"),
             Err(error) => tracing::error!(error = %causes(&error), "checking the sizes of workspaces failed"),
+        }
+    }
+
+    async fn log_corrected_counts(&self) {
+        match self.recount_renders().await {
+            Ok(0) => {}
+            Ok(workspaces) => tracing::warn!(workspaces, "corrected the numbers of renders of workspaces"),
+            Err(error) => tracing::error!(error = %causes(&error), "checking the numbers of renders failed"),
         }
     }
 

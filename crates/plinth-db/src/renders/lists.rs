@@ -8,7 +8,7 @@ use plinth_spec::state::RenderStatus;
 use super::Render;
 use crate::row::Row;
 use crate::sql::params;
-use crate::{Conn, Result, workspaces};
+use crate::{Conn, Result, render_counts, workspaces};
 
 /// Filter of a list of renders.
 #[derive(Clone, Debug)]
@@ -140,6 +140,9 @@ pub async fn count(conn: &mut Conn, filter: &RenderFilter) -> Result<u64> {
     let f = filter;
     if let RenderFilter { workspace_id, model_id: None, status: None, updated_since: None } = filter {
         return workspaces::render_count(conn, workspace_id).await;
+    }
+    if let RenderFilter { workspace_id, model_id: None, status: Some(status), updated_since: None } = filter {
+        return render_counts::count(conn, workspace_id, *status).await;
     }
     let params = params![&f.workspace_id, f.model_id.as_ref(), f.status.map(RenderStatus::as_str), f.updated_since];
     let shape = Shape::of(conn, filter).await?;

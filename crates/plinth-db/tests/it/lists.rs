@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use plinth_db::models::{self, ModelFilter};
 use plinth_db::renders::{self, RenderFilter};
-use plinth_db::{Conn, Db, DbError, workspaces};
+use plinth_db::{Conn, Db, DbError, render_counts, workspaces};
 use plinth_spec::page::{PageRequest, Position, Start};
 use plinth_spec::state::{HlsStatus, ModelStatus, RenderStatus};
 use plinth_testkit::on_both_databases;
@@ -285,9 +285,11 @@ async fn filtered_lists_of_a_million_are_quick(address: &str) {
     let db = make::open(address).await;
     add_finished(&db, 1..1_000_001).await;
     make::add_renders(&db, 1_000_001..1_000_011).await;
+    while db.write(|tx| Box::pin(async move { render_counts::add_changes(tx).await })).await.unwrap() > 0 {}
     // PostgreSQL counts rows from the index alone only after a VACUUM has processed the inserted rows.
     let conn = &mut db.read().await.unwrap();
     let (pending, done) = (Some(RenderStatus::Pending), Some(RenderStatus::Done));
+    let mut slow = Vec::new();
     for (what, filter, limit_ms) in [
         ("nothing changed", RenderFilter { updated_since: Some(2_000_000), ..all_renders() }, 5.0),
         ("ten changed", RenderFilter { updated_since: Some(1_000_001), ..all_renders() }, 5.0),
@@ -315,8 +317,12 @@ async fn filtered_lists_of_a_million_are_quick(address: &str) {
             ms(&counts, 50),
             ms(&counts, 99)
         );
-        assert!(ms(&lists, 50) < limit_ms, "{what}");
+        // The total of many changed renders is counted.
+        if ms(&lists, 50) >= limit_ms || (filter.updated_since != Some(0) && ms(&counts, 50) >= limit_ms) {
+            slow.push(what);
+        }
     }
+    assert_eq!(slow, Vec::<&str>::new());
 }
 
 mod both {

@@ -11,6 +11,7 @@ mod looks;
 mod make;
 mod pools;
 mod previews;
+mod render_counts;
 mod storage;
 mod traffic;
 mod tx;

@@ -1,5 +1,6 @@
 //! Creating, listing, cancelling and deleting renders.
 
+mod counts;
 mod create;
 mod end;
 mod list;

@@ -99,25 +99,39 @@ async fn a_single_render_starts_in_the_next_free_slot(address: &str) {
     }
 }
 
-/// Simulates two worker slots for half an hour. The jobs have different lengths, and some of them fail or are free. The
-/// simulated workers renew their leases.
+/// Orders another render of the model of a claimed one. `number` is different for each.
+async fn order_another(test_service: &TestService, caller: &Caller, taken: &Claim, number: i32) {
+    let request = CreateRender {
+        model_id: Some(taken.render.model_id.to_string()),
+        render_settings: Some(json!({"length": 1, "rotateY": 100.0 + f64::from(number) / 10.0})),
+    };
+    test_service.service.create_render(caller, request, ReplayKey::from_header(None)).await.unwrap();
+}
+
+/// Simulates two worker slots for an hour. The accounts always have 1, 10 and 1000 queued renders: each orders another one when a
+/// worker claims one. The jobs have different lengths, and some of them fail. The simulated workers renew their leases.
 async fn waiting_accounts_get_equal_worker_time(address: &str) {
     const STEP_MS: i64 = 5_000;
     let test_service = TestService::new(address).await;
-    let mut names = BTreeMap::new();
-    for (name, renders) in [("few", 60), ("some", 100), ("many", 1000)] {
-        names.insert(tenant(&test_service, name, renders).await.account_id, name);
+    let (mut names, mut callers) = (BTreeMap::new(), BTreeMap::new());
+    for (name, renders) in [("few", 1), ("some", 10), ("many", 1000)] {
+        let caller = tenant(&test_service, name, renders).await;
+        names.insert(caller.account_id.clone(), name);
+        callers.insert(name, caller);
     }
     let mut used: BTreeMap<&str, i64> = BTreeMap::new();
     let mut slots: [Option<(Claim, i64)>; 2] = [None, None];
     let mut ended = 0;
-    // The simulation ends when one account has no queued renders left.
+    let mut ordered = 0;
     'simulation: loop {
         for slot in &mut slots {
             if slot.is_none() {
                 let taken = claim(&test_service).await.unwrap();
+                let name = names[&taken.render.payer_id];
+                ordered += 1;
+                order_another(&test_service, &callers[name], &taken, ordered).await;
                 // Accounts with more jobs have longer jobs.
-                let length = match names[&taken.render.payer_id] {
+                let length = match name {
                     "few" => 20_000,
                     "some" => 45_000,
                     _ => 70_000,
@@ -144,7 +158,7 @@ async fn waiting_accounts_get_equal_worker_time(address: &str) {
                 test_service.service.finish_render(taken, &some_files(), &[]).await.unwrap().unwrap();
             }
             *slot = None;
-            if used.get("few").is_some_and(|used| *used >= 60 * 20_000) {
+            if used.values().sum::<i64>() >= 2 * 3_600_000 {
                 break 'simulation;
             }
         }

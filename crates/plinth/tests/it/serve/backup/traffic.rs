@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use plinth_db::{Db, DbOptions, ledger, workspaces};
+use plinth_db::{Db, DbOptions, ledger, render_counts, workspaces};
 use plinth_testkit::{Client, Form, assert_h264, glb_with_triangle, png, probe};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -186,6 +186,7 @@ async fn balanced(installation: &Installation) {
     let mut conn = db.read().await.unwrap();
     assert_eq!(ledger::find_unbalanced(&mut conn).await.unwrap(), []);
     assert_eq!(workspaces::find_miscounted(&mut conn).await.unwrap(), []);
+    assert_eq!(render_counts::find_miscounted(&mut conn).await.unwrap(), []);
     drop(conn);
     db.close().await;
 }

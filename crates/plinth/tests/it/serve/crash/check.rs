@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use plinth_db::{Conn, Db, DbOptions, ledger, models, renders, unreferenced_objects, workspaces};
+use plinth_db::{Conn, Db, DbOptions, ledger, models, render_counts, renders, unreferenced_objects, workspaces};
 use plinth_spec::id::{ModelId, RenderId};
 use plinth_spec::limits;
 use plinth_spec::state::HlsStatus;
@@ -221,6 +221,7 @@ async fn rows(remains: &Remains, known: &BTreeMap<&str, &Value>) {
     let mut conn = db.read().await.unwrap();
     assert_eq!(ledger::find_unbalanced(&mut conn).await.unwrap(), []);
     assert_eq!(workspaces::find_miscounted(&mut conn).await.unwrap(), []);
+    assert_eq!(render_counts::find_miscounted(&mut conn).await.unwrap(), []);
     let doomed: BTreeSet<String> = unreferenced_objects::list(&mut conn).await.unwrap().into_iter().collect();
     let mut objects = Vec::new();
     walk(&remains.objects, "", &mut objects);

@@ -9,6 +9,7 @@ use tokio::time::sleep;
 
 use super::deployment::{Fleet, LEASE_SECS};
 use super::node::Node;
+use crate::serve::crash::number;
 
 /// A kind of strike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,7 +64,7 @@ const ON_STORE: [Kind; 6] = [
     Kind::StoreStatus503,
     Kind::StoreDown,
 ];
-/// One of this many strikes of a long run is one for long.
+/// One of this many strikes of a long run is one for long. `FAULT_LONG_ONES` overrides it.
 const LONG_ONES: usize = 100;
 /// Times in milliseconds of what lasts for a while. Some are longer than a lease.
 const WHILE: std::ops::Range<u64> = 1000..8000;
@@ -74,7 +75,7 @@ const LONG_OUTAGE: Duration = Duration::from_mins(5);
 /// Executes one strike on something that is not struck at the moment. Everything works again when it returns.
 pub(super) async fn strike(fleet: &Arc<Fleet>, is_long_run: bool, random: &mut fastrand::Rng) -> (Kind, String) {
     loop {
-        let is_long = is_long_run && random.usize(..LONG_ONES) == 0;
+        let is_long = is_long_run && random.usize(..number("FAULT_LONG_ONES").unwrap_or(LONG_ONES)) == 0;
         match random.u8(..10) {
             0 => {
                 let Ok(_alone) = fleet.database_strike.try_lock() else { continue };

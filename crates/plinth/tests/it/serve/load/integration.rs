@@ -21,9 +21,9 @@ const POLLS: usize = 3;
 
 type Times = BTreeMap<&'static str, Vec<Duration>>;
 
-/// Runs the programs for some time, and prints the speed of each kind of request, and what the server used at first and at
-/// last.
-pub(super) async fn integrate(served: &Served, server: &Process, time: Duration) {
+/// Runs the programs for some time, and prints the speed of each kind of request, what the server used at first and at last, and
+/// how fast that grew. Each program pauses between its orders.
+pub(super) async fn integrate(served: &Served, server: &Process, time: Duration, pause: Duration) {
     let mut clients = Vec::new();
     for number in 0..ACCOUNTS {
         clients.push(account(served, &format!("shop{number}@example.org")).await.0);
@@ -33,7 +33,7 @@ pub(super) async fn integrate(served: &Served, server: &Process, time: Duration)
         .map(|number| {
             let client = &clients[number % ACCOUNTS];
             let client = Client::new(&client.base, &client.token);
-            tokio::spawn(async move { run(&client, number, begin + time).await })
+            tokio::spawn(async move { run(&client, number, begin + time, pause).await })
         })
         .collect();
     let mut usages = Vec::new();
@@ -60,10 +60,30 @@ pub(super) async fn integrate(served: &Served, server: &Process, time: Duration)
         let (memory, files, threads) = (mean(|u| u.memory_mb), mean(|u| u.files as f64), mean(|u| u.threads as f64));
         println!("{when}: {memory:.1} MB, {files:.0} files and connections, {threads:.0} threads");
     }
+    let hours = wall.as_secs_f64() / 3600.0 / usages.len().max(1) as f64;
+    let growth = |value: fn(&Usage) -> f64| slope(settled.iter().map(value)) / hours;
+    println!(
+        "growth per hour: {:+.1} MB, {:+.1} files and connections, {:+.1} threads",
+        growth(|u| u.memory_mb),
+        growth(|u| u.files as f64),
+        growth(|u| u.threads as f64)
+    );
+}
+
+/// Returns the slope of the line through equally distant values, by least squares.
+fn slope(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let middle = (values.len() as f64 - 1.0) / 2.0;
+    let (mut product, mut square) = (0.0, 0.0);
+    for (number, value) in values.enumerate() {
+        let distance = number as f64 - middle;
+        product += distance * value;
+        square += distance * distance;
+    }
+    if square > 0.0 { product / square } else { 0.0 }
 }
 
 /// Uploads, orders and asks until `end`.
-async fn run(client: &Client, program: usize, end: Instant) -> Times {
+async fn run(client: &Client, program: usize, end: Instant, pause: Duration) -> Times {
     let mut times = Times::new();
     let mut model = String::new();
     for turn in 0.. {
@@ -93,6 +113,7 @@ async fn run(client: &Client, program: usize, end: Instant) -> Times {
         let changed = client.get(&format!("/renders?updatedSince={changed_at}")).await;
         changed.data();
         times.entry("GET /renders?updatedSince").or_default().push(begin.elapsed());
+        tokio::time::sleep(pause).await;
     }
     times
 }

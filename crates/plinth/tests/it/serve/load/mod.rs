@@ -66,9 +66,12 @@ async fn reads(server: &Process, client: &Client, renders: usize) {
     measure(server, client, "GET /renders/:id", (CONNECTIONS, single), one).await;
 }
 
-/// Measures polling and filtered lists of a large workspace that does not change, with one connection.
+/// Measures polling and filtered lists of a large workspace that does not change, with one connection, and the totals that
+/// take longest with many connections. All renders are of one model.
 async fn quiet(server: &Process, client: &Client) {
-    let newest = client.get("/renders?limit=1").await.data()[0]["updatedAt"].as_str().unwrap().to_owned();
+    let newest = client.get("/renders?limit=1").await.data()[0].clone();
+    let text = |name: &str| newest[name].as_str().unwrap().to_owned();
+    let (newest, model) = (text("updatedAt"), text("modelId"));
     for (what, query) in [
         ("updatedSince, newest", format!("updatedSince={newest}")),
         ("updatedSince, cursor", format!("updatedSince={newest}&cursor=")),
@@ -76,9 +79,19 @@ async fn quiet(server: &Process, client: &Client) {
         ("status=failed, none", "status=failed".to_owned()),
         ("status=pending, one", "status=pending&limit=100".to_owned()),
         ("without a filter", "limit=100".to_owned()),
+        ("modelId, all, cursor", format!("modelId={model}&cursor=")),
     ] {
         measure(server, client, what, (1, 200), move |_request| format!("/renders?{query}")).await;
     }
+    // These totals are counted.
+    for (what, query) in [
+        ("modelId, all, offset", format!("modelId={model}")),
+        ("updatedSince, all, offset", "updatedSince=2000-01-01T00:00:00Z".to_owned()),
+    ] {
+        measure(server, client, what, (1, 20), move |_request| format!("/renders?{query}")).await;
+    }
+    let done = |_request| "/renders?status=done".to_owned();
+    measure(server, client, "status=done, 64 at once", (CONNECTIONS, 1_280), done).await;
 }
 
 async fn load(installation: Installation, database: &str) {
@@ -100,7 +113,8 @@ async fn load(installation: Installation, database: &str) {
     quiet(&server, &quiet_client).await;
     let seconds = setting("LOAD_SECONDS", 60);
     println!("{database}: integrations that upload, order and poll, {CONNECTIONS} connections, {seconds} s");
-    integrate(&served, &server, Duration::from_secs(seconds as u64)).await;
+    let pause = Duration::from_millis(setting("LOAD_PAUSE_MS", 0) as u64);
+    integrate(&served, &server, Duration::from_secs(seconds as u64), pause).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

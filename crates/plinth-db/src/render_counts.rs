@@ -1,0 +1,163 @@
+//! The number of renders of each workspace in each state. Triggers insert each change as a row, so that transactions that change
+//! renders of one workspace do not wait for each other. The number is the one in the table `render_counts` plus all changes that
+//! have not been added to it yet.
+
+use std::collections::BTreeMap;
+
+use plinth_spec::id::WorkspaceId;
+use plinth_spec::state::RenderStatus;
+
+use crate::sql::{Sql, params};
+use crate::{Conn, Result, Tx};
+
+/// Class of the advisory lock of [`add_changes`] and [`recount`]. Classes 1 and 2 are those of the queue and of previews.
+const LOCK: i64 = 3;
+/// Maximum number of changes that one transaction adds.
+pub const CHANGES_AT_ONCE: u64 = 10_000;
+
+/// Returns the number of renders of a workspace that are in a state.
+pub async fn count(conn: &mut Conn, workspace: &WorkspaceId, status: RenderStatus) -> Result<u64> {
+    // One statement, because it sees each change either as a row of its own or as part of the number.
+    let sql = "SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM (\
+               SELECT renders AS n FROM render_counts WHERE workspace_id = $1 AND status = $2 \
+               UNION ALL SELECT change FROM render_count_changes WHERE workspace_id = $1 AND status = $2) counted";
+    conn.fetch_one(sql, params![workspace, status.as_str()]).await?.count("n")
+}
+
+/// Adds the recorded changes to the numbers. Returns how many it added; call it again if that is [`CHANGES_AT_ONCE`].
+pub async fn add_changes(tx: &mut Tx) -> Result<u64> {
+    macro_rules! take {
+        ($address:literal) => {
+            concat!(
+                "DELETE FROM render_count_changes WHERE ",
+                $address,
+                " IN (SELECT ",
+                $address,
+                " FROM render_count_changes LIMIT $1) RETURNING workspace_id, status, change"
+            )
+        };
+    }
+    lock(tx).await?;
+    let sql = Sql { sqlite: take!("rowid"), postgres: take!("ctid") };
+    let changes = tx.fetch_all(sql, params![CHANGES_AT_ONCE.cast_signed()]).await?;
+    let mut sums = BTreeMap::<(String, String), i64>::new();
+    for row in &changes {
+        *sums.entry((row.text("workspace_id")?, row.text("status")?)).or_default() += row.int("change")?;
+    }
+    let sql = "INSERT INTO render_counts (workspace_id, status, renders) VALUES ($1, $2, $3) \
+               ON CONFLICT (workspace_id, status) DO UPDATE SET renders = render_counts.renders + excluded.renders";
+    for ((workspace, status), sum) in &sums {
+        tx.execute(sql, params![workspace.as_str(), status.as_str(), *sum]).await?;
+    }
+    Ok(changes.len() as u64)
+}
+
+/// Lists the workspaces for which a number differs from the renders. It is empty unless the triggers were switched off, for example
+/// by a restore.
+pub async fn find_miscounted(conn: &mut Conn) -> Result<Vec<WorkspaceId>> {
+    let sql = "SELECT DISTINCT workspace_id FROM (SELECT workspace_id, status FROM (\
+               SELECT workspace_id, status, count(*) AS n FROM renders WHERE deleted_at IS NULL GROUP BY workspace_id, status \
+               UNION ALL SELECT workspace_id, status, -renders FROM render_counts \
+               UNION ALL SELECT workspace_id, status, -change FROM render_count_changes) counted \
+               GROUP BY workspace_id, status HAVING sum(n) <> 0) differing ORDER BY workspace_id";
+    conn.fetch_all(sql, params![]).await?.iter().map(|row| row.parsed("workspace_id", WorkspaceId::parse)).collect()
+}
+
+/// Sets the numbers of a workspace to those of its renders.
+pub async fn recount(tx: &mut Tx, workspace: &WorkspaceId) -> Result<()> {
+    lock(tx).await?;
+    tx.execute("DELETE FROM render_counts WHERE workspace_id = $1", params![workspace]).await?;
+    // One statement, because a render that changes now is seen either with its change or without both.
+    let sql = "INSERT INTO render_counts SELECT workspace_id, status, CAST(sum(n) AS BIGINT) FROM (\
+               SELECT workspace_id, status, 1 AS n FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL \
+               UNION ALL SELECT workspace_id, status, -change FROM render_count_changes WHERE workspace_id = $1) counted \
+               GROUP BY workspace_id, status";
+    tx.execute(sql, params![workspace]).await.map(drop)
+}
+
+/// Waits until no other transaction adds changes. On SQLite there is only one writer.
+async fn lock(tx: &mut Tx) -> Result<()> {
+    if tx.is_postgres() {
+        tx.execute("SELECT pg_advisory_xact_lock(CAST($1 AS INT), 0)", params![LOCK]).await?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use plinth_testkit::TestDatabase;
+
+    use super::*;
+    use crate::{Db, DbError, DbOptions};
+
+    const ACCOUNT: &str =
+        "INSERT INTO accounts (id, email, is_admin, paid, free, created_at) VALUES ('a', 'a', FALSE, 0, 0, 0)";
+    const WORKSPACE: &str = "INSERT INTO workspaces (id, name, owner_id, is_personal, created_at) \
+                             VALUES ('wwwwwwwwwwww', 'w', 'a', TRUE, 0)";
+    const MODEL: &str = "INSERT INTO models (id, workspace_id, original_name, file_size, sha256, animations, animation_count, status, \
+                         created_at, updated_at) VALUES ('m', 'wwwwwwwwwwww', 'm', 1, '', '[]', 0, 'active', 0, 0)";
+    /// Two renders.
+    const RENDERS: &str = "INSERT INTO renders (id, workspace_id, model_id, payer_id, settings, settings_sha256, replay_key, \
+                           replay_ordinal, is_system_preview, credits, status, hls_status, warnings, attempt, hls_attempt, \
+                           created_at, updated_at) SELECT id, 'wwwwwwwwwwww', 'm', 'a', '{}', '', '', 0, FALSE, 0, 'pending', \
+                           'pending', '[]', 0, 0, 0, 0 FROM (SELECT 'r1' AS id UNION ALL SELECT 'r2') ids";
+
+    async fn execute(db: &Db, statements: &[&'static str]) {
+        let statements = statements.to_vec();
+        let writing = db.write(move |tx| {
+            Box::pin(async move {
+                for sql in statements {
+                    tx.execute(sql, params![]).await?;
+                }
+                Ok::<_, DbError>(())
+            })
+        });
+        writing.await.unwrap();
+    }
+
+    async fn count_in(db: &Db, status: RenderStatus) -> u64 {
+        let workspace = WorkspaceId::parse("wwwwwwwwwwww").unwrap();
+        count(&mut db.read().await.unwrap(), &workspace, status).await.unwrap()
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn the_migration_counts_renders_from_before_the_triggers_once() {
+        for database in [TestDatabase::sqlite(), TestDatabase::postgres()] {
+            let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
+            // The first two renders are older than the triggers. One of them ends between the triggers and the count.
+            execute(&db, &[ACCOUNT, WORKSPACE, MODEL, RENDERS, "DELETE FROM render_count_changes"]).await;
+            let ended = "UPDATE renders SET status = 'done' WHERE id = 'r2'";
+            execute(&db, &[ended, include_str!("../migrations/0352_render_counts_of_old_renders.sql")]).await;
+            for _before_and_after in 0..2 {
+                let counted = (count_in(&db, RenderStatus::Pending).await, count_in(&db, RenderStatus::Done).await);
+                assert_eq!(counted, (1, 1));
+                assert_eq!(find_miscounted(&mut db.read().await.unwrap()).await.unwrap(), []);
+                db.write(|tx| Box::pin(async move { add_changes(tx).await })).await.unwrap();
+            }
+            execute(&db, &["DELETE FROM renders WHERE id = 'r1'", "UPDATE renders SET deleted_at = 1 WHERE id = 'r2'"])
+                .await;
+            let counted = (count_in(&db, RenderStatus::Pending).await, count_in(&db, RenderStatus::Done).await);
+            assert_eq!(counted, (0, 0));
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn wrong_numbers_are_found_and_corrected() {
+        let workspace = WorkspaceId::parse("wwwwwwwwwwww").unwrap();
+        for database in [TestDatabase::sqlite(), TestDatabase::postgres()] {
+            let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
+            let changes = "INSERT INTO render_count_changes VALUES ('wwwwwwwwwwww', 'failed', 3)";
+            execute(&db, &["INSERT INTO render_counts VALUES ('wwwwwwwwwwww', 'done', 5)", changes]).await;
+            let found = async || find_miscounted(&mut db.read().await.unwrap()).await.unwrap();
+            assert_eq!(found().await, std::slice::from_ref(&workspace));
+            assert_eq!((count_in(&db, RenderStatus::Done).await, count_in(&db, RenderStatus::Failed).await), (5, 3));
+            let recounted = workspace.clone();
+            db.write(move |tx| Box::pin(async move { recount(tx, &recounted).await })).await.unwrap();
+            assert_eq!(found().await, []);
+            assert_eq!((count_in(&db, RenderStatus::Done).await, count_in(&db, RenderStatus::Failed).await), (0, 0));
+            // The change is added to the number that makes up for it.
+            assert_eq!(db.write(|tx| Box::pin(async move { add_changes(tx).await })).await.unwrap(), 1);
+            assert_eq!((found().await, count_in(&db, RenderStatus::Failed).await), (Vec::new(), 0));
+        }
+    }
+}
