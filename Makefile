@@ -11,7 +11,7 @@ export LOADERS_PYTHON ?= $(abspath $(wildcard $(TARGET)/loaders/bin/python))
 export GSPLAT_EXAMPLES ?= $(abspath $(wildcard $(TARGET)/loaders/gsplat/examples))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build release demo serve test lint loaders crash faults fuzz bench fidelity compare gallery generate dist image bare chart
+.PHONY: help setup build release demo serve test lint loaders crash faults fuzz mutants bench fidelity compare gallery generate dist image bare chart
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,9 +67,13 @@ faults: ## cut, stop and mislead a fleet of hosts on this machine (root; STRIKES
 	FAULT_STRIKES=$(or $(STRIKES),40) $(addprefix FAULT_HOURS=,$(HOURS)) $(addprefix FAULT_SEED=,$(SEED)) $(addprefix FLEET_ORDERS=,$(ORDERS)) \
 		scripts/network.sh scripts/tools.sh test cargo test --workspace --test it -- --nocapture --ignored --test-threads 1 serve::fleet
 
-fuzz: ## feed damaged files to the readers (SECONDS_EACH=60, TARGETS="load_glb obj_zip")
+fuzz: ## feed damaged files and requests to the readers (SECONDS_EACH=60, TARGETS="load_glb obj_zip")
 	@scripts/setup.sh
 	@fuzz/fuzz.sh
+
+mutants: ## change the code of money, leases, access and links, to see whether a test fails (ARGS="-p plinth-spec")
+	@scripts/setup.sh test
+	@scripts/tools.sh test scripts/mutants.sh $(ARGS)
 
 bench: build ## measure time per frame, the cost of effects, and how costs grow (MODELS="a.glb b.glb", TIERS="share standard")
 	@bench/bench.sh $(MODELS)

@@ -6,14 +6,14 @@ cd "$(dirname "$0")"
 
 cargo +nightly --version >/dev/null 2>&1 || { echo "fuzz: a nightly compiler is missing; rustup toolchain install nightly" >&2; exit 1; }
 cargo fuzz --version >/dev/null 2>&1 || cargo install --locked cargo-fuzz
-for target in ${TARGETS:-load_glb inspect obj_zip obj_text}; do
-    kind=$target
-    case $target in load_glb | inspect) kind=glb ;; esac
-    dictionary=dictionaries/$kind.dict
+for target in ${TARGETS:-$(cargo +nightly fuzz list)}; do
+    seeds=seeds/$target
+    case $target in load_glb | inspect) seeds=seeds/glb ;; esac
+    dictionary=dictionaries/$(basename "$seeds").dict
     mkdir -p "corpus/$target"
     echo "== $target"
     # One thread, because decoding images on all cores slows small inputs down.
-    RAYON_NUM_THREADS=1 cargo +nightly fuzz run "$target" "corpus/$target" "seeds/$kind" -- \
+    RAYON_NUM_THREADS=1 cargo +nightly fuzz run "$target" "corpus/$target" "$seeds" -- \
         -max_total_time="${SECONDS_EACH:-60}" -rss_limit_mb=2048 -timeout=10 -max_len=100000 \
         ${dictionary:+$([ -f "$dictionary" ] && echo "-dict=$dictionary")} -print_final_stats=1
 done

@@ -56,3 +56,7 @@ fn check_primitive(primitive: &Primitive) {
     assert!(primitive.normals.as_flattened().iter().all(|v| v.is_finite()));
     assert!(primitive.tangents.as_flattened().iter().all(|v| v.is_finite()));
 }
+
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    plinth_fuzz::mutate_glb(data, size, max_size, seed, fuzzer_mutate)
+});

@@ -9,13 +9,10 @@ use plinth_model::{LoadOptions, load_glb, obj_zip::glb_from_zip};
 use zip::CompressionMethod::Stored;
 use zip::write::{SimpleFileOptions, ZipWriter};
 
-/// A grey PNG of one pixel.
-const PIXEL: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0:~\x9bU\0\0\0\nIDATx\x9cch\0\0\0\x82\0\x81w\xcdr\xb6\0\0\0\0IEND\xaeB`\x82";
-
 fuzz_target!(|data: &[u8]| {
     let (obj, mtl) = data.split_at(data.iter().position(|b| *b == 0).unwrap_or(data.len()));
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, bytes) in [("a.obj", obj), ("a.mtl", mtl.get(1..).unwrap_or_default()), ("t.png", PIXEL)] {
+    for (name, bytes) in [("a.obj", obj), ("a.mtl", mtl.get(1..).unwrap_or_default()), ("t.png", plinth_fuzz::PIXEL)] {
         writer.start_file(name, SimpleFileOptions::default().compression_method(Stored)).expect("names differ");
         writer.write_all(bytes).expect("writing to memory cannot fail");
     }

@@ -1,57 +1,23 @@
-//! Helpers of the targets: limits, and mutations that keep the container of a file valid.
+//! Helpers of the targets: limits, inputs of several parts, and mutations that keep the container of an input valid.
 
 use plinth_model::Limits;
+
+mod glb;
+mod parts;
+
+pub use glb::mutate_glb;
+pub use parts::{mutate_parts, parts};
+
+/// A grey PNG of one pixel.
+pub const PIXEL: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0:~\x9bU\0\0\0\nIDATx\x9cch\0\0\0\x82\0\x81w\xcdr\xb6\0\0\0\0IEND\xaeB`\x82";
 
 /// Limits that are reached within milliseconds, so that anything slow or large is a finding.
 pub fn limits() -> Limits {
     Limits { vertices: 1 << 20, indices: 1 << 21, image_pixels: 1 << 22, ..Limits::default() }
 }
 
-const HEADER: usize = 12;
-const CHUNK_HEADER: usize = 8;
-
-/// Mutates the JSON or the binary chunk of a GLB and adjusts the lengths, because unguided mutations hardly ever pass
-/// the container checks. Every eighth mutation is unguided.
-pub fn mutate_glb(
-    data: &mut [u8],
-    size: usize,
-    max_size: usize,
-    seed: u32,
-    mutate: fn(&mut [u8], usize, usize) -> usize,
-) -> usize {
-    let whole = data.get(..size).and_then(chunks).map(|(json, bin)| (json.to_vec(), bin.to_vec()));
-    let Some((mut json, mut bin)) = whole.filter(|_| seed % 8 != 0) else { return mutate(data, size, max_size) };
-    let frame = HEADER + 2 * CHUNK_HEADER + 6;
-    let room = max_size.saturating_sub(frame + json.len() + bin.len());
-    let part = if seed % 8 < 5 { &mut json } else { &mut bin };
-    let old = part.len();
-    part.resize(old + room, 0);
-    let changed = mutate(part, old, old + room);
-    part.truncate(changed);
-    let glb = glb(&json, &bin);
-    let Some(target) = data.get_mut(..glb.len()) else { return size };
-    target.copy_from_slice(&glb);
-    glb.len()
-}
-
-fn chunks(glb: &[u8]) -> Option<(&[u8], &[u8])> {
-    let chunk = |at: usize| {
-        let length = u32::from_le_bytes(glb.get(at..at + 4)?.try_into().ok()?) as usize;
-        glb.get(at + CHUNK_HEADER..(at + CHUNK_HEADER).checked_add(length)?)
-    };
-    let json = chunk(HEADER)?;
-    Some((json, chunk(HEADER + CHUNK_HEADER + json.len()).unwrap_or(&[])))
-}
-
-fn glb(json: &[u8], bin: &[u8]) -> Vec<u8> {
-    let mut out = b"glTF\x02\0\0\0\0\0\0\0".to_vec();
-    for (kind, data, filler) in [(b"JSON", json, b' '), (b"BIN\0", bin, 0)] {
-        out.extend((data.len().next_multiple_of(4) as u32).to_le_bytes());
-        out.extend(kind);
-        out.extend(data);
-        out.resize(out.len().next_multiple_of(4), filler);
-    }
-    let length = out.len() as u32;
-    out[8..HEADER].copy_from_slice(&length.to_le_bytes());
-    out
+/// Returns whether decoding an image would take more than milliseconds. `false` if its size cannot be read.
+pub fn is_large_image(bytes: &[u8]) -> bool {
+    let Ok(reader) = image::ImageReader::new(std::io::Cursor::new(bytes)).with_guessed_format() else { return false };
+    reader.into_dimensions().is_ok_and(|(width, height)| u64::from(width) * u64::from(height) > 1 << 18)
 }

@@ -45,6 +45,14 @@ mod tests {
     }
 
     #[test]
+    fn the_score_is_the_binary_logarithm_of_the_weighted_seconds() {
+        let half_lives = (NOW / HALF_LIFE_MS) as f64;
+        for (secs, logarithm) in [(0.25, -2.0), (1.0, 0.0), (2.0, 1.0), (1024.0, 10.0)] {
+            assert!(near(score_after(UNUSED, secs, NOW), half_lives + logarithm), "{secs}");
+        }
+    }
+
+    #[test]
     fn any_use_raises_the_score_and_zero_seconds_do_not() {
         assert!(score_after(UNUSED, 0.001, 1_000_000_000_000) > UNUSED);
         assert!(near(score_after(7.0, 0.0, NOW), 7.0));

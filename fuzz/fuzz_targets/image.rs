@@ -1,0 +1,19 @@
+//! Decodes an image (PNG, JPEG, WebP), as for a background or a decal.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use plinth_model::{Limits, read_picture};
+
+/// Images are halved until no side is longer than this.
+const MAX_SIDE: u32 = 64;
+
+fuzz_target!(|data: &[u8]| {
+    // Images up to the limits take seconds.
+    if plinth_fuzz::is_large_image(data) {
+        return;
+    }
+    if let Ok(picture) = read_picture(data, &Limits::default(), MAX_SIDE) {
+        assert!((1..=MAX_SIDE).contains(&picture.width) && (1..=MAX_SIDE).contains(&picture.height));
+        assert_eq!(picture.pixels.len(), picture.width as usize * picture.height as usize * 4);
+    }
+});

@@ -1,0 +1,50 @@
+//! Mutations that keep the container of a GLB valid.
+
+const HEADER: usize = 12;
+const CHUNK_HEADER: usize = 8;
+
+/// Mutates the JSON or the binary chunk of a GLB and adjusts the lengths, because unguided mutations hardly ever pass
+/// the container checks. Every eighth mutation is unguided.
+pub fn mutate_glb(
+    data: &mut [u8],
+    size: usize,
+    max_size: usize,
+    seed: u32,
+    mutate: fn(&mut [u8], usize, usize) -> usize,
+) -> usize {
+    let whole = data.get(..size).and_then(chunks).map(|(json, bin)| (json.to_vec(), bin.to_vec()));
+    let Some((mut json, mut bin)) = whole.filter(|_| seed % 8 != 0) else { return mutate(data, size, max_size) };
+    let frame = HEADER + 2 * CHUNK_HEADER + 6;
+    let room = max_size.saturating_sub(frame + json.len() + bin.len());
+    let part = if seed % 8 < 5 { &mut json } else { &mut bin };
+    let old = part.len();
+    part.resize(old + room, 0);
+    let changed = mutate(part, old, old + room);
+    part.truncate(changed);
+    let glb = glb(&json, &bin);
+    let Some(target) = data.get_mut(..glb.len()) else { return size };
+    target.copy_from_slice(&glb);
+    glb.len()
+}
+
+fn chunks(glb: &[u8]) -> Option<(&[u8], &[u8])> {
+    let chunk = |at: usize| {
+        let length = u32::from_le_bytes(glb.get(at..at + 4)?.try_into().ok()?) as usize;
+        glb.get(at + CHUNK_HEADER..(at + CHUNK_HEADER).checked_add(length)?)
+    };
+    let json = chunk(HEADER)?;
+    Some((json, chunk(HEADER + CHUNK_HEADER + json.len()).unwrap_or(&[])))
+}
+
+fn glb(json: &[u8], bin: &[u8]) -> Vec<u8> {
+    let mut out = b"glTF\x02\0\0\0\0\0\0\0".to_vec();
+    for (kind, data, filler) in [(b"JSON", json, b' '), (b"BIN\0", bin, 0)] {
+        out.extend((data.len().next_multiple_of(4) as u32).to_le_bytes());
+        out.extend(kind);
+        out.extend(data);
+        out.resize(out.len().next_multiple_of(4), filler);
+    }
+    let length = out.len() as u32;
+    out[8..HEADER].copy_from_slice(&length.to_le_bytes());
+    out
+}

@@ -1,0 +1,39 @@
+//! Inputs of several parts, such as the files of an environment. Each part is its length (32 bits, little-endian) and its bytes.
+
+const LENGTH_BYTES: usize = 4;
+
+/// Splits an input into its parts. A part that is cut off, or missing, contains what is there.
+pub fn parts<const N: usize>(mut data: &[u8]) -> [&[u8]; N] {
+    std::array::from_fn(|_part| {
+        let (length, rest) = data.split_first_chunk::<LENGTH_BYTES>().unwrap_or((&[0; LENGTH_BYTES], &[]));
+        let (part, rest) = rest.split_at((u32::from_le_bytes(*length) as usize).min(rest.len()));
+        data = rest;
+        part
+    })
+}
+
+/// Mutates one part and adjusts its length.
+pub fn mutate_parts<const N: usize>(
+    data: &mut [u8],
+    size: usize,
+    max_size: usize,
+    seed: u32,
+    mutate: fn(&mut [u8], usize, usize) -> usize,
+) -> usize {
+    let mut parts = parts::<N>(&data[..size]).map(<[u8]>::to_vec);
+    let used = parts.iter().map(|part| LENGTH_BYTES + part.len()).sum();
+    let room = max_size.saturating_sub(used);
+    let part = &mut parts[seed as usize % N];
+    let old = part.len();
+    part.resize(old + room, 0);
+    let changed = mutate(part, old, old + room);
+    part.truncate(changed);
+    let mut out = Vec::new();
+    for part in parts {
+        out.extend((part.len() as u32).to_le_bytes());
+        out.extend(part);
+    }
+    let Some(target) = data.get_mut(..out.len()) else { return size };
+    target.copy_from_slice(&out);
+    out.len()
+}
