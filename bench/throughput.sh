@@ -77,13 +77,14 @@ unfinished() { # STATE: whether a render of the model is not in this state
     grep -qvE '"(done|ready)"' states
 }
 while unfinished status || unfinished hlsStatus; do sleep 0.2; done
+# Lists are asked for once a second: each takes processors that the renders need.
 begin=$(now) spent=$(processors "$server")
 for ((i = 0; i < orders; i++)); do
     api -H 'Content-Type: application/json' -d "{\"modelId\":\"$id\",\"renderSettings\":$(ordered $i)}" "$base/renders" >/dev/null
 done
-while unfinished status; do sleep 0.2; done
+while unfinished status; do sleep 1; done
 rendered=$(minus "$(now)" "$begin")
-while unfinished hlsStatus; do sleep 0.2; done
+while unfinished hlsStatus; do sleep 1; done
 packaged=$(minus "$(now)" "$begin")
 service_cpu=$(minus "$(processors "$server")" "$spent")
 

@@ -5,15 +5,17 @@
 #   scripts/bare.sh [deb] [wheel] [image]    default: those that dist/ has
 #
 #   deb      apt install ./plinth_*.deb; plinth render; plinth serve with the session of the README; an upgrade keeps data
-#   wheel    only Python: pip install plinth[bundled]; plinth render
+#   wheel    only Python: pip install plinth, whose doctor says what the machine lacks; then plinth[bundled]; plinth render
 #   image    under runc, without privileges and with a read-only root: the same session
 #
-# Needs root, mmdebstrap, for the image runc and umoci and skopeo. WORK: a folder for file systems (default: a new one in
-# /var/tmp). Each is removed when it has passed.
+# Needs root, mmdebstrap, for the image runc and umoci and skopeo. Each file system is removed when it has passed.
+#   SUITE    of Debian, for deb and wheel: trixie (13, default), bookworm (12)
+#   WORK     a folder for file systems (default: a new one in /var/tmp)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 say() { echo "bare: $*"; }
+suite=${SUITE:-trixie}
 work=${WORK:-$(mktemp -d /var/tmp/plinth-bare-XXXXXX)}
 mkdir -p "$work"
 model=fixtures/models/flight_helmet.glb
@@ -46,7 +48,7 @@ make_root() { # NAME PACKAGE ...
     local root=$work/$1
     shift
     rm -rf --one-file-system "$root"
-    scripts/rootfs.sh trixie "$root" "$@"
+    scripts/rootfs.sh "$suite" "$root" "$@"
     cp -L /etc/resolv.conf "$root/etc/resolv.conf"
     # This machine may reach archives by a certificate of its own.
     if [[ -d $root/etc/ssl/certs ]]; then cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"; fi
@@ -120,9 +122,14 @@ try_wheel() {
         if [[ -f $HOME/$file ]]; then install -D "$HOME/$file" "$root/root/$file"; fi
     done
     if inside "$root" sh -c 'command -v ffmpeg || ls /usr/share/vulkan/icd.d/*' >/dev/null 2>&1; then say "the machine is not bare" >&2; exit 1; fi
-    inside "$root" sh -c 'cd /root && python3 -m venv v && v/bin/pip install --quiet --find-links dist "plinth[bundled]"' >"$work/wheel.log" 2>&1
+    inside "$root" sh -c 'cd /root && python3 -m venv v && v/bin/pip install --quiet --no-index --find-links dist plinth' >"$work/wheel.log" 2>&1
+    # Without ffmpeg and a driver it starts, and says what is missing.
+    if inside "$root" /root/v/bin/plinth doctor >"$work/wheel-doctor.log" 2>&1; then say "the machine is not bare" >&2; exit 1; fi
+    grep -q 'mesa-vulkan-drivers' "$work/wheel-doctor.log"
+    grep -q 'apt-get install ffmpeg' "$work/wheel-doctor.log"
+    inside "$root" sh -c 'cd /root && v/bin/pip install --quiet --find-links dist "plinth[bundled]"' >>"$work/wheel.log" 2>&1
     say "wheel: installed after $((SECONDS - seconds)) s"
-    inside "$root" sh -c 'cd /root && v/bin/plinth doctor; v/bin/plinth render flight_helmet.glb -o a.mp4 --quality share --length 1 -q' >>"$work/wheel.log" 2>&1
+    inside "$root" sh -c 'cd /root && v/bin/plinth doctor && v/bin/plinth render flight_helmet.glb -o a.mp4 --quality share --length 1 -q' >>"$work/wheel.log" 2>&1
     is_video "$root/root/a.mp4"
     say "wheel: with Python alone, installs and renders: $((SECONDS - seconds)) s"
     rm -rf --one-file-system "$root"
