@@ -166,9 +166,8 @@ impl RayDirections {
             .filter_map(|direction| {
                 let cosine = normal.dot(direction);
                 let cell = octahedron::texel(direction, CELLS_PER_SIDE);
-                let light_density = cells.probability(cell)
-                    * (CELLS_PER_SIDE * CELLS_PER_SIDE) as f32
-                    * octahedron::density(direction);
+                let light_density =
+                    cells.probability(cell) * (CELLS_PER_SIDE * CELLS_PER_SIDE) as f32 * octahedron::density(direction);
                 let density = n_cosine * cosine / PI + n_light * light_density;
                 (cosine > 1e-4).then(|| (direction, cosine / PI / density))
             })
