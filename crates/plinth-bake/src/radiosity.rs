@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use crate::coarse::CoarseSamples;
 use crate::gather::{GatherResult, Occluder, Scene, basis, texel};
 use crate::samples::TriangleSide;
+use crate::types::BakeMesh;
 
 /// Minimum roughness with which the mirror images of lights are computed. Sample points are too far apart for smaller
 /// highlights.
@@ -117,7 +118,7 @@ impl ReflectingHit {
         let mesh = &light.scene.meshes[occluder.id.mesh as usize];
         let corners = mesh.corners(occluder.id.triangle as usize);
         let weights = [1.0 - occluder.u - occluder.v, occluder.u, occluder.v];
-        let interpolate = |values: &[Vec3]| corners.iter().zip(weights).map(|(i, w)| values[*i] * w).sum::<Vec3>();
+        let interpolate = |values: &[Vec3]| BakeMesh::interpolate(corners, weights, values);
         let is_visible_side = !occluder.back || mesh.double_sided;
         let fixed = if mesh.emission.is_empty() || !is_visible_side {
             Vec3::ZERO
@@ -137,7 +138,8 @@ impl ReflectingHit {
         if !mesh.f0.is_empty() {
             let normal = interpolate(&mesh.normals).normalize_or(-occluder.direction);
             let position = interpolate(&mesh.positions);
-            let roughness = corners.iter().zip(weights).map(|(i, w)| mesh.roughness[*i] * w).sum::<f32>();
+            let [a, b, c] = corners.map(|i| mesh.roughness[i]);
+            let roughness = a * weights[0] + b * weights[1] + c * weights[2];
             let normal = if normal.dot(occluder.direction) > 0.0 { -normal } else { normal };
             out.add_specular(light, occluder, &SpecularHit { normal, position, f0: interpolate(&mesh.f0), roughness });
         }

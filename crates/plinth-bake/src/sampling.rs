@@ -6,6 +6,7 @@
 use std::f32::consts::PI;
 
 use glam::{Vec2, Vec3};
+use rayon::prelude::*;
 
 use crate::octahedron;
 use crate::sky::Sky;
@@ -23,10 +24,48 @@ const COSINE_MARGIN: f32 = 0.1;
 /// Quasirandom Sequences").
 const R2_STEPS: Vec2 = Vec2::new(0.754_877_7, 0.569_840_3);
 
+/// Number of entries of the guide table of a distribution.
+const GUIDE_ENTRIES: usize = 256;
+
 /// The distribution of the environment's light over directions, separately for each orientation of a surface.
 pub(crate) struct LightDistribution {
-    /// For each normal, the cumulative distribution over all cells.
-    cumulative: Vec<[f32; CELLS_PER_SIDE * CELLS_PER_SIDE]>,
+    by_normal: Vec<CellDistribution>,
+}
+
+/// A distribution over the cells of the octahedral map.
+struct CellDistribution {
+    /// For each cell, the probability of this cell and all cells before it.
+    cumulative: [f32; CELLS_PER_SIDE * CELLS_PER_SIDE],
+    /// Entry i is the first cell whose cumulative probability is above i / `GUIDE_ENTRIES`. The search for a cell starts
+    /// there (Chen and Asau 1974, "On Generating Random Variates from an Empirical Distribution").
+    guide: [u16; GUIDE_ENTRIES],
+}
+
+impl CellDistribution {
+    fn new(cumulative: [f32; CELLS_PER_SIDE * CELLS_PER_SIDE]) -> Self {
+        let first_above = |i: usize| cumulative.partition_point(|sum| *sum <= i as f32 / GUIDE_ENTRIES as f32) as u16;
+        Self { cumulative, guide: std::array::from_fn(first_above) }
+    }
+
+    /// Returns whether no light arrives.
+    fn is_dark(&self) -> bool {
+        self.cumulative[self.cumulative.len() - 1] <= 0.0
+    }
+
+    /// Returns the first cell whose cumulative probability is above `target`, which is in 0..=1. Returns the last cell
+    /// if there is none.
+    fn cell_at(&self, target: f32) -> usize {
+        let entry = (target * GUIDE_ENTRIES as f32) as usize;
+        let mut cell = usize::from(self.guide[entry.min(GUIDE_ENTRIES - 1)]);
+        while self.cumulative.get(cell).is_some_and(|sum| *sum <= target) {
+            cell += 1;
+        }
+        cell.min(self.cumulative.len() - 1)
+    }
+
+    fn probability(&self, cell: usize) -> f32 {
+        self.cumulative[cell] - if cell == 0 { 0.0 } else { self.cumulative[cell - 1] }
+    }
 }
 
 impl LightDistribution {
@@ -44,7 +83,8 @@ impl LightDistribution {
                 (octahedron::direction(u, v), light)
             })
             .collect();
-        let cumulative = (0..NORMALS_PER_SIDE * NORMALS_PER_SIDE)
+        let by_normal = (0..NORMALS_PER_SIDE * NORMALS_PER_SIDE)
+            .into_par_iter()
             .map(|i| {
                 let normal = octahedron::direction(
                     coordinate(i % NORMALS_PER_SIDE, NORMALS_PER_SIDE),
@@ -57,19 +97,15 @@ impl LightDistribution {
                     *slot = sum;
                 }
                 let scale = if sum > 0.0 { 1.0 / sum } else { 0.0 };
-                sums.map(|s| s * scale)
+                CellDistribution::new(sums.map(|s| s * scale))
             })
             .collect();
-        Self { cumulative }
+        Self { by_normal }
     }
 
-    fn for_normal(&self, normal: Vec3) -> &[f32; CELLS_PER_SIDE * CELLS_PER_SIDE] {
-        &self.cumulative[octahedron::texel(normal, NORMALS_PER_SIDE)]
+    fn for_normal(&self, normal: Vec3) -> &CellDistribution {
+        &self.by_normal[octahedron::texel(normal, NORMALS_PER_SIDE)]
     }
-}
-
-fn probability(cumulative: &[f32], cell: usize) -> f32 {
-    cumulative[cell] - if cell == 0 { 0.0 } else { cumulative[cell - 1] }
 }
 
 /// A set of ray directions over the hemisphere above a surface.
@@ -107,8 +143,8 @@ impl RayDirections {
     /// hemisphere (Malley's method). The second half samples the distribution of light in equal steps.
     pub(crate) fn over_hemisphere(&self, light: &LightDistribution, position: Vec3, normal: Vec3) -> Vec<(Vec3, f32)> {
         let (azimuth_shift, radial_shift) = if self.fixed_per_normal { (0.0, 0.5) } else { hash_position(position) };
-        let cumulative = light.for_normal(normal);
-        let is_dark = cumulative[cumulative.len() - 1] <= 0.0;
+        let cells = light.for_normal(normal);
+        let is_dark = cells.is_dark();
         let (tangent, bitangent) = normal.any_orthonormal_pair();
         let rotation = Vec2::from_angle(azimuth_shift * std::f32::consts::TAU);
         let by_cosine = self.azimuths.iter().enumerate().map(|(i, azimuth)| {
@@ -119,7 +155,7 @@ impl RayDirections {
         });
         let by_light = (0..if is_dark { 0 } else { self.light_count }).map(|i| {
             let target = (i as f32 + azimuth_shift) / self.light_count as f32;
-            let cell = cumulative.partition_point(|s| *s <= target).min(CELLS_PER_SIDE * CELLS_PER_SIDE - 1);
+            let cell = cells.cell_at(target);
             let in_cell = (Vec2::new(azimuth_shift, radial_shift) + R2_STEPS * (i + 1) as f32).fract();
             let (x, y) = ((cell % CELLS_PER_SIDE) as f32 + in_cell.x, (cell / CELLS_PER_SIDE) as f32 + in_cell.y);
             octahedron::direction(x / CELLS_PER_SIDE as f32, y / CELLS_PER_SIDE as f32)
@@ -130,9 +166,8 @@ impl RayDirections {
             .filter_map(|direction| {
                 let cosine = normal.dot(direction);
                 let cell = octahedron::texel(direction, CELLS_PER_SIDE);
-                let light_density = probability(cumulative, cell)
-                    * (CELLS_PER_SIDE * CELLS_PER_SIDE) as f32
-                    * octahedron::density(direction);
+                let light_density =
+                    cells.probability(cell) * (CELLS_PER_SIDE * CELLS_PER_SIDE) as f32 * octahedron::density(direction);
                 let density = n_cosine * cosine / PI + n_light * light_density;
                 (cosine > 1e-4).then(|| (direction, cosine / PI / density))
             })
@@ -165,6 +200,20 @@ mod tests {
             }
         }
         Sky::new(&map)
+    }
+
+    #[test]
+    fn a_guided_search_finds_the_same_cell_as_a_binary_search() {
+        for lamp in [1.0, 300.0, 1e6] {
+            let lights = LightDistribution::new(&sky(lamp));
+            for cells in &lights.by_normal {
+                for i in 0..=2000 {
+                    let target = i as f32 / 2000.0;
+                    let expected = cells.cumulative.partition_point(|sum| *sum <= target);
+                    assert_eq!(cells.cell_at(target), expected.min(cells.cumulative.len() - 1));
+                }
+            }
+        }
     }
 
     /// Returns the irradiance, computed by numerical integration over the sphere.

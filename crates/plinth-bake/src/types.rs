@@ -50,6 +50,12 @@ impl BakeMesh {
         std::array::from_fn(|k| self.indices[3 * triangle + k] as usize)
     }
 
+    /// Interpolates values of vertices between the corners of a triangle.
+    #[inline]
+    pub(crate) fn interpolate([a, b, c]: [usize; 3], [wa, wb, wc]: [f32; 3], values: &[Vec3]) -> Vec3 {
+        values[a] * wa + values[b] * wb + values[c] * wc
+    }
+
     /// Returns the world positions of a triangle's corners.
     pub(crate) fn triangle(&self, triangle: usize) -> [Vec3; 3] {
         self.corners(triangle).map(|i| self.positions[i])

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 use plinth_frame::PixelFormat;
@@ -112,13 +113,16 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     let begin = Instant::now();
     let stage = |stage| Progress { stage, frame: 0, frames: 0, left: None };
     report(stage(Stage::Loading));
-    if !job.is_still() {
-        // A missing ffmpeg is reported before any frame is drawn.
-        plinth_media::ffmpeg_version(&job.ffmpeg)?;
-    }
     let (width, height) = job.settings.video().quality.size(job.settings.video().aspect);
     let build = |model| build_scene(model, &job.settings, job.scene_assets());
-    let (mut scene, gpu) = load(job, width.max(height), build, cancel)?;
+    let (has_ffmpeg, loaded) = std::thread::scope(|scope| {
+        // A missing ffmpeg is reported before any frame is drawn.
+        let asked = (!job.is_still()).then(|| scope.spawn(|| plinth_media::ffmpeg_version(&job.ffmpeg)));
+        let loaded = load(job, width.max(height), build, cancel);
+        (asked.map_or(Ok(()), has_answered), loaded)
+    });
+    has_ffmpeg?;
+    let (mut scene, gpu) = loaded?;
     if job.draft {
         scene.light_detail = LightDetail::Draft;
     }
@@ -148,6 +152,13 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     let encoder = if hardware_failure.is_some() { H264Encoder::Libx264 } else { job.encoder };
     let encoder = may_use_hardware(&job.outputs, job.settings.video().quality).then_some(encoder);
     Ok(Manifest { frame_hash, encoder, hardware_failure, ..manifest })
+}
+
+/// Waits until ffmpeg has told its version.
+/// Errors: if it could not be started.
+fn has_answered(asked: ScopedJoinHandle<'_, Result<String, MediaError>>) -> Result<(), JobError> {
+    asked.join().map_err(|_panic| JobError::Crashed)??;
+    Ok(())
 }
 
 /// Returns whether a hardware encoder may be used: whether any output other than the thumbnail video is H.264.
