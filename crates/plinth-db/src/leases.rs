@@ -42,14 +42,12 @@ pub struct Lease {
     pub token: String,
     /// Time of expiry, unless the lease is renewed.
     pub until: i64,
-    /// The worker.
     pub worker: Worker,
 }
 
 /// A render whose lease has expired.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lost {
-    /// The render.
     pub render: Render,
     /// Token of the expired lease.
     pub token: String,

@@ -24,7 +24,6 @@ const PICTURE_APPLICATION: &str = "plinth-pictures";
 /// Work that a transaction has queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queued {
-    /// Number of jobs.
     pub jobs: u32,
     /// Their class; `None` for work that every worker takes.
     pub class: Option<WorkClass>,

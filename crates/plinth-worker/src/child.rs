@@ -48,11 +48,8 @@ pub(crate) struct ChildPlan {
 /// Result of a job.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// The job succeeded.
     Done(ChildEvent),
-    /// The job failed.
     Failed(ChildFailure),
-    /// The job was cancelled.
     Cancelled,
 }
 
@@ -122,7 +119,6 @@ pub(crate) struct WarmChild {
 }
 
 impl WarmChild {
-    /// Starts the process.
     pub(crate) fn start(options: &WorkerOptions, plan: &ChildPlan) -> std::io::Result<Self> {
         Running::start(options, plan).map(|running| Self { running, has_ended: false })
     }

@@ -32,7 +32,6 @@ pub struct NewKey {
 /// A newly created key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewKeyMade {
-    /// Identifier.
     pub id: TokenId,
     /// The secret. It cannot be shown again later, because only its hash is stored.
     pub token: String,

@@ -14,9 +14,9 @@ use crate::service::Service;
 pub struct AccountQuery {
     /// Only accounts whose address contains this text; empty for all.
     pub search: String,
-    /// Only administrators.
+    /// Whether only administrators are listed.
     pub admins: bool,
-    /// Only suspended accounts.
+    /// Whether only suspended accounts are listed.
     pub suspended: bool,
     /// Number of accounts to skip.
     pub offset: u64,

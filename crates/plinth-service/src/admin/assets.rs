@@ -14,7 +14,6 @@ use crate::service::Service;
 /// A kind of asset that can be available to all workspaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AssetKind {
-    /// An overlay image.
     Overlay,
     /// An environment map.
     Environment,
@@ -47,9 +46,7 @@ impl AssetKind {
 /// An asset that is available to all workspaces, or that can be made so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SystemAsset {
-    /// Kind.
     pub kind: AssetKind,
-    /// Identifier.
     pub id: String,
     /// Display name; may be empty.
     pub name: String,

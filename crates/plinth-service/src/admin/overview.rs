@@ -21,7 +21,6 @@ const LARGEST: u32 = 10;
 pub struct Overview {
     /// Health of database and store.
     pub health: Health,
-    /// Number of accounts.
     pub accounts: u64,
     /// The queue, by kind and class. Includes kinds and classes without jobs.
     pub queue: Vec<QueueRow>,
@@ -72,7 +71,6 @@ pub struct Rate {
 pub struct FailureCount {
     /// Code of a failed render; `None` for failed packagings.
     pub code: Option<FailureCode>,
-    /// Their number.
     pub count: Rate,
 }
 
