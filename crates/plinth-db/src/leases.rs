@@ -205,7 +205,7 @@ pub async fn renew(tx: &mut Tx, id: &RenderId, token: &str, until: i64) -> Resul
 }
 
 /// Finds a render by its identifier. Returns `None` if its lease does not have this token.
-pub async fn find_held(conn: &mut Conn, id: &RenderId, token: &str) -> Result<Option<Render>> {
+pub async fn find_leased(conn: &mut Conn, id: &RenderId, token: &str) -> Result<Option<Render>> {
     let sql = concat!("SELECT ", columns!(), " FROM renders WHERE id = $1 AND lease_token = $2");
     conn.fetch_optional(sql, params![id, token]).await?.as_ref().map(Render::of).transpose()
 }

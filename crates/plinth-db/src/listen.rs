@@ -67,7 +67,7 @@ async fn send(tx: &mut Tx, channel: &str, payload: &str) -> Result<()> {
     tx.execute("SELECT pg_notify($1, $2)", params![channel, payload]).await.map(drop)
 }
 
-/// What a worker hears.
+/// A notification that a worker receives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard {
     /// Work has been queued.

@@ -203,8 +203,8 @@ impl Running {
         }
         let stderr_tail = Arc::new(Mutex::new(VecDeque::new()));
         if let Some(stderr) = child.stderr.take() {
-            let kept = Arc::clone(&stderr_tail);
-            thread::spawn(move || collect_stderr(stderr, &kept));
+            let tail = Arc::clone(&stderr_tail);
+            thread::spawn(move || collect_stderr(stderr, &tail));
         }
         Ok(Self { child, events, stderr_tail })
     }
@@ -282,12 +282,13 @@ fn read_events(stdout: impl Read, tell: &SyncSender<Result<ChildEvent, InvalidEv
     }
 }
 
-fn collect_stderr(mut stderr: impl Read, kept: &Mutex<VecDeque<u8>>) {
+/// Reads `stderr` to its end and keeps the last bytes.
+fn collect_stderr(mut stderr: impl Read, tail: &Mutex<VecDeque<u8>>) {
     let mut piece = [0; 1024];
     while let Ok(count @ 1..) = stderr.read(&mut piece) {
-        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.extend(piece.iter().take(count));
-        let beyond = kept.len().saturating_sub(STDERR_BYTES);
-        kept.drain(..beyond);
+        let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
+        tail.extend(piece.iter().take(count));
+        let excess = tail.len().saturating_sub(STDERR_BYTES);
+        tail.drain(..excess);
     }
 }

@@ -1,4 +1,4 @@
-//! Renewal of leases.
+//! Renews the leases of running jobs.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 /// Number of renewals per lease time.
 const RENEWALS: u32 = 3;
 /// A failed renewal is retried after the lease time divided by this number.
-const AGAIN: u32 = 12;
+const RETRIES: u32 = 12;
 
 /// Renews the leases of claims until it is dropped. Cancels the job when all leases are lost.
 #[derive(Debug)]
@@ -21,8 +21,8 @@ impl LeaseRenewal {
     pub(crate) fn new(service: &Service, claims: &[Claim], cut: CancellationToken) -> Self {
         let lease = Duration::from_secs(service.options().lease_secs.into());
         let now = Instant::now();
-        let held = claims.iter().map(|claim| Held { claim: claim.clone(), until: now + lease }).collect();
-        Self(tokio::spawn(keep(service.clone(), held, lease, cut)))
+        let leases = claims.iter().map(|claim| ValidLease { claim: claim.clone(), ends_at: now + lease }).collect();
+        Self(tokio::spawn(renew_until_lost(service.clone(), leases, lease, cut)))
     }
 }
 
@@ -32,41 +32,46 @@ impl Drop for LeaseRenewal {
     }
 }
 
-struct Held {
+struct ValidLease {
     claim: Claim,
     /// Estimate of the end of the lease by the local clock. It is never later than the end in the database.
-    until: Instant,
+    ends_at: Instant,
 }
 
-async fn keep(service: Service, mut held: Vec<Held>, lease: Duration, cut: CancellationToken) {
+async fn renew_until_lost(
+    service: Service,
+    mut leases: Vec<ValidLease>,
+    lease: Duration,
+    cut: CancellationToken,
+) {
     let mut pause = lease / RENEWALS;
     loop {
         sleep(pause).await;
         pause = lease / RENEWALS;
-        let mut kept = Vec::new();
-        for mut one in held {
+        let mut renewed = Vec::new();
+        for mut one in leases {
             let asked = Instant::now();
             let id = &one.claim.render.id;
             // After a timeout, the renewal continues in the background, because database writes are never cancelled.
-            match timeout_at(one.until, service.renew_claim(&one.claim)).await {
-                Ok(Ok(Ok(()))) => one.until = asked + lease,
+            match timeout_at(one.ends_at, service.renew_claim(&one.claim)).await {
+                Ok(Ok(Ok(()))) => one.ends_at = asked + lease,
                 Ok(Ok(Err(_lost))) => {
                     tracing::info!(render.id = %id, "the lease is lost");
                     continue;
                 }
                 Ok(Err(error)) => {
                     tracing::warn!(render.id = %id, error = %error, cause = ?error.cause, "renewing a lease failed");
-                    pause = lease / AGAIN;
+                    pause = lease / RETRIES;
                 }
                 Err(_elapsed) => {
                     tracing::warn!(render.id = %id, "a lease expired before it was renewed");
                     continue;
                 }
             }
-            kept.push(one);
+            renewed.push(one);
         }
-        held = kept;
-        if held.is_empty() {
+        leases = renewed;
+        if leases.is_empty() {
             cut.cancel();
             return;
         }

@@ -81,8 +81,8 @@ impl Service {
         Ok(overlays.chain(envs).filter(|asset| !asset.is_system).collect())
     }
 
-    /// Makes an asset of any workspace available to all workspaces, or only to its own. Does nothing if it is so already. Renders of
-    /// other workspaces that wait and use a withdrawn asset will fail and be refunded.
+    /// Makes an asset of any workspace available to all workspaces, or only to its own. Does nothing if nothing would
+    /// change. Queued renders of other workspaces that use a withdrawn asset will fail and be refunded.
     /// Errors: the asset does not exist.
     pub async fn set_system_asset(
         &self,

@@ -1,4 +1,4 @@
-//! What an operator looks at first: queue, failures, rate, storage, and health.
+//! Summary of the installation for operators: queue, workers, failures, rate, storage, and health.
 
 use plinth_db::outcomes::{self, HourCount, Outcome};
 use plinth_db::queue::Kind;
@@ -16,7 +16,7 @@ const RUNNING: u32 = 50;
 /// Number of the accounts with the largest storage.
 const LARGEST: u32 = 10;
 
-/// What an operator looks at first.
+/// Summary of the installation for operators.
 #[derive(Clone, Debug)]
 pub struct Overview {
     /// Health of database and store.
@@ -26,7 +26,6 @@ pub struct Overview {
     pub queue: Vec<QueueRow>,
     /// Jobs that workers run, the longest unchanged first.
     pub running: Vec<RunningJob>,
-    /// All workers.
     pub fleet: Fleet,
     /// Failures, by code. Leaves out codes without failures in the last week.
     pub failures: Vec<FailureCount>,
@@ -84,7 +83,7 @@ pub struct Storage {
 }
 
 impl Service {
-    /// Returns what an operator looks at first.
+    /// Reads the summary of the installation.
     pub async fn admin_overview(&self) -> Result<Overview> {
         let health = self.health().await;
         let fleet = self.fleet().await?;
