@@ -38,12 +38,7 @@ struct ValidLease {
     ends_at: Instant,
 }
 
-async fn renew_until_lost(
-    service: Service,
-    mut leases: Vec<ValidLease>,
-    lease: Duration,
-    cut: CancellationToken,
-) {
+async fn renew_until_lost(service: Service, mut leases: Vec<ValidLease>, lease: Duration, cut: CancellationToken) {
     let mut pause = lease / RENEWALS;
     loop {
         sleep(pause).await;

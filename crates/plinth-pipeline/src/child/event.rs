@@ -45,9 +45,7 @@ pub enum ChildEvent {
         warnings: Vec<String>,
     },
     /// A question about a frame of a preview has been answered.
-    PreviewAnswered {
-        answer: Box<PreviewAnswer>,
-    },
+    PreviewAnswered { answer: Box<PreviewAnswer> },
     /// A frame of a preview could not be drawn, or a question about it could not be answered. Later frames may still succeed.
     PreviewRefused(ChildFailure),
     /// The last event of a failed task.
