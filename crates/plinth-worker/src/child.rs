@@ -48,8 +48,11 @@ pub(crate) struct ChildPlan {
 /// Result of a job.
 #[derive(Debug)]
 pub(crate) enum Ended {
+    /// The job succeeded.
     Done(ChildEvent),
+    /// The job failed.
     Failed(ChildFailure),
+    /// The job was cancelled.
     Cancelled,
 }
 
@@ -119,6 +122,7 @@ pub(crate) struct WarmChild {
 }
 
 impl WarmChild {
+    /// Starts the process.
     pub(crate) fn start(options: &WorkerOptions, plan: &ChildPlan) -> std::io::Result<Self> {
         Running::start(options, plan).map(|running| Self { running, has_ended: false })
     }
@@ -203,8 +207,8 @@ impl Running {
         }
         let stderr_tail = Arc::new(Mutex::new(VecDeque::new()));
         if let Some(stderr) = child.stderr.take() {
-            let tail = Arc::clone(&stderr_tail);
-            thread::spawn(move || collect_stderr(stderr, &tail));
+            let kept = Arc::clone(&stderr_tail);
+            thread::spawn(move || collect_stderr(stderr, &kept));
         }
         Ok(Self { child, events, stderr_tail })
     }
@@ -282,13 +286,12 @@ fn read_events(stdout: impl Read, tell: &SyncSender<Result<ChildEvent, InvalidEv
     }
 }
 
-/// Reads `stderr` to its end and keeps the last bytes.
-fn collect_stderr(mut stderr: impl Read, tail: &Mutex<VecDeque<u8>>) {
+fn collect_stderr(mut stderr: impl Read, kept: &Mutex<VecDeque<u8>>) {
     let mut piece = [0; 1024];
     while let Ok(count @ 1..) = stderr.read(&mut piece) {
-        let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
-        tail.extend(piece.iter().take(count));
-        let excess = tail.len().saturating_sub(STDERR_BYTES);
-        tail.drain(..excess);
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend(piece.iter().take(count));
+        let beyond = kept.len().saturating_sub(STDERR_BYTES);
+        kept.drain(..beyond);
     }
 }

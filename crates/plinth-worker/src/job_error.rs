@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 /// The reason why a job ended without success.
 #[derive(Debug)]
 pub(crate) enum JobError {
+    /// The job failed.
     Failed(ChildFailure),
     /// The job was cancelled, because its lease is lost or the worker is stopping.
     Cancelled,

@@ -1,4 +1,4 @@
-//! Renews the leases of running jobs.
+//! Renewal of leases.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 /// Number of renewals per lease time.
 const RENEWALS: u32 = 3;
 /// A failed renewal is retried after the lease time divided by this number.
-const RETRIES: u32 = 12;
+const AGAIN: u32 = 12;
 
 /// Renews the leases of claims until it is dropped. Cancels the job when all leases are lost.
 #[derive(Debug)]
@@ -21,8 +21,8 @@ impl LeaseRenewal {
     pub(crate) fn new(service: &Service, claims: &[Claim], cut: CancellationToken) -> Self {
         let lease = Duration::from_secs(service.options().lease_secs.into());
         let now = Instant::now();
-        let leases = claims.iter().map(|claim| ValidLease { claim: claim.clone(), ends_at: now + lease }).collect();
-        Self(tokio::spawn(renew_until_lost(service.clone(), leases, lease, cut)))
+        let held = claims.iter().map(|claim| Held { claim: claim.clone(), until: now + lease }).collect();
+        Self(tokio::spawn(keep(service.clone(), held, lease, cut)))
     }
 }
 
@@ -32,41 +32,41 @@ impl Drop for LeaseRenewal {
     }
 }
 
-struct ValidLease {
+struct Held {
     claim: Claim,
     /// Estimate of the end of the lease by the local clock. It is never later than the end in the database.
-    ends_at: Instant,
+    until: Instant,
 }
 
-async fn renew_until_lost(service: Service, mut leases: Vec<ValidLease>, lease: Duration, cut: CancellationToken) {
+async fn keep(service: Service, mut held: Vec<Held>, lease: Duration, cut: CancellationToken) {
     let mut pause = lease / RENEWALS;
     loop {
         sleep(pause).await;
         pause = lease / RENEWALS;
-        let mut renewed = Vec::new();
-        for mut one in leases {
+        let mut kept = Vec::new();
+        for mut one in held {
             let asked = Instant::now();
             let id = &one.claim.render.id;
             // After a timeout, the renewal continues in the background, because database writes are never cancelled.
-            match timeout_at(one.ends_at, service.renew_claim(&one.claim)).await {
-                Ok(Ok(Ok(()))) => one.ends_at = asked + lease,
+            match timeout_at(one.until, service.renew_claim(&one.claim)).await {
+                Ok(Ok(Ok(()))) => one.until = asked + lease,
                 Ok(Ok(Err(_lost))) => {
                     tracing::info!(render.id = %id, "the lease is lost");
                     continue;
                 }
                 Ok(Err(error)) => {
                     tracing::warn!(render.id = %id, error = %error, cause = ?error.cause, "renewing a lease failed");
-                    pause = lease / RETRIES;
+                    pause = lease / AGAIN;
                 }
                 Err(_elapsed) => {
                     tracing::warn!(render.id = %id, "a lease expired before it was renewed");
                     continue;
                 }
             }
-            renewed.push(one);
+            kept.push(one);
         }
-        leases = renewed;
-        if leases.is_empty() {
+        held = kept;
+        if held.is_empty() {
             cut.cancel();
             return;
         }

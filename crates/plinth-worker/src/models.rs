@@ -34,20 +34,20 @@ pub(crate) async fn fetch_model(
     wanted: &RequestedModel<'_>,
     file: &Path,
 ) -> Result<(), StoreError> {
-    let cached = cached_model_path(scratch, wanted.id);
+    let kept = cached_model_path(scratch, wanted.id);
     // The hard link stays valid even if another worker evicts the cached file.
-    if std::fs::hard_link(&cached, file).is_ok() {
+    if std::fs::hard_link(&kept, file).is_ok() {
         if has_sha256(file, wanted.sha256).await? {
-            touch(&cached);
+            touch(&kept);
             evict(scratch, cache_bytes).await;
             return Ok(());
         }
         tracing::warn!(model.id = %wanted.id, "the cached file of a model was changed; downloading it again");
         std::fs::remove_file(file)?;
     }
-    let downloaded = tempfile::Builder::new().prefix("model-").tempfile_in(scratch.own())?.into_temp_path();
-    download(store, &ObjectKey::Model(wanted.id), &downloaded).await?;
-    if !has_sha256(&downloaded, wanted.sha256).await? {
+    let arriving = tempfile::Builder::new().prefix("model-").tempfile_in(scratch.own())?.into_temp_path();
+    download(store, &ObjectKey::Model(wanted.id), &arriving).await?;
+    if !has_sha256(&arriving, wanted.sha256).await? {
         return Err(io::Error::new(
             io::ErrorKind::InvalidData,
             "the hash of the stored file differs from the hash of the uploaded file",
@@ -55,12 +55,12 @@ pub(crate) async fn fetch_model(
         .into());
     }
     // The file must be readable for all users, because jobs may run as another user.
-    std::fs::set_permissions(&downloaded, Permissions::from_mode(0o444))?;
-    if std::fs::hard_link(&downloaded, file).is_err() {
-        tokio::fs::copy(&downloaded, file).await?;
+    std::fs::set_permissions(&arriving, Permissions::from_mode(0o444))?;
+    if std::fs::hard_link(&arriving, file).is_err() {
+        tokio::fs::copy(&arriving, file).await?;
     }
-    let made = cached.parent().map_or(Ok(()), std::fs::create_dir_all);
-    if let Err(error) = made.and_then(|()| downloaded.persist(&cached).map_err(|error| error.error)) {
+    let made = kept.parent().map_or(Ok(()), std::fs::create_dir_all);
+    if let Err(error) = made.and_then(|()| arriving.persist(&kept).map_err(|error| error.error)) {
         tracing::warn!(error = %error, "caching a model failed");
     }
     evict(scratch, cache_bytes).await;
@@ -97,8 +97,8 @@ pub(crate) fn home_folder(scratch: &Scratch, workspace: &WorkspaceId) -> PathBuf
 /// Deletes the least recently used models and home folders until the rest does not exceed the size limit.
 async fn evict(scratch: &Scratch, cache_bytes: u64) {
     let folders = [scratch.models().to_owned(), scratch.homes().to_owned()];
-    let deleted = tokio::task::spawn_blocking(move || delete_least_used(&folders, cache_bytes)).await;
-    if let Ok(Err(error)) = deleted {
+    let cleared = tokio::task::spawn_blocking(move || clear(&folders, cache_bytes)).await;
+    if let Ok(Err(error)) = cleared {
         tracing::warn!(error = %error, "evicting cached models failed");
     }
 }
@@ -111,8 +111,7 @@ fn touch(file: &Path) {
     }
 }
 
-/// Deletes the least recently used entries of folders until the rest does not exceed the size limit. Blocks the thread.
-fn delete_least_used(folders: &[PathBuf], cache_bytes: u64) -> io::Result<()> {
+fn clear(folders: &[PathBuf], cache_bytes: u64) -> io::Result<()> {
     let mut models = Vec::new();
     let entries = folders.iter().map(std::fs::read_dir).collect::<io::Result<Vec<_>>>()?;
     for entry in entries.into_iter().flatten() {
@@ -164,7 +163,7 @@ mod tests {
             }
         }
         touch(&folder.path().join("oldest").join("light").join("a"));
-        delete_least_used(&[folder.path().to_owned()], 25).unwrap();
+        clear(&[folder.path().to_owned()], 25).unwrap();
         let mut left: Vec<_> =
             std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         left.sort();

@@ -15,7 +15,7 @@ use crate::node::{Node, jittered, random};
 /// Interval of the reports.
 const INTERVAL: Duration = Duration::from_secs(20);
 /// Maximum time in which a worker that ends removes itself from the list.
-const SIGN_OFF_TIMEOUT: Duration = Duration::from_secs(5);
+const FAREWELL: Duration = Duration::from_secs(5);
 
 /// Reports a worker until it is ended.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl Presence {
             let _ended = self.reporting.await;
             self.node.service.forget_worker(self.id).await
         };
-        match timeout(SIGN_OFF_TIMEOUT, leaving).await {
+        match timeout(FAREWELL, leaving).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::warn!(error = %error, cause = ?error.cause, "the worker could not sign off"),
             Err(_elapsed) => tracing::warn!("the database did not respond when the worker signed off"),
