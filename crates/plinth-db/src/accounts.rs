@@ -8,10 +8,8 @@ use crate::sql::{Sql, containing, params};
 use crate::table::{insert, row};
 use crate::{Conn, Result, Tx, storage};
 
-/// An account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// Identifier.
     pub id: AccountId,
     /// E-mail address, lower-case.
     pub email: String,
@@ -79,16 +77,15 @@ pub async fn find_by_email(conn: &mut Conn, email: &str) -> Result<Option<Accoun
 pub struct AccountFilter {
     /// Only accounts whose address contains this text, which is given in lower case.
     pub search: Option<String>,
-    /// Only administrators.
+    /// Whether only administrators are listed.
     pub admins: bool,
-    /// Only suspended accounts.
+    /// Whether only suspended accounts are listed.
     pub suspended: bool,
 }
 
 /// An account in the list of all accounts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedAccount {
-    /// The account.
     pub account: Account,
     /// Number of renders in its workspaces.
     pub renders: u64,

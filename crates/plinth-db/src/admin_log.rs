@@ -11,7 +11,6 @@ use crate::{Conn, Result, Tx};
 /// A new entry.
 #[derive(Clone, Debug)]
 pub struct NewLogEntry {
-    /// Identifier.
     pub id: LogEntryId,
     /// The administrator; `None` for a command.
     pub admin_id: Option<AccountId>,
@@ -30,7 +29,6 @@ pub struct NewLogEntry {
 /// An entry, with the addresses of its accounts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogEntry {
-    /// Identifier.
     pub id: LogEntryId,
     /// E-mail address of the administrator; `None` for a command.
     pub admin: Option<String>,
@@ -48,7 +46,6 @@ pub struct LogEntry {
     pub created_at: i64,
 }
 
-/// Adds an entry.
 pub async fn insert(tx: &mut Tx, entry: &NewLogEntry) -> Result<()> {
     let e = entry;
     insert!(
@@ -82,7 +79,6 @@ pub async fn list(conn: &mut Conn, account: Option<&AccountId>, limit: u32, offs
     rows.iter().map(read).collect()
 }
 
-/// Counts all entries.
 pub async fn count(conn: &mut Conn) -> Result<u64> {
     conn.fetch_one("SELECT count(*) AS n FROM admin_log", params![]).await?.count("n")
 }

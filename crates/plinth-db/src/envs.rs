@@ -7,10 +7,8 @@ use crate::sql::params;
 use crate::table::table;
 use crate::{Conn, Result, Tx, assets, storage};
 
-/// An environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Env {
-    /// Identifier.
     pub id: EnvId,
     /// Workspace that owns the environment.
     pub workspace_id: WorkspaceId,
@@ -38,7 +36,6 @@ macro_rules! select {
     };
 }
 
-/// Inserts an environment.
 pub async fn insert(tx: &mut Tx, env: &Env) -> Result<()> {
     env.add(tx).await?;
     storage::add(tx, &env.workspace_id, env.file_size.cast_signed()).await

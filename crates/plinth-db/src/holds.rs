@@ -4,7 +4,6 @@ use crate::sql::params;
 use crate::table::insert;
 use crate::{Conn, Result, Tx};
 
-/// Inserts a hold.
 pub async fn insert(tx: &mut Tx, id: &str, expires_at: i64) -> Result<()> {
     insert!(tx, "holds", id: id, expires_at: expires_at)
 }
@@ -28,7 +27,6 @@ pub async fn is_held(conn: &mut Conn, now: i64) -> Result<bool> {
     Ok(row.is_some())
 }
 
-/// Deletes expired holds.
 pub async fn delete_expired(tx: &mut Tx, now: i64) -> Result<u64> {
     tx.execute("DELETE FROM holds WHERE expires_at <= $1", params![now]).await
 }

@@ -11,9 +11,7 @@ use crate::{Conn, Result, Tx};
 /// An invitation that can be accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invitation {
-    /// Identifier.
     pub id: InvitationId,
-    /// The workspace.
     pub workspace_id: WorkspaceId,
     /// Role that the invited person gets. For the owner's role, the invitation is an offer to hand the workspace over.
     pub role: Role,
@@ -50,7 +48,6 @@ macro_rules! select_open {
     };
 }
 
-/// Inserts an invitation.
 pub async fn insert(tx: &mut Tx, invitation: &Invitation, sha256: &str) -> Result<()> {
     let i = invitation;
     insert!(

@@ -42,14 +42,12 @@ pub struct Lease {
     pub token: String,
     /// Time of expiry, unless the lease is renewed.
     pub until: i64,
-    /// The worker.
     pub worker: Worker,
 }
 
 /// A render whose lease has expired.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lost {
-    /// The render.
     pub render: Render,
     /// Token of the expired lease.
     pub token: String,
@@ -207,7 +205,7 @@ pub async fn renew(tx: &mut Tx, id: &RenderId, token: &str, until: i64) -> Resul
 }
 
 /// Finds a render by its identifier. Returns `None` if its lease does not have this token.
-pub async fn find_held(conn: &mut Conn, id: &RenderId, token: &str) -> Result<Option<Render>> {
+pub async fn find_leased(conn: &mut Conn, id: &RenderId, token: &str) -> Result<Option<Render>> {
     let sql = concat!("SELECT ", columns!(), " FROM renders WHERE id = $1 AND lease_token = $2");
     conn.fetch_optional(sql, params![id, token]).await?.as_ref().map(Render::of).transpose()
 }

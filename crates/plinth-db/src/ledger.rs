@@ -11,7 +11,6 @@ use crate::{Conn, Result, Tx, accounts};
 /// A new ledger entry.
 #[derive(Clone, Debug)]
 pub struct NewEntry {
-    /// Identifier.
     pub id: EntryId,
     /// Account whose balance changes.
     pub account_id: AccountId,
@@ -29,13 +28,11 @@ pub struct NewEntry {
     pub price_cents: i64,
     /// Source of the credits.
     pub source: String,
-    /// Human-readable description.
     pub description: String,
     /// Time of the entry.
     pub created_at: i64,
 }
 
-/// Result of [`post`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Posted {
     /// The balance changed and the entry is written.

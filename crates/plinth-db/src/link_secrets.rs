@@ -10,7 +10,6 @@ pub struct LinkSecret {
     /// Identifier, which is part of each link that the secret signs. Empty for the first secret of an installation that
     /// is older than these identifiers.
     pub id: String,
-    /// The secret.
     pub secret: String,
     /// Time of creation.
     pub created_at: i64,
@@ -28,7 +27,6 @@ impl std::fmt::Debug for LinkSecret {
 
 table!(LinkSecret in "link_secrets", columns: id, secret, created_at, ends_at);
 
-/// Inserts a secret.
 pub async fn insert(tx: &mut Tx, secret: &LinkSecret) -> Result<()> {
     secret.add(tx).await
 }

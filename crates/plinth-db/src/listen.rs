@@ -24,7 +24,6 @@ const PICTURE_APPLICATION: &str = "plinth-pictures";
 /// Work that a transaction has queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queued {
-    /// Number of jobs.
     pub jobs: u32,
     /// Their class; `None` for work that every worker takes.
     pub class: Option<WorkClass>,
@@ -68,7 +67,7 @@ async fn send(tx: &mut Tx, channel: &str, payload: &str) -> Result<()> {
     tx.execute("SELECT pg_notify($1, $2)", params![channel, payload]).await.map(drop)
 }
 
-/// What a worker hears.
+/// A notification that a worker receives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard {
     /// Work has been queued.

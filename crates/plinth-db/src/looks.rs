@@ -9,7 +9,6 @@ use crate::{Conn, Result, Tx};
 /// A look of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// Identifier.
     pub id: LookId,
     /// Workspace that owns the look.
     pub workspace_id: WorkspaceId,

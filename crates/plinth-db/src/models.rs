@@ -9,16 +9,13 @@ use crate::sql::{Param, containing, params, touched};
 use crate::table::{numbered, table};
 use crate::{Conn, Result, Tx, storage};
 
-/// A model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Model {
-    /// Identifier.
     pub id: ModelId,
     /// Workspace that owns the model.
     pub workspace_id: WorkspaceId,
     /// Name of the uploaded file.
     pub original_name: String,
-    /// Display title.
     pub title: Option<String>,
     /// Product code.
     pub sku: Option<String>,
@@ -36,7 +33,6 @@ pub struct Model {
     pub mesh_names: Option<String>,
     /// Material names, as JSON; `None` if they were not extracted.
     pub material_names: Option<String>,
-    /// Current state.
     pub status: ModelStatus,
     /// Time of the upload.
     pub created_at: i64,

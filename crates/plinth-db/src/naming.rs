@@ -34,7 +34,6 @@ pub enum Naming {
 }
 
 impl Kind {
-    /// All tables.
     pub const ALL: [Self; 6] = [Self::Model, Self::Staged, Self::Overlay, Self::Texture, Self::Env, Self::Render];
 }
 

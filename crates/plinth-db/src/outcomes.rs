@@ -50,7 +50,6 @@ impl Outcome {
 /// Number of jobs that ended in the same way, in the times before now. Each time is up to five minutes longer than its name says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutcomeCount {
-    /// How they ended.
     pub outcome: Outcome,
     /// In the last hour.
     pub hour: u64,
@@ -67,7 +66,6 @@ pub struct HourCount {
     pub begin: i64,
     /// Renders that are done.
     pub done: u64,
-    /// Renders that failed.
     pub failed: u64,
 }
 

@@ -7,10 +7,8 @@ use crate::sql::{of_owner, params};
 use crate::table::table;
 use crate::{Conn, Result, Tx, assets, storage};
 
-/// An overlay image.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overlay {
-    /// Identifier.
     pub id: OverlayId,
     /// Workspace that owns the overlay.
     pub workspace_id: WorkspaceId,
@@ -51,7 +49,6 @@ macro_rules! select {
     };
 }
 
-/// Inserts an overlay.
 pub async fn insert(tx: &mut Tx, overlay: &Overlay) -> Result<()> {
     overlay.add(tx).await?;
     storage::add(tx, &overlay.workspace_id, overlay.file_size.cast_signed()).await

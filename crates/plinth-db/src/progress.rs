@@ -27,9 +27,7 @@ pub struct Progress {
 /// State and progress of a render.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RenderState {
-    /// Identifier.
     pub id: RenderId,
-    /// Current state.
     pub status: RenderStatus,
     /// Fraction of the work that is done. `None` for a render that failed.
     pub progress: Option<f64>,

@@ -10,7 +10,6 @@ use crate::{Conn, Result, Tx};
 /// A purchase, with the credit pack as it was when it was bought.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Purchase {
-    /// Identifier.
     pub id: PurchaseId,
     /// Account that gets the credits.
     pub account_id: AccountId,
@@ -22,7 +21,6 @@ pub struct Purchase {
     pub product_id: String,
     /// Name of the credit pack.
     pub name: String,
-    /// Number of credits.
     pub credits: u64,
     /// Price in the smallest unit of the currency.
     pub price_cents: u64,
@@ -53,12 +51,10 @@ macro_rules! select {
     };
 }
 
-/// Inserts a purchase.
 pub async fn insert(tx: &mut Tx, purchase: &Purchase) -> Result<()> {
     purchase.add(tx).await
 }
 
-/// Finds a purchase.
 pub async fn find(conn: &mut Conn, id: &PurchaseId) -> Result<Option<Purchase>> {
     conn.fetch_optional(select!("WHERE id = $1"), params![id]).await?.as_ref().map(Purchase::of).transpose()
 }

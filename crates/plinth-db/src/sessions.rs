@@ -93,7 +93,6 @@ pub async fn set_workspace(tx: &mut Tx, sha256: &str, workspace: Option<&Workspa
     tx.execute(sql, params![sha256, workspace]).await.map(drop)
 }
 
-/// Deletes a session.
 pub async fn delete(tx: &mut Tx, sha256: &str) -> Result<()> {
     tx.execute("DELETE FROM sessions WHERE sha256 = $1", params![sha256]).await.map(drop)
 }

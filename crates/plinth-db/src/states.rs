@@ -21,7 +21,6 @@ impl BuiltSql {
         Self { sqlite: text.clone(), postgres: text }
     }
 
-    /// Appends a clause.
     pub(crate) fn followed_by(self, clause: &str) -> Self {
         let with = |text: String| format!("{text} {clause}");
         Self { sqlite: with(self.sqlite), postgres: with(self.postgres) }

@@ -15,7 +15,6 @@ pub struct StorageOfAccount {
     pub account_id: AccountId,
     /// E-mail address of the account.
     pub email: String,
-    /// Number of bytes.
     pub bytes: u64,
 }
 

@@ -7,10 +7,8 @@ use crate::sql::params;
 use crate::table::table;
 use crate::{Conn, Result, Tx, assets, storage};
 
-/// A texture image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Texture {
-    /// Identifier.
     pub id: TextureId,
     /// Workspace that owns the texture.
     pub workspace_id: WorkspaceId,
@@ -38,7 +36,6 @@ macro_rules! select {
     };
 }
 
-/// Inserts a texture.
 pub async fn insert(tx: &mut Tx, texture: &Texture) -> Result<()> {
     texture.add(tx).await?;
     storage::add(tx, &texture.workspace_id, texture.file_size.cast_signed()).await

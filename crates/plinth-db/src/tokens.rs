@@ -13,7 +13,6 @@ use crate::{Conn, Result, Tx};
 /// A new key.
 #[derive(Clone, Debug)]
 pub struct NewToken {
-    /// Identifier.
     pub id: TokenId,
     /// Account that owns the key.
     pub account_id: AccountId,
@@ -38,7 +37,6 @@ pub struct NewToken {
 /// A key, as shown to its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// Identifier.
     pub id: TokenId,
     /// Workspace to which the key gives access.
     pub workspace_id: WorkspaceId,
@@ -76,7 +74,6 @@ row!(columns, token -> Token {
 /// A key, with its account and workspace. One query reads everything that decides whether a request may use the key.
 #[derive(Clone, Debug)]
 pub struct Bearer {
-    /// The key.
     pub token: Token,
     /// Account that owns the key.
     pub account_id: AccountId,
@@ -98,7 +95,6 @@ pub struct Bearer {
     pub role: Option<Role>,
 }
 
-/// Inserts a key.
 pub async fn insert(tx: &mut Tx, token: &NewToken) -> Result<()> {
     let t = token;
     insert!(

@@ -25,7 +25,6 @@ pub struct WorkerRow {
     pub encoder: String,
     /// Number of renders that the worker runs at the same time.
     pub slots: u64,
-    /// State.
     pub state: WorkerState,
     /// Time of the first report.
     pub started_at: i64,

@@ -21,7 +21,6 @@ pub struct Workload {
     pub class: Option<WorkClass>,
     /// Whether workers run these jobs. Otherwise they are queued.
     pub is_running: bool,
-    /// Number of jobs.
     pub jobs: u64,
     /// Time at which the oldest of these renders was ordered.
     pub oldest_at: i64,
@@ -30,7 +29,6 @@ pub struct Workload {
 /// A job that a worker runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunningJob {
-    /// The render.
     pub render_id: RenderId,
     /// Kind of work.
     pub kind: Kind,

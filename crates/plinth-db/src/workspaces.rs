@@ -8,10 +8,8 @@ use crate::sql::params;
 use crate::table::{insert, table};
 use crate::{Conn, Result, Tx, storage};
 
-/// A workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workspace {
-    /// Identifier.
     pub id: WorkspaceId,
     /// Display name.
     pub name: String,
@@ -28,9 +26,7 @@ pub struct Workspace {
 /// A workspace, with the role of one member in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Membership {
-    /// The workspace.
     pub workspace: Workspace,
-    /// The member's role.
     pub role: Role,
 }
 
@@ -57,7 +53,6 @@ pub struct Member {
     pub account_id: AccountId,
     /// The account's e-mail address.
     pub email: String,
-    /// The member's role.
     pub role: Role,
     /// Time at which the member was added.
     pub created_at: i64,
@@ -103,11 +98,9 @@ pub async fn list_of_member(conn: &mut Conn, account: &AccountId) -> Result<Vec<
 /// A workspace of an account, as administrators of the installation see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkspaceSummary {
-    /// The workspace.
     pub workspace: Workspace,
     /// The account's role in it.
     pub role: Role,
-    /// Number of renders.
     pub renders: u64,
     /// Size of its files, in bytes.
     pub stored_bytes: u64,

@@ -35,9 +35,7 @@ pub struct MediaPlan {
     pub width: u32,
     /// Height of the frames in pixels; must be even.
     pub height: u32,
-    /// Frames per second.
     pub fps: u32,
-    /// Number of frames.
     pub frames: u32,
     /// Codec of the main video.
     pub codec: Codec,
@@ -73,7 +71,6 @@ pub struct WrittenFile {
     pub file: OutputFile,
     /// Path of the file.
     pub path: PathBuf,
-    /// Size in bytes.
     pub bytes: u64,
     /// Width in pixels.
     pub width: u32,

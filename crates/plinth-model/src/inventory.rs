@@ -17,7 +17,6 @@ use crate::warnings::Warnings;
 pub struct Inventory {
     /// The program that wrote the file, as stated in the file.
     pub generator: Option<String>,
-    /// The animation clips.
     pub animations: Vec<AnimationSummary>,
     /// Render-time names of the nodes with meshes. The setting `hiddenMeshNames` refers to these names.
     pub mesh_names: Vec<String>,

@@ -41,9 +41,7 @@ pub struct EncodedEnvironment {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EncodedFile {
-    /// Path.
     pub path: PathBuf,
-    /// Size in bytes.
     pub bytes: u64,
 }
 

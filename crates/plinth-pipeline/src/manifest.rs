@@ -80,7 +80,6 @@ pub struct ManifestFile {
     pub kind: String,
     /// Path of the file.
     pub path: String,
-    /// Size in bytes.
     pub bytes: u64,
     /// Width in pixels; for a dataset, the width of a view.
     pub width: u32,

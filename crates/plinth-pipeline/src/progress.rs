@@ -34,7 +34,6 @@ impl Stage {
 /// Progress of a job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// Current stage.
     pub stage: Stage,
     /// Number of finished frames.
     pub frame: u32,

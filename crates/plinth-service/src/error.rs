@@ -10,11 +10,9 @@ use plinth_store::StoreError;
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {message}", code.as_str())]
 pub struct ServiceError {
-    /// Machine-readable error code.
     pub code: ErrorCode,
     /// HTTP status. Some codes are used with several statuses.
     pub status: u16,
-    /// Human-readable message.
     pub message: String,
     /// For `rate_limited`: seconds to wait before the next attempt.
     pub retry_after_secs: Option<u64>,

@@ -186,7 +186,6 @@ impl Service {
         &self.store
     }
 
-    /// Returns the configuration.
     pub fn options(&self) -> &ServiceOptions {
         &self.options
     }

@@ -11,9 +11,7 @@ pub enum ObjectKey<'a> {
     Model(&'a ModelId),
     /// A file that a client uploaded directly through a signed link.
     Staged(&'a StagedId),
-    /// An overlay image.
     Overlay(&'a OverlayId),
-    /// A texture image.
     Texture(&'a TextureId),
     /// A part of an environment.
     Env(&'a EnvId, EnvPart),

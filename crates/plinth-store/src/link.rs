@@ -68,7 +68,6 @@ pub struct LinkSecret {
     /// Identifier, which is part of each link that the secret signs. Empty for the first secret of an installation that
     /// is older than these identifiers.
     pub id: String,
-    /// The secret.
     pub secret: String,
 }
 
@@ -83,7 +82,6 @@ impl std::fmt::Debug for LinkSecret {
 pub struct NewLink<'a> {
     /// The allowed operation.
     pub method: LinkMethod,
-    /// The object.
     pub key: &'a ObjectKey<'a>,
     /// Requested lifetime. It is clamped to the limits for links.
     pub lifetime_secs: i64,

@@ -140,7 +140,6 @@ pub(crate) async fn file(Path((version, name)): Path<(String, String)>, request:
     Ok(response)
 }
 
-/// Sends the icon.
 pub(crate) async fn icon() -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "image/svg+xml"), (header::CACHE_CONTROL, "public, max-age=86400")], ICON_SVG)
 }

@@ -2,7 +2,7 @@
 
 const BOUNDARY: &str = "a-boundary-that-no-test-file-has";
 
-/// A multipart form.
+/// The body of a multipart form.
 #[derive(Clone, Default)]
 pub struct Form(Vec<u8>);
 

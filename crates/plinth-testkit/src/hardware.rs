@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::tools::ffmpeg_in_scripts;
 
 /// Bash functions that simulate a hardware encoder. `encode` replaces the options of the hardware encoder with those of
-/// libx264, and calls the real ffmpeg. `$ENCODER` is the requested encoder. `$SIZE` is the size of raw input frames; it
+/// libx264 at a fast preset, and calls the real ffmpeg. `$ENCODER` is the requested encoder. `$SIZE` is the size of raw input frames; it
 /// is empty if ffmpeg reads a file.
 const TRANSLATION: &str = r#"
 ENCODER= SIZE= ARGS=()
@@ -17,7 +17,7 @@ for ((i = 1; i <= $#; i++)); do
         -c:v)
             if [[ $value == h264_* ]]; then
                 ENCODER=$value
-                ARGS+=(-c:v libx264 -sc_threshold 0 -x264-params open-gop=0)
+                ARGS+=(-c:v libx264 -preset superfast -sc_threshold 0 -x264-params open-gop=0)
                 i=$j
                 continue
             fi ;;

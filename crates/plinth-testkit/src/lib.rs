@@ -4,6 +4,7 @@
 #![expect(clippy::panic, clippy::expect_used, reason = "a test that cannot be set up fails")]
 
 mod client;
+mod clusters;
 mod faulty_proxy;
 mod form;
 mod glb;
@@ -33,8 +34,8 @@ pub use tools::{aws, ffmpeg, ffmpeg_in_scripts, ffprobe, postgres, python};
 pub use video::{assert_h264, probe};
 pub use web::{Reply, Visit, Web};
 
-/// Declares each test twice, for SQLite and for PostgreSQL. The test is an async function whose argument is the
-/// database URL.
+/// Declares each test twice, for SQLite and for PostgreSQL, which has the tables of plinth-db already. The test is an async
+/// function whose argument is the database URL.
 #[macro_export]
 macro_rules! on_both_databases {
     ($($(#[$attribute:meta])* $name:ident)*) => {$(
@@ -49,7 +50,10 @@ macro_rules! on_both_databases {
             $(#[$attribute])*
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn postgres() {
-                let database = $crate::TestDatabase::postgres();
+                let database = $crate::TestDatabase::postgres_with_tables(async |address| {
+                    plinth_db::Db::open(address, plinth_db::DbOptions::default()).await.unwrap().close().await;
+                })
+                .await;
                 super::super::$name(database.address()).await;
             }
         }

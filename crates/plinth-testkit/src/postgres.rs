@@ -1,7 +1,7 @@
 //! Temporary databases: a SQLite file, or a PostgreSQL cluster in a temporary folder.
 //!
 //! The cluster listens only on a socket in its folder, does not sync to disk, and ends with the test process, even if
-//! that process is killed. Creating a cluster takes a second, so a small empty cluster is cached and copied.
+//! that process is killed.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -14,12 +14,11 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::tools;
-use crate::{Host, Network};
+use crate::{Host, Network, clusters, tools};
 
 /// User that the server runs as if the tests run as root. PostgreSQL refuses to run as root.
-const UNPRIVILEGED: &str = "postgres";
-const HELP: &str = "PostgreSQL is needed for this test: run `make setup`, or `apt-get install postgresql`";
+pub(crate) const UNPRIVILEGED: &str = "postgres";
+pub(crate) const HELP: &str = "PostgreSQL is needed for this test: run `make setup`, or `apt-get install postgresql`";
 
 /// A temporary database.
 pub struct TestDatabase {
@@ -42,7 +41,23 @@ impl TestDatabase {
 
     /// Creates a PostgreSQL database.
     pub fn postgres() -> Self {
-        let server = Postgres::start();
+        Self::of(Postgres::start())
+    }
+
+    /// Creates a PostgreSQL database that has the tables of plinth-db, which `migrate` creates. Its result is cached, because
+    /// that takes longer than most tests.
+    pub async fn postgres_with_tables(migrate: impl AsyncFnOnce(&str)) -> Self {
+        let cached = clusters::with_tables();
+        if !cached.exists() {
+            let server = Postgres::start();
+            migrate(&server.address()).await;
+            server.shut_down();
+            clusters::keep(server.folder.path(), &cached);
+        }
+        Self::of(Postgres::start_at(None, &[], "", &cached))
+    }
+
+    fn of(server: Postgres) -> Self {
         Self { address: server.address(), _kept: Kept::Postgres(server) }
     }
 
@@ -70,7 +85,7 @@ impl Postgres {
 
     /// Starts a server with settings, each as `name=value`, that differ from those of tests.
     pub fn start_with(settings: &[&str]) -> Self {
-        Self::start_at(None, settings, "")
+        Self::start_at(None, settings, "", &clusters::empty())
     }
 
     /// Starts a server on a host. It listens on its socket and on its port 5432, which accepts connections of the whole
@@ -78,13 +93,14 @@ impl Postgres {
     pub fn start_on(network: &Network, host: Host, settings: &[&str]) -> Self {
         let listen = format!("listen_addresses={}", host.address());
         let access = format!("host all all {} trust\n", network.range());
-        Self::start_at(Some(host), &[&[listen.as_str()], settings].concat(), &access)
+        Self::start_at(Some(host), &[&[listen.as_str()], settings].concat(), &access, &clusters::empty())
     }
 
-    fn start_at(host: Option<Host>, settings: &[&str], access: &str) -> Self {
+    /// Starts a server for a copy of a cluster.
+    fn start_at(host: Option<Host>, settings: &[&str], access: &str, cluster: &Path) -> Self {
         let folder = TempDir::with_prefix("plinth-pg-").expect("a temporary folder");
         let data = folder.path().join("data");
-        copy_pattern(&data);
+        clusters::copy(cluster, &data);
         let mut rules = fs::File::options().append(true).open(data.join("pg_hba.conf")).expect("the access rules");
         rules.write_all(access.as_bytes()).expect("the access rules");
         own(folder.path());
@@ -113,6 +129,13 @@ impl Postgres {
             *server = spawn(self.host.as_ref(), self.folder.path(), &self.settings);
         }
         self.wait();
+    }
+
+    /// Shuts the server down, so that its data is complete on disk.
+    fn shut_down(&self) {
+        let mut server = self.server();
+        assert!(signal(&server, "-INT"), "postgres is not running");
+        server.wait().expect("the end of postgres");
     }
 
     /// Returns the id of the server's main process.
@@ -157,7 +180,8 @@ impl Drop for Postgres {
         // The data is not needed, so the server receives SIGQUIT, which shuts it down immediately. SIGKILL would leave
         // shared memory segments behind, and a system has only a few thousand of them.
         let mut server = self.server();
-        if !signal(&server, "-QUIT") {
+        let has_ended = server.try_wait().is_ok_and(|status| status.is_some());
+        if !has_ended && !signal(&server, "-QUIT") {
             let _gone = server.kill();
         }
         let _waited = server.wait();
@@ -206,57 +230,12 @@ fn signal(server: &Child, name: &str) -> bool {
     sent.is_ok_and(|status| status.success())
 }
 
-/// Copies the cached empty cluster to `to`. The cache is shared by all test processes of a user, and only this user can
-/// read it.
-fn copy_pattern(to: &Path) {
-    let home = std::env::temp_dir().join(format!("plinth-pg-small-{}-{}", version(), user()));
-    let pattern = home.join("data");
-    if !pattern.exists() {
-        let making = TempDir::with_prefix("plinth-pg-making-").expect("a temporary folder");
-        own(making.path());
-        let output = as_unprivileged(None, &bin("initdb"))
-            .arg("-D")
-            .arg(making.path().join("data"))
-            .args(["-A", "trust", "-U", UNPRIVILEGED, "-E", "UTF8", "--locale=C", "--no-sync", "--wal-segsize=1"])
-            .output()
-            .unwrap_or_else(|error| panic!("initdb cannot be started: {error}. {HELP}"));
-        assert!(output.status.success(), "initdb failed: {}", String::from_utf8_lossy(&output.stderr));
-        drop_templates(&making.path().join("data"));
-        // If several processes create the cached cluster at the same time, the first one succeeds.
-        let made = making.keep();
-        if fs::rename(&made, &home).is_err() {
-            let _duplicate = fs::remove_dir_all(&made);
-        }
-    }
-    let status = Command::new("cp").arg("-a").arg("--reflink=auto").arg(&pattern).arg(to).status();
-    assert!(status.is_ok_and(|s| s.success()), "the empty cluster could not be copied");
-}
-
-/// Removes the template databases, which are two thirds of the files. No test creates a database.
-fn drop_templates(data: &Path) {
-    let mut command = as_unprivileged(None, &bin("postgres"));
-    command.args(["--single", "-D"]).arg(data).arg("postgres");
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut server = command.spawn().unwrap_or_else(|error| panic!("postgres cannot be started: {error}. {HELP}"));
-    let script = "UPDATE pg_database SET datistemplate = false\nDROP DATABASE template0\nDROP DATABASE template1\n";
-    server.stdin.take().expect("its input").write_all(script.as_bytes()).expect("a running server");
-    let output = server.wait_with_output().expect("the end of postgres");
-    let log = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && !log.contains("ERROR"), "the templates cannot be dropped: {log}");
-}
-
-fn version() -> String {
-    let output = Command::new(bin("postgres")).arg("--version").output();
-    let output = output.unwrap_or_else(|error| panic!("postgres cannot be started: {error}. {HELP}"));
-    String::from_utf8_lossy(&output.stdout).chars().filter(|c| c.is_ascii_alphanumeric() || *c == '.').collect()
-}
-
-fn bin(name: &str) -> PathBuf {
+pub(crate) fn bin(name: &str) -> PathBuf {
     tools::postgres().join(name)
 }
 
 /// Returns the id of the current user.
-fn user() -> u32 {
+pub(crate) fn user() -> u32 {
     fs::metadata("/proc/self").map_or(u32::MAX, |me| std::os::unix::fs::MetadataExt::uid(&me))
 }
 
@@ -265,7 +244,7 @@ fn is_root() -> bool {
 }
 
 /// Builds a command that runs as a user that PostgreSQL accepts. The process ends when this process ends.
-fn as_unprivileged(host: Option<&Host>, program: &Path) -> Command {
+pub(crate) fn as_unprivileged(host: Option<&Host>, program: &Path) -> Command {
     let mut command = match host {
         None => Command::new("setpriv"),
         Some(host) => {
@@ -282,7 +261,7 @@ fn as_unprivileged(host: Option<&Host>, program: &Path) -> Command {
     command
 }
 
-fn own(folder: &Path) {
+pub(crate) fn own(folder: &Path) {
     if is_root() {
         let status = Command::new("chown").arg("-R").arg(format!("{UNPRIVILEGED}:{UNPRIVILEGED}")).arg(folder).status();
         assert!(

@@ -46,7 +46,6 @@ impl Reply {
         Self::new("200 OK", "model/gltf-binary", body)
     }
 
-    /// Creates a redirect.
     pub fn redirect(to: &str) -> Self {
         Self::new("302 Found", "text/plain", "").with_header("Location", to)
     }

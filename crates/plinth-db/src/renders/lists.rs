@@ -152,9 +152,7 @@ pub async fn count(conn: &mut Conn, filter: &RenderFilter) -> Result<u64> {
 /// The part of a render that the list of a model's renders shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RenderSummary {
-    /// Identifier.
     pub id: RenderId,
-    /// Current state.
     pub status: RenderStatus,
     /// Canonical settings, as JSON.
     pub settings: String,

@@ -14,10 +14,8 @@ use crate::states::{BuiltSql, after_packaging, is_in, may, may_package};
 use crate::table::{insert_rows_statement, table};
 use crate::{Conn, Result, Tx, storage};
 
-/// A render.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Render {
-    /// Identifier.
     pub id: RenderId,
     /// Workspace that owns the render.
     pub workspace_id: WorkspaceId,
@@ -44,7 +42,6 @@ pub struct Render {
     pub pool: Option<Pool>,
     /// Number of credits charged.
     pub credits: u64,
-    /// Current state.
     pub status: RenderStatus,
     /// State of the HLS packaging.
     pub hls_status: HlsStatus,

@@ -147,7 +147,7 @@ async fn expired_leases_are_listed_and_packaging_is_claimed_after_the_video(addr
                         .await?;
                 }
                 let packaged = leases::claim(tx, Kind::Package, &lease("p"), 13).await?;
-                let held = leases::find_held(tx, &make::render_id(2), "p").await?;
+                let held = leases::find_leased(tx, &make::render_id(2), "p").await?;
                 assert!(held.is_some());
                 let lost = (leases::list_lost(tx, 1_000, 9).await?, leases::list_lost(tx, 1_001, 9).await?);
                 Ok::<_, DbError>((early, packaged, lost))

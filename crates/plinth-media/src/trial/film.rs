@@ -2,7 +2,6 @@
 
 /// Width and height of the frames. Hardware encoders do not support much smaller frames; NVENC needs at least 145×49.
 pub(super) const SIZE: (u32, u32) = (640, 360);
-/// Frames per second.
 pub(super) const FPS: u32 = 30;
 /// Number of frames. It exceeds the length of one group of pictures.
 pub(super) const FRAMES: u32 = 36;

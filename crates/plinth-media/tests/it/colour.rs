@@ -3,7 +3,7 @@
 use plinth_frame::{Backdrop, Frame, PixelFormat, Region};
 use plinth_spec::quality::Codec;
 
-use crate::support::{ball, plan, png, rgb, straight, write};
+use crate::support::{ball, only_posters, plan, png, rgb, straight, write};
 
 /// Saturated, dark, light and grey colours, which are close to the limits of limited-range 4:2:0.
 const HARD: [[u8; 3]; 16] = [
@@ -25,6 +25,9 @@ const HARD: [[u8; 3]; 16] = [
     [245, 240, 232],
 ];
 
+/// Number of frames of each colour: one that is encoded without a reference, and some that are predicted.
+const FRAMES_PER_COLOR: u32 = 3;
+
 /// Returns the largest difference between a colour and the first `checked` pixels of each frame.
 fn worst(pixels: &[u8], frame_pixels: usize, checked: usize, color: [u8; 3]) -> u8 {
     pixels
@@ -39,16 +42,23 @@ fn worst(pixels: &[u8], frame_pixels: usize, checked: usize, color: [u8; 3]) -> 
 fn a_solid_background_is_within_2_of_255_in_video_web_and_thumbnail_and_exact_in_posters() {
     // The width exceeds the maximum of web videos, so all three videos are encoded separately. A low picture is enough.
     let size = (2048, 256);
+    let folder = tempfile::tempdir().unwrap();
+    // The colours follow each other in one video.
+    let video = plan(folder.path(), size, Codec::H264, FRAMES_PER_COLOR * HARD.len() as u32);
+    write(video, |i| ball(size, i, HARD[(i / FRAMES_PER_COLOR) as usize])).unwrap();
     let mut wrong = Vec::new();
-    for color in HARD {
-        let folder = tempfile::tempdir().unwrap();
-        write(plan(folder.path(), size, Codec::H264, 3), |i| ball(size, i, color)).unwrap();
-        for (name, width, height) in [("out.mp4", 2048, 256), ("out.web.mp4", 1920, 240), ("out.thumb.mp4", 512, 64)] {
-            let apart = worst(&rgb(&folder.path().join(name)), width * height, width * height / 5, color);
+    for (name, width, height) in [("out.mp4", 2048, 256), ("out.web.mp4", 1920, 240), ("out.thumb.mp4", 512, 64)] {
+        let shown = rgb(&folder.path().join(name));
+        assert_eq!(shown.len() % (width * height * 3 * HARD.len()), 0, "{name}");
+        for (frames, color) in shown.chunks_exact(shown.len() / HARD.len()).zip(HARD) {
+            let apart = worst(frames, width * height, width * height / 5, color);
             if apart > 2 {
                 wrong.push(format!("{color:?} in {name}: {apart} levels apart"));
             }
         }
+    }
+    for color in HARD {
+        write(only_posters(plan(folder.path(), size, Codec::H264, 1)), |i| ball(size, i, color)).unwrap();
         for name in ["out.poster.png", "out.small.png"] {
             let (_, _, pixels) = png(&folder.path().join(name));
             assert_eq!(pixels[..3], color, "{name}");
@@ -110,7 +120,7 @@ fn a_background_picture_surrounds_the_region_and_is_behind_transparent_frames() 
     let pixels: Vec<u8> = (0..height).flat_map(|y| (0..width).flat_map(move |x| color(x, y))).collect();
     let around = Backdrop::Picture(std::sync::Arc::new(pixels));
     let folder = tempfile::tempdir().unwrap();
-    let mut opaque = plan(folder.path(), (width, height), Codec::H264, 2);
+    let mut opaque = only_posters(plan(folder.path(), (width, height), Codec::H264, 1));
     opaque.background = around.clone();
     let region = Region { x: 16, y: 8, width: 8, height: 4 };
     write(opaque, |index| Frame {
@@ -126,7 +136,7 @@ fn a_background_picture_surrounds_the_region_and_is_behind_transparent_frames() 
     let (_, _, poster) = png(&folder.path().join("out.poster.png"));
     let at = |poster: &[u8], x: u32, y: u32| poster[((y * width + x) * 3) as usize..][..3].to_vec();
     assert_eq!((at(&poster, 50, 20), at(&poster, 17, 9)), (color(50, 20)[..3].to_vec(), vec![1, 2, 3]));
-    let mut transparent = plan(folder.path(), (width, height), Codec::ProRes4444, 2);
+    let mut transparent = only_posters(plan(folder.path(), (width, height), Codec::ProRes4444, 1));
     transparent.background = around;
     write(transparent, |i| straight((width, height), i, |x, _| [1.0, 1.0, 1.0, if x < 32 { 0.0 } else { 1.0 }]))
         .unwrap();

@@ -48,15 +48,14 @@ fn auto_uses_working_hardware_and_its_files_have_the_usual_properties() {
         let lines = format!("echo \"$ENCODER of '$SIZE'\" >>{}", log.display());
         let ffmpeg = hardware_ffmpeg(aside.path(), &[name], &lines);
         assert_eq!(choose(&ffmpeg, "auto").unwrap().encoder, encoder);
-        assert_eq!(choose(&ffmpeg, name).unwrap().encoder, encoder);
         std::fs::remove_file(&log).unwrap();
-        write(plan_with(folder.path(), &ffmpeg, encoder, 61), |i| ball(SIZE, i, [90; 3])).unwrap();
+        write(plan_with(folder.path(), &ffmpeg, encoder, 31), |i| ball(SIZE, i, [90; 3])).unwrap();
         let video = folder.path().join("out.mp4");
-        assert_h264(&video, SIZE, 61);
-        assert_h264(&folder.path().join("out.thumb.mp4"), (160, 90), 61);
+        assert_h264(&video, SIZE, 31);
+        assert_h264(&folder.path().join("out.thumb.mp4"), (160, 90), 31);
         let packets = packets(&video);
         let keys: Vec<usize> = (0..packets.len()).filter(|at| packets[*at].is_key).collect();
-        assert_eq!(keys, [0, 30, 60], "{name}");
+        assert_eq!(keys, [0, 30], "{name}");
         assert!(packets.iter().all(|packet| (packet.decoded_secs - packet.shown_secs).abs() < 1e-6), "{name}");
         // A video with only one frame has no sync sample table.
         write(plan_with(aside.path(), &ffmpeg, encoder, 1), |i| ball(SIZE, i, [90; 3])).unwrap();
@@ -75,6 +74,7 @@ fn nvenc_is_preferred_and_a_failing_encoder_is_skipped() {
     let folder = tempfile::tempdir().unwrap();
     let both = hardware_ffmpeg(folder.path(), &["h264_vaapi", NVENC], "");
     assert_eq!(choose(&both, "auto").unwrap().encoder, H264Encoder::Nvenc);
+    assert_eq!(choose(&both, "h264_vaapi").unwrap().encoder, H264Encoder::Vaapi, "the requested one");
     let broken = "if [[ $ENCODER == h264_nvenc ]]; then echo 'No capable devices found' >&2; exit 1; fi";
     let one = hardware_ffmpeg(folder.path(), &["h264_vaapi", NVENC], broken);
     let found = choose(&one, "auto").unwrap();

@@ -35,6 +35,12 @@ pub(crate) fn plan(folder: &Path, (width, height): (u32, u32), codec: Codec, fra
     }
 }
 
+/// Removes all outputs except posters from a plan, so that no encoder runs.
+pub(crate) fn only_posters(mut plan: MediaPlan) -> MediaPlan {
+    plan.files.retain(|file, _path| file.is_still());
+    plan
+}
+
 /// Writes the files of a plan. `frame` returns the frame for an index.
 pub(crate) fn write(plan: MediaPlan, frame: impl Fn(u32) -> Frame) -> Result<MediaReport, MediaError> {
     let stop = AtomicBool::new(false);
@@ -67,10 +73,12 @@ pub(crate) fn ball((width, height): (u32, u32), index: u32, backdrop: [u8; 3]) -
 
 /// Returns a frame with straight alpha and 16 bits per component. Its region is the whole picture.
 pub(crate) fn straight((width, height): (u32, u32), index: u32, pixel: impl Fn(u32, u32) -> [f32; 4]) -> Frame {
-    let mut pixels = Vec::new();
+    let mut pixels = Vec::with_capacity(width as usize * height as usize * 8);
     for y in 0..height {
         for x in 0..width {
-            pixels.extend(pixel(x, y).iter().flat_map(|c| ((c * 65_535.0).round() as u16).to_ne_bytes()));
+            for component in pixel(x, y) {
+                pixels.extend_from_slice(&((component * 65_535.0 + 0.5) as u16).to_ne_bytes());
+            }
         }
     }
     Frame {

@@ -6,7 +6,7 @@ use plinth_media::{MediaPlan, Watermark};
 use plinth_spec::OutputFile;
 use plinth_spec::quality::Codec;
 
-use crate::support::{ball, decode, plan, png, rgb, straight, write};
+use crate::support::{ball, decode, only_posters, plan, png, rgb, straight, write};
 
 const SIZE: (u32, u32) = (640, 360);
 const OUTPUTS: [&str; 5] = ["out.mp4", "out.web.mp4", "out.thumb.mp4", "out.poster.png", "out.small.png"];
@@ -48,7 +48,13 @@ fn the_watermark_covers_every_output() {
 
 #[test]
 fn a_poster_has_exactly_the_watermarks_pixels() {
-    let (plain, marked) = (written(Codec::H264, |_| ()), written(Codec::H264, |plan| plan.watermark = true));
+    let poster = |watermark| {
+        written(Codec::H264, |plan| {
+            plan.watermark = watermark;
+            plan.files.retain(|file, _path| *file == OutputFile::FullPoster);
+        })
+    };
+    let (plain, marked) = (poster(false), poster(true));
     let [mut plain, marked] = [plain, marked].map(|folder| png(&folder.path().join("out.poster.png")).2);
     Watermark::new(SIZE.0, SIZE.1).mark_rgb(plain.as_chunks_mut::<3>().0);
     assert!(plain == marked);
@@ -57,7 +63,7 @@ fn a_poster_has_exactly_the_watermarks_pixels() {
 #[test]
 fn a_moving_region_is_marked_only_once() {
     let folder = tempfile::tempdir().unwrap();
-    let mut plan = plan(folder.path(), SIZE, Codec::H264, 3);
+    let mut plan = only_posters(plan(folder.path(), SIZE, Codec::H264, 3));
     (plan.watermark, plan.poster_frame) = (true, 2);
     let frame = |i| {
         let mut frame = ball(SIZE, i, [90; 3]);

@@ -14,7 +14,6 @@ use crate::progress::Stage;
 pub enum ChildEvent {
     /// The task has progressed.
     Progress {
-        /// Current stage.
         stage: Stage,
         /// Number of finished frames.
         frame: u32,
@@ -46,10 +45,7 @@ pub enum ChildEvent {
         warnings: Vec<String>,
     },
     /// A question about a frame of a preview has been answered.
-    PreviewAnswered {
-        /// The answer.
-        answer: Box<PreviewAnswer>,
-    },
+    PreviewAnswered { answer: Box<PreviewAnswer> },
     /// A frame of a preview could not be drawn, or a question about it could not be answered. Later frames may still succeed.
     PreviewRefused(ChildFailure),
     /// The last event of a failed task.

@@ -13,7 +13,6 @@ use super::times::Measured;
 
 /// Interval at which an idle worker polls, as in `plinth worker`.
 const POLL: Duration = Duration::from_secs(30);
-/// One simulated worker.
 pub(super) struct Worker {
     pub(super) service: Service,
     pub(super) name: String,

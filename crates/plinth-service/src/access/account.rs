@@ -18,7 +18,6 @@ use crate::service::Service;
 /// An account to create.
 #[derive(Clone, Debug)]
 pub struct NewAccount {
-    /// E-mail address.
     pub email: String,
     /// Whether the account is an administrator of the installation.
     pub is_admin: bool,

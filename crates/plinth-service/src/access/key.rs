@@ -32,7 +32,6 @@ pub struct NewKey {
 /// A newly created key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewKeyMade {
-    /// Identifier.
     pub id: TokenId,
     /// The secret. It cannot be shown again later, because only its hash is stored.
     pub token: String,
@@ -44,7 +43,7 @@ pub struct Key {
     /// Stored data of the key.
     pub token: Token,
     /// Whether the key is neither revoked nor expired.
-    pub is_good: bool,
+    pub is_valid: bool,
 }
 
 impl Service {
@@ -119,7 +118,7 @@ impl Service {
         let mut conn = self.db.read().await?;
         let now = self.options.clock.now_ms(&mut conn).await?;
         let tokens = tokens::list(&mut conn, account).await?;
-        let is_good = |token: &Token| token.revoked_at.is_none() && token.expires_at.is_none_or(|end| end > now);
-        Ok(tokens.into_iter().map(|token| Key { is_good: is_good(&token), token }).collect())
+        let is_valid = |token: &Token| token.revoked_at.is_none() && token.expires_at.is_none_or(|end| end > now);
+        Ok(tokens.into_iter().map(|token| Key { is_valid: is_valid(&token), token }).collect())
     }
 }

@@ -16,7 +16,6 @@ use crate::service::Service;
 /// A team, as its members see it.
 #[derive(Clone, Debug)]
 pub struct Team {
-    /// The workspace.
     pub workspace: Workspace,
     /// The caller's role in it.
     pub role: Role,

@@ -14,9 +14,9 @@ use crate::service::Service;
 pub struct AccountQuery {
     /// Only accounts whose address contains this text; empty for all.
     pub search: String,
-    /// Only administrators.
+    /// Whether only administrators are listed.
     pub admins: bool,
-    /// Only suspended accounts.
+    /// Whether only suspended accounts are listed.
     pub suspended: bool,
     /// Number of accounts to skip.
     pub offset: u64,
@@ -83,8 +83,8 @@ impl Service {
         changed.await
     }
 
-    /// Makes an account an administrator of the installation, or ends that. Does nothing if it is so already.
-    /// Errors: the account is the last administrator, or is suspended and should become one.
+    /// Makes an account an administrator of the installation, or removes this right. Does nothing if nothing would change.
+    /// Errors: the last administrator would lose the right, or a suspended account would get it.
     pub async fn set_admin(&self, actor: &Actor, account: &AccountId, is_admin: bool, why: &str) -> Result<()> {
         let (actor, id, why) = (actor.clone(), account.clone(), reason(why)?);
         let changed = self.write_at(move |tx, now| {

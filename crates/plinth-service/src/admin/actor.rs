@@ -1,4 +1,4 @@
-//! Who acts as an administrator.
+//! Who performs an action of administrators: an administrator, or somebody who may run commands on the server.
 
 use plinth_db::admin_log::{self, NewLogEntry};
 use plinth_db::{Tx, accounts};
@@ -9,7 +9,7 @@ use crate::access::Caller;
 use crate::error::{Result, ServiceError};
 use crate::ids::New as _;
 
-/// Who acts as an administrator.
+/// Who performs an action of administrators. The log names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Actor {
     /// An administrator who is signed in.
@@ -21,16 +21,16 @@ pub enum Actor {
 /// What an administrator did.
 pub(super) struct Done<'a> {
     pub(super) action: AdminAction,
-    /// The account concerned.
+    /// Account on which the administrator acted, if any.
     pub(super) account: Option<&'a AccountId>,
-    /// What was changed, in words.
+    /// What was changed, as text for the log.
     pub(super) subject: String,
     pub(super) reason: &'a str,
 }
 
 impl Actor {
     /// Returns the caller as an administrator.
-    /// Errors: the caller is none.
+    /// Errors: the caller is not an administrator.
     pub fn of(caller: &Caller) -> Result<Self> {
         if caller.is_admin { Ok(Self::Account(caller.account_id.clone())) } else { Err(no_admin()) }
     }
@@ -48,7 +48,7 @@ impl Actor {
     }
 
     /// Checks again, in the transaction of an action, that the account is an administrator.
-    /// Errors: the account is none any more, or it was suspended.
+    /// Errors: the account has lost this right, or was suspended.
     pub(super) async fn check(&self, tx: &mut Tx) -> Result<()> {
         let Some(id) = self.account() else { return Ok(()) };
         let account = accounts::find(tx, id).await?;

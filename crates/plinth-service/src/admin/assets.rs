@@ -14,7 +14,6 @@ use crate::service::Service;
 /// A kind of asset that can be available to all workspaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AssetKind {
-    /// An overlay image.
     Overlay,
     /// An environment map.
     Environment,
@@ -47,9 +46,7 @@ impl AssetKind {
 /// An asset that is available to all workspaces, or that can be made so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SystemAsset {
-    /// Kind.
     pub kind: AssetKind,
-    /// Identifier.
     pub id: String,
     /// Display name; may be empty.
     pub name: String,
@@ -84,8 +81,8 @@ impl Service {
         Ok(overlays.chain(envs).filter(|asset| !asset.is_system).collect())
     }
 
-    /// Makes an asset of any workspace available to all workspaces, or only to its own. Does nothing if it is so already. Renders of
-    /// other workspaces that wait and use a withdrawn asset will fail and be refunded.
+    /// Makes an asset of any workspace available to all workspaces, or only to its own. Does nothing if nothing would
+    /// change. Queued renders of other workspaces that use a withdrawn asset will fail and be refunded.
     /// Errors: the asset does not exist.
     pub async fn set_system_asset(
         &self,

@@ -20,11 +20,11 @@ use crate::service::Service;
 pub struct Grant {
     /// Identifier of the ledger entry. A second grant with the same identifier changes nothing, so that a form can be sent twice.
     pub entry: EntryId,
-    /// Pool that changes.
+    /// Pool to which the credits are added.
     pub pool: Pool,
     /// Number of credits; negative to remove them.
     pub credits: i64,
-    /// Why; may be empty.
+    /// Reason, which the log shows; may be empty.
     pub reason: String,
 }
 

@@ -1,4 +1,4 @@
-//! What an operator looks at first: queue, failures, rate, storage, and health.
+//! Summary of the installation for operators: queue, workers, failures, rate, storage, and health.
 
 use plinth_db::outcomes::{self, HourCount, Outcome};
 use plinth_db::queue::Kind;
@@ -16,18 +16,16 @@ const RUNNING: u32 = 50;
 /// Number of the accounts with the largest storage.
 const LARGEST: u32 = 10;
 
-/// What an operator looks at first.
+/// Summary of the installation for operators.
 #[derive(Clone, Debug)]
 pub struct Overview {
     /// Health of database and store.
     pub health: Health,
-    /// Number of accounts.
     pub accounts: u64,
     /// The queue, by kind and class. Includes kinds and classes without jobs.
     pub queue: Vec<QueueRow>,
     /// Jobs that workers run, the longest unchanged first.
     pub running: Vec<RunningJob>,
-    /// All workers.
     pub fleet: Fleet,
     /// Failures, by code. Leaves out codes without failures in the last week.
     pub failures: Vec<FailureCount>,
@@ -72,7 +70,6 @@ pub struct Rate {
 pub struct FailureCount {
     /// Code of a failed render; `None` for failed packagings.
     pub code: Option<FailureCode>,
-    /// Their number.
     pub count: Rate,
 }
 
@@ -86,7 +83,7 @@ pub struct Storage {
 }
 
 impl Service {
-    /// Returns what an operator looks at first.
+    /// Reads the summary of the installation.
     pub async fn admin_overview(&self) -> Result<Overview> {
         let health = self.health().await;
         let fleet = self.fleet().await?;

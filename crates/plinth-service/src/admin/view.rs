@@ -22,7 +22,6 @@ const NEWEST: u32 = 20;
 /// One account, as administrators see it.
 #[derive(Clone, Debug)]
 pub struct AccountView {
-    /// The account.
     pub account: Account,
     /// Its workspaces: its own ones, and those of which it is a member.
     pub workspaces: Vec<WorkspaceSummary>,
@@ -43,11 +42,9 @@ pub struct AccountView {
 /// A render of an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccountRender {
-    /// Identifier.
     pub id: RenderId,
     /// Name of its workspace.
     pub workspace: String,
-    /// State.
     pub status: RenderStatus,
     /// Number of credits that were charged.
     pub credits: u64,

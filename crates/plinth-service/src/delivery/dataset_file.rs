@@ -22,11 +22,9 @@ const TYPES: [(&str, &str); 5] = [
 
 /// A file of a dataset.
 pub struct DatasetFile {
-    /// Media type.
     pub content_type: &'static str,
     /// Length of the content in bytes.
     pub length: u64,
-    /// The content.
     pub content: BlobStream,
 }
 

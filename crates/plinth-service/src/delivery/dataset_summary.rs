@@ -17,7 +17,6 @@ const MAX_FOLDERS: usize = 64;
 /// Facts about a dataset.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DatasetSummary {
-    /// Number of views.
     pub views: u64,
     /// Width of the images in pixels.
     pub width: u32,
@@ -50,7 +49,6 @@ pub struct DatasetSummary {
 pub struct DatasetFolder {
     /// Path; empty for files that are in no folder.
     pub name: String,
-    /// Number of files.
     pub files: u64,
     /// Size of all files in bytes.
     pub bytes: u64,

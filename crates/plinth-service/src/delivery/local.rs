@@ -24,7 +24,6 @@ pub struct LocalLink {
     pub disposition: String,
     /// Identifier of the secret that signed the link. Empty for a link that was signed before secrets had identifiers.
     pub secret_id: String,
-    /// Signature.
     pub signature: String,
 }
 

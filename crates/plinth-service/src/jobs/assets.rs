@@ -41,9 +41,7 @@ impl ImageAsset {
 /// A required asset does not exist or belongs to another workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssetMissing {
-    /// Machine-readable failure code.
     pub code: FailureCode,
-    /// Human-readable message.
     pub message: String,
 }
 

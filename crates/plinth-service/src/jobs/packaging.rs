@@ -40,7 +40,7 @@ impl Service {
         let claim = claim.clone();
         let reported = self.write_lease(move |tx, now| {
             Box::pin(async move {
-                let held = leases::find_held(tx, &claim.render.id, &claim.token).await?;
+                let held = leases::find_leased(tx, &claim.render.id, &claim.token).await?;
                 let Some(render) = held else { return Ok(Err(LeaseLost)) };
                 move_packaging(tx, &render, &claim.token, (event, bytes), now).await
             })

@@ -73,7 +73,7 @@ impl Service {
         let claim = claim.clone();
         let reported = self.write_lease(move |tx, now| {
             Box::pin(async move {
-                let Some(render) = leases::find_held(tx, &claim.render.id, &claim.token).await? else {
+                let Some(render) = leases::find_leased(tx, &claim.render.id, &claim.token).await? else {
                     return Ok(Err(LeaseLost));
                 };
                 if event == RenderEvent::PosterStored && render.poster_attempt == Some(render.attempt) {
@@ -127,7 +127,7 @@ pub(super) async fn fail(
     now: i64,
 ) -> Reported {
     accounts::lock(tx, &render.payer_id).await?;
-    let Some(render) = leases::find_held(tx, &render.id, token).await? else { return Ok(Err(LeaseLost)) };
+    let Some(render) = leases::find_leased(tx, &render.id, token).await? else { return Ok(Err(LeaseLost)) };
     let Some(to) = render.status.after(RenderEvent::Fail) else { return Ok(Err(LeaseLost)) };
     let report = Report {
         hls: render.hls_status.after(HlsEvent::Skip).unwrap_or(HlsStatus::Skipped),

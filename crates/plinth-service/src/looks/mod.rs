@@ -21,7 +21,6 @@ pub struct Look {
     pub name: String,
     /// One sentence about a look of the program; empty for a saved look.
     pub description: String,
-    /// Render settings.
     pub settings: Map<String, Value>,
     /// Whether the program contains the look.
     pub is_built_in: bool,

@@ -15,7 +15,6 @@ use crate::service::Service;
 pub struct RenderProgress {
     /// ID of the render.
     pub id: RenderId,
-    /// State.
     pub status: RenderStatus,
     /// Fraction of the work that is done, from 0 to 1; `None` for a render that failed.
     pub fraction: Option<f64>,

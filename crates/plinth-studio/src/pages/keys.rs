@@ -61,7 +61,7 @@ struct KeyRow {
     expires: Option<DisplayTime>,
     used: Option<DisplayTime>,
     revoked: Option<DisplayTime>,
-    is_good: bool,
+    is_valid: bool,
 }
 
 /// Form fields of a new key.
@@ -169,6 +169,6 @@ fn key_row(key: &Key, user: &CurrentUser) -> KeyRow {
         expires: token.expires_at.map(DisplayTime::of),
         used: token.last_used_at.map(DisplayTime::of),
         revoked: token.revoked_at.map(DisplayTime::of),
-        is_good: key.is_good,
+        is_valid: key.is_valid,
     }
 }

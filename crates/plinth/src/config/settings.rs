@@ -89,11 +89,8 @@ pub(crate) struct Config {
 /// Adapter, ffmpeg and encoder.
 #[derive(Clone, Debug)]
 pub(crate) struct Machine {
-    /// Requested adapter.
     pub(crate) adapter: Option<String>,
-    /// The ffmpeg program.
     pub(crate) ffmpeg: PathBuf,
-    /// Requested H.264 encoder.
     pub(crate) encoder: EncoderChoice,
 }
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// An H.264 encoder.
+/// An H.264 encoder of ffmpeg.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum H264Encoder {
     /// x264, a software encoder. The same input gives the same file on every machine.
@@ -24,7 +24,6 @@ pub enum H264Encoder {
 }
 
 impl H264Encoder {
-    /// All encoders.
     pub const ALL: [Self; 4] = [Self::Libx264, Self::Nvenc, Self::Vaapi, Self::VideoToolbox];
 
     /// The hardware encoders, in the order in which `auto` tests them. NVENC is first, because a machine with an NVIDIA

@@ -1,10 +1,11 @@
-//! Tests that packaged videos follow RFC 8216 and Apple's HLS Authoring Specification. Tests are named after the
+//! Tests that packaged videos follow RFC 8216 and Apple's HLS Authoring Specification. Functions are named after the
 //! numbers of Apple's MUST rules. The files are read with ffmpeg and ffprobe.
 
 mod failure;
 mod playback;
 mod playlists;
 mod reader;
+mod rules;
 mod segments;
 mod thumbnails;
 

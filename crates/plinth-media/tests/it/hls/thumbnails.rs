@@ -29,45 +29,36 @@ fn tile(cue: &Cue, (width, _, pixels): &(u32, u32, Vec<u8>)) -> Vec<u8> {
     (y..y + rows).flat_map(row).copied().collect()
 }
 
-#[test]
-fn cues_cover_the_video_and_their_tiles_lie_inside_of_the_sheets() {
-    for (size, frames) in [((320, 180), 75), ((180, 320), 61), ((200, 200), 1), ((64, 36), 3600)] {
-        let packaged = Packaged::new(size, frames);
-        let (cues, sheets) = (cues(&packaged.text("thumbnails.vtt")), sheets(&packaged));
-        let mut end = 0.0;
-        for cue in &cues {
-            assert!(same_time(cue.begin, end) && cue.end > cue.begin, "{cue:?}");
-            end = cue.end;
-            let (width, height, _) = sheets[&cue.sprite];
-            let [x, y, columns, rows] = cue.rectangle;
-            assert!(x + columns <= width && y + rows <= height, "{cue:?}");
-            assert!(width <= 4096 && height <= 4096);
-        }
-        assert!(same_time(end, packaged.secs()), "{end}");
-        let mut places: Vec<_> = cues.iter().map(|cue| (&cue.sprite, cue.rectangle)).collect();
-        places.sort();
-        places.dedup();
-        assert_eq!(places.len(), cues.len(), "tiles overlap");
+pub(super) fn cues_cover_the_video_and_their_tiles_lie_inside_of_the_sheets(packaged: &Packaged) {
+    let (cues, sheets) = (cues(&packaged.text("thumbnails.vtt")), sheets(packaged));
+    let mut end = 0.0;
+    for cue in &cues {
+        assert!(same_time(cue.begin, end) && cue.end > cue.begin, "{cue:?}");
+        end = cue.end;
+        let (width, height, _) = sheets[&cue.sprite];
+        let [x, y, columns, rows] = cue.rectangle;
+        assert!(x + columns <= width && y + rows <= height, "{cue:?}");
+        assert!(width <= 4096 && height <= 4096);
     }
+    assert!(same_time(end, packaged.secs()), "{end}");
+    let mut places: Vec<_> = cues.iter().map(|cue| (&cue.sprite, cue.rectangle)).collect();
+    places.sort();
+    places.dedup();
+    assert_eq!(places.len(), cues.len(), "tiles overlap");
 }
 
-#[test]
-fn a_tile_shows_the_frame_at_the_middle_of_its_cue() {
-    for size in [(640, 360), (360, 640), (360, 360)] {
-        let packaged = Packaged::new(size, 50);
-        let (cues, sheets) = (cues(&packaged.text("thumbnails.vtt")), sheets(&packaged));
-        let [_, _, width, height] = cues[0].rectangle;
-        let filter =
-            format!("scale={width}:{height}:flags=area+accurate_rnd+full_chroma_int+full_chroma_inp,format=rgb24");
-        let source = decode(&packaged.source(), &["-vf", &filter]);
-        let frames: Vec<&[u8]> = source.chunks_exact((width * height * 3) as usize).collect();
-        for cue in &cues {
-            let shown = tile(cue, &sheets[&cue.sprite]);
-            let middle = (f64::midpoint(cue.begin, cue.end) * 30.0 + 1e-3) as usize;
-            let likeness: Vec<f64> = frames.iter().map(|frame| psnr(frame, &shown)).collect();
-            assert!(likeness[middle] >= 30.0, "{cue:?}: {:.1} dB", likeness[middle]);
-            let best = (0..frames.len()).max_by(|a, b| likeness[*a].total_cmp(&likeness[*b])).unwrap();
-            assert!(best.abs_diff(middle) <= 1, "{cue:?} shows frame {best} instead of {middle}");
-        }
+pub(super) fn a_tile_shows_the_frame_at_the_middle_of_its_cue(packaged: &Packaged) {
+    let (cues, sheets) = (cues(&packaged.text("thumbnails.vtt")), sheets(packaged));
+    let [_, _, width, height] = cues[0].rectangle;
+    let filter = format!("scale={width}:{height}:flags=area+accurate_rnd+full_chroma_int+full_chroma_inp,format=rgb24");
+    let source = decode(&packaged.source(), &["-vf", &filter]);
+    let frames: Vec<&[u8]> = source.chunks_exact((width * height * 3) as usize).collect();
+    for cue in &cues {
+        let shown = tile(cue, &sheets[&cue.sprite]);
+        let middle = (f64::midpoint(cue.begin, cue.end) * 30.0 + 1e-3) as usize;
+        let likeness: Vec<f64> = frames.iter().map(|frame| psnr(frame, &shown)).collect();
+        assert!(likeness[middle] >= 30.0, "{cue:?}: {:.1} dB", likeness[middle]);
+        let best = (0..frames.len()).max_by(|a, b| likeness[*a].total_cmp(&likeness[*b])).unwrap();
+        assert!(best.abs_diff(middle) <= 1, "{cue:?} shows frame {best} instead of {middle}");
     }
 }

@@ -16,7 +16,6 @@ pub(super) enum Event {
     Expired(Session),
     /// A payment was refunded, completely or in part.
     Refunded(Charge),
-    /// Another event.
     Other,
 }
 

@@ -7,7 +7,7 @@ use plinth_service::admin::{AccountQuery, ListedAccount};
 use plinth_spec::limits;
 use serde::Deserialize;
 
-use super::pages;
+use super::neighbour_offsets;
 use crate::error::Result;
 use crate::format::{DisplayTime, size};
 use crate::frame::{Frame, page};
@@ -69,7 +69,7 @@ pub(crate) async fn list(
         offset,
     };
     let mut accounts = studio.service.list_accounts(&wanted, ACCOUNTS + 1).await?;
-    let (newer, older) = pages(&mut accounts, offset, ACCOUNTS);
+    let (newer, older) = neighbour_offsets(&mut accounts, offset, ACCOUNTS);
     Ok(page(&AccountsPage {
         frame: Frame::new(&studio, "Accounts", Some(&user)).at("admin"),
         here: "accounts",

@@ -7,7 +7,7 @@ use plinth_service::admin::LogEntry;
 use plinth_spec::limits;
 use serde::Deserialize;
 
-use super::{labels, pages};
+use super::{labels, neighbour_offsets};
 use crate::error::Result;
 use crate::format::DisplayTime;
 use crate::frame::{Frame, page};
@@ -66,7 +66,7 @@ pub(crate) async fn show(
 ) -> Result<Response> {
     let offset = query.offset.min(limits::OFFSET_MAX);
     let mut log = studio.service.admin_log(ENTRIES + 1, offset).await?;
-    let (newer, older) = pages(&mut log.entries, offset, ENTRIES);
+    let (newer, older) = neighbour_offsets(&mut log.entries, offset, ENTRIES);
     Ok(page(&LogPage {
         frame: Frame::new(&studio, "Log", Some(&user)).at("admin"),
         here: "log",

@@ -18,7 +18,8 @@ use plinth_service::admin::Actor;
 use crate::error::{PageError, Result};
 use crate::session::CurrentUser;
 
-/// Middleware that answers everybody but administrators as if the page did not exist, whatever the method and the form.
+/// Middleware that answers requests of everybody but administrators with the status 404, whatever their method and form
+/// fields.
 pub(crate) async fn only_for_admins(user: Option<CurrentUser>, request: Request, next: Next) -> Response {
     if user.is_some_and(|user| user.caller().is_admin) {
         return next.run(request).await;
@@ -39,9 +40,9 @@ fn required(reason: String) -> Result<String> {
     Ok(reason)
 }
 
-/// Offsets of the pages with newer and with older rows. `rows` has one row more than a page if there are older ones, which is
-/// removed.
-fn pages<T>(rows: &mut Vec<T>, offset: u64, size: u32) -> (Option<u64>, Option<u64>) {
+/// Returns the offsets of the pages with newer and with older rows; `None` where there is no such page. If `rows` has one row
+/// more than a page, there are older ones, and the last row is removed.
+fn neighbour_offsets<T>(rows: &mut Vec<T>, offset: u64, size: u32) -> (Option<u64>, Option<u64>) {
     let has_more = rows.len() > size as usize;
     rows.truncate(size as usize);
     let step = u64::from(size);
@@ -58,7 +59,7 @@ mod tests {
             [(3, 0, (None, None)), (4, 0, (None, Some(3))), (4, 3, (Some(0), Some(6))), (1, 2, (Some(0), None))];
         for (rows, offset, expected) in cases {
             let mut rows = vec![(); rows];
-            assert_eq!(pages(&mut rows, offset, 3), expected);
+            assert_eq!(neighbour_offsets(&mut rows, offset, 3), expected);
             assert!(rows.len() <= 3);
         }
     }

@@ -39,7 +39,6 @@ struct End {
     manifest_sha256: String,
 }
 
-/// Writes a manifest.
 pub(super) struct Writer {
     file: BufWriter<File>,
     hash: Sha256,
