@@ -20,6 +20,8 @@ pub struct Fence {
     /// Executable programs outside the system's folders, with their libraries and drivers. Folders include all files in
     /// them.
     pub programs: Vec<PathBuf>,
+    /// Whether the process may start other processes. It may always start threads.
+    pub starts_processes: bool,
     /// User to switch to; `None` keeps the current user.
     pub user: Option<JobUser>,
 }
@@ -49,7 +51,7 @@ impl Fence {
         crate::privileges::drop_all(self.user.as_ref())?;
         // If Landlock cannot be used, its ABI version is 0.
         let landlock_abi = rules.and_then(crate::files::Rules::enforce).unwrap_or_default();
-        let seccomp = crate::syscalls::forbid().unwrap_or_default();
+        let seccomp = crate::syscalls::forbid(self.starts_processes).unwrap_or_default();
         let lacks = crate::Support { landlock_abi, seccomp }.lacks(self.user.is_some());
         if self.mode == FenceMode::Required && !lacks.is_empty() {
             return Err(FenceError::Incomplete(lacks));

@@ -65,7 +65,14 @@ impl FenceOptions {
     pub fn fence(&self, writable: Vec<PathBuf>, readable: Vec<PathBuf>, programs: Vec<PathBuf>) -> Option<Fence> {
         let programs = programs.into_iter().chain(self.readable.iter().cloned()).collect();
         let (mode, user) = (self.mode, self.user.clone());
-        (mode != FenceMode::Off).then_some(Fence { mode, writable, readable, programs, user })
+        (mode != FenceMode::Off).then_some(Fence { mode, writable, readable, programs, starts_processes: true, user })
+    }
+
+    /// Returns the sandbox of a process that gets open files, so that it needs no paths, and starts no other processes.
+    /// Returns `None` if the sandbox is off.
+    pub fn fence_of_single_process(&self) -> Option<Fence> {
+        let fence = self.fence(Vec::new(), Vec::new(), Vec::new())?;
+        Some(Fence { starts_processes: false, ..fence })
     }
 
     /// Changes the owner of files to the job user, if one is configured.

@@ -22,7 +22,7 @@ impl Support {
             landlock_abi: crate::files::Rules::open(&[], &[], &[])
                 .and_then(crate::files::Rules::enforce)
                 .unwrap_or_default(),
-            seccomp: crate::syscalls::forbid().unwrap_or_default(),
+            seccomp: crate::syscalls::forbid(false).unwrap_or_default(),
         });
         tried.join().unwrap_or(Self { landlock_abi: None, seccomp: false })
     }

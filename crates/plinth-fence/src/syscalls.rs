@@ -73,14 +73,21 @@ const NAMESPACES: &[i32] = &[
     libc::CLONE_NEWUTS, libc::CLONE_NEWCGROUP,
 ];
 
-/// Applies the filters to this thread, and to all threads and processes that it starts. Returns false if the kernel or
-/// the architecture does not support seccomp filters.
+/// System calls that start another process or another program, except `clone`, which also starts threads.
+#[cfg(target_arch = "x86_64")]
+const STARTS: &[c_long] = &[libc::SYS_fork, libc::SYS_vfork, libc::SYS_execve, libc::SYS_execveat];
+#[cfg(not(target_arch = "x86_64"))]
+const STARTS: &[c_long] = &[libc::SYS_execve, libc::SYS_execveat];
+
+/// Applies the filters to this thread, and to all threads and processes that it starts. Without `starts_processes`, it can
+/// start only threads. Returns false if the kernel or the architecture does not support seccomp filters.
 /// Errors: if the kernel rejects a filter.
-pub(crate) fn forbid() -> Result<bool, FenceError> {
+pub(crate) fn forbid(starts_processes: bool) -> Result<bool, FenceError> {
     if secure_computing_mode().is_err() {
         return Ok(false);
     }
-    let filters = filters().map_err(Into::into).map_err(FenceError::refused("compiling the seccomp filters"))?;
+    let filters =
+        filters(starts_processes).map_err(Into::into).map_err(FenceError::refused("compiling the seccomp filters"))?;
     for filter in filters.iter().flatten() {
         apply_filter(filter).map_err(Into::into).map_err(FenceError::refused("applying the seccomp filters"))?;
     }
@@ -88,7 +95,7 @@ pub(crate) fn forbid() -> Result<bool, FenceError> {
 }
 
 /// Compiles the filters. Returns `None` if seccompiler does not support the architecture.
-fn filters() -> Result<Option<[BpfProgram; 2]>, BackendError> {
+fn filters(starts_processes: bool) -> Result<Option<[BpfProgram; 2]>, BackendError> {
     let Ok(architecture) = std::env::consts::ARCH.try_into() else { return Ok(None) };
     let program = |rules: BTreeMap<i64, Vec<SeccompRule>>, errno: i32| {
         let action = SeccompAction::Errno(errno.unsigned_abs());
@@ -96,18 +103,24 @@ fn filters() -> Result<Option<[BpfProgram; 2]>, BackendError> {
     };
     let absent = ABSENT.iter().map(|call| (*call, Vec::new())).collect();
     // If both filters match a system call, the kernel uses the result of the filter that was applied last.
-    Ok(Some([program(forbidden()?, libc::EPERM)?, program(absent, libc::ENOSYS)?]))
+    Ok(Some([program(forbidden(starts_processes)?, libc::EPERM)?, program(absent, libc::ENOSYS)?]))
 }
 
-fn forbidden() -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
-    let calls = FORBIDDEN.iter().chain(FORBIDDEN_HERE);
+fn forbidden(starts_processes: bool) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
+    let starts = if starts_processes { &[] } else { STARTS };
+    let calls = FORBIDDEN.iter().chain(FORBIDDEN_HERE).chain(starts);
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = calls.map(|call| (*call, Vec::new())).collect();
     forbid_x32(&mut rules);
     let namespaces = NAMESPACES.iter().map(|kind| {
         let flag = u64::from(kind.unsigned_abs());
         rule(0, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(flag), flag)
     });
-    rules.insert(libc::SYS_clone, namespaces.collect::<Result<_, _>>()?);
+    let mut clones = namespaces.collect::<Result<Vec<_>, _>>()?;
+    if !starts_processes {
+        let flag = u64::from(libc::CLONE_THREAD.unsigned_abs());
+        clones.push(rule(0, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(flag), 0)?);
+    }
+    rules.insert(libc::SYS_clone, clones);
     // TIOCSTI injects input into the server's terminal.
     rules.insert(libc::SYS_ioctl, vec![rule(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, libc::TIOCSTI)?]);
     // Denies changing the times of a file by path. Calls for an open file pass a null path and are allowed.

@@ -72,7 +72,24 @@ async fn responds<E: std::fmt::Display>(part: &str, ping: impl Future<Output = R
 mod tests {
     use std::future::pending;
 
+    use plinth_store::{LinkSigner, StoreOptions};
+
     use super::*;
+
+    #[tokio::test]
+    async fn the_store_is_asked_once_in_five_seconds() {
+        let folder = tempfile::tempdir().unwrap();
+        let signer = LinkSigner::new("http://localhost".parse().unwrap());
+        let address = format!("file://{}", folder.path().join("objects").display());
+        let store = Store::open(StoreOptions { address, s3: Vec::new(), s3_public_endpoint: None, signer }).unwrap();
+        let health = StoreHealth::default();
+        assert!(health.is_up(&store).await);
+        std::fs::remove_dir_all(folder.path().join("objects")).unwrap();
+        std::fs::write(folder.path().join("objects"), "not a folder").unwrap();
+        assert!(health.is_up(&store).await, "the result of the first check is used");
+        *health.0.lock().await = Instant::now().checked_sub(STORE_FRESH_FOR).map(|asked| (asked, true));
+        assert!(!health.is_up(&store).await);
+    }
 
     #[tokio::test]
     async fn a_hanging_ping_fails_after_the_timeout() {

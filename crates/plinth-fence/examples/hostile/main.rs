@@ -1,6 +1,7 @@
 //! A test program that acts like a compromised job: it attempts forbidden actions, and prints which of them succeeded.
 //!
 //! - `hostile attack TARGETS [FENCE]` attempts all attacks, inside the sandbox `FENCE` if it is given.
+//! - `hostile single TARGETS [FENCE]` does the same, and also attempts to start processes.
 //! - `hostile serve TARGETS [FENCE]` acts as the server: its environment contains a secret, it leaves a file open, and it
 //!   starts the attacks as a child process.
 //! - `hostile hide TARGETS` does the same, but first hides its environment and memory.
@@ -29,19 +30,22 @@ fn main() {
             plinth_fence::hide_from_others();
             serve(&targets, fence);
         }
-        "attack" => attack(&Targets::parse(&targets), fence),
+        "attack" => attack(&Targets::parse(&targets), fence, &[]),
+        "single" => attack(&Targets::parse(&targets), fence, processes::STARTS),
         other => unreachable!("{other} is not a role"),
     }
 }
 
-/// Attempts all attacks, and prints which of them succeeded and which failed.
-fn attack(targets: &Targets, fence: Option<String>) {
+/// Attempts all attacks and the given ones, and prints which of them succeeded and which failed.
+fn attack(targets: &Targets, fence: Option<String>, more: &[Attack]) {
     if let Some(fence) = fence {
         plinth_fence::close_inherited_files();
         rustix::process::setsid().ok();
         Fence::from_argument(&fence).unwrap().enter().unwrap();
+        // Readers of files start threads in every sandbox.
+        std::thread::spawn(|| ()).join().unwrap();
     }
-    let attacks = files::ATTACKS.iter().chain(processes::ATTACKS).chain(kernel::ATTACKS);
+    let attacks = files::ATTACKS.iter().chain(processes::ATTACKS).chain(kernel::ATTACKS).chain(more);
     let (reached, refused): (Vec<&Attack>, Vec<&Attack>) = attacks.partition(|(_name, attack)| attack(targets));
     let names = |attacks: Vec<&Attack>| attacks.iter().map(|(name, _attack)| *name).collect::<Vec<_>>().join(" ");
     println!("reached: {}; refused: {}", names(reached), names(refused));

@@ -2,6 +2,8 @@
 
 use std::fs::{File, read, read_dir};
 use std::os::unix::fs::FileExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
 
 use super::Attack;
 use crate::targets::Targets;
@@ -31,6 +33,19 @@ pub(crate) const ATTACKS: &[Attack] = &[
             // SAFETY: the call has no arguments.
             unsafe { libc::setsid() >= 0 }
         })
+    }),
+];
+
+/// Attacks of a process that must not start others.
+pub(crate) const STARTS: &[Attack] = &[
+    ("start-process", |_t| in_fork(|| true)),
+    ("start-process-by-vfork", |_t| {
+        // The C library starts programs with `clone` and the flags of `vfork`.
+        Command::new("/bin/true").status().is_ok()
+    }),
+    ("start-program", |_t| {
+        // The program does not exist, because this one would end if the call succeeded.
+        Command::new("/bin/no-such-program").exec().raw_os_error() == Some(libc::ENOENT)
     }),
 ];
 

@@ -73,6 +73,21 @@ fn a_fenced_job_of_a_user_without_rights_reaches_nothing() {
 }
 
 #[test]
+fn a_single_process_starts_no_others() {
+    assert_supported();
+    let place = Place::of_nobody();
+    let starts = ["start-process", "start-process-by-vfork", "start-program"];
+    let free = place.reached_from("single", None);
+    assert!(starts.iter().all(|attack| free.contains(*attack)), "these attacks prove nothing: {free:?}");
+    // A job starts ffmpeg.
+    let job = place.reached_from("single", Some(fence(&place, &FenceOptions::default())));
+    assert_eq!(job.iter().map(String::as_str).collect::<Vec<_>>(), starts);
+    let single = FenceOptions::default().fence_of_single_process().unwrap().to_argument().unwrap();
+    let reached = place.reached_from("single", Some(single));
+    assert!(reached.is_empty(), "{reached:?}");
+}
+
+#[test]
 fn attacks_succeed_without_a_fence() {
     let reached = Place::of_nobody().reached(None);
     let missed: Vec<_> = POSSIBLE.iter().filter(|attack| !reached.contains(**attack)).collect();

@@ -57,7 +57,7 @@ impl Place {
         self.reached_from("serve", fence)
     }
 
-    /// Returns the names of the attacks that succeed when the program runs in this role (`serve` or `hide`).
+    /// Returns the names of the attacks that succeed when the program runs in this role.
     pub(crate) fn reached_from(&self, role: &str, fence: Option<String>) -> BTreeSet<String> {
         let targets = ["own", "other", "database", "outside"].map(|name| self.path(name).to_str().unwrap().to_owned());
         let mut server = Command::new(self.path("hostile"));

@@ -160,9 +160,9 @@ fn in_process<S: Subject>(
     let mut command = Command::new(&checker.program);
     command.arg("check-file").args(S::ARGS).arg("--memory-bytes").arg(memory_bytes.to_string());
     command.arg("--seconds").arg(checker.time.as_secs().to_string()).arg(file).args(to);
-    // The check reads untrusted files, so it gets none of this process's environment variables. The lists of the
-    // sandbox are empty, because the check opens its files before it enters the sandbox.
-    if let Some(fence) = checker.fence.fence(Vec::new(), Vec::new(), Vec::new()) {
+    // The check reads untrusted files, so it gets none of this process's environment variables. It opens its files before
+    // it enters the sandbox. A process that it started could outlive the check.
+    if let Some(fence) = checker.fence.fence_of_single_process() {
         command.arg("--fence").arg(fence.to_argument().map_err(CheckError::failed)?);
     }
     command.env_clear().stdin(Stdio::null());

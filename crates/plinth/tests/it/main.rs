@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod assets;
+mod check;
 mod dataset;
 mod encoder;
 mod environment;

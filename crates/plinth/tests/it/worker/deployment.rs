@@ -14,7 +14,7 @@ use plinth_media::EncoderChoice;
 use plinth_service::access::{Caller, NewAccount, NewKey};
 use plinth_service::admin::{Actor, Grant};
 use plinth_service::models::{Incoming, Upload};
-use plinth_service::{Clock, Service, ServiceOptions};
+use plinth_service::{Checker, Clock, Service, ServiceOptions};
 use plinth_spec::funding::Pool;
 use plinth_spec::idempotency::{RESUBMIT_MS, ReplayKey};
 use plinth_spec::wire::{CreateRender, Render, Scope};
@@ -47,22 +47,27 @@ pub(crate) struct Deployment {
 impl Deployment {
     /// Creates a service with SQLite and local files.
     pub(crate) async fn new() -> Self {
-        Self::on(TestDatabase::sqlite(), None, true).await
+        Self::on(TestDatabase::sqlite(), None, true, None).await
+    }
+
+    /// Creates a service with SQLite and local files, whose uploads this checker checks.
+    pub(crate) async fn with_checker(checker: Checker) -> Self {
+        Self::on(TestDatabase::sqlite(), None, true, Some(checker)).await
     }
 
     /// Creates a service with SQLite, local files and real time, for workers in other processes.
     pub(crate) async fn in_real_time() -> Self {
-        Self::on(TestDatabase::sqlite(), None, false).await
+        Self::on(TestDatabase::sqlite(), None, false, None).await
     }
 
     /// Creates a service with PostgreSQL and local files in real time.
     pub(crate) async fn with_postgres_in_real_time() -> Self {
-        Self::on(TestDatabase::postgres(), None, false).await
+        Self::on(TestDatabase::postgres(), None, false, None).await
     }
 
     /// Creates a service with PostgreSQL and S3.
     pub(crate) async fn with_postgres_and_s3() -> Self {
-        Self::on(TestDatabase::postgres(), Some(S3Server::start().await), true).await
+        Self::on(TestDatabase::postgres(), Some(S3Server::start().await), true, None).await
     }
 
     /// Receives the bytes of an uploaded file.
@@ -72,12 +77,13 @@ impl Deployment {
         file
     }
 
-    async fn on(database: TestDatabase, s3: Option<S3Server>, has_test_clock: bool) -> Self {
+    async fn on(database: TestDatabase, s3: Option<S3Server>, has_test_clock: bool, checker: Option<Checker>) -> Self {
         let folder = TempDir::with_prefix("plinth-worker-").unwrap();
         let time = Arc::new(AtomicI64::new(START));
         let options = ServiceOptions {
             clock: if has_test_clock { Clock::Set(Arc::clone(&time)) } else { Clock::Database },
             incoming: folder.path().to_owned(),
+            checker,
             // Workers renew the lease every second of real time. It never expires by the test clock, which does not
             // advance by itself.
             lease_secs: 3,

@@ -4,11 +4,14 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use plinth_fence::FenceOptions;
+use plinth_service::Checker;
+use plinth_service::models::Upload;
 use plinth_spec::state::RenderStatus;
 use plinth_worker::WorkerOptions;
 use serde_json::json;
+use tempfile::TempDir;
 
-use super::deployment::{Deployment, tiny};
+use super::deployment::{Deployment, TIMEOUT, tiny};
 
 /// Returns the options of a worker whose jobs are replaced by attacks. The message of the failed render lists the
 /// successful attacks. Only the probe of the machine runs normally.
@@ -50,6 +53,49 @@ async fn without_a_fence_the_attacks_succeed() {
     let reached = said.strip_prefix("reached: ").and_then(|rest| rest.split(';').next()).unwrap();
     // The message is truncated, so it lists only the first attacks.
     for attack in ["open-database", "read-other-job", "parent-environment"] {
+        assert!(reached.split(' ').any(|name| name == attack), "{attack} should succeed without a fence: {said}");
+    }
+}
+
+/// Uploads a model, whose check is replaced by attacks. The message of the rejection lists the successful attacks.
+async fn attacked_by_check(fence: FenceOptions) -> String {
+    let programs = TempDir::new().unwrap();
+    let program = programs.path().join("program");
+    let checker = Checker { program: program.clone(), memory_bytes: 1 << 30, time: TIMEOUT, fence };
+    let deployment = Deployment::with_checker(checker).await;
+    let folder = deployment.folder.path();
+    std::fs::create_dir_all(folder.join("own/out")).unwrap();
+    std::fs::create_dir_all(folder.join("other")).unwrap();
+    for job in ["own", "other"] {
+        std::fs::write(folder.join(job).join("model.glb"), "model").unwrap();
+    }
+    let database = deployment.database.address().strip_prefix("sqlite://").unwrap();
+    let (hostile, here) =
+        (Path::new(env!("CARGO_BIN_EXE_plinth")).with_file_name("examples/hostile"), folder.display());
+    let text = format!(
+        r#"#!/bin/bash
+        while [ "$1" != --fence ] && [ $# -gt 0 ]; do shift; done
+        said=$('{}' single '{here}/own:{here}/other:{database}:{here}' ${{2:+"$2"}})
+        echo '{{"Rejected":{{"status":422,"message":"'"$said"'"}}}}'"#,
+        hostile.display(),
+    );
+    std::fs::write(&program, text).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let upload = Upload { file: deployment.file(b"model").await, name: "a.glb".to_owned(), settings: None };
+    deployment.service.upload_model(&deployment.caller, upload).await.unwrap_err().message
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_compromised_check_reaches_nothing_and_starts_no_processes() {
+    let said = attacked_by_check(FenceOptions::default()).await;
+    assert!(said.contains("reached: ; refused: open-database ") && said.contains(" start-program"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_fence_the_attacks_of_a_check_succeed() {
+    let said = attacked_by_check(FenceOptions::off()).await;
+    let reached = said.split_once("reached: ").and_then(|(_, rest)| rest.split(';').next()).unwrap();
+    for attack in ["open-database", "read-other-job", "parent-environment", "socket-inet", "start-process"] {
         assert!(reached.split(' ').any(|name| name == attack), "{attack} should succeed without a fence: {said}");
     }
 }
