@@ -43,6 +43,7 @@ const FILES: &[(i64, &str, &str)] = &[
     (330, "previews", include_str!("../migrations/0330_previews.sql")),
     (331, "stored_renders", include_str!("../migrations/0331_stored_renders.sql")),
     (340, "page previews", include_str!("../migrations/0340_page_previews.sql")),
+    (341, "mails", include_str!("../migrations/0341_mails.sql")),
 ];
 
 /// Migrations whose tables are unlogged on PostgreSQL: their rows are needed for seconds, and need not survive a crash of
