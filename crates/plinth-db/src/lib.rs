@@ -26,6 +26,7 @@ pub mod leases;
 pub mod ledger;
 pub mod link_secrets;
 pub mod looks;
+pub mod mails;
 pub mod models;
 pub mod naming;
 pub mod outcomes;

@@ -42,6 +42,8 @@ const FILES: &[(i64, &str, &str)] = &[
     (323, "system_environments", include_str!("../migrations/0323_system_environments.sql")),
     (330, "previews", include_str!("../migrations/0330_previews.sql")),
     (331, "stored_renders", include_str!("../migrations/0331_stored_renders.sql")),
+    (340, "page previews", include_str!("../migrations/0340_page_previews.sql")),
+    (341, "mails", include_str!("../migrations/0341_mails.sql")),
     (350, "render_counts", include_str!("../migrations/0350_render_counts.sql")),
     (351, "render_count_triggers", include_str!("../migrations/0351_render_count_triggers.sql")),
     (352, "render_counts_of_old_renders", include_str!("../migrations/0352_render_counts_of_old_renders.sql")),
@@ -52,7 +54,7 @@ const ON_POSTGRES: &[(i64, &str)] = &[(351, include_str!("../migrations/0351_ren
 
 /// Migrations whose tables are unlogged on PostgreSQL: their rows are needed for seconds, and need not survive a crash of
 /// the database. Without a log, a commit does not wait for the disk, and large values are not copied to replicas.
-const UNLOGGED: &[i64] = &[330];
+const UNLOGGED: &[i64] = &[330, 340];
 
 /// Returns the version of the newest migration that this program contains.
 pub fn newest_version() -> i64 {

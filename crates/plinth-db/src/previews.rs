@@ -14,13 +14,15 @@ use crate::{Conn, DbError, Result, Tx};
 /// Class 1 is that of the queue.
 const CLAIM_LOCK: i64 = 2;
 
-/// Identifies a request. An account has one request per model; a newer one replaces it.
+/// Identifies a request. An open page has one request per model; a newer one replaces it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestKey {
     /// Account that asks.
     pub account_id: AccountId,
     /// Model to draw.
     pub model_id: ModelId,
+    /// Identifier that the page has given itself. Pages of other accounts may have the same.
+    pub page_id: String,
     /// Random identifier of this request.
     pub request_id: String,
 }
@@ -47,7 +49,7 @@ pub enum State {
     Drawing,
     /// The picture, or why it could not be drawn.
     Drawn(std::result::Result<Vec<u8>, String>),
-    /// A newer request of the account for the model has replaced it.
+    /// A newer request of the page for the model has replaced it.
     Replaced,
 }
 
@@ -72,38 +74,47 @@ pub struct ClaimTimes {
     pub forgotten_until: i64,
 }
 
-/// Stores a request in place of the earlier one of the account for the model, and notifies the worker that has the model
+/// Stores a request in place of the earlier one of the page for the model, and notifies the worker that has the model
 /// loaded, or all if there is none.
 pub async fn place(tx: &mut Tx, request: &Request, now: i64) -> Result<()> {
-    let RequestKey { account_id, model_id, request_id } = &request.key;
-    let earlier = "SELECT request_id, status, lease_token, lease_until FROM previews \
-                   WHERE account_id = $1 AND model_id = $2";
-    let earlier = tx.fetch_optional(earlier, params![account_id, model_id]).await?;
-    let sql = "INSERT INTO previews \
-               (account_id, model_id, workspace_id, payer_id, request_id, request, status, asked_at) \
-               VALUES ($1, $2, $3, $4, $5, $6, 'waiting', $7) \
-               ON CONFLICT (account_id, model_id) DO UPDATE SET workspace_id = $3, payer_id = $4, request_id = $5, \
-               request = $6, status = 'waiting', asked_at = $7, picture = NULL, problem = NULL";
+    let RequestKey { account_id, model_id, page_id, request_id } = &request.key;
+    let earlier =
+        "SELECT request_id, status FROM page_previews WHERE account_id = $1 AND model_id = $2 AND page_id = $3";
+    let earlier = tx.fetch_optional(earlier, params![account_id, model_id, page_id.as_str()]).await?;
+    // The worker may have loaded the model for another page of the account.
+    let holder = "SELECT lease_token, lease_until FROM page_previews \
+                  WHERE account_id = $1 AND model_id = $2 AND lease_until > $3 ORDER BY lease_until DESC, page_id LIMIT 1";
+    let holder = tx.fetch_optional(holder, params![account_id, model_id, now]).await?;
+    let (token, until) = match &holder {
+        Some(row) => (row.maybe_text("lease_token")?, row.maybe_int("lease_until")?),
+        None => (None, None),
+    };
+    let sql = "INSERT INTO page_previews \
+               (account_id, model_id, page_id, workspace_id, payer_id, request_id, request, status, asked_at, \
+               lease_token, lease_until) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7, 'waiting', $8, $9, $10) \
+               ON CONFLICT (account_id, model_id, page_id) DO UPDATE SET workspace_id = $4, payer_id = $5, \
+               request_id = $6, request = $7, status = 'waiting', asked_at = $8, lease_token = $9, lease_until = $10, \
+               picture = NULL, problem = NULL";
     let values = params![
         account_id,
         model_id,
+        page_id.as_str(),
         &request.workspace_id,
         &request.payer_id,
         request_id.as_str(),
         request.request.as_str(),
-        now
+        now,
+        token.as_deref(),
+        until
     ];
     tx.execute(sql, values).await?;
-    let mut holder = None;
-    if let Some(row) = earlier {
-        if row.maybe_int("lease_until")?.is_some_and(|until| until > now) {
-            holder = row.maybe_text("lease_token")?;
-        }
-        if row.text("status")? != "idle" {
-            listen::notify_picture(tx, &row.text("request_id")?).await?;
-        }
+    if let Some(row) = earlier
+        && row.text("status")? != "idle"
+    {
+        listen::notify_picture(tx, &row.text("request_id")?).await?;
     }
-    listen::notify_preview(tx, holder.as_deref()).await
+    listen::notify_preview(tx, token.as_deref()).await
 }
 
 /// Notifies all workers that a request waits, for example because the worker that had the model loaded does not take it.
@@ -113,9 +124,9 @@ pub async fn call_workers(tx: &mut Tx) -> Result<()> {
 
 /// Returns the state of a request.
 pub async fn find_state(conn: &mut Conn, key: &RequestKey, now: i64) -> Result<State> {
-    let sql = "SELECT status, lease_until, picture, problem FROM previews \
-               WHERE account_id = $1 AND model_id = $2 AND request_id = $3";
-    let values = params![&key.account_id, &key.model_id, key.request_id.as_str()];
+    let sql = "SELECT status, lease_until, picture, problem FROM page_previews \
+               WHERE account_id = $1 AND model_id = $2 AND page_id = $3 AND request_id = $4";
+    let values = params![&key.account_id, &key.model_id, key.page_id.as_str(), key.request_id.as_str()];
     let Some(row) = conn.fetch_optional(sql, values).await? else { return Ok(State::Replaced) };
     let status = row.text("status")?;
     Ok(match status.as_str() {
@@ -135,38 +146,39 @@ pub async fn find_state(conn: &mut Conn, key: &RequestKey, now: i64) -> Result<S
 /// Removes the picture of a request, or withdraws the request. The worker's lease of the model stays, so that the same
 /// worker draws the next preview.
 pub async fn close(tx: &mut Tx, key: &RequestKey) -> Result<()> {
-    let sql = "UPDATE previews SET status = 'idle', picture = NULL, problem = NULL \
-               WHERE account_id = $1 AND model_id = $2 AND request_id = $3";
-    tx.execute(sql, params![&key.account_id, &key.model_id, key.request_id.as_str()]).await.map(drop)
+    let sql = "UPDATE page_previews SET status = 'idle', picture = NULL, problem = NULL \
+               WHERE account_id = $1 AND model_id = $2 AND page_id = $3 AND request_id = $4";
+    let values = params![&key.account_id, &key.model_id, key.page_id.as_str(), key.request_id.as_str()];
+    tx.execute(sql, values).await.map(drop)
 }
 
 /// Returns whether a request may be waiting for a worker.
 pub async fn is_any_open(conn: &mut Conn, times: ClaimTimes) -> Result<bool> {
-    let sql = "SELECT 1 AS found FROM previews WHERE status IN ('waiting', 'drawing') AND asked_at > $1 LIMIT 1";
+    let sql = "SELECT 1 AS found FROM page_previews WHERE status IN ('waiting', 'drawing') AND asked_at > $1 LIMIT 1";
     Ok(conn.fetch_optional(sql, params![times.forgotten_until]).await?.is_some())
 }
 
 /// Returns whether a worker is drawing a preview.
 pub async fn is_any_drawn(conn: &mut Conn, now: i64) -> Result<bool> {
-    let sql = "SELECT 1 AS found FROM previews WHERE status = 'drawing' AND lease_until > $1 LIMIT 1";
+    let sql = "SELECT 1 AS found FROM page_previews WHERE status = 'drawing' AND lease_until > $1 LIMIT 1";
     Ok(conn.fetch_optional(sql, params![now]).await?.is_some())
 }
 
 static CLAIM: LazyLock<BuiltSql> = LazyLock::new(|| {
     BuiltSql::locking(" FOR UPDATE SKIP LOCKED", |lock| {
         format!(
-            "WITH picked AS MATERIALIZED (SELECT account_id, model_id FROM previews AS wanted \
+            "WITH picked AS MATERIALIZED (SELECT account_id, model_id, page_id FROM page_previews AS wanted \
              WHERE asked_at > $4 AND (\
              (status = 'waiting' \
               AND (lease_token IS NULL OR lease_token = $1 OR lease_until <= $2 OR asked_at <= $3)) \
              OR (status = 'drawing' AND lease_until <= $2)) \
-             AND NOT EXISTS (SELECT 1 FROM previews AS other WHERE other.payer_id = wanted.payer_id \
+             AND NOT EXISTS (SELECT 1 FROM page_previews AS other WHERE other.payer_id = wanted.payer_id \
              AND other.status = 'drawing' AND other.lease_until > $2) \
              ORDER BY CASE WHEN asked_at <= $3 THEN 0 WHEN lease_token = $1 THEN 1 ELSE 2 END, \
-             asked_at, account_id, model_id LIMIT 1{lock}) \
-             UPDATE previews SET status = 'drawing', lease_token = $1, lease_until = $5 \
-             WHERE (account_id, model_id) IN (SELECT account_id, model_id FROM picked) \
-             RETURNING account_id, model_id, workspace_id, payer_id, request_id, request"
+             asked_at, account_id, model_id, page_id LIMIT 1{lock}) \
+             UPDATE page_previews SET status = 'drawing', lease_token = $1, lease_until = $5 \
+             WHERE (account_id, model_id, page_id) IN (SELECT account_id, model_id, page_id FROM picked) \
+             RETURNING account_id, model_id, page_id, workspace_id, payer_id, request_id, request"
         )
     })
 });
@@ -187,6 +199,7 @@ fn request(row: &Row) -> Result<Request> {
         key: RequestKey {
             account_id: row.parsed("account_id", AccountId::parse)?,
             model_id: row.parsed("model_id", ModelId::parse)?,
+            page_id: row.text("page_id")?,
             request_id: row.text("request_id")?,
         },
         workspace_id: row.parsed("workspace_id", WorkspaceId::parse)?,
@@ -199,9 +212,10 @@ fn request(row: &Row) -> Result<Request> {
 macro_rules! while_held {
     ($set:literal) => {
         concat!(
-            "UPDATE previews SET ",
+            "UPDATE page_previews SET ",
             $set,
-            " WHERE account_id = $1 AND model_id = $2 AND request_id = $3 AND lease_token = $4 AND status = 'drawing'"
+            " WHERE account_id = $1 AND model_id = $2 AND page_id = $3 AND request_id = $4 AND lease_token = $5 \
+             AND status = 'drawing'"
         )
     };
 }
@@ -209,8 +223,9 @@ macro_rules! while_held {
 /// Renews the lease of a request that is being drawn. Returns false if the lease is lost, or the request was replaced or
 /// withdrawn.
 pub async fn renew(tx: &mut Tx, key: &RequestKey, lease: Lease<'_>) -> Result<bool> {
-    let sql = while_held!("lease_until = $5");
-    let values = params![&key.account_id, &key.model_id, key.request_id.as_str(), lease.token, lease.until];
+    let sql = while_held!("lease_until = $6");
+    let RequestKey { account_id, model_id, page_id, request_id } = key;
+    let values = params![account_id, model_id, page_id.as_str(), request_id.as_str(), lease.token, lease.until];
     Ok(tx.execute(sql, values).await? == 1)
 }
 
@@ -223,13 +238,14 @@ pub async fn finish(
     lease: Lease<'_>,
     drawn: std::result::Result<Arc<[u8]>, &str>,
 ) -> Result<bool> {
-    let sql = while_held!("status = 'drawn', lease_until = $5, picture = $6, problem = $7");
+    let sql = while_held!("status = 'drawn', lease_until = $6, picture = $7, problem = $8");
     let (picture, problem) = match drawn {
         Ok(picture) => (Some(picture), None),
         Err(problem) => (None, Some(problem)),
     };
-    let (account, model, request) = (&key.account_id, &key.model_id, key.request_id.as_str());
-    let values = params![account, model, request, lease.token, lease.until, picture, problem];
+    let (account, model, page) = (&key.account_id, &key.model_id, key.page_id.as_str());
+    let request = key.request_id.as_str();
+    let values = params![account, model, page, request, lease.token, lease.until, picture, problem];
     let is_stored = tx.execute(sql, values).await? == 1;
     if is_stored {
         listen::notify_picture(tx, request).await?;
@@ -240,7 +256,8 @@ pub async fn finish(
 /// Returns a request to the other workers, because this one stops.
 pub async fn release(tx: &mut Tx, key: &RequestKey, token: &str) -> Result<()> {
     let sql = while_held!("status = 'waiting', lease_token = NULL, lease_until = NULL");
-    let values = params![&key.account_id, &key.model_id, key.request_id.as_str(), token];
+    let RequestKey { account_id, model_id, page_id, request_id } = key;
+    let values = params![account_id, model_id, page_id.as_str(), request_id.as_str(), token];
     if tx.execute(sql, values).await? == 1 {
         listen::notify_preview(tx, None).await?;
     }
@@ -249,11 +266,11 @@ pub async fn release(tx: &mut Tx, key: &RequestKey, token: &str) -> Result<()> {
 
 /// Deletes the rows of a model that this worker does not have loaded any more. Keeps open requests.
 pub async fn delete_idle(tx: &mut Tx, model: &ModelId, token: &str) -> Result<u64> {
-    let sql = "DELETE FROM previews WHERE model_id = $1 AND lease_token = $2 AND status = 'idle'";
+    let sql = "DELETE FROM page_previews WHERE model_id = $1 AND lease_token = $2 AND status = 'idle'";
     tx.execute(sql, params![model, token]).await
 }
 
 /// Deletes the rows whose last request is from this time or before.
 pub async fn delete_before(tx: &mut Tx, asked_at: i64) -> Result<u64> {
-    tx.execute("DELETE FROM previews WHERE asked_at <= $1", params![asked_at]).await
+    tx.execute("DELETE FROM page_previews WHERE asked_at <= $1", params![asked_at]).await
 }

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use plinth_spec::id::{ModelId, RenderId, WorkspaceId};
-use plinth_spec::state::RenderStatus;
+use plinth_spec::state::{HlsStatus, RenderStatus};
 
 use crate::renders::Render;
 use crate::row::Row;
@@ -33,18 +33,25 @@ pub struct RenderState {
     pub progress: Option<f64>,
     /// Time at which the worker expects to have drawn all frames.
     pub ends_at: Option<i64>,
+    /// State of the packaging for streams.
+    pub hls: HlsStatus,
 }
 
 impl Render {
     /// Returns state and progress of the render.
     pub fn state(&self) -> RenderState {
         let reported = self.progress.filter(|_fraction| self.progress_attempt == Some(self.attempt));
-        state_of(&self.id, self.status, reported, self.progress_ends_at)
+        state_of(&self.id, (self.status, self.hls_status), reported, self.progress_ends_at)
     }
 }
 
 /// A render that no worker has claimed has no progress, whatever an earlier attempt reported.
-fn state_of(id: &RenderId, status: RenderStatus, reported: Option<f64>, ends_at: Option<i64>) -> RenderState {
+fn state_of(
+    id: &RenderId,
+    (status, hls): (RenderStatus, HlsStatus),
+    reported: Option<f64>,
+    ends_at: Option<i64>,
+) -> RenderState {
     let progress = match status {
         RenderStatus::Done => Some(1.0),
         status if status.has_failed() => None,
@@ -52,7 +59,7 @@ fn state_of(id: &RenderId, status: RenderStatus, reported: Option<f64>, ends_at:
         _queued => Some(0.0),
     };
     let is_current = status.is_held() && reported.is_some();
-    RenderState { id: id.clone(), status, progress, ends_at: ends_at.filter(|_time| is_current) }
+    RenderState { id: id.clone(), status, progress, ends_at: ends_at.filter(|_time| is_current), hls }
 }
 
 /// Stores the progress of a claimed render. Changes nothing and returns false if the lease is lost, or if the attempt has
@@ -65,11 +72,12 @@ pub async fn store(tx: &mut Tx, id: &RenderId, token: &str, progress: Progress) 
 }
 
 const COLUMNS: &str =
-    "id, status, progress_ends_at, CASE WHEN progress_attempt = attempt THEN progress END AS reported";
+    "id, status, hls_status, progress_ends_at, CASE WHEN progress_attempt = attempt THEN progress END AS reported";
 
 fn state(row: &Row) -> Result<RenderState> {
-    let (id, status) = (row.parsed("id", RenderId::parse)?, row.parsed("status", RenderStatus::from_name)?);
-    Ok(state_of(&id, status, row.maybe_real("reported")?, row.maybe_int("progress_ends_at")?))
+    let id = row.parsed("id", RenderId::parse)?;
+    let states = (row.parsed("status", RenderStatus::from_name)?, row.parsed("hls_status", HlsStatus::from_name)?);
+    Ok(state_of(&id, states, row.maybe_real("reported")?, row.maybe_int("progress_ends_at")?))
 }
 
 /// Finds the states of renders of a workspace, in any order. Deleted and unknown renders are left out.

@@ -13,23 +13,57 @@ use plinth_frame::{PixelFormat, Resampler, RgbaImage};
 use plinth_media::{H264Encoder, MediaPlan, MediaWriter};
 use plinth_model::{Image, Model};
 use plinth_render::{Cache, Gpu, Picture, Renderer, backdrop};
-use plinth_scene::{Background, EnvironmentMap, LightDetail, SceneAssets, SceneError, build_dataset, build_scene};
+use plinth_scene::{
+    Background, EnvironmentMap, LightDetail, SceneAssets, SceneError, build_dataset, build_scene, studio,
+};
 use plinth_spec::preview::{DatasetCameras, PreviewAnswer, PreviewQuestion};
 use plinth_spec::quality::FRAMES_PER_SECOND;
 use plinth_spec::{OutputFile, RenderSettings};
 
 use crate::dataset::views_of;
-use crate::failure::JobError;
+use crate::environment::EnvironmentFiles;
+use crate::failure::{JobError, failure_message};
 use crate::job::from_render;
 use crate::load::{load_model, stop_if};
 
-/// A model that stays loaded on an open graphics device.
-pub(crate) struct PreviewStage {
+/// A loaded model, and an open graphics device for it.
+pub(crate) struct LoadedModel {
     model: Arc<Model>,
     gpu: Gpu,
+}
+
+impl LoadedModel {
+    /// Loads a model and opens the graphics device. `longest` is the maximum length of the longer side of a picture, in
+    /// pixels.
+    /// Errors: if the model is not valid, no device is available, or the job is cancelled.
+    pub(crate) fn open(
+        bytes: &[u8],
+        adapter: Option<String>,
+        longest: u32,
+        cancel: &AtomicBool,
+    ) -> Result<Self, JobError> {
+        let (model, mut gpu) = load_model(bytes, adapter, longest, Ok::<_, JobError>, cancel)?;
+        gpu.enable_cache();
+        Ok(Self { model, gpu })
+    }
+}
+
+/// Draws single frames of a loaded model.
+pub(crate) struct PreviewStage<'g> {
+    loaded: &'g LoadedModel,
     /// Path or name of ffmpeg. Previews are stills, for which ffmpeg is not started.
     ffmpeg: PathBuf,
     cache: Option<Cache>,
+    draft: Option<DraftRenderer<'g>>,
+    /// The environment that was read last, with its files; `None` is the built-in studio.
+    environment: Option<(Option<EnvironmentFiles>, EnvironmentMap)>,
+}
+
+/// The renderer of the last draft. It draws the next one, too, if only the camera has changed.
+struct DraftRenderer<'g> {
+    settings: RenderSettings,
+    picture: Picture,
+    renderer: Renderer<'g>,
 }
 
 /// Request to draw one frame.
@@ -38,7 +72,7 @@ pub(crate) struct PreviewFrame<'a> {
     /// Render settings of a video.
     pub(crate) settings: &'a RenderSettings,
     /// Environment of the scene; `None` is the built-in studio.
-    pub(crate) environment: Option<EnvironmentMap>,
+    pub(crate) environment: Option<&'a EnvironmentFiles>,
     /// Contents of the images that the settings use, by asset ID.
     pub(crate) images: &'a BTreeMap<String, Vec<u8>>,
     /// Longer side of the picture, in pixels.
@@ -51,40 +85,32 @@ pub(crate) struct PreviewFrame<'a> {
     pub(crate) target: &'a Path,
 }
 
-impl PreviewStage {
-    /// Loads a model and opens the graphics device. `longest` is the maximum length of the longer side of a picture, in
-    /// pixels.
-    /// Errors: if the model is not valid, no device is available, or the job is cancelled.
-    pub(crate) fn open(
-        bytes: &[u8],
-        (adapter, ffmpeg): (Option<String>, PathBuf),
-        longest: u32,
-        cache: Option<Cache>,
-        cancel: &AtomicBool,
-    ) -> Result<Self, JobError> {
-        let (model, mut gpu) = load_model(bytes, adapter, longest, Ok::<_, JobError>, cancel)?;
-        gpu.enable_cache();
-        Ok(Self { model, gpu, ffmpeg, cache })
+impl<'g> PreviewStage<'g> {
+    pub(crate) const fn new(loaded: &'g LoadedModel, ffmpeg: PathBuf, cache: Option<Cache>) -> Self {
+        Self { loaded, ffmpeg, cache, draft: None, environment: None }
     }
 
     /// Draws a frame and writes it to its file. Returns the warnings of the scene.
     /// Errors: [`JobError`].
-    pub(crate) fn draw(&self, wanted: PreviewFrame<'_>, cancel: &AtomicBool) -> Result<Vec<String>, JobError> {
+    pub(crate) fn draw(&mut self, wanted: PreviewFrame<'_>, cancel: &AtomicBool) -> Result<Vec<String>, JobError> {
         let PreviewFrame { settings, environment, images, longest, is_draft, position, target } = wanted;
-        let mut scene = build_scene(Arc::clone(&self.model), settings, SceneAssets { environment, images })?;
+        let (width, height) = fitted(settings.video().quality.size(settings.video().aspect), longest);
+        // A poster of a video with alpha is made from its frames.
+        let is_deep = settings.video().quality.has_alpha() && !is_draft;
+        let format = if is_deep { PixelFormat::Rgba16 } else { PixelFormat::Rgba8 };
+        let picture = Picture { width, height, format };
+        let kept = self.draft.take_if(|_draft| is_draft).filter(|draft| draft.fits(settings, picture));
+        // The light of a kept renderer is ready, so its environment is not needed.
+        let environment = if kept.is_some() { no_light() } else { self.environment(environment)? };
+        let assets = SceneAssets { environment: Some(environment), images };
+        let mut scene = build_scene(Arc::clone(&self.loaded.model), settings, assets)?;
         let index = frame_at(position, settings, scene.shots.len());
         if is_draft {
             scene.light_detail = LightDetail::Draft;
         }
         stop_if(cancel)?;
-        let (width, height) = fitted(settings.video().quality.size(settings.video().aspect), longest);
         scene.background = resized(scene.background, width, height)?;
         scene.opaque_background = resized(scene.opaque_background, width, height)?;
-        // A poster of a video with alpha is made from its frames.
-        let is_deep = settings.video().quality.has_alpha() && !is_draft;
-        let format = if is_deep { PixelFormat::Rgba16 } else { PixelFormat::Rgba8 };
-        let picture = Picture { width, height, format };
-        let mut renderer = Renderer::new(&self.gpu, &scene, picture, self.cache.as_ref())?;
         let plan = MediaPlan {
             ffmpeg: self.ffmpeg.clone(),
             encoder: H264Encoder::default(),
@@ -100,11 +126,34 @@ impl PreviewStage {
             watermark: false,
         };
         let mut writer = MediaWriter::start(plan, cancel)?;
-        if let Some(shot) = scene.shots.get(index) {
-            renderer.render_one(&scene, shot, &mut writer).map_err(from_render)?;
+        let shot = scene.shots.get(index).ok_or(SceneError::NothingVisible)?;
+        let (gpu, cache) = (&self.loaded.gpu, self.cache.as_ref());
+        let mut renderer = match kept {
+            Some(draft) => draft.renderer,
+            None if is_draft => Renderer::for_any_camera(gpu, &scene, picture, cache)?,
+            None => Renderer::new(gpu, &scene, picture, cache)?,
+        };
+        renderer.render_one(&scene, shot, &mut writer).map_err(from_render)?;
+        if is_draft {
+            self.draft = Some(DraftRenderer { settings: settings.clone(), picture, renderer });
         }
         writer.finish()?;
         Ok(scene.warnings)
+    }
+
+    /// Returns an environment. Reads its files unless they are those that were read last.
+    /// Errors: the files cannot be read.
+    fn environment(&mut self, files: Option<&EnvironmentFiles>) -> Result<EnvironmentMap, JobError> {
+        if let Some((known, environment)) = &self.environment
+            && known.as_ref() == files
+        {
+            return Ok(environment.clone());
+        }
+        let read = files.map(EnvironmentFiles::read).transpose();
+        let unreadable = |error| SceneError::Environment { problem: failure_message(&error) };
+        let environment = read.map_err(unreadable)?.unwrap_or_else(studio);
+        self.environment = Some((files.cloned(), environment.clone()));
+        Ok(environment)
     }
 
     /// Answers a question about a frame without drawing it. `images` are the contents of the images that the settings
@@ -119,7 +168,7 @@ impl PreviewStage {
     ) -> Result<PreviewAnswer, JobError> {
         // Neither surfaces nor cameras depend on light.
         let assets = SceneAssets { environment: None, images };
-        let model = Arc::clone(&self.model);
+        let model = Arc::clone(&self.loaded.model);
         match question {
             PreviewQuestion::Surfaces { x, y } => {
                 let scene = build_scene(model, settings, assets)?;
@@ -140,6 +189,18 @@ impl PreviewStage {
             }
         }
     }
+}
+
+impl DraftRenderer<'_> {
+    /// Returns whether the renderer can draw a draft with these settings: only the camera may have changed.
+    fn fits(&self, settings: &RenderSettings, picture: Picture) -> bool {
+        self.picture == picture && self.settings.differs_only_in_camera(settings)
+    }
+}
+
+/// Returns an environment of two texels.
+fn no_light() -> EnvironmentMap {
+    EnvironmentMap { width: 2, height: 1, pixels: vec![[0.0; 3]; 2] }
 }
 
 /// Returns the index of the frame at a position from 0 to 1. `None` is the frame that the poster shows.

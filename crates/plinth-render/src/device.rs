@@ -5,7 +5,9 @@ use std::hash::Hash;
 use std::ops::Deref;
 use std::sync::{Mutex, PoisonError};
 
+use crate::frame_group::LightMapsCache;
 use crate::light_cache::LightCache;
+use crate::upload::geometry_cache::GeometryCache;
 use crate::upload::texture::ImageCache;
 
 /// Number of entries after which a cache is emptied.
@@ -26,6 +28,8 @@ pub(crate) struct DeviceCache {
     pipelines: ResultCache<PipelineKey, wgpu::RenderPipeline>,
     pub(crate) images: Mutex<ImageCache>,
     pub(crate) light: Mutex<LightCache>,
+    pub(crate) geometry: Mutex<GeometryCache>,
+    pub(crate) light_maps: Mutex<LightMapsCache>,
 }
 
 /// Everything that distinguishes pipelines: layout, shaders, and the state as its `Debug` form shows it.

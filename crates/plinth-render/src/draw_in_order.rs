@@ -144,22 +144,19 @@ impl<D: PictureKind> Drawer<'_, D> {
         let sizes: Vec<_> = planes.iter().map(|(_, region, bytes)| (*region, *bytes)).collect();
         let mut ring = Readback::new(renderer.gpu, &sizes, renderer.frames_in_flight());
         let mut clip_time = None;
-        let mut first = true;
         loop {
             let claim = if ring.is_full() { Claim::SendFinished } else { self.queue.claim(ring.is_empty()) };
             match claim {
                 Claim::Shot(index) => {
                     let shot = self.shots[index];
-                    let pose_changed = first || clip_time != shot.clip_time;
-                    clip_time = shot.clip_time;
-                    if pose_changed && !first {
-                        renderer.pose(self.scene, clip_time)?;
+                    // A renderer has the pose of its first shot already.
+                    if clip_time.replace(shot.clip_time).is_some_and(|before| before != shot.clip_time) {
+                        renderer.pose(self.scene, shot.clip_time)?;
                     }
                     renderer.submit(&mut ring, index as u32, &textures, |renderer, recorder| {
-                        renderer.encode(recorder, self.scene, shot, first, pose_changed);
+                        renderer.encode(recorder, self.scene, shot);
                         self.kind.record(renderer, &targets, recorder);
                     })?;
-                    first = false;
                 }
                 Claim::SendFinished => {
                     self.send_oldest(renderer, &mut ring, sender)?;

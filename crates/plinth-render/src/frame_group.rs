@@ -1,11 +1,14 @@
 //! Bind group 0, which all draws of a frame share. It contains the frame's uniform and the light maps.
 
+use std::sync::{Arc, PoisonError};
+
 use crate::bindings;
 use crate::gpu::Gpu;
 use crate::prepare::Prepared;
 use crate::upload::light_maps::{upload_distances, upload_octahedral, upload_radiance};
 
 /// Textures with the light of the environment, which are computed before the first frame.
+#[derive(Clone)]
 pub(crate) struct LightMaps {
     specular: wgpu::TextureView,
     irradiance: wgpu::TextureView,
@@ -13,8 +16,29 @@ pub(crate) struct LightMaps {
     radiance: wgpu::TextureView,
 }
 
+/// Maximum number of entries: one of drafts, and one of the full picture.
+const MAX_ENTRIES: usize = 2;
+
+/// Maps of the light with which scenes were drawn last, most recent first.
+pub(crate) type LightMapsCache = Vec<(Arc<Prepared>, LightMaps)>;
+
 impl LightMaps {
-    pub(crate) fn new(gpu: &Gpu, light: &Prepared) -> Self {
+    /// Returns the maps of a light: kept, or uploaded. Light of moving models is not kept.
+    pub(crate) fn of(gpu: &Gpu, light: &Arc<Prepared>, moving: &[bool]) -> Self {
+        let Some(cache) = gpu.device.cache().filter(|_cache| !moving.contains(&true)) else {
+            return Self::new(gpu, light);
+        };
+        let mut kept = cache.light_maps.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_light, maps)) = kept.iter().find(|(known, _maps)| Arc::ptr_eq(known, light)) {
+            return maps.clone();
+        }
+        let maps = Self::new(gpu, light);
+        kept.insert(0, (Arc::clone(light), maps.clone()));
+        kept.truncate(MAX_ENTRIES);
+        maps
+    }
+
+    fn new(gpu: &Gpu, light: &Prepared) -> Self {
         Self {
             specular: upload_octahedral(gpu, &light.environment.specular),
             irradiance: upload_octahedral(gpu, &light.environment.irradiance),

@@ -6,7 +6,7 @@ use plinth_scene::LightDetail;
 
 use crate::cache::Cache;
 use crate::gpu::Gpu;
-use crate::prepare::{LightCacheKeys, NewResults, PrepareInputs, Prepared, prepare};
+use crate::prepare::{DrawnIndices, LightCacheKeys, NewResults, PrepareInputs, Prepared, prepare};
 
 /// Maximum number of entries: one in full detail, and drafts for what is being changed.
 const MAX_ENTRIES: usize = 4;
@@ -18,10 +18,19 @@ pub(crate) struct LightCache(Vec<(LightCacheKeys, Arc<Prepared>)>);
 impl LightCache {
     /// Returns the light with these names. A draft may have light of other cameras, or of another detail.
     fn find(&mut self, names: &LightCacheKeys, is_draft: bool) -> Option<Arc<Prepared>> {
-        let fits = |known: &LightCacheKeys| known == names || is_draft && known.any_camera == names.any_camera;
+        let is_exact = |known: &LightCacheKeys| known.environment == names.environment && known.model == names.model;
+        let fits = |known: &LightCacheKeys| is_exact(known) || is_draft && known.any_camera == names.any_camera;
         let place = self.0.iter().position(|(known, _light)| fits(known))?;
         self.0[..=place].rotate_right(1);
         Some(Arc::clone(&self.0[0].1))
+    }
+
+    /// Returns the triangles to draw, with their name. A draft may have those of other cameras.
+    fn triangles(&self, names: &LightCacheKeys, is_draft: bool) -> Option<(String, DrawnIndices)> {
+        let fits =
+            |known: &LightCacheKeys| known.triangles == names.triangles || is_draft && known.surfaces == names.surfaces;
+        let (known, light) = self.0.iter().find(|(known, _light)| fits(known))?;
+        Some((known.triangles.clone(), Arc::clone(&light.model.indices)))
     }
 
     fn keep(&mut self, names: LightCacheKeys, light: &Arc<Prepared>) {
@@ -33,22 +42,26 @@ impl LightCache {
 /// Returns the light of a scene: kept, from the cache, or computed. Light of moving models is not kept, because their renderer
 /// changes it.
 pub(crate) fn prepared(gpu: &Gpu, inputs: &PrepareInputs<'_>, cache: Option<&Cache>) -> (Arc<Prepared>, NewResults) {
-    let new = || {
-        let (light, fresh) = prepare(inputs, cache);
+    let names = cache.map(|cache| (cache, LightCacheKeys::of(cache, inputs)));
+    let new = |indices| {
+        let (light, fresh) = prepare(inputs, names.as_ref().map(|(cache, names)| (*cache, names)), indices);
         (Arc::new(light), fresh)
     };
-    let (Some(device_cache), Some(cache)) = (gpu.device.cache(), cache) else { return new() };
+    let (Some(device_cache), Some((_cache, names))) = (gpu.device.cache(), &names) else { return new(None) };
     if inputs.moving.contains(&true) {
-        return new();
+        return new(None);
     }
     let is_draft = inputs.scene.light_detail == LightDetail::Draft;
-    let names = LightCacheKeys::of(cache, inputs);
     let known = || device_cache.light.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(light) = known().find(&names, is_draft) {
+    if let Some(light) = known().find(names, is_draft) {
         return (light, NewResults::default());
     }
-    let (light, fresh) = new();
-    known().keep(names, &light);
+    let triangles = known().triangles(names, is_draft);
+    let (light, fresh) = new(triangles.as_ref().map(|(_name, indices)| Arc::clone(indices)));
+    // The full picture must not take the triangles of other cameras from a draft, so they keep their name.
+    let is_reused = |(_name, indices): &(String, DrawnIndices)| Arc::ptr_eq(indices, &light.model.indices);
+    let triangles = triangles.filter(is_reused).map_or_else(|| names.triangles.clone(), |(name, _indices)| name);
+    known().keep(LightCacheKeys { triangles, ..names.clone() }, &light);
     // Drafts change too often to be worth a file.
     (light, if is_draft { NewResults::default() } else { fresh })
 }

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use crate::cache::Cache;
 use crate::pass::floor::FloorArea;
-use crate::prepare::{PrepareInputs, Prepared, Sky, SurfaceLight, light_of_pose};
+use crate::prepare::{DrawnIndices, PrepareInputs, Prepared, Sky, SurfaceLight, light_of_pose};
 
 /// Minimum time between two baked poses, in seconds of the clip.
 const SHORTEST_STEP: f32 = 0.1;
@@ -76,8 +76,7 @@ pub(crate) struct PoseLight {
     moving: Vec<bool>,
     floor: Option<FloorArea>,
     smallest: Option<f32>,
-    /// For each primitive, the indices with which it is drawn.
-    indices: Vec<Vec<u32>>,
+    indices: DrawnIndices,
     cache: Option<Cache>,
     sky: Option<Sky>,
     keys: BTreeMap<i32, Arc<PoseKey>>,
@@ -92,7 +91,7 @@ impl PoseLight {
         let times = PoseTimes::for_inputs(inputs)?;
         let light = std::mem::take(&mut prepared.model.light);
         let mirrored = posed.iter().map(|one| one.mirrored).collect();
-        let indices = std::mem::take(&mut prepared.model.indices);
+        let indices = Arc::clone(&prepared.model.indices);
         let keys = BTreeMap::from([(0, Arc::new(PoseKey { light, mirrored }))]);
         let (moving, cache) = (moving.to_vec(), cache.cloned());
         Some(Self { times, moving, floor, smallest, indices, cache, sky: None, keys, between: None })
@@ -119,8 +118,14 @@ impl PoseLight {
             return Arc::clone(known);
         }
         let posed = scene.pose(Some(self.times.time(number)));
-        let inputs =
-            PrepareInputs { scene, posed: &posed, moving: &self.moving, floor: self.floor, smallest: self.smallest };
+        let inputs = PrepareInputs {
+            scene,
+            posed: &posed,
+            moving: &self.moving,
+            floor: self.floor,
+            smallest: self.smallest,
+            any_camera: false,
+        };
         let sky = self.sky.get_or_insert_with(|| Sky::of(scene));
         let light = light_of_pose(&inputs, &self.indices, sky, self.cache.as_ref());
         let key = Arc::new(PoseKey { light, mirrored: posed.iter().map(|one| one.mirrored).collect() });

@@ -32,7 +32,8 @@ use crate::prepare::{PrepareInputs, Prepared, min_visible_size};
 use crate::readback::Readback;
 use crate::recorder::{PassTimes, Profile, Recorder};
 use crate::region::widened;
-use crate::upload::geometry::{self, Geometry, MaterialUse, PosedModel};
+use crate::upload::geometry::{Geometry, MaterialUse, PosedModel};
+use crate::upload::geometry_cache::geometry;
 use crate::upload::sprite_material::upload_sprite_materials;
 use crate::upload::sprites::SpriteInputs;
 use crate::upload::texture::Textures;
@@ -66,6 +67,8 @@ pub struct Renderer<'g> {
     reflection: Option<Reflection>,
     post: Option<Post>,
     pub(crate) backdrop: Backdrop,
+    /// The state of the model for which the shadow maps were drawn last: its clip time if it moves, and its scale.
+    shadows_of: Option<(Option<f32>, f32)>,
     pub(crate) profile: Option<Profile>,
 }
 
@@ -74,11 +77,33 @@ impl<'g> Renderer<'g> {
     /// earlier renders are loaded from the cache if possible; new results are stored in it.
     /// Errors: if the picture or the model exceeds the limits of the adapter, or the device fails.
     pub fn new(gpu: &'g Gpu, scene: &Scene, picture: Picture, cache: Option<&Cache>) -> Result<Self, RenderError> {
+        Self::prepared(gpu, scene, picture, cache, false)
+    }
+
+    /// Prepares a renderer that can also draw shots of other cameras than those of the scene. It draws the whole picture.
+    /// Errors: those of [`Self::new`].
+    pub fn for_any_camera(
+        gpu: &'g Gpu,
+        scene: &Scene,
+        picture: Picture,
+        cache: Option<&Cache>,
+    ) -> Result<Self, RenderError> {
+        Self::prepared(gpu, scene, picture, cache, true)
+    }
+
+    fn prepared(
+        gpu: &'g Gpu,
+        scene: &Scene,
+        picture: Picture,
+        cache: Option<&Cache>,
+        any_camera: bool,
+    ) -> Result<Self, RenderError> {
         let limit = gpu.report().max_texture_side;
         if picture.width > limit || picture.height > limit {
             return Err(RenderError::PictureTooLarge { width: picture.width, height: picture.height, limit });
         }
         with_prepare_inputs(gpu, scene, picture, |inputs| {
+            let inputs = &PrepareInputs { any_camera, ..*inputs };
             let ((light, fresh), textures) = rayon::join(
                 || prepared(gpu, inputs, cache),
                 || Textures::upload(gpu, &scene.model, wanted_images(scene, inputs.posed)),
@@ -96,7 +121,7 @@ impl<'g> Renderer<'g> {
         (mut light, cache): (Arc<Prepared>, Option<&Cache>),
         mut textures: Textures,
     ) -> Result<Self, RenderError> {
-        let PrepareInputs { scene, floor: area, smallest, .. } = *inputs;
+        let PrepareInputs { scene, floor: area, smallest, any_camera, .. } = *inputs;
         let posed = PosedModel { primitives: inputs.posed, indices: &light.model.indices, moving: inputs.moving };
         let layouts = Layouts::new(gpu);
         let mut materials = upload_materials(gpu, scene, posed.primitives, &mut textures);
@@ -110,12 +135,14 @@ impl<'g> Renderer<'g> {
             pixel: smallest,
         };
         let Geometry { batches, triangles, triangle_format } =
-            geometry::build(gpu, &layouts.light, scene, &posed, &light.model.light.baked, &uses, &sprites)?;
+            geometry(gpu, &layouts.light, scene, &posed, &light, &uses, &sprites)?;
         let sprite_reach = sprites::reach(scene, picture.height, &batches);
-        let model_region = with_reach(region_of(scene, picture, None, false), sprite_reach, picture);
+        let whole = Region::whole(picture.width, picture.height);
+        let model_region =
+            if any_camera { whole } else { with_reach(region_of(scene, picture, None, false), sprite_reach, picture) };
         // The whole picture must be drawn if the environment is visible, or an effect can change any pixel.
-        let region = if scene.post.reaches_everywhere() || scene.surroundings.is_some() {
-            Region::whole(picture.width, picture.height)
+        let region = if any_camera || scene.post.reaches_everywhere() || scene.surroundings.is_some() {
+            whole
         } else {
             let blurred = widened(model_region, blur_reach(scene, picture.height), picture.width, picture.height);
             joined(region_of(scene, picture, area, scene.reflector.is_some()), blurred)
@@ -131,7 +158,7 @@ impl<'g> Renderer<'g> {
         };
         let base = layouts.pipeline_base(gpu, look, switches);
         let (backdrop, clear) = (backdrop(&scene.background), clear_color(&scene.background));
-        let maps = LightMaps::new(gpu, &light);
+        let maps = LightMaps::of(gpu, &light, inputs.moving);
         let none = ShadowMap::none(gpu);
         let group_with = |buffer: &wgpu::Buffer, shadows| frame_group(gpu, &layouts.frame, buffer, &maps, shadows);
         let group_without_maps = |buffer: &wgpu::Buffer| group_with(buffer, [&none.view, &none.view]);
@@ -155,8 +182,8 @@ impl<'g> Renderer<'g> {
         let composite = Composite::new(gpu, &layouts.frame, &look, &view.targets, clear, radiance)?;
         let reflection = match scene.reflector {
             Some(reflector) => {
-                let mirrored =
-                    mirror_descriptor(look, with_reach(reflection_region(scene, picture), sprite_reach, picture));
+                let seen = || with_reach(reflection_region(scene, picture), sprite_reach, picture);
+                let mirrored = mirror_descriptor(look, if any_camera { whole } else { seen() });
                 let view = View::new(gpu, &layouts, mirrored, (&batches, &triangles), &frame_groups)?;
                 Some(Reflection::new(gpu, &layouts.frame, view, reflector, (&look, picture))?)
             }
@@ -182,6 +209,7 @@ impl<'g> Renderer<'g> {
             reflection,
             post,
             backdrop,
+            shadows_of: None,
             profile: None,
         })
     }
@@ -252,19 +280,13 @@ impl<'g> Renderer<'g> {
 
     /// Records all passes of a frame. The first frame, and each frame after a change of the model, begins with the
     /// shadow maps.
-    pub(crate) fn encode(
-        &mut self,
-        recorder: &mut Recorder<'_>,
-        scene: &Scene,
-        shot: &Shot,
-        first: bool,
-        pose_changed: bool,
-    ) {
-        let moved = pose_changed && self.gpu_scene.moves();
+    pub(crate) fn encode(&mut self, recorder: &mut Recorder<'_>, scene: &Scene, shot: &Shot) {
+        let state = (shot.clip_time.filter(|_time| self.gpu_scene.moves()), shot.grow);
+        let changed = self.shadows_of.replace(state) != Some(state);
         self.gpu_scene.arrange(self.gpu, shot);
         let uniform = self.update(scene, shot);
         let mut plan = FramePlan { gpu_scene: &self.gpu_scene, recorder };
-        if first || moved || shot.grow < 1.0 || scene_grows(scene) {
+        if changed {
             if let Some(accumulated) = self.floor.as_ref().and_then(|floor| floor.accumulated.as_ref()) {
                 accumulated.update(self.gpu, &uniform);
             }
@@ -323,11 +345,7 @@ pub(crate) fn with_prepare_inputs<T>(
     let floor = scene.shadow.filter(|_| !scene.is_dataset).map(|_| FloorArea::of(scene));
     let moving = scene.moving(&posed);
     let smallest = min_visible_size(gpu, scene, &posed, picture.height);
-    work(&PrepareInputs { scene, posed: &posed, moving: &moving, floor, smallest })
-}
-
-fn scene_grows(scene: &Scene) -> bool {
-    scene.shots.iter().any(|shot| (shot.grow - 1.0).abs() > 1e-6)
+    work(&PrepareInputs { scene, posed: &posed, moving: &moving, floor, smallest, any_camera: false })
 }
 
 /// Converts the background of a scene to the backdrop of its frames.

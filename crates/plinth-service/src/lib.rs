@@ -28,6 +28,7 @@ mod hash;
 mod health;
 mod ids;
 mod mail;
+mod mail_queue;
 mod maintenance;
 mod memory;
 mod part_heads;

@@ -10,8 +10,6 @@ use crate::service::Service;
 
 /// Time limit of a connection to the mail server.
 const TIMEOUT: Duration = Duration::from_secs(15);
-/// Delays before a mail that could not be sent is sent again.
-const RETRIES: [Duration; 3] = [Duration::from_secs(2), Duration::from_secs(20), Duration::from_mins(2)];
 
 /// A mail server, and the sender of mails.
 #[derive(Clone)]
@@ -67,21 +65,6 @@ impl Service {
         let message =
             message.header(ContentType::TEXT_PLAIN).body(mail.text.clone()).map_err(ServiceError::internal)?;
         options.transport.send(message).await.map(drop).map_err(ServiceError::internal)
-    }
-
-    /// Sends a mail in the background, and tries again if that fails.
-    pub(crate) fn send_mail_later(&self, mail: Mail) {
-        let service = self.clone();
-        tokio::spawn(async move {
-            for pause in RETRIES.into_iter().map(Some).chain([None]) {
-                let Err(error) = service.send_mail(&mail).await else { return };
-                let Some(pause) = pause else {
-                    return tracing::error!(cause = ?error.cause, "a mail could not be sent");
-                };
-                tracing::warn!(cause = ?error.cause, "a mail could not be sent; it is sent again");
-                tokio::time::sleep(pause).await;
-            }
-        });
     }
 }
 

@@ -26,6 +26,8 @@ const MIN_SIDE: u32 = 64;
 pub const MAX_PICTURE_BYTES: u64 = 16 << 20;
 /// Maximum number of previews of all accounts that may wait or be drawn at a time. Each account may have one.
 const AT_ONCE: u64 = 16;
+/// Maximum length of the identifier of a page, in bytes.
+const MAX_PAGE_ID_BYTES: usize = 64;
 /// Settings that exist for datasets only. They are removed for a preview, which shows the model as in a video.
 const OF_DATASETS: [&str; 3] = ["output", "datasetQuality", "coverage"];
 
@@ -45,6 +47,9 @@ pub struct Preview {
     pub position: Option<f64>,
     /// Question about the frame. If there is one, the frame is not drawn.
     pub question: Option<PreviewQuestion>,
+    /// Identifier of the page that asks, at most [`MAX_PAGE_ID_BYTES`] long. A newer request replaces only requests of the
+    /// same page.
+    pub page_id: String,
 }
 
 /// A preview that a worker must draw.
@@ -134,6 +139,9 @@ impl Service {
         };
         let assets = self.find_assets(&caller.workspace_id, &settings).await?;
         let assets = assets.map_err(|missing| ServiceError::new(ErrorCode::InvalidSettings, missing.message))?;
+        if preview.page_id.len() > MAX_PAGE_ID_BYTES {
+            return Err(ServiceError::bad_request(format!("page must have at most {MAX_PAGE_ID_BYTES} bytes")));
+        }
         let (reply, drawn) = oneshot::channel();
         let wanted = WantedPreview {
             workspace_id: caller.workspace_id.clone(),
@@ -148,10 +156,10 @@ impl Service {
             reply,
         };
         if !self.previews.has_worker() {
-            return self.draw_elsewhere(caller, wanted).await;
+            return self.draw_elsewhere(caller, preview.page_id, wanted).await;
         }
         if let Err(SendError(wanted)) = self.previews.sender.send(wanted).await {
-            return self.draw_elsewhere(caller, wanted).await;
+            return self.draw_elsewhere(caller, preview.page_id, wanted).await;
         }
         let drawn = drawn.await;
         drawn

@@ -136,6 +136,8 @@ pub struct Service {
     /// Permits for password checks, shared fairly among the networks of clients.
     pub(crate) passwords: FairSemaphore<String>,
     pub(crate) placed: Arc<Notify>,
+    /// Notified when this process has stored a mail.
+    pub(crate) mail_stored: Arc<Notify>,
     pub(crate) previews: Arc<PreviewDesk>,
     pub(crate) arrivals: Arc<Arrivals>,
     pub(crate) windows: Windows,
@@ -156,6 +158,7 @@ impl Service {
             uploads: FairSemaphore::new(u64::MAX, limits::UPLOADS_AT_ONCE),
             passwords: FairSemaphore::new(MAX_CONCURRENT_PASSWORD_CHECKS, 1),
             placed: Arc::new(Notify::new()),
+            mail_stored: Arc::new(Notify::new()),
             previews: PreviewDesk::new(),
             arrivals: Arc::new(Arrivals::new()),
             windows: Windows::of(&db),

@@ -29,7 +29,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STREAM_PLAYER: &str = "hls.js";
 
 /// Name, media type and content of each file.
-static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 45]> = LazyLock::new(|| {
+static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 46]> = LazyLock::new(|| {
     [
         ("style.css", CSS, STYLE.into()),
         ("shell.js", SCRIPT, include_str!("../assets/js/shell.js").into()),
@@ -60,6 +60,7 @@ static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 45]> = LazyLock::new(||
         ("crosshair.js", SCRIPT, include_str!("../assets/js/crosshair.js").into()),
         ("surfaces.js", SCRIPT, include_str!("../assets/js/surfaces.js").into()),
         ("surface_actions.js", SCRIPT, include_str!("../assets/js/surface_actions.js").into()),
+        ("decal_drag.js", SCRIPT, include_str!("../assets/js/decal_drag.js").into()),
         ("decals.js", SCRIPT, include_str!("../assets/js/decals.js").into()),
         ("free_view.js", SCRIPT, include_str!("../assets/js/free_view.js").into()),
         ("keyframes.js", SCRIPT, include_str!("../assets/js/keyframes.js").into()),

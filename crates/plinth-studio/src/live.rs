@@ -1,6 +1,7 @@
 //! The state of a render that has not ended, as pages show it and as events update it.
 
 use plinth_service::renders::RenderProgress;
+use plinth_spec::state::{HlsStatus, RenderStatus};
 use serde_json::{Value, json};
 
 use crate::format;
@@ -15,6 +16,15 @@ pub(crate) struct LiveRender {
     pub(crate) fraction: f64,
     /// The fraction in percent and the time left. Empty if no worker has begun.
     pub(crate) text: String,
+    /// State of the packaging for streams.
+    hls: HlsStatus,
+    /// Whether the video is done, and its stream may still come.
+    pub(crate) awaits_stream: bool,
+}
+
+/// Returns whether the stream of a finished video may still come.
+pub(crate) fn awaits_stream(status: RenderStatus, hls: HlsStatus) -> bool {
+    status == RenderStatus::Done && matches!(hls, HlsStatus::Pending | HlsStatus::Processing)
 }
 
 impl LiveRender {
@@ -27,13 +37,15 @@ impl LiveRender {
             is_final: progress.status.is_final(),
             fraction,
             text: text(fraction, progress.left_secs),
+            hls: progress.hls,
+            awaits_stream: awaits_stream(progress.status, progress.hls),
         }
     }
 
     /// Returns the event that updates this render on a page.
     pub(crate) fn event(&self) -> Value {
         json!({"id": self.id, "status": self.status_name, "label": self.status, "isFinal": self.is_final,
-               "fraction": self.fraction, "text": self.text})
+               "fraction": self.fraction, "text": self.text, "stream": self.hls.as_str()})
     }
 }
 

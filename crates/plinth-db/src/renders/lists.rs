@@ -7,7 +7,7 @@ use plinth_spec::state::RenderStatus;
 
 use super::Render;
 use crate::row::Row;
-use crate::sql::params;
+use crate::sql::{Param, params};
 use crate::{Conn, Result, render_counts, workspaces};
 
 /// Filter of a list of renders.
@@ -216,19 +216,29 @@ pub async fn newest_done(conn: &mut Conn, workspace: &WorkspaceId, model: &Model
     conn.fetch_all(sql, params).await?.iter().map(Render::of).collect()
 }
 
-/// Lists the newest finished renders of a workspace that have exactly these settings. Returns at most `limit` renders.
+/// Lists the newest finished renders of a workspace that have exactly the settings of one of these hashes, newest first. Returns at
+/// most `limit` renders for each hash.
 pub async fn newest_done_with(
     conn: &mut Conn,
     workspace: &WorkspaceId,
-    settings_sha256: &str,
+    settings_sha256: &[String],
     limit: u32,
 ) -> Result<Vec<Render>> {
-    let sql = concat!(
-        "SELECT ",
-        columns!(),
-        " FROM renders WHERE workspace_id = $1 AND settings_sha256 = $2 AND status = $3 AND deleted_at IS NULL \
-         ORDER BY created_at DESC LIMIT $4"
-    );
-    let params = params![workspace, settings_sha256, RenderStatus::Done.as_str(), i64::from(limit)];
-    conn.fetch_all(sql, params).await?.iter().map(Render::of).collect()
+    let of_one = |number: usize| {
+        format!(
+            "SELECT * FROM (SELECT {} FROM renders WHERE workspace_id = $1 AND settings_sha256 = ${number} \
+             AND status = $2 AND deleted_at IS NULL ORDER BY created_at DESC LIMIT $3) AS with_{number}",
+            columns!()
+        )
+    };
+    if settings_sha256.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut values: Vec<Param> = params![workspace, RenderStatus::Done.as_str(), i64::from(limit)].to_vec();
+    values.extend(settings_sha256.iter().map(|hash| Param::from(hash.as_str())));
+    let parts: Vec<String> = (4..4 + settings_sha256.len()).map(of_one).collect();
+    let rows = conn.fetch_all_built(&parts.join(" UNION ALL "), &values).await?;
+    let mut renders = rows.iter().map(Render::of).collect::<Result<Vec<_>>>()?;
+    renders.sort_by(|a, b| b.created_at.cmp(&a.created_at).then_with(|| b.id.cmp(&a.id)));
+    Ok(renders)
 }

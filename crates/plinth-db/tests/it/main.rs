@@ -8,6 +8,7 @@ mod assets;
 mod leases;
 mod lists;
 mod looks;
+mod mails;
 mod make;
 mod pools;
 mod previews;

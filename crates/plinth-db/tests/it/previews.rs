@@ -12,7 +12,7 @@ use crate::make;
 const LEASE: i64 = 100;
 const PATIENCE: i64 = 20;
 
-/// A request of an account of the workspace of account 1.
+/// A request of a page of an account of the workspace of account 1.
 fn request(account: u32, model: u32, id: &str) -> Request {
     paid_by(1, account, model, id)
 }
@@ -22,12 +22,17 @@ fn paid_by(payer: u32, account: u32, model: u32, id: &str) -> Request {
         key: RequestKey {
             account_id: make::account_id(account),
             model_id: make::model_id(model),
+            page_id: "page".to_owned(),
             request_id: id.to_owned(),
         },
         workspace_id: make::workspace_id(payer),
         payer_id: make::account_id(payer),
         request: format!("{{\"of\":\"{id}\"}}"),
     }
+}
+
+fn on_page(page: &str, request: Request) -> Request {
+    Request { key: RequestKey { page_id: page.to_owned(), ..request.key }, ..request }
 }
 
 /// The table, used by servers and workers.
@@ -203,6 +208,25 @@ async fn a_newer_request_replaces_the_one_before(address: &str) {
     assert!(!table.finish(&new, "w1", Ok(b"png")).await, "withdrawn");
 }
 
+async fn requests_of_two_pages_of_an_account_do_not_replace_each_other(address: &str) {
+    let table = open(address).await;
+    let (left, right) = (request(1, 1, "left"), on_page("other", request(1, 1, "right")));
+    table.place(&left, 10).await;
+    table.place(&right, 11).await;
+    assert_eq!((table.state(&left, 11).await, table.state(&right, 11).await), (State::Waiting, State::Waiting));
+    assert_eq!(table.claim("w1", 12).await.as_deref(), Some("left"));
+    assert!(table.finish(&left, "w1", Ok(b"left")).await);
+    assert_eq!(table.claim("w1", 13).await.as_deref(), Some("right"));
+    assert!(table.finish(&right, "w1", Ok(b"right")).await);
+    assert_eq!(table.state(&left, 14).await, State::Drawn(Ok(b"left".to_vec())));
+    table.close(&left).await;
+    assert_eq!(table.state(&right, 14).await, State::Drawn(Ok(b"right".to_vec())));
+    // A third page gets the worker that has loaded the model for the others.
+    table.place(&on_page("third", request(1, 1, "third")), 100).await;
+    assert_eq!(table.claim("w2", 100 + PATIENCE - 1).await, None);
+    assert_eq!(table.claim("w1", 100).await.as_deref(), Some("third"));
+}
+
 async fn rows_of_ended_previews_are_deleted(address: &str) {
     let table = open(address).await;
     for (n, worker) in [(1, "w1"), (2, "w2"), (3, "w1")] {
@@ -235,7 +259,7 @@ async fn the_table_is_unlogged_on_postgresql() {
     let database = plinth_testkit::TestDatabase::postgres();
     drop(make::open(database.address()).await);
     let mut psql = std::process::Command::new(plinth_testkit::postgres().join("psql"));
-    let query = "SELECT relpersistence FROM pg_class WHERE relname = 'previews'";
+    let query = "SELECT relpersistence FROM pg_class WHERE relname = 'page_previews'";
     let done = psql.args(["-X", "-A", "-t", "-d", database.address(), "-c", query]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&done.stdout).trim(), "u");
 }
@@ -250,6 +274,7 @@ mod both {
         simultaneous_claims_draw_one_preview_per_account
         the_request_of_a_lost_worker_goes_to_another
         a_newer_request_replaces_the_one_before
+        requests_of_two_pages_of_an_account_do_not_replace_each_other
         rows_of_ended_previews_are_deleted
     }
 }

@@ -17,7 +17,7 @@ use super::event::{ChildEvent, ChildFailure};
 use super::run::Ended;
 use crate::environment::EnvironmentFiles;
 use crate::failure::{JobError, failure_code, failure_message};
-use crate::preview::{PreviewFrame, PreviewStage};
+use crate::preview::{LoadedModel, PreviewFrame, PreviewStage};
 
 /// Keeps a model loaded and draws single frames of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -71,11 +71,12 @@ pub(super) fn preview(
     let bytes = std::fs::read(&task.model).map_err(lost)?;
     // Without a cache, frames only take longer, so an error is ignored.
     let cache = task.cache.as_ref().and_then(|cache| Cache::open(cache.folder.clone(), cache.most_bytes).ok());
-    let stage = PreviewStage::open(&bytes, (task.adapter.clone(), task.ffmpeg.clone()), task.longest, cache, cancel)?;
+    let loaded = LoadedModel::open(&bytes, task.adapter.clone(), task.longest, cancel)?;
     drop(bytes);
+    let mut stage = PreviewStage::new(&loaded, task.ffmpeg.clone(), cache);
     tell(ChildEvent::PreviewReady);
     for line in requests {
-        match respond(&stage, &line, cancel) {
+        match respond(&mut stage, &line, cancel) {
             Ok(event) => tell(event),
             Err(failure) => tell(ChildEvent::PreviewRefused(failure)),
         }
@@ -83,7 +84,7 @@ pub(super) fn preview(
     Ok(())
 }
 
-fn respond(stage: &PreviewStage, line: &str, cancel: &AtomicBool) -> Result<ChildEvent, ChildFailure> {
+fn respond(stage: &mut PreviewStage<'_>, line: &str, cancel: &AtomicBool) -> Result<ChildEvent, ChildFailure> {
     let failed = |error: &JobError| ChildFailure { code: failure_code(error), message: failure_message(error) };
     let crashed = |message: String| ChildFailure { code: FailureCode::RendererCrash, message };
     let request: PreviewRequest = serde_json::from_str(line).map_err(|error| crashed(error.to_string()))?;
@@ -101,12 +102,9 @@ fn respond(stage: &PreviewStage, line: &str, cancel: &AtomicBool) -> Result<Chil
         }
         return Ok(ChildEvent::PreviewAnswered { answer: Box::new(answer) });
     }
-    let environment = request.environment.as_ref().map(EnvironmentFiles::read).transpose();
-    let environment = environment
-        .map_err(|error| ChildFailure { code: FailureCode::EnvDownloadFailed, message: failure_message(&error) })?;
     let frame = PreviewFrame {
         settings: &settings,
-        environment,
+        environment: request.environment.as_ref(),
         images: &images,
         longest: request.longest,
         is_draft: request.is_draft,

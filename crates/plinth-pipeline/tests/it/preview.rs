@@ -104,3 +104,55 @@ fn full_previews_equal_posters_whatever_was_drawn_before() {
         assert!(seen == poster_of_video(&settings(number, look), place.path(), &cache), "{look}");
     }
 }
+
+/// Draws drafts with these settings, one after another, by one process with an empty cache. Returns the last one.
+fn last_draft(looks: &[Value]) -> image::RgbImage {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("model.glb");
+    std::fs::write(&model, job(folder.path()).model).unwrap();
+    let task = ChildTask::Preview(PreviewTask {
+        model,
+        longest: WHOLE,
+        adapter: None,
+        ffmpeg: plinth_testkit::ffmpeg().to_owned(),
+        cache: Some(CacheFolder { folder: folder.path().join("cache"), most_bytes: 1 << 30 }),
+    });
+    let target = folder.path().join("draft.png");
+    let request = |look: &Value| PreviewRequest {
+        settings: settings(1, look),
+        environment: None,
+        images: [].into(),
+        longest: 320,
+        is_draft: true,
+        position: None,
+        question: None,
+        target: target.clone(),
+    };
+    let lines: Vec<String> = looks.iter().map(|look| serde_json::to_string(&request(look)).unwrap()).collect();
+    let mut drawn = 0;
+    let mut tell = |event| drawn += usize::from(matches!(event, ChildEvent::Previewed { .. }));
+    run_child(&task, &mut lines.into_iter(), &mut tell, &AtomicBool::new(false));
+    assert_eq!(drawn, looks.len());
+    image::open(&target).unwrap().to_rgb8()
+}
+
+/// A draft shows its own settings, although renderer, geometry and light of the drafts before are reused where they can be.
+#[test]
+fn drafts_show_their_settings_whatever_was_drawn_before() {
+    let before = [json!({}), json!({"rotateY": 80}), json!({"envRotation": 120}), json!({"vignette": 0.4})];
+    for last in [
+        json!({"rotateY": -40, "zoom": 1.3}),
+        json!({"rotateY": -40, "effect": "reveal", "easing": false}),
+        json!({"rotateY": -40, "reflector": true, "shadowMode": "accumulated"}),
+        json!({"rotateY": -40, "materialEdits": {"GlassPlasticMat": {"color": "#ff0000"}}}),
+        json!({"rotateY": -40, "vignette": 0.4}),
+    ] {
+        let fresh = last_draft(std::slice::from_ref(&last));
+        let reused = last_draft(&[&before[..], &[last.clone()]].concat());
+        let differences = fresh.as_raw().iter().zip(reused.as_raw()).map(|(a, b)| f64::from(a.abs_diff(*b)));
+        let mean = differences.sum::<f64>() / fresh.as_raw().len() as f64;
+        // The light was baked for other cameras, and with other random rays.
+        assert!(mean < 0.5, "{last}: {mean}");
+        assert!(last_draft(&before) != reused, "{last}");
+    }
+}

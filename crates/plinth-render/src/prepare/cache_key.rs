@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use plinth_bake::BakeOptions;
-use plinth_scene::{PointLikeLight, Scene};
+use plinth_scene::{LightDetail, PointLikeLight, Scene};
 
 use super::PrepareInputs;
 use super::light::{bake_options, eyes};
@@ -12,29 +12,54 @@ use crate::upload::geometry::primitive_of;
 use crate::upload::material::used_slots;
 
 /// The names under which the light of a scene is cached.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct LightCacheKeys {
     pub(crate) environment: String,
     pub(crate) model: String,
     /// The light on the model, whatever the cameras, the size of details and the quality. It is used for drafts.
     pub(crate) any_camera: String,
+    /// The surfaces of the model, whatever the light.
+    pub(crate) surfaces: String,
+    /// The triangles to draw.
+    pub(crate) triangles: String,
 }
 
 impl LightCacheKeys {
     pub(crate) fn of(cache: &Cache, inputs: &PrepareInputs<'_>) -> Self {
-        let environment = add_environment(cache.key("environment"), inputs.scene);
-        let surfaces = of_surfaces(cache.key("model"), inputs);
-        let (mut exact, mut any) = (surfaces.clone(), surfaces);
-        add_scene(&mut exact, inputs);
-        let PrepareInputs { scene, moving, floor, .. } = inputs;
+        let PrepareInputs { scene, moving, floor, smallest, .. } = inputs;
+        let mut panorama = cache.key("environment");
+        add_environment(&mut panorama, scene);
+        let mut environment = panorama.clone();
+        environment.debug(&(scene.light_detail == LightDetail::Draft));
+        let mut surfaces = cache.key("surfaces");
+        add_surfaces(&mut surfaces, inputs);
+        let surfaces = surfaces.name();
+        let with = |kind: &'static str, known: &[&str]| {
+            let mut key = cache.key(kind);
+            known.iter().for_each(|name| key.list(name.as_bytes()));
+            key
+        };
+        let of_light = [surfaces.as_str(), &panorama.name()];
+        let (mut model, mut any) = (with("model", &of_light), with("any", &of_light));
+        add_scene(&mut model, inputs);
         any.debug(&(scene.key_light, scene.occlusion, floor, moving));
-        Self { environment: environment.name(), model: exact.name(), any_camera: any.name() }
+        let mut triangles = with("triangles", &[&surfaces]);
+        triangles.debug(smallest);
+        Self {
+            environment: environment.name(),
+            model: model.name(),
+            any_camera: any.name(),
+            triangles: triangles.name(),
+            surfaces,
+        }
     }
 }
 
 /// Returns the name of the light on the model in one pose. The triangles were chosen for another pose.
 pub(super) fn pose_name(cache: &Cache, inputs: &PrepareInputs<'_>, indices: &[Vec<u32>]) -> String {
-    let mut key = of_surfaces(cache.key("pose"), inputs);
+    let mut key = cache.key("pose");
+    add_environment(&mut key, inputs.scene);
+    add_surfaces(&mut key, inputs);
     add_scene(&mut key, inputs);
     for list in indices {
         key.list(list);
@@ -42,25 +67,23 @@ pub(super) fn pose_name(cache: &Cache, inputs: &PrepareInputs<'_>, indices: &[Ve
     key.name()
 }
 
-/// Adds the environment and the surfaces of the model.
-fn of_surfaces(key: Key, inputs: &PrepareInputs<'_>) -> Key {
-    let mut key = add_environment(key, inputs.scene);
+/// Adds the surfaces of the model.
+fn add_surfaces(key: &mut Key, inputs: &PrepareInputs<'_>) {
     for one in inputs.posed {
         key.list(&[u32::from(one.mirrored)]);
         key.list(&one.positions);
         key.list(&one.normals);
+        key.list(&one.tangents);
     }
-    add_primitives(&mut key, inputs);
-    key
+    add_primitives(key, inputs);
 }
 
 /// Adds the panorama, and the lights that are drawn into it.
-fn add_environment(mut key: Key, scene: &Scene) -> Key {
+fn add_environment(key: &mut Key, scene: &Scene) {
     key.list(&[scene.environment.width, scene.environment.height]);
     key.list(&scene.environment.pixels);
     let soft = |light: &&PointLikeLight| matches!(light, PointLikeLight::Directional { .. });
     key.debug(&scene.lights.iter().filter(soft).collect::<Vec<_>>());
-    key
 }
 
 /// Adds the lights, the cameras and the floor.
@@ -78,6 +101,7 @@ fn add_primitives(key: &mut Key, inputs: &PrepareInputs<'_>) {
     for primitive in inputs.posed.iter().filter_map(|one| primitive_of(inputs.scene, one)) {
         key.list(&primitive.indices);
         key.list(&primitive.colors);
+        key.list(&primitive.tangents);
         primitive.uvs.iter().for_each(|set| key.list(set));
         let material = &model.materials[primitive.material];
         key.debug(&(primitive.topology, primitive.uvs.len(), primitive.morph_targets.len(), material));

@@ -1,6 +1,7 @@
 //! Computes the light on the model and the maps of the environment, before the first frame.
 
 use std::f32::consts::PI;
+use std::sync::Arc;
 
 use glam::Vec3;
 use plinth_bake::{BakeLight, BakeMesh, BakeOptions, BakedMesh, LitSurface, Sun, bake, extract_sun};
@@ -10,7 +11,7 @@ use rayon::prelude::*;
 use super::bake_input::{bake_mesh, floor_grid};
 use super::distance_field::{DistanceField, is_worthwhile};
 use super::simplify::drawn_indices;
-use super::{EnvironmentLight, ModelLight, PrepareInputs, SurfaceLight};
+use super::{DrawnIndices, EnvironmentLight, ModelLight, PrepareInputs, SurfaceLight};
 use crate::ibl::{irradiance_map, prefilter};
 use crate::pass::floor::AMBIENT_SIDE;
 use crate::pose_light::PoseTimes;
@@ -18,21 +19,24 @@ use crate::pose_light::PoseTimes;
 /// Number of mip levels of the filtered environment, one for each roughness. Each level has twice the side length of
 /// the next one. The level with roughness 0 has 544 texels per side.
 const MAP_MIPS: u32 = 6;
+/// The same for drafts, whose level with roughness 0 has 272 texels per side.
+const DRAFT_MAP_MIPS: u32 = 5;
 
 /// Maximum number of camera positions for which visibility is tested.
 const MAX_EYES: usize = 24;
 
 impl EnvironmentLight {
     /// Filters a panorama for all roughnesses.
-    pub(super) fn new(sky: &Sky) -> Self {
-        Self { sun: sky.sun, specular: prefilter(&sky.map, MAP_MIPS), irradiance: irradiance_map(&sky.map) }
+    pub(super) fn new(sky: &Sky, detail: LightDetail) -> Self {
+        let mips = if detail == LightDetail::Draft { DRAFT_MAP_MIPS } else { MAP_MIPS };
+        Self { sun: sky.sun, specular: prefilter(&sky.map, mips), irradiance: irradiance_map(&sky.map) }
     }
 }
 
 impl ModelLight {
-    /// Chooses the triangles to draw, and bakes the light of a panorama and its sun on these triangles.
-    pub(super) fn new(inputs: &PrepareInputs<'_>, sky: &Sky) -> Self {
-        let indices = drawn_indices(inputs.scene, inputs.posed, inputs.smallest);
+    /// Chooses the triangles to draw if they are not known, and bakes the light of a panorama and its sun on them.
+    pub(super) fn new(inputs: &PrepareInputs<'_>, sky: &Sky, indices: Option<DrawnIndices>) -> Self {
+        let indices = indices.unwrap_or_else(|| Arc::new(drawn_indices(inputs.scene, inputs.posed, inputs.smallest)));
         let (light, surfaces) = gathered(inputs, &indices, sky, bake_options(inputs));
         let field = DistanceField::new(inputs.moving, &surfaces);
         Self { indices, light, field }

@@ -11,6 +11,8 @@ mod light;
 mod serialized;
 mod simplify;
 
+use std::sync::Arc;
+
 use plinth_bake::{BakedMesh, Sun};
 use plinth_scene::{PosedPrimitive, Scene};
 
@@ -35,6 +37,8 @@ pub(crate) struct PrepareInputs<'a> {
     pub(crate) floor: Option<FloorArea>,
     /// Size of details in world units that may be removed; see [`min_visible_size`]. `None` if all details are kept.
     pub(crate) smallest: Option<f32>,
+    /// Whether shots of other cameras than those of the scene will be drawn, too.
+    pub(crate) any_camera: bool,
 }
 
 /// The results of all computations.
@@ -51,10 +55,12 @@ pub(crate) struct EnvironmentLight {
     pub(crate) irradiance: OctahedralMap,
 }
 
+/// For each posed primitive, the indices with which it is drawn.
+pub(crate) type DrawnIndices = Arc<Vec<Vec<u32>>>;
+
 /// The triangles that are drawn, and the light on them.
 pub(crate) struct ModelLight {
-    /// For each posed primitive, the indices with which it is drawn.
-    pub(crate) indices: Vec<Vec<u32>>,
+    pub(crate) indices: DrawnIndices,
     pub(crate) light: SurfaceLight,
     /// Distance field for reflections of the model in its own polished surfaces.
     pub(crate) field: DistanceField,
@@ -82,10 +88,16 @@ impl NewResults {
     }
 }
 
-/// Loads results from the cache, and computes those that the cache does not contain.
-pub(crate) fn prepare(inputs: &PrepareInputs<'_>, cache: Option<&Cache>) -> (Prepared, NewResults) {
-    let Some(cache) = cache else { return (compute_missing(inputs, None, None), NewResults::default()) };
-    let names = LightCacheKeys::of(cache, inputs);
+/// Loads results from the cache, and computes those that the cache does not contain. `indices` are the triangles to draw if
+/// they are known.
+pub(crate) fn prepare(
+    inputs: &PrepareInputs<'_>,
+    cache: Option<(&Cache, &LightCacheKeys)>,
+    indices: Option<DrawnIndices>,
+) -> (Prepared, NewResults) {
+    let Some((cache, names)) = cache else {
+        return (compute_missing(inputs, None, None, indices), NewResults::default());
+    };
     let (environment, model) = rayon::join(
         || {
             cache
@@ -101,13 +113,13 @@ pub(crate) fn prepare(inputs: &PrepareInputs<'_>, cache: Option<&Cache>) -> (Pre
         },
     );
     let missing = [environment.is_none(), model.is_none()];
-    let prepared = compute_missing(inputs, environment, model);
+    let prepared = compute_missing(inputs, environment, model, indices);
     let mut fresh = NewResults::default();
     if missing[0] {
-        fresh.0.push((names.environment, prepared.environment.to_bytes()));
+        fresh.0.push((names.environment.clone(), prepared.environment.to_bytes()));
     }
     if missing[1] {
-        fresh.0.push((names.model, prepared.model.to_bytes()));
+        fresh.0.push((names.model.clone(), prepared.model.to_bytes()));
     }
     (prepared, fresh)
 }
@@ -135,14 +147,15 @@ fn compute_missing(
     inputs: &PrepareInputs<'_>,
     environment: Option<EnvironmentLight>,
     model: Option<ModelLight>,
+    indices: Option<DrawnIndices>,
 ) -> Prepared {
     match (environment, model) {
         (Some(environment), Some(model)) => Prepared { environment, model },
         (environment, model) => {
             let sky = Sky::of(inputs.scene);
             let (environment, model) = rayon::join(
-                || environment.unwrap_or_else(|| EnvironmentLight::new(&sky)),
-                || model.unwrap_or_else(|| ModelLight::new(inputs, &sky)),
+                || environment.unwrap_or_else(|| EnvironmentLight::new(&sky, inputs.scene.light_detail)),
+                || model.unwrap_or_else(|| ModelLight::new(inputs, &sky, indices)),
             );
             Prepared { environment, model }
         }

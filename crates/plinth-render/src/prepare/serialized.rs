@@ -1,5 +1,7 @@
 //! Converts prepared light to bytes for the cache, and back.
 
+use std::sync::Arc;
+
 use bytemuck::{AnyBitPattern, NoUninit};
 use glam::{UVec3, Vec3};
 use plinth_bake::{BakedMesh, Lattice, LightGrid, Sun};
@@ -87,7 +89,7 @@ impl ModelLight {
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut read = Reader(bytes);
         let [primitives] = read.array::<u32, 1>()?;
-        let indices = (0..primitives).map(|_| read.list()).collect::<Option<_>>()?;
+        let indices = Arc::new((0..primitives).map(|_| read.list()).collect::<Option<_>>()?);
         let light = SurfaceLight::read(&mut read)?;
         let size = UVec3::from(read.array::<u32, 3>()?);
         let [corner] = read.array::<glam::Vec4, 1>()?;
@@ -169,7 +171,7 @@ mod tests {
         let at = |x: f32| GatheredLight { direct: Vec3::splat(x), ..GatheredLight::default() };
         let grid = LightGrid { triangle: 3, lattice: Lattice { level: 1 }, front: vec![at(0.5)], back: vec![at(0.7)] };
         let light = ModelLight {
-            indices: vec![vec![0, 1, 2], Vec::new()],
+            indices: Arc::new(vec![vec![0, 1, 2], Vec::new()]),
             light: SurfaceLight {
                 baked: vec![
                     BakedMesh { front: vec![at(0.1)], back: vec![at(0.2)], grids: vec![grid] },

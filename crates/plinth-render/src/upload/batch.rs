@@ -26,6 +26,7 @@ pub(crate) struct VertexRange {
 }
 
 /// Triangles, points or lines that have the same material and are drawn with one call.
+#[derive(Clone)]
 pub(crate) struct Batch {
     pub(crate) material: usize,
     pub(crate) moving: bool,
@@ -58,6 +59,7 @@ pub(crate) struct Batch {
 }
 
 /// How a transmissive or blended batch is drawn over the surfaces that are already in the picture.
+#[derive(Clone)]
 pub(crate) enum Transparency {
     /// All its triangles, from back to front.
     Sorted(Sortable),
@@ -79,6 +81,7 @@ impl Transparency {
 }
 
 /// Triangle corners and their world positions, for sorting triangles from back to front.
+#[derive(Clone)]
 pub(crate) struct Sortable {
     pub(crate) indices: Vec<[u32; 3]>,
     pub(super) positions: Vec<Vec3>,
@@ -105,6 +108,18 @@ impl Batch {
         }
         let source = LightSource { pieces: &self.pieces, chosen: self.chosen.as_deref(), triangles: &self.triangles };
         self.light.update(gpu, layout, source, baked)
+    }
+
+    /// Returns the batch with other baked light. The light of this batch stays as it is.
+    /// Errors: if the light exceeds the limits of the adapter.
+    pub(crate) fn with_light(
+        &self,
+        gpu: &Gpu,
+        layout: &wgpu::BindGroupLayout,
+        baked: &[BakedMesh],
+    ) -> Result<Self, RenderError> {
+        let source = LightSource { pieces: &self.pieces, chosen: self.chosen.as_deref(), triangles: &self.triangles };
+        Ok(Self { light: BatchLight::new(gpu, layout, source, baked)?, ..self.clone() })
     }
 
     /// Uploads the vertices of a new pose. `number` is the index of the batch.

@@ -127,6 +127,7 @@ impl LightSource<'_> {
 }
 
 /// The baked light of a batch on the device.
+#[derive(Clone)]
 pub(crate) struct BatchLight {
     /// Bind group 3.
     pub(crate) group: wgpu::BindGroup,

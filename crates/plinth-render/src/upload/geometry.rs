@@ -25,6 +25,7 @@ use crate::upload::triangles::{
 };
 
 /// All batches, and the words of all triangles for the visibility buffer.
+#[derive(Clone)]
 pub(crate) struct Geometry {
     pub(crate) batches: Vec<Batch>,
     pub(crate) triangles: wgpu::Buffer,
@@ -63,7 +64,7 @@ pub(crate) enum DrawMode {
 const FINE_GLASS: usize = 1000;
 
 /// The properties of a material that affect how batches are formed.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MaterialUse {
     pub(crate) drawn: DrawMode,
     /// Whether the material is alpha-tested.

@@ -4,6 +4,7 @@ pub(crate) mod batch;
 mod batch_builder;
 pub(crate) mod gathered_light;
 pub(crate) mod geometry;
+pub(crate) mod geometry_cache;
 pub(crate) mod light_maps;
 pub(crate) mod material;
 pub(crate) mod numbered;

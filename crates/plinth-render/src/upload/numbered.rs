@@ -11,6 +11,7 @@ use crate::gpu_types::{PoseVertex, SurfaceVertex};
 use crate::upload::geometry::filled;
 
 /// The triangles of a batch with vertices in this order, on the device.
+#[derive(Clone)]
 pub(crate) struct NumberedTriangles {
     /// World-space positions as three 32-bit floats.
     pub(crate) positions: wgpu::Buffer,
@@ -66,6 +67,7 @@ impl NumberedTriangles {
 }
 
 /// An order of vertices in which vertex i is the first corner of triangle i.
+#[derive(Clone)]
 struct Order {
     /// For each vertex of the order, its index in the batch. There is at least one vertex per triangle.
     vertices: Vec<u32>,

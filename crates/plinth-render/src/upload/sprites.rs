@@ -41,6 +41,7 @@ const LINE_WIDTH: f32 = 0.004;
 const MIN_PIXEL_SPACING: f32 = 0.7;
 
 /// The points or lines of a batch.
+#[derive(Clone)]
 pub(crate) struct Sprites {
     pub(crate) kind: SpriteKind,
     /// Number of points or lines.

@@ -24,4 +24,5 @@ pub use plinth_db::invitations::Invitation;
 pub use plinth_db::workspaces::Member;
 pub(crate) use session::IDLE_MS;
 pub use session::{SessionView, SignedIn};
+pub(crate) use sign_in::SECRET_CHARS;
 pub use team::Team;

@@ -1,22 +1,20 @@
 //! New passwords: by a mailed link, and by the account itself.
 
+use plinth_db::mails::MailKind;
 use plinth_db::sessions::{self, LinkPurpose};
 use plinth_db::{Tx, accounts};
 use plinth_spec::id::AccountId;
-use plinth_spec::limits;
 
 use super::account::normalized;
 use super::caller::unauthorized;
-use super::sign_in::{SECRET_CHARS, is_secret, open};
+use super::sign_in::{is_secret, open};
 use super::{Caller, ClientAddress};
 use crate::error::{Result, ServiceError};
 use crate::hash::sha256_hex;
-use crate::ids::random_text;
-use crate::mail::Mail;
 use crate::service::Service;
 
 impl Service {
-    /// Mails a link for a new password to an account, in the background. `link_base` is the URL that the secret of the link
+    /// Has a link for a new password mailed to an account. `link_base` is the URL that the secret of the link
     /// completes. The result and the duration of the call do not depend on whether an account has the address.
     /// Errors: this is no e-mail address, or the client made too many requests.
     pub async fn recover_password(&self, client: &ClientAddress, email: &str, link_base: String) -> Result<()> {
@@ -24,35 +22,11 @@ impl Service {
         if !self.count_recovery(&client.network(), client.is_shared, &email).await? {
             return Ok(());
         }
-        let service = self.clone();
-        tokio::spawn(async move {
-            if let Err(error) = service.mail_link(email, &link_base).await {
-                tracing::error!(cause = ?error.cause, "a link for a new password could not be created");
-            }
-        });
-        Ok(())
-    }
-
-    async fn mail_link(&self, email: String, link_base: &str) -> Result<()> {
-        let account = accounts::find_by_email(&mut self.db.read().await?, &email).await?;
-        let Some(account) = account.filter(|account| account.suspended_at.is_none()) else { return Ok(()) };
-        let secret = random_text(SECRET_CHARS);
-        let sha256 = sha256_hex(&secret);
-        let inserted = self.write_at(move |tx, now| {
-            Box::pin(async move {
-                let ends_at = now + limits::PASSWORD_LINK_SECS * 1000;
-                Ok::<_, ServiceError>(
-                    sessions::insert_link(tx, &sha256, &account.id, LinkPurpose::SetPassword, ends_at).await?,
-                )
-            })
-        });
-        inserted.await?;
-        let text = format!(
-            "Somebody, probably you, asked for a new password for your account at Plinth.\n\n\
-             Open this link to choose one. It works once, for an hour:\n\n{link_base}{secret}\n\n\
-             If you did not ask, ignore this mail: your password stays as it is.\n"
-        );
-        self.send_mail_later(Mail { to: email, subject: "Your new password for Plinth".to_owned(), text });
+        // Whether an account has the address is looked up when the mail is sent.
+        let stored = self
+            .write_at(move |tx, now| Box::pin(Self::store_mail(tx, (MailKind::PasswordLink, email), link_base, now)));
+        stored.await?;
+        self.mail_stored();
         Ok(())
     }
 
@@ -85,11 +59,13 @@ impl Service {
                 accounts::set_password_hash(tx, &account, Some(&hash)).await?;
                 sessions::delete_all(tx, &account).await?;
                 let session = open(tx, &account, &browser, now).await?;
-                Ok::<_, ServiceError>((session, email_of(tx, &account).await?))
+                let email = email_of(tx, &account).await?;
+                Self::store_mail(tx, (MailKind::PasswordChanged, email), String::new(), now).await?;
+                Ok::<_, ServiceError>(session)
             })
         });
-        let (session, email) = set.await?;
-        self.mail_notice(email);
+        let session = set.await?;
+        self.mail_stored();
         Ok(session)
     }
 
@@ -113,14 +89,15 @@ impl Service {
         }
         let hash = self.hash_new_password(client, new).await?;
         let (id, kept) = (account.id, sha256_hex(session));
-        let set = self.db.write(move |tx| {
+        let set = self.write_at(move |tx, now| {
             Box::pin(async move {
                 accounts::set_password_hash(tx, &id, Some(&hash)).await?;
-                Ok::<_, ServiceError>(sessions::delete_others(tx, &id, &kept).await?)
+                sessions::delete_others(tx, &id, &kept).await?;
+                Self::store_mail(tx, (MailKind::PasswordChanged, account.email), String::new(), now).await
             })
         });
         set.await?;
-        self.mail_notice(account.email);
+        self.mail_stored();
         Ok(())
     }
 
@@ -128,16 +105,6 @@ impl Service {
     pub async fn has_password(&self, caller: &Caller) -> Result<bool> {
         let account = accounts::find(&mut self.db.read().await?, &caller.account_id).await?;
         Ok(account.is_some_and(|account| account.password_hash.is_some()))
-    }
-
-    fn mail_notice(&self, to: String) {
-        let text = "The password of your account at Plinth was changed, and all other sessions were ended.\n\n\
-                    If you did not do this, ask for a new password on the sign-in page at once, and revoke your API keys.\n";
-        self.send_mail_later(Mail {
-            to,
-            subject: "Your password for Plinth was changed".to_owned(),
-            text: text.to_owned(),
-        });
     }
 }
 

@@ -14,7 +14,7 @@ use crate::ids::random_text;
 use crate::service::Service;
 
 /// Length of the secret of a link or session, in characters. 43 characters contain 256 random bits.
-pub(super) const SECRET_CHARS: usize = 43;
+pub(crate) const SECRET_CHARS: usize = 43;
 
 /// Returns whether a text has the format of the secret of a sign-in link or session. A text with another format is
 /// rejected without a database query.

@@ -135,21 +135,32 @@ impl Service {
         changed.await
     }
 
-    /// Returns a link to the poster of the newest finished video with exactly the settings of a look, if the workspace has
+    /// Returns for each look a link to the poster of the newest finished video with exactly its settings, if the workspace has
     /// one.
-    pub async fn look_picture(&self, caller: &Caller, look: &Look) -> Result<Option<String>> {
-        let settings =
-            RenderSettings::from_json(&Value::Object(look.settings.clone()), ParseOptions { uncapped_length: true })?;
-        let sha256 = sha256_hex(settings.canonical());
+    pub async fn look_pictures(&self, caller: &Caller, looks: &[Look]) -> Result<Vec<Option<String>>> {
+        let hashes = looks.iter().map(settings_sha256).collect::<Result<Vec<_>>>()?;
         let done =
-            renders::newest_done_with(&mut self.db.read().await?, &caller.workspace_id, &sha256, SEARCHED).await?;
-        for render in &done {
-            if let Some(link) = self.picture_link(render, OutputFile::Poster).await? {
-                return Ok(Some(link));
+            renders::newest_done_with(&mut self.db.read().await?, &caller.workspace_id, &hashes, SEARCHED).await?;
+        let mut links = Vec::new();
+        for hash in &hashes {
+            let mut link = None;
+            for render in done.iter().filter(|render| render.settings_sha256 == *hash) {
+                link = self.picture_link(render, OutputFile::Poster).await?;
+                if link.is_some() {
+                    break;
+                }
             }
+            links.push(link);
         }
-        Ok(None)
+        Ok(links)
     }
+}
+
+/// Returns the hash by which renders with the settings of a look are found.
+fn settings_sha256(look: &Look) -> Result<String> {
+    let settings =
+        RenderSettings::from_json(&Value::Object(look.settings.clone()), ParseOptions { uncapped_length: true })?;
+    Ok(sha256_hex(settings.canonical()))
 }
 
 fn view(row: Row) -> Result<Look> {

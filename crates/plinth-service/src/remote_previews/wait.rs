@@ -37,10 +37,15 @@ struct Waiting {
 }
 
 impl Service {
-    /// Has a worker in another process draw a preview. Returns what it has drawn.
+    /// Has a worker in another process draw a preview for a page. Returns what it has drawn.
     /// Errors: no worker takes the request, or it cannot be drawn.
-    pub(crate) async fn draw_elsewhere(&self, caller: &Caller, wanted: WantedPreview) -> Result<Vec<u8>> {
-        let waiting = Waiting::of(self, &caller.account_id, &wanted);
+    pub(crate) async fn draw_elsewhere(
+        &self,
+        caller: &Caller,
+        page_id: String,
+        wanted: WantedPreview,
+    ) -> Result<Vec<u8>> {
+        let waiting = Waiting::of(self, &caller.account_id, page_id, &wanted);
         let request = Request {
             key: waiting.key.clone(),
             workspace_id: wanted.workspace_id.clone(),
@@ -67,10 +72,11 @@ impl Service {
 }
 
 impl Waiting {
-    fn of(service: &Service, account: &AccountId, wanted: &WantedPreview) -> Self {
+    fn of(service: &Service, account: &AccountId, page_id: String, wanted: &WantedPreview) -> Self {
         let request_id = random_text(REQUEST_ID_CHARS);
         let arrival = service.arrivals.expect(&request_id);
-        let key = RequestKey { account_id: account.clone(), model_id: wanted.model_id.clone(), request_id };
+        let (account_id, model_id) = (account.clone(), wanted.model_id.clone());
+        let key = RequestKey { account_id, model_id, page_id, request_id };
         Self { service: service.clone(), key, arrival, is_open: true }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plinth_db::progress::{self, RenderState};
 use plinth_spec::id::{ModelId, RenderId};
-use plinth_spec::state::RenderStatus;
+use plinth_spec::state::{HlsStatus, RenderStatus};
 
 use crate::access::Caller;
 use crate::error::Result;
@@ -20,12 +20,15 @@ pub struct RenderProgress {
     pub fraction: Option<f64>,
     /// Expected time until all frames are drawn, in seconds; `None` if it is not known.
     pub left_secs: Option<u64>,
+    /// State of the packaging for streams.
+    pub hls: HlsStatus,
 }
 
 impl RenderProgress {
     fn of(state: RenderState, now: i64) -> Self {
         let left = state.ends_at.map(|ends_at| ends_at.saturating_sub(now).max(0).cast_unsigned().div_ceil(1000));
-        Self { id: state.id, status: state.status, fraction: state.progress, left_secs: left.filter(|secs| *secs > 0) }
+        let left_secs = left.filter(|secs| *secs > 0);
+        Self { id: state.id, status: state.status, fraction: state.progress, left_secs, hls: state.hls }
     }
 }
 

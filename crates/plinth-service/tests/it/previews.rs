@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 fn ask(test_service: &TestService, model: &str, zoom: f64) -> JoinHandle<Result<Vec<u8>>> {
     let (service, caller, model) = (test_service.service.clone(), test_service.caller.clone(), model.to_owned());
     let settings = json!({"zoom": zoom}).as_object().unwrap().clone();
-    let preview = Preview { settings, longest: 5000, is_draft: true, position: Some(0.5), question: None };
+    let preview = Preview { settings, longest: 5000, is_draft: true, position: Some(0.5), ..Preview::default() };
     tokio::spawn(async move { timeout(PATIENCE, service.preview(&caller, &model, preview)).await.unwrap() })
 }
 

@@ -1,11 +1,11 @@
 // Places a decal at a point of the model: asks for its image, which can be uploaded, and fills in the settings of the decal.
 
-import { el, need } from "./dom.js";
+import { el, need, readJson } from "./dom.js";
 
 /** Length of the longer side of a new decal; the model is 2 units long. */
 const SIZE = 0.5;
 /** Drops digits that no picture shows. */
-const rounded = (vector) => vector.map((number) => Math.round(number * 1e4) / 1e4);
+export const rounded = (vector) => vector.map((number) => Math.round(number * 1e4) / 1e4);
 
 /**
  * @param {HTMLFormElement} form

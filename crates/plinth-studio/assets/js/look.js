@@ -3,6 +3,7 @@
 import { cameras } from "./cameras.js";
 import { compare } from "./compare.js";
 import { crosshair } from "./crosshair.js";
+import { decalDrag } from "./decal_drag.js";
 import { decalPlacer } from "./decals.js";
 import { need } from "./dom.js";
 import { FreeView } from "./free_view.js";
@@ -71,7 +72,7 @@ export function look(form, values, changed) {
   const menu = new SurfaceMenu(preview, surfaceActions(values, view, placeDecal));
   const point = (left, top) => menu.open(left, top);
   crosshair(preview, point);
-  steer(preview.stage, camera, point);
+  steer(preview.stage, camera, point, decalDrag(preview, values, menu));
   keyframes(need(".keyframes", form), preview, view, values);
   hiddenMeshes(need(".hidden-meshes", form), values);
   compare(need("[data-view=compare]", form), preview);

@@ -84,11 +84,32 @@ async function showThumbnails(seek, video, address) {
   window.addEventListener("resize", hide);
 }
 
+/**
+ * Waits until the stream is packaged. Rejected if there will be none.
+ * @param {string} address of the events of the render
+ * @returns {Promise<void>}
+ */
+function packaged(address) {
+  return new Promise((resolve, reject) => {
+    const events = new EventSource(address);
+    events.addEventListener("message", (event) => {
+      const { stream } = JSON.parse(event.data);
+      const shown = document.querySelector(".stream-state");
+      if (shown) shown.textContent = stream;
+      if (["pending", "processing"].includes(stream)) return;
+      events.close();
+      if (stream === "ready") resolve();
+      else reject(new Error(`the stream is ${stream}`));
+    });
+  });
+}
+
 /** @param {HTMLElement} player */
 function start(player) {
   const video = player.querySelector("video");
   if (!video) return;
-  const { stream, thumbnails: list, hls } = player.dataset;
+  const { packaging, stream, thumbnails: list, hls } = player.dataset;
+  let isReady = Boolean(stream && !packaging);
   const play = el("button", { type: "button" }, "Play");
   const range = /** @type {HTMLInputElement} */ (
     el("input", { type: "range", min: "0", max: "1", step: "any", value: "0", "aria-label": "Position" })
@@ -102,7 +123,8 @@ function start(player) {
   const toggle = () => (video.paused ? begin() : video.pause());
   let attached = false;
   const begin = async () => {
-    if (stream && hls && !attached) {
+    // A video that plays already goes on playing the file.
+    if (isReady && stream && hls && !attached) {
       attached = true;
       await attach(video, stream, hls);
     }
@@ -129,7 +151,14 @@ function start(player) {
     else player.requestFullscreen().catch(() => {});
   });
   show();
-  if (list) showThumbnails(seek, video, list);
+  const addThumbnails = () => (list ? showThumbnails(seek, video, list) : undefined);
+  if (isReady) addThumbnails();
+  else if (packaging) {
+    packaged(packaging).then(() => {
+      isReady = true;
+      return addThumbnails();
+    }, () => {});
+  }
 }
 
 for (const player of document.querySelectorAll(".player")) start(/** @type {HTMLElement} */ (player));

@@ -7,6 +7,8 @@ const SMALL = 640;
 export const FULL = 1280;
 /** Pause after the last change before the full picture is asked for. */
 const REST_MS = 600;
+/** Identifies this page, so that requests of other pages of the account do not replace its own. */
+const PAGE = [...crypto.getRandomValues(new Uint8Array(12))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
 export class Preview {
   #wanted = null;
@@ -124,6 +126,7 @@ export class Preview {
    * @param {AbortSignal} [signal]
    */
   #send(address, body, signal) {
+    body.set("page", PAGE);
     const sent = this.#turn.then(() => fetch(address, { method: "POST", headers: { Accept: "application/json" }, body, signal }));
     this.#turn = sent.then(() => undefined, () => undefined);
     return sent;
@@ -176,6 +179,19 @@ export class Preview {
     body.set("x", String(x));
     body.set("y", String(y));
     return this.answer("surfaces", body, signal);
+  }
+
+  /**
+   * Asks the same as if the model had no decals, which may hide what they lie on.
+   * @param {number} x fraction of the picture from the left
+   * @param {number} y fraction of the picture from the top
+   */
+  surfacesBelowDecals(x, y) {
+    const body = new URLSearchParams(this.shown ?? this.body());
+    body.delete("decals");
+    body.set("x", String(x));
+    body.set("y", String(y));
+    return this.answer("surfaces", body);
   }
 
   /** Returns where the picture is in the window; the stage may be wider or higher. */

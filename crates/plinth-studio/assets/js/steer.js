@@ -16,11 +16,18 @@ const CLICK_PIXELS = 4;
  */
 
 /**
+ * @typedef {object} Held what the pointer moves instead of the camera
+ * @property {(x: number, y: number) => void} move called with a point of the window
+ * @property {() => void} drop the movement has ended
+ */
+
+/**
  * @param {HTMLElement} stage
  * @param {Camera} camera
  * @param {(x: number, y: number) => void} point called with a point of the window
+ * @param {() => Held | null} grab called when the pointer is pressed
  */
-export function steer(stage, camera, point) {
+export function steer(stage, camera, point, grab) {
   const keys = {
     ArrowLeft: () => camera.turn(KEY_TURN, 0, true),
     ArrowRight: () => camera.turn(-KEY_TURN, 0, true),
@@ -31,6 +38,8 @@ export function steer(stage, camera, point) {
   };
   let last = null;
   let travelled = 0;
+  /** @type {Held | null} */
+  let held = null;
   stage.classList.add("live");
   stage.tabIndex = 0;
   stage.setAttribute("role", "group");
@@ -45,6 +54,7 @@ export function steer(stage, camera, point) {
     if (event.button !== 0) return;
     last = [event.clientX, event.clientY];
     travelled = 0;
+    held = grab();
     stage.setPointerCapture(event.pointerId);
   });
   stage.addEventListener("pointermove", (event) => {
@@ -53,17 +63,18 @@ export function steer(stage, camera, point) {
     travelled += Math.hypot(right, down);
     last = [event.clientX, event.clientY];
     if (travelled < CLICK_PIXELS) return;
-    if (event.shiftKey) camera.pan(right / stage.clientWidth, -down / stage.clientWidth);
+    if (held) held.move(event.clientX, event.clientY);
+    else if (event.shiftKey) camera.pan(right / stage.clientWidth, -down / stage.clientWidth);
     else camera.turn((-TURN * right) / stage.clientWidth, (TURN * down) / stage.clientWidth, false);
   });
   stage.addEventListener("pointerup", (event) => {
     if (last === null) return;
     last = null;
     if (travelled < CLICK_PIXELS) point(event.clientX, event.clientY);
-    else camera.rest();
+    else (held?.drop ?? camera.rest)();
   });
   stage.addEventListener("pointercancel", () => {
-    if (last !== null) camera.rest();
+    if (last !== null) (held?.drop ?? camera.rest)();
     last = null;
   });
   stage.addEventListener("wheel", (event) => {

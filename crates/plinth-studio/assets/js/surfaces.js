@@ -17,6 +17,10 @@ export class SurfaceMenu {
   #below = el("span", { className: "below-mouse", hidden: true, "aria-hidden": "true" });
   #number = 0;
   #hovers = 0;
+  /** The surface whose name is shown below the mouse. */
+  #hovered = null;
+  /** The surface whose name was shown when the pointer was pressed. */
+  pressed = null;
   /** Cancels the question about what is below the mouse. */
   #asked = new AbortController();
 
@@ -46,6 +50,7 @@ export class SurfaceMenu {
       this.#hovers += 1;
       this.#asked.abort();
       this.#below.hidden = true;
+      this.#hovered = null;
       if (!this.#isOpen) this.#highlight(null);
     };
     const { stage, form } = this.preview;
@@ -55,6 +60,7 @@ export class SurfaceMenu {
     });
     stage.addEventListener("pointerleave", forget);
     stage.addEventListener("pointerdown", () => {
+      this.pressed = this.#hovered;
       forget();
       // The menu of an earlier click would open during a drag.
       this.#number += 1;
@@ -64,7 +70,7 @@ export class SurfaceMenu {
 
   /** Draws a line around the mesh at a point of the window, and shows its name. */
   async #hover(left, top) {
-    const at = this.#inPicture(left, top);
+    const at = this.inPicture(left, top);
     if (at === null || this.#isOpen || this.preview.isBusy) return;
     const number = this.#hovers;
     this.#asked = new AbortController();
@@ -72,7 +78,8 @@ export class SurfaceMenu {
       const [nearest] = (await this.preview.surfacesAt(...at, this.#asked.signal)).surfaces;
       if (number !== this.#hovers || this.#isOpen || !nearest) return;
       this.#highlight(nearest);
-      this.#below.textContent = nameOf(nearest);
+      this.#hovered = nearest;
+      this.#below.textContent = nearest.decal === null ? nameOf(nearest) : `${nameOf(nearest)}: drag it`;
       this.#below.hidden = false;
     } catch {
       // Nobody has asked for the name; a click says why there is no answer.
@@ -80,7 +87,7 @@ export class SurfaceMenu {
   }
 
   /** Returns a point of the window as fractions of the picture; null if it is outside. */
-  #inPicture(left, top) {
+  inPicture(left, top) {
     const box = this.preview.box();
     const at = [(left - box.left) / box.width, (top - box.top) / box.height];
     return at.every((share) => share >= 0 && share <= 1) ? at : null;
@@ -92,7 +99,7 @@ export class SurfaceMenu {
    * @param {number} top
    */
   async open(left, top) {
-    const at = this.#inPicture(left, top);
+    const at = this.inPicture(left, top);
     if (at === null) return;
     this.#number += 1;
     const number = this.#number;

@@ -30,6 +30,8 @@ const MOST: usize = 50;
 struct Watch {
     studio: Studio,
     user: CurrentUser,
+    /// Whether renders are followed until their streams are packaged, too.
+    with_streams: bool,
     /// Renders that have not ended yet, with the last event of each.
     unfinished: BTreeMap<RenderId, Option<Value>>,
     /// Events to send.
@@ -44,14 +46,14 @@ pub(crate) struct Followed {
     ids: String,
 }
 
-/// Sends an event for each change of a render's state or progress until the render has ended.
+/// Sends an event for each change of a render's state or progress until the render has ended and its stream is packaged.
 pub(crate) async fn of_render(
     State(studio): State<Studio>,
     user: CurrentUser,
     Path(id): Path<String>,
 ) -> Result<Response> {
     let id = studio.service.render(user.caller(), &id).await?.id;
-    Ok(stream(studio, user, [id]))
+    Ok(stream(studio, user, [id], true))
 }
 
 /// Sends an event for each change of the state or progress of renders, until all have ended. Identifiers of renders that
@@ -65,12 +67,12 @@ pub(crate) async fn of_renders(
     if ids.is_empty() || ids.len() > MOST {
         return Err(PageError::new(StatusCode::BAD_REQUEST, &format!("ids must be 1 to {MOST} renders")));
     }
-    Ok(stream(studio, user, ids))
+    Ok(stream(studio, user, ids, false))
 }
 
-fn stream(studio: Studio, user: CurrentUser, ids: impl IntoIterator<Item = RenderId>) -> Response {
+fn stream(studio: Studio, user: CurrentUser, ids: impl IntoIterator<Item = RenderId>, with_streams: bool) -> Response {
     let unfinished = ids.into_iter().map(|id| (id, None)).collect();
-    let watch = Watch { studio, user, unfinished, due: VecDeque::new(), looks: 0 };
+    let watch = Watch { studio, user, with_streams, unfinished, due: VecDeque::new(), looks: 0 };
     Sse::new(stream::unfold(watch, next)).keep_alive(KeepAlive::default()).into_response()
 }
 
@@ -106,7 +108,7 @@ impl Watch {
             if told.remove(&render.id).flatten().as_ref() != Some(&event) {
                 self.due.push_back(event.clone());
             }
-            if !live.is_final {
+            if !live.is_final || self.with_streams && live.awaits_stream {
                 self.unfinished.insert(render.id, Some(event));
             }
         }

@@ -63,10 +63,13 @@ pub(crate) struct Start {
 /// Builds the cards of all looks that the caller can use, those of the workspace first.
 pub(super) async fn cards(studio: &Studio, caller: &Caller) -> Result<Vec<LookCard>> {
     let start = studio.service.start_look(caller).await?.map(|look| look.id);
-    let mut cards = Vec::new();
-    for look in studio.service.looks(caller).await? {
-        let picture = picture(studio, caller, &look).await?;
-        cards.push(LookCard {
+    let looks = studio.service.looks(caller).await?;
+    let (built_in, saved): (Vec<Look>, Vec<Look>) = looks.into_iter().partition(|look| look.is_built_in);
+    let pictures = studio.service.look_pictures(caller, &saved).await?;
+    let folder = format!("{}{}", studio.site.path, crate::assets::folder());
+    let drawn = built_in.iter().map(|look| Some(format!("{folder}/{}.webp", look.id))).collect::<Vec<_>>();
+    let cards =
+        saved.into_iter().zip(pictures).chain(built_in.into_iter().zip(drawn)).map(|(look, picture)| LookCard {
             picture,
             settings: serde_json::to_string(&look.settings).unwrap_or_default(),
             is_start: start.as_ref() == Some(&look.id),
@@ -75,15 +78,7 @@ pub(super) async fn cards(studio: &Studio, caller: &Caller) -> Result<Vec<LookCa
             description: look.description,
             is_built_in: look.is_built_in,
         });
-    }
-    Ok(cards)
-}
-
-async fn picture(studio: &Studio, caller: &Caller, look: &Look) -> Result<Option<String>> {
-    if look.is_built_in {
-        return Ok(Some(format!("{}{}/{}.webp", studio.site.path, crate::assets::folder(), look.id)));
-    }
-    Ok(studio.service.look_picture(caller, look).await?)
+    Ok(cards.collect())
 }
 
 pub(crate) async fn list(State(studio): State<Studio>, user: CurrentUser) -> Result<Response> {

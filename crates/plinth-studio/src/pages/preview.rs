@@ -23,7 +23,7 @@ pub(crate) fn is_preview(path: &str) -> bool {
 }
 
 /// Draws a frame with the settings of the form. The fields `longest`, `draft` and `position` say how large, how carefully and
-/// which.
+/// which; `page` is the identifier of the page, whose earlier request is replaced.
 pub(crate) async fn draw(
     State(studio): State<Studio>,
     Path(id): Path<String>,
@@ -40,6 +40,7 @@ pub(crate) async fn draw(
         is_draft: sent.text("draft") == "on",
         position: sent.text("position").parse().ok(),
         question: None,
+        page_id: sent.text("page").to_owned(),
     };
     match studio.service.preview(caller, &id, preview).await {
         Ok(png) => Ok(([(header::CONTENT_TYPE, "image/png")], png).into_response()),
@@ -74,7 +75,12 @@ async fn answer(studio: &Studio, id: &str, sent: &SessionFields, question: Previ
         Ok(settings) => settings,
         Err(error) => return Ok(rejected(&error)),
     };
-    let preview = Preview { settings, position: sent.text("position").parse().ok(), ..Preview::default() };
+    let preview = Preview {
+        settings,
+        position: sent.text("position").parse().ok(),
+        page_id: sent.text("page").to_owned(),
+        ..Preview::default()
+    };
     match studio.service.preview_answer(caller, id, preview, question).await {
         Ok(answer) => Ok(Json(answer).into_response()),
         Err(error) => Ok(rejected(&error)),

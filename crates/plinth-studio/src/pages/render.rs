@@ -17,7 +17,7 @@ use crate::composer::{ChangedSetting, changed_settings};
 use crate::error::Result;
 use crate::format::{self, DisplayTime, sentence};
 use crate::frame::{Frame, page};
-use crate::live::LiveRender;
+use crate::live::{LiveRender, awaits_stream};
 use crate::response::{policy_with_streams, set_policy};
 use crate::session::CurrentUser;
 use crate::studio::Studio;
@@ -43,6 +43,8 @@ struct RenderPage {
     /// The file that the video player of the page plays; `None` if browsers can play no file of the render.
     video: Option<&'static str>,
     has_poster: bool,
+    /// Whether the page waits for the stream of the video.
+    awaits_stream: bool,
     /// Whether the render is a finished dataset.
     is_dataset: bool,
     /// Facts about the dataset; `None` if it cannot be read.
@@ -97,6 +99,7 @@ pub(crate) async fn show(State(studio): State<Studio>, user: CurrentUser, Path(i
         warnings: render.warnings.iter().map(|warning| sentence(warning)).collect(),
         video: video.map(OutputFile::as_str),
         has_poster: has_poster(&render, &read),
+        awaits_stream: awaits_stream(render.status, render.hls_status),
         is_dataset,
         dataset: if is_dataset { DatasetFacts::read(service, caller, &id).await } else { None },
         files: files.into_iter().map(|file| File::of(&render, file, codec)).collect(),

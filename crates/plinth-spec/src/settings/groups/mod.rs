@@ -66,6 +66,12 @@ macro_rules! groups {
                 Ok(Self { $($name: $group::from_members(&sent)?,)* sent })
             }
 
+            /// Returns whether no settings differ but those of the camera, in the groups `camera` and `path`.
+            pub fn differs_only_in_camera(&self, other: &Self) -> bool {
+                let groups = [$((stringify!($name), self.$name == other.$name)),*];
+                groups.iter().all(|(name, is_same)| *is_same || matches!(*name, "camera" | "path"))
+            }
+
             $(#[doc = $doc]
             pub const fn $name(&self) -> &$group {
                 &self.$name

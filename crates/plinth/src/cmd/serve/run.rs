@@ -107,13 +107,14 @@ async fn serve(config: &Config, with_worker: bool, out: &mut dyn Write) -> Resul
     outcome
 }
 
-/// Runs maintenance until `stop` is cancelled. Listens for previews that workers elsewhere have drawn, unless this process
+/// Runs maintenance and sends mails until `stop` is cancelled. Listens for previews that workers elsewhere have drawn, unless this process
 /// draws them.
 async fn maintain(service: Service, draws_previews: bool, stop: CancellationToken) -> Result<()> {
     let listening =
         async { if draws_previews { std::future::pending().await } else { service.listen_for_pictures().await } };
     tokio::select! {
         () = service.run_maintenance() => {}
+        () = service.send_mails() => {}
         () = listening => {}
         () = stop.cancelled() => {}
     }

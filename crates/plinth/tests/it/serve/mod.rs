@@ -47,6 +47,7 @@ mod studio_library;
 mod studio_looking;
 mod studio_looks;
 mod studio_money;
+mod studio_pages;
 mod studio_people;
 mod studio_previews;
 mod studio_result;

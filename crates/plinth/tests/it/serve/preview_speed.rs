@@ -1,6 +1,7 @@
 //! A benchmark of previews: `bench/previews.sh`. Run alone, on an idle machine.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use plinth_testkit::{Client, Form, glb_with_sphere};
@@ -56,16 +57,22 @@ async fn series(composer: &Composer, name: &str, setting: &str, value: impl Fn(u
     print(name, times);
 }
 
-/// Returns the processor time of all processes of the installation, in seconds.
-fn processor_secs(served: &Served) -> f64 {
+/// Returns the processor time of each process of the installation in seconds, by the identifier of the process.
+fn processor_secs(served: &Served) -> BTreeMap<u32, f64> {
     let ids = processes_in(served.installation.folder.path()).into_keys();
-    let ticks = ids.filter_map(|id| {
+    let times = ids.filter_map(|id| {
         let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
         let rest: Vec<i64> = stat.rsplit(')').next()?.split_whitespace().filter_map(|part| part.parse().ok()).collect();
         // The state, which is no number, is left out: these are fields 14 and 15 of proc(5).
-        Some(rest.get(10)? + rest.get(11)?)
+        Some((id, (rest.get(10)? + rest.get(11)?) as f64 / 100.0))
     });
-    ticks.sum::<i64>() as f64 / 100.0
+    times.collect()
+}
+
+/// Returns the processor time in seconds that the processes have used since `before`. That of a process which has ended in the
+/// meantime is not known.
+fn processor_secs_since(served: &Served, before: &BTreeMap<u32, f64>) -> f64 {
+    processor_secs(served).iter().map(|(id, secs)| secs - before.get(id).unwrap_or(&0.0)).sum()
 }
 
 /// Ten people with models of their own ask for pictures at the same time.
@@ -120,7 +127,7 @@ async fn measure(name: &str, served: Served, worker: Option<Worker>) {
     series(&composer, "  a setting of the light", "envRotation", |n| f64::from(n) * 5.0 - 150.0).await;
     let (before, begin) = (processor_secs(&served), Instant::now());
     sleep(IDLE).await;
-    let used = (processor_secs(&served) - before) / begin.elapsed().as_secs_f64() * 100.0;
+    let used = processor_secs_since(&served, &before) / begin.elapsed().as_secs_f64() * 100.0;
     println!("  idle, with the model loaded: {used:.2} % of one processor");
     crowd(&served).await;
     drop(worker);

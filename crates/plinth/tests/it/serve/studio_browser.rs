@@ -6,6 +6,7 @@ use std::path::Path;
 use plinth_testkit::{Client, glb_with_triangle};
 
 use super::server::{EMAIL, Served};
+use super::studio_pages::fits;
 use super::webdriver::Chromium;
 
 /// Keys, as WebDriver writes them.
@@ -32,16 +33,6 @@ fn model(folder: &Path, name: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// Asserts, for two widths of the window, that the current page needs no horizontal scrolling.
-pub(super) async fn fits(page: &Chromium) {
-    for width in [360, 1280] {
-        page.resize(width, 800).await;
-        page.until(&format!("window.innerWidth === {width}")).await;
-        let wide = page.run("return document.documentElement.scrollWidth;").await;
-        assert_eq!(wide, width, "{}", page.run("return location.pathname;").await);
-    }
-}
-
 /// Asserts that the console of the page has no messages.
 pub(super) async fn no_errors(page: &Chromium) {
     let messages = page.console().await;
@@ -62,13 +53,10 @@ async fn use_keyboard(page: &Chromium) {
 
 /// The page of a finished render plays its stream, shows thumbnails, and creates links.
 async fn play(page: &Chromium) {
-    // The page offers the stream as soon as the worker has packaged the video.
-    page.run(
-        "window.isOld = true; (async () => { while (!(await (await fetch(location.href)).text()).includes('data-stream')) \
-         await new Promise((done) => setTimeout(done, 100)); location.reload(); })();",
-    )
-    .await;
-    page.until("!window.isOld && document.querySelector('[data-stream] .thumbnail')").await;
+    // The open page offers the stream as soon as the worker has packaged the video.
+    page.run("window.isSame = true;").await;
+    page.until("window.isSame && document.querySelector('[data-stream] .thumbnail')").await;
+    page.until("document.querySelector('.stream-state').textContent === 'ready'").await;
     page.click(".controls button").await;
     // Only the stream has an address of this kind; the file is loaded by its name.
     page.until("document.querySelector('video').currentSrc.startsWith('blob:')").await;

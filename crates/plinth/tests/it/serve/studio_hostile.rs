@@ -30,7 +30,7 @@ pub(super) fn routes(method: &str) -> Vec<String> {
 }
 
 /// Returns a path with these identifiers instead of its parameters.
-fn filled(path: &str, ids: &BTreeMap<&str, String>) -> String {
+pub(super) fn filled(path: &str, ids: &BTreeMap<&str, String>) -> String {
     let part = |part: &str| match part.strip_prefix('{') {
         Some(name) => {
             let collection = path.trim_start_matches('/').split('/').next().unwrap();
@@ -44,7 +44,7 @@ fn filled(path: &str, ids: &BTreeMap<&str, String>) -> String {
 }
 
 /// Objects of an account, with hostile names wherever a text is accepted. The account is an administrator.
-async fn hostile_objects(served: &Served) -> (Browser, BTreeMap<&'static str, String>) {
+pub(super) async fn hostile_objects(served: &Served) -> (Browser, BTreeMap<&'static str, String>) {
     let client = &served.client;
     served.installation.admin(&["account", "make-admin", EMAIL, "--reason", HOSTILE]);
     let mut browser = served.browser(EMAIL).await;

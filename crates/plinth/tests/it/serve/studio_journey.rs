@@ -109,7 +109,7 @@ async fn make_a_look(journey: &Journey) {
     page.click("a.button.main").await;
     page.until("document.querySelector('.stage img')?.src.startsWith('blob:')").await;
     let before = page.run("return document.querySelector('.stage img').src;").await;
-    journey.set(&[("quality", "share"), ("length", "0.2"), ("bgColor", "#203040")]).await;
+    journey.set(&[("quality", "share"), ("length", "1"), ("bgColor", "#203040")]).await;
     page.until("document.querySelector('.settings-json').textContent.includes('#203040')").await;
     page.until(&format!(
         "document.querySelector('.stage img').src !== {before} && document.querySelector('.stage img').naturalWidth === 960 \
@@ -129,6 +129,18 @@ async fn make_a_look(journey: &Journey) {
     journey.no_errors().await;
 }
 
+/// Checks the progress that a page was told of each render: it lies between 0 and 1, rises, and is known before the end.
+fn check_progress(seen: &Value, ids: &[&str]) {
+    let mut is_between = false;
+    for id in ids {
+        let told: Vec<f64> = seen[id].as_array().unwrap().iter().map(|fraction| fraction.as_f64().unwrap()).collect();
+        assert!(told.iter().all(|fraction| (0.0..=1.0).contains(fraction)), "{told:?}");
+        assert!(told.is_sorted() && told.last() == Some(&1.0), "{told:?}");
+        is_between |= told.iter().any(|fraction| (0.01..0.99).contains(fraction));
+    }
+    assert!(is_between, "{seen}");
+}
+
 /// Orders all models with the look, watches the list until they are done, and plays the results.
 async fn order_and_play(journey: &Journey) {
     let page = &journey.page;
@@ -146,7 +158,10 @@ async fn order_and_play(journey: &Journey) {
     page.click("button[value=order]").await;
     page.until("location.pathname === '/renders'").await;
     // The list changes by itself; a loaded page would have lost the mark.
-    page.run("window.isSame = true;").await;
+    let watch = "window.isSame = true; window.seen = {}; \
+                 new EventSource(document.querySelector('[data-events]').dataset.events).addEventListener('message', ({data}) => { \
+                 const {id, fraction} = JSON.parse(data); (window.seen[id] ??= []).push(fraction); });";
+    page.run(watch).await;
     page.until("document.querySelectorAll('.renders progress').length > 0 || document.querySelector('.status.done')")
         .await;
     let newest = page
@@ -157,6 +172,7 @@ async fn order_and_play(journey: &Journey) {
     for id in &ids {
         page.until(&format!("window.isSame && document.querySelector('#render-{id} .status.done')")).await;
     }
+    check_progress(&page.run("return window.seen;").await, &ids);
     for id in &ids {
         journey.go(&format!("/renders/{id}")).await;
         page.until("document.querySelector('video')").await;

@@ -10,8 +10,9 @@ use tokio::time::{sleep, timeout};
 use super::browser::Browser;
 use super::on_both;
 use super::server::{EMAIL, Served};
-use super::studio_browser::{drawing, fits, no_errors, sign_in};
+use super::studio_browser::{drawing, no_errors, sign_in};
 use super::studio_composer::composer;
+use super::studio_pages::fits;
 use super::webdriver::Chromium;
 
 /// Keys, as WebDriver writes them.
@@ -194,6 +195,15 @@ async fn decals_keyframes_and_cameras_are_set_by_looking() {
     page.until("document.querySelector('.decal-dialog[open]')").await;
     page.click(".decal-dialog button.main").await;
     until_settings(&page, &image, true).await;
+    page.until("document.querySelector('.preview-state').textContent.startsWith('Drawn')").await;
+    // A drag that begins on the decal moves it, not the camera.
+    let position = "JSON.parse(document.querySelector('.settings-json').textContent).decals[0].position";
+    let before = page.run(&format!("return {position};")).await;
+    page.hover_at(".stage > img", ON_MODEL).await;
+    page.until("document.querySelector('.below-mouse').checkVisibility()").await;
+    page.drag_to(".stage > img", (ON_MODEL.0 + 0.02, ON_MODEL.1)).await;
+    page.until(&format!("{position}[0] > {}", before[0].as_f64().unwrap() + 0.01)).await;
+    until_settings(&page, "rotateY", false).await;
     page.until("document.querySelector('.preview-state').textContent.startsWith('Drawn')").await;
     page.click_at(".stage > img", ON_MODEL).await;
     until_menu(&page, "a decal").await;

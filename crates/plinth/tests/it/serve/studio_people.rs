@@ -70,6 +70,29 @@ async fn a_password_is_recovered_by_a_mailed_link(served: Served) {
     }
 }
 
+/// A mail waits for a mail server that is down, survives a restart of the server, and is sent once.
+async fn a_mail_waits_for_the_mail_server_and_survives_a_restart(served: Served) {
+    let nowhere = "smtp://127.0.0.1:9";
+    let served = served.again(|installation| {
+        installation.set("PLINTH_SMTP_URL", nowhere).set("PLINTH_MAIL_FROM", "Plinth <plinth@example.org>")
+    });
+    let mut browser = Browser::new(&served.server.base);
+    assert_eq!(browser.post("/password/forgot", &[("email", EMAIL)]).await.status, 200);
+    tokio::time::timeout(std::time::Duration::from_mins(1), async {
+        while !served.installation.log().contains("a mail could not be sent; it is sent again") {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    })
+    .await
+    .expect("a failed attempt");
+    let (served, mailbox) = with_mail(served);
+    let link = link_in(&mailbox.wait_for("/password/new/").await, "/password/new/");
+    let browser = Browser::new(&served.server.base);
+    assert_eq!(browser.get(&link).await.status, 200);
+    tokio::time::sleep(std::time::Duration::from_secs(6)).await;
+    assert_eq!(mailbox.count(), 0, "it is not sent again");
+}
+
 async fn without_a_mail_server_mails_are_in_the_log(served: Served) {
     let mut browser = Browser::new(&served.server.base);
     browser.post("/password/forgot", &[("email", EMAIL)]).await;
@@ -139,6 +162,6 @@ async fn sessions_are_listed_and_ended_one_by_one(served: Served) {
 }
 
 on_both! {
-    a_password_is_recovered_by_a_mailed_link without_a_mail_server_mails_are_in_the_log
+    a_password_is_recovered_by_a_mailed_link a_mail_waits_for_the_mail_server_and_survives_a_restart without_a_mail_server_mails_are_in_the_log
     a_password_change_ends_other_sessions sessions_are_listed_and_ended_one_by_one
 }

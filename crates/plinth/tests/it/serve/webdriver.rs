@@ -110,18 +110,33 @@ impl Chromium {
     }
 
     /// Clicks a point of an element, which is given by fractions of its width and its height.
-    pub(crate) async fn click_at(&self, selector: &str, (x, y): (f64, f64)) {
+    pub(crate) async fn click_at(&self, selector: &str, at: (f64, f64)) {
+        let to = self.move_to(selector, at).await;
+        self.mouse(&[to, json!({"type": "pointerDown", "button": 0}), json!({"type": "pointerUp", "button": 0})]).await;
+    }
+
+    /// Moves the mouse to a point of an element.
+    pub(crate) async fn hover_at(&self, selector: &str, at: (f64, f64)) {
+        self.mouse(&[self.move_to(selector, at).await]).await;
+    }
+
+    /// Presses the button of the mouse where it is, and releases it at a point of an element.
+    pub(crate) async fn drag_to(&self, selector: &str, at: (f64, f64)) {
+        let to = self.move_to(selector, at).await;
+        self.mouse(&[json!({"type": "pointerDown", "button": 0}), to, json!({"type": "pointerUp", "button": 0})]).await;
+    }
+
+    async fn move_to(&self, selector: &str, (x, y): (f64, f64)) -> Value {
         let script = format!(
             "const box = document.querySelector({}).getBoundingClientRect(); \
              return [box.left + {x} * box.width, box.top + {y} * box.height].map(Math.round);",
             json!(selector)
         );
         let place = self.run(&script).await;
-        let steps = json!([
-            {"type": "pointerMove", "duration": 0, "x": place[0], "y": place[1]},
-            {"type": "pointerDown", "button": 0},
-            {"type": "pointerUp", "button": 0},
-        ]);
+        json!({"type": "pointerMove", "duration": 0, "x": place[0], "y": place[1]})
+    }
+
+    async fn mouse(&self, steps: &[Value]) {
         let mouse = json!({"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": steps});
         self.call(Method::POST, "/actions", json!({"actions": [mouse]})).await;
     }

@@ -29,7 +29,7 @@ async fn server(deployment: &Deployment) -> Service {
 
 async fn ask(deployment: &Deployment, server: &Service, model: &str, zoom: f64) -> Result<Vec<u8>, ServiceError> {
     let settings = json!({"zoom": zoom}).as_object().unwrap().clone();
-    let preview = Preview { settings, longest: 64, is_draft: true, position: None, question: None };
+    let preview = Preview { settings, longest: 64, is_draft: true, position: None, ..Preview::default() };
     timeout(TIMEOUT, server.preview(&deployment.caller, model, preview)).await.unwrap()
 }
 

@@ -1,0 +1,94 @@
+//! Mails that wait to be sent. A claim is a lease: a server that is lost leaves its mail to the others.
+
+use std::sync::LazyLock;
+
+use crate::row::Row;
+use crate::sql::params;
+use crate::states::BuiltSql;
+use crate::table::insert;
+use crate::{Result, Tx};
+
+/// What a mail says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MailKind {
+    /// A link with which the account chooses a new password.
+    PasswordLink,
+    /// The password of the account was changed.
+    PasswordChanged,
+}
+
+impl MailKind {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::PasswordLink => "password_link",
+            Self::PasswordChanged => "password_changed",
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        [Self::PasswordLink, Self::PasswordChanged].into_iter().find(|kind| kind.as_str() == text)
+    }
+}
+
+/// A mail that waits to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitingMail {
+    /// Random identifier.
+    pub id: String,
+    /// What the mail says.
+    pub kind: MailKind,
+    /// E-mail address.
+    pub recipient: String,
+    /// URL that a secret completes to a link. Empty if the mail contains no link.
+    pub link_base: String,
+    /// Time of creation.
+    pub created_at: i64,
+    /// Number of times that the mail was claimed.
+    pub attempts: i64,
+}
+
+/// Inserts a mail that is due at once.
+pub async fn insert(tx: &mut Tx, mail: &WaitingMail) -> Result<()> {
+    let WaitingMail { id, kind, recipient, link_base, created_at, attempts } = mail;
+    insert!(
+        tx, "mails", id: id.as_str(), kind: kind.as_str(), recipient: recipient.as_str(), link_base: link_base.as_str(),
+        created_at: *created_at, due_at: *created_at, attempts: *attempts
+    )
+}
+
+static CLAIM: LazyLock<BuiltSql> = LazyLock::new(|| {
+    BuiltSql::locking(" FOR UPDATE SKIP LOCKED", |lock| {
+        format!(
+            "WITH picked AS MATERIALIZED (SELECT id FROM mails WHERE due_at <= $1 ORDER BY due_at, id LIMIT 1{lock}) \
+             UPDATE mails SET due_at = $2, attempts = attempts + 1 WHERE id IN (SELECT id FROM picked) \
+             RETURNING id, kind, recipient, link_base, created_at, attempts"
+        )
+    })
+});
+
+/// Claims the mail that has been due for the longest time. Nobody else gets it before `until`.
+pub async fn claim(tx: &mut Tx, now: i64, until: i64) -> Result<Option<WaitingMail>> {
+    tx.fetch_optional(&CLAIM, params![now, until]).await?.as_ref().map(mail).transpose()
+}
+
+fn mail(row: &Row) -> Result<WaitingMail> {
+    Ok(WaitingMail {
+        id: row.text("id")?,
+        kind: row.parsed("kind", MailKind::parse)?,
+        recipient: row.text("recipient")?,
+        link_base: row.text("link_base")?,
+        created_at: row.int("created_at")?,
+        attempts: row.int("attempts")?,
+    })
+}
+
+/// Makes a claimed mail due at another time, because it could not be sent. Does nothing if somebody else has claimed it since.
+pub async fn postpone(tx: &mut Tx, mail: &WaitingMail, due_at: i64) -> Result<()> {
+    let sql = "UPDATE mails SET due_at = $3 WHERE id = $1 AND attempts = $2";
+    tx.execute(sql, params![mail.id.as_str(), mail.attempts, due_at]).await.map(drop)
+}
+
+/// Deletes a mail that was sent, or will not be sent.
+pub async fn delete(tx: &mut Tx, id: &str) -> Result<()> {
+    tx.execute("DELETE FROM mails WHERE id = $1", params![id]).await.map(drop)
+}

@@ -1,0 +1,70 @@
+//! Batches that are kept on the device between scenes.
+
+use std::sync::{Arc, PoisonError};
+
+use plinth_scene::Scene;
+
+use crate::RenderError;
+use crate::gpu::Gpu;
+use crate::prepare::Prepared;
+use crate::upload::batch::Batch;
+use crate::upload::geometry::{self, Geometry, MaterialUse, PosedModel};
+use crate::upload::sprites::SpriteInputs;
+
+/// Maximum number of entries: one of drafts, and one of the full picture, whose triangles can be smaller.
+const MAX_ENTRIES: usize = 2;
+
+/// Geometry of the scenes that were drawn last, most recent first.
+#[derive(Default)]
+pub(crate) struct GeometryCache(Vec<KeptGeometry>);
+
+struct KeptGeometry {
+    light: Arc<Prepared>,
+    uses: Vec<MaterialUse>,
+    geometry: Geometry,
+}
+
+impl GeometryCache {
+    /// Removes and returns the geometry with these triangles. Light of the same surfaces shares its list of triangles.
+    fn take(&mut self, light: &Prepared, uses: &[MaterialUse]) -> Option<KeptGeometry> {
+        let fits =
+            |kept: &KeptGeometry| Arc::ptr_eq(&kept.light.model.indices, &light.model.indices) && kept.uses == uses;
+        let at = self.0.iter().position(fits)?;
+        Some(self.0.remove(at))
+    }
+
+    fn keep(&mut self, entry: KeptGeometry) {
+        self.0.insert(0, entry);
+        self.0.truncate(MAX_ENTRIES);
+    }
+}
+
+/// Returns the batches of a scene: kept, with other light if necessary, or built. Batches that move are not kept, and neither are
+/// points and lines, which depend on the size of the picture.
+/// Errors: those of [`geometry::build`].
+pub(crate) fn geometry(
+    gpu: &Gpu,
+    light_layout: &wgpu::BindGroupLayout,
+    scene: &Scene,
+    all: &PosedModel<'_>,
+    light: &Arc<Prepared>,
+    uses: &[MaterialUse],
+    inputs: &SpriteInputs<'_>,
+) -> Result<Geometry, RenderError> {
+    let baked = &light.model.light.baked;
+    let build = || geometry::build(gpu, light_layout, scene, all, baked, uses, inputs);
+    let Some(device_cache) = gpu.device.cache().filter(|_cache| !all.moving.contains(&true)) else { return build() };
+    let mut cache = device_cache.geometry.lock().unwrap_or_else(PoisonError::into_inner);
+    let geometry = match cache.take(light, uses) {
+        Some(kept) if Arc::ptr_eq(&kept.light, light) => kept.geometry,
+        Some(KeptGeometry { geometry, .. }) => {
+            let relit = geometry.batches.iter().map(|batch| batch.with_light(gpu, light_layout, baked));
+            Geometry { batches: relit.collect::<Result<_, _>>()?, ..geometry }
+        }
+        None => build()?,
+    };
+    if geometry.batches.iter().all(|batch: &Batch| batch.sprites.is_none()) {
+        cache.keep(KeptGeometry { light: Arc::clone(light), uses: uses.to_vec(), geometry: geometry.clone() });
+    }
+    Ok(geometry)
+}

@@ -1,0 +1,57 @@
+// Moves a decal over the model by dragging it.
+
+import { rounded } from "./decals.js";
+
+/**
+ * @param {import("./preview.js").Preview} preview
+ * @param {import("./values.js").Values} values
+ * @param {import("./surfaces.js").SurfaceMenu} menu
+ * @returns {() => import("./steer.js").Held | null} called when the pointer is pressed: what it holds, if it is on a decal
+ */
+export function decalDrag(preview, values, menu) {
+  return () => {
+    const id = menu.pressed?.decal ?? null;
+    if (id === null) return null;
+    let wanted = null;
+    let isAsking = false;
+    let isDropped = false;
+
+    /** Puts the decal on a surface. It keeps its rotation on a flat surface. */
+    const put = ({ position, normal, euler }) => {
+      const decals = values.get("decals") ?? [];
+      const at = decals.findLastIndex((decal) => decal.id === id);
+      if (at < 0) return;
+      const before = decals[at];
+      const place = { position: rounded(position), normal: rounded(normal), euler: rounded(euler) };
+      const isFlat = String(before.normal) === String(place.normal);
+      values.set("decals", decals.with(at, { ...before, ...place, euler: isFlat ? before.euler : place.euler }));
+      preview.changed();
+    };
+    const follow = async () => {
+      if (isAsking) return;
+      isAsking = true;
+      while (wanted !== null) {
+        const place = wanted;
+        wanted = null;
+        try {
+          const [below] = (await preview.surfacesBelowDecals(...place)).surfaces;
+          if (below) put(below);
+        } catch {
+          // The decal stays where it is, until the next movement.
+        }
+      }
+      isAsking = false;
+      if (isDropped) values.commit();
+    };
+    return {
+      move(left, top) {
+        wanted = menu.inPicture(left, top) ?? wanted;
+        follow();
+      },
+      drop() {
+        isDropped = true;
+        follow();
+      },
+    };
+  };
+}
