@@ -73,6 +73,10 @@ async fn simultaneous_claims_get_different_mails(address: &str) {
     assert_eq!(ids.len(), 12);
 }
 
-on_both_databases! {
-    a_mail_is_claimed_by_one_server_until_its_lease_ends simultaneous_claims_get_different_mails
+mod both {
+    use super::on_both_databases;
+    on_both_databases! {
+        a_mail_is_claimed_by_one_server_until_its_lease_ends
+        simultaneous_claims_get_different_mails
+    }
 }
