@@ -79,13 +79,13 @@ async fn quiet(server: &Process, client: &Client) {
         ("status=failed, none", "status=failed".to_owned()),
         ("status=pending, one", "status=pending&limit=100".to_owned()),
         ("without a filter", "limit=100".to_owned()),
-        ("modelId, all, cursor", format!("modelId={model}&cursor=")),
+        ("modelId, all, cursor", format!("model={model}&cursor=")),
     ] {
         measure(server, client, what, (1, 200), move |_request| format!("/renders?{query}")).await;
     }
     // These totals are counted.
     for (what, query) in [
-        ("modelId, all, offset", format!("modelId={model}")),
+        ("modelId, all, offset", format!("model={model}")),
         ("updatedSince, all, offset", "updatedSince=2000-01-01T00:00:00Z".to_owned()),
     ] {
         measure(server, client, what, (1, 20), move |_request| format!("/renders?{query}")).await;
