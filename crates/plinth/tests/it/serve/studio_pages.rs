@@ -56,12 +56,12 @@ async fn check(page: &Chromium, served: &Served, browser: &Browser, path: &str) 
     }
     page.open(&format!("{}{path}", served.server.base)).await;
     page.until("document.readyState === 'complete'").await;
-    let messages = page.console().await;
-    // A browser reports the status of an error page by itself.
-    assert!(answer.status != 200 || messages.is_empty(), "{path}: {messages:?}");
     let bytes = first_load(page).await;
     assert!(bytes > 2000 && bytes < MAX_FIRST_LOAD, "{path} loads {bytes} bytes");
     fits(page).await;
+    let messages = page.console().await;
+    // A browser reports the status of an error page by itself.
+    assert!(answer.status != 200 || messages.is_empty(), "{path}: {messages:?}");
     true
 }
 
