@@ -42,9 +42,9 @@ struct CellDistribution {
 }
 
 impl CellDistribution {
-    fn new(cumulative: [f32; CELLS_PER_SIDE * CELLS_PER_SIDE]) -> Self {
+    fn new(cumulative: &[f32; CELLS_PER_SIDE * CELLS_PER_SIDE]) -> Self {
         let first_above = |i: usize| cumulative.partition_point(|sum| *sum <= i as f32 / GUIDE_ENTRIES as f32) as u16;
-        Self { cumulative, guide: std::array::from_fn(first_above) }
+        Self { cumulative: *cumulative, guide: std::array::from_fn(first_above) }
     }
 
     /// Returns whether no light arrives.
@@ -97,7 +97,7 @@ impl LightDistribution {
                     *slot = sum;
                 }
                 let scale = if sum > 0.0 { 1.0 / sum } else { 0.0 };
-                CellDistribution::new(sums.map(|s| s * scale))
+                CellDistribution::new(&sums.map(|s| s * scale))
             })
             .collect();
         Self { by_normal }

@@ -228,7 +228,7 @@ pub struct BakeOptions {
 }
 
 impl BakeOptions {
-    /// Returns options with about a third of the rays, for drafts and for animated models. The poses of an animated
+    /// Returns options with about a third of the rays, for animated models. The poses of an animated
     /// model are baked separately, so the remaining noise changes over time.
     #[must_use]
     pub fn coarser(self) -> Self {
@@ -244,6 +244,13 @@ impl BakeOptions {
             max_error: 1.5 * self.max_error,
             ..self
         }
+    }
+
+    /// Returns options for pictures that are drawn while a setting changes. They are coarser also for models whose vertices are
+    /// so dense that [`coarser`](Self::coarser) options would give each of them the minimum number of rays.
+    #[must_use]
+    pub fn draft(self) -> Self {
+        Self { min_samples: self.min_samples / 3, ..self.coarser() }
     }
 
     /// Returns options with about three times the rays, for detailed shading of crevices and contacts, and for large

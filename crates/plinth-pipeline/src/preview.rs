@@ -92,8 +92,8 @@ impl<'g> PreviewStage<'g> {
 
     /// Draws a frame and writes it to its file. Returns the warnings of the scene.
     /// Errors: [`JobError`].
-    pub(crate) fn draw(&mut self, wanted: PreviewFrame<'_>, cancel: &AtomicBool) -> Result<Vec<String>, JobError> {
-        let PreviewFrame { settings, environment, images, longest, is_draft, position, target } = wanted;
+    pub(crate) fn draw(&mut self, wanted: &PreviewFrame<'_>, cancel: &AtomicBool) -> Result<Vec<String>, JobError> {
+        let PreviewFrame { settings, environment, images, longest, is_draft, position, target } = *wanted;
         let (width, height) = fitted(settings.video().quality.size(settings.video().aspect), longest);
         // A poster of a video with alpha is made from its frames.
         let is_deep = settings.video().quality.has_alpha() && !is_draft;

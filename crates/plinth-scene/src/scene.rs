@@ -15,7 +15,7 @@ use crate::{EnvironmentMap, PostLook, ReflectorLook, ShadowLook, Shot, Surroundi
 /// Number of rays with which light on surfaces is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LightDetail {
-    /// A third of the usual number of rays, so that the first frame is ready sooner.
+    /// A third of the usual number of rays or fewer, so that the first frame is ready sooner.
     Draft,
     /// The default number of rays.
     Usual,

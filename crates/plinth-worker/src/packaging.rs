@@ -55,7 +55,7 @@ async fn make(node: &Node, claim: &Claim, folder: &Path, cut: &CancellationToken
     let (ffmpeg, encoder) = (node.options.ffmpeg.clone(), node.encoder);
     let task = PackageTask { source, out_dir: PathBuf::from(OUT), ffmpeg, encoder };
     let time = node.options.timeout;
-    let plan = JobPlan { task: ChildTask::Package(task), time, folder: folder, home: None };
+    let plan = JobPlan { task: ChildTask::Package(task), time, folder, home: None };
     let names = match node.run_child(plan, cut, None).instrument(part("encode")).await {
         Ended::Done(ChildEvent::Packaged { files, hardware_failure }) => {
             encoded_in_software(hardware_failure.as_deref());

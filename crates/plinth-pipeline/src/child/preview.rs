@@ -111,6 +111,6 @@ fn respond(stage: &mut PreviewStage<'_>, line: &str, cancel: &AtomicBool) -> Res
         position: request.position,
         target: &request.target,
     };
-    let warnings = stage.draw(frame, cancel).map_err(|error| failed(&error))?;
+    let warnings = stage.draw(&frame, cancel).map_err(|error| failed(&error))?;
     Ok(ChildEvent::Previewed { warnings })
 }

@@ -148,7 +148,7 @@ fn drafts_show_their_settings_whatever_was_drawn_before() {
         json!({"rotateY": -40, "vignette": 0.4}),
     ] {
         let fresh = last_draft(std::slice::from_ref(&last));
-        let reused = last_draft(&[&before[..], &[last.clone()]].concat());
+        let reused = last_draft(&[&before[..], std::slice::from_ref(&last)].concat());
         let differences = fresh.as_raw().iter().zip(reused.as_raw()).map(|(a, b)| f64::from(a.abs_diff(*b)));
         let mean = differences.sum::<f64>() / fresh.as_raw().len() as f64;
         // The light was baked for other cameras, and with other random rays.

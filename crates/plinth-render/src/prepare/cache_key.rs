@@ -36,7 +36,9 @@ impl LightCacheKeys {
         let surfaces = surfaces.name();
         let with = |kind: &'static str, known: &[&str]| {
             let mut key = cache.key(kind);
-            known.iter().for_each(|name| key.list(name.as_bytes()));
+            for name in known {
+                key.list(name.as_bytes());
+            }
             key
         };
         let of_light = [surfaces.as_str(), &panorama.name()];

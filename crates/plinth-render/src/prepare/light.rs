@@ -95,9 +95,13 @@ impl Sky {
 pub(super) fn bake_options(inputs: &PrepareInputs<'_>) -> BakeOptions {
     let options = BakeOptions::default();
     let detail = inputs.scene.light_detail;
-    let options = if detail == LightDetail::Fine { options.finer() } else { options };
-    let coarse = detail == LightDetail::Draft || PoseTimes::for_inputs(inputs).is_some();
-    let options = if coarse { options.coarser() } else { options };
+    let options = match detail {
+        LightDetail::Draft => options.draft(),
+        LightDetail::Usual => options,
+        LightDetail::Fine => options.finer(),
+    };
+    let is_moving = detail != LightDetail::Draft && PoseTimes::for_inputs(inputs).is_some();
+    let options = if is_moving { options.coarser() } else { options };
     BakeOptions { surfaces: is_worthwhile(inputs.scene, inputs.posed), ..options }
 }
 
