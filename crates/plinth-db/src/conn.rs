@@ -12,6 +12,7 @@ use crate::error::DbError;
 use crate::pool::QUERY_TIMEOUT;
 use crate::row::Row;
 use crate::sql::{Param, Sql, params};
+use crate::table::numbered;
 
 /// A database connection that can only run queries. A [`Tx`](crate::Tx) can also write.
 pub struct Conn(pub(crate) Inner);
@@ -98,10 +99,16 @@ impl Conn {
         self.execute_text(sqlite, postgres, params).await
     }
 
-    /// Like [`execute`](Self::execute), for a statement whose text depends on the number of rows. Values are passed as
-    /// parameters and never written into `text`.
-    pub(crate) async fn execute_built(&mut self, text: &str, params: &[Param]) -> Result<u64> {
-        self.execute_text(AssertSqlSafe(text), AssertSqlSafe(text), params).await
+    /// Inserts several rows with one statement. `values` contains the values of all rows, each in the order of `columns`.
+    pub(crate) async fn insert_rows(&mut self, table: &str, columns: &str, values: &[Param]) -> Result<()> {
+        let width = columns.split(',').count();
+        let insert = |row: fn(usize, usize) -> String| {
+            let rows: Vec<String> = (0..values.len() / width).map(|number| row(number * width + 1, width)).collect();
+            format!("INSERT INTO {table} ({columns}) VALUES {}", rows.join(", "))
+        };
+        // SQLite takes `$1` for a name, and sqlx looks up the name of each parameter, which takes quadratic time.
+        let unnamed = |_first, width| format!("({})", vec!["?"; width].join(", "));
+        self.execute_text(AssertSqlSafe(insert(unnamed)), AssertSqlSafe(insert(numbered)), values).await.map(drop)
     }
 
     async fn execute_text(

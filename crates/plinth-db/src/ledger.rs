@@ -5,7 +5,7 @@ use plinth_spec::id::{AccountId, EntryId, RenderId, WorkspaceId};
 use plinth_spec::wire::{LedgerEntry, LedgerType};
 
 use crate::sql::{Param, params};
-use crate::table::{insert_rows_statement, row};
+use crate::table::row;
 use crate::{Conn, Result, Tx, accounts};
 
 /// A new ledger entry.
@@ -108,7 +108,7 @@ async fn insert(tx: &mut Tx, entries: &[NewEntry]) -> Result<()> {
         params.to_vec()
     };
     let values: Vec<Param> = entries.iter().flat_map(values).collect();
-    tx.execute_built(&insert_rows_statement("ledger", columns, entries.len()), &values).await.map(drop)
+    tx.insert_rows("ledger", columns, &values).await
 }
 
 /// Returns whether an entry with this identifier exists.

@@ -108,14 +108,7 @@ parsed! {
 
 /// Builds the statement that inserts one row with these columns.
 pub(crate) fn insert_statement(table: &str, columns: &str) -> BuiltSql {
-    BuiltSql::same(insert_rows_statement(table, columns, 1))
-}
-
-/// Builds the statement that inserts several rows with these columns.
-pub(crate) fn insert_rows_statement(table: &str, columns: &str, rows: usize) -> String {
-    let width = columns.split(',').count();
-    let rows: Vec<String> = (0..rows).map(|row| numbered(row * width + 1, width)).collect();
-    format!("INSERT INTO {table} ({columns}) VALUES {}", rows.join(", "))
+    BuiltSql::same(format!("INSERT INTO {table} ({columns}) VALUES {}", numbered(1, columns.split(',').count())))
 }
 
 /// Builds a list of parameters in parentheses, from `$first` on: `($3, $4, $5)`.
@@ -211,9 +204,8 @@ mod tests {
         static SQL: std::sync::LazyLock<BuiltSql> =
             std::sync::LazyLock::new(|| insert_statement("envs", "id, name, width"));
         assert_eq!(Sql::from(&SQL).sqlite, "INSERT INTO envs (id, name, width) VALUES ($1, $2, $3)");
-        let two = insert_rows_statement("envs", "id, name", 2);
-        assert_eq!(two, "INSERT INTO envs (id, name) VALUES ($1, $2), ($3, $4)");
     }
+
     #[test]
     fn a_clause_follows_the_values() {
         static SQL: std::sync::LazyLock<BuiltSql> =

@@ -11,7 +11,7 @@ use plinth_spec::{FailureCode, WorkClass};
 
 use crate::sql::{Param, params, touched};
 use crate::states::{BuiltSql, after_packaging, is_in, may, may_package};
-use crate::table::{insert_rows_statement, table};
+use crate::table::table;
 use crate::{Conn, Result, Tx, storage};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -94,7 +94,7 @@ pub async fn insert(tx: &mut Tx, render: &Render) -> Result<()> {
 pub async fn insert_all(tx: &mut Tx, renders: &[Render]) -> Result<()> {
     let Some(first) = renders.first() else { return Ok(()) };
     let values: Vec<Param> = renders.iter().flat_map(Render::values).collect();
-    tx.execute_built(&insert_rows_statement("renders", columns!(), renders.len()), &values).await?;
+    tx.insert_rows("renders", columns!(), &values).await?;
     add_to_count(tx, &first.workspace_id, i64::try_from(renders.len()).unwrap_or(i64::MAX)).await
 }
 
