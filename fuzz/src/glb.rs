@@ -1,5 +1,7 @@
 //! Mutations that keep the container of a GLB valid.
 
+use crate::mutate_part;
+
 const HEADER: usize = 12;
 const CHUNK_HEADER: usize = 8;
 
@@ -16,11 +18,7 @@ pub fn mutate_glb(
     let Some((mut json, mut bin)) = whole.filter(|_| seed % 8 != 0) else { return mutate(data, size, max_size) };
     let frame = HEADER + 2 * CHUNK_HEADER + 6;
     let room = max_size.saturating_sub(frame + json.len() + bin.len());
-    let part = if seed % 8 < 5 { &mut json } else { &mut bin };
-    let old = part.len();
-    part.resize(old + room, 0);
-    let changed = mutate(part, old, old + room);
-    part.truncate(changed);
+    mutate_part(if seed % 8 < 5 { &mut json } else { &mut bin }, room, mutate);
     let glb = glb(&json, &bin);
     let Some(target) = data.get_mut(..glb.len()) else { return size };
     target.copy_from_slice(&glb);

@@ -11,6 +11,14 @@ pub use parts::{mutate_parts, parts};
 /// A grey PNG of one pixel.
 pub const PIXEL: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0:~\x9bU\0\0\0\nIDATx\x9cch\0\0\0\x82\0\x81w\xcdr\xb6\0\0\0\0IEND\xaeB`\x82";
 
+/// Changes a part of an input with libFuzzer's mutation `mutate`. The part may grow by `room` bytes.
+fn mutate_part(part: &mut Vec<u8>, room: usize, mutate: fn(&mut [u8], usize, usize) -> usize) {
+    let old = part.len();
+    part.resize(old + room, 0);
+    let changed = mutate(part, old, old + room);
+    part.truncate(changed);
+}
+
 /// Limits that are reached within milliseconds, so that anything slow or large is a finding.
 pub fn limits() -> Limits {
     Limits { vertices: 1 << 20, indices: 1 << 21, image_pixels: 1 << 22, ..Limits::default() }

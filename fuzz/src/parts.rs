@@ -1,5 +1,7 @@
 //! Inputs of several parts, such as the files of an environment. Each part is its length (32 bits, little-endian) and its bytes.
 
+use crate::mutate_part;
+
 const LENGTH_BYTES: usize = 4;
 
 /// Splits an input into its parts. A part that is cut off, or missing, contains what is there.
@@ -23,11 +25,7 @@ pub fn mutate_parts<const N: usize>(
     let mut parts = parts::<N>(&data[..size]).map(<[u8]>::to_vec);
     let used = parts.iter().map(|part| LENGTH_BYTES + part.len()).sum();
     let room = max_size.saturating_sub(used);
-    let part = &mut parts[seed as usize % N];
-    let old = part.len();
-    part.resize(old + room, 0);
-    let changed = mutate(part, old, old + room);
-    part.truncate(changed);
+    mutate_part(&mut parts[seed as usize % N], room, mutate);
     let mut out = Vec::new();
     for part in parts {
         out.extend((part.len() as u32).to_le_bytes());

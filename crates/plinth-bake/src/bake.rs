@@ -44,7 +44,7 @@ pub fn bake(
         .collect();
     let reliable: Vec<bool> = gathered.iter().map(|g| !g.is_inside_body()).collect();
     neighbours.fill(&mut light, &reliable);
-    neighbours.smooth(&mut light, &coarse.samples);
+    neighbours.smooth(&mut light, &coarse.samples, rays_per_vertex);
     Neighbours::on_lattices(&coarse).fit(&mut light, &gathered, &coarse.samples);
     let mut lit: Vec<LitPoint> = light
         .par_iter()

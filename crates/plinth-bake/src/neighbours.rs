@@ -11,8 +11,11 @@ use crate::gather::GatherResult;
 use crate::light::LightValue;
 use crate::samples::{NO_SAMPLE, SamplePoints};
 
-/// Number of smoothing passes over the vertices.
+/// Number of smoothing passes over vertices with [`FEW_RAYS`] rays or more.
 const SMOOTHING_PASSES: usize = 2;
+/// Vertices with fewer rays than this are smoothed more, because the variance of their light is inversely proportional to
+/// the number of rays.
+const FEW_RAYS: usize = 12;
 /// Number of passes that replace unreliable values. Each pass extends the reliable values by one neighbour.
 const FILLING_PASSES: usize = 4;
 /// Length scale of the smoothing kernel for vertices, in world units.
@@ -111,8 +114,10 @@ impl Neighbours {
     }
 
     /// Removes noise by averaging over neighbours that are near, face the same way and have similar light.
-    pub(crate) fn smooth(&self, light: &mut [LightValue], samples: &SamplePoints<'_>) {
-        for _ in 0..SMOOTHING_PASSES {
+    pub(crate) fn smooth(&self, light: &mut [LightValue], samples: &SamplePoints<'_>, rays_per_vertex: usize) {
+        let noise = (FEW_RAYS as f32 / rays_per_vertex as f32).max(1.0);
+        let passes = (SMOOTHING_PASSES as f32 * noise * noise).round() as usize;
+        for _ in 0..passes {
             let smooth: Vec<LightValue> = (0..self.len())
                 .into_par_iter()
                 .map(|i| {
@@ -125,7 +130,7 @@ impl Neighbours {
                         // A large difference in light is probably an edge rather than noise, so it gets a small weight.
                         let step = (light[n].direct - light[i].direct).abs().max_element();
                         let distance = point.position.distance(other.position) / SMOOTHING_LENGTH;
-                        let weight = facing.powi(8) * (-step * step * 12.0 - distance * distance).exp() * 0.6;
+                        let weight = facing.powi(8) * (-step * step * 12.0 / noise - distance * distance).exp() * 0.6;
                         sum = sum + light[n] * weight;
                         weights += weight;
                     }

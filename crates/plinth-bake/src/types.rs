@@ -250,7 +250,7 @@ impl BakeOptions {
     /// so dense that [`coarser`](Self::coarser) options would give each of them the minimum number of rays.
     #[must_use]
     pub fn draft(self) -> Self {
-        Self { min_samples: self.min_samples / 3, ..self.coarser() }
+        Self { min_samples: self.min_samples / 2, ..self.coarser() }
     }
 
     /// Returns options with about three times the rays, for detailed shading of crevices and contacts, and for large

@@ -1,4 +1,4 @@
-//! Mails that wait to be sent. A claim is a lease: a server that is lost leaves its mail to the others.
+//! Mails that wait to be sent. A server claims a mail for a limited time, so that another server sends it if the first one is lost.
 
 use std::sync::LazyLock;
 
@@ -33,15 +33,11 @@ impl MailKind {
 /// A mail that waits to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitingMail {
-    /// Random identifier.
     pub id: String,
-    /// What the mail says.
     pub kind: MailKind,
-    /// E-mail address.
     pub recipient: String,
     /// URL that a secret completes to a link. Empty if the mail contains no link.
     pub link_base: String,
-    /// Time of creation.
     pub created_at: i64,
     /// Number of times that the mail was claimed.
     pub attempts: i64,

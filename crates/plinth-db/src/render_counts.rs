@@ -96,7 +96,7 @@ mod tests {
                              VALUES ('wwwwwwwwwwww', 'w', 'a', TRUE, 0)";
     const MODEL: &str = "INSERT INTO models (id, workspace_id, original_name, file_size, sha256, animations, animation_count, status, \
                          created_at, updated_at) VALUES ('m', 'wwwwwwwwwwww', 'm', 1, '', '[]', 0, 'active', 0, 0)";
-    /// Two renders.
+    /// Inserts the renders `r1` and `r2`.
     const RENDERS: &str = "INSERT INTO renders (id, workspace_id, model_id, payer_id, settings, settings_sha256, replay_key, \
                            replay_ordinal, is_system_preview, credits, status, hls_status, warnings, attempt, hls_attempt, \
                            created_at, updated_at) SELECT id, 'wwwwwwwwwwww', 'm', 'a', '{}', '', '', 0, FALSE, 0, 'pending', \

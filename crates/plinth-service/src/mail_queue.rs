@@ -18,11 +18,11 @@ use crate::ids::random_text;
 use crate::mail::Mail;
 use crate::service::Service;
 
-/// Interval at which a server looks for mails, of other servers and for another attempt. It is told of its own at once.
+/// Interval at which a server looks for mails of other servers, and for mails that are due again. Its own new mails wake it at once.
 const INTERVAL: Duration = Duration::from_secs(10);
-/// Time limit of an attempt.
+/// Time limit of one attempt to send a mail.
 const SENDING: Duration = Duration::from_secs(45);
-/// Time for which a claimed mail is left to the server that has claimed it, in milliseconds. It is longer than an attempt.
+/// Time for which no other server sends a claimed mail, in milliseconds. It is longer than an attempt.
 const LEASE_MS: i64 = 60_000;
 /// Time after which a mail without a link is given up, in milliseconds.
 const LIFETIME_MS: i64 = 24 * 3_600_000;
@@ -63,7 +63,7 @@ impl Service {
                     }
                 }
                 Err(error) => {
-                    tracing::error!(cause = ?error.cause, "mails that wait could not be read");
+                    tracing::error!(cause = ?error.cause, "waiting mails could not be read");
                     sleep(INTERVAL).await;
                 }
             }
@@ -86,7 +86,7 @@ impl Service {
             let late = |_elapsed| ServiceError::internal("the mail server did not answer in time");
             let sent = timeout(SENDING, self.send_waiting(&waiting)).await.map_err(late).flatten();
             if let Err(error) = sent {
-                tracing::warn!(cause = ?error.cause, "a mail could not be sent; it is sent again");
+                tracing::warn!(cause = ?error.cause, "a mail could not be sent; the server will try again");
                 self.write_at(move |tx, now| {
                     let due_at = now + delay_ms(waiting.attempts);
                     Box::pin(async move { mails::postpone(tx, &waiting, due_at).await })

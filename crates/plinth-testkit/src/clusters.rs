@@ -45,7 +45,7 @@ pub(crate) fn with_tables() -> PathBuf {
     path(&format!("tables-{}", sha256_hex(&sources)))
 }
 
-/// Copies a cluster.
+/// Copies the files of a cluster whose server is not running to a new folder.
 pub(crate) fn copy(cluster: &Path, to: &Path) {
     let status = Command::new("cp").arg("-a").arg("--reflink=auto").arg(cluster).arg(to).status();
     assert!(status.is_ok_and(|status| status.success()), "{} could not be copied", cluster.display());

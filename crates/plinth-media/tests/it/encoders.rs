@@ -48,6 +48,7 @@ fn auto_uses_working_hardware_and_its_files_have_the_usual_properties() {
         let lines = format!("echo \"$ENCODER of '$SIZE'\" >>{}", log.display());
         let ffmpeg = hardware_ffmpeg(aside.path(), &[name], &lines);
         assert_eq!(choose(&ffmpeg, "auto").unwrap().encoder, encoder);
+        assert_eq!(choose(&ffmpeg, name).unwrap().encoder, encoder);
         std::fs::remove_file(&log).unwrap();
         write(plan_with(folder.path(), &ffmpeg, encoder, 31), |i| ball(SIZE, i, [90; 3])).unwrap();
         let video = folder.path().join("out.mp4");

@@ -1,6 +1,6 @@
 //! Previews have the pixels of the render that is ordered with the same settings.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use plinth_pipeline::child::{CacheFolder, ChildEvent, ChildTask, PreviewRequest, PreviewTask, run_child};
@@ -59,36 +59,46 @@ fn poster_of_video(settings: &Value, folder: &Path, cache: &Cache) -> Vec<u8> {
     std::fs::read(folder.join("poster.png")).unwrap()
 }
 
+/// Returns the task that keeps the model loaded. Its files are in `folder`.
+fn preview_task(folder: &Path) -> ChildTask {
+    let model = folder.join("model.glb");
+    std::fs::write(&model, job(folder).model).unwrap();
+    ChildTask::Preview(PreviewTask {
+        model,
+        longest: WHOLE,
+        adapter: None,
+        ffmpeg: plinth_testkit::ffmpeg().to_owned(),
+        cache: Some(CacheFolder { folder: folder.join("cache"), most_bytes: 1 << 30 }),
+    })
+}
+
+/// Returns the request for the poster with a look.
+fn request(number: usize, look: &Value, target: PathBuf) -> PreviewRequest {
+    PreviewRequest {
+        settings: settings(number, look),
+        environment: None,
+        images: [].into(),
+        longest: WHOLE,
+        is_draft: false,
+        position: None,
+        question: None,
+        target,
+    }
+}
+
 #[test]
 fn full_previews_equal_posters_whatever_was_drawn_before() {
     let folder = tempfile::tempdir().unwrap();
     let looks = looks();
     assert_eq!(looks.len(), 20);
-    let model = folder.path().join("model.glb");
-    std::fs::write(&model, job(folder.path()).model).unwrap();
-    let task = ChildTask::Preview(PreviewTask {
-        model,
-        longest: WHOLE,
-        adapter: None,
-        ffmpeg: plinth_testkit::ffmpeg().to_owned(),
-        cache: Some(CacheFolder { folder: folder.path().join("cache"), most_bytes: 1 << 30 }),
-    });
+    let task = preview_task(folder.path());
     // Before each full picture a quick one is drawn, whose light and size are others.
-    let request = |(number, look): (usize, &Value)| {
-        let whole = PreviewRequest {
-            settings: settings(number, look),
-            environment: None,
-            images: [].into(),
-            longest: WHOLE,
-            is_draft: false,
-            position: None,
-            question: None,
-            target: folder.path().join(format!("{number}.png")),
-        };
+    let both = |(number, look): (usize, &Value)| {
+        let whole = request(number, look, folder.path().join(format!("{number}.png")));
         let target = folder.path().join("draft.png");
         [PreviewRequest { is_draft: true, longest: 320, position: Some(0.5), target, ..whole.clone() }, whole]
     };
-    let lines = looks.iter().enumerate().flat_map(request).map(|request| serde_json::to_string(&request).unwrap());
+    let lines = looks.iter().enumerate().flat_map(both).map(|request| serde_json::to_string(&request).unwrap());
     let mut drawn = 0;
     let mut tell = |event| match event {
         ChildEvent::Previewed { .. } => drawn += 1,
@@ -108,27 +118,10 @@ fn full_previews_equal_posters_whatever_was_drawn_before() {
 /// Draws drafts with these settings, one after another, by one process with an empty cache. Returns the last one.
 fn last_draft(looks: &[Value]) -> image::RgbImage {
     let folder = tempfile::tempdir().unwrap();
-    let model = folder.path().join("model.glb");
-    std::fs::write(&model, job(folder.path()).model).unwrap();
-    let task = ChildTask::Preview(PreviewTask {
-        model,
-        longest: WHOLE,
-        adapter: None,
-        ffmpeg: plinth_testkit::ffmpeg().to_owned(),
-        cache: Some(CacheFolder { folder: folder.path().join("cache"), most_bytes: 1 << 30 }),
-    });
+    let task = preview_task(folder.path());
     let target = folder.path().join("draft.png");
-    let request = |look: &Value| PreviewRequest {
-        settings: settings(1, look),
-        environment: None,
-        images: [].into(),
-        longest: 320,
-        is_draft: true,
-        position: None,
-        question: None,
-        target: target.clone(),
-    };
-    let lines: Vec<String> = looks.iter().map(|look| serde_json::to_string(&request(look)).unwrap()).collect();
+    let draft = |look| PreviewRequest { is_draft: true, longest: 320, ..request(1, look, target.clone()) };
+    let lines: Vec<String> = looks.iter().map(|look| serde_json::to_string(&draft(look)).unwrap()).collect();
     let mut drawn = 0;
     let mut tell = |event| drawn += usize::from(matches!(event, ChildEvent::Previewed { .. }));
     run_child(&task, &mut lines.into_iter(), &mut tell, &AtomicBool::new(false));

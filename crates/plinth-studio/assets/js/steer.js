@@ -40,6 +40,7 @@ export function steer(stage, camera, point, grab) {
   let travelled = 0;
   /** @type {Held | null} */
   let held = null;
+  const end = () => (held ? held.drop() : camera.rest());
   stage.classList.add("live");
   stage.tabIndex = 0;
   stage.setAttribute("role", "group");
@@ -71,10 +72,10 @@ export function steer(stage, camera, point, grab) {
     if (last === null) return;
     last = null;
     if (travelled < CLICK_PIXELS) point(event.clientX, event.clientY);
-    else (held?.drop ?? camera.rest)();
+    else end();
   });
   stage.addEventListener("pointercancel", () => {
-    if (last !== null) (held?.drop ?? camera.rest)();
+    if (last !== null) end();
     last = null;
   });
   stage.addEventListener("wheel", (event) => {
