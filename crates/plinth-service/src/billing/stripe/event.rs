@@ -28,11 +28,15 @@ pub(super) struct Session {
     pub amount_total: Option<u64>,
     pub currency: Option<String>,
     pub payment_intent: Option<Value>,
-    #[serde(default)]
-    pub metadata: Metadata,
+    metadata: Option<Metadata>,
 }
 
 impl Session {
+    /// Returns the identifier of the purchase for which the page was created.
+    pub(super) fn purchase(&self) -> Option<&str> {
+        purchase_in(self.metadata.as_ref())
+    }
+
     pub(super) fn is_paid(&self) -> bool {
         self.payment_status == "paid"
     }
@@ -50,19 +54,28 @@ pub(super) struct Charge {
     pub amount_refunded: u64,
     pub currency: String,
     pub payment_intent: Option<Value>,
-    #[serde(default)]
-    pub metadata: Metadata,
+    metadata: Option<Metadata>,
 }
 
 impl Charge {
+    /// Returns the identifier of the purchase that was paid.
+    pub(super) fn purchase(&self) -> Option<&str> {
+        purchase_in(self.metadata.as_ref())
+    }
+
     pub(super) fn payment(&self) -> Option<&str> {
         self.payment_intent.as_ref().and_then(id_of)
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
-pub(super) struct Metadata {
-    pub plinth_purchase: Option<String>,
+/// Stripe sends `null` for a page that another program created without metadata.
+#[derive(Debug, Deserialize)]
+struct Metadata {
+    plinth_purchase: Option<String>,
+}
+
+fn purchase_in(metadata: Option<&Metadata>) -> Option<&str> {
+    metadata?.plinth_purchase.as_deref()
 }
 
 #[derive(Deserialize)]
@@ -96,5 +109,18 @@ impl Event {
             "charge.refunded" => Self::Refunded(serde_json::from_value(data.object).map_err(malformed)?),
             _ => Self::Other,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_of_other_programs_may_lack_everything_that_is_read() {
+        let body = br#"{"type": "checkout.session.expired", "data": {"object": {"id": "cs_1", "metadata": null, "currency": null,
+            "amount_total": null, "payment_intent": null, "payment_status": "unpaid"}}}"#;
+        let Event::Expired(session) = Event::parse(body).unwrap() else { panic!("another event") };
+        assert_eq!((session.purchase(), session.payment(), session.is_paid()), (None, None, false));
     }
 }

@@ -52,7 +52,7 @@ impl Service {
 
     async fn fulfil(&self, session: Session) -> Result<()> {
         let Some(purchase) = self.purchase_of(&session).await? else {
-            if let Some(id) = &session.metadata.plinth_purchase {
+            if let Some(id) = session.purchase() {
                 tracing::error!(
                     purchase.id = id,
                     session.id,

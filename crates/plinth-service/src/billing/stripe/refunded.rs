@@ -42,7 +42,7 @@ impl Service {
         {
             return Ok(Some(purchase));
         }
-        let Some(id) = charge.metadata.plinth_purchase.as_deref().and_then(PurchaseId::parse) else { return Ok(None) };
+        let Some(id) = charge.purchase().and_then(PurchaseId::parse) else { return Ok(None) };
         Ok(purchases::find(&mut conn, &id).await?)
     }
 }
