@@ -169,11 +169,12 @@ impl<'a> Reader<'a> {
         self.fill(out, |component, bytes| component.read_f32(bytes, self.normalized));
     }
 
-    /// Returns all values as floats. If the accessor is normalised, integers become 0..=1 or −1..=1.
-    pub(crate) fn floats(&self) -> Result<Vec<f32>> {
+    /// Returns all values as floats, or `None` if one is not finite. If the accessor is normalised, integers become 0..=1 or
+    /// −1..=1.
+    pub(crate) fn finite_floats(&self) -> Result<Option<Vec<f32>>> {
         let mut values = self.zeros(self.components)?;
-        self.fill_floats(&mut values)?;
-        Ok(values)
+        self.fill_unchecked(&mut values);
+        Ok(values.iter().all(|v| v.is_finite()).then_some(values))
     }
 
     /// Allocates a list of zeros with `width` values per element. The size of the list is first counted against the

@@ -1,5 +1,7 @@
 //! Reads cameras from a `transforms.json`.
 
+use std::ops::RangeInclusive;
+
 use glam::{DMat3, DMat4, DVec4};
 use plinth_scene::{DatasetViews, Intrinsics};
 use plinth_spec::limits::DATASET_VIEWS;
@@ -13,6 +15,9 @@ const MODELS: [&str; 4] = ["OPENCV", "PINHOLE", "SIMPLE_PINHOLE", "PERSPECTIVE"]
 const DISTORTION: [&str; 8] = ["k1", "k2", "k3", "k4", "k5", "k6", "p1", "p2"];
 /// Names of the fields with focal length and image size, which must be the same for all views.
 const LENS: [&str; 10] = ["w", "h", "fl_x", "fl_y", "cx", "cy", "camera_angle_x", "camera_angle_y", "x_fov", "y_fov"];
+
+/// The sides that images may have, in pixels.
+const SIDES: RangeInclusive<u32> = 2..=65_535;
 
 /// Error in a `transforms.json`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -67,9 +72,10 @@ fn intrinsics(members: &Map<String, Value>, side: u32) -> Result<Intrinsics, Cam
     let length = |key: &str| match members.get(key) {
         None => Ok(side),
         // Some programs write integers with a decimal point, such as 800.0.
-        Some(value) => (1..=u32::from(u16::MAX))
-            .find(|pixels| value.as_f64() == Some(f64::from(*pixels)))
-            .ok_or_else(|| CamerasError(format!("{key} is {value}, which is not a number of pixels"))),
+        Some(value) => SIDES.into_iter().find(|pixels| value.as_f64() == Some(f64::from(*pixels))).ok_or_else(|| {
+            let (least, most) = SIDES.into_inner();
+            CamerasError(format!("{key} is {value}, which is not a number of pixels from {least} to {most}"))
+        }),
     };
     let (width, height) = (length("w")?, length("h")?);
     let focal = |pixels: &str, degrees: &str, radians: &str, length: u32| {
@@ -175,6 +181,7 @@ mod tests {
             (json!({"k1": 0.1}), "k1 is not 0"),
             (json!({"camera_model": "OPENCV_FISHEYE"}), "OPENCV_FISHEYE"),
             (json!({"w": -3}), "w is -3"),
+            (json!({"w": 1}), "not a number of pixels from 2 to 65535"),
             (json!({"fl_x": 0}), "focal length"),
             (frames(stretched), "frame 0"),
             (frames(mirrored), "frame 0"),

@@ -46,6 +46,8 @@ pub(crate) fn run(
     let frames = scene.shots.len() as u32;
     report(stage(Stage::Rendering, 0, frames));
     stop_if(cancel)?;
+    let cameras = dataset_cameras(set);
+    scene.warnings.extend(cameras.warning());
     let about = DatasetAbout {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         adapter: adapter_name(&gpu),
@@ -54,7 +56,7 @@ pub(crate) fn run(
         warnings: scene.warnings.clone(),
     };
     let (target, key) = (target.to_owned(), key(job, &about, &views));
-    let (cameras, watermark, splits) = (dataset_cameras(set), job.watermark, job.dataset.splits);
+    let (watermark, splits) = (job.watermark, job.dataset.splits);
     let plan = DatasetPlan { target, key, cameras, watermark, splits, about };
     let writer = DatasetWriter::start(plan, cancel)?;
     let missing = writer.missing().to_vec();

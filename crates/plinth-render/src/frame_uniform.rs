@@ -6,7 +6,7 @@ use glam::Vec3;
 use plinth_frame::Region;
 use plinth_scene::{Background, Camera, PointLikeLight, Scene, Shot};
 
-use crate::gpu_types::{Frame, MAX_PUNCTUAL_LIGHTS, PunctualLight};
+use crate::gpu_types::{Frame, PunctualLight};
 use crate::pass::shadow_map::ShadowMap;
 use crate::prepare::Prepared;
 use crate::region::{clip_from_view, crop};
@@ -121,9 +121,9 @@ fn backdrop(scene: &Scene) -> (Vec3, bool) {
 /// Maximum number of backdrop pixels that are averaged.
 const PICTURE_SAMPLES: usize = 4096;
 
-/// Returns the point lights and spotlights up to the maximum number. Directional lights are part of the environment.
+/// Returns the point lights and spotlights. Directional lights are part of the environment.
 pub(crate) fn punctual_lights(scene: &Scene) -> impl Iterator<Item = PunctualLight> {
-    let with_place = scene.lights.iter().filter_map(|light| match *light {
+    scene.lights.iter().filter_map(|light| match *light {
         PointLikeLight::Directional { .. } => None,
         PointLikeLight::Point { position, intensity, range, cone } => {
             let (axis, inner, outer) = cone.unwrap_or((Vec3::NEG_Z, 1.0, -1.0));
@@ -138,6 +138,5 @@ pub(crate) fn punctual_lights(scene: &Scene) -> impl Iterator<Item = PunctualLig
                 ..PunctualLight::default()
             })
         }
-    });
-    with_place.take(MAX_PUNCTUAL_LIGHTS)
+    })
 }

@@ -2,11 +2,10 @@
 
 use bytemuck::{Pod, Zeroable};
 use glam::{Vec2, Vec3};
+use plinth_scene::MAX_POINT_LIGHTS;
 
 use crate::upload::octahedral::{from_octahedral, octahedral};
 
-/// Maximum number of point lights and spotlights.
-pub(crate) const MAX_PUNCTUAL_LIGHTS: usize = 16;
 /// Number of texture slots of a material.
 pub(crate) const SLOT_COUNT: usize = plinth_model::TextureSlot::ALL.len();
 
@@ -83,7 +82,7 @@ uniforms! {
         canvas_origin: [u32; 2],
         grain_seed: u32,
         unused: u32,
-        lights: [PunctualLight; MAX_PUNCTUAL_LIGHTS],
+        lights: [PunctualLight; MAX_POINT_LIGHTS],
     }
 
     /// Counterpart of the WGSL struct `Material`.

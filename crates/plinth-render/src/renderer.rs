@@ -32,12 +32,12 @@ use crate::prepare::{PrepareInputs, Prepared, min_visible_size};
 use crate::readback::Readback;
 use crate::recorder::{PassTimes, Profile, Recorder};
 use crate::region::widened;
-use crate::upload::geometry::{Geometry, MaterialUse, PosedModel};
+use crate::upload::geometry::{Geometry, PosedModel};
 use crate::upload::geometry_cache::geometry;
 use crate::upload::sprite_material::upload_sprite_materials;
 use crate::upload::sprites::SpriteInputs;
 use crate::upload::texture::Textures;
-use crate::used_materials::{material_use, upload_materials, wanted_images};
+use crate::used_materials::{MaterialUses, upload_materials, upload_scaled_volumes, wanted_images};
 use crate::view::View;
 
 /// Size and format of the frames.
@@ -126,7 +126,8 @@ impl<'g> Renderer<'g> {
         let layouts = Layouts::new(gpu);
         let mut materials = upload_materials(gpu, scene, posed.primitives, &mut textures);
         let sprite_materials = upload_sprite_materials(gpu, scene, posed.primitives, &mut textures, &mut materials);
-        let uses: Vec<MaterialUse> = materials.iter().map(material_use).collect();
+        let volumes = upload_scaled_volumes(gpu, scene, posed.primitives, &mut textures, &mut materials);
+        let uses = MaterialUses::new(&materials, volumes);
         let sprites = SpriteInputs {
             layout: &layouts.sprites,
             light_layout: &layouts.light,

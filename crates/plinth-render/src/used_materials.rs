@@ -1,13 +1,13 @@
 //! The materials that a scene uses, with the images that they read.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plinth_model::Model;
 use plinth_scene::{PosedPrimitive, Scene};
 
 use crate::gpu::Gpu;
 use crate::upload::geometry::{DrawMode, MaterialUse, primitive_of};
-use crate::upload::material::{self, DrawClass, MaterialOnGpu, used_slots};
+use crate::upload::material::{self, DrawClass, MaterialOnGpu, VolumeScale, used_slots};
 use crate::upload::texture::Textures;
 
 /// Returns the images that the used materials read, with their encodings.
@@ -55,7 +55,70 @@ pub(crate) fn upload_materials(
         .collect()
 }
 
-pub(crate) fn material_use(material: &MaterialOnGpu) -> MaterialUse {
+/// Appends copies of the materials of volumes for nodes that are scaled: the thickness of a volume is in the units of its mesh,
+/// and the distance of its attenuation in those of the scene (KHR_materials_volume, "Properties"). Returns the copies by material
+/// and scale.
+pub(crate) fn upload_scaled_volumes(
+    gpu: &Gpu,
+    scene: &Scene,
+    posed: &[PosedPrimitive],
+    textures: &mut Textures,
+    materials: &mut Vec<MaterialOnGpu>,
+) -> BTreeMap<ScaledVolume, usize> {
+    let mut copies = BTreeMap::new();
+    for one in posed {
+        let Some(primitive) = primitive_of(scene, one) else { continue };
+        let index = primitive.material;
+        if !materials[index].refracts || (one.scale / scene.world_from_model_scale - 1.0).abs() < SAME_SCALE {
+            continue;
+        }
+        copies.entry(ScaledVolume::of(index, one)).or_insert_with(|| {
+            let (material, key) = (&scene.model.materials[index], materials[index].key.clone());
+            let scale = VolumeScale { world_from_scene: scene.world_from_model_scale, world_from_mesh: one.scale };
+            materials.push(material::upload_as(gpu, &scene.model, textures, material, key, scale));
+            materials.len() - 1
+        });
+    }
+    copies
+}
+
+/// Relative difference of scales that is not visible.
+const SAME_SCALE: f32 = 1e-3;
+
+/// Index of a material in the model, and the bits of the scale of a mesh that it covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ScaledVolume(usize, u32);
+
+impl ScaledVolume {
+    fn of(material: usize, posed: &PosedPrimitive) -> Self {
+        Self(material, posed.scale.to_bits())
+    }
+}
+
+/// How the materials are drawn, which decides how triangles form batches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MaterialUses {
+    list: Vec<MaterialUse>,
+    scaled: BTreeMap<ScaledVolume, usize>,
+}
+
+impl MaterialUses {
+    pub(crate) fn new(materials: &[MaterialOnGpu], scaled: BTreeMap<ScaledVolume, usize>) -> Self {
+        Self { list: materials.iter().map(material_use).collect(), scaled }
+    }
+
+    /// Returns how the uploaded material with an index is drawn.
+    pub(crate) fn of(&self, uploaded: usize) -> MaterialUse {
+        self.list[uploaded]
+    }
+
+    /// Returns the index of the uploaded material of a primitive, whose material in the model is given.
+    pub(crate) fn uploaded(&self, material: usize, posed: &PosedPrimitive) -> usize {
+        self.scaled.get(&ScaledVolume::of(material, posed)).copied().unwrap_or(material)
+    }
+}
+
+fn material_use(material: &MaterialOnGpu) -> MaterialUse {
     let drawn = match material.key.class {
         DrawClass::Opaque | DrawClass::Masked => DrawMode::Opaque,
         DrawClass::Transmissive if !material.key.defines.contains("BLEND") => DrawMode::Glass,

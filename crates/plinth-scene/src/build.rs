@@ -12,6 +12,7 @@ use crate::decal::{self, Target};
 use crate::environment::studio;
 use crate::error::SceneError;
 use crate::floor::{ReflectorLook, ShadowLook};
+use crate::lights::Playing;
 use crate::place::Placement;
 use crate::post::PostLook;
 use crate::scene::{Background, LightDetail, Scene};
@@ -79,13 +80,15 @@ impl PlacedModel {
         mut assets: SceneAssets<'_>,
         shots: Vec<Shot>,
     ) -> Result<Scene, SceneError> {
-        let Self { model, hidden_nodes, mut warnings, clip, placement, .. } = self;
+        let Self { model, hidden_nodes, mut warnings, clip, placement, clip_times } = self;
         let target = Target { placement: &placement, hidden: &hidden_nodes, shots: &shots, clip };
         let model = with_decals(model, settings, &target, &assets, &mut warnings)?;
         // The list is computed again, because each decal adds a node below the node on which it lies.
         let hidden_nodes = hidden(&model, settings.model(), &mut Vec::new());
         let bounds = placement.bounds();
         let light = settings.light();
+        let playing = Playing { clip: clip.and_then(|c| model.animations.get(c)), times: &clip_times };
+        let lights = lights::other_lights(light, &model, &placement, playing, &mut warnings);
         // If the model is raised, the floor stays in place. If the model is lowered, the floor is lowered, too.
         let floor_height = bounds.0.y.min(placement.centered_bounds.0.y);
         let environment = assets.environment.take().unwrap_or_else(studio);
@@ -106,7 +109,7 @@ impl PlacedModel {
             gloss: light.gloss as f32,
             ambient: lights::ambient(light),
             key_light: lights::key_light(light, bounds),
-            lights: lights::other_lights(light, &model, &placement),
+            lights,
             occlusion: settings.post().occlusion().map_or(1.0, |times| times as f32),
             light_detail: if settings.post().occlusion().is_some() || settings.video().quality.has_fine_light() {
                 LightDetail::Fine

@@ -1,7 +1,7 @@
 //! The built-in lights, and the lights of the model file.
 
 use glam::{DMat4, DVec3, Vec3};
-use plinth_model::{LightKind, Model};
+use plinth_model::{Animation, Channel, LightKind, Model, Property};
 use plinth_spec::settings::Light;
 
 use crate::clip::sample;
@@ -61,8 +61,48 @@ pub(crate) fn ambient(settings: &Light) -> Vec3 {
     Vec3::splat(AMBIENT * settings.ambient as f32)
 }
 
-/// Returns the fill light, the rim light and the lights of the model file. All of them are scaled by `lightsIntensity`.
-pub(crate) fn other_lights(settings: &Light, model: &Model, placement: &Placement) -> Vec<PointLikeLight> {
+/// Maximum number of point lights and spotlights.
+pub const MAX_POINT_LIGHTS: usize = 16;
+
+/// The clip that a model plays, and its time in each frame.
+#[derive(Clone, Copy)]
+pub(crate) struct Playing<'a> {
+    pub(crate) clip: Option<&'a Animation>,
+    pub(crate) times: &'a [Option<f32>],
+}
+
+impl<'a> Playing<'a> {
+    /// Returns the clip and its time in the first frame.
+    fn first(self) -> Option<(&'a Animation, f32)> {
+        self.clip.zip(self.times.first().copied().flatten())
+    }
+
+    /// Returns whether the clip moves the node, alone or with the nodes above it.
+    fn moves(self, model: &Model, node: usize) -> bool {
+        let line = || std::iter::successors(Some(node), |n| model.nodes.get(*n)?.parent);
+        let channels = self.clip.into_iter().flat_map(|clip| &clip.channels);
+        channels
+            .filter(|channel| channel.property != Property::Weights && changes(channel))
+            .any(|channel| line().any(|n| n == channel.node))
+    }
+}
+
+/// Returns whether the keys of a channel differ.
+fn changes(channel: &Channel) -> bool {
+    let width = channel.values.len() / channel.times.len().max(1);
+    let mut keys = channel.values.chunks(width.max(1));
+    keys.next().is_some_and(|first| keys.any(|key| key != first))
+}
+
+/// Returns the fill light, the rim light and the lights of the model file. All of them are scaled by `lightsIntensity`. Of the
+/// point lights and spotlights, those are kept that are brightest at the model.
+pub(crate) fn other_lights(
+    settings: &Light,
+    model: &Model,
+    placement: &Placement,
+    playing: Playing<'_>,
+    warnings: &mut Vec<String>,
+) -> Vec<PointLikeLight> {
     let strength = settings.lights as f32;
     if strength <= 0.0 {
         return Vec::new();
@@ -75,7 +115,16 @@ pub(crate) fn other_lights(settings: &Light, model: &Model, placement: &Placemen
             irradiance: color * *irradiance,
         })
         .collect();
-    let mut of_file = file_lights(model, placement);
+    let mut of_file = file_lights(model, placement, playing.first());
+    if model.nodes.iter().enumerate().any(|(n, node)| node.light.is_some() && playing.moves(model, n)) {
+        warnings.push("the lights of the file do not move: they have the pose of the first frame".to_owned());
+    }
+    let omitted = keep_brightest(&mut of_file, placement.bounds());
+    if omitted > 0 {
+        let text =
+            "lights of the file are omitted: of point lights and spotlights, only the brightest at the model are used";
+        warnings.push(format!("{omitted} {text} (at most {MAX_POINT_LIGHTS})"));
+    }
     let at_model: f32 = of_file.iter().map(|light| irradiance_at(light, placement.bounds())).sum();
     let dimmed = if at_model > FILE_IRRADIANCE { FILE_IRRADIANCE / at_model } else { 1.0 };
     for light in &mut of_file {
@@ -88,8 +137,22 @@ pub(crate) fn other_lights(settings: &Light, model: &Model, placement: &Placemen
     out
 }
 
-fn file_lights(model: &Model, placement: &Placement) -> Vec<PointLikeLight> {
-    let matrices = node_matrices(model, &sample(model, None));
+/// Keeps the directional lights, and of the others the brightest at the model. Returns the number of the removed lights.
+fn keep_brightest(lights: &mut Vec<PointLikeLight>, bounds: (Vec3, Vec3)) -> usize {
+    let is_point = |light: &PointLikeLight| matches!(light, PointLikeLight::Point { .. });
+    let (mut points, others): (Vec<_>, Vec<_>) = lights.drain(..).partition(is_point);
+    let omitted = points.len().saturating_sub(MAX_POINT_LIGHTS);
+    if omitted > 0 {
+        points.sort_by(|a, b| irradiance_at(b, bounds).total_cmp(&irradiance_at(a, bounds)));
+        points.truncate(MAX_POINT_LIGHTS);
+    }
+    lights.extend(others);
+    lights.extend(points);
+    omitted
+}
+
+fn file_lights(model: &Model, placement: &Placement, clip: Option<(&Animation, f32)>) -> Vec<PointLikeLight> {
+    let matrices = node_matrices(model, &sample(model, clip));
     model
         .nodes
         .iter()
@@ -136,6 +199,8 @@ fn irradiance_at(light: &PointLikeLight, bounds: (Vec3, Vec3)) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use plinth_model::Interpolation;
+
     use super::*;
 
     const BOX: (Vec3, Vec3) = (Vec3::NEG_ONE, Vec3::ONE);
@@ -154,6 +219,37 @@ mod tests {
         assert!((intensity.x / position.length_squared() - 2.0).abs() < 1e-5);
         assert!((range.unwrap() - 5.0).abs() < 1e-5);
         assert!((irradiance_at(&at(2.0), BOX) - 2.0).abs() < 1e-5);
+    }
+
+    #[test]
+    fn the_brightest_point_lights_are_kept() {
+        let at =
+            |distance: f64| file_light(&candela(50.0), DMat4::from_translation(DVec3::new(0.0, 0.0, distance)), 1.0);
+        let sun = PointLikeLight::Directional { to_light: Vec3::Y, irradiance: Vec3::splat(1e-6) };
+        let mut lights: Vec<PointLikeLight> = (0..MAX_POINT_LIGHTS).map(|_| at(50.0)).collect();
+        lights.extend([sun, at(3.0)]);
+        assert_eq!(keep_brightest(&mut lights, BOX), 1);
+        assert_eq!(lights.len(), MAX_POINT_LIGHTS + 1);
+        assert!(lights.contains(&sun) && lights.contains(&at(3.0)));
+        assert_eq!(keep_brightest(&mut lights, BOX), 0);
+    }
+
+    #[test]
+    fn a_clip_moves_a_node_if_its_keys_differ() {
+        let channel = |values: [f32; 6]| Channel {
+            node: 0,
+            property: Property::Translation,
+            interpolation: Interpolation::Linear,
+            times: vec![0.0, 1.0],
+            values: values.to_vec(),
+        };
+        assert!(!changes(&channel([1.0, 2.0, 3.0, 1.0, 2.0, 3.0])));
+        assert!(changes(&channel([1.0, 2.0, 3.0, 1.0, 2.0, 4.0])));
+        let node = |parent| plinth_model::Node { parent, ..plinth_model::Node::default() };
+        let model = Model { nodes: vec![node(None), node(Some(0)), node(None)], ..Model::default() };
+        let clip = Animation { channels: vec![channel([0.0, 0.0, 0.0, 1.0, 0.0, 0.0])], ..Animation::default() };
+        let playing = Playing { clip: Some(&clip), times: &[Some(0.0)] };
+        assert_eq!([0, 1, 2].map(|n| playing.moves(&model, n)), [true, true, false]);
     }
 
     #[test]

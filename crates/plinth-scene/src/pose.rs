@@ -119,7 +119,9 @@ impl<'a> Placed<'a> {
                 let carrier = self.carrier(&draw, &matrices);
                 let mut posed = match &carrier {
                     Carrier::Rigid(world) => rigid(&morphed, *world),
-                    Carrier::Skin(joints) => skinned(&morphed, joints),
+                    Carrier::Skin(joints) => {
+                        PosedPrimitive { scale: scale(self.world_from_model), ..skinned(&morphed, joints) }
+                    }
                 };
                 if draw.primitive.is_flat && (morphed.moves() || matches!(carrier, Carrier::Skin(_))) {
                     flatten(draw.primitive, &mut posed);
@@ -195,6 +197,11 @@ fn cofactors(m: Mat3) -> Mat3 {
     if m.determinant() < 0.0 { -out } else { out }
 }
 
+/// Returns the cube root of the factor by which a transform changes volumes.
+fn scale(world: DMat4) -> f32 {
+    DMat3::from_mat4(world).determinant().abs().cbrt() as f32
+}
+
 /// Returns the linear part of a transform, divided by its largest entry. Without the division, the cofactors of very
 /// small or very large models would exceed the range of single precision.
 fn shape(world: DMat4) -> Mat3 {
@@ -216,6 +223,7 @@ fn rigid(morphed: &Morphed<'_>, world: DMat4) -> PosedPrimitive {
     let vertices = |count: usize| (0..count).into_par_iter().with_min_len(VERTICES_PER_TASK);
     PosedPrimitive {
         mirrored: shape.determinant() < 0.0,
+        scale: scale(world),
         positions: vertices(positions.len()).map(|v| place(world, morphed.position(v))).collect(),
         normals: vertices(normals.len()).map(|v| unit(turn * morphed.normal(v))).collect(),
         tangents: vertices(tangents.len()).map(|v| unit(shape * morphed.tangent(v))).collect(),

@@ -62,6 +62,8 @@ pub struct PosedPrimitive {
     pub primitive: usize,
     /// Whether the transform to world space mirrors. If it does, front faces are clockwise in `positions`.
     pub mirrored: bool,
+    /// Scale from the space of the mesh to world space: the cube root of the change of volume. Skins scale like the whole model.
+    pub scale: f32,
     pub positions: Vec<Vec3>,
     /// Unit normals in world space. The list is empty if the primitive has no normals.
     pub normals: Vec<Vec3>,

@@ -2,6 +2,8 @@
 
 use glam::{DMat4, DVec3};
 
+use super::depth::METRIC_LIMIT;
+
 /// Cameras of a dataset. The dataset's world space is right-handed with +Z up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DatasetCameras {
@@ -26,6 +28,14 @@ pub struct DatasetCameras {
 }
 
 impl DatasetCameras {
+    /// Returns a warning if metric depth images cannot show the whole model.
+    pub fn warning(&self) -> Option<String> {
+        (self.depth_far > METRIC_LIMIT).then(|| {
+            let far = self.depth_far;
+            format!("depth_metric is 0 beyond {METRIC_LIMIT} units, and the model is up to {far:.1} units away from a camera")
+        })
+    }
+
     /// Returns the field of view in radians, given the length of an image side and the focal length in pixels.
     pub(crate) fn angle(side: u32, focal: f64) -> f64 {
         2.0 * (f64::from(side) * 0.5 / focal).atan()

@@ -21,10 +21,11 @@ pub(crate) fn depth_16(depth: &[f32], near: f64, far: f64) -> Vec<u8> {
     encoded_16(depth, u16::MAX, |d| ((d - near) * scale + HALF) as u16)
 }
 
-/// Encodes depth in thousandths of a unit as big-endian 16-bit values. A pixel without a surface is 0; a pixel with a
-/// surface is at least 1.
+/// Encodes depth in thousandths of a unit as big-endian 16-bit values. A pixel without a surface is 0, and so is one whose
+/// surface is beyond [`METRIC_LIMIT`]; otherwise, a pixel with a surface is at least 1.
 pub(crate) fn depth_metric(depth: &[f32]) -> Vec<u8> {
-    encoded_16(depth, 0, |d| ((d * METRIC_STEPS + HALF) as u16).max(1))
+    let steps = |d: f64| if d <= METRIC_LIMIT { ((d * METRIC_STEPS + HALF) as u16).max(1) } else { 0 };
+    encoded_16(depth, 0, steps)
 }
 
 /// The largest depth that the `depth_metric` images can represent.
@@ -64,5 +65,6 @@ mod tests {
         assert_eq!(depth_8(&[0.0], 1.0, 2.0), [255]);
         assert_eq!(depth_16(&[0.0], 1.0, 2.0), [255, 255]);
         assert_eq!(depth_metric(&[0.0, 1e-5]), [0, 0, 0, 1]);
+        assert_eq!(depth_metric(&[65.5, 66.0]), [0xFF, 0xDC, 0, 0]);
     }
 }

@@ -12,7 +12,6 @@ use plinth_spec::OutputFile;
 use super::about::{DatasetAbout, Manifest};
 use super::archive::write_zip;
 use super::cameras::DatasetCameras;
-use super::depth::METRIC_LIMIT;
 use super::file::FileEntry;
 use super::layout::{MANIFEST, OVERVIEW, POINTS, README};
 use super::overview::overview;
@@ -81,16 +80,8 @@ pub struct DatasetWriter<'a> {
 
 impl<'a> DatasetWriter<'a> {
     /// Opens the temporary folder and starts the encoder threads.
-    /// Errors: if the folder is not writable or another process uses it, or if the model is too far away from a camera
-    /// for the 16-bit depth format.
+    /// Errors: if the folder is not writable or another process uses it.
     pub fn start(plan: DatasetPlan, stop: &'a AtomicBool) -> Result<Self, MediaError> {
-        if plan.cameras.depth_far > METRIC_LIMIT {
-            let far = plan.cameras.depth_far;
-            let problem = format!(
-                "the model is up to {far:.1} units away from a camera; 16-bit depth images can store at most {METRIC_LIMIT}"
-            );
-            return Err(MediaError::Frames { problem });
-        }
         check_target(&plan)?;
         partial::remove_abandoned(&plan.target);
         let work = WorkFolder::open(&plan.target, &plan.key)?;

@@ -67,7 +67,11 @@ fn read_channel(
         }
     };
     let times = Reader::open(source, sampler.input)?.vectors::<1>()?.into_iter().map(|[t]| t).collect::<Vec<f32>>();
-    let mut values = Reader::open(source, sampler.output)?.floats()?;
+    let values = Reader::open(source, sampler.output)?.finite_floats()?;
+    let Some(mut values) = values else {
+        source.warn(&format!("{location}: a value is not finite, so the channel is ignored"));
+        return Ok(None);
+    };
     if times.is_empty() {
         return Err(invalid("there are no keys".to_owned()));
     }

@@ -46,7 +46,7 @@ impl<'a> Archive<'a> {
         if let Some(listed) = listed_entries(bytes).filter(|listed| *listed != count) {
             return Err(invalid_archive(format!("{listed} entries are listed but only {count} differ in name")));
         }
-        let mut entries = BTreeMap::new();
+        let (mut entries, mut aliases) = (BTreeMap::new(), Vec::new());
         let mut declared_size = 0_u64;
         for index in 0..count {
             let file = zip.by_index_raw(index).map_err(invalid_archive)?;
@@ -60,6 +60,8 @@ impl<'a> Archive<'a> {
                 !name.starts_with('/') && !name.split('/').any(|part| part == ".." || part.ends_with(':'));
             let base = name.rsplit('/').next().unwrap_or_default();
             if is_regular && is_inside_archive && !name.starts_with("__MACOSX/") && !base.starts_with("._") {
+                // The encoding of a name that is not UTF-8 is unknown. By APPNOTE.TXT, appendix D, it is code page 437.
+                aliases.extend(file.name().ok().map(|alias| (alias.replace('\\', "/"), name.clone())));
                 entries.insert(name, index);
             }
         }
@@ -67,11 +69,12 @@ impl<'a> Archive<'a> {
             return Err(ImportError::TooLarge { limit });
         }
         let (mut by_path, mut by_base) = (BTreeMap::new(), BTreeMap::new());
-        for name in entries.keys() {
-            let lower = name.to_lowercase();
+        let names = entries.keys().map(|name| (name.clone(), name.clone()));
+        for (alias, name) in names.chain(aliases) {
+            let lower = alias.to_lowercase();
             let base = lower.rsplit('/').next().unwrap_or_default().to_owned();
             by_path.entry(lower).or_insert_with(|| name.clone());
-            by_base.entry(base).or_insert_with(|| name.clone());
+            by_base.entry(base).or_insert(name);
         }
         Ok(Self { zip, entries, by_path, by_base, remaining: limit, limit })
     }
@@ -91,11 +94,17 @@ impl<'a> Archive<'a> {
     /// ignored.
     pub(super) fn find(&self, referrer: &str, name: &str) -> Option<String> {
         let name = name.replace('\\', "/").to_lowercase();
-        let folder =
-            referrer.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{}/", folder.to_lowercase()));
-        let relative = format!("{folder}{}", name.trim_start_matches("./"));
+        let folder = referrer.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_lowercase());
+        let mut relative: Vec<&str> = Vec::new();
+        for part in folder.split('/').chain(name.split('/')) {
+            match part {
+                "" | "." => {}
+                ".." => drop(relative.pop()),
+                _ => relative.push(part),
+            }
+        }
         let base = name.rsplit('/').next().filter(|base| !base.is_empty());
-        let found = self.by_path.get(&relative).or_else(|| self.by_path.get(&name));
+        let found = self.by_path.get(&relative.join("/")).or_else(|| self.by_path.get(&name));
         found.or_else(|| self.by_base.get(base?)).cloned()
     }
 

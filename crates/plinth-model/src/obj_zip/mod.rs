@@ -43,8 +43,14 @@ pub fn glb_from_zip(bytes: &[u8], limits: &Limits) -> Result<Converted, ImportEr
     let obj = obj::parse(&text::decode(&bytes), limits, &budget)?;
     drop(bytes);
     let mut warnings = Warnings::default();
+    if obj.not_finite > 0 {
+        warnings.add(&format!("{} normals and texture coordinates are not finite and are ignored", obj.not_finite));
+    }
     if obj.fanned_polygons > 0 {
-        warnings.add(&format!("{} large polygons are assumed to be convex", obj.fanned_polygons));
+        warnings.add(&format!(
+            "{} polygons that are large or cross themselves are assumed to be convex",
+            obj.fanned_polygons
+        ));
     }
     let materials = mtl::load(&mut archive, &name, &obj, &mut warnings)?;
     let pictures = Pictures::new(&mut archive, limits, &mut warnings);

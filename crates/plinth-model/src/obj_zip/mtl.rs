@@ -133,10 +133,6 @@ impl Reader<'_, '_> {
     /// Stores a material. If several materials have the same name, the last one is used.
     fn finish(&mut self, material: Option<(String, Material)>) {
         let Some((name, mut material)) = material else { return };
-        // If there is a texture, many exporters write an arbitrary colour, so the colour is ignored.
-        if material.color_map.is_some() {
-            material.color = [1.0; 3];
-        }
         if material.emissive_map.is_some() && material.emissive.iter().all(|c| *c <= 0.0) {
             material.emissive = [1.0; 3];
         }
@@ -174,7 +170,9 @@ impl Reader<'_, '_> {
     }
 
     fn texture(&mut self, rest: &str) -> Option<TextureUse> {
-        let found = texture_use(self.archive, self.referrer, rest);
+        let uncommented = text::without_comment(rest);
+        let found = [rest, uncommented].into_iter().map(|text| texture_use(self.archive, self.referrer, text));
+        let found = found.reduce(Result::or).unwrap_or_else(|| Err(rest.to_owned()));
         found.map_err(|name| self.warnings.add(&format!("the texture '{name}' is not in the ZIP"))).ok()
     }
 }

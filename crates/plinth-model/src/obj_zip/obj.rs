@@ -62,6 +62,8 @@ pub(super) struct Obj {
     pub(super) libraries: Vec<String>,
     /// Number of polygons that were too complex to triangulate exactly. They became triangle fans.
     pub(super) fanned_polygons: usize,
+    /// Number of normals and texture coordinates that are not finite.
+    pub(super) not_finite: usize,
 }
 
 /// Parses an OBJ file.
@@ -106,6 +108,15 @@ struct State {
 }
 
 impl Reader<'_> {
+    /// Returns a vector, or zeros if it is not finite, which many exporters write for degenerate faces.
+    fn finite_or_zero<const N: usize>(&mut self, vector: [f32; N]) -> [f32; N] {
+        if vector.iter().all(|v| v.is_finite()) {
+            return vector;
+        }
+        self.obj.not_finite += 1;
+        [0.0; N]
+    }
+
     fn line(&mut self, line: &str) -> Result<(), String> {
         let (word, rest) = text::keyword(line);
         let too_large = |e: crate::ModelError| e.to_string();
@@ -122,15 +133,19 @@ impl Reader<'_> {
                 }
             }
             "vt" => {
-                let v = floats(rest)?;
+                let v = numbers(rest)?;
                 self.budget.take::<[f32; 2]>(1).map_err(too_large)?;
-                self.obj.uvs.push([v.first().copied().unwrap_or(0.0), v.get(1).copied().unwrap_or(0.0)]);
+                let uv = [v.first().copied().unwrap_or(0.0), v.get(1).copied().unwrap_or(0.0)];
+                let uv = self.finite_or_zero(uv);
+                self.obj.uvs.push(uv);
             }
             "vn" => {
-                let v = floats(rest)?;
+                let v = numbers(rest)?;
                 let [x, y, z, ..] = v.as_slice() else { return Err("a normal needs three numbers".to_owned()) };
                 self.budget.take::<[f32; 3]>(1).map_err(too_large)?;
-                self.obj.normals.push([*x, *y, *z]);
+                // A normal without a length counts as missing.
+                let normal = self.finite_or_zero([*x, *y, *z]);
+                self.obj.normals.push(normal);
             }
             "f" => self.face(text::without_comment(rest))?,
             "p" => self.points(text::without_comment(rest))?,
@@ -254,13 +269,23 @@ const MAX_LIBRARIES: usize = 1000;
 /// Memory of a part in bytes, not counting its triangles: here and in the glTF document.
 const PART_BYTES: u64 = 4096;
 
+/// Parses numbers that must be finite.
 fn floats(rest: &str) -> Result<Vec<f32>, String> {
-    text::without_comment(rest)
-        .split_whitespace()
-        .take(MAX_NUMBERS)
-        .map(|t| t.parse::<f32>().ok().filter(|v| v.is_finite()))
-        .collect::<Option<_>>()
-        .ok_or_else(|| "a number is not finite or not a number".to_owned())
+    let all = numbers(rest)?;
+    if all.iter().all(|v| v.is_finite()) { Ok(all) } else { Err(NO_NUMBER.to_owned()) }
+}
+
+const NO_NUMBER: &str = "a number is not finite or not a number";
+
+/// Parses numbers, which may be infinite or NaN.
+fn numbers(rest: &str) -> Result<Vec<f32>, String> {
+    let words = text::without_comment(rest).split_whitespace().take(MAX_NUMBERS);
+    words.map(number).collect::<Option<_>>().ok_or_else(|| NO_NUMBER.to_owned())
+}
+
+/// Parses a number. Exporters that were built with Microsoft's C library write NaN as `-nan(ind)`.
+fn number(word: &str) -> Option<f32> {
+    word.parse().ok().or_else(|| word.trim_start_matches('-').starts_with("nan").then_some(f32::NAN))
 }
 
 fn corner(text: &str, obj: &Obj) -> Option<Corner> {

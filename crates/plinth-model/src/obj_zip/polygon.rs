@@ -19,12 +19,15 @@ pub(super) struct Triangulator {
     pub(super) fanned_polygons: usize,
     steps: u64,
     earcut: Earcut<f32>,
+    /// Indices into the list of different corners.
     indices: Vec<usize>,
+    /// The corners that differ from the one before.
+    corners: Vec<usize>,
 }
 
 impl Triangulator {
-    /// Triangulates a polygon, which may be concave, and calls `each` with each triangle as indices into `face`. The
-    /// number of triangles is the number of corners minus two.
+    /// Triangulates a polygon, which may be concave, and calls `each` with each triangle as indices into `face`. Corners at
+    /// the position of the corner before are left out. There are at most as many triangles as corners minus two.
     pub(super) fn triangulate(&mut self, positions: &[[f32; 3]], face: &[Corner], mut each: impl FnMut([usize; 3])) {
         let point = |i: usize| Vec3::from(positions[face[i].position as usize]);
         match face.len() {
@@ -33,27 +36,42 @@ impl Triangulator {
             4 => quad([0, 1, 2, 3].map(point)).into_iter().for_each(each),
             count => {
                 self.steps = self.steps.saturating_add((count * count) as u64);
-                let fan = |each: &mut dyn FnMut([usize; 3])| (1..count - 1).for_each(|i| each([0, i, i + 1]));
-                if count > MAX_CLIPPED_CORNERS || self.steps > MAX_CLIPPING_STEPS {
+                self.corners.clear();
+                self.corners.extend((0..count).filter(|i| point(*i) != point((i + count - 1) % count)));
+                let corners = &self.corners;
+                let is_small = count <= MAX_CLIPPED_CORNERS && self.steps <= MAX_CLIPPING_STEPS;
+                let points: Vec<Vec3> = corners.iter().map(|i| point(*i)).collect();
+                if is_small && clip_ears(&mut self.earcut, &points, &mut self.indices) {
+                    for [a, b, c] in self.indices.as_chunks::<3>().0 {
+                        each([corners[*a], corners[*b], corners[*c]]);
+                    }
+                } else {
                     self.fanned_polygons += 1;
-                    return fan(&mut each);
-                }
-                let points: Vec<Vec3> = (0..count).map(point).collect();
-                let normal = newell(&points);
-                let projected = points.iter().map(|p| project(*p, normal));
-                self.indices.clear();
-                self.earcut.earcut(projected, &[], &mut self.indices);
-                let triangles = self.indices.as_chunks::<3>().0;
-                if triangles.len() + 2 != count {
-                    return fan(&mut each);
-                }
-                for [a, b, c] in triangles {
-                    let is_flipped = (points[*b] - points[*a]).cross(points[*c] - points[*a]).dot(normal) < 0.0;
-                    each(if is_flipped { [*a, *c, *b] } else { [*a, *b, *c] });
+                    for pair in corners.get(1..).unwrap_or_default().windows(2) {
+                        each([corners[0], pair[0], pair[1]]);
+                    }
                 }
             }
         }
     }
+}
+
+/// Triangulates a polygon by ear clipping; all triangles face its front. Returns whether they cover the polygon, which is
+/// not so if it crosses itself.
+fn clip_ears(earcut: &mut Earcut<f32>, points: &[Vec3], indices: &mut Vec<usize>) -> bool {
+    let normal = newell(points);
+    indices.clear();
+    earcut.earcut(points.iter().map(|p| project(*p, normal)), &[], indices);
+    let mut covered = 0.0;
+    for triangle in indices.as_chunks_mut::<3>().0 {
+        let [a, b, c] = triangle.map(|i| points[i]);
+        let doubled_area = (b - a).cross(c - a).dot(normal.normalize_or_zero());
+        covered += doubled_area.abs();
+        if doubled_area < 0.0 {
+            triangle.swap(1, 2);
+        }
+    }
+    indices.len() == 3 * points.len().saturating_sub(2) || (covered - normal.length()).abs() <= 1e-3 * covered
 }
 
 /// Splits a quadrilateral into two triangles. The diagonal starts at the first corner, or at the second corner if the

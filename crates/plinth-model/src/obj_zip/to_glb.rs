@@ -106,17 +106,22 @@ impl Materials {
             Some(alpha) => pictures.with_alpha(m.color_map.as_ref(), alpha)?,
             None => None,
         };
-        let mut textured = false;
+        let (mut textured, mut is_colored) = (false, false);
         let color = m.color_map.as_ref().or(m.alpha_map.as_ref());
         if let (Some((picture, alpha_coverage)), Some(map)) = (with_alpha, color) {
             coverage = coverage.or(Some(alpha_coverage));
             pbr["baseColorTexture"] = self.reference(picture, map);
+            is_colored = m.color_map.is_some();
             textured = true;
         } else if let Some(map) = &m.color_map
             && let Some(picture) = pictures.file(map)?
         {
             pbr["baseColorTexture"] = self.reference(picture, map);
-            textured = true;
+            (is_colored, textured) = (true, true);
+        }
+        if is_colored {
+            // Many exporters write an arbitrary colour beside a texture.
+            pbr["baseColorFactor"] = json!([1, 1, 1, m.alpha]);
         }
         if let Some(map) = &m.emissive_map
             && let Some(picture) = pictures.file(map)?

@@ -98,3 +98,10 @@ fn weights_have_a_value_for_each_morph_target() {
     assert_eq!(clip.name, "animation_0");
     assert_eq!(clip.channels[0].values, [0.0, 1.0, 1.0, 0.0]);
 }
+
+#[test]
+fn channels_with_values_that_are_not_finite_are_ignored() {
+    let model = animated("scale", "LINEAR", &[[1.0; 3], [1.0, f32::NAN, 1.0]]).load();
+    assert_eq!(model.warnings, ["animations[0].channels[0]: a value is not finite, so the channel is ignored"]);
+    assert!(model.animations[0].channels.is_empty());
+}

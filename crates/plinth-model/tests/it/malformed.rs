@@ -304,7 +304,7 @@ fn large_polygons_take_bounded_time() {
     let many = ring(2000, 60);
     assert_eq!(process_upload(&many, true), Ok(()));
     let warnings = glb_from_zip(&many, &Limits::default()).unwrap().warnings;
-    assert_eq!(warnings, ["35 large polygons are assumed to be convex"]);
+    assert_eq!(warnings, ["35 polygons that are large or cross themselves are assumed to be convex"]);
 }
 
 #[test]

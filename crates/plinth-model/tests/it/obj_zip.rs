@@ -1,12 +1,12 @@
 //! Tests that convert OBJ and MTL statements.
 
 use glam::Vec3;
-use plinth_model::obj_zip::ImportError;
-use plinth_model::{AlphaMode, LoadOptions, Material, Model, Primitive, Topology, Wrap, load_glb};
+use plinth_model::obj_zip::{ImportError, glb_from_zip};
+use plinth_model::{AlphaMode, Limits, LoadOptions, Material, Model, Primitive, Topology, Wrap, load_glb};
 
 use crate::glb::assert_near;
 use crate::images::png;
-use crate::zips::{TRIANGLE, convert};
+use crate::zips::{TRIANGLE, convert, zip};
 
 fn model(files: &[(&str, &[u8])]) -> Model {
     load_glb(&convert(files).unwrap().glb, &LoadOptions::default()).unwrap()
@@ -338,4 +338,73 @@ fn points_and_lines_are_validated_like_faces() {
         assert!(matches!(convert(&[("a.obj", obj.as_bytes())]), Err(ImportError::Obj { line: 5, .. })), "{bad}");
     }
     assert_eq!(convert(&[("a.obj", b"v 0 0 0\nv 1 0 0\np 1\nl 1 2\n")]), Err(ImportError::NoFaces));
+}
+
+/// A U that encloses 5 of 9 unit squares.
+const U: &str = "v 0 0 0\nv 3 0 0\nv 3 3 0\nv 2 3 0\nv 2 1 0\nv 1 1 0\nv 1 3 0\nv 0 3 0\n";
+
+#[test]
+fn concave_polygons_may_repeat_corners() {
+    let area = |statements: &str| {
+        let p = primitive(&format!("{U}{statements}"));
+        let corner = |i: &u32| Vec3::from(p.positions[*i as usize]);
+        let Topology::Triangles = p.topology else { panic!("no triangles") };
+        let doubled =
+            p.indices.chunks(3).map(|t| (corner(&t[1]) - corner(&t[0])).cross(corner(&t[2]) - corner(&t[0])).z);
+        0.5 * doubled.sum::<f32>()
+    };
+    for face in ["f 1 2 3 4 5 6 7 8", "f 1 2 3 4 5 6 7 8 1", "f 1 2 2 3 4 5 6 6 7 8", "v 1 1 0\nf 1 2 3 4 5 6 9 7 8"] {
+        assert_near(&[area(face)], &[7.0]);
+    }
+}
+
+#[test]
+fn normals_and_texture_coordinates_that_are_not_finite_count_as_missing() {
+    let lines = "v 0 0 0\nv 1 0 0\nv 0 1 0\nvn nan nan nan\nvn -nan(ind) 0 1\nvt -nan(ind) 0.5\nvt inf 1\nf 1/1/1 2/2/2 3/2/1\n";
+    let converted = convert(&[("a.obj", lines.as_bytes())]).unwrap();
+    assert_eq!(converted.warnings, ["4 normals and texture coordinates are not finite and are ignored"]);
+    let p = primitive(lines);
+    assert!(p.normals.iter().all(|n| *n == [0.0, 0.0, 1.0]), "{:?}", p.normals);
+    assert!(matches!(convert(&[("a.obj", b"vn one 0 0\n")]), Err(ImportError::Obj { line: 1, .. })));
+}
+
+#[test]
+fn colours_are_replaced_by_textures_that_can_be_read_only() {
+    let obj = format!("mtllib a.mtl\nvt 0 0\nusemtl m\n{}", TRIANGLE.replace("1 2 3", "1/1 2/1 3/1"));
+    let color = |mtl: &str| {
+        let files = [
+            ("a.obj", obj.as_bytes()),
+            ("a.mtl", mtl.as_bytes()),
+            ("x.tga", b"no picture".as_slice()),
+            ("a.png", &png(1, 1, &[9; 4])),
+        ];
+        let material = model(&files).materials.swap_remove(0);
+        (material.base_color[0], material.base_color_texture.is_some())
+    };
+    assert_eq!(color("newmtl m\nKd 0 1 0\nmap_Kd x.tga\n"), (0.0, false));
+    assert_eq!(color("newmtl m\nKd 0 1 0\nmap_Kd a.png # diffuse\n"), (1.0, true));
+}
+
+#[test]
+fn files_are_found_through_parent_folders() {
+    let obj = "mtllib ..\\mtl\\a.mtl\nvt 0 0\nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl m\nf 1/1 2/1 3/1\n";
+    let mtl = "newmtl m\nmap_Kd ..\\tex\\a.png\n";
+    let (near, far) = (png(1, 1, &[9; 4]), png(2, 2, &[9; 16]));
+    let files: [(&str, &[u8]); 4] =
+        [("obj/a.obj", obj.as_bytes()), ("mtl/a.mtl", mtl.as_bytes()), ("old/a.png", &far), ("tex/a.png", &near)];
+    let m = model(&files);
+    assert_eq!((m.images[0].width, m.images[0].height), (1, 1));
+}
+
+#[test]
+fn file_names_may_be_in_code_page_437_or_latin_1() {
+    let obj = format!("mtllib a.mtl\nvt 0 0\nusemtl m\n{}", TRIANGLE.replace("1 2 3", "1/1 2/1 3/1"));
+    let (mtl, picture) = ("newmtl m\nmap_Kd gr\u{fc}n.png\n".as_bytes(), png(1, 1, &[9; 4]));
+    for u_umlaut in [0x81, 0xFC] {
+        let mut archive = zip(&[("a.obj", obj.as_bytes()), ("a.mtl", mtl), ("gr_n.png", &picture)]);
+        while let Some(at) = archive.windows(4).position(|name| name == b"gr_n") {
+            archive[at + 2] = u_umlaut;
+        }
+        assert_eq!(glb_from_zip(&archive, &Limits::default()).unwrap().warnings, [""; 0], "{u_umlaut:x}");
+    }
 }

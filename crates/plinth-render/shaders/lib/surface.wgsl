@@ -233,6 +233,8 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
 #endif
     total = sheen_over(s, v.world, total, sheen_color, sheen_roughness);
 #endif
+    // The coat is above the surface that emits, the other layers are not (KHR_materials_clearcoat, "Emission").
+    total += emitted;
 #ifdef CLEARCOAT
     var coat = material.coat;
     var coat_roughness = material.coat_roughness;
@@ -250,7 +252,6 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
 #endif
     total = coat_over(s, v.world, total, coat, coat_roughness, coat_n);
 #endif
-    total += emitted;
 #ifdef TRANSMISSION
     let shown = over_backdrop(total, passed * seen.open);
     return shown * base.a;

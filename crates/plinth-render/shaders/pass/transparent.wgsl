@@ -62,6 +62,11 @@ fn fs(v: VertexOut, @builtin(front_facing) front: bool) -> @location(0) vec4<f32
     p.light = gathered_light(v.triangle, corners, vec3(1.0 - v.weights.x - v.weights.y, v.weights), front);
 #endif
     var base = base_color(p);
+#ifdef MASKED
+    if base.a < material.alpha_cutoff {
+        discard;
+    }
+#endif
 #ifndef BLEND
     base.a = 1.0;
 #endif

@@ -20,9 +20,14 @@ struct VisibilityOut {
 #ifdef ALPHA_TEST
 override SAMPLES: u32 = 4u;
 
-// Returns the samples that a masked texel covers. Alpha changes from 0 to 1 within about one pixel.
+// Returns the samples that a masked texel covers: all where alpha is constant and at least the cutoff. Elsewhere, alpha changes
+// from 0 to 1 within about one pixel.
 fn mask_coverage(alpha: f32, cutoff: f32) -> u32 {
-    let sharp = clamp((alpha - cutoff) / max(fwidth(alpha), 1e-4) + 0.5, 0.0, 1.0);
+    let change = fwidth(alpha);
+    var sharp = clamp((alpha - cutoff) / max(change, 1e-4) + 0.5, 0.0, 1.0);
+    if change < 1e-4 {
+        sharp = f32(alpha >= cutoff);
+    }
     let samples = u32(sharp * f32(SAMPLES) + 0.5);
     return (1u << samples) - 1u;
 }

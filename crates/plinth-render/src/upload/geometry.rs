@@ -23,6 +23,7 @@ use crate::upload::sprites::{self, SpriteInputs};
 use crate::upload::triangles::{
     FIRST_TRIANGLE, MAX_BATCH_VERTICES, MAX_BATCHES, MAX_TRIANGLES, triangle_format, triangle_words,
 };
+use crate::used_materials::MaterialUses;
 
 /// All batches, and the words of all triangles for the visibility buffer.
 #[derive(Clone)]
@@ -71,14 +72,14 @@ pub(crate) struct MaterialUse {
     pub(crate) is_alpha_tested: bool,
 }
 
-/// Builds all batches. `uses` has one entry per material.
+/// Builds all batches.
 pub(crate) fn build(
     gpu: &Gpu,
     light_layout: &wgpu::BindGroupLayout,
     scene: &Scene,
     all: &PosedModel<'_>,
     baked: &[BakedMesh],
-    uses: &[MaterialUse],
+    uses: &MaterialUses,
     inputs: &SpriteInputs<'_>,
 ) -> Result<Geometry, RenderError> {
     let PosedModel { primitives: posed, indices, moving } = *all;
@@ -86,9 +87,10 @@ pub(crate) fn build(
     for (i, one) in posed.iter().enumerate() {
         let Some(primitive) = primitive_of(scene, one) else { continue };
         if primitive.topology == Topology::Triangles && !indices[i].is_empty() {
+            let material = uses.uploaded(primitive.material, one);
             // Geometry that is drawn from back to front is first sorted by body, so each body has its own batch.
-            let body = if uses[primitive.material].drawn == DrawMode::Opaque { 0 } else { i };
-            groups.entry((primitive.material, moving[i], body)).or_default().push(i);
+            let body = if uses.of(material).drawn == DrawMode::Opaque { 0 } else { i };
+            groups.entry((material, moving[i], body)).or_default().push(i);
         }
     }
     let most = most_vertices(gpu);
@@ -101,7 +103,7 @@ pub(crate) fn build(
                 draft.add(i, &posed[i], primitive, &indices[i]);
             }
         }
-        let used = uses[material];
+        let used = uses.of(material);
         let is_fine = draft.indices.len() / 3 >= FINE_GLASS;
         let sorted = used.drawn == DrawMode::Blended || (used.drawn == DrawMode::Glass && !is_fine);
         if sorted {

@@ -8,8 +8,9 @@ use crate::RenderError;
 use crate::gpu::Gpu;
 use crate::prepare::Prepared;
 use crate::upload::batch::Batch;
-use crate::upload::geometry::{self, Geometry, MaterialUse, PosedModel};
+use crate::upload::geometry::{self, Geometry, PosedModel};
 use crate::upload::sprites::SpriteInputs;
+use crate::used_materials::MaterialUses;
 
 /// Maximum number of entries: one of drafts, and one of the full picture, whose triangles can be smaller.
 const MAX_ENTRIES: usize = 2;
@@ -20,15 +21,15 @@ pub(crate) struct GeometryCache(Vec<KeptGeometry>);
 
 struct KeptGeometry {
     light: Arc<Prepared>,
-    uses: Vec<MaterialUse>,
+    uses: MaterialUses,
     geometry: Geometry,
 }
 
 impl GeometryCache {
     /// Removes and returns the geometry with these triangles. Light of the same surfaces shares its list of triangles.
-    fn take(&mut self, light: &Prepared, uses: &[MaterialUse]) -> Option<KeptGeometry> {
+    fn take(&mut self, light: &Prepared, uses: &MaterialUses) -> Option<KeptGeometry> {
         let fits =
-            |kept: &KeptGeometry| Arc::ptr_eq(&kept.light.model.indices, &light.model.indices) && kept.uses == uses;
+            |kept: &KeptGeometry| Arc::ptr_eq(&kept.light.model.indices, &light.model.indices) && kept.uses == *uses;
         let at = self.0.iter().position(fits)?;
         Some(self.0.remove(at))
     }
@@ -48,7 +49,7 @@ pub(crate) fn geometry(
     scene: &Scene,
     all: &PosedModel<'_>,
     light: &Arc<Prepared>,
-    uses: &[MaterialUse],
+    uses: &MaterialUses,
     inputs: &SpriteInputs<'_>,
 ) -> Result<Geometry, RenderError> {
     let baked = &light.model.light.baked;
@@ -64,7 +65,7 @@ pub(crate) fn geometry(
         None => build()?,
     };
     if geometry.batches.iter().all(|batch: &Batch| batch.sprites.is_none()) {
-        cache.keep(KeptGeometry { light: Arc::clone(light), uses: uses.to_vec(), geometry: geometry.clone() });
+        cache.keep(KeptGeometry { light: Arc::clone(light), uses: uses.clone(), geometry: geometry.clone() });
     }
     Ok(geometry)
 }

@@ -61,30 +61,39 @@ pub(crate) struct AlphaTest {
     pub(crate) group: wgpu::BindGroup,
 }
 
-/// Uploads a material. `scale` is the uniform scale from object space to world space, by which the thickness of volumes
-/// is multiplied.
+/// Scales of the lengths of a volume to world units.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct VolumeScale {
+    /// Scale from the model file's scene, in which the attenuation distance is given.
+    pub(crate) world_from_scene: f32,
+    /// Scale from the mesh, in which the thickness is given.
+    pub(crate) world_from_mesh: f32,
+}
+
+/// Uploads a material for meshes whose nodes are not scaled.
 pub(crate) fn upload(
     gpu: &Gpu,
     model: &Model,
     textures: &mut Textures,
     material: &Material,
     has_colors: bool,
-    world_from_object: f32,
+    world_from_scene: f32,
 ) -> MaterialOnGpu {
     let key = variant_key(model, material, has_colors);
-    upload_as(gpu, model, textures, material, key, world_from_object)
+    let scale = VolumeScale { world_from_scene, world_from_mesh: world_from_scene };
+    upload_as(gpu, model, textures, material, key, scale)
 }
 
 /// Uploads a material for a given shader variant.
-pub(super) fn upload_as(
+pub(crate) fn upload_as(
     gpu: &Gpu,
     model: &Model,
     textures: &mut Textures,
     material: &Material,
     key: VariantKey,
-    world_from_object: f32,
+    scale: VolumeScale,
 ) -> MaterialOnGpu {
-    let uniform = uniform(material, world_from_object);
+    let uniform = uniform(material, scale);
     let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
         label: Some("material"),
         size: size_of::<gpu_types::Material>() as u64,
@@ -93,7 +102,8 @@ pub(super) fn upload_as(
     });
     gpu.write(&buffer, 0, bytemuck::bytes_of(&uniform));
     let (layout, group) = bind(gpu, model, textures, material, &buffer, &key.slots);
-    let alpha_test = matches!(key.class, DrawClass::Masked | DrawClass::Blended).then(|| {
+    let is_tested = matches!(key.class, DrawClass::Masked | DrawClass::Blended) || key.defines.contains(MASKED_GLASS);
+    let alpha_test = is_tested.then(|| {
         let slots: Vec<SlotUse> = key.slots.iter().copied().filter(|s| s.slot == TextureSlot::BaseColor).collect();
         let (layout, group) = bind(gpu, model, textures, material, &buffer, &slots);
         AlphaTest { slots, layout, group }
@@ -147,6 +157,9 @@ fn occlusion_is_packed(model: &Model, material: &Material) -> bool {
     }
 }
 
+/// The define of transmissive materials that are visible only where their alpha is at least the cutoff.
+const MASKED_GLASS: &str = "MASKED";
+
 pub(super) fn variant_key(model: &Model, material: &Material, has_colors: bool) -> VariantKey {
     let slots = used_slots(model, material);
     let class = draw_class(material);
@@ -164,6 +177,7 @@ pub(super) fn variant_key(model: &Model, material: &Material, has_colors: bool) 
         "BLEND",
         class == DrawClass::Blended || (class == DrawClass::Transmissive && material.alpha_mode == AlphaMode::Blend),
     );
+    set(MASKED_GLASS, class == DrawClass::Transmissive && matches!(material.alpha_mode, AlphaMode::Mask { .. }));
     set("VERTEX_COLOR", has_colors);
     set("UV", !slots.is_empty());
     set("UV1", slots.iter().any(|used| used.second_uv));
@@ -181,7 +195,7 @@ pub(super) fn variant_key(model: &Model, material: &Material, has_colors: bool) 
     VariantKey { class, double_sided: material.double_sided, defines, slots }
 }
 
-fn uniform(m: &Material, world_from_object: f32) -> gpu_types::Material {
+fn uniform(m: &Material, scale: VolumeScale) -> gpu_types::Material {
     let coat = m.clearcoat;
     let sheen = m.sheen;
     let film = m.iridescence;
@@ -196,7 +210,7 @@ fn uniform(m: &Material, world_from_object: f32) -> gpu_types::Material {
     };
     let absorption = volume.map_or([0.0; 3], |v| {
         if v.attenuation_distance.is_finite() && v.attenuation_distance > 0.0 {
-            v.attenuation_color.map(|c| -c.max(1e-4).ln() / (v.attenuation_distance * world_from_object))
+            v.attenuation_color.map(|c| -c.max(1e-4).ln() / (v.attenuation_distance * scale.world_from_scene))
         } else {
             [0.0; 3]
         }
@@ -218,7 +232,7 @@ fn uniform(m: &Material, world_from_object: f32) -> gpu_types::Material {
         sheen_color: sheen.map_or([0.0; 3], |s| s.color),
         sheen_roughness: sheen.map_or(0.0, |s| s.roughness),
         transmission: m.transmission.map_or(0.0, |t| t.factor),
-        thickness: volume.map_or(0.0, |v| v.thickness * world_from_object),
+        thickness: volume.map_or(0.0, |v| v.thickness * scale.world_from_mesh),
         ior: m.ior.max(1.0),
         dispersion: m.dispersion,
         absorption,

@@ -15,6 +15,7 @@ mod devices;
 mod lamps;
 mod layers;
 mod looks;
+mod materials;
 mod matrix;
 mod models;
 mod pictures;

@@ -1,0 +1,104 @@
+//! Tests of rules of glTF 2.0 and its extensions that concern a material as a whole.
+
+use std::collections::BTreeMap;
+
+use plinth_model::{AlphaMode, Clearcoat, Material, Primitive, Transmission, Volume};
+use plinth_scene::EnvironmentMap;
+use serde_json::json;
+
+use crate::models::{model, picture, scene, scene_with, square, straight_on};
+
+const SIDE: u32 = 64;
+
+fn middle(picture: &[[u8; 3]]) -> [u8; 3] {
+    picture[(SIDE / 2 * SIDE + SIDE / 2) as usize]
+}
+
+fn unlit(base_color: [f32; 4]) -> Material {
+    Material { base_color, unlit: true, ..Material::default() }
+}
+
+fn glass(thickness: f32) -> Material {
+    Material {
+        transmission: Some(Transmission { factor: 1.0, ..Transmission::default() }),
+        volume: Some(Volume {
+            thickness,
+            attenuation_color: [0.2, 0.8, 0.2],
+            attenuation_distance: 0.5,
+            ..Volume::default()
+        }),
+        perceptual_roughness: 0.0,
+        metallic: 0.0,
+        ..Material::default()
+    }
+}
+
+/// Returns the colour in the middle of a surface before a red square.
+fn before_red(surface: (Primitive, Material, [f32; 3], f32)) -> [u8; 3] {
+    let red = (square(), unlit([1.0, 0.0, 0.0, 1.0]), [0.0; 3], 1.0);
+    middle(&picture(&scene(model(vec![red, surface]), &straight_on()), SIDE))
+}
+
+/// glTF 2.0, 3.9.4: alpha at least the cutoff is opaque.
+#[test]
+fn alpha_that_equals_the_cutoff_is_opaque() {
+    for (alpha, cutoff, expected) in
+        [(0.5, 0.5, [0, 255, 0]), (1.0, 1.0, [0, 255, 0]), (0.5, 0.5001, [255, 0, 0]), (0.0, 0.0, [0, 255, 0])]
+    {
+        let green = Material { alpha_mode: AlphaMode::Mask { cutoff }, ..unlit([0.0, 1.0, 0.0, alpha]) };
+        assert_eq!(before_red((square(), green, [0.0, 0.0, 0.2], 0.5)), expected, "{alpha} {cutoff}");
+    }
+}
+
+#[test]
+fn transmissive_surfaces_are_masked() {
+    for thickness in [0.0, 0.5] {
+        let with_alpha = |alpha: f32| Material {
+            alpha_mode: AlphaMode::Mask { cutoff: 0.5 },
+            base_color: [0.0, 0.0, 1.0, alpha],
+            ..glass(thickness)
+        };
+        let seen = |alpha: f32| before_red((square(), with_alpha(alpha), [0.0, 0.0, 0.2], 0.5));
+        assert_eq!(seen(0.4), [255, 0, 0], "{thickness}");
+        assert!(seen(0.6)[0] < 128, "{thickness}");
+    }
+}
+
+/// KHR_materials_volume: the thickness is in the space of the mesh, the attenuation distance in that of the scene.
+#[test]
+fn the_thickness_of_a_volume_scales_with_its_node() {
+    let mut large = square();
+    large.positions.iter_mut().flatten().for_each(|c| *c *= 100.0);
+    let seen = |p: Primitive, thickness: f32, scale: f32| before_red((p, glass(thickness), [0.0, 0.0, 0.2], scale));
+    let (unscaled, scaled) = (seen(square(), 0.4, 0.5), seen(large, 40.0, 0.005));
+    assert!(unscaled.iter().zip(scaled).all(|(a, b)| a.abs_diff(b) <= 1), "{unscaled:?} {scaled:?}");
+    let thicker = seen(square(), 1.6, 0.5);
+    assert!(thicker[0] + 20 < unscaled[0], "the thickness has no effect: {thicker:?} {unscaled:?}");
+}
+
+/// KHR_materials_clearcoat: a coat reflects light that comes from below, too, so it darkens emission where it is steep.
+#[test]
+fn a_coat_darkens_the_emission_below_it() {
+    let mut tilted = square();
+    let (sin, cos) = 80_f32.to_radians().sin_cos();
+    for vector in tilted.positions.iter_mut().chain(&mut tilted.normals) {
+        *vector = [cos * vector[0] + sin * vector[2], vector[1], cos * vector[2] - sin * vector[0]];
+    }
+    let night = EnvironmentMap { width: 64, height: 32, pixels: vec![[0.0; 3]; 64 * 32] };
+    let seen = |factor: f32| {
+        let material = Material {
+            base_color: [0.0, 0.0, 0.0, 1.0],
+            metallic: 0.0,
+            emissive: [0.4; 3],
+            double_sided: true,
+            clearcoat: Some(Clearcoat { factor, ..Clearcoat::default() }),
+            ..Material::default()
+        };
+        let model = model(vec![(tilted.clone(), material, [0.0; 3], 1.0)]);
+        let mut settings = straight_on();
+        settings["glossIntensity"] = json!(0);
+        middle(&picture(&scene_with(model, &settings, night.clone(), &BTreeMap::new()), SIDE))[0]
+    };
+    let (bare, coated) = (seen(0.0), seen(1.0));
+    assert!(bare > 100 && coated + 20 < bare, "{bare} {coated}");
+}
