@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use plinth_model::{LoadOptions, Model, load_glb};
 use plinth_render::{Gpu, GpuOptions};
-use plinth_scene::SceneError;
+use plinth_scene::{SceneError, max_texture_side};
 
 use crate::failure::JobError;
 use crate::job::Job;
@@ -33,7 +33,7 @@ pub(crate) fn load_model<S, E: Into<JobError>>(
 ) -> Result<(S, Gpu), JobError> {
     let options = GpuOptions { adapter };
     let opening = std::thread::spawn(move || Gpu::open(&options));
-    let load = LoadOptions { max_texture_side: texture_side(longest), ..LoadOptions::default() };
+    let load = LoadOptions { max_texture_side: max_texture_side(longest), ..LoadOptions::default() };
     let scene = load_glb(bytes, &load).map_err(JobError::from).and_then(|model| {
         stop_if(cancel)?;
         build(Arc::new(model)).map_err(Into::into)
@@ -50,10 +50,4 @@ pub(crate) fn load_model<S, E: Into<JobError>>(
 /// Returns an error if the job was cancelled.
 pub(crate) fn stop_if(cancel: &AtomicBool) -> Result<(), JobError> {
     if cancel.load(Ordering::Relaxed) { Err(JobError::Cancelled) } else { Ok(()) }
-}
-
-/// Returns the maximum side length of textures in texels. Larger textures would not look sharper in frames whose longer
-/// side is `longest`.
-fn texture_side(longest: u32) -> u32 {
-    longest.next_power_of_two().clamp(512, 8192)
 }

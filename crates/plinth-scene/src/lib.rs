@@ -47,6 +47,7 @@ pub use error::{GainMapError, SceneError};
 pub use floor::{ReflectorLook, ShadowLook};
 pub use intrinsics::Intrinsics;
 pub use lights::MAX_POINT_LIGHTS;
+pub use material::max_texture_side;
 pub use pixel::{SURFACE_ERROR_PIXELS, smallest_pixel};
 pub use post::PostLook;
 pub use scene::*;

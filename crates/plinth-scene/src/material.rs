@@ -46,10 +46,16 @@ pub(crate) fn edited(
     Arc::new(model)
 }
 
-/// Returns the maximum length of the longer side of textures. Larger textures would not look sharper in the frames.
+/// Returns the maximum length of the longer side of the textures that edits name.
 pub(crate) fn max_side(settings: &RenderSettings) -> u32 {
     let (width, height) = settings.video().quality.size(settings.video().aspect);
-    width.max(height).next_power_of_two()
+    max_texture_side(width.max(height))
+}
+
+/// Returns the maximum side length of textures in texels for frames whose longer side has `longest` pixels. The frames may show half
+/// of each side of a texture without loss of sharpness, as of an atlas whose other half belongs to the back of the model.
+pub fn max_texture_side(longest: u32) -> u32 {
+    (2 * longest).next_power_of_two().clamp(512, 8192)
 }
 
 /// A material to which an edit is applied.

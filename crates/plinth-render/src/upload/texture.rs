@@ -96,13 +96,16 @@ const fn address_mode(wrap: Wrap) -> wgpu::AddressMode {
 
 fn create_sampler(gpu: &Gpu, sampler: Sampler) -> wgpu::Sampler {
     let filter = |nearest| if nearest { wgpu::FilterMode::Nearest } else { wgpu::FilterMode::Linear };
-    let smooth = !sampler.mag_nearest && !sampler.min_nearest;
+    // A texture that shrinks without filtering has jagged edges that crawl in a video. Only pixel art, whose texels are to have sharp
+    // edges when it grows, is not filtered.
+    let min_nearest = sampler.mag_nearest && sampler.min_nearest;
+    let smooth = !sampler.mag_nearest;
     gpu.device.create_sampler(&wgpu::SamplerDescriptor {
         label: Some("material"),
         address_mode_u: address_mode(sampler.wrap_u),
         address_mode_v: address_mode(sampler.wrap_v),
         mag_filter: filter(sampler.mag_nearest),
-        min_filter: filter(sampler.min_nearest),
+        min_filter: filter(min_nearest),
         mipmap_filter: if smooth { wgpu::MipmapFilterMode::Linear } else { wgpu::MipmapFilterMode::Nearest },
         // On software drivers, anisotropic filtering more than doubles the time of a frame.
         anisotropy_clamp: if smooth && !gpu.is_software() { 8 } else { 1 },
