@@ -119,7 +119,8 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     let (width, height) = job.settings.video().quality.size(job.settings.video().aspect);
     let build = |model| build_scene(model, &job.settings, job.scene_assets());
     let (has_ffmpeg, loaded) = std::thread::scope(|scope| {
-        let asked = (job.check_ffmpeg && !job.is_still()).then(|| scope.spawn(|| plinth_media::ffmpeg_version(&job.ffmpeg)));
+        let asked =
+            (job.check_ffmpeg && !job.is_still()).then(|| scope.spawn(|| plinth_media::ffmpeg_version(&job.ffmpeg)));
         let loaded = load(job, width.max(height), build, cancel);
         (asked.map_or(Ok(()), has_answered), loaded)
     });
