@@ -11,10 +11,11 @@ same videos from a service on this machine: SQLite, a folder as store, one worke
 of all processors, and the ratios:
   rendered    until the last video was finished
   packaged    until the last video was also packaged for streaming, which `plinth render` does not do
-The seconds of processors include the packagings. On a machine with other work only these can be compared.
+The seconds of processors include the packagings. On a machine with other work only these can be compared, and only if other work
+takes as much during both: with TURNS=1 each video is rendered, then ordered, before the next one.
 
 variables:
-  ORDERS=50  QUALITY=share  LENGTH=4 (seconds)
+  ORDERS=50  QUALITY=share  LENGTH=4 (seconds)  TURNS=0
   LIMIT=R    fails if `rendered` takes more than R times as long by the clock
   PLINTH     the program (default: target/debug/plinth)
 WORDS
@@ -27,7 +28,7 @@ esac
 root=$(cd "$(dirname "$0")/.." && pwd)
 model=$(realpath "${1:-$root/fixtures/models/flight_helmet.glb}")
 plinth=$(realpath "${PLINTH:-${CARGO_TARGET_DIR:-$root/target}/debug/plinth}")
-orders=${ORDERS:-50} quality=${QUALITY:-share} length=${LENGTH:-4}
+orders=${ORDERS:-50} quality=${QUALITY:-share} length=${LENGTH:-4} turns=${TURNS:-0}
 PLINTH_FFMPEG=$("$root/scripts/find.sh" ffmpeg libx264)
 export PLINTH_FFMPEG
 unset PLINTH_CONFIG
@@ -46,18 +47,23 @@ processors() { # PID
     sed 's/.*) //' "/proc/$1/stat" | awk -v ticks="$(getconf CLK_TCK)" '{ print ($12 + $13 + $14 + $15) / ticks }'
 }
 minus() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a - b }'; }
+plus() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a + b }'; }
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a / b }'; }
 angle() { echo $((360 * $1 / orders)); }
 ordered() { echo "{\"quality\":\"$quality\",\"length\":$length,\"startAngle\":$(angle "$1")}"; }
 
+alone() { # NUMBER
+    "$plinth" render "$model" -o "alone-$1.mp4" --all --settings "$(ordered "$1")" --cache-dir "$work/light" -q >/dev/null
+}
+
 # The light is baked before both: a service bakes it while it renders the first order.
 "$plinth" render "$model" -o warm.mp4 --quality "$quality" --length 0.1 --cache-dir "$work/light" -q >/dev/null
-begin=$(now) spent=$(processors $$)
-for ((i = 0; i < orders; i++)); do
-    "$plinth" render "$model" -o "alone-$i.mp4" --all --settings "$(ordered $i)" --cache-dir "$work/light" -q >/dev/null
-done
-alone_clock=$(minus "$(now)" "$begin")
-alone_cpu=$(minus "$(processors $$)" "$spent")
+if ((!turns)); then
+    begin=$(now) spent=$(processors $$)
+    for ((i = 0; i < orders; i++)); do alone $i; done
+    alone_clock=$(minus "$(now)" "$begin")
+    alone_cpu=$(minus "$(processors $$)" "$spent")
+fi
 
 "$plinth" serve --data "$work/data" --listen 127.0.0.1:0 --rate-limit-per-minute 100000 >out 2>log &
 server=$!
@@ -77,11 +83,27 @@ unfinished() { # STATE: whether a render of the model is not in this state
     grep -qvE '"(done|ready)"' states
 }
 while unfinished status || unfinished hlsStatus; do sleep 0.2; done
+order() { # NUMBER
+    api -H 'Content-Type: application/json' -d "{\"modelId\":\"$id\",\"renderSettings\":$(ordered "$1")}" "$base/renders" >/dev/null
+}
 # Lists are asked for once a second: each takes processors that the renders need.
+if ((turns)); then
+    alone_cpu=0 service_cpu=0
+    for ((i = 0; i < orders; i++)); do
+        spent=$(processors $$)
+        alone $i
+        alone_cpu=$(plus "$alone_cpu" "$(minus "$(processors $$)" "$spent")")
+        spent=$(processors "$server")
+        order $i
+        while unfinished status || unfinished hlsStatus; do sleep 1; done
+        service_cpu=$(plus "$service_cpu" "$(minus "$(processors "$server")" "$spent")")
+    done
+    printf '%s orders of %s, %s, %s s, in turns: plinth render --all %s s of processors, service %s s, ratio %s\n' \
+        "$orders" "$(basename "$model")" "$quality" "$length" "$alone_cpu" "$service_cpu" "$(ratio "$service_cpu" "$alone_cpu")"
+    exit
+fi
 begin=$(now) spent=$(processors "$server")
-for ((i = 0; i < orders; i++)); do
-    api -H 'Content-Type: application/json' -d "{\"modelId\":\"$id\",\"renderSettings\":$(ordered $i)}" "$base/renders" >/dev/null
-done
+for ((i = 0; i < orders; i++)); do order $i; done
 while unfinished status; do sleep 1; done
 rendered=$(minus "$(now)" "$begin")
 while unfinished hlsStatus; do sleep 1; done

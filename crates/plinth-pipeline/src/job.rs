@@ -55,6 +55,8 @@ pub struct Job {
     pub adapter: Option<String>,
     /// Path or name of ffmpeg.
     pub ffmpeg: PathBuf,
+    /// Whether to check that ffmpeg can be started before any frame is drawn.
+    pub check_ffmpeg: bool,
     /// Cache of baked light; `None` disables caching.
     pub cache: Option<Cache>,
     /// H.264 encoder to use. If a hardware encoder fails, all frames are drawn again and encoded with libx264.
@@ -84,6 +86,7 @@ impl Job {
             draft: false,
             adapter: None,
             ffmpeg: PathBuf::from("ffmpeg"),
+            check_ffmpeg: true,
             cache: None,
             encoder: H264Encoder::default(),
             posters_early: false,
@@ -116,8 +119,8 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     let (width, height) = job.settings.video().quality.size(job.settings.video().aspect);
     let build = |model| build_scene(model, &job.settings, job.scene_assets());
     let (has_ffmpeg, loaded) = std::thread::scope(|scope| {
-        // A missing ffmpeg is reported before any frame is drawn.
-        let asked = (!job.is_still()).then(|| scope.spawn(|| plinth_media::ffmpeg_version(&job.ffmpeg)));
+        let asked =
+            (job.check_ffmpeg && !job.is_still()).then(|| scope.spawn(|| plinth_media::ffmpeg_version(&job.ffmpeg)));
         let loaded = load(job, width.max(height), build, cancel);
         (asked.map_or(Ok(()), has_answered), loaded)
     });

@@ -27,6 +27,7 @@ mod rendering;
 mod report;
 mod scratch;
 mod session;
+mod slots;
 mod traces;
 mod upload;
 

@@ -10,7 +10,7 @@ use plinth_pipeline::H264Encoder;
 use plinth_service::Service;
 use plinth_service::jobs::{Claim, Worker};
 use plinth_spec::WorkerState;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -24,6 +24,7 @@ use crate::presence::Presence;
 use crate::preview::serve_previews;
 use crate::rendering::render;
 use crate::scratch::Scratch;
+use crate::slots::{Slot, Slots};
 use crate::traces::JobTrace;
 
 /// Maximum number of renders with the same frames in one claim.
@@ -129,23 +130,6 @@ pub async fn run(
     Ok(())
 }
 
-/// The jobs that may run at the same time: renders, and beside them as many packagings. Drawing leaves processors idle
-/// while a model is loaded and while the last frames are encoded, so packagings run in this time, with a lower priority.
-struct Slots {
-    renders: Arc<Semaphore>,
-    packagings: Arc<Semaphore>,
-}
-
-impl Slots {
-    fn new(count: usize) -> Self {
-        Self { renders: Arc::new(Semaphore::new(count)), packagings: Arc::new(Semaphore::new(count)) }
-    }
-
-    fn has_free_slot(&self) -> bool {
-        self.renders.available_permits() + self.packagings.available_permits() > 0
-    }
-}
-
 /// Claims jobs for free slots until `stop` is cancelled.
 async fn claim_until_stopped(
     node: &Arc<Node>,
@@ -197,6 +181,7 @@ async fn claim_until_stopped(
         tokio::select! {
             () = stop.cancelled() => {}
             ended = running.join_next(), if !running.is_empty() => log_panic(ended),
+            () = slots.freed() => {}
             () = node.service.render_placed(), if has_free_slot && had_room => {}
             () = sleep(jittered(pause)), if has_free_slot => {}
         }
@@ -248,17 +233,17 @@ impl Node {
     }
 
     /// Claims the next job for which a slot is free, and takes the slot. Returns `None` if there is none.
-    async fn take(&self, slots: &Slots) -> plinth_service::Result<Option<(Work, OwnedSemaphorePermit)>> {
+    async fn take(&self, slots: &Arc<Slots>) -> plinth_service::Result<Option<(Work, Slot)>> {
         let Self { service, options, .. } = self;
         let worker = || Worker { name: options.name.clone(), pool: options.pool.clone(), takes: options.takes.clone() };
-        if let Ok(slot) = Arc::clone(&slots.renders).try_acquire_owned() {
+        if let Some(slot) = slots.take_render() {
             let claims = service.claim_renders(worker(), MAX_GROUP_SIZE).await?;
             if !claims.is_empty() {
                 metrics::counter!("plinth_worker_claims_total", "kind" => "render").increment(claims.len() as u64);
                 return Ok(Some((Work::Render(claims), slot)));
             }
         }
-        if let Ok(slot) = Arc::clone(&slots.packagings).try_acquire_owned()
+        if let Some(slot) = slots.take_packaging()
             && let Some(claim) = service.claim_packaging(worker()).await?
         {
             metrics::counter!("plinth_worker_claims_total", "kind" => "package").increment(1);
@@ -267,13 +252,7 @@ impl Node {
         Ok(None)
     }
 
-    fn start(
-        self: &Arc<Self>,
-        work: Work,
-        slot: OwnedSemaphorePermit,
-        running: &mut JoinSet<()>,
-        kill: &CancellationToken,
-    ) {
+    fn start(self: &Arc<Self>, work: Work, mut slot: Slot, running: &mut JoinSet<()>, kill: &CancellationToken) {
         let (node, kill) = (Arc::clone(self), kill.clone());
         let what = work.what();
         let Some(claim) = work.claims().first() else { return };
@@ -286,7 +265,7 @@ impl Node {
             gauge.increment(1);
             let begin = Instant::now();
             match &work {
-                Work::Render(claims) => render(&node, claims, &kill).await,
+                Work::Render(claims) => render(&node, claims, &mut slot, &kill).await,
                 Work::Package(claim) => package(&node, claim, &kill).await,
             }
             tracing::info!(job.duration_secs = begin.elapsed().as_secs_f64(), "the job ended");

@@ -30,18 +30,19 @@ use crate::outage::{retry_database, retry_store};
 use crate::outputs::outputs;
 use crate::progress::{Progress, WRITTEN, report_progress, store_progress};
 use crate::report::{encoded_in_software, record_duration, report, report_end};
+use crate::slots::Slot;
 use crate::traces::part;
 use crate::upload::upload_render;
 
-/// Runs a group of renders with the same frames, and reports the result of each render. If `kill` is cancelled, the
-/// renders return to the queue.
-pub(crate) async fn render(node: &Node, claims: &[Claim], kill: &CancellationToken) {
+/// Runs a group of renders with the same frames, and reports the result of each render. Gives `slot` to the next render
+/// when all frames are drawn. If `kill` is cancelled, the renders return to the queue.
+pub(crate) async fn render(node: &Node, claims: &[Claim], slot: &mut Slot, kill: &CancellationToken) {
     let cut = kill.child_token();
     let lease_renewal = LeaseRenewal::new(&node.service, claims, cut.clone());
     // The folder exists until the end, so that a disk that the job has filled is still full when the room is checked.
     let folder = node.scratch.job().map_err(|error| JobError::preparing(&error));
     let made = match &folder {
-        Ok(folder) => make(node, claims, folder.path(), &cut).await,
+        Ok(folder) => make(node, claims, folder.path(), slot, &cut).await,
         Err(error) => Err(error.clone()),
     };
     match made {
@@ -75,7 +76,13 @@ struct Part<'a> {
     stored: RenderFiles,
 }
 
-async fn make(node: &Node, claims: &[Claim], folder: &Path, cut: &CancellationToken) -> Result<(), JobError> {
+async fn make(
+    node: &Node,
+    claims: &[Claim],
+    folder: &Path,
+    slot: &mut Slot,
+    cut: &CancellationToken,
+) -> Result<(), JobError> {
     let Some(first) = claims.first() else { return Ok(()) };
     let settings = read_settings(first)?;
     let files = outputs(&settings);
@@ -95,6 +102,7 @@ async fn make(node: &Node, claims: &[Claim], folder: &Path, cut: &CancellationTo
     let begin = Instant::now();
     let warnings = group.draw(task, &mut parts).instrument(part("draw")).await?;
     record_duration("render", begin);
+    slot.has_drawn();
     let begin = Instant::now();
     or_cancelled(cut, group.store(&mut parts, &warnings)).instrument(part("upload")).await?;
     record_duration("upload", begin);

@@ -37,7 +37,6 @@ pub(crate) struct Stream {
 
 /// Number of encoder threads. Each thread takes about 80 MB for 4K video (130 MB for ProRes), so the number does not
 /// depend on the number of cores. A constant number also makes the files identical on all machines.
-/// also makes files identical on all machines.
 pub(super) const THREADS: &str = "4";
 
 /// Returns the command that encodes `stream` to `out`.

@@ -59,7 +59,7 @@ pub(crate) fn encode_variants(
     for (i, variant) in variants.iter().enumerate() {
         command.args(["-map", &format!("[v{i}]"), "-threads", THREADS]);
         let Variant { width, height, peak_kbit, .. } = *variant;
-        let (peak_kbit, effort) = (Some(peak_kbit), Effort::Usual);
+        let (peak_kbit, effort) = (Some(peak_kbit), Effort::Medium);
         H264 { encoder, width, height, fps, crf: CRF, peak_kbit, effort }.output(&mut command);
         // Frames are reordered. Negative composition offsets nevertheless let the presentation begin at time 0.
         let flags = "+frag_keyframe+empty_moov+default_base_moof+negative_cts_offsets+skip_trailer";

@@ -94,6 +94,8 @@ fn render(task: &RenderTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBo
         dataset: DatasetOptions::default(),
         adapter: task.adapter.clone(),
         ffmpeg: task.ffmpeg.clone(),
+        // The worker has tested it before it claimed renders.
+        check_ffmpeg: false,
         cache,
         encoder: task.encoder,
         watermark: task.watermark,

@@ -86,6 +86,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
         draft: args.get_flag("draft"),
         adapter: machine.adapter,
         ffmpeg: machine.ffmpeg,
+        check_ffmpeg: true,
         cache: config::cache(args)?,
         encoder,
         posters_early: false,

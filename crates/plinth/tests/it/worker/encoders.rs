@@ -47,6 +47,21 @@ async fn encoders_are_tested_once_and_jobs_use_the_result() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn ffmpeg_is_tested_once_and_not_by_each_job() {
+    let deployment = Deployment::new().await;
+    let id = deployment.upload_and_render("chair", tiny()).await;
+    let log = deployment.folder.path().join("log");
+    let ffmpeg = deployment.ffmpeg_with(&format!("echo \"$*\" >>{}\nexec \"$FFMPEG\" \"$@\"", log.display()));
+    // The sandbox is turned off, because the script writes to a file that sandboxed jobs cannot access.
+    let options = WorkerOptions { ffmpeg, fence: FenceOptions::off(), ..deployment.options() };
+    let render = deployment.render_with_worker(&id, options).await;
+    assert_eq!(render.status, RenderStatus::Done, "{render:?}");
+    let calls = std::fs::read_to_string(log).unwrap();
+    assert!(calls.lines().any(|call| call.contains("rawvideo")), "{calls}");
+    assert!(!calls.lines().any(|call| call == "-version"), "{calls}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_render_survives_the_loss_of_the_card() {
     let deployment = Deployment::new().await;
     let id = deployment.upload_and_render("chair", json!({"quality": "share", "length": 1})).await;

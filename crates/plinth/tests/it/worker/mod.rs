@@ -12,3 +12,4 @@ mod previews;
 mod process;
 mod renders;
 mod stopping;
+mod storing;

@@ -1,0 +1,99 @@
+//! Limits how many jobs of a worker run at the same time.
+
+use std::sync::Arc;
+
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+
+/// The jobs that may run at the same time: renders, and beside them as many packagings and as many renders whose files
+/// are being stored. Drawing leaves processors idle while a model is loaded and while the last frames are encoded, so
+/// packagings run in this time, with a lower priority. Storing files takes time, but hardly any processor.
+#[derive(Debug)]
+pub(crate) struct Slots {
+    renders: Arc<Semaphore>,
+    packagings: Arc<Semaphore>,
+    uploads: Arc<Semaphore>,
+    freed: Notify,
+}
+
+/// A slot that a job occupies until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    slots: Arc<Slots>,
+    permit: OwnedSemaphorePermit,
+}
+
+impl Slots {
+    pub(crate) fn new(count: usize) -> Arc<Self> {
+        let semaphore = || Arc::new(Semaphore::new(count));
+        Arc::new(Self { renders: semaphore(), packagings: semaphore(), uploads: semaphore(), freed: Notify::new() })
+    }
+
+    /// Returns whether a render or a packaging may be claimed.
+    pub(crate) fn has_free_slot(&self) -> bool {
+        self.renders.available_permits() + self.packagings.available_permits() > 0
+    }
+
+    /// Takes a slot of a render, if one is free.
+    pub(crate) fn take_render(self: &Arc<Self>) -> Option<Slot> {
+        self.take(&self.renders)
+    }
+
+    /// Takes a slot of a packaging, if one is free.
+    pub(crate) fn take_packaging(self: &Arc<Self>) -> Option<Slot> {
+        self.take(&self.packagings)
+    }
+
+    fn take(self: &Arc<Self>, semaphore: &Arc<Semaphore>) -> Option<Slot> {
+        let permit = Arc::clone(semaphore).try_acquire_owned().ok()?;
+        Some(Slot { slots: Arc::clone(self), permit })
+    }
+
+    /// Waits until a render no longer needs its slot. Jobs that end are not reported here.
+    pub(crate) async fn freed(&self) {
+        self.freed.notified().await;
+    }
+}
+
+impl Slot {
+    /// Exchanges the slot of a render that was drawn for one of those that store files, so that the next render can
+    /// be claimed. Keeps the slot if all others are occupied: renders are not drawn faster than they are stored.
+    pub(crate) fn has_drawn(&mut self) {
+        if let Ok(upload) = Arc::clone(&self.slots.uploads).try_acquire_owned() {
+            self.permit = upload;
+            self.slots.freed.notify_one();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::{Duration, timeout};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_next_render_begins_while_files_are_stored_but_no_more_than_one_waits() {
+        let slots = Slots::new(1);
+        let mut first = slots.take_render().unwrap();
+        assert!(slots.take_render().is_none(), "one render is drawn at a time");
+        first.has_drawn();
+        timeout(Duration::from_secs(5), slots.freed()).await.unwrap();
+        let mut second = slots.take_render().unwrap();
+        second.has_drawn();
+        assert!(slots.take_render().is_none(), "the files of the first render are still being stored");
+        drop(second);
+        assert!(slots.take_render().is_some());
+        drop(first);
+    }
+
+    #[test]
+    fn packagings_have_slots_of_their_own() {
+        let slots = Slots::new(1);
+        let render = slots.take_render();
+        assert!(slots.has_free_slot());
+        let packaging = slots.take_packaging();
+        assert!(!slots.has_free_slot());
+        drop((render, packaging));
+        assert!(slots.has_free_slot());
+    }
+}

@@ -1,0 +1,133 @@
+//! Tests of renders whose files are being stored while the worker draws the next render.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use plinth_spec::limits;
+use plinth_spec::state::RenderStatus;
+use plinth_spec::wire::Render;
+use plinth_worker::WorkerOptions;
+use serde_json::json;
+use tokio::time::sleep;
+
+use super::deployment::{Deployment, tiny};
+
+/// Prevents the video of a render's first attempt from being stored, until the returned folder is removed.
+fn obstruct(deployment: &Deployment, id: &str) -> PathBuf {
+    let obstacle = deployment.folder.path().join(format!("objects/renders/{id}/1/video.mp4"));
+    std::fs::create_dir_all(obstacle.join("a file cannot replace a folder")).unwrap();
+    obstacle
+}
+
+/// Returns whether all files of a render are written, and it is not finished.
+fn is_being_stored(render: &Render) -> bool {
+    render.status == RenderStatus::VideoProcessing && render.progress.is_some_and(|progress| progress > 0.94)
+}
+
+/// Orders renders of one model that have different frames.
+async fn order(deployment: &Deployment, count: u32) -> Vec<String> {
+    let (model, first) = deployment.upload("chair", Some(tiny())).await;
+    let mut ids = vec![first];
+    for n in 1..count {
+        let settings = json!({"quality": "share", "length": 0.04, "startAngle": n});
+        ids.push(deployment.render_again(&model, settings, &n.to_string()).await);
+    }
+    ids
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_next_render_is_drawn_while_files_are_stored_and_both_leases_are_renewed() {
+    let deployment = Deployment::new().await;
+    let ids = order(&deployment, 2).await;
+    let obstacle = obstruct(&deployment, &ids[0]);
+    let worker = deployment.start_worker(deployment.options());
+    deployment.wait_until(&ids[1], |render| render.status == RenderStatus::Done).await;
+    assert!(is_being_stored(&deployment.render(&ids[0]).await));
+    // A lease of three seconds would expire without its renewals, one each second.
+    for _second in 0..4 {
+        sleep(Duration::from_millis(1500)).await;
+        deployment.advance_ms(1500);
+        assert_eq!(deployment.service.reclaim_expired_leases().await.unwrap(), 0);
+    }
+    std::fs::remove_dir_all(obstacle).unwrap();
+    let render = deployment.wait_until_ended(&ids[0]).await;
+    assert_eq!(render.status, RenderStatus::Done, "{render:?}");
+    worker.stop().await;
+    assert_eq!(deployment.credits().await, 98, "each is charged once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_third_render_is_drawn_while_the_store_takes_no_files() {
+    let deployment = Deployment::new().await;
+    let ids = order(&deployment, 3).await;
+    let obstacles = [&ids[0], &ids[1]].map(|id| obstruct(&deployment, id));
+    let worker = deployment.start_worker(deployment.options());
+    for id in &ids[..2] {
+        deployment.wait_until(id, is_being_stored).await;
+    }
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(deployment.render(&ids[2]).await.status, RenderStatus::Pending);
+    assert_eq!(deployment.jobs().len(), 2, "two renders have files on the disk");
+    for obstacle in obstacles {
+        std::fs::remove_dir_all(obstacle).unwrap();
+    }
+    for id in &ids {
+        assert_eq!(deployment.wait_until_ended(id).await.status, RenderStatus::Done);
+    }
+    worker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stopping_worker_releases_a_render_whose_files_are_being_stored() {
+    let deployment = Deployment::new().await;
+    let id = order(&deployment, 1).await.remove(0);
+    let _obstacle = obstruct(&deployment, &id);
+    let worker = deployment.start_worker(deployment.options());
+    deployment.wait_until(&id, is_being_stored).await;
+    worker.stop().await;
+    assert_eq!(deployment.render(&id).await.status, RenderStatus::PosterDone);
+    assert!(deployment.jobs().is_empty());
+    let render = deployment.render_with_worker(&id, deployment.options()).await;
+    assert_eq!(render.status, RenderStatus::Done, "the second attempt has files of its own");
+    assert_eq!(deployment.credits().await, 99, "charged once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stopping_worker_stores_files_within_the_grace_period() {
+    let deployment = Deployment::new().await;
+    let id = order(&deployment, 1).await.remove(0);
+    let obstacle = obstruct(&deployment, &id);
+    let worker = deployment.start_worker(WorkerOptions { grace: Duration::from_secs(200), ..deployment.options() });
+    deployment.wait_until(&id, is_being_stored).await;
+    let (render, ()) = tokio::join!(
+        async {
+            sleep(Duration::from_millis(500)).await;
+            std::fs::remove_dir_all(obstacle).unwrap();
+            deployment.wait_until_ended(&id).await
+        },
+        worker.stop(),
+    );
+    assert_eq!(render.status, RenderStatus::Done, "{render:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_render_that_lost_its_lease_while_files_were_stored_is_drawn_again() {
+    let deployment = Deployment::new().await;
+    let id = order(&deployment, 1).await.remove(0);
+    let _obstacle = obstruct(&deployment, &id);
+    let worker = deployment.start_worker(deployment.options());
+    deployment.wait_until(&id, is_being_stored).await;
+    const { assert!(limits::LOSSES >= 1, "a render may be lost once") };
+    // In the meantime, the worker renews its lease in real time.
+    loop {
+        deployment.advance_ms(4000);
+        if deployment.service.reclaim_expired_leases().await.unwrap() == 1 {
+            break;
+        }
+    }
+    let render = deployment.wait_until_ended(&id).await;
+    assert_eq!(render.status, RenderStatus::Done, "the second attempt has files of its own");
+    worker.stop().await;
+    assert!(deployment.jobs().is_empty());
+    assert_eq!(deployment.credits().await, 99, "charged once");
+}
