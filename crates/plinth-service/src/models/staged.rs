@@ -12,7 +12,7 @@ use super::check::Format;
 use super::create_from_file::ReceivedModel;
 use super::incoming::Incoming;
 use super::upload::{Uploaded, file_name};
-use crate::access::Caller;
+use crate::access::{Caller, check_current_rights};
 use crate::error::{Result, ServiceError};
 use crate::hash::sha256_hex;
 use crate::ids::{New as _, random_text};
@@ -50,9 +50,10 @@ impl Service {
         let (id, ticket) = (StagedId::new_random(), random_text(TICKET_CHARS));
         let key = ObjectKey::Staged(&id);
         let (row, path, sha256) = (id.clone(), key.path(), sha256_hex(&ticket));
-        let workspace = caller.workspace_id.clone();
+        let (workspace, caller) = (caller.workspace_id.clone(), caller.clone());
         let created = self.write_locked(caller.payer_id.clone(), move |tx, now| {
             Box::pin(async move {
+                check_current_rights(tx, &caller, now).await?;
                 let since = since(now);
                 if staged::count_open(tx, &workspace, since).await? >= limits::STAGED_UPLOADS {
                     let most = limits::STAGED_UPLOADS;
