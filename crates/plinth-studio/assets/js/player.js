@@ -91,9 +91,7 @@ async function showThumbnails(seek, video, address) {
  */
 function packaged(address) {
   return new Promise((resolve, reject) => {
-    const events = new EventSource(address);
-    events.addEventListener("message", (event) => {
-      const { stream } = JSON.parse(event.data);
+    const events = listen(address, ({ stream }) => {
       const shown = document.querySelector(".stream-state");
       if (shown) shown.textContent = stream;
       if (["pending", "processing"].includes(stream)) return;
