@@ -101,7 +101,7 @@ impl Shop {
 }
 
 async fn a_refund_cancels_queued_renders_as_far_as_needed(address: &str) {
-    let shop = Shop::open(address).await;
+    let shop = Box::pin(Shop::open(address)).await;
     let begun = shop.order("standard", 120).await;
     let claim = shop.test_service.claim_first().await;
     assert_eq!(claim.render.id.as_str(), begun);
@@ -139,7 +139,7 @@ async fn a_refund_cancels_queued_renders_as_far_as_needed(address: &str) {
 }
 
 async fn a_refund_of_credits_for_hundreds_of_renders_is_booked(address: &str) {
-    let shop = Shop::open(address).await;
+    let shop = Box::pin(Shop::open(address)).await;
     shop.test_service.grant(Pool::Paid, -100).await;
     for _batch in 0..5 {
         let item = |n: u32| json!({"modelId": shop.model, "renderSettings": {"quality": "share", "length": 1, "zoom": 1.0 + f64::from(n) / 1000.0}});

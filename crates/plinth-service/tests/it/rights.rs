@@ -79,10 +79,8 @@ async fn a_key_that_ends_during_an_upload_creates_nothing(address: &str) {
         let revoked = service.create_key(new.clone()).await.unwrap();
         let expired = service.create_key(new).await.unwrap();
         let caller = service.authenticate(Some(&revoked.token)).await.unwrap();
-        let uploaded = upload_while(&test_service, &caller, settings, async || {
-            service.revoke_key(&revoked.id, None).await.unwrap()
-        })
-        .await;
+        let revoke = async || service.revoke_key(&revoked.id, None).await.unwrap();
+        let uploaded = upload_while(&test_service, &caller, settings, revoke).await;
         assert_eq!(code(uploaded), ErrorCode::Unauthorized);
         let caller = service.authenticate(Some(&expired.token)).await.unwrap();
         let uploaded = upload_while(&test_service, &caller, settings, async || test_service.wait_ms(60_000)).await;
