@@ -1,6 +1,7 @@
 // The video of a render: plays the stream, or the file while there is no stream, and shows thumbnails above the seek bar.
 
 import { el } from "./dom.js";
+import { listen } from "./events.js";
 
 /**
  * A time in seconds as people read it, such as 1:05.2.
