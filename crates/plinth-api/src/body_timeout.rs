@@ -28,6 +28,8 @@ const GRACE: Duration = Duration::from_secs(30);
 /// Minimum rate of an upload. Each time the server has received this number of bytes, the total time grows by one
 /// second.
 const BYTES_PER_SECOND: u64 = 4096;
+/// Maximum time that the server waits for any body: the largest file arrives in it at 12 kB/s.
+const MAX_TIME: Duration = Duration::from_hours(24);
 /// Total time that the server waits for the body of an unauthenticated client. The only such bodies are small forms,
 /// for example of the sign-in page.
 const UNAUTHENTICATED_TIME: Duration = Duration::from_secs(10);
@@ -52,7 +54,7 @@ pub(crate) async fn limit_body_time(mut request: Request, next: Next) -> Respons
 /// Returns the total time that the server waits for a body, if it has received `received` bytes of it.
 fn total_time(drain_limit: &DrainLimit, received: u64) -> Duration {
     if drain_limit.is_extended() {
-        GRACE + Duration::from_secs(received / BYTES_PER_SECOND)
+        MAX_TIME.min(GRACE + Duration::from_secs(received / BYTES_PER_SECOND))
     } else {
         UNAUTHENTICATED_TIME
     }
@@ -135,11 +137,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_an_authenticated_client_gains_time_with_each_received_byte() {
+    fn only_an_authenticated_client_gains_time_with_each_received_byte_up_to_a_day() {
         let drain_limit = DrainLimit::default();
         assert_eq!(total_time(&drain_limit, 1 << 20), UNAUTHENTICATED_TIME);
         drain_limit.extend();
         assert_eq!(total_time(&drain_limit, 0), GRACE);
         assert_eq!(total_time(&drain_limit, 1 << 20), GRACE + Duration::from_secs(256));
+        assert_eq!(total_time(&drain_limit, 1 << 30), MAX_TIME);
     }
 }

@@ -47,6 +47,7 @@ const FILES: &[(i64, &str, &str)] = &[
     (350, "render_counts", include_str!("../migrations/0350_render_counts.sql")),
     (351, "render_count_triggers", include_str!("../migrations/0351_render_count_triggers.sql")),
     (352, "render_counts_of_old_renders", include_str!("../migrations/0352_render_counts_of_old_renders.sql")),
+    (360, "owed_credits", include_str!("../migrations/0360_owed_credits.sql")),
 ];
 
 /// Migrations that have another text on PostgreSQL, because the two databases declare triggers differently.

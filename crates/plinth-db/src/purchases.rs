@@ -36,6 +36,10 @@ pub struct Purchase {
     pub refunded_cents: u64,
     /// Number of credits that refunds have removed.
     pub refunded_credits: u64,
+    /// Number of refunded credits that could not be removed, because they had been spent.
+    pub owed_credits: u64,
+    /// Time of the last refund that left credits owed.
+    pub owed_at: Option<i64>,
     /// Time of creation.
     pub created_at: i64,
     /// Time at which the credits were booked.
@@ -43,7 +47,8 @@ pub struct Purchase {
 }
 
 table!(Purchase in "purchases", columns: id, account_id, buyer_id, workspace_id, product_id, name, credits, price_cents,
-    currency, status, session_id, payment_id, refunded_cents, refunded_credits, created_at, paid_at);
+    currency, status, session_id, payment_id, refunded_cents, refunded_credits, owed_credits,
+    owed_at, created_at, paid_at);
 
 macro_rules! select {
     ($rest:literal) => {
@@ -101,10 +106,29 @@ pub async fn set_paid(tx: &mut Tx, id: &PurchaseId, payment: Option<&str>, now: 
     tx.execute(sql, params![id, PurchaseStatus::Paid.as_str(), payment, now]).await.map(drop)
 }
 
-/// Sets the sum of all refunds of a purchase, and the number of credits that they have removed.
-pub async fn set_refunded(tx: &mut Tx, id: &PurchaseId, cents: u64, credits: u64) -> Result<()> {
-    let sql = "UPDATE purchases SET refunded_cents = $2, refunded_credits = $3 WHERE id = $1";
-    tx.execute(sql, params![id, cents.cast_signed(), credits.cast_signed()]).await.map(drop)
+/// The refunds of a purchase that are booked.
+#[derive(Clone, Copy, Debug)]
+pub struct Refunds {
+    /// Sum of all refunds, in the smallest unit of the currency.
+    pub cents: u64,
+    /// Number of credits that they have removed.
+    pub credits: u64,
+    /// Number of credits that could not be removed, because they had been spent.
+    pub owed: u64,
+}
+
+/// Sets the refunds of a purchase.
+pub async fn set_refunds(tx: &mut Tx, id: &PurchaseId, refunds: Refunds, now: i64) -> Result<()> {
+    let sql = "UPDATE purchases SET refunded_cents = $2, refunded_credits = $3, \
+               owed_at = CASE WHEN $4 > owed_credits THEN $5 ELSE owed_at END, owed_credits = $4 WHERE id = $1";
+    let Refunds { cents, credits, owed } = refunds;
+    tx.execute(sql, params![id, cents.cast_signed(), credits.cast_signed(), owed.cast_signed(), now]).await.map(drop)
+}
+
+/// Lists the purchases of an account that owe credits from a refund after the time `after`, the earliest first.
+pub async fn list_owing(conn: &mut Conn, account: &AccountId, after: i64) -> Result<Vec<Purchase>> {
+    let sql = select!("WHERE account_id = $1 AND owed_credits > 0 AND owed_at >= $2 ORDER BY created_at, id");
+    conn.fetch_all(sql, params![account, after]).await?.iter().map(Purchase::of).collect()
 }
 
 /// Records that a ledger entry books the payment of a purchase, or its refunds up to the sum `refunded_cents`. Returns

@@ -3,8 +3,8 @@
 
 use plinth_spec::id::{StagedId, WorkspaceId};
 
-use crate::sql::{Sql, of_owner, params};
-use crate::table::insert;
+use crate::sql::{Param, Sql, of_owner, params};
+use crate::table::{insert, numbered};
 use crate::{Conn, Result, Tx};
 
 /// Inserts a staged upload.
@@ -41,6 +41,18 @@ pub async fn open_bytes(
 pub async fn set_size(tx: &mut Tx, id: &StagedId, size: u64) -> Result<()> {
     let sql = "UPDATE staged_uploads SET size = $2 WHERE id = $1 AND size <> $2";
     tx.execute(sql, params![id, size.cast_signed()]).await.map(drop)
+}
+
+/// Returns which of these uploads are finalized.
+pub async fn list_finalized(conn: &mut Conn, ids: &[StagedId]) -> Result<Vec<StagedId>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let sql =
+        format!("SELECT id FROM staged_uploads WHERE finalized_at IS NOT NULL AND id IN {}", numbered(1, ids.len()));
+    let values: Vec<Param> = ids.iter().map(Param::from).collect();
+    let rows = conn.fetch_all_built(&sql, &values).await?;
+    rows.iter().map(|row| row.parsed("id", StagedId::parse)).collect()
 }
 
 /// Finds the workspace of an upload that was not finalized.

@@ -113,39 +113,49 @@ pub async fn insert(tx: &mut Tx, token: &NewToken) -> Result<()> {
     )
 }
 
+macro_rules! select_bearer {
+    ($condition:literal) => {
+        concat!(
+            "SELECT t.*, a.email, a.is_admin, \
+             (a.suspended_at IS NOT NULL OR o.suspended_at IS NOT NULL) AS is_suspended, \
+             w.name AS where_name, w.is_personal, w.owner_id, (w.deleted_at IS NOT NULL) AS where_is_deleted, ",
+            role!(),
+            " FROM (SELECT ",
+            columns!(),
+            ", account_id FROM tokens WHERE ",
+            $condition,
+            ") t \
+             JOIN accounts a ON a.id = t.account_id \
+             JOIN workspaces w ON w.id = t.workspace_id \
+             JOIN accounts o ON o.id = w.owner_id \
+             LEFT JOIN members m ON m.workspace_id = w.id AND m.account_id = t.account_id"
+        )
+    };
+}
+
 /// Finds a key by the hash of its secret, with its account and workspace.
 pub async fn find_bearer(conn: &mut Conn, sha256: &str) -> Result<Option<Bearer>> {
-    let sql = concat!(
-        "SELECT t.*, a.email, a.is_admin, \
-         (a.suspended_at IS NOT NULL OR o.suspended_at IS NOT NULL) AS is_suspended, \
-         w.name AS where_name, w.is_personal, w.owner_id, (w.deleted_at IS NOT NULL) AS where_is_deleted, \
-         ",
-        role!(),
-        " \
-         FROM (SELECT ",
-        columns!(),
-        ", account_id FROM tokens WHERE sha256 = $1) t \
-         JOIN accounts a ON a.id = t.account_id \
-         JOIN workspaces w ON w.id = t.workspace_id \
-         JOIN accounts o ON o.id = w.owner_id \
-         LEFT JOIN members m ON m.workspace_id = w.id AND m.account_id = t.account_id"
-    );
-    let row = conn.fetch_optional(sql, params![sha256]).await?;
-    row.map(|row| {
-        Ok(Bearer {
-            token: token(&row)?,
-            account_id: row.parsed("account_id", AccountId::parse)?,
-            email: row.text("email")?,
-            is_admin: row.flag("is_admin")?,
-            is_suspended: row.flag("is_suspended")?,
-            workspace_name: row.text("where_name")?,
-            workspace_is_personal: row.flag("is_personal")?,
-            payer_id: row.parsed("owner_id", AccountId::parse)?,
-            workspace_is_deleted: row.flag("where_is_deleted")?,
-            role: row.maybe_parsed("role", Role::from_name)?,
-        })
+    conn.fetch_optional(select_bearer!("sha256 = $1"), params![sha256]).await?.as_ref().map(bearer).transpose()
+}
+
+/// Finds a key by its identifier, with its account and workspace.
+pub async fn find_bearer_by_id(conn: &mut Conn, id: &TokenId) -> Result<Option<Bearer>> {
+    conn.fetch_optional(select_bearer!("id = $1"), params![id]).await?.as_ref().map(bearer).transpose()
+}
+
+fn bearer(row: &Row) -> Result<Bearer> {
+    Ok(Bearer {
+        token: token(row)?,
+        account_id: row.parsed("account_id", AccountId::parse)?,
+        email: row.text("email")?,
+        is_admin: row.flag("is_admin")?,
+        is_suspended: row.flag("is_suspended")?,
+        workspace_name: row.text("where_name")?,
+        workspace_is_personal: row.flag("is_personal")?,
+        payer_id: row.parsed("owner_id", AccountId::parse)?,
+        workspace_is_deleted: row.flag("where_is_deleted")?,
+        role: row.maybe_parsed("role", Role::from_name)?,
     })
-    .transpose()
 }
 
 /// Lists the keys of an account, newest first.

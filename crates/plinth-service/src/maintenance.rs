@@ -92,7 +92,10 @@ impl Service {
         if self.store.local_signer().is_none() {
             match self.measure_staged().await {
                 Ok(0) => {}
-                Ok(files) => tracing::warn!(files, "deleted uploaded files that are too large for a model"),
+                Ok(files) => tracing::warn!(
+                    files,
+                    "deleted uploaded files that are too large, or that arrived after their upload was finalized"
+                ),
                 Err(error) => tracing::error!(error = %causes(&error), "measuring uploaded files failed"),
             }
         }

@@ -9,6 +9,7 @@ use plinth_fence::FenceOptions;
 use plinth_spec::limits;
 use plinth_store::Store;
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 use crate::billing::{StripeClient, StripeOptions};
 use crate::clock::Clock;
@@ -25,6 +26,8 @@ use crate::remote_previews::Arrivals;
 const MAX_CONCURRENT_PASSWORD_CHECKS: u64 = 2;
 /// Limit of the memory that request bodies may use in the whole process. Small bodies do not count.
 const BODY_MEMORY_BYTES: u64 = 256 << 20;
+/// Maximum number of streams of events in the whole process.
+const EVENT_STREAMS: u64 = 2000;
 /// Part of [`BODY_MEMORY_BYTES`] that one account may use.
 const BODY_MEMORY_BYTES_PER_ACCOUNT: u64 = BODY_MEMORY_BYTES / 4;
 
@@ -129,12 +132,16 @@ pub struct Service {
     pub(crate) options: Arc<ServiceOptions>,
     pub(crate) model_checks: FairSemaphore,
     pub(crate) image_checks: FairSemaphore,
+    /// Cancelled when checks must end because the server is being stopped.
+    pub(crate) stop_checks: CancellationToken,
     /// Memory of request bodies, in bytes.
     pub(crate) body_memory: FairSemaphore,
     /// One permit for each model file that an account is sending.
     pub(crate) uploads: FairSemaphore,
     /// Permits for password checks, shared fairly among the networks of clients.
     pub(crate) passwords: FairSemaphore<String>,
+    /// One permit for each stream of events.
+    pub(crate) event_streams: FairSemaphore,
     pub(crate) placed: Arc<Notify>,
     /// Notified when this process has stored a mail.
     pub(crate) mail_stored: Arc<Notify>,
@@ -157,6 +164,8 @@ impl Service {
             body_memory: FairSemaphore::new(BODY_MEMORY_BYTES, BODY_MEMORY_BYTES_PER_ACCOUNT),
             uploads: FairSemaphore::new(u64::MAX, limits::UPLOADS_AT_ONCE),
             passwords: FairSemaphore::new(MAX_CONCURRENT_PASSWORD_CHECKS, 1),
+            event_streams: FairSemaphore::new(EVENT_STREAMS, limits::EVENT_STREAMS),
+            stop_checks: CancellationToken::new(),
             placed: Arc::new(Notify::new()),
             mail_stored: Arc::new(Notify::new()),
             previews: PreviewDesk::new(),

@@ -11,6 +11,7 @@ use plinth_spec::limits;
 use plinth_store::ObjectKey;
 use tracing::Instrument as _;
 
+use crate::access::{Caller, check_current_rights};
 use crate::error::{Result, ServiceError};
 use crate::fair_semaphore::FairPermit;
 use crate::service::Service;
@@ -104,11 +105,11 @@ impl Service {
     /// Stores files and then calls `insert`, which inserts the row that references them. All keys must begin with
     /// `prefix`. The prefix is scheduled for deletion before the files are stored. The transaction of the row removes
     /// the prefix from the schedule. Therefore a crash leaves no unreferenced files behind. `insert` runs with the
-    /// account locked and must repeat the checks that were made before the files were stored. If `insert` returns an
-    /// error or `Unneeded`, the files are deleted at once.
+    /// paying account locked, after the rights of the caller were checked again, and must repeat the other checks that
+    /// were made before the files were stored. If `insert` returns an error or `Unneeded`, the files are deleted at once.
     pub(crate) async fn store_named<T, F>(
         &self,
-        account: &AccountId,
+        caller: &Caller,
         prefix: String,
         files: &[(ObjectKey<'_>, &Path)],
         insert: F,
@@ -128,9 +129,10 @@ impl Service {
             let storing = tracing::info_span!(target: plinth_trace::TARGET, "store file");
             self.store.put_file(key, file).instrument(storing).await?;
         }
-        let scheduled = prefix.clone();
-        let inserting = self.write_locked(account.clone(), move |tx, now| {
+        let (scheduled, caller) = (prefix.clone(), caller.clone());
+        let inserting = self.write_locked(caller.payer_id.clone(), move |tx, now| {
             Box::pin(async move {
+                check_current_rights(tx, &caller, now).await?;
                 let inserted = insert(tx, now).await?;
                 if matches!(inserted, Inserted::Named(_)) {
                     unreferenced_objects::delete(tx, &scheduled).await?;

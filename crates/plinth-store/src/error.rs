@@ -38,9 +38,20 @@ impl StoreError {
         matches!(self, Self::NotFound { .. })
     }
 
-    /// Returns whether the same request may succeed later, because the store could not be reached or had an internal
-    /// error.
+    /// Returns whether the same request may succeed later: the store could not be reached, had an internal error, or did not
+    /// accept the credentials, which are sometimes replaced at different times.
     pub const fn may_pass(&self) -> bool {
-        matches!(self, Self::Objects(_))
+        use object_store::Error;
+        let Self::Objects(error) = self else { return false };
+        !matches!(
+            error,
+            Error::InvalidPath { .. }
+                | Error::NotSupported { .. }
+                | Error::NotImplemented { .. }
+                | Error::AlreadyExists { .. }
+                | Error::Precondition { .. }
+                | Error::NotModified { .. }
+                | Error::UnknownConfigurationKey { .. }
+        )
     }
 }

@@ -29,13 +29,14 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STREAM_PLAYER: &str = "hls.js";
 
 /// Name, media type and content of each file.
-static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 46]> = LazyLock::new(|| {
+static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 47]> = LazyLock::new(|| {
     [
         ("style.css", CSS, STYLE.into()),
         ("shell.js", SCRIPT, include_str!("../assets/js/shell.js").into()),
         ("dom.js", SCRIPT, include_str!("../assets/js/dom.js").into()),
         ("library.js", SCRIPT, include_str!("../assets/js/library.js").into()),
         ("upload.js", SCRIPT, include_str!("../assets/js/upload.js").into()),
+        ("events.js", SCRIPT, include_str!("../assets/js/events.js").into()),
         ("live.js", SCRIPT, include_str!("../assets/js/live.js").into()),
         ("overview.js", SCRIPT, include_str!("../assets/js/overview.js").into()),
         ("render.js", SCRIPT, include_str!("../assets/js/render.js").into()),

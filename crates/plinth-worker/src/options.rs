@@ -48,8 +48,8 @@ pub struct WorkerOptions {
     /// Free space in `scratch`, in bytes, below which the worker claims nothing. A job that fails while there is less is
     /// not reported: its lease expires, so that another worker runs it.
     pub room_bytes: u64,
-    /// Maximum time that a job waits for a store or a database that does not respond. The lease of the job may expire
-    /// earlier.
+    /// Maximum time that a job waits for a store or a database that does not respond. Then the job fails. The lease of the job
+    /// may expire earlier if the database does not respond.
     pub outage: Duration,
     /// Interval at which the worker polls the queue, in case it was not notified of work that another process queued.
     pub poll: Duration,
@@ -59,8 +59,6 @@ pub struct WorkerOptions {
 }
 
 impl WorkerOptions {
-    /// Default of [`outage`](Self::outage).
-    pub const OUTAGE: Duration = Duration::from_mins(10);
     /// Default of [`room_bytes`](Self::room_bytes).
     pub const ROOM_BYTES: u64 = 100 << 20;
 }

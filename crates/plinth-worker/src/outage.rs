@@ -1,6 +1,6 @@
 //! Retries operations while the store or the database does not respond.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use backon::{ExponentialBuilder, Retryable as _};
 use plinth_pipeline::failure_message;
@@ -11,19 +11,39 @@ use plinth_store::StoreError;
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// Repeats a step that reads or writes the store until it succeeds. Returns an error if the pauses add up to `outage`.
-/// Returns an error at once if a retry cannot help: the object is missing, or a local file cannot be read or written.
+/// The time since the first failure of a step that is retried.
+pub(crate) struct Outage {
+    most: Duration,
+    begin: Option<Instant>,
+}
+
+impl Outage {
+    pub(crate) const fn new(most: Duration) -> Self {
+        Self { most, begin: None }
+    }
+
+    /// Returns whether the step may be retried after another failure. Time in which the step itself works slowly before its
+    /// first failure does not count.
+    pub(crate) fn may_end(&mut self) -> bool {
+        self.begin.get_or_insert_with(Instant::now).elapsed() < self.most
+    }
+}
+
+/// Repeats a step that reads or writes the store until it succeeds. Returns an error if the step still fails after the time
+/// `outage`. Returns an error at once if a retry cannot help: the object is missing, the store rejects the request as
+/// invalid, or a local file cannot be read or written.
 pub(crate) async fn retry_store<T, F>(outage: Duration, what: &str, step: impl FnMut() -> F) -> Result<T, StoreError>
 where
     F: Future<Output = Result<T, StoreError>>,
 {
-    step.retry(pauses(outage))
-        .when(StoreError::may_pass)
+    let mut outage = Outage::new(outage);
+    step.retry(pauses())
+        .when(|error: &StoreError| error.may_pass() && outage.may_end())
         .notify(|error, pause| tracing::warn!(error = failure_message(error), ?pause, "{what}: the store failed"))
         .await
 }
 
-/// Repeats a step that uses the database until it succeeds. Returns an error if the pauses add up to `outage`.
+/// Repeats a step that uses the database until it succeeds. Returns an error if the step still fails after the time `outage`.
 pub(crate) async fn retry_database<T, F>(
     outage: Duration,
     what: &str,
@@ -32,18 +52,19 @@ pub(crate) async fn retry_database<T, F>(
 where
     F: Future<Output = Result<T, ServiceError>>,
 {
-    step.retry(pauses(outage))
+    let mut outage = Outage::new(outage);
+    step.retry(pauses())
+        .when(|_error| outage.may_end())
         .notify(|error, pause| tracing::warn!(error = failure_message(error), ?pause, "{what}: the database failed"))
         .await
 }
 
-/// Returns the pauses between retries of a running job, which add up to `outage`.
-pub(crate) fn pauses(outage: Duration) -> ExponentialBuilder {
+/// Returns the pauses between retries of a running job.
+pub(crate) fn pauses() -> ExponentialBuilder {
     ExponentialBuilder::new()
         .with_min_delay(FIRST_PAUSE)
         .with_max_delay(LONGEST_PAUSE)
         .without_max_times()
-        .with_total_delay(Some(outage))
         .with_jitter()
 }
 
@@ -87,10 +108,31 @@ mod tests {
     async fn an_outage_that_does_not_end_is_an_error() {
         let step = failing(u32::MAX, store_outage);
         assert!(!retry_store(Duration::from_millis(300), "the model", &step).await.unwrap_err().is_not_found());
-        let pauses: Vec<Duration> = pauses(Duration::from_mins(10)).build().collect();
         // Jitter makes a pause at most twice as long.
-        assert!(pauses.iter().all(|pause| *pause <= 2 * LONGEST_PAUSE));
-        assert!((Duration::from_mins(5)..Duration::from_mins(25)).contains(&pauses.iter().sum()));
+        assert!(pauses().build().take(1000).all(|pause| pause <= 2 * LONGEST_PAUSE));
+    }
+
+    #[tokio::test]
+    async fn only_the_time_since_the_first_failure_counts() {
+        let slow = failing(1, store_outage);
+        let step = || async {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            slow().await
+        };
+        assert_eq!(retry_store(Duration::from_millis(100), "a file", step).await.unwrap(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_request_that_the_store_rejects_is_an_error_at_once() {
+        let invalid = || {
+            StoreError::Objects(object_store::Error::NotImplemented {
+                operation: "put".to_owned(),
+                implementer: "S3".to_owned(),
+            })
+        };
+        let step = failing(1, invalid);
+        assert!(retry_store(Duration::from_mins(10), "a file", &step).await.is_err());
+        assert_eq!(step().await.unwrap(), 2, "the step was called once before this call");
     }
 
     #[tokio::test]

@@ -7,7 +7,7 @@ use plinth_service::ServiceError;
 use plinth_service::jobs::LeaseLost;
 use plinth_spec::id::RenderId;
 
-use crate::outage::{pauses, short_pauses};
+use crate::outage::{Outage, pauses, short_pauses};
 
 /// The result of a report to the service.
 type Answer = plinth_service::Result<Result<(), LeaseLost>>;
@@ -18,7 +18,7 @@ pub(crate) async fn report<F>(outage: Duration, what: &'static str, id: &RenderI
 where
     F: Future<Output = Answer>,
 {
-    retry_report(what, id, tell, pauses(outage)).await
+    retry_report(what, id, tell, pauses(), Outage::new(outage)).await
 }
 
 /// Reports that a job ended without success. Retries only for some seconds if the database fails, because the worker
@@ -27,17 +27,23 @@ pub(crate) async fn report_end<F>(what: &'static str, id: &RenderId, tell: impl 
 where
     F: Future<Output = Answer>,
 {
-    retry_report(what, id, tell, short_pauses()).await
+    retry_report(what, id, tell, short_pauses(), Outage::new(Duration::MAX)).await
 }
 
-async fn retry_report<F>(what: &'static str, id: &RenderId, tell: impl Fn() -> F, pauses: ExponentialBuilder) -> bool
+async fn retry_report<F>(
+    what: &'static str,
+    id: &RenderId,
+    tell: impl Fn() -> F,
+    pauses: ExponentialBuilder,
+    mut outage: Outage,
+) -> bool
 where
     F: Future<Output = Answer>,
 {
     let failed = |error: &ServiceError, _pause| {
         tracing::warn!(render.id = %id, error = %error, cause = ?error.cause, "the report '{what}' failed");
     };
-    match tell.retry(pauses).notify(failed).await {
+    match tell.retry(pauses).when(|_error| outage.may_end()).notify(failed).await {
         Ok(answer) => noted(what, id, answer),
         Err(error) => {
             tracing::error!(render.id = %id, error = %error, cause = ?error.cause, "the report '{what}' failed and is not retried");

@@ -6,6 +6,7 @@ use plinth_spec::page::{PageRequest, Position, Start};
 use plinth_spec::state::RenderStatus;
 
 use super::Render;
+use super::changed_count::count_all_but_older;
 use crate::row::Row;
 use crate::sql::{Param, params};
 use crate::{Conn, Result, render_counts, workspaces};
@@ -78,7 +79,7 @@ enum Shape {
 }
 
 /// Maximum number of changed renders that are found first and then sorted. A longer list is read in its order.
-const FEW_CHANGED: i64 = 5000;
+pub(super) const FEW_CHANGED: i64 = 5000;
 
 impl Shape {
     async fn of(conn: &mut Conn, filter: &RenderFilter) -> Result<Self> {
@@ -146,6 +147,11 @@ pub async fn count(conn: &mut Conn, filter: &RenderFilter) -> Result<u64> {
     }
     let params = params![&f.workspace_id, f.model_id.as_ref(), f.status.map(RenderStatus::as_str), f.updated_since];
     let shape = Shape::of(conn, filter).await?;
+    if let Some(since) = f.updated_since.filter(|_since| matches!(shape, Shape::Workspace | Shape::Status))
+        && let Some(total) = count_all_but_older(conn, &f.workspace_id, f.status, since).await?
+    {
+        return Ok(total);
+    }
     conn.fetch_one(over!(shape, "SELECT count(*) AS n", ""), params).await?.count("n")
 }
 

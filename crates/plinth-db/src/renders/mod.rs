@@ -82,6 +82,7 @@ table!(Render in "renders", columns: id, workspace_id, model_id, payer_id, setti
 pub(crate) use columns;
 
 // After the declaration of `columns!`, which it uses.
+mod changed_count;
 mod lists;
 
 /// Inserts a render and increments its workspace's counter.
@@ -114,6 +115,19 @@ pub async fn find(conn: &mut Conn, workspace: &WorkspaceId, id: &RenderId) -> Re
 pub async fn find_anywhere(conn: &mut Conn, id: &RenderId) -> Result<Option<Render>> {
     let sql = concat!("SELECT ", columns!(), " FROM renders WHERE id = $1 AND deleted_at IS NULL");
     conn.fetch_optional(sql, params![id]).await?.as_ref().map(Render::of).transpose()
+}
+
+/// Lists queued renders that no worker has claimed and whose price was charged to the paid credits of an account, the newest
+/// first.
+pub async fn list_pending_paid(conn: &mut Conn, payer: &AccountId, limit: u32) -> Result<Vec<Render>> {
+    let sql = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM renders WHERE payer_id = $1 AND status = $2 AND pool = $3 AND credits > 0 AND lease_token IS NULL \
+         AND deleted_at IS NULL ORDER BY created_at DESC, id DESC LIMIT $4"
+    );
+    let params = params![payer, RenderStatus::Pending.as_str(), Pool::Paid.as_str(), i64::from(limit)];
+    conn.fetch_all(sql, params).await?.iter().map(Render::of).collect()
 }
 
 /// Finds, for each of `drafts`, an earlier render to return instead of creating a new one. All drafts belong to one

@@ -18,6 +18,8 @@ pub(super) const TOUCH_MS: i64 = 60_000;
 pub struct Caller {
     /// Identifier of the API key; `None` for a browser session.
     pub token_id: Option<TokenId>,
+    /// Hash of the secret of the browser session; `None` for an API key.
+    pub session_sha256: Option<String>,
     /// The caller's account.
     pub account_id: AccountId,
     /// E-mail address of the account.
@@ -63,7 +65,7 @@ impl Service {
         let bearer = bearer.ok_or_else(|| unauthorized("this API key is not known"))?;
         let now = self.options.clock.now_ms(&mut conn).await?;
         drop(conn);
-        let role = check(&bearer, now)?;
+        let role = check_bearer(&bearer, now)?;
         if bearer.token.last_used_at.is_none_or(|at| now - at >= TOUCH_MS) {
             let id = bearer.token.id.clone();
             self.db.write(move |tx| Box::pin(async move { tokens::touch(tx, &id, now).await })).await?;
@@ -71,6 +73,7 @@ impl Service {
         let bound = BoundWorkspace { id: bearer.token.workspace_id.clone(), name: bearer.workspace_name };
         Ok(Caller {
             token_id: Some(bearer.token.id),
+            session_sha256: None,
             account_id: bearer.account_id,
             email: bearer.email,
             is_admin: bearer.is_admin,
@@ -83,7 +86,7 @@ impl Service {
     }
 }
 
-fn check(bearer: &Bearer, now: i64) -> Result<Role> {
+pub(super) fn check_bearer(bearer: &Bearer, now: i64) -> Result<Role> {
     if bearer.token.revoked_at.is_some() {
         return Err(unauthorized("this API key was revoked"));
     }

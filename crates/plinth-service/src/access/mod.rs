@@ -3,6 +3,7 @@
 mod account;
 mod caller;
 mod client;
+mod current_rights;
 mod invitation;
 mod key;
 mod password;
@@ -17,6 +18,7 @@ pub use account::NewAccount;
 pub(crate) use account::post_entry;
 pub use caller::Caller;
 pub use client::ClientAddress;
+pub(crate) use current_rights::check_current_rights;
 pub use invitation::{InvitationView, NewInvitation};
 pub use key::{Key, NewKey, NewKeyMade};
 pub use password::hash_password;

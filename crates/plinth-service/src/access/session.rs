@@ -67,6 +67,7 @@ impl Service {
         let Some(session) = sessions::find(&mut conn, &sha256, now, now - IDLE_MS).await? else { return Ok(None) };
         let workspaces = workspaces::list_of_member(&mut conn, &session.account_id).await?;
         drop(conn);
+        let session_sha256 = sha256.clone();
         if now - session.seen_at >= TOUCH_MS {
             self.db.write(move |tx| Box::pin(async move { sessions::touch(tx, &sha256, now).await })).await?;
         }
@@ -77,6 +78,7 @@ impl Service {
         let bound = BoundWorkspace { id: workspace.id.clone(), name: workspace.name };
         let caller = Caller {
             token_id: None,
+            session_sha256: Some(session_sha256),
             account_id: session.account_id,
             email: session.email,
             is_admin: session.is_admin,

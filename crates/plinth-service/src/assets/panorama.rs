@@ -52,6 +52,7 @@ impl Service {
         let report =
             self.check(&caller.payer_id, source.path().to_owned(), to).await?.map_err(|error| match error {
                 CheckError::TooMuch(message) => unusable(&message),
+                CheckError::Interrupted => CheckError::interrupted(ErrorCode::Internal),
                 CheckError::Failed(cause) => unusable("it could not be processed").with_cause(cause),
             })?;
         let (width, height) = match report {

@@ -32,6 +32,7 @@ impl Service {
     pub(super) async fn check_picture(&self, payer: &AccountId, file: &ReceivedFile) -> Result<Picture> {
         let report = self.check(payer, file.path().to_owned(), Vec::new()).await?.map_err(|error| match error {
             CheckError::TooMuch(message) => unusable(&message),
+            CheckError::Interrupted => CheckError::interrupted(ErrorCode::Internal),
             CheckError::Failed(cause) => unusable("it cannot be read").with_cause(cause),
         })?;
         match report {

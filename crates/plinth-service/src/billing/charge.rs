@@ -4,10 +4,12 @@ use plinth_db::Tx;
 use plinth_db::ledger::{self, NewEntry, Posted};
 use plinth_db::renders::Render;
 use plinth_spec::ErrorCode;
+use plinth_spec::funding::Pool;
 use plinth_spec::id::{AccountId, EntryId};
 use plinth_spec::wire::LedgerType;
 
 use super::credit_metric::count_credits;
+use super::stripe::remove_owed;
 use crate::error::{Result, ServiceError};
 use crate::ids::New as _;
 
@@ -31,6 +33,9 @@ pub(crate) async fn refund(tx: &mut Tx, render: &Render, now: i64) -> Result<u64
     match ledger::post(tx, &entry).await? {
         Posted::Done => {
             count_credits(tx, LedgerType::Refund, render.credits);
+            if entry.pool == Pool::Paid {
+                remove_owed(tx, render, now).await?;
+            }
             Ok(render.credits)
         }
         Posted::Duplicate => Ok(0),

@@ -10,11 +10,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use plinth_spec::ErrorCode;
 use plinth_spec::id::AccountId;
 use serde::de::DeserializeOwned;
 
 use super::{FileReport, ImageReport, PanoramaReport, check_file, check_image};
-use crate::error::Result;
+use crate::error::{Result, ServiceError};
 use crate::fair_semaphore::FairSemaphore;
 use crate::memory::is_out_of_memory;
 use crate::service::{Checker, Service};
@@ -23,6 +24,10 @@ use crate::service::{Checker, Service};
 const IMAGE_MEMORY_BYTES: u64 = 1536 << 20;
 /// Maximum size in bytes of the report on stdout, and of the output on stderr.
 const REPORT_BYTES: u64 = 64 << 20;
+/// Numbers of the signals by which an operator or a service manager stops all processes of a server: SIGHUP, SIGINT, SIGTERM.
+const STOP_SIGNALS: [i32; 3] = [1, 2, 15];
+/// Time in seconds after which a client may send a file again whose check was interrupted.
+const INTERRUPTED_RETRY_SECS: u64 = 5;
 /// Number of the signal that the kernel sends to a process that exceeds its CPU time limit.
 const SIGXCPU: i32 = 24;
 /// Initial and maximum interval between two polls of the process.
@@ -98,11 +103,20 @@ impl Subject for PanoramaReport {
 pub(crate) enum CheckError {
     /// The check exceeded its memory limit or its time limit. The message says which limit.
     TooMuch(String),
+    /// The check was interrupted, because the server or the whole machine is being stopped. Another one may succeed.
+    Interrupted,
     /// The check failed for an internal reason.
     Failed(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl CheckError {
+    /// Returns the error of an upload whose check was interrupted. `Retry-After` distinguishes it from other internal errors.
+    pub(crate) fn interrupted(code: ErrorCode) -> ServiceError {
+        let message = "the server is being stopped and has not checked the file; send it again";
+        let error = ServiceError::new(code, message).with_status(500);
+        ServiceError { retry_after_secs: Some(INTERRUPTED_RETRY_SECS), ..error }
+    }
+
     fn failed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::Failed(error.into())
     }
@@ -111,8 +125,27 @@ impl CheckError {
 impl Service {
     /// Waits for a permit of the paying account, then checks a file. A check that also converts the file writes the
     /// results to the paths `to`: the GLB of a ZIP with a model; image, gain map, metadata and small picture of a
-    /// panorama. Dropping the future stops the check.
+    /// panorama. Dropping the future stops the check, as [`stop_checks`](Self::stop_checks) does.
     pub(crate) async fn check<S: Subject>(
+        &self,
+        payer: &AccountId,
+        file: PathBuf,
+        to: Vec<PathBuf>,
+    ) -> Result<std::result::Result<S, CheckError>> {
+        tokio::select! {
+            biased;
+            () = self.stop_checks.cancelled() => Ok(Err(CheckError::Interrupted)),
+            checked = self.check_to_the_end(payer, file, to) => checked,
+        }
+    }
+
+    /// Interrupts all checks, and those that are requested from now on, so that their requests are answered before the server
+    /// ends.
+    pub fn stop_checks(&self) {
+        self.stop_checks.cancel();
+    }
+
+    async fn check_to_the_end<S: Subject>(
         &self,
         payer: &AccountId,
         file: PathBuf,
@@ -189,6 +222,9 @@ fn in_process<S: Subject>(
                 "the {} needs more than {most} MB of memory to be read; simplify it",
                 S::NAME
             ));
+        }
+        if status.signal().is_some_and(|signal| STOP_SIGNALS.contains(&signal)) {
+            return CheckError::Interrupted;
         }
         if status.signal() == Some(SIGXCPU) {
             return too_long();

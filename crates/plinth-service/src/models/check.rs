@@ -60,6 +60,7 @@ impl Service {
         let report =
             self.check(payer, file.path().to_owned(), to).instrument(checking).await?.map_err(|error| match error {
                 CheckError::TooMuch(message) => ServiceError::new(code, message).with_status(422),
+                CheckError::Interrupted => CheckError::interrupted(code),
                 CheckError::Failed(cause) => broken(code).with_cause(cause),
             })?;
         match report {

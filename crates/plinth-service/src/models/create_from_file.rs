@@ -72,7 +72,7 @@ impl Service {
         let key = ObjectKey::Model(&model.id);
         let (prefix, files) = (key.path(), [(key, checked.glb.path())]);
         let placing = Placing { new_model: Some(model.clone()), ..placing };
-        let inserting = self.store_named(&caller.payer_id, prefix, &files, |tx, now| {
+        let inserting = self.store_named(caller, prefix, &files, |tx, now| {
             Box::pin(async move {
                 let placed = placing.run(tx, now).await?;
                 let placed = placed.ok_or_else(|| ServiceError::internal("no model was created for a stored file"))?;

@@ -12,7 +12,7 @@ use super::check::Format;
 use super::create_from_file::ReceivedModel;
 use super::incoming::Incoming;
 use super::upload::{Uploaded, file_name};
-use crate::access::Caller;
+use crate::access::{Caller, check_current_rights};
 use crate::error::{Result, ServiceError};
 use crate::hash::sha256_hex;
 use crate::ids::{New as _, random_text};
@@ -50,9 +50,10 @@ impl Service {
         let (id, ticket) = (StagedId::new_random(), random_text(TICKET_CHARS));
         let key = ObjectKey::Staged(&id);
         let (row, path, sha256) = (id.clone(), key.path(), sha256_hex(&ticket));
-        let workspace = caller.workspace_id.clone();
+        let (workspace, caller) = (caller.workspace_id.clone(), caller.clone());
         let created = self.write_locked(caller.payer_id.clone(), move |tx, now| {
             Box::pin(async move {
+                check_current_rights(tx, &caller, now).await?;
                 let since = since(now);
                 if staged::count_open(tx, &workspace, since).await? >= limits::STAGED_UPLOADS {
                     let most = limits::STAGED_UPLOADS;
@@ -147,9 +148,10 @@ impl Service {
         recorded.await
     }
 
-    /// Records the sizes of files that clients have uploaded to S3 directly, and deletes files that are too large for a
-    /// model. Returns the number of deleted files. S3 does not enforce the limits, so uploads are measured afterwards.
-    pub(crate) async fn measure_staged(&self) -> Result<u64> {
+    /// Records the sizes of files that clients have uploaded to S3 directly. Deletes files that are too large for a model, and
+    /// files that were uploaded after the upload was finalized, because a link to S3 accepts files until it expires. Returns
+    /// the number of deleted files. S3 does not enforce the limits, so uploads are measured afterwards.
+    pub async fn measure_staged(&self) -> Result<u64> {
         let (mut sizes, mut deleted) = (Vec::new(), 0);
         let mut listed = self.store.list(STAGED)?;
         while let Some(object) = listed.next().await {
@@ -163,7 +165,13 @@ impl Service {
             }
         }
         for some in sizes.chunks(MEASURED_AT_ONCE) {
-            let some = some.to_vec();
+            let ids: Vec<StagedId> = some.iter().map(|(id, _size)| id.clone()).collect();
+            let finalized = staged::list_finalized(&mut self.db.read().await?, &ids).await?;
+            for id in &finalized {
+                self.store.delete(&ObjectKey::Staged(id)).await?;
+                deleted += 1;
+            }
+            let some: Vec<_> = some.iter().filter(|(id, _size)| !finalized.contains(id)).cloned().collect();
             let measured = self.db.write(move |tx| {
                 Box::pin(async move {
                     for (id, size) in &some {

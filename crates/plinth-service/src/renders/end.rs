@@ -1,6 +1,7 @@
 //! Cancelling, dismissing and deleting renders.
 
-use plinth_db::{renders, unreferenced_objects};
+use plinth_db::renders::{self, Render};
+use plinth_db::{Tx, unreferenced_objects};
 use plinth_spec::ErrorCode;
 use plinth_spec::state::{HlsStatus, RenderEvent, RenderStatus};
 use plinth_spec::wire::{RenderCancelled, RenderDeleted, RenderDismissed};
@@ -17,17 +18,24 @@ const CANCELLED: &str = "Cancelled";
 /// is packaging the render stops.
 const PACKAGING_MS: i64 = 3600 * 1000;
 
+/// Cancels a render and refunds its price. The transaction must have locked the paying account. Returns the number of refunded
+/// credits; `None` if the render is not queued, or if a worker has claimed it.
+pub(crate) async fn cancel_pending(tx: &mut Tx, render: &Render, now: i64) -> Result<Option<u64>> {
+    for (from, to) in RenderEvent::Cancel.moves() {
+        if renders::set_status(tx, &render.id, from, to, Some(CANCELLED), now).await? {
+            return refund(tx, render, now).await.map(Some);
+        }
+    }
+    Ok(None)
+}
+
 impl Service {
     /// Cancels a queued render that no worker has claimed, and refunds its price.
     pub async fn cancel_render(&self, caller: &Caller, id: &str) -> Result<RenderCancelled> {
         let render = self.render_row(caller, id).await?;
         let cancelled = self.write_locked(render.payer_id.clone(), move |tx, now| {
             Box::pin(async move {
-                let mut is_cancelled = false;
-                for (from, to) in RenderEvent::Cancel.moves() {
-                    is_cancelled |= renders::set_status(tx, &render.id, from, to, Some(CANCELLED), now).await?;
-                }
-                if !is_cancelled {
+                let Some(refunded_credits) = cancel_pending(tx, &render, now).await? else {
                     let found =
                         renders::find_anywhere(tx, &render.id).await?.ok_or_else(ServiceError::render_not_found)?;
                     let message = match found.status {
@@ -38,8 +46,7 @@ impl Service {
                         _ => "the render has begun and can no longer be cancelled",
                     };
                     return Err(ServiceError::new(ErrorCode::RenderStarted, message));
-                }
-                let refunded_credits = refund(tx, &render, now).await?;
+                };
                 Ok(RenderCancelled { id: render.id, cancelled: true, refunded_credits })
             })
         });

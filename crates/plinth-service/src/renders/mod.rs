@@ -9,6 +9,7 @@ mod progress;
 mod settings;
 mod view;
 
+pub(crate) use end::cancel_pending;
 pub use list::RenderQuery;
 pub(crate) use list::instant;
 pub(crate) use place::{Wanted, check_free_uploads, check_funds, free_uploads_since, place, place_system_preview};

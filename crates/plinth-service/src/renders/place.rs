@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use plinth_db::queue::{self, Kind};
 use plinth_db::renders::{self, Render};
-use plinth_db::{Conn, Tx, accounts, models, workspaces};
+use plinth_db::{Conn, Tx, accounts, models};
 use plinth_spec::funding::{self, Balance, Cost, Pool};
 use plinth_spec::id::{AccountId, ModelId, RenderId};
 use plinth_spec::idempotency::{ReplayKey, resubmit_since};
@@ -13,7 +13,7 @@ use plinth_spec::settings::{Output, ParseOptions};
 use plinth_spec::state::{HlsStatus, RenderStatus};
 use plinth_spec::{ErrorCode, RenderSettings, WorkClass, pricing};
 
-use crate::access::Caller;
+use crate::access::{Caller, check_current_rights};
 use crate::billing::charge;
 use crate::error::{Result, ServiceError};
 use crate::hash::sha256_hex;
@@ -57,7 +57,7 @@ pub(crate) struct Placed {
 /// Creates all renders of a request or none, and charges the new ones. A replay is an existing render that is returned
 /// instead of a new one. `key` is the idempotency key of the request. An upload has no key, so its render is always new
 /// and is never replayed. Locks the paying account.
-/// Errors: the balance is too low, or the model of a new render is not active. A replay with the same key needs no
+/// Errors: the balance is too low, the caller has lost its rights, or the model of a new render is not active. A replay with the same key needs no
 /// active model.
 // Spec, Create-render rules, 1 to 6.
 pub(crate) async fn place(
@@ -69,7 +69,7 @@ pub(crate) async fn place(
 ) -> Result<Vec<Placed>> {
     let payer = accounts::lock(tx, &caller.payer_id).await?;
     let payer = payer.ok_or_else(|| ServiceError::internal("the paying account is missing"))?;
-    check_pays(tx, caller).await?;
+    check_current_rights(tx, caller, now).await?;
     let mut drafts: Vec<Render> = Vec::with_capacity(wanted.len());
     for want in &wanted {
         drafts.push(draft(caller, want, key, &drafts, now));
@@ -98,15 +98,6 @@ pub(crate) async fn place(
     charge(tx, &caller.payer_id, &new, now).await?;
     queue::enter(tx, Kind::Render, placed.iter().map(|placed| placed.render.work_class), &caller.payer_id).await?;
     Ok(placed)
-}
-
-/// Returns an error if the workspace was deleted or got another owner after the caller was authenticated.
-async fn check_pays(tx: &mut Tx, caller: &Caller) -> Result<()> {
-    let workspace = workspaces::find(tx, &caller.workspace_id).await?;
-    if workspace.is_some_and(|w| w.deleted_at.is_none() && w.owner_id == caller.payer_id) {
-        return Ok(());
-    }
-    Err(ServiceError::new(ErrorCode::Forbidden, "the workspace was deleted or handed over; try again"))
 }
 
 /// Decides which pool pays for each render.
@@ -167,7 +158,8 @@ fn draft(caller: &Caller, want: &Wanted, key: Option<&ReplayKey>, before: &[Rend
 }
 
 /// Creates the free preview of an upload without settings. If the model has a preview already, returns it. Locks the
-/// paying account. Errors: the account has used up its free previews of the last 24 hours.
+/// paying account. Errors: the account has used up its free previews of the last 24 hours, or the caller has lost its
+/// rights.
 pub(crate) async fn place_system_preview(
     tx: &mut Tx,
     caller: &Caller,
@@ -176,6 +168,7 @@ pub(crate) async fn place_system_preview(
     now: i64,
 ) -> Result<RenderId> {
     accounts::lock(tx, &caller.payer_id).await?;
+    check_current_rights(tx, caller, now).await?;
     if let Some(existing) = renders::find_system_preview(tx, model).await? {
         return Ok(existing);
     }

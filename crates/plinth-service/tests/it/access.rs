@@ -150,7 +150,7 @@ async fn a_sign_in_link_opens_one_session(address: &str) {
     let signed_in = service.session(&session).await.unwrap().unwrap();
     // The session has the same caller as the account's key, except that the caller has no key identifier.
     assert_eq!(
-        Caller { token_id: test_service.caller.token_id.clone(), ..signed_in.caller.clone() },
+        Caller { token_id: test_service.caller.token_id.clone(), session_sha256: None, ..signed_in.caller.clone() },
         test_service.caller
     );
     assert_eq!(signed_in.caller.token_id, None);

@@ -20,7 +20,7 @@ use plinth_spec::settings::Output;
 use plinth_spec::wire::{Account, CreateRender, CreatedRender, Scope};
 use plinth_spec::{ErrorCode, OutputFile};
 use plinth_store::{LinkSigner, Store, StoreOptions};
-use plinth_testkit::glb_with_triangle;
+use plinth_testkit::{S3Server, glb_with_triangle};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -57,6 +57,24 @@ impl TestService {
     /// Opens a second service on the same database and store, as another process does.
     pub(crate) async fn beside(&self, address: &str) -> Service {
         open(address, &self.folder, self.service.options().clone()).await
+    }
+
+    /// Opens a second service on the same database, whose store is S3.
+    pub(crate) fn with_s3(&self, s3: &S3Server) -> Service {
+        let (key, secret) = s3.credentials();
+        let s3_options = [
+            ("AWS_ENDPOINT_URL", s3.endpoint()),
+            ("AWS_REGION", "us-east-1"),
+            ("AWS_ACCESS_KEY_ID", key),
+            ("AWS_SECRET_ACCESS_KEY", secret),
+        ];
+        let store = Store::open(StoreOptions {
+            address: format!("s3://{}/some/where", s3.bucket()),
+            s3: s3_options.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
+            s3_public_endpoint: None,
+            signer: LinkSigner::new("http://127.0.0.1:1".parse().unwrap()),
+        });
+        Service::new(self.service.db().clone(), store.unwrap(), self.service.options().clone())
     }
 
     /// Opens a second service on the same database and store, in which every file check fails.
@@ -103,6 +121,11 @@ impl TestService {
     pub(crate) async fn assert_balanced(&self) {
         let mut conn = self.service.db().read().await.unwrap();
         assert_eq!(ledger::find_unbalanced(&mut conn).await.unwrap(), []);
+    }
+
+    /// Claims the first render of the queue.
+    pub(crate) async fn claim_first(&self) -> Claim {
+        self.service.claim_renders("worker", 1).await.unwrap().remove(0)
     }
 
     /// Claims one render, which must be the only queued render.

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
 use plinth_spec::id::StagedId;
 use plinth_spec::wire::FinalizeUpload;
 use plinth_spec::{ErrorCode, limits};
 use plinth_store::ObjectKey;
-use plinth_testkit::{glb_with_triangle, on_both_databases};
+use plinth_testkit::{S3Server, glb_with_triangle, on_both_databases};
 
 use crate::test_service::{self, TestService, code, upload};
 
@@ -175,6 +176,79 @@ async fn dropping_the_request_stops_its_check(address: &str) {
     }
 }
 
+/// Uploads go to S3 beside PostgreSQL, and to a folder beside SQLite.
+async fn files_that_arrive_after_the_finalization_are_deleted(address: &str) {
+    let test_service = TestService::new(address).await;
+    let caller = &test_service.caller;
+    let s3 = S3Server::start().await;
+    let in_s3 = test_service.with_s3(&s3);
+    let service = if address.starts_with("postgres") { &in_s3 } else { &test_service.service };
+    let put = async |url: &str, bytes: Vec<u8>| {
+        if address.starts_with("postgres") {
+            reqwest::Client::new().put(url).body(bytes).send().await.unwrap().error_for_status().unwrap();
+        } else {
+            // A local store accepts no such file. Another program may put it there.
+            let path = url.split("/_o/").nth(1).unwrap().split('?').next().unwrap();
+            service.store().put_path(path, tempfile_with(&bytes).path()).await.unwrap();
+        }
+    };
+    let open = service.create_upload_url(caller, None).await.unwrap();
+    let staged = service.create_upload_url(caller, None).await.unwrap();
+    let glb = glb_with_triangle("first");
+    put(&open.url, glb_with_triangle("open")).await;
+    put(&staged.url, glb.clone()).await;
+    let finalize = || FinalizeUpload {
+        ticket: Some(staged.ticket.clone()),
+        filename: Some("a.glb".to_owned()),
+        render_settings: None,
+    };
+    let made = service.finalize_upload(caller, finalize()).await.unwrap().result;
+    let objects = async || service.store().list("staged").unwrap().count().await;
+    assert_eq!(objects().await, 1, "the finalized file is deleted");
+    put(&staged.url, glb_with_triangle("second")).await;
+    assert_eq!((objects().await, service.measure_staged().await.unwrap(), objects().await), (2, 1, 1));
+    assert_eq!(service.measure_staged().await.unwrap(), 0, "an open upload keeps its file");
+    // The late file changes nothing, even before it is deleted.
+    put(&staged.url, glb_with_triangle("third")).await;
+    assert_eq!(code(service.finalize_upload(caller, finalize()).await), ErrorCode::NotFound);
+    let model = service.model(caller, made.model_id.as_str()).await.unwrap();
+    let mut pieces = service.store().read(&ObjectKey::Model(&made.model_id), None).await.unwrap();
+    let mut stored = Vec::new();
+    while let Some(piece) = pieces.next().await {
+        stored.extend_from_slice(&piece.unwrap());
+    }
+    assert!(stored == glb && model.row.file_size == glb.len() as u64);
+}
+
+async fn an_interrupted_check_is_an_error_that_may_be_retried(address: &str) {
+    let test_service = TestService::new(address).await;
+    let glb = glb_with_triangle("a");
+    let assert_retried = async |service: &plinth_service::Service| {
+        let error = upload(service, &test_service.caller, "a.glb", &glb, Some("{}")).await.unwrap_err();
+        assert_eq!((error.code, error.status, error.retry_after_secs), (ErrorCode::UploadFailed, 500, Some(5)));
+        let mut conn = test_service.service.db().read().await.unwrap();
+        assert_eq!(plinth_db::unreferenced_objects::list(&mut conn).await.unwrap(), Vec::<String>::new());
+        let left = std::fs::read_dir(test_service.folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        let left: Vec<_> = left.filter(|name| name.to_str().unwrap().starts_with("plinth-incoming-")).collect();
+        assert_eq!(left, Vec::<std::ffi::OsString>::new());
+    };
+    // A service manager sends SIGTERM to all processes of the server.
+    for signal in ["TERM", "INT", "HUP"] {
+        let killed =
+            test_service.checked_by(address, &format!("kill -{signal} $$; sleep 60"), Duration::from_mins(1)).await;
+        assert_retried(&killed).await;
+    }
+    let slow = test_service.checked_by(address, "exec sleep 600", Duration::from_mins(10)).await;
+    let stopping = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        slow.stop_checks();
+    };
+    tokio::join!(assert_retried(&slow), stopping);
+    assert_retried(&slow).await;
+    // The same file is accepted by the next server.
+    upload(&test_service.service, &test_service.caller, "a.glb", &glb, Some("{}")).await.unwrap();
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
@@ -185,5 +259,7 @@ mod both {
         an_account_sends_a_limited_number_of_files_at_the_same_time
         a_check_is_stopped_after_its_time_limit
         dropping_the_request_stops_its_check
+        files_that_arrive_after_the_finalization_are_deleted
+        an_interrupted_check_is_an_error_that_may_be_retried
     }
 }

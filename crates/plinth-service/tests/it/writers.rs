@@ -158,12 +158,12 @@ async fn an_order_is_not_delayed_by_many_of_another_account(database: TestDataba
 
 #[tokio::test]
 async fn an_order_is_not_delayed_by_many_of_another_account_on_sqlite() {
-    an_order_is_not_delayed_by_many_of_another_account(TestDatabase::sqlite()).await;
+    Box::pin(an_order_is_not_delayed_by_many_of_another_account(TestDatabase::sqlite())).await;
 }
 
 #[tokio::test]
 async fn an_order_is_not_delayed_by_many_of_another_account_on_postgres() {
-    an_order_is_not_delayed_by_many_of_another_account(TestDatabase::postgres()).await;
+    Box::pin(an_order_is_not_delayed_by_many_of_another_account(TestDatabase::postgres())).await;
 }
 
 /// Counts the statements that sqlx logs in the current thread.

@@ -1,18 +1,18 @@
 // Follows renders that have not ended: updates state, percent and time left.
 
+import { listen } from "./events.js";
+
 /**
  * Follows the renders of an element, whose events come from its `data-events`.
  * @param {HTMLElement} area
  * @param {(render: {id: string, status: string, isFinal: boolean}, before: string | null) => void} changed
  *   called for each event, with the earlier state of the render
- * @returns {EventSource}
+ * @returns {{ close: () => void }}
  */
 export function follow(area, changed) {
-  const events = new EventSource(area.dataset.events);
   const states = new Map();
   let unfinished = (area.dataset.following ?? "1").split(",").length;
-  events.addEventListener("message", (event) => {
-    const render = JSON.parse(event.data);
+  const events = listen(area.dataset.events, (render) => {
     for (const shown of document.querySelectorAll(".live-render")) {
       if (shown.dataset.render === render.id) show(shown, render);
     }

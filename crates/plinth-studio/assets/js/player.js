@@ -1,6 +1,7 @@
 // The video of a render: plays the stream, or the file while there is no stream, and shows thumbnails above the seek bar.
 
 import { el } from "./dom.js";
+import { listen } from "./events.js";
 
 /**
  * A time in seconds as people read it, such as 1:05.2.
@@ -91,9 +92,7 @@ async function showThumbnails(seek, video, address) {
  */
 function packaged(address) {
   return new Promise((resolve, reject) => {
-    const events = new EventSource(address);
-    events.addEventListener("message", (event) => {
-      const { stream } = JSON.parse(event.data);
+    const events = listen(address, ({ stream }) => {
       const shown = document.querySelector(".stream-state");
       if (shown) shown.textContent = stream;
       if (["pending", "processing"].includes(stream)) return;

@@ -9,6 +9,7 @@ use axum::http::StatusCode;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream;
+use plinth_service::EventStreamPermit;
 use plinth_spec::id::RenderId;
 use serde::Deserialize;
 use serde_json::Value;
@@ -30,6 +31,8 @@ const MOST: usize = 50;
 struct Watch {
     studio: Studio,
     user: CurrentUser,
+    /// `None` for a request of the present states only, which ends after the first read.
+    permit: Option<EventStreamPermit>,
     /// Whether renders are followed until their streams are packaged, too.
     with_streams: bool,
     /// Renders that have not ended yet, with the last event of each.
@@ -39,11 +42,20 @@ struct Watch {
     looks: u32,
 }
 
+/// Query parameters of the stream of one render.
+#[derive(Deserialize)]
+pub(crate) struct Wanted {
+    /// `1` for the present states only.
+    once: Option<u8>,
+}
+
 /// Query parameters of the stream of several renders.
 #[derive(Deserialize)]
 pub(crate) struct Followed {
     /// Identifiers of renders, separated by commas.
     ids: String,
+    /// `1` for the present states only.
+    once: Option<u8>,
 }
 
 /// Sends an event for each change of a render's state or progress until the render has ended and its stream is packaged.
@@ -51,9 +63,10 @@ pub(crate) async fn of_render(
     State(studio): State<Studio>,
     user: CurrentUser,
     Path(id): Path<String>,
+    Query(wanted): Query<Wanted>,
 ) -> Result<Response> {
     let id = studio.service.render(user.caller(), &id).await?.id;
-    Ok(stream(studio, user, [id], true))
+    stream(studio, user, Subject { ids: vec![id], with_streams: true, once: wanted.once.is_some() }).await
 }
 
 /// Sends an event for each change of the state or progress of renders, until all have ended. Identifiers of renders that
@@ -67,13 +80,26 @@ pub(crate) async fn of_renders(
     if ids.is_empty() || ids.len() > MOST {
         return Err(PageError::new(StatusCode::BAD_REQUEST, &format!("ids must be 1 to {MOST} renders")));
     }
-    Ok(stream(studio, user, ids, false))
+    stream(studio, user, Subject { ids, with_streams: false, once: followed.once.is_some() }).await
 }
 
-fn stream(studio: Studio, user: CurrentUser, ids: impl IntoIterator<Item = RenderId>, with_streams: bool) -> Response {
+/// What a stream follows.
+struct Subject {
+    ids: Vec<RenderId>,
+    /// Whether renders are followed until their streams are packaged, too.
+    with_streams: bool,
+    /// Whether only the present states are sent.
+    once: bool,
+}
+
+/// Starts a stream, or sends the present states once. An account that has too many streams gets an error, upon which the page
+/// asks for the present states from time to time.
+async fn stream(studio: Studio, user: CurrentUser, subject: Subject) -> Result<Response> {
+    let Subject { ids, with_streams, once } = subject;
+    let permit = if once { None } else { Some(studio.service.event_stream(user.caller()).await?) };
     let unfinished = ids.into_iter().map(|id| (id, None)).collect();
-    let watch = Watch { studio, user, with_streams, unfinished, due: VecDeque::new(), looks: 0 };
-    Sse::new(stream::unfold(watch, next)).keep_alive(KeepAlive::default()).into_response()
+    let watch = Watch { studio, user, permit, with_streams, unfinished, due: VecDeque::new(), looks: 0 };
+    Ok(Sse::new(stream::unfold(watch, next)).keep_alive(KeepAlive::default()).into_response())
 }
 
 /// Waits for the next change.
@@ -82,7 +108,8 @@ async fn next(mut watch: Watch) -> Option<(std::result::Result<Event, Infallible
         if let Some(event) = watch.due.pop_front() {
             return Some((Ok(Event::default().data(event.to_string())), watch));
         }
-        if watch.unfinished.is_empty() || watch.looks >= LOOKS {
+        let most = if watch.permit.is_some() { LOOKS } else { 1 };
+        if watch.unfinished.is_empty() || watch.looks >= most {
             return None;
         }
         if watch.looks > 0 {

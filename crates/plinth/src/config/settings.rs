@@ -69,6 +69,7 @@ pub(crate) struct Config {
     pub(crate) worker_dir: PathBuf,
     /// Time that running renders have to finish after the worker was told to stop.
     pub(crate) worker_grace: Duration,
+    pub(crate) worker_outage: Duration,
     /// Adapter, ffmpeg and encoder.
     pub(crate) machine: Machine,
     /// Sandbox of jobs.
@@ -154,6 +155,7 @@ impl Config {
                 None => data_dir.join("worker"),
             },
             worker_grace: Duration::from_secs(lookup.count(&row::WORKER_GRACE_SECONDS)?),
+            worker_outage: Duration::from_secs(lookup.count(&row::WORKER_OUTAGE_SECONDS)?),
             machine: Machine::find(&lookup)?,
             metrics_listen: lookup.find(&row::METRICS_LISTEN)?.map(|found| found.parse(address)).transpose()?,
             otlp_endpoint: otlp_endpoint(&lookup)?,

@@ -30,7 +30,7 @@ pub(crate) fn worker_options(config: &Config) -> Result<WorkerOptions> {
         fence: config.fence.clone(),
         timeout: config.render_timeout,
         preview_timeout: config.preview_timeout,
-        outage: WorkerOptions::OUTAGE,
+        outage: config.worker_outage,
         room_bytes: WorkerOptions::ROOM_BYTES,
         memory_bytes: config.render_memory_bytes,
         cache_bytes: config.model_cache_bytes,

@@ -45,6 +45,8 @@ impl Service {
             payment_id: None,
             refunded_cents: 0,
             refunded_credits: 0,
+            owed_credits: 0,
+            owed_at: None,
             created_at: 0,
             paid_at: None,
         };

@@ -1,21 +1,24 @@
 //! Books refunds that the operator made at Stripe.
 
-use plinth_db::ledger::{self, Posted};
-use plinth_db::purchases::{self, Purchase};
-use plinth_db::{Tx, accounts};
+use plinth_db::purchases::{self, Purchase, Refunds};
+use plinth_db::{Tx, accounts, renders};
 use plinth_spec::id::PurchaseId;
-use plinth_spec::wire::LedgerType;
 
 use super::event::Charge;
 use super::fulfil::{check_amount, entry};
-use crate::billing::count_credits;
+use super::owed::post;
 use crate::error::{Result, ServiceError};
+use crate::renders::cancel_pending;
 use crate::service::Service;
 
+/// Maximum number of renders that one transaction cancels.
+const CANCELLED_AT_ONCE: u32 = 100;
+
 impl Service {
-    /// Removes the credits of a refunded purchase: all, or the same part as of the price. Credits that have been spent are
-    /// not removed. Stripe reports the sum of all refunds, so an event that is repeated, or that arrives after a later one,
-    /// changes nothing.
+    /// Removes the credits of a refunded purchase: all, or the same part as of the price. If the balance is lower, cancels
+    /// renders that were ordered with these credits and that no worker has claimed, the newest first. Credits of other renders
+    /// are removed if they come back; see [`remove_owed`](super::remove_owed). Stripe reports the sum of all refunds, so an event
+    /// that is repeated, or that arrives after a later one, changes nothing.
     pub(super) async fn book_refund(&self, charge: Charge) -> Result<()> {
         let Some(found) = self.purchase_of_charge(&charge).await? else { return Ok(()) };
         check_amount(&found, charge.amount, &charge.currency)?;
@@ -24,14 +27,28 @@ impl Service {
             return Err(ServiceError::bad_request(message).with_status(409));
         }
         let refunded = charge.amount_refunded.min(found.price_cents);
-        let booked = self.write_locked(found.account_id.clone(), move |tx, now| {
-            Box::pin(async move {
-                let purchase = purchases::find(tx, &found.id).await?;
-                let purchase = purchase.ok_or_else(|| ServiceError::internal("the purchase no longer exists"))?;
-                if refunded > purchase.refunded_cents { book(tx, &purchase, refunded, now).await } else { Ok(()) }
-            })
-        });
-        booked.await
+        // A transaction is short, so each cancels a limited number of renders.
+        loop {
+            let (id, account) = (found.id.clone(), found.account_id.clone());
+            let booking = self.write_locked(account, move |tx, now| {
+                Box::pin(async move {
+                    let purchase = purchases::find(tx, &id).await?;
+                    let purchase = purchase.ok_or_else(|| ServiceError::internal("the purchase no longer exists"))?;
+                    if refunded <= purchase.refunded_cents {
+                        return Ok(true);
+                    }
+                    let due = credits_of(&purchase, refunded) - credits_of(&purchase, purchase.refunded_cents);
+                    let has_more = cancel_until_covered(tx, &purchase, due, now).await?;
+                    if !has_more {
+                        book(tx, &purchase, refunded, now).await?;
+                    }
+                    Ok(!has_more)
+                })
+            });
+            if booking.await? {
+                return Ok(());
+            }
+        }
     }
 
     /// Finds the purchase of a payment. Returns `None` for a payment to another program.
@@ -47,12 +64,27 @@ impl Service {
     }
 }
 
+/// Cancels queued renders of an account, the newest first, until its balance covers `due`. Returns whether it does not and there
+/// are more such renders.
+async fn cancel_until_covered(tx: &mut Tx, purchase: &Purchase, due: u64, now: i64) -> Result<bool> {
+    let mut paid = balance(tx, purchase).await?;
+    if paid >= due {
+        return Ok(false);
+    }
+    let pending = renders::list_pending_paid(tx, &purchase.account_id, CANCELLED_AT_ONCE).await?;
+    for render in &pending {
+        paid += cancel_pending(tx, render, now).await?.unwrap_or_default();
+        if paid >= due {
+            return Ok(false);
+        }
+    }
+    Ok(pending.len() == CANCELLED_AT_ONCE as usize)
+}
+
 /// Books the refunds of a purchase up to the sum `refunded`.
 async fn book(tx: &mut Tx, purchase: &Purchase, refunded: u64, now: i64) -> Result<()> {
     let due = credits_of(purchase, refunded) - credits_of(purchase, purchase.refunded_cents);
-    let account = accounts::find(tx, &purchase.account_id).await?;
-    let account = account.ok_or_else(|| ServiceError::internal("the account of a purchase is missing"))?;
-    let removed = due.min(account.balance.paid);
+    let removed = due.min(balance(tx, purchase).await?);
     let spent = if removed < due { format!("; {} credits had been spent", due - removed) } else { String::new() };
     let description = format!("Refund of {}{spent}", purchase.name);
     let credits = i64::try_from(removed).map_err(ServiceError::internal)?;
@@ -61,12 +93,18 @@ async fn book(tx: &mut Tx, purchase: &Purchase, refunded: u64, now: i64) -> Resu
     if !purchases::insert_entry(tx, &purchase.id, refunded, &entry.id).await? {
         return Ok(());
     }
-    if ledger::post(tx, &entry).await? != Posted::Done {
-        return Err(ServiceError::internal("a refund could not be booked"));
-    }
-    count_credits(tx, LedgerType::Purchase, removed);
-    purchases::set_refunded(tx, &purchase.id, refunded, purchase.refunded_credits + removed).await?;
-    Ok(())
+    post(tx, &entry).await?;
+    let refunds = Refunds {
+        cents: refunded,
+        credits: purchase.refunded_credits + removed,
+        owed: purchase.owed_credits + due - removed,
+    };
+    Ok(purchases::set_refunds(tx, &purchase.id, refunds, now).await?)
+}
+
+async fn balance(tx: &mut Tx, purchase: &Purchase) -> Result<u64> {
+    let account = accounts::find(tx, &purchase.account_id).await?;
+    Ok(account.ok_or_else(|| ServiceError::internal("the account of a purchase is missing"))?.balance.paid)
 }
 
 /// Returns the number of credits that a part of the price has bought, rounded down.

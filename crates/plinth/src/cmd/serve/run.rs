@@ -32,6 +32,9 @@ const GROUPS: &[Group] = &[
     Group::Operation,
 ];
 
+/// Part of the shutdown time after which checks of files are interrupted, so that their requests are answered in the rest of it.
+const CHECKS_PART: f64 = 0.8;
+
 pub(crate) fn command() -> Command {
     let no_worker = "Do not render in this process; run `plinth worker` on this machine or on others instead";
     Command::new("serve")
@@ -86,15 +89,21 @@ async fn serve(config: &Config, with_worker: bool, out: &mut dyn Write) -> Resul
     // Health checks are added outside of the middleware that logs requests, because they are requested every few
     // seconds.
     let site = health::of_server(service.clone(), stop.clone()).fallback_service(site);
-    let (ended, drain) = (stop.clone(), config.drain);
+    let (ended, drain, checks) = (stop.clone(), config.drain, config.shutdown.mul_f64(CHECKS_PART));
+    let serving = service.clone();
     tasks.spawn(async move {
         let closing = CancellationToken::new();
         let drained = async {
             ended.cancelled().await;
             tokio::time::sleep(drain).await;
             closing.cancel();
+            tokio::time::sleep(checks).await;
+            serving.stop_checks();
         };
-        tokio::join!(plinth_api::serve(listener, site, options, closing.clone()), drained);
+        tokio::select! {
+            () = plinth_api::serve(listener, site, options, closing.clone()) => {}
+            () = async { drained.await; std::future::pending().await } => {}
+        }
         Ok(())
     });
     // When one task ends, all other tasks are told to stop. Then waits for all of them.

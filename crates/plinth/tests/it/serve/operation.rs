@@ -3,11 +3,11 @@
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use plinth_testkit::Client;
+use plinth_testkit::{Client, Form, glb_with_sphere};
 use serde_json::{Value, json};
 
 use super::on_both;
-use super::server::{EMAIL, Installation, Served};
+use super::server::{EMAIL, Installation, Served, Server};
 
 #[tokio::test]
 async fn metrics_have_a_separate_listener() {
@@ -63,7 +63,7 @@ async fn log_lines_identify_requests_and_contain_no_secrets(served: Served) {
     }
 }
 
-on_both! { log_lines_identify_requests_and_contain_no_secrets }
+on_both! { log_lines_identify_requests_and_contain_no_secrets stopping_during_a_check_leaves_nothing }
 
 #[tokio::test]
 async fn health_reports_a_lost_database() {
@@ -142,6 +142,57 @@ async fn a_stopping_server_is_alive_but_not_ready_and_answers_until_it_has_drain
     let (_said, code) = server.end();
     assert_eq!(code, Some(143), "a second signal stops at once");
     assert!(!installation.log().contains("/livez"), "health checks are not logged");
+}
+
+/// Returns the process that checks a file for a server.
+async fn check_of(server: &Server) -> String {
+    let begin = Instant::now();
+    loop {
+        assert!(begin.elapsed() < Duration::from_secs(30), "no check was started");
+        let path = format!("/proc/{0}/task", server.pid());
+        let tasks = std::fs::read_dir(path).unwrap().filter_map(Result::ok);
+        let children = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+        for child in children.flat_map(|text| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>()) {
+            let command = std::fs::read_to_string(format!("/proc/{child}/cmdline")).unwrap_or_default();
+            if command.contains("check-file") {
+                return child;
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+/// A server that is stopped during the check of a model answers with an error that may be retried, and leaves nothing behind.
+async fn stopping_during_a_check_leaves_nothing(served: Served) {
+    let served = served.again(|installation| installation.set("PLINTH_SHUTDOWN_SECONDS", "5"));
+    let Served { client, mut server, installation } = served;
+    for is_stopped_alone in [true, false] {
+        // A model that takes a while to be read, so that the process can be stopped before it ends.
+        let form = Form::default().file("file", "sphere.glb", &glb_with_sphere(600));
+        let uploading = Client::new(&server.base, &client.token);
+        let upload = tokio::spawn(async move { uploading.form("/models", form).await });
+        let check = check_of(&server).await;
+        let signal = |name: &str| std::process::Command::new("kill").args(["-s", name, &check]).status().unwrap();
+        if is_stopped_alone {
+            // The check hangs until it is killed.
+            assert!(signal("STOP").success());
+        } else {
+            // A service manager sends the signal to all processes.
+            assert!(signal("TERM").success());
+        }
+        let (_said, code) = server.end();
+        assert_eq!(code, Some(0));
+        let answer = upload.await.unwrap();
+        assert_eq!((answer.rejection(), answer.header("retry-after")), ((500, "upload_failed"), "5"));
+        assert!(!std::fs::exists(format!("/proc/{check}")).unwrap(), "the check is still running");
+        let incoming = std::fs::read_dir(installation.folder.path().join("data/incoming")).unwrap().count();
+        assert_eq!(incoming, 0, "received files are deleted");
+        assert!(!std::fs::exists(installation.objects().join("models")).unwrap(), "nothing is stored");
+        server = installation.serve(&["--no-worker", "--rate-limit-per-minute", "1000000"]);
+    }
+    let client = Client::new(&server.base, &client.token);
+    assert_eq!(client.get("/models").await.body["meta"]["total"], 0);
+    assert_eq!(client.upload("chair", None).await.status, 201);
 }
 
 #[tokio::test]

@@ -3,7 +3,10 @@
 
 use std::path::Path;
 
+use plinth_spec::limits;
 use plinth_testkit::{Client, glb_with_triangle};
+use reqwest::Method;
+use serde_json::json;
 
 use super::server::{EMAIL, Served};
 use super::studio_pages::fits;
@@ -204,4 +207,23 @@ async fn the_overview_for_administrators_updates_itself() {
     page.click("form[action$='/grant'] button").await;
     page.until("document.querySelector('.note')?.textContent === 'The credits were booked.'").await;
     no_errors(&page).await;
+}
+
+/// If the account follows renders on too many other pages, a page asks for the state of its render from time to time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_without_a_stream_of_events_is_updated_later() {
+    let served = Served::with_sqlite();
+    let Some(page) = Chromium::start(true).await else { return };
+    let id = served.client.upload("chair", Some(json!({}))).await.text("renderId");
+    let followed = served.client.upload("stool", Some(json!({}))).await.text("renderId");
+    let (other, mut streams) = (served.browser(EMAIL).await, Vec::new());
+    for _stream in 0..limits::EVENT_STREAMS {
+        streams.push(other.request(Method::GET, &format!("/renders/{followed}/events")).send().await.unwrap());
+    }
+    sign_in(&served, &page).await;
+    page.open(&format!("{}/renders/{id}", served.server.base)).await;
+    page.until("document.querySelector('.running .status').textContent === 'Waiting'").await;
+    assert_eq!(served.client.post(&format!("/renders/{id}/cancel"), json!({})).await.status, 200);
+    page.until("!document.querySelector('.running') && document.body.textContent.includes('Cancelled')").await;
+    drop(streams);
 }

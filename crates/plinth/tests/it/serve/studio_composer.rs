@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use plinth_spec::limits;
 use plinth_spec::settings::fields;
 use plinth_testkit::Client;
 use reqwest::Method;
@@ -169,6 +170,34 @@ async fn changes_of_a_render_are_pushed(served: Served) {
     assert!(text.contains("\"isFinal\":true") && text.contains("\"status\":\"failed\""), "{text}");
 }
 
+async fn an_account_with_too_many_streams_gets_states_from_time_to_time(served: Served) {
+    let browser = served.browser(EMAIL).await;
+    let model = served.client.upload("chair", None).await.text("modelId");
+    let id = served.client.post("/renders", json!({"modelId": model})).await.text("id");
+    let path = format!("/renders/{id}/events");
+    let mut open = Vec::new();
+    for _stream in 0..limits::EVENT_STREAMS {
+        open.push(browser.request(Method::GET, &path).send().await.unwrap());
+    }
+    for path in [path.clone(), format!("/renders/events?ids={id}")] {
+        let rejected = browser.request(Method::GET, &path).send().await.unwrap();
+        assert_eq!((rejected.status().as_u16(), &rejected.headers()["retry-after"]), (429, &"15".parse().unwrap()));
+        assert!(rejected.text().await.unwrap().contains("close other pages"));
+        // The page asks for the present state, which ends at once.
+        let separator = if path.contains('?') { '&' } else { '?' };
+        let once = browser.request(Method::GET, &format!("{path}{separator}once=1")).send().await.unwrap();
+        let text = timeout(Duration::from_secs(10), once.text()).await.unwrap().unwrap();
+        assert!(text.starts_with("data:") && text.contains("\"status\":\"pending\""), "{text}");
+    }
+    // A stream that is closed makes room.
+    drop(open);
+    timeout(Duration::from_secs(30), async {
+        while browser.request(Method::GET, &path).send().await.unwrap().status() != 200 {}
+    })
+    .await
+    .unwrap();
+}
+
 async fn without_a_worker_a_preview_fails_after_a_few_seconds(served: Served) {
     let browser = served.browser(EMAIL).await;
     let path = composer(&served.client, "chair").await;
@@ -182,7 +211,8 @@ async fn without_a_worker_a_preview_fails_after_a_few_seconds(served: Served) {
 
 on_both! {
     every_setting_has_a_control the_price_comes_before_the_order hostile_names_and_values_are_shown_as_text
-    strangers_order_and_see_nothing changes_of_a_render_are_pushed without_a_worker_a_preview_fails_after_a_few_seconds
+    strangers_order_and_see_nothing changes_of_a_render_are_pushed
+    an_account_with_too_many_streams_gets_states_from_time_to_time without_a_worker_a_preview_fails_after_a_few_seconds
 }
 
 /// Draws a preview and returns its pixels.

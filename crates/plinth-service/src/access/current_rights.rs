@@ -1,0 +1,47 @@
+//! Repeats the checks of a caller's rights in the transaction that creates something for it.
+
+use plinth_db::{Tx, sessions, tokens, workspaces};
+use plinth_spec::ErrorCode;
+use plinth_spec::id::AccountId;
+use plinth_spec::role::Role;
+use plinth_spec::wire::Scope;
+
+use super::Caller;
+use super::caller::{check_bearer, unauthorized};
+use super::session::IDLE_MS;
+use crate::error::{Result, ServiceError};
+
+/// Returns an error if the caller may no longer create anything in its workspace. A request is authenticated before its body
+/// is received, which can take hours. Meanwhile its key or session may have ended, its account may have been suspended, or
+/// its membership or workspace may have changed.
+pub(crate) async fn check_current_rights(tx: &mut Tx, caller: &Caller, now: i64) -> Result<()> {
+    let (payer, role) = match (&caller.token_id, &caller.session_sha256) {
+        (Some(id), _) => {
+            let bearer = tokens::find_bearer_by_id(tx, id).await?;
+            let bearer = bearer.ok_or_else(|| unauthorized("this API key was deleted"))?;
+            (bearer.payer_id.clone(), check_bearer(&bearer, now)?)
+        }
+        (None, Some(sha256)) => check_session(tx, caller, sha256, now).await?,
+        (None, None) => return Err(ServiceError::internal("a caller has neither a key nor a session")),
+    };
+    Caller { role, ..caller.clone() }.require(Scope::Render)?;
+    if payer != caller.payer_id {
+        return Err(forbidden("the workspace was handed over to another owner; try again"));
+    }
+    Ok(())
+}
+
+/// Checks the browser session of a caller. Returns the owner of the caller's workspace, and the caller's role in it.
+async fn check_session(tx: &mut Tx, caller: &Caller, sha256: &str, now: i64) -> Result<(AccountId, Role)> {
+    if sessions::find(tx, sha256, now, now - IDLE_MS).await?.is_none() {
+        return Err(unauthorized("this session has ended; sign in again"));
+    }
+    let memberships = workspaces::list_of_member(tx, &caller.account_id).await?;
+    let membership = memberships.into_iter().find(|membership| membership.workspace.id == caller.workspace_id);
+    let membership = membership.ok_or_else(|| forbidden("you are no longer a member of this workspace"))?;
+    Ok((membership.workspace.owner_id, membership.role))
+}
+
+fn forbidden(message: &str) -> ServiceError {
+    ServiceError::new(ErrorCode::Forbidden, message)
+}

@@ -1,0 +1,164 @@
+//! Refunds at Stripe of purchases whose credits were spent.
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use plinth_db::purchases::{self, Purchase};
+use plinth_service::billing::StripeOptions;
+use plinth_spec::funding::Pool;
+use plinth_spec::id::PurchaseId;
+use plinth_spec::state::RenderStatus;
+use plinth_spec::{FailureCode, PurchaseStatus};
+use plinth_testkit::on_both_databases;
+use serde_json::{Value, json};
+use sha2::Sha256;
+
+use crate::test_service::{START, TestService};
+
+const SECRET: &str = "whsec_test";
+
+struct Shop {
+    test_service: TestService,
+    model: String,
+}
+
+impl Shop {
+    /// Opens a service whose account has bought 500 credits for 9 dollars.
+    async fn open(address: &str) -> Self {
+        let test_service = TestService::with(address, |options| {
+            options.stripe = Some(StripeOptions {
+                secret_key: "sk_test_1".to_owned(),
+                webhook_secrets: vec![SECRET.to_owned()],
+                url: StripeOptions::URL.parse().unwrap(),
+            });
+        })
+        .await;
+        let account = test_service.caller.account_id.clone();
+        let purchase = Purchase {
+            id: PurchaseId::parse("pppppppppppp").unwrap(),
+            account_id: account.clone(),
+            buyer_id: account,
+            workspace_id: None,
+            product_id: "small".to_owned(),
+            name: "500 credits".to_owned(),
+            credits: 500,
+            price_cents: 900,
+            currency: "usd".to_owned(),
+            status: PurchaseStatus::Pending,
+            session_id: Some("cs_1".to_owned()),
+            payment_id: None,
+            refunded_cents: 0,
+            refunded_credits: 0,
+            owed_credits: 0,
+            owed_at: None,
+            created_at: START,
+            paid_at: None,
+        };
+        let bought = test_service.service.db();
+        bought.write(move |tx| Box::pin(async move { purchases::insert(tx, &purchase).await })).await.unwrap();
+        let model = test_service.model("chair").await;
+        let shop = Self { test_service, model };
+        let paid = json!({"id": "cs_1", "payment_status": "paid", "amount_total": 900, "currency": "usd",
+                          "payment_intent": "pi_1"});
+        shop.event("checkout.session.completed", paid).await;
+        assert_eq!(shop.paid().await, 600, "with the signup bonus");
+        shop
+    }
+
+    /// Receives a signed event.
+    async fn event(&self, kind: &str, object: Value) {
+        let body = json!({"id": "evt_1", "type": kind, "data": {"object": object}}).to_string();
+        let mut hmac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
+        hmac.update(format!("{}.{body}", START / 1000).as_bytes());
+        let signature = format!("t={},v1={}", START / 1000, hex::encode(hmac.finalize().into_bytes()));
+        self.test_service.service.stripe_event(Some(&signature), body.as_bytes()).await.unwrap();
+    }
+
+    async fn refund(&self, cents: u64) {
+        let charge = json!({"amount": 900, "amount_refunded": cents, "currency": "usd", "payment_intent": "pi_1"});
+        self.event("charge.refunded", charge).await;
+        self.test_service.assert_balanced().await;
+    }
+
+    async fn order(&self, quality: &str, secs: u32) -> String {
+        self.test_service.wait_ms(1000);
+        let settings = json!({"quality": quality, "length": secs});
+        self.test_service.render(&self.model, settings, None).await.unwrap().id.to_string()
+    }
+
+    async fn status(&self, render: &str) -> RenderStatus {
+        self.test_service.service.render(&self.test_service.caller, render).await.unwrap().status
+    }
+
+    async fn paid(&self) -> u64 {
+        self.test_service.account().await.paid
+    }
+
+    /// Returns the number of credits that the refunds of the purchase have removed, and of those that are owed.
+    async fn refunded_and_owed(&self) -> (u64, u64) {
+        let mut conn = self.test_service.service.db().read().await.unwrap();
+        let purchase = purchases::find_by_session(&mut conn, "cs_1").await.unwrap().unwrap();
+        (purchase.refunded_credits, purchase.owed_credits)
+    }
+}
+
+async fn a_refund_cancels_queued_renders_as_far_as_needed(address: &str) {
+    let shop = Box::pin(Shop::open(address)).await;
+    let begun = shop.order("standard", 120).await;
+    let claim = shop.test_service.claim_first().await;
+    assert_eq!(claim.render.id.as_str(), begun);
+    let (earlier, later) = (shop.order("share", 50).await, shop.order("share", 60).await);
+    assert_eq!(shop.paid().await, 10);
+
+    // A tenth of the price: 50 credits. The newest queued render gives them back.
+    shop.refund(90).await;
+    assert_eq!((shop.status(&earlier).await, shop.status(&later).await), (RenderStatus::Pending, RenderStatus::Failed));
+    assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (20, (50, 0)));
+    // The rest. The render that a worker has begun cannot be cancelled, so its credits are owed.
+    shop.refund(900).await;
+    assert_eq!(shop.status(&earlier).await, RenderStatus::Failed);
+    assert_eq!(shop.status(&begun).await, RenderStatus::PosterProcessing);
+    assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (0, (120, 380)));
+    for cents in [900, 90] {
+        shop.refund(cents).await;
+    }
+    assert_eq!(shop.refunded_and_owed().await, (120, 380), "repeated and late events change nothing");
+
+    // Credits of renders that were ordered after the refund are not removed.
+    shop.test_service.grant(Pool::Paid, 30).await;
+    let after = shop.order("share", 30).await;
+    shop.test_service.service.cancel_render(&shop.test_service.caller, &after).await.unwrap();
+    assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (30, (120, 380)));
+
+    // The render that had begun fails. Of its 480 credits, 100 were the signup bonus.
+    let failed = shop.test_service.service.fail_render(&claim, FailureCode::RendererCrash, "it crashed").await;
+    failed.unwrap().unwrap();
+    shop.test_service.assert_balanced().await;
+    assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (130, (500, 0)));
+    let rows = shop.test_service.service.purchases(&shop.test_service.caller, None, None).await.unwrap().data;
+    let description = format!("Refund of 500 credits: credits of render {begun}");
+    assert!(rows.iter().any(|row| row.description == description && row.credits == -380), "{rows:?}");
+}
+
+async fn a_refund_of_credits_for_hundreds_of_renders_is_booked(address: &str) {
+    let shop = Box::pin(Shop::open(address)).await;
+    shop.test_service.grant(Pool::Paid, -100).await;
+    for _batch in 0..5 {
+        let item = |n: u32| json!({"modelId": shop.model, "renderSettings": {"quality": "share", "length": 1, "zoom": 1.0 + f64::from(n) / 1000.0}});
+        let request = serde_json::from_value(json!({"renders": (0..100).map(item).collect::<Vec<_>>()})).unwrap();
+        let (service, caller) = (&shop.test_service.service, &shop.test_service.caller);
+        shop.test_service.wait_ms(60_000);
+        service.create_batch(caller, request, plinth_spec::idempotency::ReplayKey::from_header(None)).await.unwrap();
+    }
+    assert_eq!(shop.paid().await, 0);
+    shop.refund(450).await;
+    assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (0, (250, 0)));
+    shop.refund(900).await;
+    assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (0, (500, 0)));
+}
+
+mod both {
+    use super::on_both_databases;
+    on_both_databases! {
+        a_refund_cancels_queued_renders_as_far_as_needed
+        a_refund_of_credits_for_hundreds_of_renders_is_booked
+    }
+}
