@@ -8,7 +8,7 @@ use plinth_scene::EnvironmentMap;
 use crate::bvh::{Bvh, Hit, TriangleId};
 use crate::inverted_hull::is_inside_out;
 use crate::samples::SamplePoint;
-use crate::sampling::{LightDistribution, RayDirections};
+use crate::sampling::{LightDistribution, RayDirections, RaySample};
 use crate::sky::Sky;
 use crate::types::{BakeLight, BakeMesh};
 
@@ -113,8 +113,10 @@ impl<'a> Scene<'a> {
         };
         let mut visibility_fit = LeastSquares::default();
         let mut weights = 0.0;
-        for (direction, weight) in directions.over_hemisphere(&self.distribution, sample.position, sample.normal) {
-            let light = self.sky.radiance(direction) * weight;
+        for RaySample { direction, point, weight } in
+            directions.over_hemisphere(&self.distribution, sample.position, sample.normal)
+        {
+            let light = self.sky.radiance_at(&point) * weight;
             let cast = self.cast(origin, direction);
             out.unoccluded += light;
             out.direct += light * cast.transmitted;
@@ -148,8 +150,10 @@ impl<'a> Scene<'a> {
     pub(crate) fn direct_share_at(&self, sample: &SamplePoint, directions: &RayDirections) -> Vec3 {
         let origin = ray_origin(sample);
         let (mut direct, mut unoccluded) = (Vec3::ZERO, Vec3::ZERO);
-        for (direction, weight) in directions.over_hemisphere(&self.distribution, sample.position, sample.normal) {
-            let light = self.sky.radiance(direction) * weight;
+        for RaySample { direction, point, weight } in
+            directions.over_hemisphere(&self.distribution, sample.position, sample.normal)
+        {
+            let light = self.sky.radiance_at(&point) * weight;
             unoccluded += light;
             direct += light * self.cast(origin, direction).transmitted;
         }

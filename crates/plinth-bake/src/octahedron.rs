@@ -3,16 +3,46 @@
 
 use glam::Vec3;
 
+/// The point of the map to which a unit direction is mapped. Maps of several sizes can be read there.
+#[derive(Clone, Copy)]
+pub(crate) struct MapPoint {
+    /// Coordinates in −1..=1.
+    x: f32,
+    z: f32,
+    /// Sum of the absolute components of the direction.
+    sum: f32,
+}
+
+impl MapPoint {
+    pub(crate) fn of(d: Vec3) -> Self {
+        let sum = d.x.abs() + d.y.abs() + d.z.abs();
+        let projected = d / sum;
+        let (x, z) = if projected.y < 0.0 {
+            ((1.0 - projected.z.abs()).copysign(projected.x), (1.0 - projected.x.abs()).copysign(projected.z))
+        } else {
+            (projected.x, projected.z)
+        };
+        Self { x, z, sum }
+    }
+
+    /// Returns the row-major index of the texel in a map of `side` × `side` texels.
+    pub(crate) fn texel(&self, side: usize) -> usize {
+        let cell = |c: f32| (((c * 0.5 + 0.5) * side as f32) as usize).min(side - 1);
+        cell(self.z) * side + cell(self.x)
+    }
+
+    /// Returns the area of the map per unit of solid angle around the direction. The area of the whole map is 1.
+    /// Derivation: each face of the octahedron is in a plane at the distance 1/√3 from the centre, and its area is √3
+    /// times the area of its projection onto the square of side length 2.
+    pub(crate) fn density(&self) -> f32 {
+        let distance = 1.0 / self.sum;
+        distance.powi(3) / 4.0
+    }
+}
+
 /// Returns the row-major index of the texel to which a unit direction is mapped. The map has `side` × `side` texels.
 pub(crate) fn texel(d: Vec3, side: usize) -> usize {
-    let projected = d / (d.x.abs() + d.y.abs() + d.z.abs());
-    let (x, z) = if projected.y < 0.0 {
-        ((1.0 - projected.z.abs()).copysign(projected.x), (1.0 - projected.x.abs()).copysign(projected.z))
-    } else {
-        (projected.x, projected.z)
-    };
-    let cell = |c: f32| (((c * 0.5 + 0.5) * side as f32) as usize).min(side - 1);
-    cell(z) * side + cell(x)
+    MapPoint::of(d).texel(side)
 }
 
 /// Returns the unit direction that is mapped to a point. `u` and `v` are in 0..=1. +Y is mapped to the centre and −Y to
@@ -24,12 +54,9 @@ pub fn direction(u: f32, v: f32) -> Vec3 {
     Vec3::new(x - fold.copysign(x), y, z - fold.copysign(z)).normalize()
 }
 
-/// Returns the area of the map per unit of solid angle around a unit direction. The area of the whole map is 1.
-/// Derivation: each face of the octahedron is in a plane at the distance 1/√3 from the centre, and its area is √3 times
-/// the area of its projection onto the square of side length 2.
+/// Returns the area of the map per unit of solid angle around a unit direction.
 pub(crate) fn density(d: Vec3) -> f32 {
-    let distance = 1.0 / (d.x.abs() + d.y.abs() + d.z.abs());
-    distance.powi(3) / 4.0
+    MapPoint::of(d).density()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::f32::consts::PI;
 use glam::{Vec2, Vec3};
 use rayon::prelude::*;
 
-use crate::octahedron;
+use crate::octahedron::{self, MapPoint};
 use crate::sky::Sky;
 
 /// Azimuth between one direction and the next: the golden angle, in radians.
@@ -108,6 +108,16 @@ impl LightDistribution {
     }
 }
 
+/// The direction of a ray, with its weight.
+pub(crate) struct RaySample {
+    /// Unit vector.
+    pub(crate) direction: Vec3,
+    /// The point of octahedral maps to which the direction is mapped.
+    pub(crate) point: MapPoint,
+    /// The weighted sum of the radiances from all directions is the irradiance divided by π.
+    pub(crate) weight: f32,
+}
+
 /// A set of ray directions over the hemisphere above a surface.
 pub(crate) struct RayDirections {
     /// Cosines and sines of the azimuths of the first half, which is distributed by the cosine to the normal.
@@ -136,12 +146,11 @@ impl RayDirections {
         self.azimuths.len() + self.light_count
     }
 
-    /// Returns unit directions over the hemisphere of a surface point, with their weights. The weighted sum of the
-    /// radiances from these directions is the irradiance divided by π.
+    /// Returns directions over the hemisphere of a surface point, with their weights.
     ///
     /// The first half is Vogel's spiral (1979, "A better way to construct the sunflower head"), projected onto the
     /// hemisphere (Malley's method). The second half samples the distribution of light in equal steps.
-    pub(crate) fn over_hemisphere(&self, light: &LightDistribution, position: Vec3, normal: Vec3) -> Vec<(Vec3, f32)> {
+    pub(crate) fn over_hemisphere(&self, light: &LightDistribution, position: Vec3, normal: Vec3) -> Vec<RaySample> {
         let (azimuth_shift, radial_shift) = if self.fixed_per_normal { (0.0, 0.5) } else { hash_position(position) };
         let cells = light.for_normal(normal);
         let is_dark = cells.is_dark();
@@ -165,11 +174,13 @@ impl RayDirections {
             .chain(by_light)
             .filter_map(|direction| {
                 let cosine = normal.dot(direction);
-                let cell = octahedron::texel(direction, CELLS_PER_SIDE);
-                let light_density =
-                    cells.probability(cell) * (CELLS_PER_SIDE * CELLS_PER_SIDE) as f32 * octahedron::density(direction);
-                let density = n_cosine * cosine / PI + n_light * light_density;
-                (cosine > 1e-4).then(|| (direction, cosine / PI / density))
+                (cosine > 1e-4).then(|| {
+                    let point = MapPoint::of(direction);
+                    let probability = cells.probability(point.texel(CELLS_PER_SIDE));
+                    let light_density = probability * (CELLS_PER_SIDE * CELLS_PER_SIDE) as f32 * point.density();
+                    let density = n_cosine * cosine / PI + n_light * light_density;
+                    RaySample { direction, point, weight: cosine / PI / density }
+                })
             })
             .collect()
     }
@@ -239,7 +250,7 @@ mod tests {
                 let found: Vec<f32> = (0..96)
                     .map(|k| {
                         let all = RayDirections::jittered(256).over_hemisphere(&lights, Vec3::splat(k as f32), normal);
-                        all.iter().map(|(d, w)| sky.radiance(*d).x * w).sum::<f32>() * PI
+                        all.iter().map(|ray| sky.radiance(ray.direction).x * ray.weight).sum::<f32>() * PI
                     })
                     .collect();
                 let mean = found.iter().sum::<f32>() / 96.0;
@@ -255,8 +266,10 @@ mod tests {
         let lights = LightDistribution::new(&sky(1.0));
         let normal = Vec3::new(0.36, -0.48, 0.8);
         let all = RayDirections::jittered(512).over_hemisphere(&lights, Vec3::ONE, normal);
-        assert!(all.iter().all(|(d, w)| (d.length() - 1.0).abs() < 1e-4 && d.dot(normal) > 0.0 && *w > 0.0));
-        let sum: f32 = all.iter().map(|(_, w)| w).sum();
+        assert!(all.iter().all(|RaySample { direction, weight, .. }| {
+            (direction.length() - 1.0).abs() < 1e-4 && direction.dot(normal) > 0.0 && *weight > 0.0
+        }));
+        let sum: f32 = all.iter().map(|ray| ray.weight).sum();
         assert!((sum - 1.0).abs() < 0.01, "{sum}");
     }
 
@@ -265,7 +278,7 @@ mod tests {
         let map = EnvironmentMap { width: 16, height: 8, pixels: vec![[0.0; 3]; 128] };
         let lights = LightDistribution::new(&Sky::new(&map));
         let all = RayDirections::fixed_per_normal(64).over_hemisphere(&lights, Vec3::ZERO, Vec3::Y);
-        let sum: f32 = all.iter().map(|(_, w)| w).sum();
+        let sum: f32 = all.iter().map(|ray| ray.weight).sum();
         assert!((sum - 1.0).abs() < 1e-3, "{sum}");
     }
 }

@@ -7,7 +7,7 @@ use glam::{Vec2, Vec3, Vec4};
 use plinth_scene::EnvironmentMap;
 use rayon::prelude::*;
 
-use crate::octahedron::{direction, texel};
+use crate::octahedron::{MapPoint, direction, texel};
 
 /// Number of texels along each side of the map. Each texel spans about three degrees.
 const SIDE: usize = 64;
@@ -78,9 +78,14 @@ impl Sky {
         self.glossy[low][index].lerp(self.glossy[low + 1][index], level - low as f32)
     }
 
+    /// Returns the radiance in the direction of a point of an octahedral map.
+    pub(crate) fn radiance_at(&self, point: &MapPoint) -> Vec3 {
+        self.texels[point.texel(SIDE)]
+    }
+
     /// Returns the radiance in a unit direction.
     pub(crate) fn radiance(&self, d: Vec3) -> Vec3 {
-        self.texels[texel(d, SIDE)]
+        self.radiance_at(&MapPoint::of(d))
     }
 }
 

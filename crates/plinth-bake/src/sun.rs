@@ -41,14 +41,18 @@ pub fn extract_sun(map: &EnvironmentMap) -> (EnvironmentMap, Option<Sun>) {
     let mut total = 0.0;
     let (mut ring, mut ring_count) = (Vec3::ZERO, 0.0);
     let mut sun_texels = Vec::new();
-    for i in 0..map.pixels.len() as u32 {
-        let (x, y) = (i % map.width, i / map.width);
-        let pixel = &map.pixels[i as usize];
-        total += brightness(pixel) * solid_angle(y);
-        let angle = map.direction(x, y).dot(center).clamp(-1.0, 1.0).acos();
+    let directions = map.directions();
+    let texels = (0..map.height).flat_map(|y| directions.of_row(y).map(move |direction| (y, direction)));
+    let mut texel_area = (u32::MAX, 0.0);
+    for ((i, pixel), (y, direction)) in map.pixels.iter().enumerate().zip(texels) {
+        if texel_area.0 != y {
+            texel_area = (y, solid_angle(y));
+        }
+        total += brightness(pixel) * texel_area.1;
+        let angle = || direction.dot(center).clamp(-1.0, 1.0).acos();
         if brightness(pixel) >= min_brightness {
-            sun_texels.push((i, angle));
-        } else if angle < 3.0 * MAX_ANGULAR_RADIUS {
+            sun_texels.push((i as u32, angle()));
+        } else if direction.dot(center) > 0.0 && angle() < 3.0 * MAX_ANGULAR_RADIUS {
             ring += Vec3::from(*pixel);
             ring_count += 1.0;
         }

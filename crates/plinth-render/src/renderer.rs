@@ -165,33 +165,39 @@ impl<'g> Renderer<'g> {
         let group_without_maps = |buffer: &wgpu::Buffer| group_with(buffer, [&none.view, &none.view]);
         let frame_groups =
             |buffer: &wgpu::Buffer| [group_with(buffer, [&key_map.view, &sun_map.view]), group_without_maps(buffer)];
-        let floor = match (area, scene.shadow) {
-            (Some(area), Some(shadow)) => {
-                let key = scene.key_light.as_ref().map(|key| (key, &key_map));
-                let all = (scene, area);
-                Some(Floor::new(&base, all, shadow, key, &light.model.light.floor_ambient, &group_without_maps)?)
-            }
-            _ => None,
+        // Creating a pipeline compiles its shader, which takes longer than everything else here.
+        let passes = || -> Result<_, RenderError> {
+            let floor = match (area, scene.shadow) {
+                (Some(area), Some(shadow)) => {
+                    let key = scene.key_light.as_ref().map(|key| (key, &key_map));
+                    let all = (scene, area);
+                    Some(Floor::new(&base, all, shadow, key, &light.model.light.floor_ambient, &group_without_maps)?)
+                }
+                _ => None,
+            };
+            let size = (picture.width, picture.height);
+            let seen = scene.surroundings.as_ref();
+            let background = BackgroundPass::new(gpu, &layouts.frame, &look, size, &backdrop, seen)?;
+            let view = View::new(gpu, &layouts, look, (&batches, &triangles), &frame_groups)?;
+            let radiance = (scene.post.bloom > 0.0).then(|| radiance_target(gpu, look.region));
+            let model = (batches.as_slice(), materials.as_slice());
+            let post = Post::new(&base, scene, (&look, picture.height), model, radiance.as_ref())?;
+            let composite = Composite::new(gpu, &layouts.frame, &look, &view.targets, clear, radiance)?;
+            let reflection = match scene.reflector {
+                Some(reflector) => {
+                    let seen = || with_reach(reflection_region(scene, picture), sprite_reach, picture);
+                    let mirrored = mirror_descriptor(look, if any_camera { whole } else { seen() });
+                    let view = View::new(gpu, &layouts, mirrored, (&batches, &triangles), &frame_groups)?;
+                    Some(Reflection::new(gpu, &layouts.frame, view, reflector, (&look, picture))?)
+                }
+                None => None,
+            };
+            Ok((floor, background, view, post, composite, reflection))
         };
-        let size = (picture.width, picture.height);
-        let seen = scene.surroundings.as_ref();
-        let background = BackgroundPass::new(gpu, &layouts.frame, &look, size, &backdrop, seen)?;
-        let view = View::new(gpu, &layouts, look, (&batches, &triangles), &frame_groups)?;
-        let radiance = (scene.post.bloom > 0.0).then(|| radiance_target(gpu, look.region));
-        let model = (batches.as_slice(), materials.as_slice());
-        let post = Post::new(&base, scene, (&look, picture.height), model, radiance.as_ref())?;
-        let composite = Composite::new(gpu, &layouts.frame, &look, &view.targets, clear, radiance)?;
-        let reflection = match scene.reflector {
-            Some(reflector) => {
-                let seen = || with_reach(reflection_region(scene, picture), sprite_reach, picture);
-                let mirrored = mirror_descriptor(look, if any_camera { whole } else { seen() });
-                let view = View::new(gpu, &layouts, mirrored, (&batches, &triangles), &frame_groups)?;
-                Some(Reflection::new(gpu, &layouts.frame, view, reflector, (&look, picture))?)
-            }
-            None => None,
-        };
+        let (pipelines, passes) = rayon::join(|| Pipelines::new(&base, &batches, &materials), passes);
+        let (floor, background, view, post, composite, reflection) = passes?;
         gpu.check()?;
-        let pipelines = Pipelines::new(&base, &batches, &materials)?;
+        let pipelines = pipelines?;
         let gpu_scene = GpuScene::new((materials, batches), pipelines, (key_map, sun_map), sprite_reach, triangles);
         // If the model moves, only one renderer draws it. Therefore its light is not shared and can be changed.
         let pose_light = Arc::get_mut(&mut light).and_then(|light| PoseLight::new(inputs, light, cache));

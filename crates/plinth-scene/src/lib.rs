@@ -40,8 +40,8 @@ pub use assets::SceneAssets;
 pub use build::build_scene;
 pub use dataset::{DatasetViews, ViewSet, build_dataset};
 pub use environment::{
-    DARKEST_RADIANCE, EncodedGainMap, EnvironmentMap, GainMap, Panorama, encode_gain_map, gain_map, radiance_hdr,
-    read_panorama, studio,
+    DARKEST_RADIANCE, EncodedGainMap, EnvironmentMap, GainMap, Panorama, TexelDirections, encode_gain_map, gain_map,
+    radiance_hdr, read_panorama, studio,
 };
 pub use error::{GainMapError, SceneError};
 pub use floor::{ReflectorLook, ShadowLook};

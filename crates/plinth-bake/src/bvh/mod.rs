@@ -9,8 +9,7 @@ use glam::{Vec3, Vec4};
 
 use build::{BinaryNode, BuildItem, build, half_area};
 
-/// Number of children per node, and number of triangles per block. A leaf has more triangles only if the centres of all
-/// of them coincide.
+/// Number of children per node, and maximum number of triangles per leaf.
 const WIDTH: usize = 4;
 /// Capacity of the traversal stack. Each level of the tree adds at most three nodes to the stack. No tree of 2^24
 /// triangles exceeds this capacity.
@@ -72,7 +71,6 @@ struct TriangleBlock {
     a: Vec3x4,
     ab: Vec3x4,
     ac: Vec3x4,
-    ids: [TriangleId; WIDTH],
 }
 
 /// A node with the bounding boxes of its four children. Unused lanes have empty boxes, which no ray enters.
@@ -83,17 +81,18 @@ struct Node {
     children: [Child; WIDTH],
 }
 
-#[derive(Clone, Copy)]
-enum Child {
-    /// An inner node, by index.
-    Node(u32),
-    /// A leaf: the index of its first block, and the index after its last block.
-    Leaf(u32, u32),
-}
+/// The index of an inner node, or the index of a leaf's block with the bit `LEAF`. It is small, because the nodes of
+/// large models do not fit into the cache of a core.
+type Child = u32;
+/// Bit that distinguishes leaves from inner nodes.
+const LEAF: u32 = 1 << 31;
 
 pub(crate) struct Bvh {
     nodes: Vec<Node>,
+    /// The triangles of each leaf.
     blocks: Vec<TriangleBlock>,
+    /// For each block, the IDs of its triangles. They are read only for the hit that a ray returns.
+    ids: Vec<[TriangleId; WIDTH]>,
 }
 
 /// A ray, with each value repeated in all four lanes.
@@ -111,7 +110,7 @@ impl Bvh {
             .filter(|(c, _)| c.iter().all(|p| p.is_finite()) && (c[1] - c[0]).cross(c[2] - c[0]) != Vec3::ZERO)
             .map(|(corners, id)| BuildItem::new(corners, id))
             .collect();
-        let mut out = Self { nodes: Vec::new(), blocks: Vec::new() };
+        let mut out = Self { nodes: Vec::new(), blocks: Vec::new(), ids: Vec::new() };
         if !items.is_empty() {
             let binary = build(&mut items, 0);
             out.add_node(&binary, 0, &items);
@@ -135,18 +134,17 @@ impl Bvh {
             children.push(binary[replaced].link as usize);
         }
         let index = self.nodes.len();
-        let unused = Child::Leaf(0, 0);
         let (min, max) = (Vec3x4::splat(Vec3::INFINITY), Vec3x4::splat(Vec3::NEG_INFINITY));
-        self.nodes.push(Node { min, max, children: [unused; WIDTH] });
+        self.nodes.push(Node { min, max, children: [LEAF; WIDTH] });
         for (lane, child) in children.into_iter().enumerate() {
             let node = &binary[child];
             let link = if node.count > 0 {
-                let first = self.blocks.len() as u32;
                 let leaf = &items[node.link as usize..(node.link + node.count) as usize];
-                self.blocks.extend(leaf.chunks(WIDTH).map(TriangleBlock::new));
-                Child::Leaf(first, self.blocks.len() as u32)
+                self.blocks.push(TriangleBlock::new(leaf));
+                self.ids.push(std::array::from_fn(|lane| leaf.get(lane).map_or(TriangleId::default(), |item| item.id)));
+                LEAF | (self.blocks.len() - 1) as u32
             } else {
-                Child::Node(self.add_node(binary, child, items))
+                self.add_node(binary, child, items)
             };
             let slot = &mut self.nodes[index];
             slot.min.set(lane, node.min);
@@ -167,42 +165,59 @@ impl Bvh {
             inverse: Vec3x4::splat(direction.recip()),
             t_min: Vec4::splat(t_min),
         };
-        let mut best: Option<Hit> = None;
+        let mut best: Option<(usize, BlockHit)> = None;
+        // Children that are still to be visited, with the distances at which the ray enters them. The nearest child of a
+        // node is visited at once, so it is never on the stack.
         let mut stack = ArrayVec::<(Child, f32), MAX_STACK>::new();
-        stack.push((Child::Node(0), 0.0));
-        while let Some((child, entry)) = stack.pop() {
-            if entry >= t_max {
-                continue;
+        let mut next = Some(0);
+        while let Some(child) = next.take() {
+            if child & LEAF == 0 {
+                let node = &self.nodes[child as usize];
+                let (entries, mut mask) = node.entries(&ray, t_max);
+                let base = stack.len();
+                let mut nearest: Option<(Child, f32)> = None;
+                while mask != 0 && !stack.is_full() {
+                    let lane = mask.trailing_zeros() as usize;
+                    mask &= mask - 1;
+                    let entered = (node.children[lane], entries[lane]);
+                    let Some(known) = nearest else {
+                        nearest = Some(entered);
+                        continue;
+                    };
+                    let (near, far) = if entered.1 <= known.1 { (entered, known) } else { (known, entered) };
+                    nearest = Some(near);
+                    // The new entries are sorted, so that the nearest of them is visited first.
+                    stack.push(far);
+                    let mut position = stack.len() - 1;
+                    while position > base && stack[position - 1].1 < stack[position].1 {
+                        stack.swap(position - 1, position);
+                        position -= 1;
+                    }
+                }
+                next = nearest.map(|(child, _)| child);
+            } else {
+                let block = (child ^ LEAF) as usize;
+                if let Some(hit) = self.blocks[block].intersect(&ray, t_max) {
+                    t_max = hit.t;
+                    best = Some((block, hit));
+                }
             }
-            match child {
-                Child::Leaf(first, end) => {
-                    for block in &self.blocks[first as usize..end as usize] {
-                        if let Some(hit) = block.intersect(&ray, t_max) {
-                            t_max = hit.t;
-                            best = Some(hit);
-                        }
-                    }
-                }
-                Child::Node(index) => {
-                    let node = &self.nodes[index as usize];
-                    let (entries, mut mask) = node.entries(&ray, t_max);
-                    let base = stack.len();
-                    while mask != 0 && !stack.is_full() {
-                        let lane = mask.trailing_zeros() as usize;
-                        mask &= mask - 1;
-                        // The new entries are sorted, so that the nearest child is visited first.
-                        stack.push((node.children[lane], entries[lane]));
-                        let mut position = stack.len() - 1;
-                        while position > base && stack[position - 1].1 < stack[position].1 {
-                            stack.swap(position - 1, position);
-                            position -= 1;
-                        }
-                    }
-                }
+            while next.is_none() {
+                let Some((child, entry)) = stack.pop() else { break };
+                next = (entry < t_max).then_some(child);
             }
         }
-        best
+        best.map(|(block, BlockHit { t, u, v, lane })| Hit { t, u, v, id: self.ids[block][lane] })
     }
+}
+
+/// Intersection of a ray with the triangle in one lane of a block.
+#[derive(Clone, Copy)]
+struct BlockHit {
+    t: f32,
+    u: f32,
+    v: f32,
+    lane: usize,
 }
 
 impl Node {
@@ -230,13 +245,12 @@ impl TriangleBlock {
             out.a.set(lane, a);
             out.ab.set(lane, b - a);
             out.ac.set(lane, c - a);
-            out.ids[lane] = item.id;
         }
         out
     }
 
     /// Returns the nearest hit (Möller and Trumbore 1997, "Fast, Minimum Storage Ray-Triangle Intersection").
-    fn intersect(&self, ray: &Ray, t_max: f32) -> Option<Hit> {
+    fn intersect(&self, ray: &Ray, t_max: f32) -> Option<BlockHit> {
         let p = ray.direction.cross(&self.ac);
         let determinant = self.ab.dot(&p);
         let inverse = determinant.recip();
@@ -256,7 +270,7 @@ impl TriangleBlock {
                 best = Some(lane);
             }
         }
-        best.map(|lane| Hit { t: t[lane], u: u[lane], v: v[lane], id: self.ids[lane] })
+        best.map(|lane| BlockHit { t: t[lane], u: u[lane], v: v[lane], lane })
     }
 }
 

@@ -201,10 +201,29 @@ impl DistanceField {
     /// Visits all cells along an axis. Each cell takes over the surface of the previous cell if it is closer than the
     /// known one.
     fn sweep(&self, seeds: &[Option<Nearest>], axis: usize, backward: bool, of: &mut [u32], costs: &mut [f32]) {
+        // Lines along x and y lie in one slice of z.
+        let slice = (self.size.x * self.size.y) as usize;
+        let parts = if axis == 2 { of.len() } else { slice };
+        of.par_chunks_mut(parts).zip(costs.par_chunks_mut(parts)).enumerate().for_each(|(k, (of, costs))| {
+            let first_z = if axis == 2 { 0 } else { k as u32 };
+            self.sweep_slices(seeds, (axis, backward), first_z, of, costs);
+        });
+    }
+
+    /// Does the same in the slices of z from `first_z`. `of` and `costs` contain only the cells of these slices.
+    fn sweep_slices(
+        &self,
+        seeds: &[Option<Nearest>],
+        (axis, backward): (usize, bool),
+        first_z: u32,
+        of: &mut [u32],
+        costs: &mut [f32],
+    ) {
         let mut step = UVec3::ZERO;
         step[axis] = 1;
+        let size = UVec3::new(self.size.x, self.size.y, of.len() as u32 / (self.size.x * self.size.y));
         let first = if backward { UVec3::ZERO } else { step };
-        let end = if backward { self.size - step } else { self.size };
+        let end = if backward { size - step } else { size };
         let stride = self.index(step);
         let turned = |k: u32, axis: usize| if backward { first[axis] + end[axis] - 1 - k } else { k };
         for z in first.z..end.z {
@@ -217,7 +236,7 @@ impl DistanceField {
                         continue;
                     }
                     let Some(other) = seeds[of[before] as usize] else { continue };
-                    let cost = other.cost(self.center(at), self.cell);
+                    let cost = other.cost(self.center(at + UVec3::new(0, 0, first_z)), self.cell);
                     if cost < costs[index] {
                         (of[index], costs[index]) = (of[before], cost);
                     }

@@ -126,21 +126,27 @@ const SOFT_LIGHT_RADIUS: f32 = 0.3;
 /// Draws directional lights into the environment as soft discs. They cast no sharp shadow, so they need not be computed
 /// for each pixel. As part of the environment, they are occluded by the model and have soft highlights.
 fn with_soft_lights(mut environment: EnvironmentMap, lights: &[PointLikeLight]) -> EnvironmentMap {
-    for light in lights {
-        let PointLikeLight::Directional { to_light, irradiance } = *light else { continue };
-        let edge = SOFT_LIGHT_RADIUS.cos();
-        // A disc whose radiance falls off with the cosine has half the irradiance of a uniform disc with the same solid
-        // angle.
-        let radiance = irradiance / (0.5 * PI * SOFT_LIGHT_RADIUS.sin().powi(2));
-        for i in 0..environment.width * environment.height {
-            let facing = environment.direction(i % environment.width, i / environment.width).dot(to_light);
-            if facing > edge {
-                let shape = (facing - edge) / (1.0 - edge);
-                let pixel = &mut environment.pixels[i as usize];
-                *pixel = (Vec3::from(*pixel) + radiance * shape).to_array();
+    let directions = environment.directions();
+    let edge = SOFT_LIGHT_RADIUS.cos();
+    // A disc whose radiance falls off with the cosine has half the irradiance of a uniform disc with the same solid angle.
+    let disc = |light: &PointLikeLight| match *light {
+        PointLikeLight::Directional { to_light, irradiance } => {
+            Some((to_light, irradiance / (0.5 * PI * SOFT_LIGHT_RADIUS.sin().powi(2))))
+        }
+        PointLikeLight::Point { .. } => None,
+    };
+    let discs: Vec<(Vec3, Vec3)> = lights.iter().filter_map(disc).collect();
+    environment.pixels.par_chunks_mut(environment.width as usize).zip(0..environment.height).for_each(|(row, y)| {
+        for (pixel, direction) in row.iter_mut().zip(directions.of_row(y)) {
+            for (to_light, radiance) in &discs {
+                let facing = direction.dot(*to_light);
+                if facing > edge {
+                    let shape = (facing - edge) / (1.0 - edge);
+                    *pixel = (Vec3::from(*pixel) + *radiance * shape).to_array();
+                }
             }
         }
-    }
+    });
     environment
 }
 

@@ -2,7 +2,7 @@
 
 use std::f32::consts::{PI, TAU};
 
-use glam::Vec3;
+use glam::{Vec2, Vec3};
 use rayon::prelude::*;
 
 use crate::SceneError;
@@ -37,12 +37,37 @@ pub struct EnvironmentMap {
     pub pixels: Vec<[f32; 3]>,
 }
 
+/// The directions of the texels of a panorama. The functions of the azimuths are computed only once.
+pub struct TexelDirections {
+    /// Cosine and sine of the azimuth of each column.
+    azimuths: Vec<Vec2>,
+    height: u32,
+}
+
+impl TexelDirections {
+    /// Returns the unit directions of a row, from left to right. They equal those of [`EnvironmentMap::direction`].
+    pub fn of_row(&self, y: u32) -> impl Iterator<Item = Vec3> {
+        let theta = (y as f32 + 0.5) / self.height as f32 * PI;
+        let (sin, cos) = (theta.sin(), theta.cos());
+        self.azimuths.iter().map(move |azimuth| Vec3::new(sin * azimuth.x, cos, sin * azimuth.y))
+    }
+}
+
 impl EnvironmentMap {
     /// Returns the unit direction of the centre of a texel.
     pub fn direction(&self, x: u32, y: u32) -> Vec3 {
         let phi = ((x as f32 + 0.5) / self.width as f32 - 0.5) * TAU;
         let theta = (y as f32 + 0.5) / self.height as f32 * PI;
         Vec3::new(theta.sin() * phi.cos(), theta.cos(), theta.sin() * phi.sin())
+    }
+
+    /// Returns the directions of all texels.
+    pub fn directions(&self) -> TexelDirections {
+        let phi = |x: u32| ((x as f32 + 0.5) / self.width as f32 - 0.5) * TAU;
+        TexelDirections {
+            azimuths: (0..self.width).map(|x| Vec2::new(phi(x).cos(), phi(x).sin())).collect(),
+            height: self.height,
+        }
     }
 
     /// Returns the radiance in a direction, with bilinear interpolation.
@@ -174,6 +199,16 @@ mod tests {
         map.pixels[10 * 64 + 20] = [5.0; 3];
         assert!((map.radiance(map.direction(20, 10)).x - 5.0).abs() < 1e-2);
         assert!(map.direction(48, 16).dot(Vec3::Z) > 0.98, "u = 0.75 is +Z");
+    }
+
+    #[test]
+    fn the_directions_of_rows_equal_those_of_single_texels() {
+        let map = EnvironmentMap { width: 33, height: 17, pixels: Vec::new() };
+        let directions = map.directions();
+        for y in 0..map.height {
+            let row: Vec<Vec3> = directions.of_row(y).collect();
+            assert_eq!(row, (0..map.width).map(|x| map.direction(x, y)).collect::<Vec<_>>());
+        }
     }
 
     #[test]
