@@ -131,7 +131,14 @@ async fn pages_have_the_requested_limit_and_offset(served: Served) {
     }
     for list in ["models", "renders"] {
         let other = if list == "models" { cursor.clone() } else { format!("{cursor}A") };
-        for query in ["cursor=x", &format!("cursor={other}"), "updatedSince=x", "updatedSince=2026-13-01", "status=x"] {
+        for query in [
+            "cursor=x",
+            &format!("cursor={other}"),
+            "updatedSince=x",
+            "updatedSince=2026-13-01",
+            "updatedSince=2026-01-01+02",
+            "status=x",
+        ] {
             let answer = client.get(&format!("/{list}?{query}")).await;
             assert_eq!(answer.rejection(), (400, "bad_request"), "{list} {query}");
         }
@@ -173,6 +180,7 @@ async fn models_are_filtered(served: Served) {
         ("status=any&updatedSince=2000-01-01T00:00:00Z", vec![&c, &b, &a]),
         (&format!("status=any&updatedSince={last}"), vec![&c]),
         ("status=any&updatedSince=2999-01-01T00:00:00%2B02:00", vec![]),
+        ("status=any&updatedSince=2000-01-01T00:00:00+02:00", vec![&c, &b, &a]),
     ] {
         for mode in ["", "&cursor=", "&cursor=&offset=1"] {
             let page = client.get(&format!("/models?{query}{mode}")).await;
