@@ -14,6 +14,7 @@ place=$(mktemp -d)
 export PLINTH_DATA_DIR=$place/data PLINTH_RATE_LIMIT_PER_MINUTE=10000000 PLINTH_INGEST_LIMIT_PER_10_MINUTES=10000000
 export PLINTH_FREE_UPLOADS_PER_DAY=10000000
 
+"$plinth" migrate >/dev/null
 "$plinth" admin account create fuzz@example.org --json >/dev/null
 "$plinth" admin credits grant fuzz@example.org 100000000 --json >/dev/null
 token=$("$plinth" admin key create --account fuzz@example.org --json | sed 's/.*"token": *"\([^"]*\)".*/\1/')

@@ -12,7 +12,7 @@ use plinth_media::EncoderChoice;
 use plinth_service::{Checker, FetchOptions, HostRule, ServiceOptions};
 use plinth_spec::wire::Product;
 use plinth_spec::{Takes, WorkClass};
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use url::Url;
 
 use super::lookup::Lookup;
@@ -122,7 +122,6 @@ impl Config {
         let text = |row| -> Result<Option<String>> { Ok(lookup.find(row)?.map(|found| found.text)) };
         let local = |kind: &str, name: &str| format!("{kind}://{}", data_dir.join(name).display());
         let fence = fence(&lookup)?;
-        let log_level = lookup.get(&row::LOG_LEVEL)?;
         Ok(Self {
             database_url: text(&row::DATABASE_URL)?.unwrap_or_else(|| local("sqlite", "plinth.db")),
             database_connections: count_if_set(&lookup, &row::DATABASE_CONNECTIONS)?,
@@ -158,7 +157,7 @@ impl Config {
             metrics_listen: lookup.find(&row::METRICS_LISTEN)?.map(|found| found.parse(address)).transpose()?,
             otlp_endpoint: otlp_endpoint(&lookup)?,
             logs_are_json: one_of(&lookup, &row::LOG_FORMAT, ["text", "json"])? == "json",
-            log_level: log_level.parse("a level: error, warn, info, debug or trace")?,
+            log_level: log_level(&lookup)?,
             products: payments::packs(&lookup)?,
             service: service_options(&lookup, &data_dir, fence.clone())?,
             fence,
@@ -252,6 +251,19 @@ fn one_of<'w>(lookup: &Lookup<'_>, row: &row::Row, allowed: [&'w str; 2]) -> Res
     let found = lookup.get(row)?;
     let known = allowed.into_iter().find(|word| *word == found.text);
     known.ok_or_else(|| found.wrong(&allowed.join(" or ")).into())
+}
+
+/// Returns the log filter: a level, levels of crates, or both. A word without a level must be a level itself, because
+/// `Targets` would read a misspelt level as the name of a crate, and turn off the log of all others.
+fn log_level(lookup: &Lookup<'_>) -> Result<Targets> {
+    let found = lookup.get(&row::LOG_LEVEL)?;
+    let must_be =
+        "error, warn, info, debug, trace or off, or a list with levels of crates, such as info,plinth_api=debug";
+    let mut words = found.text.split(',').filter(|part| !part.contains('='));
+    if !words.all(|word| word.parse::<LevelFilter>().is_ok()) {
+        return Err(found.wrong(must_be).into());
+    }
+    Ok(found.parse(must_be)?)
 }
 
 fn otlp_endpoint(lookup: &Lookup<'_>) -> Result<Option<Url>> {

@@ -50,6 +50,7 @@ impl Drop for Worker {
 
 impl Deployment {
     pub(super) fn open(installation: Installation) -> Self {
+        assert!(installation.program().arg("migrate").status().unwrap().success());
         let token = installation.account(EMAIL);
         installation.admin(&["credits", "grant", EMAIL, &CREDITS.to_string()]);
         let workers = std::array::from_fn(|_| Mutex::new(None));

@@ -1,0 +1,36 @@
+//! The flags with which other commands find the same installation, for messages.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use clap::ArgMatches;
+
+use super::table::{DATA_DIR, Group, TABLE};
+
+/// Returns the flags of these groups that were given, and `--config`, as they would be typed in a shell, each with a
+/// space before it. Paths are absolute. Secrets are replaced with their placeholders.
+pub(crate) fn flags_of(args: &ArgMatches, groups: &[Group]) -> Result<String> {
+    let mut flags = String::new();
+    let given = |id: &str| args.try_get_one::<String>(id).ok().flatten();
+    if let Some(file) = given("config") {
+        flags += &flag("config", &absolute(file)?)?;
+    }
+    for row in TABLE.iter().filter(|row| groups.contains(&row.group)) {
+        let Some(value) = given(row.key) else { continue };
+        flags += &match row.key {
+            _ if row.is_secret => format!(" --{} {}", row.flag(), row.takes),
+            key if key == DATA_DIR.key => flag(&row.flag(), &absolute(value)?)?,
+            _ => flag(&row.flag(), value)?,
+        };
+    }
+    Ok(flags)
+}
+
+fn absolute(path: &str) -> Result<String> {
+    let path = std::path::absolute(Path::new(path)).context("the current folder is not accessible")?;
+    Ok(path.display().to_string())
+}
+
+fn flag(name: &str, value: &str) -> Result<String> {
+    Ok(format!(" --{name} {}", shlex::try_quote(value)?))
+}
