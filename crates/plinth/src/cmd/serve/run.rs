@@ -47,12 +47,11 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let config = Config::read(args)?;
     let _flushed_at_the_end = logs::begin(&config)?;
     fence::begin(&config)?;
-    // `plinth admin` needs these flags to find the same installation.
-    let flags = config::flags_of(args, admin::GROUPS)?;
-    block_on(serve(&config, &flags, !args.get_flag("no-worker"), out))
+    block_on(serve(&config, args, out))
 }
 
-async fn serve(config: &Config, flags: &str, with_worker: bool, out: &mut dyn Write) -> Result<()> {
+async fn serve(config: &Config, args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
+    let with_worker = !args.get_flag("no-worker");
     let stop = signals::listen()?;
     let listener = TcpListener::bind(config.listen).await;
     let listener = listener.with_context(|| {
@@ -68,9 +67,11 @@ async fn serve(config: &Config, flags: &str, with_worker: bool, out: &mut dyn Wr
     if let Some(packs) = config.products.clone() {
         service.set_products(packs).await.map_err(message_only).context(DATABASE)?;
     }
+    // `plinth admin` needs these flags to find the same installation.
+    let flags = config::flags_of(args, admin::GROUPS, address)?;
     // Scripts may wait for the line which says that the server listens, so the first account is created before this
     // line is printed.
-    let welcome = first_start::welcome(&service, &public_url, flags).await.map_err(message_only).context(DATABASE)?;
+    let welcome = first_start::welcome(&service, &public_url, &flags).await.map_err(message_only).context(DATABASE)?;
     writeln!(out, "Plinth serves at http://{address}")?;
     write!(out, "{welcome}")?;
     out.flush()?;

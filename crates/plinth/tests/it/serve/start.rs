@@ -42,6 +42,7 @@ fn the_printed_command_finds_the_installation_from_any_folder() {
     std::fs::write(installation.folder.path().join("my.toml"), "").unwrap();
     let args = ["--no-worker", "--data", "it's here", "--config", "my.toml", "--public-url", "https://a.example"];
     let (said, _code) = installation.serve(&args).end();
+    assert!(!said.contains("--listen 127.0.0.1:0"), "{said}");
     let command = said.lines().find_map(|line| line.strip_prefix("Another sign-in link: plinth ")).unwrap();
     let done = Command::new("sh")
         .args(["-c", &format!("\"$PLINTH\" {command}")])
