@@ -44,6 +44,9 @@ async fn a_file_that_is_too_large_is_remembered_and_does_not_count(address: &str
     assert_eq!(seen().await, (LIMIT + 7, [false, false]));
 }
 
-on_both_databases! {
-    a_file_that_is_too_large_is_remembered_and_does_not_count
+mod both {
+    use super::on_both_databases;
+    on_both_databases! {
+        a_file_that_is_too_large_is_remembered_and_does_not_count
+    }
 }
