@@ -1,5 +1,6 @@
 //! `plinth render`: renders one model on this machine, without a server.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -106,14 +107,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     shown.clear();
     let manifest = match outcome {
         Err(JobError::Cancelled) => return Err(stop.stopped().into()),
-        Err(error @ (JobError::Model(_) | JobError::Scene(_))) => {
-            let file = match error.asset_id() {
-                Some(id) => image_files.get(id).cloned().unwrap_or_default(),
-                None => path.display().to_string(),
-            };
-            return Err(anyhow::Error::new(error).context(file));
-        }
-        other => other?,
+        other => other.map_err(|error| with_file(error, path, &image_files))?,
     };
     if args.get_flag("json") {
         writeln!(out, "{}", serde_json::to_string_pretty(&manifest)?)?;
@@ -121,6 +115,17 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
         print(&manifest, out)?;
     }
     Ok(())
+}
+
+/// Adds the file that caused an error: the model or an image.
+fn with_file(error: JobError, model: &Path, images: &BTreeMap<String, String>) -> anyhow::Error {
+    let image = error.asset_id().and_then(|id| images.get(id)).cloned();
+    let is_of_model = matches!(error, JobError::Model(_) | JobError::Scene(_)) && error.asset_id().is_none();
+    let file = image.or_else(|| is_of_model.then(|| model.display().to_string()));
+    match file {
+        Some(file) => anyhow::Error::new(error).context(file),
+        None => error.into(),
+    }
 }
 
 /// Prints the files and the warnings.

@@ -12,21 +12,21 @@ use super::table::{DATA_DIR, Group, LISTEN, TABLE};
 /// space before it. Paths are absolute, and the address is `address`, at which the server listens. Secrets are replaced with
 /// their placeholders.
 pub(crate) fn flags_of(args: &ArgMatches, groups: &[Group], address: SocketAddr) -> Result<String> {
-    let mut flags = String::new();
+    let mut flags = Vec::new();
     let given = |id: &str| args.try_get_one::<String>(id).ok().flatten();
     if let Some(file) = given("config") {
-        flags += &flag("config", &absolute(file)?)?;
+        flags.push(flag("config", &absolute(file)?)?);
     }
     for row in TABLE.iter().filter(|row| groups.contains(&row.group)) {
         let Some(value) = given(row.key) else { continue };
-        flags += &match row.key {
+        flags.push(match row.key {
             _ if row.is_secret => format!(" --{} {}", row.flag(), row.takes),
             key if key == LISTEN.key => flag(&row.flag(), &address.to_string())?,
             key if key == DATA_DIR.key => flag(&row.flag(), &absolute(value)?)?,
             _ => flag(&row.flag(), value)?,
-        };
+        });
     }
-    Ok(flags)
+    Ok(flags.concat())
 }
 
 fn absolute(path: &str) -> Result<String> {

@@ -131,14 +131,7 @@ async fn pages_have_the_requested_limit_and_offset(served: Served) {
     }
     for list in ["models", "renders"] {
         let other = if list == "models" { cursor.clone() } else { format!("{cursor}A") };
-        for query in [
-            "cursor=x",
-            &format!("cursor={other}"),
-            "updatedSince=x",
-            "updatedSince=2026-13-01",
-            "updatedSince=2026-01-01+02",
-            "status=x",
-        ] {
+        for query in ["cursor=x", &format!("cursor={other}"), "updatedSince=x", "updatedSince=2026-13-01", "status=x"] {
             let answer = client.get(&format!("/{list}?{query}")).await;
             assert_eq!(answer.rejection(), (400, "bad_request"), "{list} {query}");
         }
