@@ -113,14 +113,15 @@ async fn the_packaging_encoders_of_a_killed_worker_end() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_log_names_failed_renders_with_code_and_cause_and_customers_do_not_read_what_to_install() {
     let deployment = Deployment::in_real_time().await;
-    // The worker has tested ffmpeg when the script deletes itself.
-    let lines = r#"case "$*" in -version | *64x64*) exec "$FFMPEG" "$@";; esac; rm "$0"; exec "$FFMPEG" "$@""#;
+    let ffmpeg = deployment.ffmpeg_with(r#"exec "$FFMPEG" "$@""#);
     let (log, mut program) = (deployment.folder.path().join("log"), program());
-    program.env("PLINTH_FFMPEG", deployment.ffmpeg_with(lines)).env("PLINTH_LOG_FORMAT", "json");
+    program.env("PLINTH_FFMPEG", &ffmpeg).env("PLINTH_LOG_FORMAT", "json");
     program.stderr(std::fs::File::create(&log).unwrap());
     let first = deployment.upload_and_render("chair", tiny()).await;
     let worker = Process::start_by(program, &deployment);
-    assert!(deployment.wait_until_ended(&first).await.status.is_final());
+    // The worker has tested ffmpeg at its start, before ffmpeg is removed.
+    assert_eq!(deployment.wait_until_ended(&first).await.status, RenderStatus::Done);
+    std::fs::remove_file(ffmpeg).unwrap();
     let id = deployment.upload_and_render("stool", tiny()).await;
     let render = deployment.wait_until_ended(&id).await;
     assert_eq!((render.status, render.failure_code), (RenderStatus::Error, Some("encode_failed")));
