@@ -8,6 +8,9 @@ use crate::sql::{Sql, of_owner, params};
 use crate::table::insert;
 use crate::{Conn, Result, Tx};
 
+/// Size of an upload whose file was rejected because it is too large.
+const TOO_LARGE: i64 = limits::MODEL_FILE_BYTES.cast_signed() + 1;
+
 /// Inserts a staged upload.
 pub async fn insert(tx: &mut Tx, id: &StagedId, ticket_sha256: &str, workspace: &WorkspaceId, now: i64) -> Result<()> {
     insert!(tx, "staged_uploads", id: id, ticket_sha256: ticket_sha256, workspace_id: workspace, created_at: now)
@@ -33,10 +36,10 @@ pub async fn open_bytes(
 ) -> Result<u64> {
     let sql = concat!(
         "SELECT CAST(coalesce(sum(size), 0) AS BIGINT) AS n FROM staged_uploads \
-         WHERE created_at > $2 AND finalized_at IS NULL AND ($3 IS NULL OR id <> $3) AND size <= $4 AND ",
+         WHERE created_at > $2 AND finalized_at IS NULL AND ($3 IS NULL OR id <> $3) AND size <> $4 AND ",
         of_owner!()
     );
-    conn.fetch_one(sql, params![workspace, since, except, limits::MODEL_FILE_BYTES.cast_signed()]).await?.count("n")
+    conn.fetch_one(sql, params![workspace, since, except, TOO_LARGE]).await?.count("n")
 }
 
 /// Sets the size of an upload's file.
@@ -46,16 +49,16 @@ pub async fn set_size(tx: &mut Tx, id: &StagedId, size: u64) -> Result<()> {
 }
 
 /// Marks an upload whose file is not stored, because it is larger than [`limits::MODEL_FILE_BYTES`]: its size becomes
-/// larger than this limit. Changes nothing if an earlier file of the upload is stored.
+/// one byte more than this limit. Changes nothing if an earlier file of the upload is stored.
 pub async fn set_too_large(tx: &mut Tx, id: &StagedId) -> Result<()> {
     let sql = "UPDATE staged_uploads SET size = $2 WHERE id = $1 AND size = 0";
-    tx.execute(sql, params![id, limits::MODEL_FILE_BYTES.cast_signed() + 1]).await.map(drop)
+    tx.execute(sql, params![id, TOO_LARGE]).await.map(drop)
 }
 
 /// Returns whether the file of an upload was rejected because it is too large.
 pub async fn is_too_large(conn: &mut Conn, id: &StagedId) -> Result<bool> {
-    let sql = "SELECT 1 AS one FROM staged_uploads WHERE id = $1 AND size > $2";
-    let row = conn.fetch_optional(sql, params![id, limits::MODEL_FILE_BYTES.cast_signed()]).await?;
+    let sql = "SELECT 1 AS one FROM staged_uploads WHERE id = $1 AND size = $2";
+    let row = conn.fetch_optional(sql, params![id, TOO_LARGE]).await?;
     Ok(row.is_some())
 }
 

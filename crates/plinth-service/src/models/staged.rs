@@ -176,7 +176,8 @@ impl Service {
                 self.store.delete(&ObjectKey::Staged(&id)).await?;
                 deleted += 1;
             }
-            sizes.push((id, size));
+            // One byte more than the limit marks a file that was rejected.
+            sizes.push((id, size.min(limits::MODEL_FILE_BYTES + 1)));
         }
         for some in sizes.chunks(MEASURED_AT_ONCE) {
             let some = some.to_vec();
