@@ -64,7 +64,7 @@ pub(crate) async fn put_file(
     let mut pieces = body.into_data_stream();
     while let Some(piece) = pieces.next().await {
         let broke = |_gone| ApiError::new(ErrorCode::BadRequest, "the connection was lost during the upload");
-        file.write(&piece.map_err(broke)?).await?;
+        api.service.write_local_put(&link, &mut file, &piece.map_err(broke)?).await?;
     }
     api.service.finish_local_put(&link, file).await?;
     Ok(StatusCode::OK.into_response())

@@ -2,10 +2,14 @@
 //! upload with a ticket. Only the hash of the ticket is stored.
 
 use plinth_spec::id::{StagedId, WorkspaceId};
+use plinth_spec::limits;
 
 use crate::sql::{Param, Sql, of_owner, params};
 use crate::table::{insert, numbered};
 use crate::{Conn, Result, Tx};
+
+/// Size of an upload whose file was rejected because it is too large.
+const TOO_LARGE: i64 = limits::MODEL_FILE_BYTES.cast_signed() + 1;
 
 /// Inserts a staged upload.
 pub async fn insert(tx: &mut Tx, id: &StagedId, ticket_sha256: &str, workspace: &WorkspaceId, now: i64) -> Result<()> {
@@ -22,7 +26,8 @@ pub async fn count_open(conn: &mut Conn, workspace: &WorkspaceId, since: i64) ->
     conn.fetch_one(sql, params![workspace, since]).await?.count("n")
 }
 
-/// Returns the total size of the files of the uploads that [`count_open`] counts. Leaves out the upload `except`.
+/// Returns the total size of the files of the uploads that [`count_open`] counts. Leaves out the upload `except`, and
+/// files that were rejected because they are too large.
 pub async fn open_bytes(
     conn: &mut Conn,
     workspace: &WorkspaceId,
@@ -31,10 +36,10 @@ pub async fn open_bytes(
 ) -> Result<u64> {
     let sql = concat!(
         "SELECT CAST(coalesce(sum(size), 0) AS BIGINT) AS n FROM staged_uploads \
-         WHERE created_at > $2 AND finalized_at IS NULL AND ($3 IS NULL OR id <> $3) AND ",
+         WHERE created_at > $2 AND finalized_at IS NULL AND ($3 IS NULL OR id <> $3) AND size <> $4 AND ",
         of_owner!()
     );
-    conn.fetch_one(sql, params![workspace, since, except]).await?.count("n")
+    conn.fetch_one(sql, params![workspace, since, except, TOO_LARGE]).await?.count("n")
 }
 
 /// Sets the size of an upload's file.
@@ -53,6 +58,20 @@ pub async fn list_finalized(conn: &mut Conn, ids: &[StagedId]) -> Result<Vec<Sta
     let values: Vec<Param> = ids.iter().map(Param::from).collect();
     let rows = conn.fetch_all_built(&sql, &values).await?;
     rows.iter().map(|row| row.parsed("id", StagedId::parse)).collect()
+}
+
+/// Marks an upload whose file is not stored, because it is larger than [`limits::MODEL_FILE_BYTES`]: its size becomes
+/// one byte more than this limit. Changes nothing if an earlier file of the upload is stored.
+pub async fn set_too_large(tx: &mut Tx, id: &StagedId) -> Result<()> {
+    let sql = "UPDATE staged_uploads SET size = $2 WHERE id = $1 AND size = 0";
+    tx.execute(sql, params![id, TOO_LARGE]).await.map(drop)
+}
+
+/// Returns whether the file of an upload was rejected because it is too large.
+pub async fn is_too_large(conn: &mut Conn, id: &StagedId) -> Result<bool> {
+    let sql = "SELECT 1 AS one FROM staged_uploads WHERE id = $1 AND size = $2";
+    let row = conn.fetch_optional(sql, params![id, TOO_LARGE]).await?;
+    Ok(row.is_some())
 }
 
 /// Finds the workspace of an upload that was not finalized.

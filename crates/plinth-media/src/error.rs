@@ -18,6 +18,14 @@ pub enum MediaError {
         #[source]
         source: std::io::Error,
     },
+    /// ffmpeg lacks a software encoder, or the encoder does not work.
+    #[error("'{program}' cannot encode with {encoder}; install an ffmpeg that has this encoder")]
+    SoftwareEncoder {
+        /// Path or name of the program.
+        program: String,
+        /// Name of the encoder.
+        encoder: &'static str,
+    },
     #[error("encoding {} failed: {message}", file.display())]
     Encoder {
         /// Output file of the encoder.

@@ -35,9 +35,13 @@ pub enum JobError {
 }
 
 impl JobError {
-    /// Returns whether an image that the settings refer to caused the error. Otherwise the model may have caused it.
-    pub const fn names_an_asset(&self) -> bool {
-        matches!(self, Self::Scene(SceneError::Asset { .. } | SceneError::NoSuchAsset { .. }))
+    /// Returns the ID of the image that caused the error, if the settings refer to it. Otherwise the model may have caused
+    /// the error.
+    pub fn asset_id(&self) -> Option<&str> {
+        match self {
+            Self::Scene(SceneError::Asset { id, .. } | SceneError::NoSuchAsset { id }) => Some(id),
+            _ => None,
+        }
     }
 }
 
@@ -64,6 +68,18 @@ pub fn failure_code(error: &JobError) -> FailureCode {
         }
         JobError::Render(_) | JobError::Cancelled | JobError::Crashed => FailureCode::RendererCrash,
         JobError::Media(_) => FailureCode::EncodeFailed,
+    }
+}
+
+/// Returns a message for the customer if only the operator of the machine can fix the error. The message of such an error
+/// names programs and drivers to install.
+pub(crate) const fn customer_message(error: &JobError) -> Option<&'static str> {
+    match error {
+        JobError::Gpu(_) => Some("the render node has no working graphics adapter; please try again"),
+        JobError::Media(
+            MediaError::FfmpegMissing { .. } | MediaError::SoftwareEncoder { .. } | MediaError::EncoderUnusable { .. },
+        ) => Some("the render node cannot encode videos; please try again"),
+        _ => None,
     }
 }
 
@@ -112,6 +128,17 @@ mod tests {
             );
             assert_eq!(failure_code(&error), FailureCode::EncodeFailed);
         }
+    }
+
+    #[test]
+    fn customers_do_not_read_what_to_install() {
+        let missing = MediaError::FfmpegMissing { program: "ffmpeg".to_owned(), source: ErrorKind::NotFound.into() };
+        for error in [JobError::Gpu(GpuError::NoAdapter), JobError::from(missing)] {
+            assert!(failure_message(&error).contains("install"), "{error}");
+            let message = customer_message(&error).unwrap();
+            assert!(message.starts_with("the render node ") && !message.contains("install"), "{message}");
+        }
+        assert_eq!(customer_message(&JobError::Crashed), None);
     }
 
     #[test]

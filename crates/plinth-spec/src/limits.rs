@@ -156,6 +156,10 @@ pub const EXPIRES_MIN_SECS: i64 = 60;
 pub const EXPIRES_MAX_SECS: i64 = 604_800;
 /// Default lifetime of a sign-in link, in seconds.
 pub const SIGN_IN_LINK_SECS: i64 = 24 * 3600;
+/// Longest lifetime of a sign-in link, in seconds.
+pub const SIGN_IN_LINK_MAX_SECS: i64 = 30 * 24 * 3600;
+/// Longest lifetime of an API key that expires, in seconds.
+pub const KEY_MAX_SECS: i64 = 10 * 365 * 24 * 3600;
 /// Lifetime of a browser session, in seconds.
 pub const SESSION_SECS: i64 = 14 * 24 * 3600;
 /// Time in seconds without a request after which a browser session expires.

@@ -108,7 +108,7 @@ fn memory_message(options: &WorkerOptions) -> String {
 }
 
 fn failed(code: FailureCode, message: String) -> Ended {
-    Ended::Failed(ChildFailure { code, message })
+    Ended::Failed(ChildFailure::new(code, message))
 }
 
 fn crashed(message: String) -> Ended {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use plinth_pipeline::child::{ChildEvent, ChildFailure, ChildJob, ChildLimits, ChildTask, MachineFound, ProbeTask};
-use plinth_spec::FailureCode;
+use plinth_spec::{FailureCode, WorkClass};
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -82,7 +82,7 @@ impl Node {
             Err(error) => {
                 tracing::error!(error = %error, "preparing a job failed");
                 let message = "the render node has no room for the job; please try again".to_owned();
-                return Ended::Failed(ChildFailure { code: FailureCode::RendererCrash, message });
+                return Ended::Failed(ChildFailure::new(FailureCode::RendererCrash, message));
             }
         };
         let (cut, span) = (cut.clone(), tracing::Span::current());
@@ -101,7 +101,7 @@ impl Node {
         });
         running.await.unwrap_or_else(|error| {
             let message = format!("the task that watches the job panicked: {error}");
-            Ended::Failed(ChildFailure { code: FailureCode::RendererCrash, message })
+            Ended::Failed(ChildFailure::new(FailureCode::RendererCrash, message))
         })
     }
 
@@ -160,8 +160,9 @@ impl Node {
             .scratch
             .job()
             .map_err(|source| WorkerError::Scratch { folder: self.options.scratch.clone(), source })?;
-        let WorkerOptions { adapter, ffmpeg, encoder, .. } = self.options.clone();
-        let task = ProbeTask { adapter, ffmpeg, encoder };
+        let WorkerOptions { adapter, ffmpeg, encoder, takes, .. } = self.options.clone();
+        let (writes_videos, writes_prores) = (takes.includes(None), takes.includes(Some(WorkClass::Pro)));
+        let task = ProbeTask { adapter, ffmpeg, encoder, writes_videos, writes_prores };
         let time = self.options.timeout.max(PROBE_TIME);
         let plan = JobPlan { task: ChildTask::Probe(task), time, folder: folder.path(), home: None };
         match self.run_child(plan, stop, None).await {

@@ -18,7 +18,7 @@ pub(crate) enum JobError {
 
 impl JobError {
     pub(crate) fn failed(code: FailureCode, message: impl Into<String>) -> Self {
-        Self::Failed(ChildFailure { code, message: message.into() })
+        Self::Failed(ChildFailure::new(code, message.into()))
     }
 
     /// Logs `error` and returns the failure of a download.

@@ -230,9 +230,9 @@ async fn draw(
             }
             Ended::Done(ChildEvent::PreviewRefused(failure)) => {
                 *slot = Some(child);
-                Err(failure.message)
+                Err(failure.for_customer().to_owned())
             }
-            Ended::Failed(failure) => Err(failure.message),
+            Ended::Failed(failure) => Err(failure.for_customer().to_owned()),
             Ended::Done(_other) => Err("the renderer returned an unexpected result".to_owned()),
             Ended::Cancelled => Err("the server is stopping".to_owned()),
         }

@@ -52,7 +52,13 @@ pub(crate) async fn render(node: &Node, claims: &[Claim], slot: &mut Slot, kill:
             plinth_trace::fail(&failure.message);
             metrics::counter!("plinth_worker_failures_total", "code" => failure.code.as_str()).increment(1);
             for claim in claims {
-                let tell = || node.service.fail_render(claim, failure.code, &failure.message);
+                tracing::warn!(
+                    render.id = %claim.render.id,
+                    failure.code = failure.code.as_str(),
+                    failure.message = failure.message,
+                    "the render failed"
+                );
+                let tell = || node.service.fail_render(claim, failure.code, failure.for_customer());
                 report_end("failed", &claim.render.id, tell).await;
             }
         }

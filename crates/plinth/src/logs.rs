@@ -9,7 +9,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, registry};
 
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::traces::Traces;
 
 /// Installs the logger, in the format and with the levels of the configuration, and the sender of traces if a collector
@@ -17,15 +17,23 @@ use crate::traces::Traces;
 /// Errors: the collector is not configured correctly.
 pub(crate) fn begin(config: &Config) -> Result<Option<Traces>> {
     let traces = Traces::begin(config)?;
-    // Spans of traces are not context of log lines.
+    // Spans of traces are not context of log lines. Lines that cannot be written are dropped: the layer would report
+    // them with `eprintln!`, which panics if stderr itself cannot be written.
     let level = config.log_level.clone().with_target(plinth_trace::TARGET, LevelFilter::OFF);
     let subscriber = registry().with(traces.as_ref().map(Traces::layer));
     if config.logs_are_json {
         let lines = layer().json().flatten_event(true).with_span_list(false).with_writer(stderr);
+        let lines = lines.log_internal_errors(false);
         subscriber.with(lines.with_filter(level)).init();
     } else {
-        let lines = layer().with_ansi(stderr().is_terminal()).with_target(false).with_writer(stderr);
+        let lines = layer().with_ansi(is_colored()).with_target(false).with_writer(stderr);
+        let lines = lines.log_internal_errors(false);
         subscriber.with(lines.with_filter(level)).init();
     }
     Ok(traces)
+}
+
+/// Returns whether lines are coloured: on a terminal, unless the user has set `NO_COLOR` (<https://no-color.org>).
+fn is_colored() -> bool {
+    stderr().is_terminal() && config::variable("NO_COLOR").is_none()
 }

@@ -1,11 +1,11 @@
 //! The `plinth` command.
-#![expect(clippy::print_stderr, reason = "commands print to the terminal")]
 
 mod cmd;
 mod config;
 mod health;
 mod logs;
 mod metrics;
+mod note;
 mod signals;
 mod stop;
 mod traces;
@@ -13,6 +13,8 @@ mod traces;
 use std::io::Write as _;
 use std::panic::PanicHookInfo;
 use std::process::ExitCode;
+
+use note::note;
 
 /// Exit code of a failure.
 const FAILED: u8 = 1;
@@ -23,13 +25,13 @@ fn main() -> ExitCode {
     // A panic prints one line instead of a backtrace.
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map_or_else(String::new, |l| format!(" ({}:{})", l.file(), l.line()));
-        eprintln!(
+        note!(
             "plinth: internal error{place}: {}; please report this line, and the model if there was one",
             message(info)
         );
     }));
     disable_device_select_layer();
-    let matches = cmd::command().get_matches();
+    let matches = cmd::command().try_get_matches().unwrap_or_else(|error| cmd::without_hidden(error).exit());
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let mut out = std::io::stdout().lock();
         let outcome = match matches.subcommand() {
@@ -55,7 +57,7 @@ fn main() -> ExitCode {
         // A broken pipe is no failure: the reader of the output has closed the pipe, as `head` does.
         Ok(Err(error)) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Ok(Err(error)) => {
-            eprintln!("plinth: {}", cmd::one_line(&error));
+            note!("plinth: {}", cmd::one_line(&error));
             if let Some(stopped) = error.downcast_ref::<stop::Stopped>() {
                 ExitCode::from(stopped.exit_code)
             } else if error.is::<cmd::Usage>() {

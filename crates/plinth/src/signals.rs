@@ -1,18 +1,24 @@
 //! Signal handling of commands that run as servers.
 
+use std::ffi::c_int;
+
 use anyhow::{Context as _, Result};
+use signal_hook::consts::SIGHUP;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// Exit code after SIGINT, as shells report it.
+/// Exit code after SIGHUP, as shells report it.
+const HUNG_UP: i32 = 129;
 const INTERRUPTED: i32 = 130;
 const TERMINATED: i32 = 143;
 
-/// Returns a token that the first SIGINT or SIGTERM cancels. A second signal ends the program at once.
+/// Returns a token that the first SIGINT, SIGTERM or SIGHUP cancels. A second signal ends the program at once. SIGHUP
+/// remains ignored if the program was started with `nohup`.
 pub(crate) fn listen() -> Result<CancellationToken> {
     let message = "signal handlers cannot be installed";
     let mut interrupt = signal(SignalKind::interrupt()).context(message)?;
     let mut terminate = signal(SignalKind::terminate()).context(message)?;
+    let mut hang_up = if is_ignored(SIGHUP) { None } else { Some(signal(SignalKind::hangup()).context(message)?) };
     let stop = CancellationToken::new();
     let wanted = stop.clone();
     tokio::spawn(async move {
@@ -20,6 +26,7 @@ pub(crate) fn listen() -> Result<CancellationToken> {
             let exit_code = tokio::select! {
                 _signal = interrupt.recv() => INTERRUPTED,
                 _signal = terminate.recv() => TERMINATED,
+                Some(_signal) = async { hang_up.as_mut()?.recv().await } => HUNG_UP,
             };
             if wanted.is_cancelled() {
                 // The normal `exit` would run destructors of data that other threads still use.
@@ -30,4 +37,15 @@ pub(crate) fn listen() -> Result<CancellationToken> {
         }
     });
     Ok(stop)
+}
+
+/// Returns whether the program was started with a signal ignored.
+#[expect(unsafe_code, reason = "no safe function reads how a signal is handled")]
+pub(crate) fn is_ignored(signal: c_int) -> bool {
+    // SAFETY: `sigaction` is plain data, for which zeros are valid. Without a new action, the call only writes the
+    // current one.
+    unsafe {
+        let mut current: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut current) == 0 && current.sa_sigaction == libc::SIG_IGN
+    }
 }

@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::note::note;
+use crate::signals::is_ignored;
 
 /// Interval at which signals are checked.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -24,7 +27,7 @@ impl std::fmt::Display for Stopped {
 
 impl std::error::Error for Stopped {}
 
-/// Handles SIGINT and SIGTERM during a render.
+/// Handles SIGINT, SIGTERM and SIGHUP during a render.
 ///
 /// Until output files exist, a signal ends the program at once, because nothing else can interrupt the loading of a
 /// model or the start of a driver. After that, a signal makes the job stop and remove its files. A second signal ends
@@ -42,8 +45,9 @@ impl Stop {
     pub(crate) fn listen() -> std::io::Result<Self> {
         let stop = Self::default();
         let arrived = Arc::new(AtomicUsize::new(0));
-        // SIGHUP is not handled, so that renders started with `nohup` continue.
-        for signal in [SIGINT, SIGTERM] {
+        // `nohup` ignores SIGHUP, so that the render survives the end of its terminal.
+        let handled = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| *signal != SIGHUP || !is_ignored(SIGHUP));
+        for signal in handled {
             let number = usize::try_from(signal).unwrap_or_default();
             signal_hook::flag::register_usize(signal, Arc::clone(&arrived), number)?;
         }
@@ -82,10 +86,10 @@ impl Stop {
         let again = self.wanted.swap(true, Ordering::SeqCst);
         if again || !self.files_exist.load(Ordering::SeqCst) {
             let stopped = self.stopped();
-            eprintln!("plinth: {stopped}");
+            note!("plinth: {stopped}");
             // The normal `exit` would run destructors of data that threads of the driver still use.
             signal_hook::low_level::exit(stopped.exit_code.into());
         }
-        eprintln!("plinth: stopping after this frame; a second signal stops immediately");
+        note!("plinth: stopping after this frame; a second signal stops immediately");
     }
 }

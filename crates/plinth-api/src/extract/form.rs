@@ -1,6 +1,6 @@
 //! Multipart forms. Small fields are read into memory; files are streamed to disk.
 
-use axum::body::Body;
+use axum::body::{Body, to_bytes};
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{FromRequest, Multipart, Request};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
@@ -14,33 +14,40 @@ use crate::error::{ApiError, Result};
 
 /// A multipart form that is read field by field.
 pub(crate) struct Form {
-    parts: Multipart,
+    /// `None` if the request has no body.
+    parts: Option<Multipart>,
     heads: PartHeads,
     malformed: ErrorCode,
 }
 
 impl Form {
-    /// Starts to read the form of a request. A malformed form is rejected with status 400 and the code `malformed`, and a
-    /// body of another type with `bad_request`.
+    /// Starts to read the form of a request. An empty body without a `Content-Type` is read as an empty form, so that
+    /// the error message names the first missing field. A malformed form is rejected with status 400 and the code `malformed`, and a body of another
+    /// type with `bad_request`.
     pub(crate) async fn from(request: Request, malformed: ErrorCode) -> Result<Self> {
-        let content_type =
-            request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        if !content_type.to_ascii_lowercase().starts_with("multipart/form-data") {
-            return Err(rejected(ErrorCode::BadRequest, "send a form: Content-Type: multipart/form-data"));
+        let content_type = request.headers().get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default());
+        if !content_type.is_some_and(|kind| kind.to_ascii_lowercase().starts_with("multipart/form-data")) {
+            let other = || rejected(ErrorCode::BadRequest, "send a form: Content-Type: multipart/form-data");
+            if content_type.is_some() {
+                return Err(other());
+            }
+            to_bytes(request.into_body(), 0).await.map_err(|_not_empty| other())?;
+            return Ok(Self { parts: None, heads: PartHeads::default(), malformed });
         }
         let heads = PartHeads::default();
         let request = request.map(|body| Body::from_stream(heads.limit(body.into_data_stream())));
         let parts = Multipart::from_request(request, &()).await;
         let parts =
             parts.map_err(|_kind| rejected(malformed, "the Content-Type of the form names no valid boundary"))?;
-        Ok(Self { parts, heads, malformed })
+        Ok(Self { parts: Some(parts), heads, malformed })
     }
 
     /// Returns the next field; `None` at the end of the form. The field before it must have been read or skipped.
     pub(crate) async fn next(&mut self) -> Result<Option<Part<'_>>> {
         let malformed = self.malformed;
         let heads = &self.heads;
-        let field = heads.read(self.parts.next_field()).await.map_err(|error| {
+        let Some(parts) = &mut self.parts else { return Ok(None) };
+        let field = heads.read(parts.next_field()).await.map_err(|error| {
             heads.problem().map_or_else(|| broken(malformed, &error), |problem| rejected(malformed, &problem))
         })?;
         Ok(field.map(|field| Part { field, malformed }))

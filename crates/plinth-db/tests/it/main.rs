@@ -13,6 +13,7 @@ mod make;
 mod pools;
 mod previews;
 mod render_counts;
+mod staged;
 mod storage;
 mod traffic;
 mod tx;

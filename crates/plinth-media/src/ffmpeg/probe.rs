@@ -22,6 +22,20 @@ pub struct Capabilities {
     pub prores: bool,
 }
 
+impl Capabilities {
+    /// Checks that ffmpeg can encode H.264 in software, which thumbnails need even with a hardware encoder, and ProRes
+    /// if it is wanted.
+    /// Errors: [`MediaError::SoftwareEncoder`].
+    pub fn require(&self, program: &Path, needs_prores: bool) -> Result<(), MediaError> {
+        let encoder = match (self.h264, self.prores) {
+            (false, _) => "libx264",
+            (true, false) if needs_prores => "prores_ks",
+            (true, _) => return Ok(()),
+        };
+        Err(MediaError::SoftwareEncoder { program: program.display().to_string(), encoder })
+    }
+}
+
 /// A cancellation flag that is never set, because a probe is too short to be cancelled.
 static NEVER: AtomicBool = AtomicBool::new(false);
 

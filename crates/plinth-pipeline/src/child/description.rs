@@ -51,6 +51,10 @@ pub struct ProbeTask {
     pub ffmpeg: PathBuf,
     /// H.264 encoder that was configured.
     pub encoder: EncoderChoice,
+    /// Whether the machine will write videos, which need ffmpeg's software encoders.
+    pub writes_videos: bool,
+    /// Whether the machine will write ProRes.
+    pub writes_prores: bool,
 }
 
 /// Renders a model to files.

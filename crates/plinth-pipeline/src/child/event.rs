@@ -5,6 +5,7 @@ use plinth_spec::FailureCode;
 use plinth_spec::preview::PreviewAnswer;
 use serde::{Deserialize, Serialize};
 
+use crate::failure::{JobError, customer_message, failure_code, failure_message};
 use crate::manifest::Manifest;
 use crate::progress::Stage;
 
@@ -71,6 +72,26 @@ pub struct ChildFailure {
     pub code: FailureCode,
     /// Message for people.
     pub message: String,
+    /// Message for the customer, if `message` is for the operator of the machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub customer_message: Option<String>,
+}
+
+impl ChildFailure {
+    /// Returns a failure whose message is for customers, too.
+    pub const fn new(code: FailureCode, message: String) -> Self {
+        Self { code, message, customer_message: None }
+    }
+
+    pub(crate) fn of_job(error: &JobError) -> Self {
+        let message = customer_message(error).map(str::to_owned);
+        Self { code: failure_code(error), message: failure_message(error), customer_message: message }
+    }
+
+    /// Returns the message for the customer.
+    pub fn for_customer(&self) -> &str {
+        self.customer_message.as_deref().unwrap_or(&self.message)
+    }
 }
 
 #[cfg(test)]
@@ -79,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_failure_is_one_line_and_round_trips() {
-        let failure = ChildFailure { code: FailureCode::DisplayLost, message: "two\nlines".to_owned() };
+        let failure = ChildFailure::new(FailureCode::DisplayLost, "two\nlines".to_owned());
         let line = serde_json::to_string(&ChildEvent::Failed(failure.clone())).unwrap();
         assert_eq!(line, r#"{"event":"failed","code":"display_lost","message":"two\nlines"}"#);
         match serde_json::from_str(&line).unwrap() {

@@ -16,7 +16,7 @@ use super::description::CacheFolder;
 use super::event::{ChildEvent, ChildFailure};
 use super::run::Ended;
 use crate::environment::EnvironmentFiles;
-use crate::failure::{JobError, failure_code, failure_message};
+use crate::failure::failure_message;
 use crate::preview::{LoadedModel, PreviewFrame, PreviewStage};
 
 /// Keeps a model loaded and draws single frames of it.
@@ -85,17 +85,18 @@ pub(super) fn preview(
 }
 
 fn respond(stage: &mut PreviewStage<'_>, line: &str, cancel: &AtomicBool) -> Result<ChildEvent, ChildFailure> {
-    let failed = |error: &JobError| ChildFailure { code: failure_code(error), message: failure_message(error) };
-    let crashed = |message: String| ChildFailure { code: FailureCode::RendererCrash, message };
+    let crashed = |message: String| ChildFailure::new(FailureCode::RendererCrash, message);
     let request: PreviewRequest = serde_json::from_str(line).map_err(|error| crashed(error.to_string()))?;
     let settings = RenderSettings::from_json(&request.settings, ParseOptions { uncapped_length: true });
     let settings = settings.map_err(|error| crashed(error.to_string()))?;
     let images: io::Result<_> =
         request.images.iter().map(|(id, file)| Ok((id.clone(), std::fs::read(file)?))).collect();
-    let images = images
-        .map_err(|error| ChildFailure { code: FailureCode::OverlayDownloadFailed, message: failure_message(&error) })?;
+    let images =
+        images.map_err(|error| ChildFailure::new(FailureCode::OverlayDownloadFailed, failure_message(&error)))?;
     if let Some(question) = request.question {
-        let answer = stage.answer(question, &settings, &images, request.position).map_err(|error| failed(&error))?;
+        let answer = stage
+            .answer(question, &settings, &images, request.position)
+            .map_err(|error| ChildFailure::of_job(&error))?;
         // The worker ends a process whose answer it rejects.
         if !answer.answers(question) {
             return Err(crashed("the model has names or coordinates that are too large for an answer".to_owned()));
@@ -111,6 +112,6 @@ fn respond(stage: &mut PreviewStage<'_>, line: &str, cancel: &AtomicBool) -> Res
         position: request.position,
         target: &request.target,
     };
-    let warnings = stage.draw(&frame, cancel).map_err(|error| failed(&error))?;
+    let warnings = stage.draw(&frame, cancel).map_err(|error| ChildFailure::of_job(&error))?;
     Ok(ChildEvent::Previewed { warnings })
 }

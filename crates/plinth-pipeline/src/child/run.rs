@@ -15,7 +15,7 @@ use super::description::{ChildTask, PackageTask, ProbeTask, RenderTask};
 use super::event::{ChildEvent, ChildFailure, MachineFound};
 use super::preview::preview;
 use crate::environment::{EnvironmentError, EnvironmentFiles};
-use crate::failure::{JobError, failure_code, failure_message};
+use crate::failure::{JobError, failure_message};
 use crate::job::{DatasetOptions, Job, run};
 use crate::progress::Progress;
 
@@ -52,7 +52,7 @@ pub(super) enum Ended {
 
 impl Ended {
     pub(super) fn failed(code: FailureCode, error: &(dyn Error + 'static)) -> Self {
-        Self::Failed(ChildFailure { code, message: failure_message(error) })
+        Self::Failed(ChildFailure::new(code, failure_message(error)))
     }
 }
 
@@ -60,7 +60,7 @@ impl From<JobError> for Ended {
     fn from(error: JobError) -> Self {
         match error {
             JobError::Cancelled => Self::Cancelled,
-            other => Self::failed(failure_code(&other), &other),
+            other => Self::Failed(ChildFailure::of_job(&other)),
         }
     }
 }
@@ -138,6 +138,10 @@ fn package_video(task: &PackageTask, cancel: &AtomicBool) -> Result<ChildEvent, 
 
 fn probe(task: &ProbeTask, cancel: &AtomicBool) -> Result<ChildEvent, Ended> {
     let gpu = Gpu::open(&GpuOptions { adapter: task.adapter.clone() }).map_err(JobError::from)?;
+    if task.writes_videos {
+        let software = plinth_media::probe(&task.ffmpeg).map_err(JobError::from)?;
+        software.require(&task.ffmpeg, task.writes_prores).map_err(JobError::from)?;
+    }
     let encoder = choose_encoder(&task.ffmpeg, task.encoder, cancel).map_err(JobError::from)?;
     let report = gpu.report();
     Ok(ChildEvent::Probed(MachineFound {

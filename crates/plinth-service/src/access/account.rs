@@ -10,6 +10,7 @@ use plinth_spec::wire::LedgerType;
 use plinth_spec::{ErrorCode, limits};
 
 use super::Caller;
+use crate::admin::Actor;
 use crate::billing::count_credits;
 use crate::error::{Result, ServiceError};
 use crate::ids::New as _;
@@ -26,7 +27,8 @@ pub struct NewAccount {
 }
 
 impl Service {
-    /// Creates an account with a personal workspace and the signup bonus.
+    /// Creates an account with a personal workspace and the signup bonus, for somebody who may run commands on the
+    /// server. If it is an administrator, the log of administrators gets an entry.
     /// Errors: the e-mail address is malformed or already in use.
     pub async fn create_account(&self, new: NewAccount) -> Result<AccountId> {
         let email = normalized(&new.email)?;
@@ -37,7 +39,13 @@ impl Service {
                         "an account with the address {email} exists already"
                     )));
                 }
-                insert(tx, NewAccount { email, ..new }, limits::SIGNUP_BONUS, now).await
+                let (is_admin, subject) = (new.is_admin, email.clone());
+                let made: Result<AccountId> = insert(tx, NewAccount { email, ..new }, limits::SIGNUP_BONUS, now).await;
+                let id = made?;
+                if is_admin {
+                    Actor::Command.log_new_admin(tx, &id, subject, now).await?;
+                }
+                Ok(id)
             })
         });
         created.await

@@ -56,6 +56,12 @@ impl Actor {
         if may_act { Ok(()) } else { Err(no_admin()) }
     }
 
+    /// Adds an entry to the log, for an account that is created as an administrator.
+    pub(crate) async fn log_new_admin(&self, tx: &mut Tx, id: &AccountId, email: String, now: i64) -> Result<()> {
+        let (action, reason) = (AdminAction::MakeAdmin, "a new account");
+        self.log(tx, Done { action, account: Some(id), subject: email, reason }, now).await
+    }
+
     /// Adds an entry to the log.
     pub(super) async fn log(&self, tx: &mut Tx, done: Done<'_>, now: i64) -> Result<()> {
         let entry = NewLogEntry {

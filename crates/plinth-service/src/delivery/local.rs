@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use plinth_spec::ErrorCode;
+use plinth_spec::{ErrorCode, limits};
 use plinth_store::{Link, LinkError, LinkMethod};
 
 use super::file::Delivery;
@@ -45,6 +45,16 @@ impl Service {
     pub async fn begin_local_put(&self, link: &LocalLink) -> Result<Incoming> {
         self.check_local_link(link, LinkMethod::Put).await?;
         self.begin_staged(&link.path).await
+    }
+
+    /// Appends a chunk to the file that an upload link receives.
+    /// Errors: the file is too large. Then finalizing the upload reports the same error.
+    pub async fn write_local_put(&self, link: &LocalLink, file: &mut Incoming, bytes: &[u8]) -> Result<()> {
+        let written = file.write(bytes).await;
+        if file.size() > limits::MODEL_FILE_BYTES {
+            self.record_too_large(&link.path).await?;
+        }
+        written
     }
 
     /// Stores the received file of an upload link.

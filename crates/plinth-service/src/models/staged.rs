@@ -42,6 +42,10 @@ fn too_many_bytes() -> ServiceError {
     ServiceError::new(ErrorCode::LimitReached, message)
 }
 
+fn too_large() -> ServiceError {
+    ServiceError::new(ErrorCode::FileTooLarge, format!("the file is larger than {} bytes", limits::MODEL_FILE_BYTES))
+}
+
 impl Service {
     /// Creates an upload link, and the ticket that finalizes the upload.
     pub async fn create_upload_url(&self, caller: &Caller, expires: Option<i64>) -> Result<StagedUpload> {
@@ -100,11 +104,14 @@ impl Service {
         let found = staged::find_open(&mut self.db.read().await?, &sha256_hex(&ticket), &caller.workspace_id).await?;
         let id = found.ok_or_else(missing)?;
         let key = ObjectKey::Staged(&id);
-        let blob = self.store.find(&key).await?.ok_or_else(missing)?;
+        let Some(blob) = self.store.find(&key).await? else {
+            // A file that is too large is not stored, or was deleted.
+            let is_too_large = staged::is_too_large(&mut self.db.read().await?, &id).await?;
+            return Err(if is_too_large { too_large() } else { missing() });
+        };
         if blob.size > limits::MODEL_FILE_BYTES {
             self.store.delete(&key).await?;
-            let message = format!("the file is larger than {} bytes", limits::MODEL_FILE_BYTES);
-            return Err(ServiceError::new(ErrorCode::FileTooLarge, message));
+            return Err(too_large());
         }
         // The client can still write to the link. Therefore the file is read exactly once, and only the content of this
         // copy is used.
@@ -130,6 +137,16 @@ impl Service {
         drop(conn);
         let left = limits::STAGED_BYTES.checked_sub(used).filter(|left| *left > 0).ok_or_else(too_many_bytes)?;
         self.incoming(&workspace.owner_id, left.min(limits::MODEL_FILE_BYTES)).await
+    }
+
+    /// Records that a file which was sent to an upload link is too large for a model, so that finalizing the upload
+    /// reports it.
+    pub(crate) async fn record_too_large(&self, path: &str) -> Result<()> {
+        let (id, _workspace) = self.staged_upload(path).await?;
+        let recorded = self
+            .db
+            .write(move |tx| Box::pin(async move { Ok::<_, ServiceError>(staged::set_too_large(tx, &id).await?) }));
+        recorded.await
     }
 
     /// Records the size of a received file.
@@ -160,9 +177,9 @@ impl Service {
             if size > limits::MODEL_FILE_BYTES {
                 self.store.delete(&ObjectKey::Staged(&id)).await?;
                 deleted += 1;
-            } else {
-                sizes.push((id, size));
             }
+            // One byte more than the limit marks a file that was rejected.
+            sizes.push((id, size.min(limits::MODEL_FILE_BYTES + 1)));
         }
         for some in sizes.chunks(MEASURED_AT_ONCE) {
             let ids: Vec<StagedId> = some.iter().map(|(id, _size)| id.clone()).collect();

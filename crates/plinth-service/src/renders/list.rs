@@ -91,9 +91,12 @@ fn status(name: &str) -> Result<RenderStatus> {
     })
 }
 
-/// Parses the query parameter `updatedSince`. Returns Unix time in milliseconds.
+/// Parses the query parameter `updatedSince`. Returns Unix time in milliseconds. A space before the offset is read as
+/// `+`: clients that do not encode the `+` of `+00:00` send a space.
 pub(crate) fn instant(text: &str) -> Result<i64> {
-    match Timestamp::parse(text) {
+    let with_plus =
+        || text.rsplit_once(' ').and_then(|(time, offset)| Timestamp::parse(&format!("{time}+{offset}")).ok());
+    match Timestamp::parse(text).or_else(|error| with_plus().ok_or(error)) {
         Ok(at) => Ok(at.0),
         Err(error) => Err(ServiceError::bad_request(format!("updatedSince: {error}"))),
     }

@@ -102,7 +102,7 @@ impl Shape {
             }
             Self::NonZero { min, max } => {
                 let fits = number.is_some_and(|n| (*min..=*max).contains(&n) && n != 0.0);
-                must(fits, &|| format!("a number from {min} to {max}{unit}, not 0"))
+                must(fits, &|| format!("a number from {min} to {max}{unit}, other than 0"))
             }
             Self::Positive { max } => {
                 let fits = number.is_some_and(|n| n > 0.0 && n <= *max);

@@ -1,6 +1,6 @@
 //! The flags `--asset`, `--bg-image` and `--decal`, which give image files for settings.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
@@ -9,7 +9,8 @@ use glam::{DQuat, DVec3, EulerRot};
 use plinth_spec::RenderSettings;
 use serde_json::{Map, Value, json};
 
-use super::Usage;
+use super::{Usage, plain};
+use crate::note::note;
 
 /// Asset ID of the image of `--bg-image`.
 const BACKGROUND: &str = "bg-image";
@@ -36,6 +37,10 @@ pub(crate) fn args() -> Vec<Arg> {
 /// Errors: [`Usage`].
 pub(crate) fn set(args: &ArgMatches, members: &mut Map<String, Value>) -> Result<()> {
     if args.contains_id(BACKGROUND) {
+        if args.contains_id("bgImageId") {
+            let message = "--bg-image sets bgImageId; for --bg-image-id ID, pass the file with --asset ID=FILE";
+            return Err(Usage(message.to_owned()).into());
+        }
         members.insert("bgImageId".to_owned(), Value::from(BACKGROUND));
     }
     let flags = args.get_many::<String>("decal").into_iter().flatten();
@@ -80,33 +85,48 @@ fn decal(number: usize, text: &str) -> Result<Value> {
     }))
 }
 
-/// Reads all image files.
-/// Errors: a file cannot be read; [`Usage`] if the settings refer to an image for which there is no flag.
-pub(crate) fn read(args: &ArgMatches, settings: &RenderSettings) -> Result<BTreeMap<String, Vec<u8>>> {
-    let mut files: Vec<(String, &str)> = Vec::new();
+/// Returns the names of all image files, by asset ID. Warns of files that the settings do not use.
+/// Errors: [`Usage`] if the settings refer to an image for which there is no flag, or if two files have the same ID.
+pub(crate) fn files(args: &ArgMatches, settings: &RenderSettings) -> Result<BTreeMap<String, String>> {
+    let mut files = BTreeMap::new();
+    let mut add = |id: String, file: &str| match files.insert(id.clone(), file.to_owned()) {
+        None => Ok(()),
+        Some(other) => Err(Usage(format!("the image '{id}' has two files, {other} and {file}; give each its own ID"))),
+    };
     for text in args.get_many::<String>("asset").into_iter().flatten() {
         let (id, file) = text
             .split_once('=')
             .filter(|(id, file)| !id.is_empty() && !file.is_empty())
             .ok_or_else(|| Usage(format!("--asset takes ID=FILE, not '{text}'")))?;
-        files.push((id.to_owned(), file));
+        add(id.to_owned(), file)?;
     }
-    files.extend(args.get_one::<String>(BACKGROUND).map(|file| (BACKGROUND.to_owned(), file.as_str())));
+    if let Some(file) = args.get_one::<String>(BACKGROUND) {
+        add(BACKGROUND.to_owned(), file)?;
+    }
     for (i, text) in args.get_many::<String>("decal").into_iter().flatten().enumerate() {
-        files.push((decal_id(i), parts(text)?.0));
+        add(decal_id(i), parts(text)?.0)?;
     }
     for id in settings.overlay_ids() {
-        if !files.iter().any(|(known, _)| known == id) {
+        if !files.contains_key(id) {
             return Err(
                 Usage(format!("the settings refer to the image '{id}'; pass its file with --asset {id}=FILE")).into()
             );
         }
     }
-    files
-        .into_iter()
-        .map(|(id, file)| {
-            let bytes = std::fs::read(Path::new(file)).with_context(|| format!("{file} cannot be read"))?;
-            Ok((id, bytes))
-        })
-        .collect()
+    let maps = settings.material_edits().values().filter_map(|edit| edit.map_asset_id.as_ref());
+    let used: BTreeSet<&String> = settings.overlay_ids().chain(maps).collect();
+    for (id, file) in files.iter().filter(|(id, _file)| !used.contains(id)) {
+        note!("plinth: warning: the settings do not use the image '{}' ({})", plain(id), plain(file));
+    }
+    Ok(files)
+}
+
+/// Reads image files.
+/// Errors: a file cannot be read.
+pub(crate) fn read(files: &BTreeMap<String, String>) -> Result<BTreeMap<String, Vec<u8>>> {
+    let read = |(id, file): (&String, &String)| {
+        let bytes = std::fs::read(Path::new(file)).with_context(|| format!("{file} cannot be read"))?;
+        Ok((id.clone(), bytes))
+    };
+    files.iter().map(read).collect()
 }

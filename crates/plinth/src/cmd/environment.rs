@@ -26,7 +26,7 @@ fn encode_command() -> Command {
         .about("Encodes a panorama (.hdr, .exr) as the gain map that --env and the HTTP API take")
         .long_about(
             "Encodes an equirectangular panorama, Radiance HDR (.hdr) or OpenEXR (.exr), as a gain map: NAME.sdr.webp, \
-             NAME.gainmap.webp and NAME.json. `plinth render --env` and the HTTP API (/v1/envs) take these three files. \
+             NAME.gainmap.webp and NAME.json. `plinth render --env` and the HTTP API (/v1/assets/envs) take these three files. \
              Prints the size of each file and the largest relative error of a radiance. Linear Rec. 709 is assumed.",
         )
         .after_help("Example: plinth environment encode garden.hdr -o environments")

@@ -25,7 +25,10 @@ pub(crate) mod worker;
 
 use std::path::PathBuf;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command, value_parser};
+use plinth_service::ServiceError;
+use plinth_spec::ErrorCode;
 
 /// The error of an invalid command line.
 #[derive(Debug)]
@@ -65,6 +68,19 @@ pub(crate) fn command() -> Command {
         .subcommand(package_files::command())
 }
 
+/// Removes hidden commands from the suggestions of an error.
+pub(crate) fn without_hidden(mut error: clap::Error) -> clap::Error {
+    let suggestions = error.remove(ContextKind::SuggestedSubcommand);
+    if let Some(ContextValue::Strings(mut names)) = suggestions {
+        let commands = command();
+        names.retain(|name| commands.find_subcommand(name).is_none_or(|found| !found.is_hide_set()));
+        if !names.is_empty() {
+            error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(names));
+        }
+    }
+    error
+}
+
 fn model_arg() -> Arg {
     Arg::new("model")
         .value_name("MODEL")
@@ -80,6 +96,16 @@ fn json_arg(help: &'static str) -> Arg {
 /// Runs an async command to completion.
 fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work)
+}
+
+/// Converts an error into its message, for people who may run commands on the server. They read the cause of an internal
+/// error, which clients of the API do not. The error code is left out, because only those clients need it.
+pub(crate) fn message_only(error: ServiceError) -> anyhow::Error {
+    match error.cause {
+        Some(cause) if error.code == ErrorCode::Internal => anyhow::Error::from_boxed(cause),
+        Some(cause) => anyhow::Error::from_boxed(cause).context(error.message),
+        None => anyhow::Error::msg(error.message),
+    }
 }
 
 /// Formats an error and its causes on one line.

@@ -110,6 +110,11 @@ pub(crate) fn outputs(args: &ArgMatches, settings: &RenderSettings) -> Result<(O
             return Err(Usage(message).into());
         }
         ("mp4", true) => return Err(Usage("quality pro needs an output that ends in .mov".to_owned()).into()),
+        ("zip", _) => {
+            let message =
+                "a .zip holds a dataset; leave out --output video, or use an output that ends in .mp4 or .png";
+            return Err(Usage(message.to_owned()).into());
+        }
         _ => {
             let message =
                 format!("{} must end in .mp4, .mov, .png or .zip; a folder needs --output dataset", out.display());
@@ -138,6 +143,10 @@ fn dataset(args: &ArgMatches, path: &Path, settings: &RenderSettings) -> Result<
     check_folder(path)?;
     let views = match args.get_one::<PathBuf>("cameras") {
         None => None,
+        Some(_file) if args.contains_id("coverage") => {
+            let message = "--coverage spreads cameras evenly, but --cameras names them; leave one of the flags out";
+            return Err(Usage(message.to_owned()).into());
+        }
         Some(file) => {
             let shown = || file.display().to_string();
             let text = std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;

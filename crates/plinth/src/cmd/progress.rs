@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use plinth_pipeline::{Progress, Stage};
 
+use crate::note::note;
+
 /// Maximum time between two plain lines. A line is also printed at each tenth of the frames.
 const LINE_EVERY: Duration = Duration::from_secs(30);
 /// Refresh interval of the bar.
@@ -56,8 +58,8 @@ impl Shown {
         (self.tenth, self.line) = (tenth, Instant::now());
         let word = word(progress.stage);
         match progress.stage {
-            Stage::Rendering => eprintln!("{}", format!("{word} {}/{} {left}", progress.frame, progress.frames).trim()),
-            _ => eprintln!("{word}"),
+            Stage::Rendering => note!("{}", format!("{word} {}/{} {left}", progress.frame, progress.frames).trim()),
+            _ => note!("{word}"),
         }
     }
 

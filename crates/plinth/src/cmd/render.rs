@@ -1,5 +1,6 @@
 //! `plinth render`: renders one model on this machine, without a server.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +15,7 @@ use serde_json::Value;
 use super::progress::Shown;
 use super::{Usage, assets, env_flag, flags, outputs, plain};
 use crate::config::{self, Group, Machine};
+use crate::note::note;
 use crate::stop::Stop;
 
 const EXAMPLES: &str = "\
@@ -52,7 +54,7 @@ pub(crate) fn command() -> Command {
             switch("profile")
                 .help("Print the time of each render pass; with this flag, frames are drawn one at a time"),
         )
-        .arg(switch("hash").help("Add a SHA-256 over all frames to the JSON object"))
+        .arg(switch("hash").requires("json").help("Add a SHA-256 over all frames to the JSON object"))
         .arg(switch("quiet").short('q').help("No progress"))
         .args(config::args(&[Group::Machine, Group::Cache]))
         .args(flags::args())
@@ -65,7 +67,8 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     if let Some(id) = settings.environment().id.as_ref().filter(|_| environment.is_none()) {
         return Err(Usage(format!("the settings refer to the environment '{id}'; pass its file with --env")).into());
     }
-    let assets = assets::read(args, &settings)?;
+    let image_files = assets::files(args, &settings)?;
+    let assets = assets::read(&image_files)?;
     let machine = Machine::read(args)?;
     let stop = Stop::listen().context("signal handlers cannot be installed")?;
     let path: &PathBuf = args.get_one("model").context("MODEL is missing")?;
@@ -105,10 +108,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     shown.clear();
     let manifest = match outcome {
         Err(JobError::Cancelled) => return Err(stop.stopped().into()),
-        Err(error @ (JobError::Model(_) | JobError::Scene(_))) if !error.names_an_asset() => {
-            return Err(anyhow::Error::new(error).context(path.display().to_string()));
-        }
-        other => other?,
+        other => other.map_err(|error| with_file(error, path, &image_files))?,
     };
     if args.get_flag("json") {
         writeln!(out, "{}", serde_json::to_string_pretty(&manifest)?)?;
@@ -118,13 +118,24 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
+/// Adds the file that caused an error: the model or an image.
+fn with_file(error: JobError, model: &Path, images: &BTreeMap<String, String>) -> anyhow::Error {
+    let image = error.asset_id().and_then(|id| images.get(id)).cloned();
+    let is_of_model = matches!(error, JobError::Model(_) | JobError::Scene(_)) && error.asset_id().is_none();
+    let file = image.or_else(|| is_of_model.then(|| model.display().to_string()));
+    match file {
+        Some(file) => anyhow::Error::new(error).context(file),
+        None => error.into(),
+    }
+}
+
 /// Prints the files and the warnings.
 fn print(manifest: &Manifest, out: &mut dyn Write) -> std::io::Result<()> {
     if let Some(failure) = &manifest.hardware_failure {
-        eprintln!("plinth: warning: {}; libx264 encoded instead", plain(failure));
+        note!("plinth: warning: {}; libx264 encoded instead", plain(failure));
     }
     for warning in &manifest.warnings {
-        eprintln!("plinth: warning: {}", plain(warning));
+        note!("plinth: warning: {}", plain(warning));
     }
     for (pass, millis) in manifest.pass_millis.iter().flatten() {
         writeln!(out, "{pass:16} {millis:8.2} ms per frame")?;
@@ -147,7 +158,7 @@ fn encoder(machine: &Machine, stop: &Stop, is_silent: bool) -> Result<H264Encode
         other => other?,
     };
     for (encoder, reason) in found.failures().filter(|_| !is_silent) {
-        eprintln!("plinth: {encoder} is not used: {}", plain(reason));
+        note!("plinth: {encoder} is not used: {}", plain(reason));
     }
     Ok(found.encoder)
 }
@@ -173,10 +184,14 @@ pub(crate) fn read_model(path: &Path) -> Result<Vec<u8>> {
     if extension == "glb" {
         return Ok(bytes);
     }
+    if bytes.starts_with(b"glTF") {
+        let message = format!("{}: this is a GLB; give the file the extension .glb", path.display());
+        return Err(Usage(message).into());
+    }
     let converted = plinth_model::obj_zip::glb_from_zip(&bytes, &plinth_model::Limits::default())
         .with_context(|| path.display().to_string())?;
     for warning in &converted.warnings {
-        eprintln!("plinth: warning: {}", plain(warning));
+        note!("plinth: warning: {}", plain(warning));
     }
     Ok(converted.glb)
 }

@@ -29,7 +29,10 @@ pub(super) enum State {
     },
 }
 
+const SQLITE_CURE: &str =
+    "check that it is intact and that this user may write to it and its folder, or set another with --database-url";
 const DATABASE_CURE: &str = "start it, or set another with --database-url";
+const FILES_CURE: &str = "check that this user may write to the folder, or set another with --store-url";
 const STORE_CURE: &str = "make it reachable, or set another with --store-url";
 
 impl StorageState {
@@ -40,14 +43,15 @@ impl StorageState {
         let database = if is_missing(&config.database_url, "sqlite://") {
             State::NotYet("SQLite")
         } else {
-            let name = if config.database_url.starts_with("sqlite:") { "SQLite" } else { "PostgreSQL" };
-            State::from(name, ping_database(config).await, DATABASE_CURE)
+            let (name, cure) = if config.is_shared() { ("PostgreSQL", DATABASE_CURE) } else { ("SQLite", SQLITE_CURE) };
+            State::from(name, ping_database(config).await, cure)
         };
         let storage = if is_missing(&config.store_url, "file://") {
             State::NotYet("local files")
         } else {
-            let name = if config.store_url.starts_with("file:") { "local files" } else { "S3" };
-            State::from(name, ping_store(config).await, STORE_CURE)
+            let is_local = config.store_url.starts_with("file:");
+            let (name, cure) = if is_local { ("local files", FILES_CURE) } else { ("S3", STORE_CURE) };
+            State::from(name, ping_store(config).await, cure)
         };
         Self { database, storage }
     }

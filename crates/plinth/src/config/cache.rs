@@ -16,6 +16,7 @@ pub(crate) fn cache(args: &ArgMatches) -> Result<Option<Cache>> {
     let size = lookup.get(&row::CACHE_MB)?;
     let most_bytes: u64 = size.parse::<u32>("a whole number of megabytes")?.into();
     let folder = match lookup.find(&row::CACHE_DIR)? {
+        Some(found) if found.path().exists() && !found.path().is_dir() => return Err(found.wrong("a folder").into()),
         Some(found) => Some(found.path()),
         None => home_cache(),
     };

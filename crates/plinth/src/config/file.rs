@@ -1,9 +1,12 @@
 //! The configuration file `plinth.toml`.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
+use iso_currency::Currency;
 use plinth_spec::wire::Product;
+use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::table::{FILE, TABLE};
@@ -65,40 +68,59 @@ impl ConfigFile {
     }
 
     /// Returns the credit packs; `None` if the file does not list any.
-    /// Errors: a credit pack is incomplete.
+    /// Errors: a credit pack is incomplete, has an unknown key or a value that cannot be right, or two have the same id.
     pub(super) fn products(&self) -> Result<Option<Vec<Product>>> {
         let Some(value) = self.values.get(PRODUCTS) else { return Ok(None) };
-        let list = value.as_array().map(|packs| packs.iter().map(product).collect::<Option<Vec<_>>>());
-        match list.flatten() {
-            Some(products) => Ok(Some(products)),
-            None => bail!(
+        products(value).map(Some).with_context(|| {
+            format!(
                 "{}: each of [[products]] needs id and name as text, credits and price_cents as whole numbers above 0; \
                  it may have currency, a code such as usd, and price_reference, a price of Stripe",
                 self.name()
-            ),
-        }
+            )
+        })
     }
 }
 
-fn product(value: &Value) -> Option<Product> {
-    let text = |key: &str| value.get(key)?.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
-    let number = |key: &str| u64::try_from(value.get(key)?.as_integer()?).ok();
-    Some(Product {
-        id: text("id")?,
-        name: text("name")?,
-        credits: number("credits").filter(|n| *n > 0)?,
-        price_cents: number("price_cents").filter(|n| *n > 0)?,
-        currency: match value.get("currency") {
-            Some(code) => {
-                code.as_str().filter(|c| c.len() == 3 && c.bytes().all(|b| b.is_ascii_alphabetic()))?.to_lowercase()
-            }
-            None => "usd".to_owned(),
-        },
-        stripe_price_id: match value.get("price_reference") {
-            Some(price) => price.as_str()?.to_owned(),
-            None => String::new(),
-        },
-    })
+/// A credit pack, as it is written in the file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Pack {
+    id: String,
+    name: String,
+    credits: u64,
+    price_cents: u64,
+    #[serde(default = "usd")]
+    currency: String,
+    #[serde(default)]
+    price_reference: String,
+}
+
+fn usd() -> String {
+    "usd".to_owned()
+}
+
+fn products(value: &Value) -> Result<Vec<Product>> {
+    let packs = Vec::<Pack>::deserialize(value.clone())?;
+    let mut known = BTreeSet::new();
+    for pack in &packs {
+        let Pack { id, name, currency, .. } = pack;
+        ensure!(!id.is_empty() && !name.is_empty(), "an id or a name is empty");
+        ensure!(pack.credits > 0 && pack.price_cents > 0, "the pack '{id}' has no credits or no price");
+        ensure!(Currency::from_code(&currency.to_uppercase()).is_some(), "'{currency}' is not a currency of ISO 4217");
+        ensure!(known.insert(id), "two packs have the id '{id}'");
+    }
+    Ok(packs.into_iter().map(product).collect())
+}
+
+fn product(pack: Pack) -> Product {
+    Product {
+        id: pack.id,
+        name: pack.name,
+        credits: pack.credits,
+        price_cents: pack.price_cents,
+        currency: pack.currency.to_lowercase(),
+        stripe_price_id: pack.price_reference,
+    }
 }
 
 /// Returns the end of an error message that suggests the most similar known key. Returns an empty string if no key is
@@ -107,4 +129,37 @@ fn nearest(key: &str) -> String {
     let likeness = |known: &&str| strsim::jaro_winkler(known, key);
     let best = TABLE.iter().map(|row| row.key).max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
     best.filter(|known| likeness(known) > 0.8).map_or_else(String::new, |known| format!("; did you mean '{known}'?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Vec<Product>> {
+        let values: Table = text.parse().unwrap();
+        products(&values[PRODUCTS])
+    }
+
+    #[test]
+    fn credit_packs_with_mistakes_are_rejected_and_the_message_names_the_mistake() {
+        let pack = "[[products]]\nid = \"small\"\nname = \"Small\"\ncredits = 500\nprice_cents = 900\n";
+        let currency = |code: &str| format!("{pack}currency = \"{code}\"\n");
+        for code in ["eur", "EUR", "jpy"] {
+            assert_eq!(read(&currency(code)).unwrap()[0].currency, code.to_lowercase());
+        }
+        assert_eq!(read(pack).unwrap()[0].currency, "usd");
+        for (text, problem) in [
+            (format!("{pack}currancy = \"eur\"\n"), "unknown field `currancy`"),
+            (currency("zzz"), "'zzz' is not a currency"),
+            (currency("eu"), "'eu' is not a currency"),
+            (pack.repeat(2), "two packs have the id 'small'"),
+            (pack.replace("500", "0"), "the pack 'small' has no credits"),
+            (pack.replace("900", "-1"), "-1"),
+            (pack.replace("name = \"Small\"\n", ""), "missing field `name`"),
+            (pack.replace("[[products]]\n", "[products]\n"), "expected a sequence"),
+        ] {
+            let error = read(&text).unwrap_err().to_string();
+            assert!(error.contains(problem), "{text}: {error}");
+        }
+    }
 }

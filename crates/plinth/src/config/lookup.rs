@@ -31,6 +31,20 @@ impl<'a> Lookup<'a> {
     /// default.
     /// Errors: a value in `plinth.toml` has the wrong type, or the file of a secret cannot be read.
     pub(crate) fn find(&self, row: &Row) -> Result<Option<Found>> {
+        if let Some(found) = self.find_set(row)? {
+            return Ok(Some(found));
+        }
+        let place = format!("the default of --{}", row.flag());
+        let here = |text: String| Some(Found { text, place, folder: PathBuf::new() });
+        Ok(match row.default {
+            Default::Text(text) => here(text.to_owned()),
+            Default::Number(number) => here(number.to_string()),
+            Default::Otherwise(_) => None,
+        })
+    }
+
+    /// Like [`Self::find`], but does not return defaults.
+    pub(crate) fn find_set(&self, row: &Row) -> Result<Option<Found>> {
         let here = |text: String, place: String| Some(Found { text, place, folder: PathBuf::new() });
         // A command that does not use the value does not have its flag.
         if let Some(text) = self.args.try_get_one::<String>(row.key).ok().flatten() {
@@ -49,12 +63,7 @@ impl<'a> Lookup<'a> {
             let place = format!("{} in {}", row.key, file.name());
             return Ok(Some(Found { text, place, folder: file.folder().to_owned() }));
         }
-        let place = format!("the default of --{}", row.flag());
-        Ok(match row.default {
-            Default::Text(text) => here(text.to_owned(), place),
-            Default::Number(number) => here(number.to_string(), place),
-            Default::Otherwise(_) => None,
-        })
+        Ok(None)
     }
 
     /// Returns the value of a row that has a default.

@@ -2,6 +2,7 @@
 
 mod cache;
 mod file;
+mod hint;
 mod lookup;
 mod open;
 mod payments;
@@ -11,8 +12,11 @@ mod value;
 mod worker;
 
 pub(crate) use cache::cache;
+pub(crate) use hint::flags_of;
 pub(crate) use lookup::variable;
-pub(crate) use open::{RESTORING, make_data_folder, open_database, open_service, open_store, table_version};
+pub(crate) use open::{
+    RESTORING, check_installation, make_data_folder, open_database, open_service, open_store, table_version,
+};
 pub(crate) use settings::{Config, Machine};
 pub(crate) use table::{Group, WORKER_CONNECTIONS, args, config_arg, markdown_table};
 pub(crate) use worker::worker_options;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use plinth_db::{Db, DbOptions};
 use plinth_service::Service;
 use plinth_store::{LinkSigner, Store, StoreOptions, is_s3_setting};
@@ -19,12 +19,7 @@ pub(crate) const RESTORING: &str = ".restoring";
 /// to it.
 pub(crate) async fn open_service(config: &Config, public_url: &Url, listeners: u32) -> Result<Service> {
     make_data_folder(config)?;
-    let restoring = config.data_dir.join(RESTORING);
-    ensure!(
-        !restoring.exists(),
-        "a restoration to {} is running or was interrupted; empty the folder and run `plinth admin restore` again",
-        config.data_dir.display()
-    );
+    check_not_restoring(config)?;
     make_folder(&config.service.incoming)?;
     let db = open_with(config, connections(config).saturating_sub(listeners).max(1), true).await?;
     let store = open_store(config, LinkSigner::new(public_url.clone()))?;
@@ -36,9 +31,37 @@ pub(crate) fn make_data_folder(config: &Config) -> Result<()> {
     make_folder(&config.data_dir)
 }
 
+fn check_not_restoring(config: &Config) -> Result<()> {
+    ensure!(
+        !config.data_dir.join(RESTORING).exists(),
+        "a restoration to {} is running or was interrupted; empty the folder and run `plinth admin restore` again",
+        config.data_dir.display()
+    );
+    Ok(())
+}
+
+/// Checks that the SQLite database exists. Opening it would create it.
+/// Errors: it does not exist, and the message names its path; or a backup is being restored.
+pub(crate) fn check_installation(config: &Config) -> Result<()> {
+    check_not_restoring(config)?;
+    match missing_sqlite_file(config) {
+        None => Ok(()),
+        Some(file) => bail!(
+            "there is no database {}; name the folder of the installation with --data, or its configuration file with \
+             --config (`plinth serve` and `plinth migrate` create a new one)",
+            file.display()
+        ),
+    }
+}
+
+/// Returns the path of the SQLite database if it does not exist.
+fn missing_sqlite_file(config: &Config) -> Option<&Path> {
+    config.database_url.strip_prefix("sqlite://").map(Path::new).filter(|file| !file.exists())
+}
+
 /// Returns the version of the database schema; `None` if the database has no tables.
 pub(crate) async fn table_version(config: &Config) -> Result<Option<i64>> {
-    if config.database_url.strip_prefix("sqlite://").is_some_and(|file| !Path::new(file).exists()) {
+    if missing_sqlite_file(config).is_some() {
         return Ok(None);
     }
     let db = open_database(config, false).await?;

@@ -12,7 +12,7 @@ use plinth_media::EncoderChoice;
 use plinth_service::{Checker, FetchOptions, HostRule, ServiceOptions};
 use plinth_spec::wire::Product;
 use plinth_spec::{Takes, WorkClass};
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use url::Url;
 
 use super::lookup::Lookup;
@@ -25,6 +25,8 @@ use super::value::Found;
 pub(crate) struct Config {
     /// Absolute path of the folder with the database and the files.
     pub(crate) data_dir: PathBuf,
+    /// Whether the data folder is not the default.
+    pub(crate) is_data_dir_set: bool,
     /// `sqlite://…` or `postgres://…`.
     pub(crate) database_url: String,
     /// Maximum number of connections to PostgreSQL. With `None`, it depends on the command.
@@ -123,7 +125,6 @@ impl Config {
         let text = |row| -> Result<Option<String>> { Ok(lookup.find(row)?.map(|found| found.text)) };
         let local = |kind: &str, name: &str| format!("{kind}://{}", data_dir.join(name).display());
         let fence = fence(&lookup)?;
-        let log_level = lookup.get(&row::LOG_LEVEL)?;
         Ok(Self {
             database_url: text(&row::DATABASE_URL)?.unwrap_or_else(|| local("sqlite", "plinth.db")),
             database_connections: count_if_set(&lookup, &row::DATABASE_CONNECTIONS)?,
@@ -160,10 +161,11 @@ impl Config {
             metrics_listen: lookup.find(&row::METRICS_LISTEN)?.map(|found| found.parse(address)).transpose()?,
             otlp_endpoint: otlp_endpoint(&lookup)?,
             logs_are_json: one_of(&lookup, &row::LOG_FORMAT, ["text", "json"])? == "json",
-            log_level: log_level.parse("a level: error, warn, info, debug or trace")?,
+            log_level: log_level(&lookup)?,
             products: payments::packs(&lookup)?,
             service: service_options(&lookup, &data_dir, fence.clone())?,
             fence,
+            is_data_dir_set: lookup.find_set(&row::DATA_DIR)?.is_some(),
             data_dir,
         })
     }
@@ -254,6 +256,19 @@ fn one_of<'w>(lookup: &Lookup<'_>, row: &row::Row, allowed: [&'w str; 2]) -> Res
     let found = lookup.get(row)?;
     let known = allowed.into_iter().find(|word| *word == found.text);
     known.ok_or_else(|| found.wrong(&allowed.join(" or ")).into())
+}
+
+/// Returns the log filter: a level, levels of crates, or both. A word without a level must be a level itself, because
+/// `Targets` would read a misspelt level as the name of a crate, and turn off the log of all others.
+fn log_level(lookup: &Lookup<'_>) -> Result<Targets> {
+    let found = lookup.get(&row::LOG_LEVEL)?;
+    let must_be =
+        "error, warn, info, debug, trace or off, or a list with levels of crates, such as info,plinth_api=debug";
+    let mut words = found.text.split(',').filter(|part| !part.contains('='));
+    if !words.all(|word| word.parse::<LevelFilter>().is_ok()) {
+        return Err(found.wrong(must_be).into());
+    }
+    Ok(found.parse(must_be)?)
 }
 
 fn otlp_endpoint(lookup: &Lookup<'_>) -> Result<Option<Url>> {

@@ -62,8 +62,15 @@ fn an_image_without_a_file_is_a_usage_error_and_an_invalid_file_is_named() {
         let (code, words) = rejected(&["--decal", wrong]);
         assert!(code == Some(2) && words.contains("FILE@X,Y,Z,SIZE"), "{words}");
     }
-    let (code, words) = rejected(&["--bg-image", &model]);
-    assert!(code == Some(1) && words.contains("not a PNG, JPEG or WebP") && !words.contains("cube.glb:"), "{words}");
+    let gif = place.file("wall.gif");
+    std::fs::write(&gif, "GIF89a").unwrap();
+    let (code, words) = rejected(&["--bg-image", &gif]);
+    assert!(code == Some(1) && words.contains("not a PNG, JPEG or WebP") && !words.contains("cube.glb"), "{words}");
+    assert!(words.contains(&format!("plinth: {gif}: ")), "{words}");
+    let unused = format!("wall={gif}");
+    let done = plinth(&["render", &model, "-o", &out, "--quality", "share", "-q", "--asset", &unused]);
+    assert_eq!(text(&done.stderr), format!("plinth: warning: the settings do not use the image 'wall' ({gif})\n"));
+    assert_eq!(done.status.code(), Some(0));
     let (code, words) = rejected(&["--bg-image", "nowhere.png"]);
     assert!(code == Some(1) && words.contains("nowhere.png cannot be read"), "{words}");
 }

@@ -61,8 +61,8 @@ fn assert_untouched(place: &Place) {
 #[test]
 fn a_signal_at_any_time_sets_the_exit_code_and_leaves_no_files() {
     let moments = ["loading", "preparing", "rendering 0/", "rendering 180/"];
-    let both = moments.map(|moment| [(moment, "-INT", 130), (moment, "-TERM", 143)]);
-    for (moment, signal, code) in both.into_iter().flatten() {
+    let all = moments.map(|moment| [(moment, "-INT", 130), (moment, "-TERM", 143), (moment, "-HUP", 129)]);
+    for (moment, signal, code) in all.into_iter().flatten() {
         let place = Place::new();
         let mut running = Running::start(&place, ffmpeg());
         running.until(moment);
@@ -73,6 +73,34 @@ fn a_signal_at_any_time_sets_the_exit_code_and_leaves_no_files() {
         assert!(begin.elapsed() < Duration::from_secs(10), "{signal} while {moment}: {:?}", begin.elapsed());
         assert_untouched(&place);
     }
+}
+
+#[test]
+fn a_render_whose_messages_cannot_be_written_removes_its_files_when_it_is_stopped() {
+    let place = Place::new();
+    let mut running = Running::start(&place, ffmpeg());
+    running.until("rendering 180/");
+    // As after Ctrl-C in `plinth render … 2>&1 | tee log`, which also ends `tee`.
+    let Running { mut child, said } = running;
+    drop(said);
+    assert!(Command::new("kill").arg("-INT").arg(child.id().to_string()).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_untouched(&place);
+}
+
+#[test]
+fn messages_that_cannot_be_written_change_no_exit_code() {
+    let place = Place::new();
+    let (cube, out) = (place.file("cube.glb"), place.file("still.png"));
+    // The settings name a clip that the model lacks, which is a warning.
+    let warns = ["render", &cube, "-o", &out, "--animation", "walk"];
+    let cases: [(&[&str], i32); 3] =
+        [(&warns, 0), (&["inspect", "none.glb"], 1), (&["render", &cube, "-o", "a.avi"], 2)];
+    for (args, code) in cases {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        assert_eq!(program().args(args).stderr(full).status().unwrap().code(), Some(code), "{args:?}");
+    }
+    assert!(Path::new(&out).exists());
 }
 
 #[test]

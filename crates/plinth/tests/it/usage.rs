@@ -21,7 +21,8 @@ fn usage_errors_exit_with_2_and_one_line_that_names_the_cause() {
     assert_eq!(plinth(&["nonsense"]).status.code(), Some(2));
     let place = Place::new();
     let older = place.file("out.mp4");
-    let cases: [(&str, &[&str], &str); 18] = [
+    std::fs::write(&older, "").unwrap();
+    let cases: [(&str, &[&str], &str); 23] = [
         ("out.mp4", &["--zoom", "9"], "zoom must be a number from 0.5 to 2"),
         ("out.mp4", &["--settings", r##"{"bgcolor":"#fff"}"##], "the nearest is 'bgColor'"),
         ("out.mp4", &["--settings", "{zoom}"], "--settings is not valid JSON"),
@@ -37,14 +38,25 @@ fn usage_errors_exit_with_2_and_one_line_that_names_the_cause() {
         ("out.mp4", &["--env", "a.hdr", "--env", "b.hdr"], "--env takes one .hdr file, or the three parts"),
         ("out.mp4", &["--output", "dataset"], "the output of a dataset must be a .zip or a folder"),
         ("out.mp4", &["--split"], "--cameras and --split are for datasets"),
-        ("out.zip", &["--output", "video"], "must end in .mp4, .mov, .png or .zip"),
+        ("out.zip", &["--output", "video"], "a .zip holds a dataset; leave out --output video"),
+        ("out.zip", &["--cameras", "t.json", "--coverage", "sphere"], "leave one of the flags out"),
+        ("out.mp4", &["--bg-image", "a.png", "--bg-image-id", "b"], "--bg-image sets bgImageId"),
+        ("out.mp4", &["--asset", "a=1.png", "--asset", "a=2.png"], "'a' has two files, 1.png and 2.png"),
+        ("out.mp4", &["--animation-speed", "0"], "a number from -10 to 10 ×, other than 0, not 0"),
+        ("out.mp4", &["--cache-dir", &older], "--cache-dir must be a folder"),
         ("out.zip", &["--all"], "a dataset has no other outputs"),
-        ("out.zip", &["--hash"], "the manifest.json of a dataset has a hash of each file"),
+        ("out.zip", &["--hash", "--json"], "the manifest.json of a dataset has a hash of each file"),
     ];
     for (out, flags, words) in cases {
         let said = rejected(&place, out, flags);
         assert!(said.contains(words), "{said}");
     }
+    let misnamed = place.file("cube.zip");
+    std::fs::copy(place.file("cube.glb"), &misnamed).unwrap();
+    let done = plinth(&["render", &misnamed, "-o", &place.file("new.mp4")]);
+    assert!(text(&done.stderr).contains("cube.zip: this is a GLB; give the file the extension .glb"));
+    let done = plinth(&["rendr"]);
+    assert!(text(&done.stderr).contains("'render'") && !text(&done.stderr).contains("render-child"));
     let done = plinth(&["render", "model.fbx", "-o", &place.file("out.mp4")]);
     assert_eq!(done.status.code(), Some(2));
 }

@@ -23,7 +23,7 @@ objects! {
         id: Option<String> = "envId", text(), "Environment asset that lights the model.";
         rotation_deg: f64 = "envRotation", number(-180.0, 180.0).unit("°").or(0.0), "Rotates the environment about the vertical axis.";
         exposure: f64 = "envExposure", number(0.0156, 4.0).unit("×").or(1.0), "Factor for the light of the environment.";
-        mode: EnvironmentMode = "envMode", choice_or_default::<EnvironmentMode>(), "Visibility of the environment: only as light, as a sphere around the model, or with a ground below the model.";
+        mode: EnvironmentMode = "envMode", choice_or_default::<EnvironmentMode>(), "Visibility of the environment: with a ground below the model, only as light, or as a sphere around the model.";
         opacity: f64 = "envOpacity", share().or(1.0), "Opacity of a visible environment in front of the background.";
         blur: f64 = "envBlur", share().or(0.0), "Blur of a visible environment. Its light is not affected.";
         scale: f64 = "envScale", number(0.25, 4.0).unit("×").or(1.0), "Size of the dome of a grounded environment.";

@@ -11,7 +11,8 @@ use plinth_studio::sign_in_url;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::run::{Done, message_only, positional, reason, reason_arg, text};
+use super::run::{Done, positional, reason, reason_arg, text};
+use crate::cmd::message_only;
 
 pub(super) fn command() -> Command {
     let email = || positional("EMAIL", "E-mail address of the account");
@@ -34,7 +35,7 @@ pub(super) fn command() -> Command {
                     Arg::new("expires-in")
                         .long("expires-in")
                         .value_name("SECONDS")
-                        .value_parser(value_parser!(i64).range(0..))
+                        .value_parser(value_parser!(i64).range(1..=limits::SIGN_IN_LINK_MAX_SECS))
                         .help(format!("Lifetime of the link [default: {}]", limits::SIGN_IN_LINK_SECS)),
                 ),
         )

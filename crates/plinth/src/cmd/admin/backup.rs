@@ -19,7 +19,9 @@ use sha2::{Digest as _, Sha256};
 
 use super::hold::with_hold;
 use super::manifest::{self, DATABASE, Entry, OBJECTS, Sum};
-use super::run::{Done, message_only, positional, text};
+use super::run::{Done, positional, text};
+use crate::cmd::message_only;
+use crate::note::note;
 
 /// Number of rows that one query reads.
 const ROWS_PER_QUERY: u32 = 500;
@@ -130,7 +132,7 @@ impl<'a> Backup<'a> {
         for path in &required {
             if !self.copy_object(path).await? {
                 self.gone += 1;
-                eprintln!("plinth: the database references {path}, which does not exist");
+                note!("plinth: the database references {path}, which does not exist");
             }
         }
         if let Some(path) = &named.optional {
@@ -159,7 +161,7 @@ impl<'a> Backup<'a> {
         self.manifest.add(&Entry { path: entry, size, sha256 })?;
         let Sum { files, bytes } = self.manifest.sum;
         if files.is_multiple_of(PROGRESS_EVERY) {
-            eprintln!("plinth: {files} files, {} MB copied", bytes >> 20);
+            note!("plinth: {files} files, {} MB copied", bytes >> 20);
         }
         Ok(true)
     }

@@ -7,7 +7,8 @@ use plinth_service::admin::{Actor, Grant};
 use plinth_spec::funding::Pool;
 use serde_json::json;
 
-use super::run::{Done, message_only, positional, reason, reason_arg, text};
+use super::run::{Done, positional, reason, reason_arg, text};
+use crate::cmd::message_only;
 
 pub(super) fn command() -> Command {
     Command::new("credits").about("Grants credits").subcommand_required(true).subcommand(

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use plinth_service::Service;
 use tokio_util::sync::CancellationToken;
 
-use super::run::message_only;
+use crate::cmd::message_only;
 use crate::signals;
 
 /// Places a hold on the store, runs `work`, and releases the hold, even if `work` failed. `work` receives a token that

@@ -6,7 +6,8 @@ use plinth_service::Service;
 use plinth_service::delivery::LinkSecretInfo;
 use serde_json::{Value, json};
 
-use super::run::{Done, message_only};
+use super::run::Done;
+use crate::cmd::message_only;
 
 pub(super) fn command() -> Command {
     let revoke = "Make all older links invalid at once, instead of letting them expire";

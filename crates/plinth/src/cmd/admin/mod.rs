@@ -14,4 +14,4 @@ mod status;
 mod storage;
 mod workspace;
 
-pub(crate) use run::{command, run};
+pub(crate) use run::{GROUPS, command, run};

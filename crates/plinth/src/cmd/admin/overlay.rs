@@ -6,7 +6,8 @@ use plinth_service::Service;
 use plinth_service::admin::{Actor, AssetKind, SystemAsset};
 use serde_json::{Value, json};
 
-use super::run::{Done, message_only, positional, reason, reason_arg, text};
+use super::run::{Done, positional, reason, reason_arg, text};
+use crate::cmd::message_only;
 
 pub(super) fn commands() -> [Command; 2] {
     [

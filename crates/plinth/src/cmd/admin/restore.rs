@@ -12,6 +12,7 @@ use super::manifest::{self, DATABASE, Entry, OBJECTS, Sum};
 use super::run::{Done, positional, text};
 use crate::cmd::serve::server_lock;
 use crate::config::{Config, RESTORING};
+use crate::note::note;
 
 /// The lock file of a server. A data folder that contains only this file counts as empty.
 const LOCK: &str = "plinth.db.serve.lock";
@@ -42,7 +43,7 @@ fn check(backup: &Path) -> Result<Sum> {
         has_database |= entry.path == DATABASE;
         if let Some(problem) = problem(backup, &entry) {
             bad += 1;
-            eprintln!("plinth: {}: {problem}", entry.path);
+            note!("plinth: {}: {problem}", entry.path);
         }
         Ok(())
     })?;
@@ -78,7 +79,7 @@ pub(super) fn run(config: &Config, args: &ArgMatches) -> Result<Done> {
             bail!("{} is not empty; choose a new folder with --data, or empty it", data.display());
         }
     }
-    eprintln!("plinth: checking the backup");
+    note!("plinth: checking the backup");
     check(&backup)?;
     // While this folder exists, commands refuse to open the data folder as an installation.
     let making = data.join(RESTORING);
@@ -87,7 +88,7 @@ pub(super) fn run(config: &Config, args: &ArgMatches) -> Result<Done> {
             .with_context(|| format!("{}, of an earlier restoration, cannot be removed", making.display()))?;
     }
     std::fs::create_dir_all(making.join(OBJECTS))?;
-    eprintln!("plinth: copying");
+    note!("plinth: copying");
     let Sum { files, bytes } = manifest::read(&backup, |entry| copy(&backup, &making, &entry))?;
     manifest::sync_folders(&making).context("the folders cannot be written to the disk")?;
     for name in [OBJECTS, DATABASE] {

@@ -4,13 +4,15 @@ use std::io::Write;
 
 use anyhow::{Context as _, Result};
 use clap::{Arg, ArgMatches, Command};
-use plinth_service::ServiceError;
 use plinth_service::admin::AssetKind;
 use serde_json::Value;
 
 use super::{account, backup, credits, key, links, overlay, restore, status, storage, workspace};
 use crate::cmd::{block_on, json_arg};
 use crate::config::{self, Config, Group};
+
+/// Groups of the configuration that all commands use.
+pub(crate) const GROUPS: &[Group] = &[Group::Data, Group::Keys, Group::Address];
 
 pub(crate) fn command() -> Command {
     Command::new("admin")
@@ -23,7 +25,7 @@ pub(crate) fn command() -> Command {
         .arg_required_else_help(true)
         .arg(json_arg("Print a JSON object").global(true))
         .args(
-            config::args(&[Group::Data, Group::Keys, Group::Address]).map(|arg| arg.global(true).hide_short_help(true)),
+            config::args(GROUPS).map(|arg| arg.global(true).hide_short_help(true)),
         )
         .subcommand(account::command())
         .subcommand(key::command())
@@ -58,6 +60,10 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
 
 /// Opens the database and the store, and runs a command that needs both.
 fn on_service(config: &Config, (noun, verb): (&str, &str), args: &ArgMatches, out: &mut dyn Write) -> Result<Done> {
+    // An account may be created before the first start. In a folder that nobody named, that is more likely a mistake.
+    if (noun, verb) != ("account", "create") || !config.is_data_dir_set {
+        config::check_installation(config)?;
+    }
     let public_url = config.public_url_at(config.listen)?;
     block_on(async {
         let service = config::open_service(config, &public_url, 0).await?;
@@ -104,14 +110,6 @@ pub(super) fn reason_arg() -> Arg {
 /// Returns the value of [`reason_arg`]; empty if it is missing.
 pub(super) fn reason(args: &ArgMatches) -> String {
     args.get_one::<String>("reason").cloned().unwrap_or_default()
-}
-
-/// Converts an error into its message. The error code is left out, because only clients of the API need it.
-pub(super) fn message_only(error: ServiceError) -> anyhow::Error {
-    match error.cause {
-        Some(cause) => anyhow::Error::from_boxed(cause).context(error.message),
-        None => anyhow::Error::msg(error.message),
-    }
 }
 
 /// Parses an ID. A malformed ID gives the same error as an unknown ID.

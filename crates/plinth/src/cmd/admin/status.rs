@@ -7,7 +7,8 @@ use plinth_service::admin::{FailureCount, LogEntry, WorkerView};
 use plinth_spec::wire::Timestamp;
 use serde_json::{Value, json};
 
-use super::run::{Done, message_only};
+use super::run::Done;
+use crate::cmd::message_only;
 
 pub(super) fn commands() -> [Command; 3] {
     let limit = Arg::new("limit").long("limit").value_name("N").value_parser(value_parser!(u32).range(1..=10_000));

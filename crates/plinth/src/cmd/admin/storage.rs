@@ -11,7 +11,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use super::hold::with_hold;
-use super::run::{Done, message_only};
+use super::run::Done;
+use crate::cmd::message_only;
 
 pub(super) fn command() -> Command {
     let repair =

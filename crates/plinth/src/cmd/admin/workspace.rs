@@ -3,11 +3,13 @@
 use anyhow::{Context as _, Result};
 use clap::{Arg, ArgMatches, Command};
 use plinth_service::Service;
+use plinth_service::admin::WorkspaceSummary;
 use plinth_spec::id::WorkspaceId;
 use plinth_spec::role::Role;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::run::{Done, id, message_only, positional, text};
+use super::run::{Done, id, positional, text};
+use crate::cmd::message_only;
 
 pub(super) fn command() -> Command {
     let workspace = || positional("ID", "Id of the workspace");
@@ -15,8 +17,13 @@ pub(super) fn command() -> Command {
     let value = |name: &'static str, shown: &'static str| Arg::new(name).long(name).value_name(shown).required(true);
     let roles = [Role::Admin, Role::Editor, Role::Viewer].map(Role::as_str);
     Command::new("workspace")
-        .about("Manages team workspaces and their members")
+        .about("Lists workspaces, and manages teams and their members")
         .subcommand_required(true)
+        .subcommand(
+            Command::new("list")
+                .about("Lists the workspaces of an account: its own ones, and those of which it is a member")
+                .arg(value("account", "EMAIL").help("Account of the workspaces")),
+        )
         .subcommand(
             Command::new("create")
                 .about("Creates a team workspace")
@@ -39,11 +46,32 @@ pub(super) fn command() -> Command {
         .subcommand(Command::new("delete").about("Deletes a workspace; its keys stop working at once").arg(workspace()))
 }
 
+async fn list(service: &Service, args: &ArgMatches) -> Result<Done> {
+    let account = service.find_account(text(args, "account")?).await.map_err(message_only)?;
+    let view = service.account_view(account.id.as_str()).await.map_err(message_only)?;
+    let line = |summary: &WorkspaceSummary| {
+        let (workspace, role) = (&summary.workspace, summary.role.as_str());
+        let kind = if workspace.is_personal { "personal" } else { "team" };
+        format!("{} '{}': {kind}, {role}, {} renders", workspace.id, workspace.name, summary.renders)
+    };
+    let row = |summary: &WorkspaceSummary| {
+        let workspace = &summary.workspace;
+        json!({"id": workspace.id, "name": workspace.name, "isPersonal": workspace.is_personal,
+               "role": summary.role.as_str(), "renders": summary.renders, "storedBytes": summary.stored_bytes})
+    };
+    let lines: Vec<String> = view.workspaces.iter().map(line).collect();
+    let rows: Vec<Value> = view.workspaces.iter().map(row).collect();
+    Ok(Done { text: lines.join("\n"), json: json!({"workspaces": rows}) })
+}
+
 pub(super) async fn run(service: &Service, verb: &str, args: &ArgMatches) -> Result<Done> {
     if verb == "create" {
         let made = service.create_workspace(text(args, "NAME")?, text(args, "owner")?).await.map_err(message_only)?;
         let text = format!("created the workspace '{}' with the id {}", made.name, made.id);
         return Ok(Done { text, json: json!({"id": made.id, "name": made.name}) });
+    }
+    if verb == "list" {
+        return list(service, args).await;
     }
     let id = id(args, WorkspaceId::parse, "workspace")?;
     if verb == "delete" {

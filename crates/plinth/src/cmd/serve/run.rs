@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::{first_start, open_files, server_lock};
-use crate::cmd::{block_on, fence};
+use crate::cmd::{admin, block_on, fence, message_only};
 use crate::config::{self, Config, Group};
 use crate::metrics::Metrics;
 use crate::{health, logs, signals};
@@ -34,6 +34,8 @@ const GROUPS: &[Group] = &[
 
 /// Part of the shutdown time after which checks of files are interrupted, so that their requests are answered in the rest of it.
 const CHECKS_PART: f64 = 0.8;
+/// Context of the errors of the first queries.
+const DATABASE: &str = "the database cannot be used";
 
 pub(crate) fn command() -> Command {
     let no_worker = "Do not render in this process; run `plinth worker` on this machine or on others instead";
@@ -47,10 +49,11 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let config = Config::read(args)?;
     let _flushed_at_the_end = logs::begin(&config)?;
     fence::begin(&config)?;
-    block_on(serve(&config, !args.get_flag("no-worker"), out))
+    block_on(serve(&config, args, out))
 }
 
-async fn serve(config: &Config, with_worker: bool, out: &mut dyn Write) -> Result<()> {
+async fn serve(config: &Config, args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
+    let with_worker = !args.get_flag("no-worker");
     let stop = signals::listen()?;
     let listener = TcpListener::bind(config.listen).await;
     let listener = listener.with_context(|| {
@@ -64,13 +67,15 @@ async fn serve(config: &Config, with_worker: bool, out: &mut dyn Write) -> Resul
     let listeners = u32::from(with_worker) + u32::from(!draws_previews);
     let service = config::open_service(config, &public_url, listeners).await?;
     if let Some(packs) = config.products.clone() {
-        service.set_products(packs).await?;
+        service.set_products(packs).await.map_err(message_only).context(DATABASE)?;
     }
+    // `plinth admin` needs these flags to find the same installation.
+    let flags = config::flags_of(args, admin::GROUPS, address)?;
     // Scripts may wait for the line which says that the server listens, so the first account is created before this
     // line is printed.
-    let welcome = first_start::welcome(&service, &public_url).await?;
+    let welcome = first_start::welcome(&service, &public_url, &flags).await.map_err(message_only).context(DATABASE)?;
     writeln!(out, "Plinth serves at http://{address}")?;
-    write!(out, "{}", welcome.unwrap_or_default())?;
+    write!(out, "{welcome}")?;
     out.flush()?;
     let mut tasks: JoinSet<Result<()>> = JoinSet::new();
     if let Some(metrics) = metrics {

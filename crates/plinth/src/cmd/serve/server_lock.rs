@@ -16,8 +16,11 @@ pub(crate) fn acquire(config: &Config) -> Result<Option<File>> {
     let folder = std::path::Path::new(&path).parent().context("the database has no folder")?;
     std::fs::create_dir_all(folder)
         .with_context(|| format!("the folder {} cannot be created; choose another with --data", folder.display()))?;
-    let file =
-        File::create(&path).with_context(|| format!("{path} cannot be written; choose another folder with --data"))?;
+    let file = File::create(&path).with_context(|| {
+        format!(
+            "{path} cannot be written; start the server as the user who owns it, or choose another folder with --data"
+        )
+    })?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => {

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use plinth_testkit::sha256_hex;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::on_both;
-use super::server::{EMAIL, Served};
+use super::server::{EMAIL, Installation, LIFETIME, Served};
 use crate::text;
 
 async fn accounts_and_keys(served: Served) {
@@ -14,6 +14,9 @@ async fn accounts_and_keys(served: Served) {
     let made = installation.admin(&["account", "create", "Bob@Example.org", "--admin", "--password", "long enough"]);
     assert_eq!(made["email"], "bob@example.org");
     assert_eq!(made["id"].as_str().unwrap().len(), 12);
+    let log = installation.admin(&["log"]);
+    let newest = (&log["entries"][0]["action"], &log["entries"][0]["account"], &log["total"]);
+    assert_eq!(newest, (&json!("make_admin"), &json!("bob@example.org"), &json!(1)), "{log}");
     let twice = installation.try_admin(&["account", "create", "bob@example.org"]);
     assert_eq!(twice.status.code(), Some(1));
     assert_eq!(text(&twice.stderr), "plinth: an account with the address bob@example.org exists already\n");
@@ -23,13 +26,20 @@ async fn accounts_and_keys(served: Served) {
     assert!(token.starts_with("turntable_sk_"), "{token}");
     let bob = served.client(token);
     assert_eq!(bob.get("/account").await.data()["scopes"], json!(["read", "render"]));
+    let listed = || installation.admin(&["key", "list", "--account", "bob@example.org"]);
+    let facts =
+        |listed: &Value| ["id", "name", "last4", "scopes", "isValid"].map(|fact| listed["keys"][0][fact].clone());
+    let expected = [json!(id), json!("old"), json!(token[token.len() - 4..]), json!(["read", "render"]), json!(true)];
+    assert_eq!(facts(&listed()), expected);
     installation.admin(&["account", "suspend", "bob@example.org"]);
     assert_eq!(bob.get("/account").await.rejection(), (403, "forbidden"));
     installation.admin(&["account", "unsuspend", "bob@example.org"]);
     assert_eq!(bob.get("/account").await.status, 200);
     installation.admin(&["key", "revoke", id]);
     assert_eq!(bob.get("/account").await.rejection(), (401, "unauthorized"));
-    let short = served.client(&installation.key(EMAIL, &["--expires-in", "0"]));
+    assert_eq!((&listed()["keys"][0]["isValid"], listed().to_string().contains(token)), (&json!(false), false));
+    let short = served.client(&installation.key(EMAIL, &["--expires-in", "1"]));
+    tokio::time::sleep(LIFETIME).await;
     assert_eq!(short.get("/account").await.rejection(), (401, "token_expired"));
     let reader = served.client(&installation.key(EMAIL, &["--scopes", "read"]));
     assert_eq!(reader.post("/renders", json!({})).await.rejection(), (403, "insufficient_scope"));
@@ -62,6 +72,9 @@ async fn removing_a_member_takes_effect_at_once(served: Served) {
     let early = installation.try_admin(&["key", "create", "--account", "bob@example.org", "--workspace", id]);
     assert_eq!(early.status.code(), Some(1), "only a viewer");
     installation.admin(&["workspace", "add", id, "bob@example.org", "--role", "editor"]);
+    let listed = installation.admin(&["workspace", "list", "--account", "bob@example.org"]);
+    let team = &listed["workspaces"][1];
+    assert_eq!((&team["id"], &team["role"], &team["isPersonal"]), (&json!(id), &json!("editor"), &json!(false)));
     let bob = served.client(&installation.key("bob@example.org", &["--workspace", id]));
     installation.admin(&["credits", "grant", EMAIL, "11"]);
     let account = bob.get("/account").await;
@@ -75,6 +88,34 @@ async fn removing_a_member_takes_effect_at_once(served: Served) {
     assert_eq!(bob.get("/account").await.rejection(), (403, "forbidden"));
     let unknown = installation.try_admin(&["workspace", "delete", "nonsense"]);
     assert_eq!(text(&unknown.stderr), "plinth: there is no workspace 'nonsense'\n");
+}
+
+#[test]
+fn commands_in_the_wrong_folder_create_no_installation() {
+    let installation = Installation::with_sqlite();
+    for args in [&["account", "sign-in", EMAIL][..], &["backup", "nightly"], &["log"]] {
+        let done = installation.try_admin(args);
+        let (said, path) = (text(&done.stderr), installation.folder.path().join("data/plinth.db"));
+        assert_eq!(done.status.code(), Some(1), "{args:?}: {said}");
+        let words = format!("plinth: there is no database {}; name the folder", path.display());
+        assert!(said.starts_with(&words) && said.lines().count() == 1, "{args:?}: {said}");
+    }
+    let create = ["admin", "account", "create", EMAIL];
+    let unnamed = installation.program().env_remove("PLINTH_DATA_DIR").args(create).output().unwrap();
+    assert!(text(&unnamed.stderr).starts_with("plinth: there is no database "), "{}", text(&unnamed.stderr));
+    assert_eq!(std::fs::read_dir(installation.folder.path()).unwrap().count(), 0);
+    assert!(installation.program().args(create).output().unwrap().status.success(), "before the first start");
+}
+
+#[test]
+fn keys_and_links_live_at_least_a_second() {
+    let installation = Installation::with_sqlite();
+    for args in [&["account", "sign-in", EMAIL][..], &["key", "create", "--account", EMAIL]] {
+        for seconds in ["0", "-1", "99999999999"] {
+            let done = installation.try_admin(&[args, &["--expires-in", seconds]].concat());
+            assert_eq!(done.status.code(), Some(2), "{args:?} {seconds}: {}", text(&done.stderr));
+        }
+    }
 }
 
 on_both! { accounts_and_keys credits_are_granted_to_either_pool removing_a_member_takes_effect_at_once }

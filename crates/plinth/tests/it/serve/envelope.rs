@@ -66,6 +66,11 @@ async fn malformed_requests_get_an_error_in_the_envelope() {
     assert_eq!(raw("/models", "multipart/form-data; boundary=x", "nonsense").await.rejection(), (400, "upload_failed"));
     assert_eq!(raw("/models", "multipart/form-data", "--x--").await.rejection(), (400, "upload_failed"));
     assert_eq!(raw("/overlays", "text/plain", "").await.rejection(), (400, "bad_request"));
+    for path in ["/models", "/overlays", "/assets/textures", "/assets/envs"] {
+        let without_type = |body: &'static str| Answer::to(client.request(Method::POST, path).body(body));
+        assert_eq!(without_type("").await.rejection(), (400, "no_file"), "{path}");
+        assert_eq!(without_type("x").await.rejection(), (400, "bad_request"), "{path}");
+    }
     assert_eq!(raw("/assets/envs", "multipart/form-data; boundary=x", "--x").await.rejection(), (400, "bad_request"));
 }
 

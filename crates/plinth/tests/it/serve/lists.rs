@@ -173,6 +173,7 @@ async fn models_are_filtered(served: Served) {
         ("status=any&updatedSince=2000-01-01T00:00:00Z", vec![&c, &b, &a]),
         (&format!("status=any&updatedSince={last}"), vec![&c]),
         ("status=any&updatedSince=2999-01-01T00:00:00%2B02:00", vec![]),
+        ("status=any&updatedSince=2000-01-01T00:00:00+02:00", vec![&c, &b, &a]),
     ] {
         for mode in ["", "&cursor=", "&cursor=&offset=1"] {
             let page = client.get(&format!("/models?{query}{mode}")).await;

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::time::Duration;
 
 use plinth_store::{LinkSigner, StoreOptions};
 use plinth_testkit::{Client, Postgres, S3Server};
@@ -195,6 +196,8 @@ pub(crate) struct Served {
 /// Flags of a server without a worker, and with a rate limit that no test reaches.
 const UNLIMITED: &[&str] = &["--no-worker", "--rate-limit-per-minute", "1000000"];
 pub(crate) const EMAIL: &str = "ada@example.org";
+/// Time after which a key or a link with the shortest lifetime, one second, has expired.
+pub(crate) const LIFETIME: Duration = Duration::from_millis(1100);
 
 impl Served {
     pub(crate) fn with_sqlite() -> Self {

@@ -94,8 +94,12 @@ async fn models_have_at_most_1_gb() {
     let staged = client.post("/models/create-upload-url", json!({})).await;
     let put = client.http.put(staged.text("url")).body(Body::wrap_stream(zeros(limits::MODEL_FILE_BYTES + 1)));
     assert_eq!(Answer::to(put).await.rejection(), (400, "file_too_large"));
-    let nothing = json!({"ticket": staged.text("ticket"), "filename": "a.glb"});
-    assert_eq!(client.post("/models/finalize", nothing).await.rejection(), (404, "not_found"), "nothing was stored");
+    let finalize = json!({"ticket": staged.text("ticket"), "filename": "a.glb"});
+    assert_eq!(client.post("/models/finalize", finalize.clone()).await.rejection(), (400, "file_too_large"));
+    // The link accepts another file.
+    let put = client.http.put(staged.text("url")).body(glb_with_triangle("smaller")).send().await.unwrap();
+    assert!(put.status().is_success(), "{}", put.status());
+    assert_eq!(client.post("/models/finalize", finalize).await.status, 201);
     let endless = Reply::model(vec![0; usize::try_from(PIECE).unwrap()]).saying_no_length();
     let endless = Web::start(move |_visit| endless.clone().repeated(u64::MAX, Duration::ZERO));
     let address = endless.address().to_string();

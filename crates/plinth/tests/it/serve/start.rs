@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::net::TcpListener;
+use std::process::Command;
 
 use plinth_testkit::{Answer, Client, Form, glb_with_triangle};
 use serde_json::json;
@@ -35,6 +36,57 @@ async fn the_first_start_shows_a_link_and_a_key_once_and_both_work() {
     assert_eq!(said, "", "the second start prints nothing");
 }
 
+#[test]
+fn the_printed_command_finds_the_installation_from_any_folder() {
+    let installation = Installation::with_sqlite();
+    std::fs::write(installation.folder.path().join("my.toml"), "").unwrap();
+    let args = ["--no-worker", "--data", "it's here", "--config", "my.toml", "--public-url", "https://a.example"];
+    let (said, _code) = installation.serve(&args).end();
+    assert!(!said.contains("--listen 127.0.0.1:0"), "{said}");
+    let command = said.lines().find_map(|line| line.strip_prefix("Another sign-in link: plinth ")).unwrap();
+    let done = Command::new("sh")
+        .args(["-c", &format!("\"$PLINTH\" {command}")])
+        .env_clear()
+        .env("PLINTH", env!("CARGO_BIN_EXE_plinth"))
+        .current_dir("/")
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{command}: {}", text(&done.stderr));
+    assert!(text(&done.stdout).contains("https://a.example/sign-in/"), "{command}: {}", text(&done.stdout));
+}
+
+#[test]
+fn a_start_without_an_administrator_says_how_to_make_one() {
+    let installation = Installation::with_sqlite();
+    installation.admin(&["account", "create", "ada@example.org"]);
+    let (said, _code) = installation.serve(&["--no-worker"]).end();
+    assert!(
+        said.contains("No account is an administrator") && said.contains("plinth admin account make-admin EMAIL"),
+        "{said}"
+    );
+    installation.admin(&["account", "make-admin", "ada@example.org"]);
+    assert_eq!(installation.serve(&["--no-worker"]).end().0, "");
+}
+
+#[test]
+fn a_damaged_database_is_named_with_its_damage() {
+    let installation = Installation::with_sqlite();
+    assert!(installation.program().arg("migrate").output().unwrap().status.success());
+    let file = installation.folder.path().join("data/plinth.db");
+    let intact = std::fs::read(&file).unwrap();
+    // The whole file, and all pages but the first.
+    for begin in [0, 4096] {
+        let mut damaged = intact.clone();
+        damaged[begin..].fill(0xa5);
+        std::fs::write(&file, damaged).unwrap();
+        let done = installation.program().args(["serve", "--no-worker", "--listen", "127.0.0.1:0"]).output().unwrap();
+        let said = text(&done.stderr);
+        let line = said.lines().find(|line| line.starts_with("plinth: ")).unwrap();
+        assert_eq!(done.status.code(), Some(1), "{said}");
+        assert!(line.contains("database") && !line.contains("try again") && !line.contains("internal"), "{said}");
+    }
+}
+
 #[tokio::test]
 async fn configuration_errors_are_one_line_that_says_what_to_do() {
     let installation = Installation::with_sqlite();
@@ -62,6 +114,8 @@ async fn configuration_errors_are_one_line_that_says_what_to_do() {
             2,
             "--takes must be a list of some of share, standard, 4k, pro, dataset, preview",
         ),
+        (vec!["--log-level", "inof"], 2, "--log-level must be error, warn, info, debug, trace or off, or a list"),
+        (vec!["--log-level", "wran,plinth_api=debug"], 2, "such as info,plinth_api=debug, not 'wran,plinth_api=debug'"),
         (vec!["--drain-seconds", "soon"], 2, "--drain-seconds must be a whole number of seconds"),
         (vec!["--rate-limit-per-minute", "0"], 2, "--rate-limit-per-minute must be a whole number above 0"),
         (vec!["--wrong"], 2, "--wrong"),

@@ -2,7 +2,7 @@
 
 use super::browser::{Browser, Page};
 use super::on_both;
-use super::server::{EMAIL, Installation, Served};
+use super::server::{EMAIL, Installation, LIFETIME, Served};
 
 const BOB: &str = "bob@example.org";
 
@@ -25,7 +25,8 @@ async fn a_link_signs_in_once(served: Served) {
     assert!(page.shows(EMAIL) && page.shows("<dd>100</dd>") && page.shows("Nothing here yet"), "{}", page.html);
     let again = Browser::new(&served.server.base).post(&link, &[]).await;
     assert!(again.status == 401 && again.shows("used before or has expired") && again.header("set-cookie").is_empty());
-    let expired = served.link(EMAIL, &["--expires-in", "0"]);
+    let expired = served.link(EMAIL, &["--expires-in", "1"]);
+    tokio::time::sleep(LIFETIME).await;
     assert_eq!(Browser::new(&served.server.base).post(&expired, &[]).await.status, 401);
     let unknown = format!("/sign-in/{}", "x".repeat(43));
     for wrong in [unknown.as_str(), "/sign-in/x", "/sign-in/%00%FF", "/sign-in/'%20OR%201=1--"] {

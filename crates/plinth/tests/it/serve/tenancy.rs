@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::assets::environment;
 use super::endpoints::{Endpoint, UNKNOWN, endpoints};
 use super::on_both;
-use super::server::{EMAIL, Served};
+use super::server::{EMAIL, LIFETIME, Served};
 
 async fn ask(client: &Client, method: &Method, path: &str) -> Answer {
     client.send(method.clone(), path, json!({"title": "x"})).await
@@ -90,11 +90,13 @@ async fn callers_without_access_are_rejected_everywhere(served: Served) {
     installation.admin(&["account", "suspend", "suspended@example.org"]);
     installation.admin(&["key", "revoke", revoked["id"].as_str().unwrap()]);
     installation.admin(&["workspace", "delete", &closed]);
+    let expired = installation.key(EMAIL, &["--expires-in", "1"]);
+    tokio::time::sleep(LIFETIME).await;
     let callers = [
         (removed, (403, "forbidden")),
         (of_closed, (403, "forbidden")),
         (suspended, (403, "forbidden")),
-        (installation.key(EMAIL, &["--expires-in", "0"]), (401, "token_expired")),
+        (expired, (401, "token_expired")),
         (revoked["token"].as_str().unwrap().to_owned(), (401, "unauthorized")),
         ("plinth_sk_nonsense".to_owned(), (401, "unauthorized")),
     ];

@@ -1,5 +1,6 @@
 //! Tests of renders that fail, and of their refunds.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use plinth_service::admin::{Actor, AssetKind};
@@ -282,7 +283,7 @@ async fn a_full_disk_is_a_failure_of_the_encoder() {
     let deployment = Deployment::new().await;
     let id = deployment.upload_and_render("chair", tiny()).await;
     // The script prints the message of ffmpeg for a full disk.
-    let lines = r#"case "$*" in -version) exec "$FFMPEG" -version;; esac; cat >/dev/null
+    let lines = r#"case "$*" in -version | *64x64*) exec "$FFMPEG" "$@";; esac; cat >/dev/null
         echo 'av_interleaved_write_frame(): No space left on device' >&2; exit 1"#;
     let ffmpeg = deployment.ffmpeg_with(lines);
     let render = deployment.render_with_worker(&id, WorkerOptions { ffmpeg, ..deployment.options() }).await;
@@ -297,6 +298,39 @@ async fn a_machine_that_cannot_render_claims_nothing() {
     let error = deployment.start_worker(options).end().await.unwrap_err();
     assert!(error.to_string().starts_with("this machine cannot render; `plinth doctor` says more: "), "{error}");
     assert_eq!(deployment.render(&id).await.status, RenderStatus::Pending);
+}
+
+/// Returns the error with which a worker with this ffmpeg ends, and asserts that it has claimed nothing.
+async fn rejected_ffmpeg(ffmpeg: PathBuf) -> String {
+    let deployment = Deployment::new().await;
+    let id = deployment.upload_and_render("chair", tiny()).await;
+    let error = deployment.start_worker(WorkerOptions { ffmpeg, ..deployment.options() }).end().await.unwrap_err();
+    assert_eq!(deployment.render(&id).await.status, RenderStatus::Pending);
+    error.to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_without_ffmpeg_claims_nothing() {
+    let error = rejected_ffmpeg("/nowhere/ffmpeg".into()).await;
+    assert!(
+        error.contains("this machine cannot render") && error.contains("'/nowhere/ffmpeg' cannot be sta"),
+        "{error}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_whose_ffmpeg_lacks_an_encoder_claims_nothing_that_needs_it() {
+    let deployment = Deployment::new().await;
+    for encoder in ["libx264", "prores_ks"] {
+        let lines = format!(r#"case "$*" in *{encoder}*) exit 1;; esac; exec "$FFMPEG" "$@""#);
+        let error = rejected_ffmpeg(deployment.ffmpeg_with(&lines)).await;
+        assert!(error.contains(&format!("cannot encode with {encoder}; install an ffmpeg")), "{error}");
+    }
+    // The script still lacks ProRes, which only the quality pro needs.
+    let id = deployment.upload_and_render("chair", tiny()).await;
+    let (ffmpeg, takes) = (deployment.folder.path().join("ffmpeg"), "share".parse().unwrap());
+    let render = deployment.render_with_worker(&id, WorkerOptions { ffmpeg, takes, ..deployment.options() }).await;
+    assert_eq!(render.status, RenderStatus::Done, "{render:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -91,5 +91,5 @@ async fn a_stopping_worker_finishes_renders_within_the_grace_period() {
 
 /// Writes a script for an ffmpeg that accepts no frames. The job writes its poster, but never finishes its video.
 fn hanging_ffmpeg(deployment: &Deployment) -> PathBuf {
-    deployment.ffmpeg_with(r#"case "$*" in -version) exec "$FFMPEG" -version;; esac; exec sleep 1000"#)
+    deployment.ffmpeg_with(r#"case "$*" in -version | *64x64*) exec "$FFMPEG" "$@";; esac; exec sleep 1000"#)
 }

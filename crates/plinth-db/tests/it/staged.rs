@@ -1,0 +1,52 @@
+//! Uploads whose file was rejected because it is too large.
+
+use plinth_db::{DbError, staged};
+use plinth_spec::id::StagedId;
+use plinth_spec::limits;
+use plinth_testkit::on_both_databases;
+
+use crate::make;
+
+const LIMIT: u64 = limits::MODEL_FILE_BYTES;
+
+async fn a_file_that_is_too_large_is_remembered_and_does_not_count(address: &str) {
+    let db = make::open(address).await;
+    let [rejected, stored] = [1, 2].map(|n| StagedId::parse(&make::id_text('s', n)).unwrap());
+    let (one, two) = (rejected.clone(), stored.clone());
+    let written = db.write(|tx| {
+        Box::pin(async move {
+            for (id, ticket) in [(&one, "a"), (&two, "b")] {
+                staged::insert(tx, id, ticket, &make::workspace_id(1), 5).await?;
+            }
+            staged::set_size(tx, &two, LIMIT).await?;
+            staged::set_too_large(tx, &one).await?;
+            // An earlier file of this upload is stored, so it still counts.
+            staged::set_too_large(tx, &two).await
+        })
+    });
+    written.await.unwrap();
+    let seen = async || {
+        let conn = &mut db.read().await.unwrap();
+        let bytes = staged::open_bytes(conn, &make::workspace_id(1), 0, None).await.unwrap();
+        let [rejected, stored] = [&rejected, &stored];
+        let too_large = [staged::is_too_large(conn, rejected).await, staged::is_too_large(conn, stored).await];
+        (bytes, too_large.map(Result::unwrap))
+    };
+    assert_eq!(seen().await, (LIMIT, [true, false]));
+    let again = rejected.clone();
+    let smaller = db.write(|tx| {
+        Box::pin(async move {
+            staged::set_size(tx, &again, 7).await?;
+            Ok::<_, DbError>(())
+        })
+    });
+    smaller.await.unwrap();
+    assert_eq!(seen().await, (LIMIT + 7, [false, false]));
+}
+
+mod both {
+    use super::on_both_databases;
+    on_both_databases! {
+        a_file_that_is_too_large_is_remembered_and_does_not_count
+    }
+}
