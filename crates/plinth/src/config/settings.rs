@@ -25,8 +25,8 @@ use super::value::Found;
 pub(crate) struct Config {
     /// Absolute path of the folder with the database and the files.
     pub(crate) data_dir: PathBuf,
-    /// Whether the data folder is not the default.
-    pub(crate) is_data_dir_set: bool,
+    /// Whether the data folder or the database is not the default.
+    pub(crate) is_installation_named: bool,
     /// `sqlite://…` or `postgres://…`.
     pub(crate) database_url: String,
     /// Maximum number of connections to PostgreSQL. With `None`, it depends on the command.
@@ -165,7 +165,8 @@ impl Config {
             products: payments::packs(&lookup)?,
             service: service_options(&lookup, &data_dir, fence.clone())?,
             fence,
-            is_data_dir_set: lookup.find_set(&row::DATA_DIR)?.is_some(),
+            is_installation_named: lookup.find_set(&row::DATA_DIR)?.is_some()
+                || lookup.find_set(&row::DATABASE_URL)?.is_some(),
             data_dir,
         })
     }

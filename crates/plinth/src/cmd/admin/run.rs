@@ -61,7 +61,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
 /// Opens the database and the store, and runs a command that needs both.
 fn on_service(config: &Config, (noun, verb): (&str, &str), args: &ArgMatches, out: &mut dyn Write) -> Result<Done> {
     // An account may be created before the first start. In a folder that nobody named, that is more likely a mistake.
-    if (noun, verb) != ("account", "create") || !config.is_data_dir_set {
+    if (noun, verb) != ("account", "create") || !config.is_installation_named {
         config::check_installation(config)?;
     }
     let public_url = config.public_url_at(config.listen)?;

@@ -257,11 +257,12 @@ async fn a_render_over_its_memory_limit_is_killed() {
     let deployment = Deployment::new().await;
     let id = deployment.upload_and_render("chair", endless()).await;
     let script = "if ! grep -q '\"render\"' \"$3/job.json\"; then exec \"$@\"; fi\n\
-                  exec setsid -w bash -c 'cat /dev/zero | tail -c 400M'";
+                  exec setsid -w bash -c 'cat /dev/zero | tail -c 700M'";
     let mut options = deployment.options_with(script);
-    options.memory_bytes = 100 << 20;
+    // The worker's test of ffmpeg needs more than 100 MB.
+    options.memory_bytes = 250 << 20;
     let render = deployment.render_with_worker(&id, options).await;
-    assert_failed(&deployment, &render, "renderer_crash", "more than 100 MB of memory").await;
+    assert_failed(&deployment, &render, "renderer_crash", "more than 250 MB of memory").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
