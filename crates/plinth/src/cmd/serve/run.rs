@@ -111,13 +111,18 @@ async fn serve(config: &Config, args: &ArgMatches, out: &mut dyn Write) -> Resul
         }
         Ok(())
     });
-    // When one task ends, all other tasks are told to stop. Then waits for all of them.
+    let outcome = end_together(tasks, &stop).await;
+    service.db().close().await;
+    outcome
+}
+
+/// Waits for the first task to end, tells all others to stop, and waits for them, too. Returns the first error.
+async fn end_together(mut tasks: JoinSet<Result<()>>, stop: &CancellationToken) -> Result<()> {
     let mut outcome = Ok(());
     while let Some(task) = tasks.join_next().await {
         stop.cancel();
         outcome = outcome.and(task.context("a task of the server panicked").flatten());
     }
-    service.db().close().await;
     outcome
 }
 

@@ -305,7 +305,8 @@ async fn a_machine_that_cannot_render_claims_nothing() {
 async fn rejected_ffmpeg(ffmpeg: PathBuf) -> String {
     let deployment = Deployment::new().await;
     let id = deployment.upload_and_render("chair", tiny()).await;
-    let error = deployment.start_worker(WorkerOptions { ffmpeg, ..deployment.options() }).end().await.unwrap_err();
+    let worker = deployment.start_worker(WorkerOptions { ffmpeg, ..deployment.options() });
+    let error = Box::pin(worker.end()).await.unwrap_err();
     assert_eq!(deployment.render(&id).await.status, RenderStatus::Pending);
     error.to_string()
 }
