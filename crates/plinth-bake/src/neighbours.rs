@@ -116,7 +116,7 @@ impl Neighbours {
     /// Removes noise by averaging over neighbours that are near, face the same way and have similar light.
     pub(crate) fn smooth(&self, light: &mut [LightValue], samples: &SamplePoints<'_>, rays_per_vertex: usize) {
         let noise = (FEW_RAYS as f32 / rays_per_vertex as f32).max(1.0);
-        let passes = (SMOOTHING_PASSES as f32 * noise * noise).round() as usize;
+        let passes = (SMOOTHING_PASSES as f32 * noise).round() as usize;
         for _ in 0..passes {
             let smooth: Vec<LightValue> = (0..self.len())
                 .into_par_iter()
