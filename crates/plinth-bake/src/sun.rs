@@ -42,19 +42,17 @@ pub fn extract_sun(map: &EnvironmentMap) -> (EnvironmentMap, Option<Sun>) {
     let (mut ring, mut ring_count) = (Vec3::ZERO, 0.0);
     let mut sun_texels = Vec::new();
     let directions = map.directions();
-    let texels = (0..map.height).flat_map(|y| directions.of_row(y).map(move |direction| (y, direction)));
-    let mut texel_area = (u32::MAX, 0.0);
-    for ((i, pixel), (y, direction)) in map.pixels.iter().enumerate().zip(texels) {
-        if texel_area.0 != y {
-            texel_area = (y, solid_angle(y));
-        }
-        total += brightness(pixel) * texel_area.1;
-        let angle = || direction.dot(center).clamp(-1.0, 1.0).acos();
-        if brightness(pixel) >= min_brightness {
-            sun_texels.push((i as u32, angle()));
-        } else if direction.dot(center) > 0.0 && angle() < 3.0 * MAX_ANGULAR_RADIUS {
-            ring += Vec3::from(*pixel);
-            ring_count += 1.0;
+    for (row, y) in map.pixels.chunks(map.width as usize).zip(0..) {
+        let texel_area = solid_angle(y);
+        for ((pixel, direction), x) in row.iter().zip(directions.of_row(y)).zip(0..) {
+            total += brightness(pixel) * texel_area;
+            let angle = || direction.dot(center).clamp(-1.0, 1.0).acos();
+            if brightness(pixel) >= min_brightness {
+                sun_texels.push((y * map.width + x, angle()));
+            } else if direction.dot(center) > 0.0 && angle() < 3.0 * MAX_ANGULAR_RADIUS {
+                ring += Vec3::from(*pixel);
+                ring_count += 1.0;
+            }
         }
     }
     // If there are other bright texels farther away, the brightest texel belongs to one of several lamps or to a large

@@ -1,4 +1,5 @@
-//! Mails that wait to be sent. A server claims a mail for a limited time, so that another server sends it if the first one is lost.
+//! Mails that wait to be sent. A server claims a mail for a limited time, so that another server sends it if the first one
+//! is lost.
 
 use std::sync::LazyLock;
 

@@ -77,13 +77,13 @@ impl<'a> Playing<'a> {
         self.clip.zip(self.times.first().copied().flatten())
     }
 
-    /// Returns whether the clip moves the node, alone or with the nodes above it.
+    /// Returns whether the clip moves a node or one of its ancestors.
     fn moves(self, model: &Model, node: usize) -> bool {
-        let line = || std::iter::successors(Some(node), |n| model.nodes.get(*n)?.parent);
+        let path_to_root = || std::iter::successors(Some(node), |n| model.nodes.get(*n)?.parent);
         let channels = self.clip.into_iter().flat_map(|clip| &clip.channels);
         channels
             .filter(|channel| channel.property != Property::Weights && changes(channel))
-            .any(|channel| line().any(|n| n == channel.node))
+            .any(|channel| path_to_root().any(|n| n == channel.node))
     }
 }
 

@@ -28,9 +28,8 @@ impl Service {
         let waiting = self.event_streams.acquire(&caller.account_id, 1);
         let Ok(permit) = tokio::time::timeout(WAIT, waiting).await else {
             let message = format!(
-                "this page cannot be kept up to date at once: an account can follow renders on {} pages at the same time; \
-                 close other pages",
-                limits::EVENT_STREAMS
+                "an account can follow renders on {} pages at the same time; close other pages, or try again later",
+                limits::EVENT_STREAMS_AT_ONCE
             );
             let error = ServiceError::new(ErrorCode::RateLimited, message);
             return Err(ServiceError { retry_after_secs: Some(RETRY_SECS), ..error });

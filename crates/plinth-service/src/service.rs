@@ -27,7 +27,7 @@ const MAX_CONCURRENT_PASSWORD_CHECKS: u64 = 2;
 /// Limit of the memory that request bodies may use in the whole process. Small bodies do not count.
 const BODY_MEMORY_BYTES: u64 = 256 << 20;
 /// Maximum number of streams of events in the whole process.
-const EVENT_STREAMS: u64 = 2000;
+const MAX_EVENT_STREAMS: u64 = 2000;
 /// Part of [`BODY_MEMORY_BYTES`] that one account may use.
 const BODY_MEMORY_BYTES_PER_ACCOUNT: u64 = BODY_MEMORY_BYTES / 4;
 
@@ -164,7 +164,7 @@ impl Service {
             body_memory: FairSemaphore::new(BODY_MEMORY_BYTES, BODY_MEMORY_BYTES_PER_ACCOUNT),
             uploads: FairSemaphore::new(u64::MAX, limits::UPLOADS_AT_ONCE),
             passwords: FairSemaphore::new(MAX_CONCURRENT_PASSWORD_CHECKS, 1),
-            event_streams: FairSemaphore::new(EVENT_STREAMS, limits::EVENT_STREAMS),
+            event_streams: FairSemaphore::new(MAX_EVENT_STREAMS, limits::EVENT_STREAMS_AT_ONCE),
             stop_checks: CancellationToken::new(),
             placed: Arc::new(Notify::new()),
             mail_stored: Arc::new(Notify::new()),

@@ -171,7 +171,7 @@ pub const STAGED_BYTES: u64 = 20 << 30;
 /// Maximum number of model files that an account may send at the same time. Further uploads wait.
 pub const UPLOADS_AT_ONCE: u64 = 16;
 /// Maximum number of pages on which an account follows renders at the same time.
-pub const EVENT_STREAMS: u64 = 20;
+pub const EVENT_STREAMS_AT_ONCE: u64 = 20;
 /// All API keys of an account together may make this many times the requests of one key.
 pub const ACCOUNT_FACTOR: u32 = 10;
 /// Lifetime of a staged file that is not finalized, in seconds.

@@ -24,7 +24,7 @@ impl Outage {
 
     /// Returns whether the step may be retried after another failure. Time in which the step itself works slowly before its
     /// first failure does not count.
-    pub(crate) fn may_end(&mut self) -> bool {
+    pub(crate) fn allows_retry(&mut self) -> bool {
         self.begin.get_or_insert_with(Instant::now).elapsed() < self.most
     }
 }
@@ -38,7 +38,7 @@ where
 {
     let mut outage = Outage::new(outage);
     step.retry(pauses())
-        .when(|error: &StoreError| error.may_pass() && outage.may_end())
+        .when(|error: &StoreError| error.may_pass() && outage.allows_retry())
         .notify(|error, pause| tracing::warn!(error = failure_message(error), ?pause, "{what}: the store failed"))
         .await
 }
@@ -54,7 +54,7 @@ where
 {
     let mut outage = Outage::new(outage);
     step.retry(pauses())
-        .when(|_error| outage.may_end())
+        .when(|_error| outage.allows_retry())
         .notify(|error, pause| tracing::warn!(error = failure_message(error), ?pause, "{what}: the database failed"))
         .await
 }

@@ -108,7 +108,7 @@ async fn make(
     let begin = Instant::now();
     let warnings = group.draw(task, &mut parts).instrument(part("draw")).await?;
     record_duration("render", begin);
-    slot.has_drawn();
+    slot.exchange_for_upload();
     let begin = Instant::now();
     or_cancelled(cut, group.store(&mut parts, &warnings)).instrument(part("upload")).await?;
     record_duration("upload", begin);

@@ -43,7 +43,7 @@ where
     let failed = |error: &ServiceError, _pause| {
         tracing::warn!(render.id = %id, error = %error, cause = ?error.cause, "the report '{what}' failed");
     };
-    match tell.retry(pauses).when(|_error| outage.may_end()).notify(failed).await {
+    match tell.retry(pauses).when(|_error| outage.allows_retry()).notify(failed).await {
         Ok(answer) => noted(what, id, answer),
         Err(error) => {
             tracing::error!(render.id = %id, error = %error, cause = ?error.cause, "the report '{what}' failed and is not retried");

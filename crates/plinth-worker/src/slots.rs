@@ -56,8 +56,8 @@ impl Slots {
 
 impl Slot {
     /// Exchanges the slot of a render that was drawn for one of those that store files, so that the next render can
-    /// be claimed. Keeps the slot if all others are occupied: renders are not drawn faster than they are stored.
-    pub(crate) fn has_drawn(&mut self) {
+    /// be claimed. Keeps the slot if all of those are occupied, so that renders are not drawn faster than they are stored.
+    pub(crate) fn exchange_for_upload(&mut self) {
         if let Ok(upload) = Arc::clone(&self.slots.uploads).try_acquire_owned() {
             self.permit = upload;
             self.slots.freed.notify_one();
@@ -76,10 +76,10 @@ mod tests {
         let slots = Slots::new(1);
         let mut first = slots.take_render().unwrap();
         assert!(slots.take_render().is_none(), "one render is drawn at a time");
-        first.has_drawn();
+        first.exchange_for_upload();
         timeout(Duration::from_secs(5), slots.freed()).await.unwrap();
         let mut second = slots.take_render().unwrap();
-        second.has_drawn();
+        second.exchange_for_upload();
         assert!(slots.take_render().is_none(), "the files of the first render are still being stored");
         drop(second);
         assert!(slots.take_render().is_some());

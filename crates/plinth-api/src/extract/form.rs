@@ -21,9 +21,9 @@ pub(crate) struct Form {
 }
 
 impl Form {
-    /// Starts to read the form of a request. An empty body without a `Content-Type` is read as an empty form, so that
-    /// the error message names the first missing field. A malformed form is rejected with status 400 and the code `malformed`, and a body of another
-    /// type with `bad_request`.
+    /// Starts to read the form of a request. An empty body without a `Content-Type` is read as an empty form, so that the
+    /// error message names the first missing field. A malformed form is rejected with status 400 and the code `malformed`,
+    /// and a body of another type with `bad_request`.
     pub(crate) async fn from(request: Request, malformed: ErrorCode) -> Result<Self> {
         let content_type = request.headers().get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default());
         if !content_type.is_some_and(|kind| kind.to_ascii_lowercase().starts_with("multipart/form-data")) {

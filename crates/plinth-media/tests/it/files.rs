@@ -45,7 +45,7 @@ pub(crate) fn assert_h264(file: &Path, (width, height): (u32, u32), frames: u32)
         ("color_space", "bt709"),
         ("color_primaries", "bt709"),
         ("color_transfer", "bt709"),
-        ("chroma_location", "left"),
+        ("chroma_location", "center"),
         ("r_frame_rate", "30/1"),
         ("avg_frame_rate", "30/1"),
         ("nb_frames", &count),

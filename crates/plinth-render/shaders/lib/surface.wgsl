@@ -233,7 +233,7 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
 #endif
     total = sheen_over(s, v.world, total, sheen_color, sheen_roughness);
 #endif
-    // The coat is above the surface that emits, the other layers are not (KHR_materials_clearcoat, "Emission").
+    // Of all layers, only the coat lies above the emission (KHR_materials_clearcoat, "Emission").
     total += emitted;
 #ifdef CLEARCOAT
     var coat = material.coat;

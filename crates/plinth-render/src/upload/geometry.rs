@@ -72,7 +72,7 @@ pub(crate) struct MaterialUse {
     pub(crate) is_alpha_tested: bool,
 }
 
-/// Builds all batches.
+/// Builds the batches of all triangles, points and lines.
 pub(crate) fn build(
     gpu: &Gpu,
     light_layout: &wgpu::BindGroupLayout,

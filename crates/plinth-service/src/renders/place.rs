@@ -57,8 +57,8 @@ pub(crate) struct Placed {
 /// Creates all renders of a request or none, and charges the new ones. A replay is an existing render that is returned
 /// instead of a new one. `key` is the idempotency key of the request. An upload has no key, so its render is always new
 /// and is never replayed. Locks the paying account.
-/// Errors: the balance is too low, the caller has lost its rights, or the model of a new render is not active. A replay with the same key needs no
-/// active model.
+/// Errors: the balance is too low, the caller has lost its rights, or the model of a new render is not active. A replay with
+/// the same key needs no active model.
 // Spec, Create-render rules, 1 to 6.
 pub(crate) async fn place(
     tx: &mut Tx,

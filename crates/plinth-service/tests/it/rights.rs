@@ -149,7 +149,7 @@ async fn streams_of_events_are_limited_per_account(address: &str) {
     let test_service = TestService::new(address).await;
     let service = &test_service.service;
     let mut open = Vec::new();
-    for _n in 0..limits::EVENT_STREAMS {
+    for _n in 0..limits::EVENT_STREAMS_AT_ONCE {
         open.push(service.event_stream(&test_service.caller).await.unwrap());
     }
     let error = service.event_stream(&test_service.caller).await.unwrap_err();

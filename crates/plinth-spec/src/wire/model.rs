@@ -27,7 +27,7 @@ pub struct Animation {
 pub struct ModelRow {
     /// Identifier.
     pub id: ModelId,
-    /// Name of the uploaded file. Downloads have the same name.
+    /// Name of the uploaded file, with the extension `.glb` if it was a ZIP. Downloads have the same name.
     pub original_name: String,
     /// Display title.
     #[schema(required)]

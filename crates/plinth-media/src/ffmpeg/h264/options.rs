@@ -83,6 +83,10 @@ impl H264 {
             "bt709",
             "-color_trc",
             "bt709",
+            // Without this, players that respect the siting of chroma assume the left of each pair of columns (ITU-T H.264,
+            // annex E.2.1). Browsers assume the middle in any case.
+            "-chroma_sample_location",
+            "center",
         ]);
     }
 

@@ -217,7 +217,7 @@ async fn a_page_without_a_stream_of_events_is_updated_later() {
     let id = served.client.upload("chair", Some(json!({}))).await.text("renderId");
     let followed = served.client.upload("stool", Some(json!({}))).await.text("renderId");
     let (other, mut streams) = (served.browser(EMAIL).await, Vec::new());
-    for _stream in 0..limits::EVENT_STREAMS {
+    for _stream in 0..limits::EVENT_STREAMS_AT_ONCE {
         streams.push(other.request(Method::GET, &format!("/renders/{followed}/events")).send().await.unwrap());
     }
     sign_in(&served, &page).await;

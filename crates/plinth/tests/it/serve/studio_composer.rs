@@ -176,7 +176,7 @@ async fn an_account_with_too_many_streams_gets_states_from_time_to_time(served: 
     let id = served.client.post("/renders", json!({"modelId": model})).await.text("id");
     let path = format!("/renders/{id}/events");
     let mut open = Vec::new();
-    for _stream in 0..limits::EVENT_STREAMS {
+    for _stream in 0..limits::EVENT_STREAMS_AT_ONCE {
         open.push(browser.request(Method::GET, &path).send().await.unwrap());
     }
     for path in [path.clone(), format!("/renders/events?ids={id}")] {
