@@ -28,11 +28,8 @@ if (grid) {
   follow(grid, async ({ id, isFinal }) => {
     if (!isFinal) return;
     const tile = grid.querySelector(`[data-render="${CSS.escape(id)}"]`)?.closest(".tile");
-    // A model that is chosen stays chosen.
-    const isChosen = tile?.querySelector(".pick input")?.checked;
     const fresh = tile && (await refresh(tile.id));
     for (const picture of fresh?.querySelectorAll("[data-video]") ?? []) enliven(picture);
-    if (isChosen) fresh.querySelector(".pick input").checked = true;
   });
 }
 

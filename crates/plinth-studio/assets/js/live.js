@@ -37,6 +37,24 @@ function show(area, { status, label, fraction, text }) {
   area.querySelector(".left").textContent = text;
 }
 
+const CONTROLS = "a[href], button, input, summary";
+
+/** Names a control of a page among all others, also in a newer state of the page. */
+const nameOf = ({ tagName, href, name, value }) => JSON.stringify([tagName, href, name, value]);
+
+/** Replaces an element by its new state. Boxes that are checked stay checked, and the focus stays where it is. */
+function replace(old, fresh) {
+  const now = document.activeElement;
+  const focused = old.contains(now) ? nameOf(now) : null;
+  const checked = new Set([...old.querySelectorAll("input:checked")].map(nameOf));
+  old.replaceWith(document.adoptNode(fresh));
+  for (const control of fresh.querySelectorAll(CONTROLS)) {
+    const name = nameOf(control);
+    if (checked.has(name)) control.checked = true;
+    if (name === focused) control.focus({ preventScroll: true });
+  }
+}
+
 /**
  * Loads the page again and replaces an element of it by its new state. The browser parses the page, without running its
  * scripts.
@@ -50,7 +68,7 @@ export function refresh(id) {
     request.responseType = "document";
     request.addEventListener("loadend", () => {
       const [old, fresh] = [document.getElementById(id), request.response?.getElementById(id)];
-      if (old && fresh) old.replaceWith(document.adoptNode(fresh));
+      if (old && fresh) replace(old, fresh);
       done(old && fresh ? fresh : null);
     });
     request.send();

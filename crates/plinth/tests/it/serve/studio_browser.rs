@@ -170,6 +170,27 @@ async fn everything_but_previews_works_without_scripts() {
     page.until("document.querySelector('.running .status')?.textContent === 'Waiting'").await;
 }
 
+/// A model that somebody chooses while its tile loads stays chosen, with the focus on its box.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_stays_chosen_while_its_tile_is_replaced() {
+    let served = Served::with_sqlite();
+    let Some(page) = Chromium::start(true).await else { return };
+    let made = served.client.upload("chair", None).await;
+    sign_in(&served, &page).await;
+    page.until("document.querySelector('.tile .live-render')").await;
+    let hold = "const send = XMLHttpRequest.prototype.send; window.tile = document.querySelector('.tile'); \
+                XMLHttpRequest.prototype.send = function () { window.release = () => send.call(this); };";
+    page.run(hold).await;
+    served.client.post(&format!("/renders/{}/cancel", made.text("renderId")), json!({})).await.data();
+    page.until("window.release").await;
+    page.click(".pick input").await;
+    page.run("document.querySelector('.pick input').focus(); window.release();").await;
+    page.until("document.querySelector('.tile') !== window.tile").await;
+    page.until("document.querySelector('.pick input').checked").await;
+    page.until("document.activeElement === document.querySelector('.pick input')").await;
+    no_errors(&page).await;
+}
+
 /// The overview for administrators loads its state again by itself, until that is switched off. Its pages fit narrow windows.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_overview_for_administrators_updates_itself() {
