@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use clap::{ArgMatches, Command};
-use plinth_worker::{Phase, WorkerOptions};
+use plinth_worker::Phase;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &ArgMatches) -> Result<()> {
 
 async fn work(config: &Config) -> Result<()> {
     let stop = signals::listen()?;
-    let options = WorkerOptions { exit_when_idle: config.exit_when_idle, ..config::worker_options(config)? };
+    let options = config.worker.clone();
     let metrics = Metrics::begin(config).await?;
     let service = config::open_service(config, &config.public_url_at(config.listen)?, 1).await?;
     let mut tasks: JoinSet<Result<()>> = JoinSet::new();

@@ -19,4 +19,3 @@ pub(crate) use open::{
 };
 pub(crate) use settings::{Config, Machine};
 pub(crate) use table::{Group, WORKER_CONNECTIONS, args, config_arg, markdown_table};
-pub(crate) use worker::worker_options;

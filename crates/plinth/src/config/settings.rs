@@ -11,7 +11,7 @@ use plinth_fence::{FenceMode, FenceOptions, JobUser};
 use plinth_media::EncoderChoice;
 use plinth_service::{Checker, FetchOptions, HostRule, ServiceOptions};
 use plinth_spec::wire::Product;
-use plinth_spec::{Takes, WorkClass};
+use plinth_worker::WorkerOptions;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use url::Url;
 
@@ -19,6 +19,7 @@ use super::lookup::Lookup;
 use super::payments;
 use super::table as row;
 use super::value::Found;
+use super::worker::worker_options;
 
 /// The validated configuration of a server or worker.
 #[derive(Clone)]
@@ -47,31 +48,8 @@ pub(crate) struct Config {
     pub(crate) shutdown: Duration,
     /// Time for which the server continues to accept requests after it was told to stop.
     pub(crate) drain: Duration,
-    /// Classes of renders that the worker claims.
-    pub(crate) takes: Takes,
-    /// Pool of the worker; empty if it belongs to none.
-    pub(crate) worker_pool: String,
-    /// Idle time after which a worker exits. With `None`, an idle worker never exits.
-    pub(crate) exit_when_idle: Option<Duration>,
     /// Address of a worker's health checks.
     pub(crate) health_listen: Option<SocketAddr>,
-    /// Maximum number of simultaneous renders. With `None`, it depends on the hardware.
-    pub(crate) worker_slots: Option<usize>,
-    /// Time limit of a render.
-    pub(crate) render_timeout: Duration,
-    /// Time limit of a free preview.
-    pub(crate) preview_timeout: Duration,
-    /// Memory limit of a render.
-    pub(crate) render_memory_bytes: u64,
-    /// Size limit of the cache of models and their baked light.
-    pub(crate) model_cache_bytes: u64,
-    /// Name of the worker. With `None`, the name consists of host name and process ID.
-    pub(crate) worker_name: Option<String>,
-    /// Absolute path of the folder for the model cache and for the files of running renders.
-    pub(crate) worker_dir: PathBuf,
-    /// Time that running renders have to finish after the worker was told to stop.
-    pub(crate) worker_grace: Duration,
-    pub(crate) worker_outage: Duration,
     /// Adapter, ffmpeg and encoder.
     pub(crate) machine: Machine,
     /// Sandbox of jobs.
@@ -87,6 +65,8 @@ pub(crate) struct Config {
     pub(crate) products: Option<Vec<Product>>,
     /// Options of the service.
     pub(crate) service: ServiceOptions,
+    /// Options of the worker.
+    pub(crate) worker: WorkerOptions,
 }
 
 /// Adapter, ffmpeg and encoder.
@@ -124,9 +104,9 @@ impl Config {
         let address = "an address with a port, such as 127.0.0.1:8080";
         let text = |row| -> Result<Option<String>> { Ok(lookup.find(row)?.map(|found| found.text)) };
         let local = |kind: &str, name: &str| format!("{kind}://{}", data_dir.join(name).display());
-        let fence = fence(&lookup)?;
+        let (machine, fence) = (Machine::find(&lookup)?, fence(&lookup)?);
+        let database_url = text(&row::DATABASE_URL)?.unwrap_or_else(|| local("sqlite", "plinth.db"));
         Ok(Self {
-            database_url: text(&row::DATABASE_URL)?.unwrap_or_else(|| local("sqlite", "plinth.db")),
             database_connections: count_if_set(&lookup, &row::DATABASE_CONNECTIONS)?,
             store_url: text(&row::STORE_URL)?.unwrap_or_else(|| local("file", "objects")),
             store_public_endpoint: text(&row::STORE_PUBLIC_ENDPOINT)?,
@@ -136,34 +116,16 @@ impl Config {
             trusted_proxies: trusted_proxies(&lookup)?,
             shutdown: Duration::from_secs(lookup.count(&row::SHUTDOWN_SECONDS)?),
             drain: seconds(&lookup.get(&row::DRAIN_SECONDS)?)?,
-            takes: match lookup.find(&row::TAKES)? {
-                Some(found) => {
-                    found.parse(&format!("a list of some of {}, {}", WorkClass::NAMES.join(", "), Takes::PREVIEW))?
-                }
-                None => Takes::default(),
-            },
-            worker_pool: text(&row::WORKER_POOL)?.unwrap_or_default(),
-            exit_when_idle: lookup.find(&row::EXIT_WHEN_IDLE)?.as_ref().map(seconds).transpose()?,
             health_listen: lookup.find(&row::HEALTH_LISTEN)?.map(|found| found.parse(address)).transpose()?,
-            worker_slots: count_if_set(&lookup, &row::WORKER_SLOTS)?,
-            render_timeout: Duration::from_secs(lookup.count(&row::RENDER_TIMEOUT_SECONDS)?),
-            preview_timeout: Duration::from_secs(lookup.count(&row::PREVIEW_TIMEOUT_SECONDS)?),
-            render_memory_bytes: lookup.count::<u64>(&row::RENDER_MEMORY_MB)? << 20,
-            model_cache_bytes: lookup.count::<u64>(&row::MODEL_CACHE_MB)? << 20,
-            worker_name: text(&row::WORKER_NAME)?,
-            worker_dir: match lookup.find(&row::WORKER_DIR)? {
-                Some(found) => std::path::absolute(found.path()).context("the current folder is not accessible")?,
-                None => data_dir.join("worker"),
-            },
-            worker_grace: Duration::from_secs(lookup.count(&row::WORKER_GRACE_SECONDS)?),
-            worker_outage: Duration::from_secs(lookup.count(&row::WORKER_OUTAGE_SECONDS)?),
-            machine: Machine::find(&lookup)?,
             metrics_listen: lookup.find(&row::METRICS_LISTEN)?.map(|found| found.parse(address)).transpose()?,
             otlp_endpoint: otlp_endpoint(&lookup)?,
             logs_are_json: one_of(&lookup, &row::LOG_FORMAT, ["text", "json"])? == "json",
             log_level: log_level(&lookup)?,
             products: payments::packs(&lookup)?,
             service: service_options(&lookup, &data_dir, fence.clone())?,
+            worker: worker_options(&lookup, &data_dir, &machine, fence.clone(), is_shared(&database_url))?,
+            database_url,
+            machine,
             fence,
             is_installation_named: lookup.find_set(&row::DATA_DIR)?.is_some()
                 || lookup.find_set(&row::DATABASE_URL)?.is_some(),
@@ -173,7 +135,7 @@ impl Config {
 
     /// Returns whether the database is PostgreSQL, which processes on several machines can share.
     pub(crate) fn is_shared(&self) -> bool {
-        !self.database_url.starts_with("sqlite:")
+        is_shared(&self.database_url)
     }
 
     /// Returns the URL under which clients reach the service. `listens` is the address at which it listens.
@@ -186,6 +148,10 @@ impl Config {
             Ok,
         )
     }
+}
+
+fn is_shared(database_url: &str) -> bool {
+    !database_url.starts_with("sqlite:")
 }
 
 fn service_options(lookup: &Lookup<'_>, data_dir: &Path, fence: FenceOptions) -> Result<ServiceOptions> {
@@ -219,12 +185,12 @@ fn service_options(lookup: &Lookup<'_>, data_dir: &Path, fence: FenceOptions) ->
 }
 
 /// Returns the value of a row as an integer above 0; `None` if the value is not set.
-fn count_if_set<T: TryFrom<u64>>(lookup: &Lookup<'_>, row: &row::Row) -> Result<Option<T>> {
+pub(super) fn count_if_set<T: TryFrom<u64>>(lookup: &Lookup<'_>, row: &row::Row) -> Result<Option<T>> {
     lookup.find(row)?.map(|_set| lookup.count(row)).transpose()
 }
 
 /// Parses a number of seconds, which may be 0.
-fn seconds(found: &Found) -> Result<Duration> {
+pub(super) fn seconds(found: &Found) -> Result<Duration> {
     Ok(Duration::from_secs(found.parse::<u32>("a whole number of seconds")?.into()))
 }
 

@@ -5,37 +5,57 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use plinth_fence::FenceOptions;
+use plinth_spec::{Takes, WorkClass};
 use plinth_worker::{WorkerOptions, child_environment};
 
-use super::settings::Config;
+use super::lookup::Lookup;
+use super::settings::{Machine, count_if_set, seconds};
+use super::table as row;
 
 /// Interval at which the worker checks for renders that other processes have queued.
 const POLL: Duration = Duration::from_millis(500);
 const POLL_NOTIFIED: Duration = Duration::from_secs(30);
 
-pub(crate) fn worker_options(config: &Config) -> Result<WorkerOptions> {
+/// Reads the options of the worker. `has_notifications` tells whether the database notifies it of queued renders.
+pub(super) fn worker_options(
+    lookup: &Lookup<'_>,
+    data_dir: &Path,
+    machine: &Machine,
+    fence: FenceOptions,
+    has_notifications: bool,
+) -> Result<WorkerOptions> {
+    let text = |row| -> Result<Option<String>> { Ok(lookup.find(row)?.map(|found| found.text)) };
     Ok(WorkerOptions {
-        name: config.worker_name.clone().unwrap_or_else(host_and_process),
-        pool: config.worker_pool.clone(),
-        takes: config.takes.clone(),
-        exit_when_idle: None,
-        slots: config.worker_slots.and_then(NonZeroUsize::new),
-        scratch: config.worker_dir.clone(),
+        name: text(&row::WORKER_NAME)?.unwrap_or_else(host_and_process),
+        pool: text(&row::WORKER_POOL)?.unwrap_or_default(),
+        takes: match lookup.find(&row::TAKES)? {
+            Some(found) => {
+                found.parse(&format!("a list of some of {}, {}", WorkClass::NAMES.join(", "), Takes::PREVIEW))?
+            }
+            None => Takes::default(),
+        },
+        exit_when_idle: lookup.find(&row::EXIT_WHEN_IDLE)?.as_ref().map(seconds).transpose()?,
+        slots: count_if_set(lookup, &row::WORKER_SLOTS)?.and_then(NonZeroUsize::new),
+        scratch: match lookup.find(&row::WORKER_DIR)? {
+            Some(found) => std::path::absolute(found.path()).context("the current folder is not accessible")?,
+            None => data_dir.join("worker"),
+        },
         program: std::env::current_exe()
             .context("the path of this executable is unknown, so it cannot be started for renders")?,
         environment: child_environment(std::env::vars_os()),
-        adapter: config.machine.adapter.clone(),
-        ffmpeg: from_anywhere(&config.machine.ffmpeg)?,
-        encoder: config.machine.encoder,
-        fence: config.fence.clone(),
-        timeout: config.render_timeout,
-        preview_timeout: config.preview_timeout,
-        outage: config.worker_outage,
+        adapter: machine.adapter.clone(),
+        ffmpeg: from_anywhere(&machine.ffmpeg)?,
+        encoder: machine.encoder,
+        fence,
+        timeout: Duration::from_secs(lookup.count(&row::RENDER_TIMEOUT_SECONDS)?),
+        preview_timeout: Duration::from_secs(lookup.count(&row::PREVIEW_TIMEOUT_SECONDS)?),
+        outage: Duration::from_secs(lookup.count(&row::WORKER_OUTAGE_SECONDS)?),
         room_bytes: WorkerOptions::ROOM_BYTES,
-        memory_bytes: config.render_memory_bytes,
-        cache_bytes: config.model_cache_bytes,
-        poll: if config.is_shared() { POLL_NOTIFIED } else { POLL },
-        grace: config.worker_grace,
+        memory_bytes: lookup.count::<u64>(&row::RENDER_MEMORY_MB)? << 20,
+        cache_bytes: lookup.count::<u64>(&row::MODEL_CACHE_MB)? << 20,
+        poll: if has_notifications { POLL_NOTIFIED } else { POLL },
+        grace: Duration::from_secs(lookup.count(&row::WORKER_GRACE_SECONDS)?),
     })
 }
 

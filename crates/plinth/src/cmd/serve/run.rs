@@ -7,7 +7,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use plinth_api::{Api, ServeOptions, router};
 use plinth_service::Service;
 use plinth_studio::Studio;
-use plinth_worker::Phase;
+use plinth_worker::{Phase, WorkerOptions};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -63,7 +63,7 @@ async fn serve(config: &Config, args: &ArgMatches, out: &mut dyn Write) -> Resul
     let public_url = config.public_url_at(address)?;
     let _lock = server_lock::acquire(config)?;
     let metrics = Metrics::begin(config).await?;
-    let draws_previews = with_worker && config.takes.includes_previews();
+    let draws_previews = with_worker && config.worker.takes.includes_previews();
     let listeners = u32::from(with_worker) + u32::from(!draws_previews);
     let service = config::open_service(config, &public_url, listeners).await?;
     if let Some(packs) = config.products.clone() {
@@ -84,7 +84,8 @@ async fn serve(config: &Config, args: &ArgMatches, out: &mut dyn Write) -> Resul
     tasks.spawn(maintain(service.clone(), draws_previews, stop.clone()));
     if with_worker {
         let (worker, ended) = (service.clone(), stop.clone());
-        let options = config::worker_options(config)?;
+        // The server goes on without renders.
+        let options = WorkerOptions { exit_when_idle: None, ..config.worker.clone() };
         let (phase, _unwatched) = watch::channel(Phase::Starting);
         tasks.spawn(async move { Ok(plinth_worker::run(worker, options, ended, phase).await?) });
     }
