@@ -109,7 +109,8 @@ class Promises(unittest.TestCase):
                         self.assertEqual(security["capabilities"], {"drop": ["ALL"]})
 
     def test_no_secret_stands_in_plain_text(self):
-        secret = {"PLINTH_DATABASE_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}
+        secret = {"PLINTH_DATABASE_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "PLINTH_SMTP_URL",
+                  "PLINTH_STRIPE_SECRET_KEY", "PLINTH_STRIPE_WEBHOOK_SECRET"}
         for values in SETS:
             found = objects(values=values)
             self.assertEqual(of_kind(found, "Secret"), [], "the chart makes no secrets")
@@ -118,6 +119,7 @@ class Promises(unittest.TestCase):
                     if variable["name"] in secret:
                         self.assertIn("secretKeyRef", variable["valueFrom"], name)
         for flag in ["environment.PLINTH_DATABASE_URL=postgres://a:b@c/d", "environment.MY_SECRET=x",
+                     "environment.PLINTH_SMTP_URL=smtps://a:b@c",
                      "database.existingSecret=postgres://a:b@c/d", "database.url=postgres://a:b@c/d"]:
             done = helm("template", RELEASE, str(CHART), "--set", flag)
             self.assertNotEqual(done.returncode, 0, f"{flag} is refused by the schema")
@@ -139,13 +141,70 @@ class Promises(unittest.TestCase):
         self.assertGreater(int(said["PLINTH_DRAIN_SECONDS"]), 0)
         self.assertGreater(pod["terminationGracePeriodSeconds"], needs)
 
+    def test_only_the_api_sells_credits_and_sends_mails(self):
+        only_api = {"PLINTH_STRIPE_SECRET_KEY", "PLINTH_STRIPE_WEBHOOK_SECRET", "PLINTH_SMTP_URL", "PLINTH_MAIL_FROM", "PLINTH_CONFIG"}
+        found = objects(values=HERE / "values/public.yaml")
+        for name, pod in pods(found):
+            self.assertEqual(only_api & set(variables(pod)), only_api if name.endswith("-api") else set(), name)
+        [file] = of_kind(found, "ConfigMap")
+        self.assertIn("[[products]]", file["data"]["plinth.toml"])
+        [api] = [o for o in of_kind(found, "Deployment") if o["metadata"]["name"].endswith("-api")]
+        template = api["spec"]["template"]
+        self.assertIn({"name": "configuration", "mountPath": "/etc/plinth", "readOnly": True},
+                      template["spec"]["containers"][0]["volumeMounts"])
+        changed = objects("--set", "configuration=a", values=HERE / "values/public.yaml")
+        [api] = [o for o in of_kind(changed, "Deployment") if o["metadata"]["name"].endswith("-api")]
+        self.assertNotEqual(api["spec"]["template"]["metadata"]["annotations"], template["metadata"]["annotations"])
+
+    def test_containers_may_use_what_their_jobs_may_use_together(self):
+        gigabytes = lambda text: float(text.removesuffix("Gi"))
+        for values in SETS:
+            found = objects(values=values)
+            for name, pod in pods(found):
+                [container] = pod["containers"]
+                said, limit = variables(pod), gigabytes(container["resources"]["limits"]["memory"].replace("512Mi", "0.5Gi"))
+                with self.subTest(values=values.name, pod=name):
+                    if name.endswith("-api"):
+                        # Two checks of models and two of images, with the program's own limits.
+                        self.assertGreaterEqual(limit, 2 * 4 + 2 * 1.5 + 1)
+                    elif "-worker-" in name:
+                        slots, takes = int(said["PLINTH_WORKER_SLOTS"]), container["args"][4].split(",")
+                        render = int(said.get("PLINTH_RENDER_MEMORY_MB", 8192)) / 1024
+                        previews = 2 if "preview" in takes else 0
+                        self.assertGreaterEqual(limit, (slots + previews) * render + slots * 0.5 + 1)
+                        [cache] = [v["emptyDir"]["sizeLimit"] for v in pod["volumes"] if v["name"] == "cache"]
+                        kept = int(said.get("PLINTH_MODEL_CACHE_MB", 10240)) / 1024
+                        self.assertGreaterEqual(gigabytes(cache), kept + slots * 2 * 10)
+
+    def test_pools_have_names_of_their_own_and_take_every_class(self):
+        def pool(index, name, takes):
+            return f"workerPools[{index}].name={name},workerPools[{index}].takes={{{takes}}},workerPools[{index}].resources.limits.memory=26Gi"
+        most = pool(0, "cpu", "share,standard,4k,pro,preview")
+        for flags, word in [(most, "no pool of workerPools takes dataset"),
+                            (f"{most},{pool(1, 'cpu', 'dataset')}", "two workerPools have the name cpu")]:
+            done = helm("template", RELEASE, str(CHART), "--set", flags)
+            self.assertNotEqual(done.returncode, 0, flags)
+            self.assertIn(word, done.stderr)
+
+    def test_numbers_are_passed_as_they_are_written(self):
+        [api] = [o for o in of_kind(objects(values=HERE / "values/public.yaml"), "Deployment") if o["metadata"]["name"].endswith("-api")]
+        said = variables(api["spec"]["template"]["spec"])
+        self.assertEqual((said["PLINTH_RATE_LIMIT_PER_MINUTE"], said["PLINTH_ZIP_CONVERSION"]), ("1000000", "false"))
+        [worker] = workers(objects("--set-json", 'workerPools=[{"name": "cpu", "replicas": 0, "resources": {}, "takes": '
+                                   '["share", "standard", "4k", "pro", "dataset", "preview"]}]'))
+        self.assertEqual(worker["spec"]["replicas"], 0)
+
     def test_upgrades_and_drains_take_one_pod_at_a_time_and_none_before_its_successor(self):
         for values in SETS:
             found = objects(values=values)
             deployments, budgets = of_kind(found, "Deployment"), of_kind(found, "PodDisruptionBudget")
             selected = [budget["spec"]["selector"]["matchLabels"] for budget in budgets]
             for deployment in deployments:
-                self.assertEqual(deployment["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"], 0)
+                # A new pod with a card could not start while old ones have all cards.
+                has_card = "nvidia.com/gpu" in deployment["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]
+                steps = deployment["spec"]["strategy"]["rollingUpdate"]
+                self.assertEqual(steps["maxUnavailable"], 1 if has_card else 0)
+                self.assertEqual(steps["maxSurge"] == 0, has_card)
                 self.assertIn(deployment["spec"]["selector"]["matchLabels"], selected)
             for budget in budgets:
                 self.assertEqual(budget["spec"]["maxUnavailable"], 1)
@@ -189,8 +248,8 @@ class Promises(unittest.TestCase):
             policy = policies[f"{RELEASE}-worker"]
             self.assertEqual(policy["policyTypes"], ["Ingress", "Egress"])
             ports = {port["port"] for rule in policy["egress"] for port in rule["ports"]}
-            store = 9000 if values.name == "inside.yaml" else 443
-            self.assertEqual(ports, {53, 5432, store}, values.name)
+            others = {9000, 4318} if values.name == "inside.yaml" else {443}
+            self.assertEqual(ports, {53, 5432} | others, values.name)
             for worker in workers(found):
                 labels = worker["spec"]["template"]["metadata"]["labels"]
                 self.assertLessEqual(policy["podSelector"]["matchLabels"].items(), labels.items())
@@ -237,8 +296,21 @@ class Promises(unittest.TestCase):
         said = {w["metadata"]["name"]: variables(w["spec"]["template"]["spec"]).get("NVIDIA_DRIVER_CAPABILITIES") for w in found}
         self.assertEqual(said, {f"{RELEASE}-worker-cpu": None, f"{RELEASE}-worker-gpu": "graphics,video,utility"})
 
+    def test_pods_without_a_card_see_none(self):
+        for name, pod in pods(objects(values=HERE / "values/gpu.yaml")):
+            devices = variables(pod).get("NVIDIA_VISIBLE_DEVICES")
+            self.assertEqual(devices, None if name.endswith("-gpu") else "void", name)
+
+    def test_the_api_reaches_its_mail_server(self):
+        def ports(values):
+            policies = {p["metadata"]["name"]: p["spec"] for p in of_kind(objects(values=values), "NetworkPolicy")}
+            return {port["port"] for rule in policies[f"{RELEASE}-api"]["egress"] for port in rule["ports"]}
+        self.assertLessEqual({465, 587}, ports(HERE / "values/public.yaml"))
+        self.assertFalse({465, 587} & ports(HERE / "values/plain.yaml"))
+        self.assertIn(4318, ports(HERE / "values/inside.yaml"))
+
     def test_wrong_values_are_refused(self):
-        for flag in ["workerPools[0].takes={8k}", "workerPools[0].nmae=x", "replicas=3", "fence=maybe", "store.url=file:///x"]:
+        for flag in ["workerPools[0].takes={8k}", "workerPools[0].nmae=x", "replicas=3", "fence=maybe", "workerPools[0].encoder=h264_vaapi", "store.url=file:///x"]:
             self.assertNotEqual(helm("template", RELEASE, str(CHART), "--set", flag).returncode, 0, flag)
 
 

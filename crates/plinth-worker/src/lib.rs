@@ -6,6 +6,7 @@
 //! requeues the renders.
 
 mod child;
+mod counters;
 mod environment;
 mod error;
 mod fetch;

@@ -16,6 +16,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
+use crate::counters;
 use crate::error::WorkerError;
 use crate::options::WorkerOptions;
 use crate::packaging::package;
@@ -101,6 +102,7 @@ pub async fn run(
     }
     node.encoder = found.encoder.encoder;
     let node = Arc::new(node);
+    counters::create();
     let slots = node.options.slots.map_or(if found.is_software { SLOTS.0 } else { SLOTS.1 }, usize::from);
     let (worker, pool) = (&node.options.name, &node.options.pool);
     tracing::info!(worker, pool, adapter = found.adapter, encoder = %node.encoder, slots, "the worker waits for renders");
@@ -239,14 +241,14 @@ impl Node {
         if let Some(slot) = slots.take_render() {
             let claims = service.claim_renders(worker(), MAX_GROUP_SIZE).await?;
             if !claims.is_empty() {
-                metrics::counter!("plinth_worker_claims_total", "kind" => "render").increment(claims.len() as u64);
+                counters::render_claims().increment(claims.len() as u64);
                 return Ok(Some((Work::Render(claims), slot)));
             }
         }
         if let Some(slot) = slots.take_packaging()
             && let Some(claim) = service.claim_packaging(worker()).await?
         {
-            metrics::counter!("plinth_worker_claims_total", "kind" => "package").increment(1);
+            counters::packaging_claims().increment(1);
             return Ok(Some((Work::Package(Box::new(claim)), slot)));
         }
         Ok(None)

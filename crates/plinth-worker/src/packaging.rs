@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use crate::child::Ended;
+use crate::counters;
 use crate::fetch::download;
 use crate::job::JobPlan;
 use crate::job_error::{JobError, or_cancelled};
@@ -37,7 +38,7 @@ pub(crate) async fn package(node: &Node, claim: &Claim, kill: &CancellationToken
         Ok(()) => {}
         Err(JobError::Failed(failure)) if !node.has_room() => left_to_others(&failure.message),
         Err(JobError::Failed(failure)) => {
-            metrics::counter!("plinth_worker_failures_total", "code" => "packaging").increment(1);
+            counters::failures(counters::PACKAGING).increment(1);
             tracing::error!(render.id = %id, error = failure.message, "a video cannot be packaged");
             report_end("packaging failed", id, || service.fail_packaging(claim)).await;
         }

@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use crate::child::Ended;
+use crate::counters;
 use crate::fetch::download;
 use crate::inputs::{ENVIRONMENT_FILES, environment_files};
 use crate::job::{JobListener, JobPlan};
@@ -50,7 +51,7 @@ pub(crate) async fn render(node: &Node, claims: &[Claim], slot: &mut Slot, kill:
         Err(JobError::Failed(failure)) if !node.has_room() => left_to_others(&failure.message),
         Err(JobError::Failed(failure)) => {
             plinth_trace::fail(&failure.message);
-            metrics::counter!("plinth_worker_failures_total", "code" => failure.code.as_str()).increment(1);
+            counters::failures(failure.code.as_str()).increment(1);
             for claim in claims {
                 tracing::warn!(
                     render.id = %claim.render.id,

@@ -7,6 +7,7 @@ use plinth_service::ServiceError;
 use plinth_service::jobs::LeaseLost;
 use plinth_spec::id::RenderId;
 
+use crate::counters;
 use crate::outage::{Outage, pauses, short_pauses};
 
 /// The result of a report to the service.
@@ -67,7 +68,7 @@ pub(crate) fn record_duration(stage: &'static str, begin: Instant) {
 /// Logs and counts the failure of a hardware encoder. The job was then encoded by libx264.
 pub(crate) fn encoded_in_software(failure: Option<&str>) {
     if let Some(error) = failure {
-        metrics::counter!("plinth_worker_encoder_failures_total").increment(1);
+        counters::encoder_failures().increment(1);
         tracing::warn!(error, "the hardware encoder failed; libx264 encoded this job");
     }
 }

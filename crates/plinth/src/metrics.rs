@@ -5,13 +5,16 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use axum::Router;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use metrics::{Gauge, gauge};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use plinth_service::Service;
 use plinth_spec::WorkerState;
+use plinth_spec::state::RenderStatus;
 use tokio::net::TcpListener;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
@@ -24,6 +27,11 @@ const SECONDS: [f64; 16] =
 /// until Prometheus reads the metrics.
 const AGGREGATION_INTERVAL: Duration = Duration::from_secs(5);
 
+/// Time limit of counting. Prometheus by default gives up after 10 s, and then has no metric at all.
+const COUNT_LIMIT: Duration = Duration::from_secs(3);
+/// The state of workers that stopped reporting.
+const LOST: &str = "lost";
+
 /// A bound listener and an installed recorder of metrics. [`Self::serve`] serves them.
 pub(crate) struct Metrics {
     listener: TcpListener,
@@ -33,7 +41,8 @@ pub(crate) struct Metrics {
 #[derive(Clone)]
 struct Shared {
     recorded: PrometheusHandle,
-    service: Service,
+    /// The service whose queue and workers are counted. A worker counts none, because each server counts all.
+    counted: Option<Service>,
 }
 
 impl Metrics {
@@ -51,8 +60,8 @@ impl Metrics {
         Ok(Some(Self { listener, recorded }))
     }
 
-    /// Serves `GET /metrics` until `stop` is cancelled.
-    pub(crate) async fn serve(self, service: Service, stop: CancellationToken) -> Result<()> {
+    /// Serves `GET /metrics` until `stop` is cancelled. With `counted`, also counts the jobs and the workers of all machines.
+    pub(crate) async fn serve(self, counted: Option<Service>, stop: CancellationToken) -> Result<()> {
         let recorded = self.recorded.clone();
         let maintenance = async move {
             let mut timer = tokio::time::interval(AGGREGATION_INTERVAL);
@@ -61,7 +70,7 @@ impl Metrics {
                 recorded.run_upkeep();
             }
         };
-        let shared = Shared { recorded: self.recorded, service };
+        let shared = Shared { recorded: self.recorded, counted };
         let router = Router::new().route("/metrics", get(scrape)).with_state(shared);
         let serving = axum::serve(self.listener, router).into_future();
         tokio::select! {
@@ -73,29 +82,69 @@ impl Metrics {
 }
 
 async fn scrape(State(shared): State<Shared>) -> Response {
-    match shared.service.queue().await {
-        Ok(queue) => {
-            for (status, renders) in queue.renders {
-                ::metrics::gauge!("plinth_queue_renders", "status" => status.as_str()).set(renders as f64);
+    if let Some(service) = &shared.counted {
+        let counted = timeout(COUNT_LIMIT, count(service)).await;
+        let is_up = match counted {
+            Ok(Ok(())) => true,
+            Ok(Err(error)) => {
+                tracing::error!(error = %error, "the queue and the workers could not be counted");
+                false
             }
-            ::metrics::gauge!("plinth_queue_packagings").set(queue.packagings as f64);
-        }
-        Err(error) => {
-            tracing::error!(error = %error, "the queued renders could not be counted");
-            return StatusCode::SERVICE_UNAVAILABLE.into_response();
+            Err(_elapsed) => {
+                tracing::error!(limit_secs = COUNT_LIMIT.as_secs(), "counting the queue and the workers took too long");
+                false
+            }
+        };
+        gauge!("plinth_database_up").set(if is_up { 1.0 } else { 0.0 });
+        if !is_up {
+            forget_jobs();
+            forget_workers();
         }
     }
-    match shared.service.fleet().await {
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], shared.recorded.render()).into_response()
+}
+
+/// Counts jobs and workers of all machines. Errors: the database does not respond.
+async fn count(service: &Service) -> plinth_service::Result<()> {
+    let queue = service.queue().await?;
+    for (status, renders) in queue.renders {
+        renders_in(status).set(renders as f64);
+    }
+    gauge!("plinth_queue_packagings").set(queue.packagings as f64);
+    match service.fleet().await {
         Ok(fleet) => {
             for state in WorkerState::ALL {
-                ::metrics::gauge!("plinth_workers", "state" => state.as_str()).set(fleet.count(*state) as f64);
+                workers_in(state.as_str()).set(fleet.count(*state) as f64);
             }
-            ::metrics::gauge!("plinth_workers", "state" => "lost").set(fleet.lost() as f64);
+            workers_in(LOST).set(fleet.lost() as f64);
         }
         Err(error) => {
             // A worker of a newer version may be in a state that this program does not know.
             tracing::error!(error = %error, "the workers could not be counted");
+            forget_workers();
         }
     }
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], shared.recorded.render()).into_response()
+    Ok(())
+}
+
+/// Sets the numbers of jobs to «not a number», so that no old number passes for a new one.
+fn forget_jobs() {
+    for status in RenderStatus::ALL.iter().filter(|status| !status.is_final()) {
+        renders_in(*status).set(f64::NAN);
+    }
+    gauge!("plinth_queue_packagings").set(f64::NAN);
+}
+
+fn forget_workers() {
+    for state in WorkerState::ALL.iter().map(|state| state.as_str()).chain([LOST]) {
+        workers_in(state).set(f64::NAN);
+    }
+}
+
+fn renders_in(status: RenderStatus) -> Gauge {
+    gauge!("plinth_queue_renders", "status" => status.as_str())
+}
+
+fn workers_in(state: &'static str) -> Gauge {
+    gauge!("plinth_workers", "state" => state)
 }

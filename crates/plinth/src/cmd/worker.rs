@@ -47,7 +47,7 @@ async fn work(config: &Config) -> Result<()> {
         tasks.spawn(health::serve(health::listen(address).await?, router, drained.clone()));
     }
     if let Some(metrics) = metrics {
-        tasks.spawn(metrics.serve(service.clone(), stop.clone()));
+        tasks.spawn(metrics.serve(None, stop.clone()));
     }
     let (maintenance, ended) = (service.clone(), stop.clone());
     tasks.spawn(async move {

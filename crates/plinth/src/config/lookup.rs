@@ -44,7 +44,21 @@ impl<'a> Lookup<'a> {
     }
 
     /// Like [`Self::find`], but does not return defaults.
-    pub(crate) fn find_set(&self, row: &Row) -> Result<Option<Found>> {
+    fn find_set(&self, row: &Row) -> Result<Option<Found>> {
+        if let Some(found) = self.find_given(row)? {
+            return Ok(Some(found));
+        }
+        if let Some(file) = &self.file
+            && let Some(text) = file.text(row.key)?
+        {
+            let place = format!("{} in {}", row.key, file.name());
+            return Ok(Some(Found { text, place, folder: file.folder().to_owned() }));
+        }
+        Ok(None)
+    }
+
+    /// Returns the value that a flag or a variable sets.
+    pub(crate) fn find_given(&self, row: &Row) -> Result<Option<Found>> {
         let here = |text: String, place: String| Some(Found { text, place, folder: PathBuf::new() });
         // A command that does not use the value does not have its flag.
         if let Some(text) = self.args.try_get_one::<String>(row.key).ok().flatten() {
@@ -54,16 +68,7 @@ impl<'a> Lookup<'a> {
         if let Some(text) = variable(&name) {
             return Ok(here(text, name));
         }
-        if let Some((text, place)) = secret(row)? {
-            return Ok(here(text, place));
-        }
-        if let Some(file) = &self.file
-            && let Some(text) = file.text(row.key)?
-        {
-            let place = format!("{} in {}", row.key, file.name());
-            return Ok(Some(Found { text, place, folder: file.folder().to_owned() }));
-        }
-        Ok(None)
+        Ok(secret(row)?.and_then(|(text, place)| here(text, place)))
     }
 
     /// Returns the value of a row that has a default.

@@ -48,7 +48,7 @@ pub(crate) fn check_installation(config: &Config) -> Result<()> {
         None => Ok(()),
         Some(file) => bail!(
             "there is no database {}; name the folder of the installation with --data, or its configuration file with \
-             --config (`plinth serve` and `plinth migrate` create a new one)",
+             --config, and set the variables that the server has, such as PLINTH_DATABASE_URL (`plinth serve` and `plinth migrate` create a new one)",
             file.display()
         ),
     }

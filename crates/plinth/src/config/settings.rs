@@ -26,7 +26,7 @@ use super::worker::worker_options;
 pub(crate) struct Config {
     /// Absolute path of the folder with the database and the files.
     pub(crate) data_dir: PathBuf,
-    /// Whether the data folder or the database is not the default.
+    /// Whether a flag or a variable names the data folder or the database.
     pub(crate) is_installation_named: bool,
     /// `sqlite://…` or `postgres://…`.
     pub(crate) database_url: String,
@@ -127,8 +127,8 @@ impl Config {
             database_url,
             machine,
             fence,
-            is_installation_named: lookup.find_set(&row::DATA_DIR)?.is_some()
-                || lookup.find_set(&row::DATABASE_URL)?.is_some(),
+            is_installation_named: lookup.find_given(&row::DATA_DIR)?.is_some()
+                || lookup.find_given(&row::DATABASE_URL)?.is_some(),
             data_dir,
         })
     }

@@ -81,7 +81,28 @@ capabilities: { drop: [ALL] }
   value: 0.0.0.0:9090
 {{- range $name, $value := $values.environment }}
 - name: {{ $name }}
-  value: {{ $value | quote }}
+  {{- /* Helm reads numbers of files as floating point, and would write a million as 1e+06. */}}
+  value: {{ if and (kindIs "float64" $value) (eq (floor $value) $value) }}{{ $value | int64 | quote }}{{ else }}{{ $value | quote }}{{ end }}
+{{- end }}
+{{- end }}
+
+{{/* Without it, a node whose default runtime is NVIDIA's gives every card to every container of this image. */}}
+{{- define "plinth.noCards" -}}
+- name: NVIDIA_VISIBLE_DEVICES
+  value: void
+{{- end }}
+
+{{/* Pools must have names of their own, and take every class: renders of an untaken class would wait for ever. */}}
+{{- define "plinth.checkPools" -}}
+{{- $names := list }}
+{{- $taken := list }}
+{{- range .Values.workerPools }}
+{{- if has .name $names }}{{ fail (printf "two workerPools have the name %s" .name) }}{{ end }}
+{{- $names = append $names .name }}
+{{- $taken = concat $taken .takes }}
+{{- end }}
+{{- range list "share" "standard" "4k" "pro" "dataset" "preview" }}
+{{- if not (has . $taken) }}{{ fail (printf "no pool of workerPools takes %s" .) }}{{ end }}
 {{- end }}
 {{- end }}
 

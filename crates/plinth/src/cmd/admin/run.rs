@@ -60,7 +60,8 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
 
 /// Opens the database and the store, and runs a command that needs both.
 fn on_service(config: &Config, (noun, verb): (&str, &str), args: &ArgMatches, out: &mut dyn Write) -> Result<Done> {
-    // An account may be created before the first start. In a folder that nobody named, that is more likely a mistake.
+    // An account may be created before the first start. In a folder that is named nowhere or in the configuration file, that
+    // is more likely a mistake: the server may have its database from a variable that this command lacks.
     if (noun, verb) != ("account", "create") || !config.is_installation_named {
         config::check_installation(config)?;
     }

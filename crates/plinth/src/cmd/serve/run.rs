@@ -79,7 +79,7 @@ async fn serve(config: &Config, args: &ArgMatches, out: &mut dyn Write) -> Resul
     out.flush()?;
     let mut tasks: JoinSet<Result<()>> = JoinSet::new();
     if let Some(metrics) = metrics {
-        tasks.spawn(metrics.serve(service.clone(), stop.clone()));
+        tasks.spawn(metrics.serve(Some(service.clone()), stop.clone()));
     }
     tasks.spawn(maintain(service.clone(), draws_previews, stop.clone()));
     if with_worker {

@@ -104,6 +104,13 @@ fn commands_in_the_wrong_folder_create_no_installation() {
     let unnamed = installation.program().env_remove("PLINTH_DATA_DIR").args(create).output().unwrap();
     assert!(text(&unnamed.stderr).starts_with("plinth: there is no database "), "{}", text(&unnamed.stderr));
     assert_eq!(std::fs::read_dir(installation.folder.path()).unwrap().count(), 0);
+    // The configuration file names a folder, but the server may have its database from a variable.
+    let config = installation.folder.path().join("plinth.toml");
+    std::fs::write(&config, "data_dir = \"data\"\n").unwrap();
+    let mut in_file = installation.program();
+    let in_file = in_file.env_remove("PLINTH_DATA_DIR").env("PLINTH_CONFIG", &config).args(create).output().unwrap();
+    assert!(text(&in_file.stderr).starts_with("plinth: there is no database "), "{}", text(&in_file.stderr));
+    assert_eq!(std::fs::read_dir(installation.folder.path()).unwrap().count(), 1);
     assert!(installation.program().args(create).output().unwrap().status.success(), "before the first start");
 }
 

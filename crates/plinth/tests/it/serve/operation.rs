@@ -25,12 +25,65 @@ async fn metrics_have_a_separate_listener() {
         "plinth_queue_packagings 0",
         "plinth_workers{state=\"claiming\"} 0",
         "plinth_workers{state=\"lost\"} 0",
+        "plinth_database_up 1",
         "plinth_credits_moved_total{type=\"render\"} 3",
         "plinth_http_requests_total{method=\"POST\",route=\"/v1/models\",status=\"201\"} 2",
         "plinth_http_request_seconds_count{method=\"POST\",route=\"/v1/models\"} 2",
         "plinth_http_requests_total{method=\"GET\",route=\"none\",status=\"404\"} 1",
     ] {
         assert!(text.contains(line), "{line}\n{text}");
+    }
+}
+
+/// The database is stopped: what the process counts itself is still served, and no old number of jobs.
+#[tokio::test]
+async fn metrics_are_served_without_the_database() {
+    let mut served = Served::with_postgres_and_s3().await;
+    served.server.end();
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let server = served.installation.serve(&["--no-worker", "--metrics-listen", &address]);
+    let client = Client::new(&server.base, &served.client.token);
+    client.upload("chair", None).await.data();
+    let scrape = async || {
+        let answer = client.http.get(format!("http://{address}/metrics")).send().await.unwrap();
+        (answer.status().as_u16(), answer.text().await.unwrap())
+    };
+    let (_, before) = scrape().await;
+    assert!(before.contains("plinth_queue_renders{status=\"pending\"} 1"), "{before}");
+    drop(served.installation.postgres.take());
+    let asked = Instant::now();
+    let (status, text) = scrape().await;
+    assert!(status == 200 && asked.elapsed() < Duration::from_secs(8), "{status} {:?}", asked.elapsed());
+    for line in [
+        "plinth_database_up 0",
+        "plinth_queue_renders{status=\"pending\"} NaN",
+        "plinth_workers{state=\"claiming\"} NaN",
+        "plinth_http_requests_total{method=\"POST\",route=\"/v1/models\",status=\"201\"} 1",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+}
+
+/// A counter that is created by its first event has no rate before the second one.
+#[tokio::test]
+async fn counters_of_a_worker_begin_with_zero() {
+    let installation = Installation::with_sqlite();
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let server = installation.serve(&["--metrics-listen", &address]);
+    let (http, begin) = (Client::new(&server.base, "").http, Instant::now());
+    let lines = [
+        "plinth_worker_claims_total{kind=\"render\"} 0",
+        "plinth_worker_claims_total{kind=\"package\"} 0",
+        "plinth_worker_failures_total{code=\"timeout\"} 0",
+        "plinth_worker_failures_total{code=\"packaging\"} 0",
+        "plinth_worker_encoder_failures_total 0",
+    ];
+    loop {
+        let text = http.get(format!("http://{address}/metrics")).send().await.unwrap().text().await.unwrap();
+        let missing = lines.iter().find(|line| !text.contains(**line));
+        let Some(missing) = missing else { break };
+        assert!(begin.elapsed() < Duration::from_secs(60), "{missing}\n{text}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
 
