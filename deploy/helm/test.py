@@ -5,8 +5,10 @@ import ipaddress
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -312,6 +314,43 @@ class Promises(unittest.TestCase):
     def test_wrong_values_are_refused(self):
         for flag in ["workerPools[0].takes={8k}", "workerPools[0].nmae=x", "replicas=3", "fence=maybe", "workerPools[0].encoder=h264_vaapi", "store.url=file:///x"]:
             self.assertNotEqual(helm("template", RELEASE, str(CHART), "--set", flag).returncode, 0, flag)
+
+
+class Alerts(unittest.TestCase):
+    RULES = CHART / "files/alerts.yaml"
+    PENDING = 'plinth_queue_renders{status="pending"}'
+    UP = 'plinth_database_up{pod="a"}'
+    # What is scraped each minute, and the critical alerts that fire after half an hour.
+    NIGHTS = [
+        ("no worker was ever there", {PENDING: "50x60", UP: "1x60"}, {"PlinthQueueStands"}),
+        ("workers claim", {PENDING: "50x60", UP: "1x60", 'plinth_worker_claims_total{kind="render"}': "0+1x60"}, set()),
+        ("workers only package", {PENDING: "50x60", UP: "1x60", 'plinth_worker_claims_total{kind="render"}': "3x60",
+                                  'plinth_worker_claims_total{kind="package"}': "0+1x60"}, {"PlinthQueueStands"}),
+        ("nothing is queued", {PENDING: "0x60", UP: "1x60"}, set()),
+        ("the database went down", {PENDING: "50x5", UP: "1x5 0x55"}, {"PlinthDatabaseDown"}),
+        ("one of two servers lost its database", {PENDING: "0x60", UP: "0x60", 'plinth_database_up{pod="b"}': "1x60"}, set()),
+        ("the servers went down", {PENDING: "0x5", UP: "1x5"}, {"PlinthDown"}),
+        ("requests fail", {UP: "1x60", 'plinth_http_requests_total{status="200"}': "0+90x60",
+                           'plinth_http_requests_total{status="500"}': "0+10x60"}, {"PlinthApiErrors"}),
+    ]
+
+    @unittest.skipUnless(shutil.which("promtool"), "promtool is not installed (Debian's package prometheus has it)")
+    def test_alerts_fire_when_they_should(self):
+        rules = yaml.safe_load(self.RULES.read_text())["groups"][0]["rules"]
+        critical = {rule["alert"]: rule for rule in rules if rule["labels"]["severity"] == "critical"}
+        tests = []
+        for name, series, firing in self.NIGHTS:
+            expected = [{
+                "eval_time": "30m", "alertname": alert,
+                "exp_alerts": [{"exp_labels": rule["labels"], "exp_annotations": rule["annotations"]}] if alert in firing else [],
+            } for alert, rule in critical.items()]
+            scraped = [{"series": one, "values": values} for one, values in series.items()]
+            tests.append({"name": name, "interval": "1m", "input_series": scraped, "alert_rule_test": expected})
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "nights.yaml"
+            file.write_text(yaml.safe_dump({"rule_files": [str(self.RULES)], "evaluation_interval": "1m", "tests": tests}))
+            done = run("promtool", "test", "rules", str(file))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 
 if __name__ == "__main__":
