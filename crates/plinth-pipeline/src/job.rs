@@ -6,9 +6,9 @@ use std::sync::atomic::AtomicBool;
 use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
-use plinth_frame::PixelFormat;
+use plinth_frame::{Backdrop, PixelFormat};
 use plinth_media::{H264Encoder, MediaError, MediaPlan, MediaReport, MediaWriter};
-use plinth_render::{Cache, Gpu, Picture, RenderError, Renderer, backdrop};
+use plinth_render::{Cache, Gpu, Picture, RenderError, Renderer};
 use plinth_scene::{DatasetViews, EnvironmentMap, LightDetail, Scene, SceneAssets, build_scene};
 use plinth_spec::quality::{FRAMES_PER_SECOND, Quality};
 use plinth_spec::{OutputFile, OutputPaths, RenderSettings};
@@ -18,6 +18,7 @@ use crate::dataset;
 use crate::failure::{JobError, failure_message};
 use crate::load::{load, stop_if};
 use crate::manifest::{Manifest, Moments};
+use crate::opaque_backdrop::opaque_backdrop;
 use crate::progress::{Clock, Progress, Stage};
 use crate::sink::{Cancelled, WatchedSink};
 
@@ -139,7 +140,8 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
         renderer.time_passes();
     }
     let prepared = Instant::now();
-    let plan = plan(job, &scene, (width, height), poster_frame);
+    let background = opaque_backdrop(&gpu, &scene, (width, height))?;
+    let plan = plan(job, &scene, (width, height), poster_frame, background);
     let (drawn, hardware_failure) = match draw(job, &mut renderer, &scene, plan.clone(), report, cancel) {
         // If a hardware encoder fails, the partial video is discarded, and all frames are drawn again for libx264.
         Err(JobError::Media(failed @ MediaError::Hardware { .. })) => {
@@ -228,7 +230,7 @@ fn poster_frame(scene: &mut Scene, job: &Job) -> u32 {
     0
 }
 
-fn plan(job: &Job, scene: &Scene, (width, height): (u32, u32), poster_frame: u32) -> MediaPlan {
+fn plan(job: &Job, scene: &Scene, (width, height): (u32, u32), poster_frame: u32, background: Backdrop) -> MediaPlan {
     MediaPlan {
         ffmpeg: job.ffmpeg.clone(),
         encoder: job.encoder,
@@ -240,7 +242,7 @@ fn plan(job: &Job, scene: &Scene, (width, height): (u32, u32), poster_frame: u32
         files: job.outputs.clone(),
         poster_frame,
         posters_early: job.posters_early,
-        background: backdrop(&scene.opaque_background),
+        background,
         watermark: job.watermark,
     }
 }

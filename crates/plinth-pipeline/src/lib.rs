@@ -13,6 +13,7 @@ mod failure;
 mod job;
 mod load;
 mod manifest;
+mod opaque_backdrop;
 mod preview;
 mod progress;
 mod sink;

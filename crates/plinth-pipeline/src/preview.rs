@@ -12,7 +12,7 @@ use glam::DVec3;
 use plinth_frame::{PixelFormat, Resampler, RgbaImage};
 use plinth_media::{H264Encoder, MediaPlan, MediaWriter};
 use plinth_model::{Image, Model};
-use plinth_render::{Cache, Gpu, Picture, Renderer, backdrop};
+use plinth_render::{Cache, Gpu, Picture, Renderer};
 use plinth_scene::{
     Background, EnvironmentMap, LightDetail, SceneAssets, SceneError, build_dataset, build_scene, studio,
 };
@@ -25,6 +25,7 @@ use crate::environment::EnvironmentFiles;
 use crate::failure::{JobError, failure_message};
 use crate::job::from_render;
 use crate::load::{load_model, stop_if};
+use crate::opaque_backdrop::opaque_backdrop;
 
 /// A loaded model, and an open graphics device for it.
 pub(crate) struct LoadedModel {
@@ -122,7 +123,7 @@ impl<'g> PreviewStage<'g> {
             files: [(OutputFile::FullPoster, target.to_owned())].into(),
             poster_frame: 0,
             posters_early: false,
-            background: backdrop(&scene.opaque_background),
+            background: opaque_backdrop(&self.loaded.gpu, &scene, (width, height))?,
             watermark: false,
         };
         let mut writer = MediaWriter::start(plan, cancel)?;

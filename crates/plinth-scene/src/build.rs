@@ -54,6 +54,7 @@ impl PlacedModel {
         times: impl Fn(Option<&Animation>) -> Vec<Option<f32>>,
     ) -> Result<Self, SceneError> {
         let mut warnings = model.warnings.clone();
+        warnings.extend(settings.unused());
         let model = material::edited(model, settings, assets, &mut warnings);
         let hidden_nodes = hidden(&model, settings.model(), &mut warnings);
         let clip = chosen_clip(&model, settings.model(), &mut warnings);

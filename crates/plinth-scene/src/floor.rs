@@ -29,7 +29,8 @@ impl ReflectorLook {
 pub struct ShadowLook {
     /// `shadowMode`: how the shadow is drawn.
     pub mode: ShadowMode,
-    /// `shadowDarkness`: at 0 there is no shadow, at 1 it is physically correct, and higher values are darker.
+    /// `shadowDarkness`: exponent of the light that remains in the shadow. At 0 there is no shadow, and at 1 the floor lacks the
+    /// share of the light that is blocked.
     pub darkness: f32,
     /// `shadowSoftness`: from 0 (hard) to 1 (very soft).
     pub softness: f32,

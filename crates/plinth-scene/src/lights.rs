@@ -16,6 +16,8 @@ const KEY_DIRECTION: Vec3 = Vec3::new(-0.55, 1.0, 0.62);
 const KEY_DISTANCE: f32 = 9.0;
 /// Irradiance of the key light at intensity 1.
 const KEY_IRRADIANCE: f32 = 1.8;
+/// Luminance of linear red, green and blue (ITU-R BT.709-6, section 3).
+const LUMINANCE: Vec3 = Vec3::new(0.2126, 0.7152, 0.0722);
 /// Minimum distance of the key light, in multiples of the model's radius. It matters for models that are stretched or
 /// moved far.
 const KEY_DISTANCE_RADII: f32 = 3.0;
@@ -42,18 +44,26 @@ pub(crate) fn linear(color: [u8; 3]) -> Vec3 {
     Vec3::from(color.map(|c| linear_from_srgb(f32::from(c) / 255.0)))
 }
 
-/// Returns the key light for a model with these bounds. Returns `None` if the light is off.
+/// Returns the key light for a model with these bounds. Returns `None` if the light is off or black.
 pub(crate) fn key_light(settings: &Light, bounds: (Vec3, Vec3)) -> Option<KeyLight> {
     let target = (bounds.0 + bounds.1) * 0.5;
     let radius = ((bounds.1 - bounds.0) * 0.5).length().max(LEAST_RADIUS);
     let distance = KEY_DISTANCE.max(radius * KEY_DISTANCE_RADII);
-    (settings.spot > 0.0).then(|| KeyLight {
+    let irradiance = linear(settings.key_color) * (KEY_IRRADIANCE * settings.spot as f32);
+    (irradiance.max_element() > 0.0).then(|| KeyLight {
         position: target + KEY_DIRECTION.normalize() * distance,
         target,
-        irradiance: linear(settings.key_color) * (KEY_IRRADIANCE * settings.spot as f32),
+        irradiance,
         cone_half_angle: (KEY_CONE_RADII * radius / distance).atan().min(KEY_WIDEST),
         penumbra: KEY_PENUMBRA,
     })
+}
+
+impl KeyLight {
+    /// Returns the luminance of the light as a multiple of that with default settings.
+    pub fn strength(&self) -> f32 {
+        self.irradiance.dot(LUMINANCE) / KEY_IRRADIANCE
+    }
 }
 
 /// Returns the radiance of the ambient light, which is the same in all directions.

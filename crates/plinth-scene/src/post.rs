@@ -56,6 +56,13 @@ impl PostLook {
         Self { filter, ..Self::default() }
     }
 
+    /// Returns only the effects that map each colour to another colour, independently of the camera. The position of the pixel
+    /// may matter.
+    #[must_use]
+    pub(crate) fn of_colors_and_places(self) -> Self {
+        Self { vignette: self.vignette, ..self.of_colors_only() }
+    }
+
     /// Returns whether the effects need the depth of surfaces.
     pub fn needs_surfaces(&self) -> bool {
         self.aperture > 0.0 || self.filter == Filter::Toon

@@ -80,6 +80,26 @@ pub struct Scene {
     pub shots: Vec<Shot>,
 }
 
+impl Scene {
+    /// Returns a scene that shows the opaque background without the model and without light, with the effects that depend only
+    /// on colour and place.
+    #[must_use]
+    pub fn of_background_only(&self) -> Self {
+        Self {
+            hidden_nodes: vec![true; self.hidden_nodes.len()],
+            environment: EnvironmentMap { width: 2, height: 1, pixels: vec![[0.0; 3]; 2] },
+            key_light: None,
+            lights: Vec::new(),
+            shadow: None,
+            reflector: None,
+            surroundings: None,
+            background: self.opaque_background.clone(),
+            post: self.post.of_colors_and_places(),
+            ..self.clone()
+        }
+    }
+}
+
 /// The content of a frame behind the model.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Background {

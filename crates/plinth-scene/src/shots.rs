@@ -26,8 +26,8 @@ const DEPTH_ROOM: f32 = 1.1;
 const LEAST_NEAR: f32 = 0.02;
 /// Minimum distance of the near plane and minimum radius of a model, in world units.
 const LEAST_LENGTH: f32 = 1e-3;
-/// A view direction counts as vertical if the absolute value of its y component is at least this. Another up vector is
-/// then used.
+/// A view direction counts as parallel to the up vector if the cosine of their angle is at least this. Another up vector is then
+/// used.
 const STRAIGHT_UP: f64 = 0.9999;
 /// Minimum distance between the camera and the model in world units.
 const LEAST_DISTANCE: f32 = 0.1;
@@ -69,11 +69,12 @@ fn frame(settings: &RenderSettings, distance: f64, bounds: (Vec3, Vec3), index: 
     if motion.effect == Effect::Keyframes {
         let base = base_pose(motion, distance / motion.zoom);
         let pose = path(settings.path(), base, settings.video().length_secs, index, count);
-        return (camera_at(swayed(pose.position, pose.look_at), pose.look_at, pose.fov_deg, bounds), 1.0);
+        let position = swayed(pose.position, pose.look_at);
+        return (camera_at((position, pose.look_at, pose.up), pose.fov_deg, bounds), 1.0);
     }
     let at = orbit(motion, index, count);
     let position = direction(at.azimuth_deg, ELEVATION_DEG) * (distance * at.radius / motion.zoom);
-    (camera_at(swayed(position, DVec3::ZERO), DVec3::ZERO, FOV_DEG, bounds), at.grow as f32)
+    (camera_at((swayed(position, DVec3::ZERO), DVec3::ZERO, DVec3::Y), FOV_DEG, bounds), at.grow as f32)
 }
 
 /// Returns the smallest camera distance at which the model is inside the frame at every angle of the motion. It ignores
@@ -123,9 +124,11 @@ fn direction(azimuth_deg: f64, elevation_deg: f64) -> DVec3 {
     DVec3::new(e.cos() * a.sin(), e.sin(), e.cos() * a.cos())
 }
 
-fn camera_at(position: DVec3, look_at: DVec3, fov_deg: f64, bounds: (Vec3, Vec3)) -> Camera {
+/// Returns the camera at `position` that looks at `look_at`, with `up` as near to the top of the picture as possible.
+fn camera_at((position, look_at, up): (DVec3, DVec3, DVec3), fov_deg: f64, bounds: (Vec3, Vec3)) -> Camera {
     let back = (position - look_at).normalize_or(DVec3::Z);
-    let up = if back.y.abs() > STRAIGHT_UP { DVec3::NEG_Z * back.y.signum() } else { DVec3::Y };
+    let along = back.dot(up);
+    let up = if along.abs() > STRAIGHT_UP { DVec3::NEG_Z * along.signum() } else { up };
     let right = up.cross(back).normalize();
     let up = back.cross(right);
     let world_from_view = Mat4::from_cols(

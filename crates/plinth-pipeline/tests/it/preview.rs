@@ -115,6 +115,42 @@ fn full_previews_equal_posters_whatever_was_drawn_before() {
     }
 }
 
+/// Videos with alpha have posters that show the background with the effects of the finished picture.
+#[test]
+fn posters_of_videos_with_alpha_have_their_effects_on_the_background_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let task = preview_task(folder.path());
+    let look = |quality: &str, more: &Value| {
+        let mut look = json!({
+            "quality": quality, "length": 0.05, "shadows": false, "vignette": 0.8,
+            "bgGradient": {"stops": [{"color": "#ff0000"}, {"color": "#00ff00"}], "angle": 90},
+        });
+        look.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        look
+    };
+    for more in [json!({"filter": "bw"}), json!({"filter": "grain"}), json!({})] {
+        let pictures = ["share", "pro"].map(|quality| {
+            let target = folder.path().join(format!("{quality}.png"));
+            let settings = look(quality, &more);
+            let request = PreviewRequest { settings, longest: 320, ..request(1, &json!({}), target.clone()) };
+            let mut lines = vec![serde_json::to_string(&request).unwrap()].into_iter();
+            run_child(&task, &mut lines, &mut |_event| {}, &AtomicBool::new(false));
+            image::open(&target).unwrap().to_rgb8()
+        });
+        // The corners and the middles of the sides are far from the model. Grain moves between frames, so that still
+        // backgrounds have none.
+        let most = if more["filter"] == "grain" { 40 } else { 3 };
+        for (x, y) in [(0, 0), (319, 0), (0, 179), (319, 179), (3, 90), (316, 90)] {
+            let [opaque, alpha] = [0, 1].map(|i| pictures[i].get_pixel(x, y).0);
+            assert!(
+                opaque.iter().zip(alpha).all(|(a, b)| a.abs_diff(b) <= most),
+                "{more} {x} {y}: {opaque:?} {alpha:?}"
+            );
+        }
+        assert_ne!(pictures[1].get_pixel(0, 90), pictures[1].get_pixel(0, 0), "the vignette darkens the corners");
+    }
+}
+
 /// Draws drafts with these settings, one after another, by one process with an empty cache. Returns the last one.
 fn last_draft(looks: &[Value]) -> image::RgbImage {
     let folder = tempfile::tempdir().unwrap();

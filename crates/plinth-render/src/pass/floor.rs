@@ -22,6 +22,10 @@ const SHADOW_SIDE: u32 = 512;
 pub(crate) const AMBIENT_SIDE: u32 = 48;
 /// Distance by which the floor extends beyond the model and the shadow of the key light, in world units.
 const MARGIN: f32 = 0.45;
+/// Share of a key light of default strength in the light on the floor.
+const KEY_SHARE: f32 = 0.34;
+/// Share of the environment's light by which a floor without any of it is darkened.
+const AMBIENT_SHARE: f32 = 0.75;
 /// Width of the border in which the shadow fades out, in world units.
 const EDGE: f32 = 0.35;
 
@@ -87,6 +91,17 @@ fn light_size(look: ShadowLook) -> f32 {
     0.5 * (0.08 + 0.5 * look.softness * look.softness)
 }
 
+/// Returns the share of the key light in the light on the floor. It is [`KEY_SHARE`] for a light of default strength.
+fn key_share(key: &KeyLight) -> f32 {
+    let strength = KEY_SHARE * key.strength();
+    strength / (strength + 1.0 - KEY_SHARE)
+}
+
+/// Returns how much darker the floor is where a share of its light is blocked.
+fn darkened(share: f32, darkness: f32) -> f32 {
+    1.0 - (1.0 - share).powf(darkness)
+}
+
 impl Floor {
     /// Creates the floor. `ambient` contains `AMBIENT_SIDE²` numbers in rows along +z: the fraction of the
     /// environment's light that reaches the floor. `key` is the light that casts the shadow, and its shadow map.
@@ -105,8 +120,8 @@ impl Floor {
             edge: EDGE,
             half_extent: area.half,
             light_size: 2.0 * light_size(look),
-            key_darkness: (0.34 * look.darkness).min(0.95),
-            ambient_darkness: (0.75 * look.darkness).min(0.95),
+            key_darkness: key.map_or(0.0, |(key, _)| darkened(key_share(key), look.darkness)),
+            ambient_darkness: darkened(AMBIENT_SHARE, look.darkness),
             ..gpu_types::Floor::default()
         };
         let buffer = filled(gpu, "floor", bytemuck::bytes_of(&uniform), wgpu::BufferUsages::UNIFORM)?;

@@ -138,9 +138,29 @@ fn the_shadow_becomes_darker_with_shadow_darkness() {
             let floor = with.iter().zip(&without).filter(|(_, bare)| **bare == [255; 3]);
             floor.map(|(p, _)| light(*p)).fold(255.0, f32::min)
         };
-        let steps = [0.0, 0.5, 1.0, 3.0].map(darkest);
+        let steps = [0.0, 0.5, 1.0, 3.0, 5.0].map(darkest);
         assert!(steps[0] > 250.0, "{mode}: there is a shadow at darkness 0: {steps:?}");
-        assert!(steps.windows(2).all(|w| w[1] < w[0] - 5.0), "{mode}: {steps:?}");
+        assert!(steps[..4].windows(2).all(|w| w[1] < w[0] - 5.0) && steps[4] < steps[3] - 1.0, "{mode}: {steps:?}");
+    }
+}
+
+#[test]
+fn the_shadow_of_the_key_light_is_as_strong_as_the_light() {
+    for mode in ["shader", "flat", "accumulated"] {
+        let floor = |light_of_key: Value| {
+            let mut more = light_of_key;
+            more["shadowMode"] = json!(mode);
+            let with = drawn(one_ball(matte(0.5, 0.5, 0.5)), from_above(), &more);
+            let without = drawn(one_ball(matte(0.5, 0.5, 0.5)), from_above(), &json!({"shadows": false}));
+            let floor = with.iter().zip(&without).filter(|(_, bare)| **bare == [255; 3]);
+            floor.map(|(p, _)| light(*p)).sum::<f32>()
+        };
+        let off = floor(json!({"spotlightIntensity": 0}));
+        let black = floor(json!({"spotlightIntensity": 1, "keyLightColor": "#000000"}));
+        let steps = [0.05, 0.4, 1.0, 4.0].map(|spot| floor(json!({"spotlightIntensity": spot})));
+        assert!((off - black).abs() < 1.0, "{mode}: {off} {black}");
+        assert!(steps[0] > off - 0.4 * (off - steps[2]), "{mode}: a weak light has a weak shadow: {off} {steps:?}");
+        assert!(steps.windows(2).all(|w| w[1] < w[0] - 100.0), "{mode}: {off} {steps:?}");
     }
 }
 

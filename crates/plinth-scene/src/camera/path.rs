@@ -5,10 +5,6 @@ use plinth_spec::settings::{BasePose, Keyframe, Path};
 
 use crate::easing::{key, trapezoid};
 
-/// Smallest angle between the camera and the vertical axis in degrees. Exactly above the model, the camera would have
-/// no azimuth.
-const LEAST_POLAR_DEG: f64 = 0.5;
-
 /// Pose of the camera at one time of a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PathPose {
@@ -16,6 +12,8 @@ pub(crate) struct PathPose {
     pub(crate) position: DVec3,
     /// Point in world space that the camera looks at.
     pub(crate) look_at: DVec3,
+    /// Direction in world space that is up in the picture, as far as it is perpendicular to the view. Unit vector.
+    pub(crate) up: DVec3,
     /// Vertical field of view in degrees.
     pub(crate) fov_deg: f64,
 }
@@ -41,17 +39,20 @@ pub(crate) fn path(path: &Path, base: BasePose, length_secs: f64, index: u32, co
 fn by_angles(path: &Path, base: BasePose, u: f64) -> PathPose {
     let between = |(from, to): (f64, f64)| from + (to - from) * u;
     let theta = (base.theta_deg + between(path.angle_deg())).to_radians();
-    let phi = (base.phi_deg - between(path.tilt_deg())).clamp(LEAST_POLAR_DEG, 180.0 - LEAST_POLAR_DEG).to_radians();
+    let phi = (base.phi_deg - between(path.tilt_deg())).clamp(0.0, 180.0).to_radians();
     let radius = base.radius / between(path.zoom()).max(1e-3);
     let target = DVec3::from(base.target);
     let fov = between(path.fov_deg(base.fov_deg));
     let direction = DVec3::new(phi.sin() * theta.sin(), phi.cos(), phi.sin() * theta.cos());
-    PathPose { position: target + direction * radius, look_at: target, fov_deg: fov }
+    // The derivative of the direction by the elevation. It is defined straight above and below the model, too, where the azimuth
+    // turns the picture.
+    let up = DVec3::new(-phi.cos() * theta.sin(), phi.sin(), -phi.cos() * theta.cos());
+    PathPose { position: target + direction * radius, look_at: target, up, fov_deg: fov }
 }
 
 fn pose_of(frame: &Keyframe) -> PathPose {
     let pose = frame.pose;
-    PathPose { position: pose.position.into(), look_at: pose.look_at.into(), fov_deg: pose.fov_deg }
+    PathPose { position: pose.position.into(), look_at: pose.look_at.into(), up: DVec3::Y, fov_deg: pose.fov_deg }
 }
 
 /// Returns the pose at a fraction `u` of the duration of the path. The camera stays at each keyframe for its dwell
@@ -94,6 +95,7 @@ fn between(path: &Path, frames: &[Keyframe], i: usize, u: f64) -> PathPose {
     PathPose {
         position: catmull_rom(p.map(|p| p.position), u),
         look_at: catmull_rom(p.map(|p| p.look_at), u),
+        up: DVec3::Y,
         // The field of view is clamped to the values of both keyframes. Otherwise the spline would overshoot, which
         // looks like zooming back and forth.
         fov_deg: catmull_rom(fov.map(DVec3::splat), u).x.clamp(fov[1].min(fov[2]), fov[1].max(fov[2])),
@@ -189,6 +191,33 @@ mod tests {
         let lens = |fov: u8, x: i8| json!({"pose": {"position": [x, 0, 4], "lookAt": [0, 0, 0], "fov": fov}});
         let all = poses(&json!({"keyframes": [lens(20, 0), lens(70, 1), lens(25, 2), lens(60, 3)]}), 200);
         assert!(all.iter().all(|p| (20.0..=70.0).contains(&p.fov_deg)));
+    }
+
+    #[test]
+    fn a_field_of_view_stays_as_at_the_start_without_another_at_the_end() {
+        for (settings, ends) in
+            [(json!({"startFov": 60}), (60.0, 60.0)), (json!({"endFov": 20}), (35.0, 20.0)), (json!({}), (35.0, 35.0))]
+        {
+            let all = poses(&settings, 5);
+            assert_eq!((all[0].fov_deg, all[4].fov_deg), ends, "{settings}");
+        }
+    }
+
+    #[test]
+    fn straight_above_the_model_the_azimuth_turns_the_picture() {
+        let camera = json!({"target": [0, 0, 0], "radius": 4, "theta": 0, "phi": 0, "fov": 35});
+        for (index, up) in poses(&json!({"camera": camera, "endAngle": 180}), 3).iter().map(|pose| pose.up).enumerate()
+        {
+            let angle = (index as f64 * 90.0).to_radians();
+            assert!(up.distance(DVec3::new(-angle.sin(), 0.0, -angle.cos())) < 1e-9, "{index}: {up}");
+        }
+        // Up to the vertical, neither the view nor its roll jumps.
+        let all = poses(
+            &json!({"camera": {"target": [0, 0, 0], "radius": 4, "theta": 90, "phi": 20, "fov": 35}, "endTilt": 20}),
+            201,
+        );
+        let steps = all.windows(2).map(|w| w[0].up.distance(w[1].up)).fold(0.0, f64::max);
+        assert!(steps < 0.002, "{steps}");
     }
 
     #[test]

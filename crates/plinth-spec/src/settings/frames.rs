@@ -23,7 +23,7 @@ impl RenderSettings {
     }
 }
 
-fn is_default(key: &str, value: &Value) -> bool {
+pub(super) fn is_default(key: &str, value: &Value) -> bool {
     let default = field(key).and_then(|field| field.default);
     default.is_some_and(|default| as_read(&default.json()) == as_read(value))
 }

@@ -11,6 +11,7 @@ mod parse;
 mod read;
 mod reference;
 mod shape;
+mod unused;
 
 pub use error::{SettingsError, SettingsErrorKind};
 pub use field::{Field, Literal};

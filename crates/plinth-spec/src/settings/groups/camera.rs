@@ -55,9 +55,9 @@ objects! {
         zoom_start: f64 = "zoomStart", number(0.1, 3.0).unit("×").or(1.0), "Orbit radius at the start of a zoom-orbit.";
         zoom_end: f64 = "zoomEnd", number(0.1, 3.0).unit("×").or(DEFAULT_ZOOM_END), "Orbit radius at the end of a zoom-orbit.";
         scale_from: f64 = "scaleFrom", share().unit("×").or(0.0), "Size of the model at the start of a reveal.";
-        easing: bool = "easing", flag(true), "Motions with a start and an end accelerate and slow down smoothly.";
-        orbit_start_deg: f64 = "rotateY", number(-180.0, 180.0).unit("°").or(0.0), "Angle at which the camera starts. The model is not rotated.";
-        zoom: f64 = "zoom", number(0.5, 2.0).unit("×").or(1.0), "Zoom factor: the distance of the camera is divided by it.";
+        easing: bool = "easing", flag(true), "Motions with a start and an end accelerate and slow down smoothly. Paths have `easeInSeconds` and `easeOutSeconds` instead.";
+        orbit_start_deg: f64 = "rotateY", number(-180.0, 180.0).unit("°").or(0.0), "Angle at which the camera starts. The model is not rotated. Not with `camera` or `keyframes`.";
+        zoom: f64 = "zoom", number(0.5, 2.0).unit("×").or(1.0), "Zoom factor: the distance of the camera is divided by it. Not with `camera` or `keyframes`.";
     }
 }
 

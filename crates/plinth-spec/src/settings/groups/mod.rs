@@ -83,7 +83,7 @@ macro_rules! groups {
 groups! {
     video: Video, "Settings of the output.";
     camera: CameraMotion, "Settings of the camera motion.";
-    path: Path, "Settings of a custom camera path.";
+    path: Path, "Settings of a custom camera path, which `effect: keyframes` uses.";
     model: ModelPose, "Settings of the model's pose and animation.";
     background: Background, "Settings of the background and of the vignette.";
     environment: Environment, "Settings of image-based lighting.";

@@ -78,7 +78,7 @@ objects! {
         ease_in_secs: f64 = "easeInSeconds", number(0.0, 60.0).unit("s").or(0.0), "Time over which the camera accelerates at the start of the path.";
         ease_out_secs: f64 = "easeOutSeconds", number(0.0, 60.0).unit("s").or(0.0), "Time over which the camera slows down at the end of the path.";
         segment_secs: f64 = "kfSegmentDuration", number(0.05, 60.0).unit("s").or(2.0), "Time between two keyframes, before the path is stretched to `length`.";
-        loops: bool = "loop", flag(false), "The path returns to its first keyframe.";
+        loops: bool = "loop", flag(false), "The path returns to its first keyframe. A path of angles ends one frame before its end, which is right for whole turns.";
     }
 }
 
@@ -105,10 +105,10 @@ impl Path {
         start_and_end(self.start_zoom, self.end_zoom, 1.0)
     }
 
-    /// Returns the vertical field of view in degrees at the start and at the end of the path. Each is `base_deg`, the
-    /// field of view of the base pose, if it is unset.
+    /// Returns the vertical field of view in degrees at the start and at the end of the path. `base_deg` is the field of view of
+    /// the base pose.
     pub fn fov_deg(&self, base_deg: f64) -> (f64, f64) {
-        (self.start_fov_deg.unwrap_or(base_deg), self.end_fov_deg.unwrap_or(base_deg))
+        start_and_end(self.start_fov_deg, self.end_fov_deg, base_deg)
     }
 }
 

@@ -1,0 +1,111 @@
+//! Finds settings that have no effect together with others.
+
+use super::frames::is_default;
+use super::groups::{Effect, Output, Path, RenderSettings};
+
+/// Settings of the camera that only one motion uses.
+const OF_ONE_MOTION: [(&str, Effect); 5] = [
+    ("easeOutRatio", Effect::HeroSpin),
+    ("amplitude", Effect::Showcase),
+    ("zoomStart", Effect::ZoomOrbit),
+    ("zoomEnd", Effect::ZoomOrbit),
+    ("scaleFrom", Effect::Reveal),
+];
+/// Settings of a path with which keyframes are used.
+const OF_KEYFRAMES: [&str; 5] = ["keyframes", "easeInSeconds", "easeOutSeconds", "kfSegmentDuration", "loop"];
+/// Settings of the camera that the pose of a path replaces.
+const OF_FITTED_CAMERA: [&str; 2] = ["rotateY", "zoom"];
+
+impl RenderSettings {
+    /// Returns a warning for each setting of the camera that differs from its default and has no effect, because the motion of
+    /// the video does not use it.
+    pub fn unused(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if self.video().output == Output::Dataset {
+            return warnings;
+        }
+        let effect = self.camera().effect;
+        for (key, motion) in OF_ONE_MOTION {
+            if effect != motion && self.changes(key) {
+                warnings.push(format!(
+                    "{key}: no effect, because effect is {}, not {}",
+                    effect.as_str(),
+                    motion.as_str()
+                ));
+            }
+        }
+        let has_keyframes = !self.path().keyframes.is_empty();
+        for key in Path::FIELDS.iter().map(|field| field.key).filter(|key| self.changes(key)) {
+            if effect != Effect::Keyframes {
+                warnings.push(format!("{key}: no effect, because effect is {}, not keyframes", effect.as_str()));
+            } else if has_keyframes && !OF_KEYFRAMES.contains(&key) {
+                warnings.push(format!("{key}: no effect, because keyframes say where the camera is"));
+            }
+        }
+        let pose = if has_keyframes { "keyframes say" } else { "camera says" };
+        let has_pose = effect == Effect::Keyframes && (has_keyframes || self.path().camera.is_some());
+        for key in OF_FITTED_CAMERA.into_iter().filter(|key| has_pose && self.changes(key)) {
+            warnings.push(format!("{key}: no effect, because {pose} where the camera is"));
+        }
+        warnings
+    }
+
+    fn changes(&self, key: &str) -> bool {
+        self.sent.get(key).is_some_and(|value| !is_default(key, value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::settings::{ParseOptions, field};
+
+    fn unused(settings: &Value) -> Vec<String> {
+        RenderSettings::from_json(settings, ParseOptions::default()).unwrap().unused()
+    }
+
+    #[test]
+    fn settings_of_other_motions_are_named() {
+        let pose = json!({"pose": {"position": [0, 1, 4], "lookAt": [0, 0, 0], "fov": 35}});
+        let camera = json!({"target": [0, 0, 0], "radius": 4, "theta": 0, "phi": 75, "fov": 35});
+        for (settings, warnings) in [
+            (json!({"amplitude": 30}), vec!["amplitude: no effect, because effect is turntable, not showcase"]),
+            (json!({"keyframes": [pose]}), vec!["keyframes: no effect, because effect is turntable, not keyframes"]),
+            (
+                json!({"effect": "keyframes", "keyframes": [pose], "startAngle": 20, "zoom": 2, "loop": true}),
+                vec![
+                    "startAngle: no effect, because keyframes say where the camera is",
+                    "zoom: no effect, because keyframes say where the camera is",
+                ],
+            ),
+            (
+                json!({"effect": "keyframes", "camera": camera, "rotateY": 90}),
+                vec!["rotateY: no effect, because camera says where the camera is"],
+            ),
+        ] {
+            assert_eq!(unused(&settings), warnings, "{settings}");
+        }
+    }
+
+    #[test]
+    fn settings_that_are_used_or_have_their_default_are_not_named() {
+        for settings in [
+            json!({}),
+            json!({"amplitude": 60, "effect": "reveal", "scaleFrom": 0.5}),
+            json!({"effect": "showcase", "amplitude": 30, "zoom": 2, "rotateY": 90}),
+            json!({"effect": "keyframes", "endAngle": 90, "zoom": 2, "rotateY": 90, "startFov": 20, "loop": true}),
+            json!({"loop": false, "kfSegmentDuration": 2}),
+        ] {
+            assert_eq!(unused(&settings), Vec::<String>::new(), "{settings}");
+        }
+    }
+
+    #[test]
+    fn the_named_settings_exist() {
+        for key in OF_ONE_MOTION.iter().map(|(key, _)| key).chain(&OF_KEYFRAMES).chain(&OF_FITTED_CAMERA) {
+            assert!(field(key).is_some(), "{key}");
+        }
+    }
+}
