@@ -11,7 +11,7 @@ use plinth_model::{Model, Primitive, Topology};
 use plinth_scene::{PosedPrimitive, SURFACE_ERROR_PIXELS, Scene, smallest_pixel};
 use rayon::prelude::*;
 
-use super::at_vertex::least_roughness;
+use super::at_vertex::is_polished;
 use crate::gpu::Gpu;
 use crate::upload::geometry::primitive_of;
 
@@ -20,8 +20,6 @@ const NORMAL_STEP: f32 = 0.25;
 /// The same for rough surfaces. Their light changes little with the normal, in contrast to the reflections of polished
 /// surfaces.
 const MATT_NORMAL_STEP: f32 = 4.0;
-/// Perceptual roughness above which a surface counts as rough.
-const MATT: f32 = 0.4;
 /// Change of texture coordinates that counts as much as the maximum displacement, in multiples of their change over one
 /// pixel.
 const UV_STEP: f32 = 2.0;
@@ -76,7 +74,12 @@ fn simplified(model: &Model, posed: &PosedPrimitive, primitive: &Primitive, pixe
     // The first simplification does not change the borders of its blocks, which are inside the blocks of the second
     // one. The errors of both simplifications add up.
     let finer = PrimitiveInput { pixel: 0.5 * pixel, uv_per_pixel: 0.5 * uv_per_pixel, ..whole };
-    whole.simplified_in_blocks(&finer.simplified_in_blocks(&primitive.indices, 0.0), SHIFT)
+    let t0=std::time::Instant::now();
+    if std::env::var("ONE").is_ok() { let r = whole.simplified_in_blocks(&primitive.indices, SHIFT); eprintln!("DBG simp {} -> {} in {:?}", primitive.indices.len()/3, r.len()/3, t0.elapsed()); return r; }
+    let f=finer.simplified_in_blocks(&primitive.indices, 0.0);
+    let r=whole.simplified_in_blocks(&f, SHIFT);
+    eprintln!("DBG simp {} -> {} -> {} in {:?}", primitive.indices.len()/3, f.len()/3, r.len()/3, t0.elapsed());
+    r
 }
 
 /// Minimum number of triangles of a mesh that is simplified in blocks, on all cores. Meshoptimizer stops only when no
@@ -202,8 +205,8 @@ impl PrimitiveInput<'_> {
             )
         };
         let material = &self.model.materials[self.primitive.material];
-        let is_polished = |i: &u32| least_roughness(self.model, material, self.primitive, at(i)) < MATT;
-        let polished: Vec<bool> = vertices.iter().map(is_polished).collect();
+        let polished: Vec<bool> =
+            vertices.iter().map(|i| is_polished(self.model, material, self.primitive, at(i))).collect();
         let matt =
             if polished.iter().all(|p| *p) { indices.to_vec() } else { simplify(indices, MATT_NORMAL_STEP, &polished) };
         if polished.contains(&true) { simplify(&matt, NORMAL_STEP, &vec![false; polished.len()]) } else { matt }
