@@ -26,7 +26,9 @@ const TRIANGLES_PER_CHUNK: usize = 1 << 18;
 /// Maximum number of rounds. Each of them removes about two thirds of the triangles, as long as their edges are short.
 const MAX_ROUNDS: usize = 2;
 /// A round that keeps more than this fraction of the triangles is the last one.
-const WORTHWHILE: f32 = 0.7;
+const MOST_KEPT_IN_ROUND: f32 = 0.7;
+/// If more than this fraction of a primitive's triangles would remain, the primitive is not changed.
+const MOST_KEPT: f32 = 0.5;
 
 /// Merges vertices whose distance makes no visible difference, if the adapter is a software driver and the scene has
 /// meshes with very many triangles. `height` is the height of the frames in pixels.
@@ -36,7 +38,6 @@ pub fn merge_dense_vertices(gpu: &Gpu, scene: &mut Scene, height: u32) {
     if !gpu.is_software() || scene.is_dataset {
         return;
     }
-    let tt=std::time::Instant::now();
     let pixel = smallest_pixel(scene.bounds, &scene.shots, height);
     let scales = scene.still_mesh_scales();
     let model = &scene.model;
@@ -47,8 +48,10 @@ pub fn merge_dense_vertices(gpu: &Gpu, scene: &mut Scene, height: u32) {
             let material = &model.materials[primitive.material];
             if is_mergeable(primitive, material) {
                 let surface = Surface { model, material, primitive, pixel: pixel / scale };
-                let tri = merged_triangles(&surface); eprintln!("DBG merge {} -> {} in {:?}", primitive.indices.len()/3, tri.len()/3, tt.elapsed());
-                merged.push((m, p, with_triangles(primitive, &tri)));
+                let kept = merged_triangles(&surface);
+                if kept.len() as f32 <= MOST_KEPT * primitive.indices.len() as f32 {
+                    merged.push((m, p, with_triangles(primitive, &kept)));
+                }
             }
         }
     }
@@ -82,11 +85,9 @@ fn merged_triangles(surface: &Surface<'_>) -> Vec<u32> {
         let before = indices.as_ref().unwrap_or(&surface.primitive.indices);
         let merged = |places: &mut Vec<u32>, part: &[u32]| Chunk::new(surface, places, part).merged();
         let no_places = || vec![chunk::NONE; surface.primitive.positions.len()];
-        let parts: Vec<Vec<u32>> =
-            before.par_chunks(3 * TRIANGLES_PER_CHUNK).map_init(no_places, merged).collect();
+        let parts: Vec<Vec<u32>> = before.par_chunks(3 * TRIANGLES_PER_CHUNK).map_init(no_places, merged).collect();
         let after = parts.concat();
-        eprintln!("DBG round {} -> {}", before.len()/3, after.len()/3);
-        let is_last = after.len() as f32 > WORTHWHILE * before.len() as f32;
+        let is_last = after.len() as f32 > MOST_KEPT_IN_ROUND * before.len() as f32;
         indices = Some(after);
         if is_last {
             break;
@@ -127,3 +128,5 @@ fn chosen<T: Copy + Send + Sync>(values: &[T], used: &[u32]) -> Vec<T> {
     if values.is_empty() { Vec::new() } else { used.par_iter().map(|i| values[*i as usize]).collect() }
 }
 
+#[cfg(test)]
+mod tests;

@@ -49,7 +49,11 @@ impl Surface<'_> {
     }
 
     /// Returns whether `vertex` may be replaced by `center`.
-    pub(super) fn may_merge(&self, (vertex, around_vertex): (u32, &VertexShape), (center, around): (u32, &VertexShape)) -> bool {
+    pub(super) fn may_merge(
+        &self,
+        (vertex, around_vertex): (u32, &VertexShape),
+        (center, around): (u32, &VertexShape),
+    ) -> bool {
         let step = self.position(vertex) - self.position(center);
         let is_flat = |normal: Vec3| normal.dot(step).abs() <= MAX_DISPLACEMENT * self.pixel;
         step.length_squared() <= (MAX_DISTANCE * self.pixel).powi(2)
@@ -83,7 +87,9 @@ impl Surface<'_> {
 
     fn have_similar_colors(&self, vertex: u32, center: u32) -> bool {
         let colors = &self.primitive.colors;
-        let (Some(color), Some(other)) = (colors.get(vertex as usize), colors.get(center as usize)) else { return true };
+        let (Some(color), Some(other)) = (colors.get(vertex as usize), colors.get(center as usize)) else {
+            return true;
+        };
         color.iter().zip(other).all(|(a, b)| (a - b).abs() <= MAX_COLOR_STEP)
     }
 }

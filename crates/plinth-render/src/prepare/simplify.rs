@@ -56,7 +56,7 @@ pub(super) fn drawn_indices(scene: &Scene, posed: &[PosedPrimitive], pixel: Opti
                 // Simplified overlays could be below the surface on which they lie.
                 && !scene.model.materials[primitive.material].overlay;
             match pixel.filter(|_| worthwhile) {
-                Some(pixel) => simplified(&scene.model, one, primitive, pixel),
+                Some(pixel) => simplified(scene, one, primitive, pixel),
                 None => primitive.indices.clone(),
             }
         })
@@ -64,22 +64,21 @@ pub(super) fn drawn_indices(scene: &Scene, posed: &[PosedPrimitive], pixel: Opti
 }
 
 /// Removes triangles that make no visible difference. `pixel` is the size of a pixel in world units.
-fn simplified(model: &Model, posed: &PosedPrimitive, primitive: &Primitive, pixel: f32) -> Vec<u32> {
+fn simplified(scene: &Scene, posed: &PosedPrimitive, primitive: &Primitive, pixel: f32) -> Vec<u32> {
     let uvs = primitive.uvs.first();
     let uv_per_pixel = uvs.map_or(0.0, |uvs| uv_density(posed, &primitive.indices, uvs)) * pixel;
-    let whole = PrimitiveInput { model, posed, primitive, pixel, uv_per_pixel };
+    let whole = PrimitiveInput { model: &scene.model, posed, primitive, pixel, uv_per_pixel };
     if primitive.indices.len() / 3 < BLOCKS_FROM {
         return whole.simplified(&mut whole.no_places(), &primitive.indices, SimplifyOptions::None);
+    }
+    // Merging vertices has left few triangles, and has used the error that the first simplification may have.
+    if scene.is_merged {
+        return whole.simplified_in_blocks(&primitive.indices, SHIFT);
     }
     // The first simplification does not change the borders of its blocks, which are inside the blocks of the second
     // one. The errors of both simplifications add up.
     let finer = PrimitiveInput { pixel: 0.5 * pixel, uv_per_pixel: 0.5 * uv_per_pixel, ..whole };
-    let t0=std::time::Instant::now();
-    if std::env::var("ONE").is_ok() { let r = whole.simplified_in_blocks(&primitive.indices, SHIFT); eprintln!("DBG simp {} -> {} in {:?}", primitive.indices.len()/3, r.len()/3, t0.elapsed()); return r; }
-    let f=finer.simplified_in_blocks(&primitive.indices, 0.0);
-    let r=whole.simplified_in_blocks(&f, SHIFT);
-    eprintln!("DBG simp {} -> {} -> {} in {:?}", primitive.indices.len()/3, f.len()/3, r.len()/3, t0.elapsed());
-    r
+    whole.simplified_in_blocks(&finer.simplified_in_blocks(&primitive.indices, 0.0), SHIFT)
 }
 
 /// Minimum number of triangles of a mesh that is simplified in blocks, on all cores. Meshoptimizer stops only when no
