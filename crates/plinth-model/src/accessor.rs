@@ -139,7 +139,7 @@ impl<'a> Reader<'a> {
     fn packed_words(&self) -> Option<&'a [[u8; 4]]> {
         let (bytes, stride) = self.data?;
         let is_packed = self.component.size() == 4 && stride == 4 * self.components;
-        is_packed.then(|| bytes.as_chunks().0)
+        is_packed.then_some(bytes.as_chunks().0)
     }
 
     /// Reads all components into `out`, whose values must be zero before.

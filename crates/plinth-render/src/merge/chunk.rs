@@ -9,6 +9,8 @@ pub(super) const NONE: u32 = u32::MAX;
 /// Minimum length of the sum of the adjacent triangles' normals, as a fraction of the sum of their lengths. Around a
 /// vertex that may be merged, the triangles are nearly coplanar.
 const MIN_FLATNESS: f32 = 0.97;
+/// The same for the gradients of texture coordinates. Around a vertex that may be merged, the texture is hardly distorted.
+const MIN_EVENNESS: f32 = 0.9;
 /// Minimum cosine of the angle by which a triangle is turned when its corners are merged.
 const MIN_TURN_COSINE: f32 = 0.8;
 
@@ -73,10 +75,11 @@ impl<'a> Chunk<'a> {
             for k in 0..3 {
                 let sum = &mut sums[triangle[k] as usize];
                 sum.normal += normal;
-                // Degenerate triangles have no gradients: these become NaN, and the vertex is not free.
+                // Degenerate triangles have no gradients: these become NaN, all comparisons fail, and the vertex is not free.
                 sum.area += area;
                 sum.gradients[0] += gradients[0];
                 sum.gradients[1] += gradients[1];
+                sum.steepness += steepness(gradients);
                 let (next, previous) = (triangle[(k + 1) % 3], triangle[(k + 2) % 3]);
                 sum.balance = sum.balance.wrapping_add(scrambled(next)).wrapping_sub(scrambled(previous));
             }
@@ -149,6 +152,7 @@ struct Sum {
     normal: Vec3,
     area: f32,
     gradients: [Vec3; 2],
+    steepness: f32,
     /// Sum of the scrambled numbers of the next corners minus those of the previous corners. It is 0 if each next corner of a
     /// triangle is the previous one of another, which means that the triangles surround the vertex.
     balance: u32,
@@ -159,10 +163,15 @@ impl Sum {
         let length = self.normal.length();
         let is_flat = length > 0.0 && length >= MIN_FLATNESS * self.area;
         let uv_gradients = self.gradients.map(|sum| sum / self.area);
-        let is_sound = uv_gradients.iter().all(|gradient| gradient.is_finite());
+        let is_even = steepness(self.gradients) >= MIN_EVENNESS * self.steepness;
         let shape = VertexShape { normal: self.normal / length.max(f32::MIN_POSITIVE), uv_gradients };
-        Around { shape, is_free: is_flat && is_sound && self.balance == 0 }
+        Around { shape, is_free: is_flat && is_even && self.balance == 0 }
     }
+}
+
+/// Returns the length of the gradients of both texture coordinates together.
+fn steepness([s, t]: [Vec3; 2]) -> f32 {
+    (s.length_squared() + t.length_squared()).sqrt()
 }
 
 /// Returns a number that looks random (the finaliser of MurmurHash3, Appleby 2011).
