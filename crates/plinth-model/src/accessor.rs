@@ -135,10 +135,22 @@ impl<'a> Reader<'a> {
         self.data.and_then(|(bytes, stride)| bytes.get(i * stride..i * stride + size)).unwrap_or(&[])
     }
 
+    /// Returns all components if they have four bytes each and no bytes are between them.
+    fn packed_words(&self) -> Option<&'a [[u8; 4]]> {
+        let (bytes, stride) = self.data?;
+        let is_packed = self.component.size() == 4 && stride == 4 * self.components;
+        is_packed.then_some(bytes.as_chunks().0)
+    }
+
     /// Reads all components into `out`, whose values must be zero before.
     fn fill<T>(&self, out: &mut [T], read: impl Fn(Component, &[u8]) -> T) {
         let size = self.component.size();
-        if self.data.is_some() {
+        if let Some(words) = self.packed_words() {
+            match self.component {
+                Component::F32 => out.iter_mut().zip(words).for_each(|(slot, word)| *slot = read(Component::F32, word)),
+                _ => out.iter_mut().zip(words).for_each(|(slot, word)| *slot = read(Component::U32, word)),
+            }
+        } else if self.data.is_some() {
             for (i, slots) in out.chunks_exact_mut(self.components).enumerate() {
                 for (slot, bytes) in slots.iter_mut().zip(self.element(i).chunks_exact(size)) {
                     *slot = read(self.component, bytes);

@@ -12,7 +12,7 @@ use glam::DVec3;
 use plinth_frame::{PixelFormat, Resampler, RgbaImage};
 use plinth_media::{H264Encoder, MediaPlan, MediaWriter};
 use plinth_model::{Image, Model};
-use plinth_render::{Cache, Gpu, Picture, Renderer};
+use plinth_render::{Cache, Gpu, Picture, Renderer, merge_dense_vertices};
 use plinth_scene::{
     Background, EnvironmentMap, LightDetail, SceneAssets, SceneError, build_dataset, build_scene, studio,
 };
@@ -127,14 +127,17 @@ impl<'g> PreviewStage<'g> {
             watermark: false,
         };
         let mut writer = MediaWriter::start(plan, cancel)?;
-        let shot = scene.shots.get(index).ok_or(SceneError::NothingVisible)?;
+        let shot = scene.shots.get(index).cloned().ok_or(SceneError::NothingVisible)?;
         let (gpu, cache) = (&self.loaded.gpu, self.cache.as_ref());
         let mut renderer = match kept {
             Some(draft) => draft.renderer,
             None if is_draft => Renderer::for_any_camera(gpu, &scene, picture, cache)?,
-            None => Renderer::new(gpu, &scene, picture, cache)?,
+            None => {
+                merge_dense_vertices(gpu, &mut scene, height);
+                Renderer::new(gpu, &scene, picture, cache)?
+            }
         };
-        renderer.render_one(&scene, shot, &mut writer).map_err(from_render)?;
+        renderer.render_one(&scene, &shot, &mut writer).map_err(from_render)?;
         if is_draft {
             self.draft = Some(DraftRenderer { settings: settings.clone(), picture, renderer });
         }

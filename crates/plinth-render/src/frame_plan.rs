@@ -71,8 +71,9 @@ impl FramePlan<'_, '_> {
 
     fn shadow_map(&mut self, frame: &wgpu::BindGroup, map: &wgpu::TextureView, pipelines: &PerBatch) {
         let mut pass = self.recorder.pass("shadow map", frame, &[], Some(depth_target(map, Some(1.0), true)));
+        let mut bound = BoundPipeline::default();
         for (i, batch) in self.gpu_scene.batches.iter().enumerate() {
-            draw_depth(&mut pass, pipelines, (i, batch), self.gpu_scene.material(i), Corners::Shared);
+            draw_depth((&mut pass, &mut bound), pipelines, (i, batch), self.gpu_scene.material(i), Corners::Shared);
         }
     }
 
@@ -147,10 +148,11 @@ impl FramePlan<'_, '_> {
             }
             let depth = depth_target(&view.targets.batches[k], None, false);
             let mut pass = self.recorder.pass(label, &view.frame_group, &[color], Some(depth));
+            let mut bound = BoundPipeline::default();
             for i in batches.iter().copied() {
                 let inputs = (gpu_scene.part_of(view, i), &gpu_scene.pipelines.shade[i], classify.shade_group(i, k));
                 let (Some(part), Some(pipeline), Some(group)) = inputs else { continue };
-                pass.set_pipeline(pipeline);
+                bound.set(&mut pass, pipeline);
                 pass.set_bind_group(1, group, &[]);
                 pass.set_bind_group(2, &gpu_scene.material(i).group, &[]);
                 pass.set_bind_group(3, &gpu_scene.batches[i].light.group, &[]);
@@ -236,6 +238,7 @@ impl FramePlan<'_, '_> {
     pub(crate) fn geometry(&mut self, view: &View, targets: &GeometryTargets) {
         let depth = depth_target(&targets.depth, Some(1.0), false);
         let mut pass = self.recorder.pass("geometry", &view.frame_group, &[cleared(&targets.view)], Some(depth));
+        let mut bound = BoundPipeline::default();
         for (i, batch) in self.gpu_scene.batches.iter().enumerate() {
             let corners = match &targets.triangles {
                 Some(triangles) => {
@@ -246,7 +249,8 @@ impl FramePlan<'_, '_> {
                 }
                 None => Corners::Shared,
             };
-            draw_depth(&mut pass, &targets.pipelines, (i, batch), self.gpu_scene.material(i), corners);
+            let material = self.gpu_scene.material(i);
+            draw_depth((&mut pass, &mut bound), &targets.pipelines, (i, batch), material, corners);
         }
     }
 }
@@ -261,25 +265,40 @@ enum Corners {
     Numbered { first: u32 },
 }
 
+/// The pipeline that was set last in a pass. Drivers set up all their state again even if a pipeline is set that is set
+/// already.
+#[derive(Default)]
+struct BoundPipeline<'a>(Option<&'a wgpu::RenderPipeline>);
+
+impl<'a> BoundPipeline<'a> {
+    fn set(&mut self, pass: &mut wgpu::RenderPass<'_>, pipeline: &'a wgpu::RenderPipeline) {
+        if self.0 != Some(pipeline) {
+            pass.set_pipeline(pipeline);
+            self.0 = Some(pipeline);
+        }
+    }
+}
+
 /// Writes the triangle numbers of some batches.
 fn draw_visible(pass: &mut wgpu::RenderPass<'_>, gpu_scene: &GpuScene, batches: &[usize]) {
+    let mut bound = BoundPipeline::default();
     for i in batches.iter().copied() {
         let batch = &gpu_scene.batches[i];
         let corners = Corners::Numbered { first: batch.first_triangle };
-        draw_depth(pass, &gpu_scene.pipelines.visibility, (i, batch), gpu_scene.material(i), corners);
+        draw_depth((pass, &mut bound), &gpu_scene.pipelines.visibility, (i, batch), gpu_scene.material(i), corners);
     }
 }
 
 /// Draws a batch if the pass has a pipeline for it. The pass needs only the positions and the inputs of the alpha test.
-fn draw_depth(
-    pass: &mut wgpu::RenderPass<'_>,
-    pipelines: &PerBatch,
+fn draw_depth<'a>(
+    (pass, bound): (&mut wgpu::RenderPass<'_>, &mut BoundPipeline<'a>),
+    pipelines: &'a PerBatch,
     (i, batch): (usize, &Batch),
     material: &MaterialOnGpu,
     corners: Corners,
 ) {
     let Some(pipeline) = &pipelines[i] else { return };
-    pass.set_pipeline(pipeline);
+    bound.set(pass, pipeline);
     if let Some(sprites) = &batch.sprites {
         sprites.draw(pass, material);
         return;

@@ -121,6 +121,7 @@ impl PlacedModel {
             reflector: ReflectorLook::of(settings.shadow()),
             floor_height,
             is_dataset: false,
+            is_merged: false,
             background: if settings.video().quality.has_alpha() {
                 Background::Transparent
             } else {

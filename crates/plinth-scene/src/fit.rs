@@ -8,6 +8,8 @@ use crate::pose::{Draw, Placed, moving_nodes};
 
 /// Number of points per bounding box.
 const BLOCK: usize = 64;
+/// Number of boxes per bounding box of boxes.
+const BOXES: usize = 64;
 /// Maximum number of points of moving parts that are measured, summed over all times.
 const MAX_MOVING_POINTS: usize = 4_000_000;
 /// Number of evenly spaced times at which a clip is measured, in addition to its keys.
@@ -17,35 +19,41 @@ const MAX_KEY_TIMES: usize = 64;
 /// Fraction by which the extent is enlarged if not all times are measured, to cover the motion in between.
 const SLACK: f32 = 0.03;
 
-/// A point cloud that is divided into blocks, each with a bounding box. The boxes make it possible to find the extent
-/// in a direction without testing every point.
+/// A point cloud that is divided into blocks, each with a bounding box. The boxes and the boxes around many of them make
+/// it possible to find the extent in a direction without testing every point.
 pub(crate) struct Cloud {
     points: Vec<Vec3>,
     boxes: Vec<(Vec3, Vec3)>,
+    outer_boxes: Vec<(Vec3, Vec3)>,
 }
 
 impl Cloud {
     pub(crate) fn new(points: Vec<Vec3>) -> Self {
-        let boxes = points
-            .par_chunks(BLOCK)
-            .map(|block| {
-                let start = (Vec3::INFINITY, Vec3::NEG_INFINITY);
-                block.iter().fold(start, |(min, max), p| (min.min(*p), max.max(*p)))
-            })
-            .collect();
-        Self { points, boxes }
+        let start = (Vec3::INFINITY, Vec3::NEG_INFINITY);
+        let around = |block: &[Vec3]| block.iter().fold(start, |(min, max), p| (min.min(*p), max.max(*p)));
+        let boxes: Vec<(Vec3, Vec3)> = points.par_chunks(BLOCK).map(around).collect();
+        let join = |(min, max): (Vec3, Vec3), (low, high): &(Vec3, Vec3)| (min.min(*low), max.max(*high));
+        let outer_boxes = boxes.chunks(BOXES).map(|boxes| boxes.iter().fold(start, join)).collect();
+        Self { points, boxes, outer_boxes }
     }
 
     /// Returns the extent of the cloud in a direction, or `known` if that is larger.
     fn reach(&self, direction: Vec3, known: f32) -> f32 {
         let (positive, negative) = (direction.max(Vec3::ZERO), direction.min(Vec3::ZERO));
-        let blocks = self.points.chunks(BLOCK).zip(&self.boxes);
-        blocks.fold(known, |farthest, (block, (min, max))| {
-            // If a box contains NaN, this comparison is false, and the points of the block are tested one by one.
-            if max.dot(positive) + min.dot(negative) <= farthest {
+        // If a box contains NaN, this comparison is false, and what is in the box is tested.
+        let is_nearer = |(min, max): &(Vec3, Vec3), farthest| max.dot(positive) + min.dot(negative) <= farthest;
+        let in_block = |farthest: f32, (block, bounds): (&[Vec3], &(Vec3, Vec3))| {
+            if is_nearer(bounds, farthest) {
                 return farthest;
             }
             block.iter().fold(farthest, |farthest, p| farthest.max(p.dot(direction)))
+        };
+        let parts = self.points.chunks(BLOCK * BOXES).zip(self.boxes.chunks(BOXES)).zip(&self.outer_boxes);
+        parts.fold(known, |farthest, ((points, boxes), outer)| {
+            if is_nearer(outer, farthest) {
+                return farthest;
+            }
+            points.chunks(BLOCK).zip(boxes).fold(farthest, in_block)
         })
     }
 }

@@ -24,6 +24,24 @@ impl Scene {
         posed.iter().map(|one| moving[one.node]).collect()
     }
 
+    /// Returns for each mesh the largest factor by which its lengths grow in world space. Returns `None` for meshes that
+    /// are not drawn, have a skin, or are moved by the clip.
+    pub fn still_mesh_scales(&self) -> Vec<Option<f32>> {
+        let placed = self.placed();
+        let matrices = node_matrices(&self.model, &sample(&self.model, None));
+        let moving = moving_nodes(&self.model, self.playing());
+        let mut scales = vec![Some(0.0_f32); self.model.meshes.len()];
+        for draw in placed.draws() {
+            let is_still = !moving[draw.node] && self.model.nodes[draw.node].skin.is_none();
+            let scale = &mut scales[draw.mesh];
+            *scale = scale.filter(|_| is_still).map(|known| match placed.carrier(&draw, &matrices) {
+                Carrier::Rigid(world) => known.max(growth(world)),
+                Carrier::Skin(_) => f32::INFINITY,
+            });
+        }
+        scales.into_iter().map(|scale| scale.filter(|scale| *scale > 0.0 && scale.is_finite())).collect()
+    }
+
     fn playing(&self) -> Option<&Animation> {
         self.clip.and_then(|c| self.model.animations.get(c))
     }
@@ -200,6 +218,16 @@ fn cofactors(m: Mat3) -> Mat3 {
 /// Returns the cube root of the factor by which a transform changes volumes.
 fn scale(world: DMat4) -> f32 {
     DMat3::from_mat4(world).determinant().abs().cbrt() as f32
+}
+
+/// Returns an upper limit of the factor by which a transform lengthens vectors. It is exact if the transform does not
+/// shear.
+fn growth(world: DMat4) -> f32 {
+    let linear = DMat3::from_mat4(world);
+    // The factor is the root of the largest eigenvalue of this matrix, which no row sum is below (Gershgorin 1931).
+    let squares = linear.transpose() * linear;
+    let sums = squares.to_cols_array_2d().map(|column| column.iter().map(|x| x.abs()).sum::<f64>());
+    sums.into_iter().fold(0.0, f64::max).sqrt() as f32
 }
 
 /// Returns the linear part of a transform, divided by its largest entry. Without the division, the cofactors of very

@@ -66,6 +66,8 @@ pub struct Scene {
     /// Whether the frames are views of a dataset. Such frames show only the model, without a floor, and the triangles
     /// of the model are not simplified.
     pub is_dataset: bool,
+    /// Whether the renderer has merged vertices of the model that are less than a pixel or two apart.
+    pub is_merged: bool,
     /// Background of the video. It is transparent if the video has alpha.
     pub background: Background,
     /// Background of the files without alpha, which is never transparent.

@@ -49,8 +49,16 @@ pub(super) fn metallic_roughness(model: &Model, material: &Material, primitive: 
     (material.metallic * share(metallic), material.perceptual_roughness * share(roughness))
 }
 
+/// Perceptual roughness above which a surface counts as rough.
+const MATT: f32 = 0.4;
+
+/// Returns whether the surface is polished at a vertex: whether its reflections show small changes of the normal.
+pub(crate) fn is_polished(model: &Model, material: &Material, primitive: &Primitive, v: usize) -> bool {
+    least_roughness(model, material, primitive, v) < MATT
+}
+
 /// Returns the perceptual roughness of the smoothest layer at a vertex.
-pub(super) fn least_roughness(model: &Model, material: &Material, primitive: &Primitive, v: usize) -> f32 {
+fn least_roughness(model: &Model, material: &Material, primitive: &Primitive, v: usize) -> f32 {
     let (_, base) = metallic_roughness(model, material, primitive, v);
     match material.clearcoat {
         Some(coat) if coat.factor > 0.0 => {

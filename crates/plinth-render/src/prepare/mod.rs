@@ -23,6 +23,7 @@ pub(crate) use cache_key::LightCacheKeys;
 use distance_field::DistanceField;
 pub(crate) use light::Sky;
 
+pub(crate) use at_vertex::is_polished;
 pub(crate) use simplify::min_visible_size;
 
 /// The inputs of the computations.

@@ -11,7 +11,7 @@ use plinth_model::{Model, Primitive, Topology};
 use plinth_scene::{PosedPrimitive, SURFACE_ERROR_PIXELS, Scene, smallest_pixel};
 use rayon::prelude::*;
 
-use super::at_vertex::least_roughness;
+use super::at_vertex::is_polished;
 use crate::gpu::Gpu;
 use crate::upload::geometry::primitive_of;
 
@@ -20,8 +20,6 @@ const NORMAL_STEP: f32 = 0.25;
 /// The same for rough surfaces. Their light changes little with the normal, in contrast to the reflections of polished
 /// surfaces.
 const MATT_NORMAL_STEP: f32 = 4.0;
-/// Perceptual roughness above which a surface counts as rough.
-const MATT: f32 = 0.4;
 /// Change of texture coordinates that counts as much as the maximum displacement, in multiples of their change over one
 /// pixel.
 const UV_STEP: f32 = 2.0;
@@ -58,7 +56,7 @@ pub(super) fn drawn_indices(scene: &Scene, posed: &[PosedPrimitive], pixel: Opti
                 // Simplified overlays could be below the surface on which they lie.
                 && !scene.model.materials[primitive.material].overlay;
             match pixel.filter(|_| worthwhile) {
-                Some(pixel) => simplified(&scene.model, one, primitive, pixel),
+                Some(pixel) => simplified(scene, one, primitive, pixel),
                 None => primitive.indices.clone(),
             }
         })
@@ -66,12 +64,16 @@ pub(super) fn drawn_indices(scene: &Scene, posed: &[PosedPrimitive], pixel: Opti
 }
 
 /// Removes triangles that make no visible difference. `pixel` is the size of a pixel in world units.
-fn simplified(model: &Model, posed: &PosedPrimitive, primitive: &Primitive, pixel: f32) -> Vec<u32> {
+fn simplified(scene: &Scene, posed: &PosedPrimitive, primitive: &Primitive, pixel: f32) -> Vec<u32> {
     let uvs = primitive.uvs.first();
     let uv_per_pixel = uvs.map_or(0.0, |uvs| uv_density(posed, &primitive.indices, uvs)) * pixel;
-    let whole = PrimitiveInput { model, posed, primitive, pixel, uv_per_pixel };
+    let whole = PrimitiveInput { model: &scene.model, posed, primitive, pixel, uv_per_pixel };
     if primitive.indices.len() / 3 < BLOCKS_FROM {
         return whole.simplified(&mut whole.no_places(), &primitive.indices, SimplifyOptions::None);
+    }
+    // Merging vertices has left few triangles, and has used the error that the first simplification may have.
+    if scene.is_merged {
+        return whole.simplified_in_blocks(&primitive.indices, SHIFT);
     }
     // The first simplification does not change the borders of its blocks, which are inside the blocks of the second
     // one. The errors of both simplifications add up.
@@ -202,8 +204,8 @@ impl PrimitiveInput<'_> {
             )
         };
         let material = &self.model.materials[self.primitive.material];
-        let is_polished = |i: &u32| least_roughness(self.model, material, self.primitive, at(i)) < MATT;
-        let polished: Vec<bool> = vertices.iter().map(is_polished).collect();
+        let polished: Vec<bool> =
+            vertices.iter().map(|i| is_polished(self.model, material, self.primitive, at(i))).collect();
         let matt =
             if polished.iter().all(|p| *p) { indices.to_vec() } else { simplify(indices, MATT_NORMAL_STEP, &polished) };
         if polished.contains(&true) { simplify(&matt, NORMAL_STEP, &vec![false; polished.len()]) } else { matt }

@@ -5,7 +5,7 @@ use plinth_model::{Model, MorphTarget, Node, Transform, Trs};
 use plinth_scene::PosedPrimitive;
 use serde_json::json;
 
-use crate::models::{arm, cuboid, model_of, morphing, placed_at, primitive, scene, together};
+use crate::models::{arm, cuboid, model_of, morphing, named, placed_at, primitive, scene, sliding, together};
 
 /// Returns a triangle in the xz plane that faces up. Its tangents point along x.
 fn tile() -> Model {
@@ -183,4 +183,36 @@ fn a_flat_triangle_that_becomes_a_line_keeps_its_normals() {
     let mut model = model_of(vec![part]);
     model.nodes[0].weights = vec![1.0];
     assert!(posed(model, &json!({})).normals.iter().all(|n| near(*n, [0.0, 0.0, 1.0])));
+}
+
+#[test]
+fn the_scale_of_a_mesh_is_that_of_its_longest_axis_in_any_node() {
+    let stretched = |scale: f32| {
+        let turn = glam::Quat::from_rotation_y(0.7);
+        placed_at(tile(), Trs { scale: Vec3::new(scale, 1.0, 2.0), rotation: turn, ..Trs::default() })
+    };
+    let mut model = together(stretched(3.0), stretched(5.0));
+    model.nodes[1].mesh = Some(0);
+    let scene = scene(model, &json!({"panX": 30, "scaleX": 1.5}));
+    let posed = scene.pose(None);
+    // The edge between these corners is 2 units long in the mesh, along x.
+    let growth = |one: &PosedPrimitive| one.positions[2].distance(one.positions[0]) / 2.0;
+    let scales = scene.still_mesh_scales();
+    let largest = growth(&posed[1]);
+    assert!(largest > growth(&posed[0]));
+    // Stretching the rotated node shears the mesh, so that the scale is only known to be at least as large.
+    assert!(scales[0].is_some_and(|scale| scale >= largest && scale < 1.5 * largest), "{scales:?} {largest}");
+    assert_eq!(scales[1], None, "the second mesh is not drawn");
+}
+
+#[test]
+fn meshes_that_move_or_have_a_skin_have_no_scale() {
+    let still = || scene(tile(), &json!({})).still_mesh_scales();
+    assert!(still()[0].is_some());
+    let clip = json!({"animation": "slide"});
+    let both = named(together(sliding(tile(), 0.0, 1.0, 1.0), tile()), "moving");
+    let scales = scene(both, &clip).still_mesh_scales();
+    assert!(scales[0].is_none() && scales[1].is_some(), "{scales:?}");
+    assert_eq!(scene(arm(), &json!({})).still_mesh_scales(), [None]);
+    assert_eq!(scene(tile(), &json!({"hiddenMeshNames": ["part"]})).still_mesh_scales(), [None]);
 }

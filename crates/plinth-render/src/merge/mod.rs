@@ -1,0 +1,132 @@
+//! Merges vertices of very dense meshes, before anything is computed for them.
+//!
+//! Meshes of scanners and sculpting programs have several triangles per pixel. All later steps would read each of their
+//! vertices, and collapsing edges by quadric error (`prepare/simplify.rs`) takes about a microsecond per triangle.
+//! Here, each vertex of a smooth part is merged with a neighbour that lies within about a pixel of it, in a few passes
+//! over the triangles. What remains is simplified as any other mesh.
+
+mod chunk;
+mod surface;
+
+use std::sync::Arc;
+
+use plinth_model::{Material, Model, Primitive, Topology};
+use plinth_scene::{Scene, smallest_pixel};
+use rayon::prelude::*;
+
+use crate::gpu::Gpu;
+use chunk::Chunk;
+use surface::Surface;
+
+/// Minimum number of triangles of a primitive whose vertices are merged.
+const MIN_TRIANGLES: usize = 200_000;
+/// Number of triangles that are processed together. Vertices that triangles of two chunks share are not moved. The size
+/// is fixed, so that the result does not depend on the number of cores.
+const TRIANGLES_PER_CHUNK: usize = 1 << 18;
+/// Maximum number of rounds. Each of them removes about two thirds of the triangles, as long as their edges are short.
+const MAX_ROUNDS: usize = 2;
+/// A round that keeps more than this fraction of the triangles is the last one.
+const MOST_KEPT_IN_ROUND: f32 = 0.7;
+/// If more than this fraction of a primitive's triangles would remain, the primitive is not changed.
+const MOST_KEPT: f32 = 0.5;
+
+/// Merges vertices whose distance makes no visible difference, if the adapter is a software driver and the scene has
+/// meshes with very many triangles. `height` is the height of the frames in pixels.
+///
+/// Datasets, and meshes that move or have morph targets, are not changed.
+pub fn merge_dense_vertices(gpu: &Gpu, scene: &mut Scene, height: u32) {
+    if !gpu.is_software() || scene.is_dataset {
+        return;
+    }
+    let pixel = smallest_pixel(scene.bounds, &scene.shots, height);
+    let scales = scene.still_mesh_scales();
+    let model = &scene.model;
+    let mut merged: Vec<(usize, usize, Primitive)> = Vec::new();
+    for (m, (mesh, scale)) in model.meshes.iter().zip(scales).enumerate() {
+        let Some(scale) = scale.filter(|scale| *scale > 0.0 && scale.is_finite()) else { continue };
+        for (p, primitive) in mesh.primitives.iter().enumerate() {
+            let material = &model.materials[primitive.material];
+            if is_mergeable(primitive, material) {
+                let surface = Surface { model, material, primitive, pixel: pixel / scale };
+                let kept = merged_triangles(&surface);
+                if kept.len() as f32 <= MOST_KEPT * primitive.indices.len() as f32 {
+                    merged.push((m, p, with_triangles(primitive, &kept)));
+                }
+            }
+        }
+    }
+    if merged.is_empty() {
+        return;
+    }
+    scene.is_merged = true;
+    let model: &mut Model = Arc::make_mut(&mut scene.model);
+    for (m, p, primitive) in merged {
+        model.meshes[m].primitives[p] = primitive;
+    }
+}
+
+fn is_mergeable(primitive: &Primitive, material: &Material) -> bool {
+    primitive.topology == Topology::Triangles
+        && primitive.indices.len() >= MIN_TRIANGLES * 3
+        && primitive.morph_targets.is_empty()
+        && primitive.joints.is_empty()
+        // Flat shading gives each triangle its own vertices.
+        && !primitive.is_flat
+        // The change of further texture coordinates is not limited.
+        && primitive.uvs.iter().skip(1).all(Vec::is_empty)
+        // Merged overlays could be below the surface on which they lie.
+        && !material.overlay
+}
+
+/// Returns the triangles that remain, as indices of the surface's vertices.
+fn merged_triangles(surface: &Surface<'_>) -> Vec<u32> {
+    let mut indices: Option<Vec<u32>> = None;
+    for _ in 0..MAX_ROUNDS {
+        let before = indices.as_ref().unwrap_or(&surface.primitive.indices);
+        let merged = |places: &mut Vec<u32>, part: &[u32]| Chunk::new(surface, places, part).merged();
+        let no_places = || vec![chunk::NONE; surface.primitive.positions.len()];
+        let parts: Vec<Vec<u32>> = before.par_chunks(3 * TRIANGLES_PER_CHUNK).map_init(no_places, merged).collect();
+        let after = parts.concat();
+        let is_last = after.len() as f32 > MOST_KEPT_IN_ROUND * before.len() as f32;
+        indices = Some(after);
+        if is_last {
+            break;
+        }
+    }
+    indices.unwrap_or_default()
+}
+
+/// Returns a primitive with these triangles and the vertices that they use.
+fn with_triangles(primitive: &Primitive, indices: &[u32]) -> Primitive {
+    let mut places = vec![chunk::NONE; primitive.positions.len()];
+    for i in indices {
+        places[*i as usize] = 0;
+    }
+    let mut used = Vec::new();
+    for (i, place) in places.iter_mut().enumerate().filter(|(_, place)| **place == 0) {
+        *place = used.len() as u32;
+        used.push(i as u32);
+    }
+    Primitive {
+        topology: primitive.topology,
+        indices: indices.par_iter().map(|i| places[*i as usize]).collect(),
+        positions: chosen(&primitive.positions, &used),
+        normals: chosen(&primitive.normals, &used),
+        is_flat: primitive.is_flat,
+        tangents: chosen(&primitive.tangents, &used),
+        uvs: primitive.uvs.iter().map(|set| chosen(set, &used)).collect(),
+        colors: chosen(&primitive.colors, &used),
+        joints: Vec::new(),
+        weights: Vec::new(),
+        morph_targets: Vec::new(),
+        material: primitive.material,
+    }
+}
+
+/// Returns the chosen elements of a list that is empty or has one element per vertex.
+fn chosen<T: Copy + Send + Sync>(values: &[T], used: &[u32]) -> Vec<T> {
+    if values.is_empty() { Vec::new() } else { used.par_iter().map(|i| values[*i as usize]).collect() }
+}
+
+#[cfg(test)]
+mod tests;
