@@ -83,7 +83,8 @@ export class Control {
       this.reset();
       changed();
       // The button is hidden now, which would take the focus away.
-      if (hasFocus) this.root.querySelector(".structure :is(button, input, select), input:not([type=range]), select, textarea")?.focus();
+      const controls = [...this.root.querySelectorAll("button, input, select, textarea")];
+      if (hasFocus) controls.find((one) => one !== reset && one.checkVisibility())?.focus();
     });
     this.root.append(reset);
     if (!input) return;

@@ -1,6 +1,7 @@
 // Places a decal at a point of the model: asks for its image, which can be uploaded, and fills in the settings of the decal.
 
-import { el, need, readJson, reason } from "./dom.js";
+import { el, need, reason } from "./dom.js";
+import { post } from "./session.js";
 import { freeId } from "./structure.js";
 
 /** Length of the longer side of a new decal; the model is 2 units long. */
@@ -71,8 +72,7 @@ export function decalPlacer(form, values, say) {
     body.set("form_token", need("[name=form_token]", form).value);
     body.set("file", file.files[0]);
     try {
-      const answer = await fetch(form.dataset.images, { method: "POST", headers: { Accept: "application/json" }, body });
-      const said = await readJson(answer);
+      const said = await post(form.dataset.images, body);
       known.prepend(el("option", { value: said.id, label: said.name }));
       state.textContent = `${said.name} is uploaded.`;
       fill(said.id);

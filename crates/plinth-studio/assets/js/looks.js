@@ -1,6 +1,7 @@
 // Looks in the composer: applies one to the controls, so that undo goes back, and saves the settings as a new one.
 
-import { el, need, readJson, reason } from "./dom.js";
+import { el, need, reason } from "./dom.js";
+import { post } from "./session.js";
 
 /**
  * @param {HTMLFormElement} form
@@ -40,8 +41,7 @@ export function looks(form, controls, applied) {
     state.className = "look-state";
     state.textContent = "Saving…";
     try {
-      const answer = await fetch(form.getAttribute("action"), { method: "POST", headers: { Accept: "application/json" }, body });
-      const said = await readJson(answer);
+      const said = await post(form.getAttribute("action"), body);
       state.textContent = `Saved as “${said.look.name}”.`;
       const settings = JSON.stringify(said.look.settings);
       const known = [...list.querySelectorAll("a")].find((link) => link.dataset.look === said.look.id);

@@ -1,6 +1,7 @@
 // Asks the server for the price of the form's order, and shows it.
 
-import { el, need, readJson } from "./dom.js";
+import { el, need } from "./dom.js";
+import { post } from "./session.js";
 
 /**
  * Sends the form as it is and returns the JSON of the answer.
@@ -10,10 +11,7 @@ import { el, need, readJson } from "./dom.js";
 export async function ask(form, signal) {
   // `form.action` may be the button of that name.
   const address = form.getAttribute("action");
-  const answer = await fetch(address, {
-    method: "POST", headers: { Accept: "application/json" }, body: new URLSearchParams(new FormData(form)), signal,
-  });
-  return readJson(answer);
+  return post(address, new URLSearchParams(new FormData(form)), signal);
 }
 
 /**

@@ -3,6 +3,7 @@
 
 import { el, need, readJson, reason } from "./dom.js";
 import { showModels } from "./library.js";
+import { post } from "./session.js";
 
 /** Maximum size in bytes of a file that is hashed before its upload. Hashing needs the whole file in memory. */
 const HASHED_BYTES = 256 * 1024 * 1024;
@@ -11,7 +12,7 @@ const form = document.querySelector("form.upload");
 if (form) {
   const list = need(".transfers", form);
   const input = need("input[type=file]", form);
-  const token = need("input[name=form_token]", form).value;
+  const token = () => need("input[name=form_token]", form).value;
   const told = need(".uploaded", form);
   let last = Promise.resolve();
   let waiting = 0;
@@ -71,15 +72,14 @@ if (form) {
       this.state.textContent = "is compared";
       const hash = await crypto.subtle.digest("SHA-256", await this.file.arrayBuffer());
       const sha256 = [...new Uint8Array(hash)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-      const body = new URLSearchParams({ form_token: token, sha256 });
-      const { exists, modelId } = await readJson(await fetch(form.dataset.check, { method: "POST", headers: { Accept: "application/json" }, body }));
+      const { exists, modelId } = await post(form.dataset.check, new URLSearchParams({ form_token: token(), sha256 }));
       return exists ? { modelId, duplicate: true } : null;
     }
 
     /** Sends the file. Uses XMLHttpRequest, because fetch does not report the progress of an upload. */
     send() {
       const body = new FormData();
-      body.append("form_token", token);
+      body.append("form_token", token());
       body.append("file", this.file);
       return new Promise((resolve, reject) => {
         const request = new XMLHttpRequest();

@@ -143,8 +143,8 @@ async fn reveals_what_is_rejected(page: &Chromium) {
     set(page, "#zoom", "1", LEFT).await;
 }
 
-/// Whoever is no longer signed in is told so, and keeps the settings.
-async fn keeps_the_settings_without_a_session(page: &Chromium) {
+/// Whoever is no longer signed in is told so, and keeps the settings. After a sign-in in another tab the page goes on.
+async fn keeps_the_settings_without_a_session(served: &Served, page: &Chromium) {
     set(page, "#length", "11", LEFT).await;
     until_price(page, "44 credits").await;
     let sign_out = "const form_token = document.querySelector('[name=form_token]').value; window.isOut = false; \
@@ -164,6 +164,14 @@ async fn keeps_the_settings_without_a_session(page: &Chromium) {
     )
     .await;
     page.until("document.querySelector('.look-state').textContent.includes('no longer signed in')").await;
+    let sign_in = format!(
+        "window.isIn = false; fetch({}, {{method: 'POST'}}).then(() => {{ window.isIn = true; }});",
+        json!(served.link(EMAIL, &[]))
+    );
+    page.run(&sign_in).await;
+    page.until("window.isIn").await;
+    page.click("button[value=order]").await;
+    page.until("location.pathname.startsWith('/renders/')").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -182,8 +190,10 @@ async fn what_the_composer_shows_is_what_it_orders() {
     edits_structures_in_place(&page).await;
     keeps_unknown_names(&page).await;
     reveals_what_is_rejected(&page).await;
-    keeps_the_settings_without_a_session(&page).await;
-    assert_eq!(served.client.get("/renders").await.body["meta"]["total"], 1, "only the free preview");
+    keeps_the_settings_without_a_session(&served, &page).await;
+    let renders = served.client.get("/renders").await;
+    assert_eq!(renders.data().as_array().map(Vec::len), Some(2), "the free preview and one order");
+    assert_eq!(renders.data()[0]["renderSettings"]["length"], 11);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -175,6 +175,8 @@ async fn uploads_leave_the_rest_of_the_library_alone() {
     let path = served.installation.folder.path().join("lamp.glb");
     std::fs::write(&path, glb_with_triangle("lamp")).unwrap();
     page.type_into("input[type=file]", path.to_str().unwrap()).await;
+    // The driver's own scrolling would leave the button below the header.
+    page.run("window.scrollTo(0, 0);").await;
     page.click(".upload button.main").await;
     page.until("document.querySelectorAll('.tile').length === 2").await;
     page.until("document.querySelector('.transfers').innerText.includes('is a model now')").await;
