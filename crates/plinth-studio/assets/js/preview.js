@@ -58,10 +58,14 @@ export class Preview {
     this.#ask(SMALL);
   }
 
-  /** Shows a message beside the picture. Screen readers are told it, so nothing is said about the pictures of a playing video. */
+  /** Shows a message beside the picture. */
   say(text) {
-    if (this.isPlaying) return;
     this.state.textContent = text;
+  }
+
+  /** Says what is being drawn. Screen readers are told it, so nothing is said about each picture of a playing video. */
+  #progress(text) {
+    if (!this.isPlaying) this.say(text);
   }
 
   /**
@@ -105,7 +109,7 @@ export class Preview {
 
   async #draw(longest) {
     const body = this.body();
-    this.say("Drawing…");
+    this.#progress("Drawing…");
     const begin = performance.now();
     const picture = await this.picture(body, longest);
     if (!picture) {
@@ -118,7 +122,7 @@ export class Preview {
     if (earlier?.src?.startsWith("blob:")) URL.revokeObjectURL(earlier.src);
     this.shown = body;
     const seconds = `${((performance.now() - begin) / 1000).toFixed(1)} s`;
-    this.say(longest === FULL ? `Drawn in ${seconds}` : `Draft, ${seconds}`);
+    this.#progress(longest === FULL ? `Drawn in ${seconds}` : `Draft, ${seconds}`);
     this.form.dispatchEvent(new CustomEvent("previewed", { detail: longest }));
   }
 

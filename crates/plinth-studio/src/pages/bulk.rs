@@ -96,8 +96,10 @@ async fn confirm(studio: &Studio, sent: &SessionFields, ids: &[&str]) -> Result<
             Err(error) => return Err(error.into()),
         }
     }
-    let frame = Frame::new(studio, "Delete these models?", Some(&sent.user)).at("models");
-    Ok(page(&ConfirmPage { frame, models, missing }))
+    let title = if models.is_empty() { "None of the chosen models is left" } else { "Delete these models?" };
+    let frame = Frame::new(studio, title, Some(&sent.user)).at("models");
+    let status = if models.is_empty() { StatusCode::NOT_FOUND } else { StatusCode::OK };
+    Ok((status, page(&ConfirmPage { frame, models, missing })).into_response())
 }
 
 async fn apply(studio: &Studio, caller: &Caller, id: &str, change: &Change) -> plinth_service::Result<()> {
