@@ -72,10 +72,7 @@ pub(crate) async fn finish_response(State(studio): State<Studio>, request: Reque
     let is_script = wants_json(request.headers());
     let mut response = next.run(request).await;
     let error = response.extensions_mut().remove::<PageError>();
-    let mut response = error.map_or(response, |error| match is_script {
-        true => json_of(error),
-        false => page_of(&studio, error),
-    });
+    let mut response = error.map_or(response, |error| if is_script { json_of(error) } else { page_of(&studio, error) });
     let headers = response.headers_mut();
     for (name, value) in &HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
