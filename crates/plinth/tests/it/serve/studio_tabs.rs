@@ -152,12 +152,23 @@ async fn a_list_follows_its_renders_and_leaves_connections_to_others() {
     }
     page.until("window.open.size === 1").await;
     // The answer to an earlier request does not replace that to a later one.
-    let hold = "const send = XMLHttpRequest.prototype.send; window.held = []; \
-                XMLHttpRequest.prototype.send = function () { window.held.push(() => send.call(this)); };";
+    let hold = "window.send = XMLHttpRequest.prototype.send; window.held = []; \
+                XMLHttpRequest.prototype.send = function () { window.held.push(this); }; \
+                window.release = (request) => { request.addEventListener('loadend', () => { request.isDone = true; }); \
+                  window.send.call(request); };";
     page.run(hold).await;
+    let (id, live) =
+        (json!(format!("render-{}", ids[1])), "document.querySelector('[src*=shell]').src.replace('shell', 'live')");
+    page.run(&format!("import({live}).then(({{ refresh }}) => {{ refresh({id}); refresh({id}); }});")).await;
+    page.until("window.held.length === 2").await;
+    page.run("window.release(window.held[1]);").await;
+    page.until("window.held[1].isDone").await;
+    page.run(&format!("window.newest = document.getElementById({id}); window.release(window.held[0]);")).await;
+    page.until("window.held[0].isDone").await;
+    page.until(&format!("window.newest === document.getElementById({id})")).await;
+    page.run("XMLHttpRequest.prototype.send = window.send;").await;
     served.client.post(&format!("/renders/{}/cancel", ids[1]), json!({})).await.data();
-    page.until("window.held.length === 1 && window.open.size === 0").await;
-    page.run("window.held[0]();").await;
+    page.until("window.open.size === 0").await;
     page.until("document.querySelectorAll('.live-render').length === 0").await;
     no_errors(&page).await;
 }
