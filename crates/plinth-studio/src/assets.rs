@@ -29,10 +29,13 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STREAM_PLAYER: &str = "hls.js";
 
 /// Name, media type and content of each file.
-static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 47]> = LazyLock::new(|| {
+static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 50]> = LazyLock::new(|| {
     [
         ("style.css", CSS, STYLE.into()),
         ("shell.js", SCRIPT, include_str!("../assets/js/shell.js").into()),
+        ("times.js", SCRIPT, include_str!("../assets/js/times.js").into()),
+        ("clipboard.js", SCRIPT, include_str!("../assets/js/clipboard.js").into()),
+        ("session.js", SCRIPT, include_str!("../assets/js/session.js").into()),
         ("dom.js", SCRIPT, include_str!("../assets/js/dom.js").into()),
         ("library.js", SCRIPT, include_str!("../assets/js/library.js").into()),
         ("upload.js", SCRIPT, include_str!("../assets/js/upload.js").into()),

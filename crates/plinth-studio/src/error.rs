@@ -16,6 +16,30 @@ pub(crate) enum PageError {
         /// Seconds to wait before a retry, sent as `Retry-After`.
         retry_after_secs: Option<u64>,
     },
+    /// The page of a form shows another workspace than that of the session.
+    OtherWorkspace(Box<OtherWorkspace>),
+}
+
+/// The two workspaces of a form that was rejected because they differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OtherWorkspace {
+    /// Identifier of the workspace that the page shows.
+    pub(crate) shown_id: String,
+    /// Name of the workspace that the page shows.
+    pub(crate) shown: String,
+    /// Name of the workspace of the session.
+    pub(crate) current: String,
+    /// Hidden field of the form that leads back to the workspace of the page.
+    pub(crate) form_token: String,
+}
+
+impl OtherWorkspace {
+    pub(crate) fn message(&self) -> String {
+        format!(
+            "this page shows the workspace “{}”, but another tab has changed to “{}” since; nothing was changed",
+            self.shown, self.current
+        )
+    }
 }
 
 /// The result of a handler.

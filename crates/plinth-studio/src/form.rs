@@ -2,6 +2,7 @@
 
 use axum::extract::{Form, FromRequest, FromRequestParts as _, Request};
 use axum::http::StatusCode;
+use plinth_service::access::SignedIn;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -30,9 +31,9 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for SessionForm<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self> {
         let (mut parts, body) = request.into_parts();
-        let user = CurrentUser::from_request_parts(&mut parts, state).await?;
+        let mut user = CurrentUser::from_request_parts(&mut parts, state).await?;
         let WithFormToken { form_token, form } = form(Request::from_parts(parts, body), state).await?;
-        check_token(&user, form_token.as_deref())?;
+        user.page_workspace = check_token(&user, form_token.as_deref())?;
         Ok(Self { user, form })
     }
 }
@@ -63,19 +64,34 @@ impl<S: Send + Sync> FromRequest<S> for SessionFields {
         let (mut parts, body) = request.into_parts();
         let user = CurrentUser::from_request_parts(&mut parts, state).await?;
         let fields: Vec<(String, String)> = form(Request::from_parts(parts, body), state).await?;
-        let sent = Self { user, fields };
-        check_token(&sent.user, Some(sent.text("form_token")))?;
+        let mut sent = Self { user, fields };
+        sent.user.page_workspace = check_token(&sent.user, Some(sent.text("form_token")))?;
         Ok(sent)
     }
 }
 
-/// Checks a form's CSRF token.
-pub(crate) fn check_token(user: &CurrentUser, token: Option<&str>) -> Result<()> {
-    if token.is_some_and(|token| user.signed_in.made_form(token)) {
-        return Ok(());
+/// Returns the hidden field `form_token` of all forms of a page: the CSRF token of the session, and the workspace that the
+/// page shows. The workspace is in this field so that no form and no script can leave it out.
+pub(crate) fn form_token(user: &SignedIn) -> String {
+    format!("{}.{}", user.form_token, user.caller.workspace_id)
+}
+
+/// Checks a form's CSRF token. Returns the identifier of the workspace that the page of the form shows; `None` if the page
+/// comes from a version of the program that did not write it.
+pub(crate) fn check_token(user: &CurrentUser, token: Option<&str>) -> Result<Option<String>> {
+    let token = token.unwrap_or_default();
+    let (secret, workspace) =
+        token.split_once('.').map_or((token, None), |(secret, workspace)| (secret, Some(workspace.to_owned())));
+    if user.signed_in.made_form(secret) {
+        return Ok(workspace);
     }
     let message = "this form belongs to an earlier session; reload its page and submit it again";
     Err(PageError::new(StatusCode::FORBIDDEN, message))
+}
+
+/// Checks the hidden field of a form with files, which changes the workspace that its page shows.
+pub(crate) fn check_file_form(user: &CurrentUser, token: Option<&str>) -> Result<()> {
+    user.check_workspace(check_token(user, token)?.as_deref())
 }
 
 /// Extracts a form. Does not check for a session or a CSRF token.

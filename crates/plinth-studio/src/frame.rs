@@ -6,6 +6,7 @@ use axum::response::{Html, IntoResponse, Response};
 use plinth_service::ServiceError;
 
 use crate::assets;
+use crate::form::form_token;
 use crate::session::CurrentUser;
 use crate::studio::Studio;
 
@@ -73,7 +74,7 @@ impl UserMenu {
             .partition(|(id, _)| id == caller.workspace_id.as_str());
         Self {
             email: caller.email.clone(),
-            form_token: user.signed_in.form_token.clone(),
+            form_token: form_token(&user.signed_in),
             workspace: here.into_iter().map(|(_, name)| name).collect(),
             others,
             can_edit: caller.role.can_edit(),

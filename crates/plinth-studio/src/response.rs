@@ -1,12 +1,14 @@
-//! Middleware around all pages, which renders errors as pages and sets the security headers.
+//! Middleware around all pages, which renders errors as pages, or as JSON for scripts, and sets the security headers.
 
 use askama::Template;
+use axum::Json;
 use axum::extract::{Request, State};
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
+use serde_json::json;
 
-use crate::error::PageError;
+use crate::error::{OtherWorkspace, PageError};
 use crate::format::sentence;
 use crate::frame::{Frame, page};
 use crate::studio::Studio;
@@ -57,11 +59,20 @@ struct ErrorPage {
     message: String,
 }
 
-/// Middleware that renders a [`PageError`] as an error page and sets the security headers.
+#[derive(Template)]
+#[template(path = "other_workspace.html")]
+struct OtherWorkspacePage {
+    frame: Frame,
+    message: String,
+    workspaces: OtherWorkspace,
+}
+
+/// Middleware that renders a [`PageError`] as an error page, or as JSON for a script, and sets the security headers.
 pub(crate) async fn finish_response(State(studio): State<Studio>, request: Request, next: Next) -> Response {
+    let is_script = wants_json(request.headers());
     let mut response = next.run(request).await;
     let error = response.extensions_mut().remove::<PageError>();
-    let mut response = error.map_or(response, |error| page_of(&studio, error));
+    let mut response = error.map_or(response, |error| if is_script { json_of(error) } else { page_of(&studio, error) });
     let headers = response.headers_mut();
     for (name, value) in &HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
@@ -71,14 +82,51 @@ pub(crate) async fn finish_response(State(studio): State<Studio>, request: Reque
     response
 }
 
+/// Returns whether a script has sent the request. It gets JSON where a form would get a page.
+pub(crate) fn wants_json(headers: &HeaderMap) -> bool {
+    headers.get(header::ACCEPT).is_some_and(|accepted| accepted == "application/json")
+}
+
+fn json_of(error: PageError) -> Response {
+    let (status, message, retry_after_secs) = match error {
+        PageError::SignedOut => {
+            let message = "you are no longer signed in; sign in again in another tab, then try again here";
+            (StatusCode::UNAUTHORIZED, message.to_owned(), None)
+        }
+        PageError::OtherWorkspace(workspaces) => {
+            let message = format!("{}; change to “{}” again to go on", workspaces.message(), workspaces.shown);
+            (StatusCode::CONFLICT, message, None)
+        }
+        PageError::Message { status, message, retry_after_secs } => (status, message, retry_after_secs),
+    };
+    let body = Json(json!({"error": {"message": sentence(&message)}}));
+    with_retry((status, body).into_response(), retry_after_secs)
+}
+
 fn page_of(studio: &Studio, error: PageError) -> Response {
     let (status, message, retry_after_secs) = match error {
         PageError::SignedOut => return Redirect::to(&format!("{}/", studio.site.path)).into_response(),
+        PageError::OtherWorkspace(workspaces) => {
+            let frame = Frame::new(studio, "This page shows another workspace", None);
+            let message = sentence(&workspaces.message());
+            return with_status(
+                page(&OtherWorkspacePage { frame, message, workspaces: *workspaces }),
+                StatusCode::CONFLICT,
+            );
+        }
         PageError::Message { status, message, retry_after_secs } => (status, message, retry_after_secs),
     };
     let title = if status == StatusCode::NOT_FOUND { "Not found" } else { "That did not work" };
-    let mut response = page(&ErrorPage { frame: Frame::new(studio, title, None), message: sentence(&message) });
+    let response = page(&ErrorPage { frame: Frame::new(studio, title, None), message: sentence(&message) });
+    with_retry(with_status(response, status), retry_after_secs)
+}
+
+fn with_status(mut response: Response, status: StatusCode) -> Response {
     *response.status_mut() = status;
+    response
+}
+
+fn with_retry(mut response: Response, retry_after_secs: Option<u64>) -> Response {
     if let Some(secs) = retry_after_secs {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(secs));
     }

@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 
 use axum::extract::{FromRequestParts, OptionalFromRequestParts, Request, State};
-use axum::http::HeaderMap;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use plinth_service::access::{Caller, SignedIn};
@@ -12,7 +12,8 @@ use plinth_service::{DrainLimit, Meter};
 use plinth_spec::wire::Scope;
 
 use crate::cookie;
-use crate::error::{PageError, Result};
+use crate::error::{OtherWorkspace, PageError, Result};
+use crate::form::form_token;
 use crate::pages::{media, preview};
 use crate::studio::Studio;
 
@@ -22,6 +23,8 @@ pub(crate) struct CurrentUser {
     pub(crate) signed_in: SignedIn,
     /// Secret of the session, as stored in the cookie.
     pub(crate) secret: String,
+    /// Identifier of the workspace that the page of the submitted form shows; `None` if the request has no form.
+    pub(crate) page_workspace: Option<String>,
 }
 
 impl CurrentUser {
@@ -29,11 +32,35 @@ impl CurrentUser {
         &self.signed_in.caller
     }
 
-    /// Returns the caller, who may change the workspace.
-    /// Errors: the user is a viewer of the workspace.
-    pub(crate) fn editor(&self) -> Result<&Caller> {
-        self.caller().require(Scope::Render)?;
+    /// Returns the caller, in the workspace that the page of the submitted form shows.
+    /// Errors: the session has changed to another workspace since, in another tab.
+    pub(crate) fn in_page_workspace(&self) -> Result<&Caller> {
+        self.check_workspace(self.page_workspace.as_deref())?;
         Ok(self.caller())
+    }
+
+    /// Returns the caller, who may change the workspace that the page of the submitted form shows.
+    /// Errors: the user is a viewer of the workspace, or the session has changed to another one since.
+    pub(crate) fn editor(&self) -> Result<&Caller> {
+        let caller = self.in_page_workspace()?;
+        caller.require(Scope::Render)?;
+        Ok(caller)
+    }
+
+    /// Checks that `shown`, the workspace that a page shows, is that of the session.
+    pub(crate) fn check_workspace(&self, shown: Option<&str>) -> Result<()> {
+        let Some(shown) = shown.filter(|shown| *shown != self.caller().workspace_id.as_str()) else { return Ok(()) };
+        let named = |id: &str| self.signed_in.workspaces.iter().map(|m| &m.workspace).find(|one| one.id.as_str() == id);
+        let Some(shown) = named(shown) else {
+            let message = "this page shows a workspace that you cannot use any more; nothing was changed";
+            return Err(PageError::new(StatusCode::CONFLICT, message));
+        };
+        Err(PageError::OtherWorkspace(Box::new(OtherWorkspace {
+            shown_id: shown.id.to_string(),
+            shown: shown.name.clone(),
+            current: named(self.caller().workspace_id.as_str()).map(|one| one.name.clone()).unwrap_or_default(),
+            form_token: form_token(&self.signed_in),
+        })))
     }
 }
 
@@ -65,7 +92,7 @@ async fn find(studio: &Studio, headers: &HeaderMap, is_counted: bool) -> Result<
     if is_counted {
         studio.service.count_request(&signed_in.caller, Meter::Requests).await?.check()?;
     }
-    Ok(Some(CurrentUser { signed_in, secret }))
+    Ok(Some(CurrentUser { signed_in, secret, page_workspace: None }))
 }
 
 impl<S: Sync> FromRequestParts<S> for CurrentUser {

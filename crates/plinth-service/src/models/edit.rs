@@ -13,11 +13,33 @@ impl Service {
     /// Changes the title, the product code and the tags of a model.
     pub async fn update_model(&self, caller: &Caller, id: &str, edit: UpdateModel) -> Result<ModelEdited> {
         let edit = edit.normalized().map_err(|error| ServiceError::bad_request(error.to_string()))?;
+        self.edit_model(caller, id, move |_old| Ok(edit)).await
+    }
+
+    /// Adds a tag to those that a model has.
+    pub async fn add_model_tag(&self, caller: &Caller, id: &str, tag: &str) -> Result<ModelEdited> {
+        let tag = tag.to_owned();
+        let with_tag = move |old: &Model| {
+            let tags = old.tags.iter().cloned().chain([tag]).collect();
+            let edit = UpdateModel { tags: Some(tags), ..UpdateModel::default() };
+            edit.normalized().map_err(|error| ServiceError::bad_request(error.to_string()))
+        };
+        self.edit_model(caller, id, with_tag).await
+    }
+
+    /// Reads a model and writes its edit in one transaction, so that no other edit comes between.
+    async fn edit_model(
+        &self,
+        caller: &Caller,
+        id: &str,
+        edit: impl FnOnce(&Model) -> Result<UpdateModel> + Send + 'static,
+    ) -> Result<ModelEdited> {
         let id = ModelId::parse(id).ok_or_else(ServiceError::model_not_found)?;
         let workspace = caller.workspace_id.clone();
         let edited = self.write_locked(caller.payer_id.clone(), move |tx, now| {
             Box::pin(async move {
                 let old = models::find(tx, &workspace, &id).await?.ok_or_else(ServiceError::model_not_found)?;
+                let edit = edit(&old)?;
                 let (title, sku) = (edit.title.applied_to(old.title), edit.sku.applied_to(old.sku));
                 let tags = edit.tags.unwrap_or(old.tags);
                 models::update(tx, &id, title.as_deref(), sku.as_deref(), &tags, now).await?;

@@ -2,13 +2,14 @@
 // this script the form does the same by its buttons.
 
 import { Control } from "./control.js";
+import { copy } from "./clipboard.js";
 import { copies } from "./copies.js";
-import { need } from "./dom.js";
+import { need, reason } from "./dom.js";
 import { finder } from "./finder.js";
 import { History } from "./history.js";
 import { look } from "./look.js";
 import { looks } from "./looks.js";
-import { NO_ANSWER, ask, showPrice, showProblem } from "./price.js";
+import { ask, showPrice, showProblem } from "./price.js";
 import { structure } from "./structure.js";
 import { Values } from "./values.js";
 
@@ -46,23 +47,34 @@ function blame(key) {
 }
 
 let settings = JSON.parse(need(".settings-json", form).textContent || "{}");
+/** Whether price and settings are those of the form. */
+let isSettled = true;
 let timer = 0;
 let asked = null;
 
+/** Returns whether the server accepts the form as it is now. Without its answer there is no price. */
 async function update() {
+  clearTimeout(timer);
   asked?.abort();
   asked = new AbortController();
+  isSettled = false;
+  showPrice(form, null);
   try {
-    const { ok, body } = await ask(form, asked.signal);
-    blame(ok ? null : body.error.setting);
-    showPrice(form, ok ? body.quote : null);
-    showProblem(form, ok ? null : body.error.message);
-    if (!ok) return;
-    settings = body.settings;
+    const said = await ask(form, asked.signal);
+    blame(null);
+    showPrice(form, said.quote);
+    showProblem(form, null);
+    settings = said.settings;
+    isSettled = true;
     need(".settings-json", form).textContent = JSON.stringify(settings, null, 2);
     form.dispatchEvent(new CustomEvent("settled", { detail: settings }));
+    return true;
   } catch (error) {
-    if (error.name !== "AbortError") showProblem(form, NO_ANSWER);
+    if (error.name !== "AbortError") {
+      blame(error.setting ?? null);
+      showProblem(form, reason(error));
+    }
+    return false;
   }
 }
 
@@ -81,6 +93,8 @@ function changed(isStep) {
   markGroups();
   if (isStep) history.note();
   looking?.preview.changed();
+  isSettled = false;
+  showPrice(form, null);
   clearTimeout(timer);
   timer = setTimeout(update, REST_MS);
 }
@@ -113,17 +127,43 @@ for (const button of form.querySelectorAll(".reset-group")) {
   });
 }
 for (const button of form.querySelectorAll("[data-copy]")) {
+  const label = button.textContent;
+  let shown = 0;
   button.addEventListener("click", async () => {
-    const said = button.textContent;
-    await navigator.clipboard.writeText(copies[button.dataset.copy](settings, form.dataset.model, form.dataset.api));
-    button.textContent = "Copied";
-    setTimeout(() => { button.textContent = said; }, 1500);
+    if (!isSettled && !(await update())) return;
+    const isCopied = await copy(copies[button.dataset.copy](settings, form.dataset.model, form.dataset.api));
+    button.textContent = isCopied ? "Copied" : "Not copied";
+    clearTimeout(shown);
+    shown = setTimeout(() => { button.textContent = label; }, 1500);
   });
 }
+// An order is sent once the server has answered what it costs: whoever is no longer signed in keeps the settings.
+let isOrdered = false;
+form.addEventListener("submit", async (event) => {
+  if (event.submitter?.value !== "order" || isOrdered) {
+    isOrdered = false;
+    return;
+  }
+  event.preventDefault();
+  isOrdered = await update();
+  if (isOrdered) form.requestSubmit(event.submitter);
+});
+// The browser shows what is wrong with a field only where the field can be seen.
+form.addEventListener("invalid", (event) => {
+  const control = controls.find((one) => one.inputs.includes(event.target));
+  if (control) values.reveal(control.key);
+}, true);
 looks(form, controls, () => {
   looking?.view.leave();
   changed(true);
 });
 finder(need("#find-setting", form), form);
+// The browser restores what the fields held when it goes back to the page. Only the fields are restored, not what depends on them.
+const isRestored = controls.some((control) => control.isEdited);
+for (const control of controls) control.refresh();
 markGroups();
+if (isRestored) update();
 looking?.preview.changed();
+window.addEventListener("pageshow", (event) => {
+  if (event.persisted) update();
+});

@@ -26,8 +26,32 @@ export class Control {
     return this.inputs.filter((input) => input.checked).map((input) => input.value).join("\n");
   }
 
+  /** Whether the control holds something else than the page that the server sent. */
+  get isEdited() {
+    return this.inputs.some((input) => {
+      if (input.type === "checkbox") return input.checked !== input.defaultChecked;
+      if (input.tagName !== "SELECT") return input.value !== input.defaultValue;
+      // Without a chosen option the first one is shown.
+      const initial = [...input.options].find((option) => option.defaultSelected) ?? input.options[0];
+      return input.value !== (initial?.value ?? "");
+    });
+  }
+
+  /** Adds boxes for names that the model does not have, so that they are not dropped. */
+  #addNames(names) {
+    const list = this.root.querySelector(".names-list");
+    const known = new Set(this.inputs.map((input) => input.value));
+    for (const name of new Set(names)) {
+      if (!list || known.has(name)) continue;
+      const box = el("input", { type: "checkbox", name: this.key, value: name });
+      list.append(el("label", { className: "choice" }, box, ` ${name} (not found)`));
+      this.inputs.push(box);
+    }
+  }
+
   /** @param {unknown} value as in the API; undefined is the default */
   set(value) {
+    if (Array.isArray(value)) this.#addNames(value);
     const written = value === undefined ? this.root.dataset.default : typeof value === "object" ? JSON.stringify(value) : String(value);
     for (const input of this.inputs) {
       if (input.type === "checkbox") input.checked = this.#isFlag ? written === "true" : Array.isArray(value) && value.includes(input.value);
@@ -55,8 +79,12 @@ export class Control {
     const [input] = this.inputs;
     const reset = el("button", { type: "button", className: "reset", textContent: "Reset", "aria-label": `Reset ${this.title}` });
     reset.addEventListener("click", () => {
+      const hasFocus = reset.matches(":focus-visible");
       this.reset();
       changed();
+      // The button is hidden now, which would take the focus away.
+      const controls = [...this.root.querySelectorAll("button, input, select, textarea")];
+      if (hasFocus) controls.find((one) => one !== reset && one.checkVisibility())?.focus();
     });
     this.root.append(reset);
     if (!input) return;
@@ -68,11 +96,16 @@ export class Control {
 /** Puts a slider beside a number. It has no name, so only the number is sent. */
 function slider(control, input) {
   const [min, max] = [Number(input.min), Number(input.max)];
-  const range = el("input", { type: "range", min, max, step: max - min <= 10 ? 0.01 : max - min <= 100 ? 0.1 : 1, "aria-label": control.title });
+  const step = max - min <= 10 ? 0.01 : max - min <= 100 ? 0.1 : 1;
+  // The slider stops at multiples of its step, so that it reaches round values such as most defaults.
+  const first = Number((Math.ceil(min / step) * step).toFixed(2));
+  const range = el("input", { type: "range", min: first, max, step, "aria-label": control.title });
   const box = el("div", { className: "sliding" });
   input.replaceWith(box);
   box.append(range, input);
-  const show = () => { range.value = input.value === "" ? String(Math.min(max, Math.max(min, 0))) : input.value; };
+  // An empty field means the default.
+  const empty = control.root.dataset.default || String(Math.min(max, Math.max(min, 0)));
+  const show = () => { range.value = input.value === "" ? empty : input.value; };
   range.addEventListener("input", () => { input.value = range.value; input.dispatchEvent(new Event("input", { bubbles: true })); });
   input.addEventListener("input", show);
   control.root.addEventListener("refresh", show);

@@ -1,6 +1,6 @@
 // Moves a decal over the model by dragging it.
 
-import { rounded } from "./decals.js";
+import { placeOf, rounded } from "./decals.js";
 
 /**
  * @param {import("./preview.js").Preview} preview
@@ -10,8 +10,8 @@ import { rounded } from "./decals.js";
  */
 export function decalDrag(preview, values, menu) {
   return () => {
-    const id = menu.pressed?.decal ?? null;
-    if (id === null) return null;
+    const held = menu.pressed;
+    if ((held?.decal ?? null) === null) return null;
     let wanted = null;
     let isAsking = false;
     let isDropped = false;
@@ -19,7 +19,7 @@ export function decalDrag(preview, values, menu) {
     /** Puts the decal on a surface. It keeps its rotation on a flat surface. */
     const put = ({ position, normal, euler }) => {
       const decals = values.get("decals") ?? [];
-      const at = decals.findLastIndex((decal) => decal.id === id);
+      const at = placeOf(decals, held);
       if (at < 0) return;
       const before = decals[at];
       const place = { position: rounded(position), normal: rounded(normal), euler: rounded(euler) };

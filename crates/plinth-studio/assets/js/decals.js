@@ -1,11 +1,41 @@
 // Places a decal at a point of the model: asks for its image, which can be uploaded, and fills in the settings of the decal.
 
-import { el, need, readJson } from "./dom.js";
+import { el, need, reason } from "./dom.js";
+import { post } from "./session.js";
+import { freeId } from "./structure.js";
 
 /** Length of the longer side of a new decal; the model is 2 units long. */
 const SIZE = 0.5;
 /** Drops digits that no picture shows. */
 export const rounded = (vector) => vector.map((number) => Math.round(number * 1e4) / 1e4);
+
+/** Whether each decal has an identifier that no other one has. */
+const areNamed = (decals) => decals.every(({ id }) => id) && new Set(decals.map(({ id }) => id)).size === decals.length;
+
+/**
+ * Gives each decal of a form that is sent its place in the list as its identifier, where their own do not tell them apart.
+ * @param {URLSearchParams} body
+ * @returns {(decal: string) => {decal: string, decalAt: number | null}} what an answer means by an identifier
+ */
+export function numberDecals(body) {
+  let decals;
+  try {
+    decals = JSON.parse(body.get("decals") || "[]");
+  } catch {
+    decals = [];
+  }
+  if (!Array.isArray(decals) || areNamed(decals)) return (decal) => ({ decal, decalAt: null });
+  body.set("decals", JSON.stringify(decals.map((decal, i) => ({ ...decal, id: String(i) }))));
+  return (number) => ({ decal: decals[number]?.id || `decal ${Number(number) + 1}`, decalAt: Number(number) });
+}
+
+/**
+ * Returns the place of a decal in the list; -1 if it is gone.
+ * @param {{id: string}[]} decals
+ * @param {{decal: string, decalAt?: number | null}} surface a surface of the picture
+ */
+export const placeOf = (decals, { decal, decalAt }) =>
+  typeof decalAt === "number" ? (decalAt < decals.length ? decalAt : -1) : decals.findIndex(({ id }) => id === decal);
 
 /**
  * @param {HTMLFormElement} form
@@ -42,14 +72,13 @@ export function decalPlacer(form, values, say) {
     body.set("form_token", need("[name=form_token]", form).value);
     body.set("file", file.files[0]);
     try {
-      const answer = await fetch(form.dataset.images, { method: "POST", headers: { Accept: "application/json" }, body });
-      const said = await readJson(answer);
+      const said = await post(form.dataset.images, body);
       known.prepend(el("option", { value: said.id, label: said.name }));
       state.textContent = `${said.name} is uploaded.`;
       fill(said.id);
     } catch (error) {
       state.className = "problem";
-      state.textContent = error instanceof TypeError ? "The server does not answer. Please try again." : error.message;
+      state.textContent = reason(error);
       fill(choice.value);
     }
     file.value = "";
@@ -57,12 +86,10 @@ export function decalPlacer(form, values, say) {
   cancel.addEventListener("click", () => dialog.close());
   place.addEventListener("click", () => {
     const decals = values.get("decals") ?? [];
-    let number = decals.length + 1;
-    while (decals.some(({ id }) => id === `decal-${number}`)) number += 1;
     const scale = ["scaleX", "scaleY", "scaleZ"].map((key) => Number(values.get(key) ?? 1));
     const [position, normal, euler] = [target.position, target.normal, target.euler].map(rounded);
     // With the present scale as its own, the decal stays in its place if the model is stretched later.
-    const decal = { id: `decal-${number}`, imageAssetId: choice.value, position, normal, euler, size: SIZE, placementScale: scale };
+    const decal = { id: freeId(decals, "decal"), imageAssetId: choice.value, position, normal, euler, size: SIZE, placementScale: scale };
     values.set("decals", [...decals, decal]);
     values.commit();
     dialog.close();

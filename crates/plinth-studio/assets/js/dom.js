@@ -42,12 +42,34 @@ export function need(selector, within = document) {
   return found;
 }
 
+/** The message if the server cannot be reached. */
+export const NO_ANSWER = "The server does not answer. Please try again.";
+
+/** An answer of the server that says what is wrong. */
+export class Rejection extends Error {
+  /**
+   * @param {string} message
+   * @param {string | null} setting the setting that is wrong
+   */
+  constructor(message, setting) {
+    super(message);
+    this.setting = setting;
+  }
+}
+
 /**
- * Reads the JSON of an answer. A page instead of JSON is the answer to somebody who is no longer signed in, for example.
+ * Reads the JSON of an answer.
  * @param {Response} answer
+ * @returns {Promise<any>} rejected with a {@link Rejection} if the server did not do what was asked
  */
 export async function readJson(answer) {
   const said = await answer.json().catch(() => null);
-  if (!answer.ok || said === null) throw new Error(said?.error?.message ?? "The server does not answer. Please reload the page.");
-  return said;
+  if (answer.ok && said !== null) return said;
+  throw new Rejection(said?.error?.message ?? `The server answered with status ${answer.status}. Please try again.`, said?.error?.setting ?? null);
 }
+
+/**
+ * Returns what to tell people about a request that failed.
+ * @param {unknown} error
+ */
+export const reason = (error) => (error instanceof Rejection ? error.message : NO_ANSWER);

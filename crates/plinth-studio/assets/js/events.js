@@ -1,26 +1,34 @@
-// Receives the events of renders: from a stream, or from time to time if the account has too many streams open.
+// Receives the events of renders: from a stream, or from time to time if the account has too many streams open. A page in the
+// background has no stream: over plain HTTP a browser opens at most six connections to a server, for all its tabs together.
 
 const RETRY_MS = 15_000;
 
 /**
- * Calls `receive` with each event of an address until `close` is called.
+ * Calls `receive` with each event of an address until `close` is called. Events may come again after a pause.
  * @param {string} address
- * @param {(event: object) => void} receive
+ * @param {(event: any) => void} receive
  * @returns {{ close: () => void }}
  */
 export function listen(address, receive) {
-  let stream;
-  let timer;
+  /** @type {EventSource | null} */
+  let stream = null;
+  let timer = 0;
   let isClosed = false;
+  const isPaused = () => isClosed || document.hidden;
   const open = () => {
-    stream = new EventSource(address);
-    stream.addEventListener("message", ({ data }) => receive(JSON.parse(data)));
-    stream.addEventListener("error", () => {
+    if (isPaused()) return;
+    const opened = new EventSource(address);
+    stream = opened;
+    opened.addEventListener("message", ({ data }) => {
+      if (!isClosed) receive(JSON.parse(data));
+    });
+    opened.addEventListener("error", () => {
       // The browser connects again by itself unless the server has answered with an error.
-      if (stream.readyState === EventSource.CLOSED && !isClosed) askOnce();
+      if (opened.readyState === EventSource.CLOSED && stream === opened) askOnce();
     });
   };
   const askOnce = async () => {
+    if (isPaused()) return;
     const url = new URL(address, location.href);
     url.searchParams.set("once", "1");
     try {
@@ -32,14 +40,25 @@ export function listen(address, receive) {
     } catch {
       // The server cannot be reached; the next attempt may succeed.
     }
-    if (!isClosed) timer = setTimeout(open, RETRY_MS);
+    clearTimeout(timer);
+    if (!isPaused()) timer = window.setTimeout(open, RETRY_MS);
   };
+  const pause = () => {
+    clearTimeout(timer);
+    stream?.close();
+    stream = null;
+  };
+  const watch = () => {
+    pause();
+    open();
+  };
+  document.addEventListener("visibilitychange", watch);
   open();
   return {
     close() {
       isClosed = true;
-      clearTimeout(timer);
-      stream.close();
+      document.removeEventListener("visibilitychange", watch);
+      pause();
     },
   };
 }

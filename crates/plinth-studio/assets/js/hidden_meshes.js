@@ -4,9 +4,10 @@ import { el } from "./dom.js";
 
 /**
  * @param {HTMLElement} box
+ * @param {HTMLElement} stage the picture
  * @param {import("./values.js").Values} values
  */
-export function hiddenMeshes(box, values) {
+export function hiddenMeshes(box, stage, values) {
   const set = (names) => {
     values.set("hiddenMeshNames", names);
     values.commit();
@@ -21,7 +22,11 @@ export function hiddenMeshes(box, values) {
     });
     const all = el("button", { type: "button", className: "quiet-button", textContent: "Show all" });
     all.addEventListener("click", () => set([]));
+    const focused = [...box.querySelectorAll("button")].indexOf(document.activeElement);
     box.replaceChildren(el("span", { className: "quiet", textContent: "Hidden" }), ...buttons, ...(names.length > 1 ? [all] : []));
+    // The button that was pressed is gone; the focus goes to the next one, else to the picture.
+    const left = box.querySelectorAll("button");
+    if (focused >= 0) (left[Math.min(focused, left.length - 1)] ?? stage).focus();
   };
   values.watch("hiddenMeshNames", show);
   show();

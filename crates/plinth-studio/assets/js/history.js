@@ -43,6 +43,8 @@ export class History {
   }
 
   go(by) {
+    // A value that is being typed is a step, too.
+    this.note();
     const state = this.#steps[this.#place + by];
     if (!state) return;
     this.#place += by;

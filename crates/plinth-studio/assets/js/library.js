@@ -21,11 +21,32 @@ function enliven(picture) {
   area.addEventListener("focus", play);
   area.addEventListener("blur", stop);
 }
-for (const picture of document.querySelectorAll("[data-video]")) enliven(picture);
 
-const grid = document.querySelector("[data-events]");
-if (grid) {
-  follow(grid, async ({ id, isFinal }) => {
+/** Counts the chosen models. */
+function count(bulk) {
+  const show = () => {
+    const chosen = bulk.querySelectorAll(".pick input:checked").length;
+    const text = chosen === 0 ? "With the chosen models" : chosen === 1 ? "1 model chosen" : `${chosen} models chosen`;
+    const shown = bulk.querySelector(".count");
+    if (shown && shown.textContent !== text) shown.textContent = text;
+  };
+  bulk.addEventListener("change", show);
+  // The Enter key on a box would press a button that does something with the models.
+  bulk.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target.type === "checkbox") event.preventDefault();
+  });
+  show();
+}
+
+let following = null;
+
+/** Follows the renders of the models that are shown. */
+function start(page) {
+  for (const picture of page.querySelectorAll("[data-video]")) enliven(picture);
+  for (const bulk of page.querySelectorAll("form.bulk")) count(bulk);
+  following?.close();
+  const grid = page.querySelector("[data-events]");
+  following = grid && follow(grid, async ({ id, isFinal }) => {
     if (!isFinal) return;
     const tile = grid.querySelector(`[data-render="${CSS.escape(id)}"]`)?.closest(".tile");
     const fresh = tile && (await refresh(tile.id));
@@ -33,8 +54,11 @@ if (grid) {
   });
 }
 
-const bulk = document.querySelector("form.bulk");
-bulk?.addEventListener("change", () => {
-  const chosen = bulk.querySelectorAll(".pick input:checked").length;
-  bulk.querySelector(".count").textContent = chosen === 1 ? "1 model chosen" : `${chosen} models chosen`;
-});
+start(document);
+
+/** Shows the models as they are now, without what depends on them being lost: chosen boxes, the search, results of uploads. */
+export async function showModels() {
+  const fresh = await refresh("models");
+  if (fresh) start(fresh);
+  return fresh !== null;
+}

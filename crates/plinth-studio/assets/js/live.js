@@ -1,6 +1,8 @@
 // Follows renders that have not ended: updates state, percent and time left.
 
+import { need } from "./dom.js";
 import { listen } from "./events.js";
+import { showTimes } from "./times.js";
 
 /**
  * Follows the renders of an element, whose events come from its `data-events`.
@@ -11,16 +13,19 @@ import { listen } from "./events.js";
  */
 export function follow(area, changed) {
   const states = new Map();
-  let unfinished = (area.dataset.following ?? "1").split(",").length;
+  const { following } = area.dataset;
+  /** Renders that have not ended. A stream that is opened again also tells about those that ended before. */
+  const unfinished = new Set(following?.split(",") ?? [need(".live-render", area).dataset.render]);
   const events = listen(area.dataset.events, (render) => {
+    if (!unfinished.has(render.id)) return;
     for (const shown of document.querySelectorAll(".live-render")) {
       if (shown.dataset.render === render.id) show(shown, render);
     }
     const before = states.get(render.id) ?? null;
     states.set(render.id, render.status);
-    if (render.isFinal) unfinished -= 1;
+    if (render.isFinal) unfinished.delete(render.id);
     // The server ends the stream when all renders have ended. Without this the browser would connect again.
-    if (unfinished === 0) events.close();
+    if (unfinished.size === 0) events.close();
     changed(render, before);
   });
   return events;
@@ -40,36 +45,62 @@ function show(area, { status, label, fraction, text }) {
 const CONTROLS = "a[href], button, input, summary";
 
 /** Names a control of a page among all others, also in a newer state of the page. */
-const nameOf = ({ tagName, href, name, value }) => JSON.stringify([tagName, href, name, value]);
+const nameOf = ({ tagName, href, name, value, type, id }) => JSON.stringify([tagName, href, name, isTyped(type) ? id : value]);
 
-/** Replaces an element by its new state. Boxes that are checked stay checked, and the focus stays where it is. */
+/** Whether people type the value of a field of this type. */
+const isTyped = (type) => ["text", "search", "number"].includes(type);
+
+/** Replaces an element by its new state. What is checked or typed stays, and so does the focus. */
 function replace(old, fresh) {
   const now = document.activeElement;
   const focused = old.contains(now) ? nameOf(now) : null;
   const checked = new Set([...old.querySelectorAll("input:checked")].map(nameOf));
+  const fields = [...old.querySelectorAll("input")].filter((input) => isTyped(input.type) && input.value !== input.defaultValue);
+  const typed = new Map(fields.map((input) => [nameOf(input), input.value]));
   old.replaceWith(document.adoptNode(fresh));
+  showTimes(fresh);
   for (const control of fresh.querySelectorAll(CONTROLS)) {
     const name = nameOf(control);
     if (checked.has(name)) control.checked = true;
+    if (typed.has(name)) control.value = typed.get(name);
     if (name === focused) control.focus({ preventScroll: true });
   }
 }
 
 /**
+ * Numbers of the requests that brought an element, in the order in which they were sent.
+ * @type {WeakMap<Element, number>}
+ */
+const numbers = new WeakMap();
+let sent = 0;
+
+/** Whether an element, or one around it, comes from a later request. */
+function isNewer(element, number) {
+  for (let one = element; one; one = one.parentElement) if ((numbers.get(one) ?? 0) > number) return true;
+  return false;
+}
+
+/**
  * Loads the page again and replaces an element of it by its new state. The browser parses the page, without running its
- * scripts.
+ * scripts. An answer that a later one has overtaken is dropped.
  * @param {string} id identifier of the element
  * @returns {Promise<HTMLElement | null>} the new element
  */
 export function refresh(id) {
+  sent += 1;
+  const number = sent;
   return new Promise((done) => {
     const request = new XMLHttpRequest();
     request.open("GET", location.href);
     request.responseType = "document";
     request.addEventListener("loadend", () => {
       const [old, fresh] = [document.getElementById(id), request.response?.getElementById(id)];
-      if (old && fresh) replace(old, fresh);
-      done(old && fresh ? fresh : null);
+      const isReplaced = old && fresh && !isNewer(old, number);
+      if (isReplaced) {
+        numbers.set(fresh, number);
+        replace(old, fresh);
+      }
+      done(isReplaced ? fresh : null);
     });
     request.send();
   });

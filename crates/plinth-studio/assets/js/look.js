@@ -74,7 +74,7 @@ export function look(form, values, changed) {
   crosshair(preview, point);
   steer(preview.stage, camera, point, decalDrag(preview, values, menu));
   keyframes(need(".keyframes", form), preview, view, values);
-  hiddenMeshes(need(".hidden-meshes", form), values);
+  hiddenMeshes(need(".hidden-meshes", form), preview.stage, values);
   compare(need("[data-view=compare]", form), preview);
   cameras(need(".dataset-cameras", form), preview, view, values);
   const clips = new Map([...document.querySelectorAll("#clip-lengths option")].map((option) => [option.value, Number(option.label)]));

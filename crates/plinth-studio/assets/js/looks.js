@@ -1,6 +1,7 @@
 // Looks in the composer: applies one to the controls, so that undo goes back, and saves the settings as a new one.
 
-import { el, need } from "./dom.js";
+import { el, need, reason } from "./dom.js";
+import { post } from "./session.js";
 
 /**
  * @param {HTMLFormElement} form
@@ -40,23 +41,20 @@ export function looks(form, controls, applied) {
     state.className = "look-state";
     state.textContent = "Saving…";
     try {
-      const answer = await fetch(form.getAttribute("action"), { method: "POST", headers: { Accept: "application/json" }, body });
-      const said = await answer.json();
-      if (!answer.ok) {
-        state.className = "look-state problem";
-        state.textContent = said.error.message;
-        return;
-      }
+      const said = await post(form.getAttribute("action"), body);
       state.textContent = `Saved as “${said.look.name}”.`;
       const settings = JSON.stringify(said.look.settings);
       const known = [...list.querySelectorAll("a")].find((link) => link.dataset.look === said.look.id);
       if (known) known.dataset.settings = settings;
       else list.prepend(tile(said.look, settings));
-      name.value = "";
-      need("[name=look_replace]", form).checked = false;
-    } catch {
+      // The name of another look may be in the field by now.
+      if (name.value === body.get("look_name")) {
+        name.value = "";
+        need("[name=look_replace]", form).checked = false;
+      }
+    } catch (error) {
       state.className = "look-state problem";
-      state.textContent = "The server does not answer. Please try again.";
+      state.textContent = reason(error);
     }
   });
 }

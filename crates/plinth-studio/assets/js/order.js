@@ -1,7 +1,7 @@
 // The order of several models with one look: shows the price as soon as the look or the quality changes.
 
-import { need } from "./dom.js";
-import { NO_ANSWER, ask, showPrice, showProblem } from "./price.js";
+import { need, reason } from "./dom.js";
+import { ask, showPrice, showProblem } from "./price.js";
 
 const form = document.querySelector("form.look-order");
 const order = form?.querySelector("button[value=order]");
@@ -13,13 +13,14 @@ if (order) {
     asked?.abort();
     asked = new AbortController();
     order.hidden = true;
+    showPrice(form, null);
     try {
-      const { ok, body } = await ask(form, asked.signal);
-      showPrice(form, ok ? body.quote : null);
-      showProblem(form, ok ? null : body.error.message);
-      order.hidden = !ok;
+      const { quote } = await ask(form, asked.signal);
+      showPrice(form, quote);
+      showProblem(form, null);
+      order.hidden = false;
     } catch (error) {
-      if (error.name !== "AbortError") showProblem(form, NO_ANSWER);
+      if (error.name !== "AbortError") showProblem(form, reason(error));
     }
   };
 

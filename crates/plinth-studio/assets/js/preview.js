@@ -1,7 +1,8 @@
 // The preview: pictures by the renderer itself. A small one while something changes, the full one when it rests. One request at
 // a time, so that a slow renderer is never behind by more than one picture.
 
-import { el, readJson } from "./dom.js";
+import { numberDecals } from "./decals.js";
+import { el, readJson, reason } from "./dom.js";
 
 const SMALL = 640;
 export const FULL = 1280;
@@ -39,6 +40,7 @@ export class Preview {
     this.position = scrubber.querySelector("input");
     this.state = state;
     this.isMoved = false;
+    this.isPlaying = false;
     this.position.addEventListener("input", () => {
       this.isMoved = true;
       this.changed();
@@ -59,6 +61,11 @@ export class Preview {
   /** Shows a message beside the picture. */
   say(text) {
     this.state.textContent = text;
+  }
+
+  /** Says what is being drawn. Screen readers are told it, so nothing is said about each picture of a playing video. */
+  #progress(text) {
+    if (!this.isPlaying) this.say(text);
   }
 
   /**
@@ -102,7 +109,7 @@ export class Preview {
 
   async #draw(longest) {
     const body = this.body();
-    this.say("Drawing…");
+    this.#progress("Drawing…");
     const begin = performance.now();
     const picture = await this.picture(body, longest);
     if (!picture) {
@@ -115,7 +122,7 @@ export class Preview {
     if (earlier?.src?.startsWith("blob:")) URL.revokeObjectURL(earlier.src);
     this.shown = body;
     const seconds = `${((performance.now() - begin) / 1000).toFixed(1)} s`;
-    this.say(longest === FULL ? `Drawn in ${seconds}` : `Draft, ${seconds}`);
+    this.#progress(longest === FULL ? `Drawn in ${seconds}` : `Draft, ${seconds}`);
     this.form.dispatchEvent(new CustomEvent("previewed", { detail: longest }));
   }
 
@@ -146,7 +153,7 @@ export class Preview {
       const answer = await this.#send(this.address, sent);
       if (!answer.ok) {
         // What is wrong with the settings stands beside the price.
-        this.say(answer.status === 400 ? "No preview" : (await answer.json()).error.message);
+        this.say(answer.status === 400 ? "No preview" : await readJson(answer).catch(reason));
         return null;
       }
       const picture = el("img", { src: URL.createObjectURL(await answer.blob()), alt: "Preview of the render", draggable: false });
@@ -174,11 +181,14 @@ export class Preview {
    * @param {number} y fraction of the picture from the top
    * @param {AbortSignal} [signal]
    */
-  surfacesAt(x, y, signal) {
+  async surfacesAt(x, y, signal) {
     const body = new URLSearchParams(this.shown ?? this.body());
     body.set("x", String(x));
     body.set("y", String(y));
-    return this.answer("surfaces", body, signal);
+    const meant = numberDecals(body);
+    const said = await this.answer("surfaces", body, signal);
+    const surfaces = said.surfaces.map((surface) => (surface.decal === null ? surface : { ...surface, ...meant(surface.decal) }));
+    return { ...said, surfaces };
   }
 
   /**

@@ -1,19 +1,17 @@
 // Asks the server for the price of the form's order, and shows it.
 
 import { el, need } from "./dom.js";
+import { post } from "./session.js";
 
 /**
- * Sends the form as it is and returns the status and the JSON of the answer.
+ * Sends the form as it is and returns the JSON of the answer.
  * @param {HTMLFormElement} form
  * @param {AbortSignal} signal
  */
 export async function ask(form, signal) {
   // `form.action` may be the button of that name.
   const address = form.getAttribute("action");
-  const answer = await fetch(address, {
-    method: "POST", headers: { Accept: "application/json" }, body: new URLSearchParams(new FormData(form)), signal,
-  });
-  return { ok: answer.ok, body: await answer.json() };
+  return post(address, new URLSearchParams(new FormData(form)), signal);
 }
 
 /**
@@ -42,6 +40,3 @@ export function showProblem(form, message) {
   problem.hidden = message === null;
   problem.textContent = message ?? "";
 }
-
-/** The message if the server cannot be reached. */
-export const NO_ANSWER = "The server does not answer. Please try again.";

@@ -1,6 +1,7 @@
 // Creates links to files of a render without leaving its page, and copies them.
 
-import { el, need } from "./dom.js";
+import { el, need, reason } from "./dom.js";
+import { post } from "./session.js";
 
 const form = document.querySelector("form.share");
 
@@ -11,11 +12,9 @@ async function create(form) {
   button.disabled = true;
   try {
     const fields = new URLSearchParams(/** @type {any} */ (new FormData(form)));
-    const response = await fetch(form.action, { method: "POST", headers: { Accept: "application/json" }, body: fields });
-    if (!response.ok) throw new Error(`status ${response.status}`);
-    show(area, (await response.json()).text);
+    show(area, (await post(form.action, fields)).text);
   } catch (error) {
-    area.replaceChildren(el("p", { className: "problem" }, `The link could not be created (${error.message}). Reload the page, and try again.`));
+    area.replaceChildren(el("p", { className: "problem" }, `The link could not be created. ${reason(error)}`));
   } finally {
     button.disabled = false;
   }

@@ -1,15 +1,9 @@
 // Every page: shows times in the time zone of the browser, and closes menus on Escape or on a click elsewhere.
 
-document.documentElement.classList.add("scripted");
+import { showTimes } from "./times.js";
 
-const clock = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
-for (const time of document.querySelectorAll("time[datetime]")) {
-  const at = new Date(time.dateTime);
-  if (!Number.isNaN(at.getTime())) {
-    time.title = time.textContent;
-    time.textContent = clock.format(at);
-  }
-}
+document.documentElement.classList.add("scripted");
+showTimes(document);
 
 const menus = document.querySelectorAll("details.menu");
 document.addEventListener("click", (event) => {

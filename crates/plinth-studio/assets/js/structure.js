@@ -24,7 +24,19 @@ const IMAGES = ["imageAssetId", "mapAssetId"];
 export const materialValues = new Map();
 
 /**
- * @param {{root: HTMLElement, refresh: () => void}} control
+ * Returns the first name of the form STEM-N that no object of a list has as its `id`.
+ * @param {{id?: string}[]} objects
+ * @param {string} stem
+ */
+export function freeId(objects, stem) {
+  const known = new Set(objects.map(({ id }) => id));
+  let number = objects.length + 1;
+  while (known.has(`${stem}-${number}`)) number += 1;
+  return `${stem}-${number}`;
+}
+
+/**
+ * @param {{root: HTMLElement, key: string, refresh: () => void}} control
  * @param {HTMLTextAreaElement} area
  * @param {object} schema of the setting
  * @param {string[]} materials names of the model's materials, the keys of a map
@@ -34,86 +46,128 @@ export function structure(control, area, schema, materials, changed) {
   const box = el("div", { className: "structure" });
   area.hidden = true;
   area.after(box);
-  const write = (value) => {
-    const isEmpty = value === undefined || Object.keys(value).length === 0;
-    area.value = isEmpty ? "" : JSON.stringify(value);
-    control.refresh();
-    changed();
-  };
+  let current;
   let shown = null;
+  let shape = null;
+  /** What shows the values in the inputs. */
+  let inputs = [];
   const show = () => {
     if (shown === area.value) return;
     shown = area.value;
-    let value;
     try {
-      value = area.value.trim() === "" ? undefined : JSON.parse(area.value);
+      current = area.value.trim() === "" ? undefined : JSON.parse(area.value);
     } catch {
       // What is not JSON is left for people to correct.
+      shape = null;
       area.hidden = false;
       box.replaceChildren();
       return;
     }
-    const set = (next) => {
-      write(next);
-      show();
-    };
-    box.replaceChildren(...editor(schema, value, set, { materials, title: control.key }));
+    const next = shapeOf(current);
+    // Inputs with the same members stay, so that a click or the Tab key that ended an edit reaches what it meant.
+    if (next !== shape) {
+      shape = next;
+      inputs = [];
+      keepFocus(box, () => box.replaceChildren(...editor(schema, () => current, set, { materials, title: control.key, inputs })));
+    }
+    for (const input of inputs) input();
+  };
+  const set = (value) => {
+    const isEmpty = value === undefined || Object.keys(value).length === 0;
+    area.value = isEmpty ? "" : JSON.stringify(value);
+    control.refresh();
+    show();
+    changed();
   };
   control.root.addEventListener("refresh", show);
   show();
 }
 
-/** Returns what edits a value of this schema. `set(undefined)` removes it. */
-function editor(schema, value, set, context) {
-  if (schema.type === "array" && schema.items.type === "number") return [vector(schema, value, set, context)];
-  if (schema.type === "array") return list(schema, value ?? [], set, context);
-  if (schema.type === "object" && schema.properties) return [object(schema, value, set, context)];
-  if (schema.type === "object") return map(schema, value ?? {}, set, context);
-  return [scalar(schema, value, set, context)];
+/** Describes which members a value has, without the values of numbers, texts and flags. */
+const shapeOf = (value) => (value === undefined ? "" : JSON.stringify(value, (_key, one) => (typeof one === "object" ? one : 0)));
+
+/** Changes the content of a box. The focus goes to the control that has the name of the one that had it, else to the nearest. */
+function keepFocus(box, change) {
+  const controls = () => [...box.querySelectorAll("button, input, select, textarea")];
+  const before = document.activeElement;
+  const place = controls().indexOf(before);
+  const name = before?.getAttribute("aria-label");
+  change();
+  if (place < 0) return;
+  const now = controls();
+  (now.find((one) => one.getAttribute("aria-label") === name) ?? now[Math.min(place, now.length - 1)])?.focus({ preventScroll: true });
 }
 
-function list(schema, items, set, context) {
-  const rows = items.map((item, i) => {
-    const setItem = (next) => set(next === undefined ? items.filter((_, k) => k !== i) : items.with(i, next));
+/** Returns what edits a value of this schema. `get` returns the present value; `set(undefined)` removes it. */
+function editor(schema, get, set, context) {
+  if (schema.type === "array" && schema.items.type === "number") return [vector(schema, get, set, context)];
+  if (schema.type === "array") return list(schema, get, set, context);
+  if (schema.type === "object" && schema.properties) return [object(schema, get, set, context)];
+  if (schema.type === "object") return map(schema, get, set, context);
+  return [scalar(schema, get, set, context)];
+}
+
+function list(schema, get, set, context) {
+  const items = () => get() ?? [];
+  const rows = items().map((_item, i) => {
+    const remove = () => set(items().toSpliced(i, 1));
+    const setItem = (next) => set(items().with(i, next ?? blank(schema.items)));
     const name = `${i + 1}`;
     return el("fieldset", {}, el("legend", { textContent: name }),
-      ...editor(schema.items, item, (next) => setItem(next ?? blank(schema.items)), { ...context, title: `${context.title} ${name}` }),
-      el("button", { type: "button", textContent: "Remove", "aria-label": `Remove ${context.title} ${name}`, onclick: () => setItem(undefined) }));
+      ...editor(schema.items, () => items()[i], setItem, { ...context, title: `${context.title} ${name}` }),
+      el("button", { type: "button", textContent: "Remove", "aria-label": `Remove ${context.title} ${name}`, onclick: remove }));
   });
-  if (items.length < schema.maxItems) {
-    const missing = Math.max(1, schema.minItems - items.length);
-    const more = () => set([...items, ...Array.from({ length: missing }, () => blank(schema.items))]);
+  /** A new item, with an identifier of its own where items have one. */
+  const fresh = (before) => {
+    const item = blank(schema.items);
+    return typeof item === "object" && "id" in item ? { ...item, id: freeId(before, context.title.replace(/s$/, "")) } : item;
+  };
+  if (items().length < schema.maxItems) {
+    const more = () => {
+      const next = [...items()];
+      for (let missing = Math.max(1, schema.minItems - next.length); missing > 0; missing -= 1) next.push(fresh(next));
+      set(next);
+    };
     rows.push(el("button", { type: "button", textContent: "Add", "aria-label": `Add to ${context.title}`, onclick: more }));
   }
   return rows;
 }
 
+/** A choice with a button that takes it. A choice alone would change something with each arrow key. */
+function chooser(title, prompt, label, names, take) {
+  const choose = el("select", { "aria-label": title }, el("option", { value: "", textContent: prompt }),
+    ...names.map((name) => el("option", { value: name, textContent: name })));
+  const button = el("button", { type: "button", textContent: label, "aria-label": `${label}: ${title}` });
+  // Nothing has changed yet.
+  choose.addEventListener("change", (event) => event.stopPropagation());
+  button.addEventListener("click", () => {
+    if (choose.value === "") choose.focus();
+    else take(choose.value);
+  });
+  return el("div", { className: "chooser" }, choose, button);
+}
+
 /** Objects by the name of a material, each with its members that are set. */
-function map(schema, entries, set, context) {
-  const without = (name) => Object.fromEntries(Object.entries(entries).filter(([key]) => key !== name));
-  const rows = Object.entries(entries).map(([name, value]) =>
+function map(schema, get, set, context) {
+  const entries = () => get() ?? {};
+  const without = (name) => Object.fromEntries(Object.entries(entries()).filter(([key]) => key !== name));
+  const rows = Object.keys(entries()).map((name) =>
     el("fieldset", {}, el("legend", { textContent: name }),
-      ...editor(schema.additionalProperties, value, (next) => set(next === undefined ? without(name) : { ...entries, [name]: next }), { ...context, title: name, material: name }),
+      ...editor(schema.additionalProperties, () => entries()[name], (next) => set(next === undefined ? without(name) : { ...entries(), [name]: next }),
+        { ...context, title: name, material: name }),
       el("button", { type: "button", textContent: "Remove", "aria-label": `Remove ${name}`, onclick: () => set(without(name)) })));
-  const left = context.materials.filter((name) => !Object.hasOwn(entries, name));
-  if (left.length > 0 && schema.additionalProperties.type === "object") {
-    const choose = el("select", { "aria-label": `Add to ${context.title}` }, el("option", { value: "", textContent: "Change a material…" }),
-      ...left.map((name) => el("option", { value: name, textContent: name })));
-    choose.addEventListener("change", (event) => {
-      event.stopPropagation();
-      set({ ...entries, [choose.value]: {} });
-    });
-    rows.push(choose);
-  } else if (schema.additionalProperties.type !== "object") {
-    rows.push(scalarMap(schema, entries, set, context));
+  const left = context.materials.filter((name) => !Object.hasOwn(entries(), name));
+  if (schema.additionalProperties.type !== "object") rows.push(flags(get, set, context));
+  else if (left.length > 0) {
+    rows.push(chooser(`Add to ${context.title}`, "Change a material…", "Change", left, (name) => set({ ...entries(), [name]: {} })));
   }
   return rows;
 }
 
 /** A map of flags by any name, such as of textures: `name=true`, one a line. */
-function scalarMap(schema, entries, set, context) {
-  const area = el("textarea", { rows: 2, value: Object.entries(entries).map(([key, value]) => `${key}=${value}`).join("\n"),
-    placeholder: "map=false", "aria-label": context.title });
+function flags(get, set, context) {
+  const area = el("textarea", { rows: 2, placeholder: "map=false", "aria-label": context.title });
+  context.inputs.push(() => { area.value = Object.entries(get() ?? {}).map(([key, value]) => `${key}=${value}`).join("\n"); });
   area.addEventListener("change", (event) => {
     event.stopPropagation();
     const lines = area.value.split("\n").map((line) => line.split("=")).filter(([key]) => key.trim() !== "");
@@ -122,71 +176,74 @@ function scalarMap(schema, entries, set, context) {
   return area;
 }
 
-function object(schema, value, set, context) {
+function object(schema, get, set, context) {
   const box = el("div", { className: "structure" });
   const needed = schema.required ?? [];
-  if (value === undefined) {
+  if (get() === undefined) {
     box.append(el("button", { type: "button", textContent: "Set", "aria-label": `Set ${context.title}`, onclick: () => set(blank(schema)) }));
     return box;
   }
-  const without = (key) => Object.fromEntries(Object.entries(value).filter(([known]) => known !== key));
+  const without = (key) => Object.fromEntries(Object.entries(get()).filter(([known]) => known !== key));
   const unset = [];
   for (const [key, of] of Object.entries(schema.properties)) {
-    if (!(key in value) && !needed.includes(key)) {
+    if (!(key in get()) && !needed.includes(key)) {
       unset.push(key);
       continue;
     }
-    const setMember = (next) => set(next === undefined ? without(key) : { ...value, [key]: next });
-    const parts = editor(of, value[key], setMember, { ...context, title: `${context.title} ${key}`, key });
+    const setMember = (next) => set(next === undefined ? without(key) : { ...get(), [key]: next });
+    const parts = editor(of, () => get()?.[key], setMember, { ...context, title: `${context.title} ${key}`, key });
     if (!needed.includes(key)) {
       parts.push(el("button", { type: "button", textContent: "Unset", "aria-label": `Unset ${context.title} ${key}`, onclick: () => setMember(undefined) }));
     }
     box.append(el("div", { className: "member" }, el("label", { textContent: key }), el("div", {}, ...parts)));
   }
   if (unset.length > 0) {
-    const choose = el("select", { "aria-label": `Set more of ${context.title}` }, el("option", { value: "", textContent: "Set more…" }),
-      ...unset.map((key) => el("option", { value: key, textContent: key })));
-    choose.addEventListener("change", (event) => {
-      event.stopPropagation();
-      const known = materialValues.get(context.material)?.[choose.value];
-      set({ ...value, [choose.value]: known ?? blank(schema.properties[choose.value], choose.value) });
-    });
-    box.append(choose);
+    box.append(chooser(`More of ${context.title}`, "Set more…", "Set", unset, (key) => {
+      const known = materialValues.get(context.material)?.[key];
+      set({ ...get(), [key]: known ?? blank(schema.properties[key], key) });
+    }));
   }
   return box;
 }
 
-function vector(schema, value, set, context) {
-  const numbers = value ?? blank(schema);
-  return el("div", { className: "vector" }, ...numbers.map((number, i) => {
-    const input = el("input", { type: "number", step: "any", value: number, "aria-label": `${context.title} ${"xyz"[i]}` });
+function vector(schema, get, set, context) {
+  const numbers = () => get() ?? blank(schema);
+  return el("div", { className: "vector" }, ...numbers().map((_number, i) => {
+    const input = el("input", { type: "number", step: "any", "aria-label": `${context.title} ${"xyz"[i]}` });
+    context.inputs.push(() => { input.value = String(numbers()[i]); });
     input.addEventListener("change", (event) => {
       event.stopPropagation();
-      set(numbers.with(i, Number(input.value)));
+      set(numbers().with(i, Number(input.value)));
     });
     return input;
   }));
 }
 
-function scalar(schema, value, set, context) {
+function scalar(schema, get, set, context) {
   let input;
   let read = () => input.value;
+  let show = () => { input.value = String(get() ?? ""); };
   if (schema.type === "boolean") {
-    input = el("input", { type: "checkbox", checked: value === true });
+    input = el("input", { type: "checkbox" });
     read = () => input.checked;
+    show = () => { input.checked = get() === true; };
   } else if (schema.enum) {
-    input = el("select", {}, ...schema.enum.map((name) => el("option", { value: name, textContent: name, selected: name === value })));
+    input = el("select", {}, ...schema.enum.map((name) => el("option", { value: name, textContent: name })));
   } else if (schema.type === "number") {
-    input = el("input", { type: "number", step: "any", value: value ?? 0 });
+    input = el("input", { type: "number", step: "any" });
     for (const [side, bound] of [["min", schema.minimum], ["max", schema.maximum]]) if (bound !== undefined) input[side] = bound;
     read = () => Number(input.value);
+    show = () => { input.value = String(get() ?? 0); };
   } else if (IMAGES.includes(context.key)) {
-    input = imageChoice(value ?? "");
+    input = el("select");
+    show = () => showImages(input, get() ?? "");
   } else if (schema.pattern?.includes("#")) {
-    input = el("input", { type: "color", value: value ?? "#ffffff" });
+    input = el("input", { type: "color" });
+    show = () => { input.value = get() ?? "#ffffff"; };
   } else {
-    input = el("input", { value: value ?? "", maxLength: schema.maxLength ?? 256 });
+    input = el("input", { maxLength: schema.maxLength ?? 256 });
   }
+  context.inputs.push(show);
   input.setAttribute("aria-label", context.title);
   input.addEventListener("change", (event) => {
     event.stopPropagation();
@@ -195,13 +252,13 @@ function scalar(schema, value, set, context) {
   return input;
 }
 
-/** Returns a choice among the images of the workspace. */
-function imageChoice(value) {
+/** Shows a choice among the images of the workspace. */
+function showImages(input, value) {
   const option = (id, name) => el("option", { value: id, textContent: name, selected: id === value });
   const known = [...document.querySelectorAll("#images option")];
   const isKnown = value === "" || known.some((image) => image.value === value);
-  return el("select", {}, option("", "Choose an image…"), ...known.map((image) => option(image.value, image.label || image.value)),
-    isKnown ? null : option(value, `${value} (not found)`));
+  input.replaceChildren(option("", "Choose an image…"), ...known.map((image) => option(image.value, image.label || image.value)),
+    ...(isKnown ? [] : [option(value, `${value} (not found)`)]));
 }
 
 /** A value to begin with: the one of its name, else the smallest that the schema accepts. */

@@ -1,5 +1,6 @@
 // What can be done with a surface to which the user points.
 
+import { placeOf } from "./decals.js";
 import { materialValues } from "./structure.js";
 
 /**
@@ -21,8 +22,9 @@ export function surfaceActions(values, view, placeDecal) {
 
   const ofDecal = (surface) => {
     const decals = values.get("decals") ?? [];
-    const at = decals.findLastIndex(({ id }) => id === surface.decal);
+    const at = placeOf(decals, surface);
     const remove = () => {
+      if (at < 0) return;
       values.set("decals", decals.toSpliced(at, 1));
       values.commit();
     };

@@ -26,6 +26,7 @@ export function timeline(box, clock, play, preview, values, clips) {
   };
   const stop = () => {
     begin = null;
+    preview.isPlaying = false;
     play.textContent = "Play";
     preview.form.removeEventListener("previewed", step);
   };
@@ -35,11 +36,15 @@ export function timeline(box, clock, play, preview, values, clips) {
       return;
     }
     begin = performance.now() - (share() >= 1 ? 0 : share() * length() * 1000);
+    preview.isPlaying = true;
     play.textContent = "Pause";
     preview.form.addEventListener("previewed", step);
     step();
   });
   preview.form.addEventListener("unpreviewed", stop);
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) stop();
+  });
   preview.position.addEventListener("pointerdown", stop);
   preview.position.addEventListener("keydown", stop);
 

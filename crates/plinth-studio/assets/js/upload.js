@@ -1,7 +1,9 @@
 // Uploads one file after another, and shows the progress. Does not send a file if the workspace has a model with this
 // file.
 
-import { el, need } from "./dom.js";
+import { el, need, readJson, reason } from "./dom.js";
+import { showModels } from "./library.js";
+import { post } from "./session.js";
 
 /** Maximum size in bytes of a file that is hashed before its upload. Hashing needs the whole file in memory. */
 const HASHED_BYTES = 256 * 1024 * 1024;
@@ -10,23 +12,31 @@ const form = document.querySelector("form.upload");
 if (form) {
   const list = need(".transfers", form);
   const input = need("input[type=file]", form);
-  const token = need("input[name=form_token]", form).value;
+  const token = () => need("input[name=form_token]", form).value;
+  const told = need(".uploaded", form);
   let last = Promise.resolve();
+  let waiting = 0;
 
-  /** @param {FileList} files */
-  const enqueue = (files) => {
+  /**
+   * @param {Iterable<File>} files
+   * @param {string[]} [folders] names of folders, which cannot be uploaded
+   */
+  const enqueue = (files, folders = []) => {
+    // The results of earlier files stay until others are sent.
+    if (waiting === 0) list.replaceChildren();
+    for (const name of folders) {
+      list.append(el("li", {}, el("span", { textContent: name }), el("span", { className: "bad", textContent: "This is a folder. Drop the files in it." })));
+    }
     for (const file of files) {
       const transfer = new Transfer(file);
       list.append(transfer.row);
-      last = last.then(() => transfer.run());
+      waiting += 1;
+      last = last.then(() => transfer.run()).then(() => { waiting -= 1; });
     }
     const all = last;
-    all.then(() => {
-      // The server creates the list of models below, so the page is reloaded. If there are problems, they stay visible
-      // instead.
-      if (all !== last) return;
-      if (list.querySelector(".bad")) list.append(el("li", {}, el("a", { href: location.href, textContent: "Show the models" })));
-      else location.reload();
+    all.then(async () => {
+      if (all !== last || (await showModels())) return;
+      list.append(el("li", {}, el("a", { href: location.href, textContent: "Show the models" })));
     });
   };
 
@@ -44,10 +54,16 @@ if (form) {
       try {
         this.end(await this.known() ?? await this.send());
       } catch (error) {
-        this.bar.remove();
-        this.state.remove();
-        this.row.append(el("span", { className: "bad", textContent: error.message }));
+        this.fail(reason(error));
       }
+    }
+
+    /** @param {string} message */
+    fail(message) {
+      this.bar.remove();
+      this.state.remove();
+      this.row.append(el("span", { className: "bad", textContent: message }));
+      told.textContent = `${this.file.name}: ${message}`;
     }
 
     /** Returns the model that has this file; null if there is none or if the file cannot be hashed. */
@@ -56,16 +72,14 @@ if (form) {
       this.state.textContent = "is compared";
       const hash = await crypto.subtle.digest("SHA-256", await this.file.arrayBuffer());
       const sha256 = [...new Uint8Array(hash)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-      const answer = await fetch(form.dataset.check, { method: "POST", body: new URLSearchParams({ form_token: token, sha256 }) });
-      if (!answer.ok) return null;
-      const { exists, modelId } = await answer.json();
+      const { exists, modelId } = await post(form.dataset.check, new URLSearchParams({ form_token: token(), sha256 }));
       return exists ? { modelId, duplicate: true } : null;
     }
 
     /** Sends the file. Uses XMLHttpRequest, because fetch does not report the progress of an upload. */
     send() {
       const body = new FormData();
-      body.append("form_token", token);
+      body.append("form_token", token());
       body.append("file", this.file);
       return new Promise((resolve, reject) => {
         const request = new XMLHttpRequest();
@@ -77,17 +91,8 @@ if (form) {
           const done = event.loaded === event.total;
           this.state.textContent = done ? "is checked" : `${Math.floor((100 * event.loaded) / event.total)} %`;
         });
-        request.addEventListener("load", () => {
-          let answer = null;
-          try {
-            answer = JSON.parse(request.responseText);
-          } catch {
-            // The response is an error page, for example of a proxy.
-          }
-          if (request.status < 300 && answer) resolve(answer);
-          else reject(new Error(answer?.error?.message ?? `The server answered with status ${request.status}.`));
-        });
-        request.addEventListener("error", () => reject(new Error("The connection broke. Please try again.")));
+        request.addEventListener("load", () => resolve(readJson(new Response(request.responseText, { status: request.status }))));
+        request.addEventListener("error", () => reject(new TypeError("the connection broke")));
         request.send(body);
       });
     }
@@ -96,6 +101,7 @@ if (form) {
       this.bar.remove();
       this.state.className = "good";
       this.state.textContent = duplicate ? "was there already" : "is a model now";
+      told.textContent = `${this.file.name} ${this.state.textContent}`;
       this.name.replaceWith(el("a", { href: form.dataset.model + encodeURIComponent(modelId), textContent: this.file.name }));
     }
   }
@@ -118,6 +124,9 @@ if (form) {
     if (!hasFiles(event)) return;
     event.preventDefault();
     document.documentElement.classList.remove("dropping");
-    enqueue(event.dataTransfer.files);
+    const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry?.() ?? null);
+    const folders = entries.filter((entry) => entry?.isDirectory).map((entry) => entry.name);
+    // Browsers list a folder among the files.
+    enqueue([...event.dataTransfer.files].filter((file) => !folders.includes(file.name)), folders);
   });
 }

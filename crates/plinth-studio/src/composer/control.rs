@@ -74,6 +74,8 @@ pub(crate) struct Assets {
     backgrounds: Vec<(String, String)>,
     clips: Vec<(String, String)>,
     meshes: Vec<String>,
+    /// Whether the length of a video has no maximum.
+    has_any_length: bool,
     /// Identifiers and names of all images.
     pub(crate) images: Vec<(String, String)>,
 }
@@ -98,6 +100,8 @@ impl Assets {
                 .collect(),
             clips,
             meshes: model.mesh_names.clone().unwrap_or_default(),
+            // Spec: administrators may order videos of any length.
+            has_any_length: caller.is_admin,
         })
     }
 
@@ -137,6 +141,7 @@ fn control(field: &Field, value: Option<&Value>, assets: &Assets) -> Control {
             None => Kind::Text,
         },
         Shape::Texts { .. } => Kind::Names(names(value, &assets.meshes)),
+        Shape::Length if assets.has_any_length => Kind::Number { min: "0".to_owned(), max: String::new() },
         _ => kind_of(field),
     };
     Control {
@@ -213,6 +218,7 @@ mod tests {
             backgrounds: Vec::new(),
             clips: Vec::new(),
             meshes: vec!["Seat".to_owned()],
+            has_any_length: false,
             images: Vec::new(),
         }
     }

@@ -21,7 +21,8 @@ pub(crate) fn read_settings(sent: &SessionFields) -> Result<Map<String, Value>, 
 }
 
 fn read(field: &Field, values: &[&str]) -> Result<Option<Value>, ServiceError> {
-    let text = values.first().copied().unwrap_or_default().trim();
+    let raw = values.first().copied().unwrap_or_default();
+    let text = raw.trim();
     let value = match field.shape {
         // A switch that is off is not sent.
         Shape::Flag => Some(Value::from(!values.is_empty())),
@@ -30,7 +31,9 @@ fn read(field: &Field, values: &[&str]) -> Result<Option<Value>, ServiceError> {
             (!names.is_empty()).then(|| Value::from(names))
         }
         _ if text.is_empty() => None,
-        Shape::Color | Shape::Choice { .. } | Shape::Text { .. } => Some(Value::from(text)),
+        // Names of a model's parts may begin or end with a space.
+        Shape::Text { .. } => Some(Value::from(raw)),
+        Shape::Color | Shape::Choice { .. } => Some(Value::from(text)),
         Shape::Number { .. } | Shape::NonZero { .. } | Shape::Positive { .. } | Shape::Scale { .. } | Shape::Length => {
             Some(Value::Number(number(text).ok_or_else(|| unreadable(field, "a number", text))?))
         }
@@ -96,6 +99,7 @@ mod tests {
         assert_eq!(value("shadows", &[]), Ok(Some(json!(false))));
         assert_eq!(value("length", &["7.50"]), Ok(Some(json!(7.5))));
         assert_eq!(value("length", &["7.0"]), Ok(Some(json!(7))));
+        assert_eq!(value("animation", &["Walk "]), Ok(Some(json!("Walk "))));
         assert_eq!(value("hiddenMeshNames", &["a", "b"]), Ok(Some(json!(["a", "b"]))));
         assert_eq!(value("decals", &["[1]"]), Ok(Some(json!([1]))));
     }

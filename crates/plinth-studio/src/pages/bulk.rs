@@ -5,8 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use plinth_service::access::Caller;
-use plinth_spec::limits;
-use plinth_spec::wire::UpdateModel;
+use plinth_spec::{ErrorCode, limits};
 
 use super::look_order;
 use super::sign_in::go_home;
@@ -25,6 +24,8 @@ struct ConfirmPage {
     frame: Frame,
     /// Identifier and name of each model.
     models: Vec<(String, String)>,
+    /// Identifiers of the chosen models that do not exist any more.
+    missing: Vec<String>,
 }
 
 #[derive(Template)]
@@ -87,13 +88,18 @@ pub(super) fn chosen_models(sent: &SessionFields) -> Result<Vec<&str>> {
 }
 
 async fn confirm(studio: &Studio, sent: &SessionFields, ids: &[&str]) -> Result<Response> {
-    let mut models = Vec::new();
+    let (mut models, mut missing) = (Vec::new(), Vec::new());
     for id in ids {
-        let model = studio.service.model(sent.user.caller(), id).await?;
-        models.push(((*id).to_owned(), model.row.title.unwrap_or(model.row.original_name)));
+        match studio.service.model(sent.user.caller(), id).await {
+            Ok(model) => models.push(((*id).to_owned(), model.row.title.unwrap_or(model.row.original_name))),
+            Err(error) if error.code == ErrorCode::ModelNotFound => missing.push((*id).to_owned()),
+            Err(error) => return Err(error.into()),
+        }
     }
-    let frame = Frame::new(studio, "Delete these models?", Some(&sent.user)).at("models");
-    Ok(page(&ConfirmPage { frame, models }))
+    let title = if models.is_empty() { "None of the chosen models is left" } else { "Delete these models?" };
+    let frame = Frame::new(studio, title, Some(&sent.user)).at("models");
+    let status = if models.is_empty() { StatusCode::NOT_FOUND } else { StatusCode::OK };
+    Ok((status, page(&ConfirmPage { frame, models, missing })).into_response())
 }
 
 async fn apply(studio: &Studio, caller: &Caller, id: &str, change: &Change) -> plinth_service::Result<()> {
@@ -102,10 +108,6 @@ async fn apply(studio: &Studio, caller: &Caller, id: &str, change: &Change) -> p
         Change::Archive => service.archive_model(caller, id).await.map(drop),
         Change::Unarchive => service.unarchive_model(caller, id).await.map(drop),
         Change::Delete => service.delete_model(caller, id).await.map(drop),
-        Change::AddTag(tag) => {
-            let mut tags = service.model(caller, id).await?.row.tags;
-            tags.push(tag.clone());
-            service.update_model(caller, id, UpdateModel { tags: Some(tags), ..UpdateModel::default() }).await.map(drop)
-        }
+        Change::AddTag(tag) => service.add_model_tag(caller, id, tag).await.map(drop),
     }
 }

@@ -21,7 +21,7 @@ use crate::error::Result;
 use crate::form::SessionFields;
 use crate::format::sentence;
 use crate::frame::{Frame, page};
-use crate::response::policy_with_previews;
+use crate::response::{policy_with_previews, wants_json};
 use crate::session::CurrentUser;
 use crate::studio::Studio;
 
@@ -117,7 +117,7 @@ pub(crate) async fn submit(
 ) -> Result<Response> {
     let caller = sent.user.editor()?;
     let model = studio.service.model(caller, &id).await?;
-    let is_script = headers.get(header::ACCEPT).is_some_and(|accepted| accepted == "application/json");
+    let is_script = wants_json(&headers);
     let settings = match read_settings(&sent) {
         Ok(settings) => settings,
         Err(error) if is_script => return Ok(rejected(&error)),

@@ -125,7 +125,7 @@ pub(crate) async fn show(
 pub(crate) async fn buy(State(studio): State<Studio>, sent: SessionForm<BuyForm>) -> Result<Response> {
     let SessionForm { user, form } = sent;
     let back = format!("{}/credits", studio.site.url);
-    let url = studio.service.buy_credits(user.caller(), &form.pack, &back).await?;
+    let url = studio.service.buy_credits(user.in_page_workspace()?, &form.pack, &back).await?;
     Ok(page(&PayPage { frame: Frame::new(&studio, "To the payment page", Some(&user)), url }))
 }
 

@@ -12,7 +12,7 @@ use plinth_spec::limits;
 use plinth_spec::wire::AssetRow;
 
 use crate::error::{PageError, Result};
-use crate::form::{EmptyForm, SessionForm, check_token};
+use crate::form::{EmptyForm, SessionForm, check_file_form};
 use crate::format::{self, DisplayTime, sentence};
 use crate::frame::{Frame, page};
 use crate::multipart::{FileForm, chunk, skip};
@@ -139,7 +139,7 @@ async fn receive(studio: &Studio, user: &CurrentUser, mut form: FileForm) -> Res
     while let Some(field) = form.next().await? {
         let part = match field.name() {
             Some("form_token") => {
-                check_token(user, Some(&text(field).await?))?;
+                check_file_form(user, Some(&text(field).await?))?;
                 is_checked = true;
                 continue;
             }
@@ -158,7 +158,7 @@ async fn receive(studio: &Studio, user: &CurrentUser, mut form: FileForm) -> Res
             }
         };
         if !is_checked {
-            check_token(user, None)?;
+            check_file_form(user, None)?;
         }
         let file_name = field.file_name().unwrap_or_default().to_owned();
         let service = &studio.service;
@@ -183,7 +183,7 @@ async fn receive(studio: &Studio, user: &CurrentUser, mut form: FileForm) -> Res
         }
     }
     if !is_checked {
-        check_token(user, None)?;
+        check_file_form(user, None)?;
     }
     Ok(sent)
 }

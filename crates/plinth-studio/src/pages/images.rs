@@ -12,7 +12,7 @@ use serde_json::json;
 use super::composer::rejected;
 use super::upload::token;
 use crate::error::Result;
-use crate::form::check_token;
+use crate::form::check_file_form;
 use crate::multipart::{FileForm, chunk, skip};
 use crate::session::CurrentUser;
 use crate::studio::Studio;
@@ -30,10 +30,10 @@ pub(crate) async fn upload(State(studio): State<Studio>, user: CurrentUser, requ
     while let Some(mut field) = form.next().await? {
         match field.name() {
             Some("form_token") => {
-                check_token(&user, Some(&token(&mut field).await?))?;
+                check_file_form(&user, Some(&token(&mut field).await?))?;
                 is_checked = true;
             }
-            Some("file") if !is_checked => check_token(&user, None)?,
+            Some("file") if !is_checked => check_file_form(&user, None)?,
             Some("file") => {
                 field.file_name().unwrap_or_default().clone_into(&mut new.filename);
                 let mut file = studio.service.incoming_file(limits::IMAGE_BYTES)?;
@@ -49,7 +49,7 @@ pub(crate) async fn upload(State(studio): State<Studio>, user: CurrentUser, requ
         }
     }
     if !is_checked {
-        check_token(&user, None)?;
+        check_file_form(&user, None)?;
     }
     if let Err(error) = stored {
         return Ok(rejected(&error));

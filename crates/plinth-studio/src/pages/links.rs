@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, header};
+use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};
 use plinth_spec::OutputFile;
 use serde::Deserialize;
@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::error::Result;
 use crate::form::SessionForm;
 use crate::frame::{Frame, page};
+use crate::response::wants_json;
 use crate::studio::Studio;
 
 /// Name of the choice that is no file: HTML that shows the video on another site.
@@ -51,9 +52,9 @@ pub(crate) async fn create(
     sent: SessionForm<NewLink>,
 ) -> Result<Response> {
     let SessionForm { user, form } = sent;
+    let caller = user.in_page_workspace()?;
     let lifetime = form.expires.parse().ok();
-    let link =
-        async |asset: OutputFile| studio.service.download_url(user.caller(), &id, Some(asset.as_str()), lifetime).await;
+    let link = async |asset: OutputFile| studio.service.download_url(caller, &id, Some(asset.as_str()), lifetime).await;
     let (text, secs) = if form.asset == EMBED {
         // Browsers cannot play every video. The one for the web exists if the main video is not one of them.
         let video = match link(OutputFile::Web).await {
@@ -64,10 +65,10 @@ pub(crate) async fn create(
         let snippet = Snippet { video: &video.url, poster: &poster.url }.render();
         (snippet.map_err(plinth_service::ServiceError::internal)?, video.expires_in)
     } else {
-        let made = studio.service.download_url(user.caller(), &id, Some(&form.asset), lifetime).await?;
+        let made = studio.service.download_url(caller, &id, Some(&form.asset), lifetime).await?;
         (made.url, made.expires_in)
     };
-    if headers.get(header::ACCEPT).is_some_and(|accepted| accepted == "application/json") {
+    if wants_json(&headers) {
         return Ok(Json(json!({"text": text, "expiresIn": secs})).into_response());
     }
     let known = LIFETIMES.iter().find(|(known, _label)| *known == secs);

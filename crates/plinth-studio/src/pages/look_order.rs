@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use plinth_service::access::Caller;
 use plinth_service::looks::{Candidate, new_order_key};
@@ -23,6 +23,7 @@ use crate::error::Result;
 use crate::form::SessionFields;
 use crate::format::sentence;
 use crate::frame::{Frame, page};
+use crate::response::wants_json;
 use crate::studio::Studio;
 
 #[derive(Template)]
@@ -59,7 +60,7 @@ pub(crate) async fn submit(State(studio): State<Studio>, headers: HeaderMap, sen
     if ids.is_empty() {
         return show(&studio, &sent, candidates, None, None).await;
     }
-    let is_script = headers.get(header::ACCEPT).is_some_and(|accepted| accepted == "application/json");
+    let is_script = wants_json(&headers);
     let settings = match settings(&studio, caller, &sent).await {
         Ok(settings) => settings,
         Err(error) if is_script => return Ok(rejected(&error)),

@@ -2,7 +2,9 @@
 
 use askama::Template;
 use axum::extract::{Path, State};
-use axum::response::{Redirect, Response};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use plinth_service::ServiceError;
 use plinth_service::delivery::Cover;
 use plinth_spec::limits;
 use plinth_spec::state::ModelStatus;
@@ -14,7 +16,7 @@ use super::overview::allow_files;
 use super::sign_in::go_home;
 use crate::error::Result;
 use crate::form::{EmptyForm, SessionForm};
-use crate::format::{self, DisplayTime};
+use crate::format::{self, DisplayTime, sentence};
 use crate::frame::{Frame, page};
 use crate::session::CurrentUser;
 use crate::studio::Studio;
@@ -26,10 +28,12 @@ struct ModelPage {
     id: String,
     /// Name of the uploaded file.
     file: String,
-    title: String,
-    sku: String,
-    /// Tags, separated by commas.
-    tags: String,
+    /// The fields of the form, as stored.
+    stored: Fields,
+    /// The fields of the form, as shown: those that were sent if they were rejected.
+    shown: Fields,
+    /// Why the edit was rejected.
+    problem: Option<String>,
     is_archived: bool,
     size: String,
     sha256: String,
@@ -60,27 +64,85 @@ struct DeletePage {
     name: String,
 }
 
-/// Form fields of an edit.
+/// The fields of a model that its form changes.
+#[derive(Clone)]
+struct Fields {
+    title: String,
+    sku: String,
+    /// Tags, separated by commas.
+    tags: String,
+}
+
+/// Form fields of an edit. The fields whose names begin with `stored_` hold what the page showed at first; a field that
+/// equals it has not been edited. A form without them edits all fields.
 #[derive(Deserialize)]
 pub(crate) struct Edit {
     title: String,
     sku: String,
     tags: String,
+    stored_title: Option<String>,
+    stored_sku: Option<String>,
+    stored_tags: Option<String>,
+}
+
+impl Edit {
+    /// Returns the edited fields. An edit of another field that somebody has made since stays.
+    fn change(&self) -> UpdateModel {
+        let is_edited = |sent: &str, stored: &Option<String>| stored.as_deref().map(str::trim) != Some(sent.trim());
+        let change = |sent: &str, stored: &Option<String>| match sent.trim() {
+            _ if !is_edited(sent, stored) => Change::Keep,
+            "" => Change::Clear,
+            text => Change::Set(text.to_owned()),
+        };
+        UpdateModel {
+            title: change(&self.title, &self.stored_title),
+            sku: change(&self.sku, &self.stored_sku),
+            tags: is_edited(&self.tags, &self.stored_tags).then(|| self.tags.split(',').map(str::to_owned).collect()),
+        }
+    }
 }
 
 pub(crate) async fn show(State(studio): State<Studio>, user: CurrentUser, Path(id): Path<String>) -> Result<Response> {
+    page_of(&studio, &user, &id, None).await
+}
+
+/// Shows the page; after an edit was rejected, with the form as it was sent and the reason.
+async fn page_of(
+    studio: &Studio,
+    user: &CurrentUser,
+    id: &str,
+    rejected: Option<(Edit, ServiceError)>,
+) -> Result<Response> {
     let service = &studio.service;
-    let model = service.model(user.caller(), &id).await?;
+    let model = service.model(user.caller(), id).await?;
     let row = model.row;
     let cover = service.model_covers(user.caller(), std::slice::from_ref(&row.id)).await?.pop().flatten();
     let name = row.title.clone().unwrap_or_else(|| row.original_name.clone());
+    let now = Fields {
+        title: row.title.clone().unwrap_or_default(),
+        sku: row.sku.clone().unwrap_or_default(),
+        tags: row.tags.join(", "),
+    };
+    // The page that is sent again shows as stored what the first page showed, so that it writes the same edit.
+    let stored = rejected.as_ref().map_or_else(
+        || now.clone(),
+        |(edit, _)| Fields {
+            title: edit.stored_title.clone().unwrap_or_else(|| now.title.clone()),
+            sku: edit.stored_sku.clone().unwrap_or_else(|| now.sku.clone()),
+            tags: edit.stored_tags.clone().unwrap_or_else(|| now.tags.clone()),
+        },
+    );
+    let status = rejected.as_ref().and_then(|(_, error)| StatusCode::from_u16(error.status).ok());
+    let problem = rejected.as_ref().map(|(_, error)| sentence(&error.message));
+    let shown =
+        rejected.map_or_else(|| now.clone(), |(edit, _)| Fields { title: edit.title, sku: edit.sku, tags: edit.tags });
     let mut response = page(&ModelPage {
-        frame: Frame::new(&studio, &name, Some(&user)).at("models").with_scripts(&["library.js"]),
+        frame: Frame::new(studio, &name, Some(user)).at("models").with_scripts(&["library.js"]),
         id: row.id.to_string(),
         file: row.original_name,
-        title: row.title.unwrap_or_default(),
-        sku: row.sku.unwrap_or_default(),
-        tags: row.tags.join(", "),
+        stored,
+        shown,
+        problem,
         is_archived: row.status == ModelStatus::Archived,
         size: format::size(row.file_size),
         sha256: row.sha256,
@@ -93,7 +155,10 @@ pub(crate) async fn show(State(studio): State<Studio>, user: CurrentUser, Path(i
         renders: model.renders.iter().map(render_row).collect(),
         title_chars: limits::TITLE_CHARS,
     });
-    allow_files(&studio, &mut response).await?;
+    if let Some(status) = status {
+        *response.status_mut() = status;
+    }
+    allow_files(studio, &mut response).await?;
     Ok(response)
 }
 
@@ -116,17 +181,18 @@ pub(crate) async fn edit(
     State(studio): State<Studio>,
     Path(id): Path<String>,
     sent: SessionForm<Edit>,
-) -> Result<Redirect> {
+) -> Result<Response> {
     let SessionForm { user, form } = sent;
-    let change =
-        |text: String| if text.trim().is_empty() { Change::Clear } else { Change::Set(text.trim().to_owned()) };
-    let edit = UpdateModel {
-        title: change(form.title),
-        sku: change(form.sku),
-        tags: Some(form.tags.split(',').map(str::to_owned).collect()),
-    };
-    studio.service.update_model(user.editor()?, &id, edit).await?;
-    Ok(back(&studio, &id))
+    let change = form.change();
+    if change == UpdateModel::default() {
+        studio.service.model(user.editor()?, &id).await?;
+        return Ok(back(&studio, &id).into_response());
+    }
+    match studio.service.update_model(user.editor()?, &id, change).await {
+        Ok(_edited) => Ok(back(&studio, &id).into_response()),
+        Err(error) if error.status == 400 => page_of(&studio, &user, &id, Some((form, error))).await,
+        Err(error) => Err(error.into()),
+    }
 }
 
 pub(crate) async fn archive(

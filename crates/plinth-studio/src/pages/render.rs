@@ -28,6 +28,8 @@ struct RenderPage {
     frame: Frame,
     render: Render,
     name: String,
+    /// Whether the model still exists.
+    has_model: bool,
     kind: String,
     status: &'static str,
     /// Progress of a render that has not ended.
@@ -78,7 +80,8 @@ pub(crate) async fn show(State(studio): State<Studio>, user: CurrentUser, Path(i
     let render = service.render(caller, &id).await?;
     let read = read_settings(&render)?;
     let names = service.model_names(caller, std::slice::from_ref(&render.model_id)).await?;
-    let name = names.into_iter().flatten().next().unwrap_or_else(|| "a deleted model".to_owned());
+    let name = names.into_iter().flatten().next();
+    let (has_model, name) = (name.is_some(), name.unwrap_or_else(|| "a deleted model".to_owned()));
     let files = service.list_render_files(caller, &id).await?;
     let has = |wanted| files.iter().any(|(file, _bytes)| *file == wanted);
     let video = [OutputFile::Web, OutputFile::Video].into_iter().find(|video| has(*video));
@@ -108,6 +111,7 @@ pub(crate) async fn show(State(studio): State<Studio>, user: CurrentUser, Path(i
         settings: changed_settings(&render.render_settings),
         created: DisplayTime::of(render.created_at.0),
         updated: DisplayTime::of(render.updated_at.0),
+        has_model,
         name,
         render,
     });

@@ -4,7 +4,7 @@ use askama::Template;
 use axum::Json;
 use axum::extract::multipart::Field;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use plinth_service::models::{Upload, Uploaded};
 use plinth_service::{Meter, ServiceError};
@@ -14,10 +14,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::error::Result;
-use crate::form::{SessionForm, check_token};
+use crate::form::{SessionForm, check_file_form};
 use crate::format::sentence;
 use crate::frame::{Frame, page};
 use crate::multipart::{FileForm, chunk, skip};
+use crate::response::wants_json;
 use crate::session::CurrentUser;
 use crate::studio::Studio;
 
@@ -57,10 +58,10 @@ pub(crate) async fn upload(State(studio): State<Studio>, user: CurrentUser, requ
     while let Some(mut field) = form.next().await? {
         match field.name() {
             Some("form_token") => {
-                check_token(&user, Some(&token(&mut field).await?))?;
+                check_file_form(&user, Some(&token(&mut field).await?))?;
                 is_checked = true;
             }
-            Some("file") if !is_checked => check_token(&user, None)?,
+            Some("file") if !is_checked => check_file_form(&user, None)?,
             Some("file") => received.extend(receive(&studio, &user, field, received.len()).await?),
             _ => skip(field).await?,
         }
@@ -71,10 +72,6 @@ pub(crate) async fn upload(State(studio): State<Studio>, user: CurrentUser, requ
         );
     }
     Ok(if is_script { json_of(received) } else { page_of(&studio, &user, received) })
-}
-
-fn wants_json(headers: &HeaderMap) -> bool {
-    headers.get(header::ACCEPT).is_some_and(|accepted| accepted == "application/json")
 }
 
 pub(super) async fn token(field: &mut Field<'_>) -> Result<String> {
@@ -166,5 +163,5 @@ pub(crate) struct Hash {
 /// Returns whether the workspace has a model with this file. If so, a script does not upload the file.
 pub(crate) async fn check_hash(State(studio): State<Studio>, sent: SessionForm<Hash>) -> Result<Json<HashMatch>> {
     let request = CheckHash { sha256: Some(sent.form.sha256) };
-    Ok(Json(studio.service.check_hash(sent.user.caller(), &request).await?))
+    Ok(Json(studio.service.check_hash(sent.user.in_page_workspace()?, &request).await?))
 }

@@ -166,6 +166,8 @@ async fn a_mesh_that_is_clicked_can_be_hidden_shown_and_ordered_without() {
     until_settings(&page, "hiddenMeshNames", true).await;
     page.click(".hidden-meshes button").await;
     until_settings(&page, "hiddenMeshNames", false).await;
+    // The button is gone; the focus is not lost with it.
+    page.until("document.activeElement === document.querySelector('.stage')").await;
     page.until("document.querySelector('.preview-state').textContent.startsWith('Drawn')").await;
     page.click_at(".stage > img", ON_MODEL).await;
     until_menu(&page, "chair").await;

@@ -149,6 +149,14 @@ impl Chromium {
         self.call(Method::POST, "/actions", json!({"actions": [keyboard]})).await;
     }
 
+    /// Presses a key while another one is held.
+    pub(crate) async fn hold(&self, held: &str, key: &str) {
+        let step = |kind: &str, key: &str| json!({"type": kind, "value": key});
+        let steps = [step("keyDown", held), step("keyDown", key), step("keyUp", key), step("keyUp", held)];
+        let keyboard = json!({"type": "key", "id": "keyboard", "actions": steps});
+        self.call(Method::POST, "/actions", json!({"actions": [keyboard]})).await;
+    }
+
     /// Types a text into an element. For a file input, the text consists of paths of files.
     pub(crate) async fn type_into(&self, selector: &str, text: &str) {
         let element = self.element(selector).await;

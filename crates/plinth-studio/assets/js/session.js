@@ -1,0 +1,34 @@
+// Requests of scripts. They go on with the present session if somebody has signed in again in another tab.
+
+import { readJson } from "./dom.js";
+
+/**
+ * Takes the CSRF token of the present session into all forms of the page. The workspace in it stays that of the page.
+ * @returns {Promise<string | null>} the field of forms; null if it is the same, or if nobody is signed in
+ */
+async function renewToken() {
+  const inputs = /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll("input[name=form_token]"));
+  const text = await (await fetch(location.href)).text();
+  const secret = /name="form_token" value="(\w+)\./.exec(text)?.[1];
+  const [earlier, workspace] = inputs[0]?.value.split(".") ?? [];
+  if (!secret || secret === earlier) return null;
+  const token = `${secret}.${workspace}`;
+  for (const input of inputs) input.value = token;
+  return token;
+}
+
+/**
+ * Sends a form and returns the JSON of the answer.
+ * @param {string} address
+ * @param {URLSearchParams | FormData} body
+ * @param {AbortSignal} [signal]
+ */
+export async function post(address, body, signal) {
+  const send = () => fetch(address, { method: "POST", headers: { Accept: "application/json" }, body, signal });
+  const answer = await send();
+  if (answer.status !== 403) return readJson(answer);
+  const token = await renewToken();
+  if (token === null) return readJson(answer);
+  body.set("form_token", token);
+  return readJson(await send());
+}

@@ -1,0 +1,207 @@
+//! The composer in a real browser: what is shown, typed and focused stays what is ordered. No worker draws pictures here.
+
+use plinth_testkit::Form;
+use serde_json::json;
+
+use super::server::{EMAIL, Served};
+use super::studio_browser::sign_in;
+use super::studio_composer::composer;
+use super::webdriver::Chromium;
+
+/// Keys, as WebDriver writes them.
+const TAB: &str = "\u{E004}";
+const ENTER: &str = "\u{E007}";
+const DOWN: &str = "\u{E015}";
+const CONTROL: &str = "\u{E009}";
+
+/// Sets the value of a field, as typing and leaving it does.
+async fn set(page: &Chromium, field: &str, value: &str, kinds: &str) {
+    let script = format!(
+        "const field = document.querySelector({}); field.value = {}; \
+         for (const kind of {kinds}) field.dispatchEvent(new Event(kind, {{bubbles: true}}));",
+        json!(field),
+        json!(value)
+    );
+    page.run(&script).await;
+}
+
+const LEFT: &str = "['input', 'change']";
+const TYPED: &str = "['input']";
+
+async fn until_price(page: &Chromium, price: &str) {
+    page.until(&format!("document.querySelector('.price').textContent.startsWith({})", json!(price))).await;
+}
+
+async fn until_settings(page: &Chromium, expression: &str) {
+    page.until(&format!("(({expression}))(JSON.parse(document.querySelector('.settings-json').textContent))")).await;
+}
+
+/// The browser restores the fields of a page that it goes back to. The price is that of these fields.
+async fn goes_back(page: &Chromium, url: &str, base: &str) {
+    page.open(url).await;
+    until_price(page, "24 credits").await;
+    set(page, "#length", "8", LEFT).await;
+    until_price(page, "32 credits").await;
+    page.open(&format!("{base}/keys")).await;
+    page.run("history.back();").await;
+    page.until("location.pathname.endsWith('/compose') && document.querySelector('#length')?.value === '8'").await;
+    until_price(page, "32 credits").await;
+    until_settings(page, "(settings) => settings.length === 8").await;
+    page.until("document.querySelector('[data-key=length]').classList.contains('changed')").await;
+    // While the server is asked, there is no price.
+    set(page, "#length", "9", TYPED).await;
+    assert_eq!(page.run("return document.querySelector('.price').textContent;").await, "");
+    until_price(page, "36 credits").await;
+}
+
+/// Undo takes back what is being typed, and redo brings it again.
+async fn takes_back_what_is_typed(page: &Chromium) {
+    for (value, kinds) in [("8", LEFT), ("9", LEFT), ("3", TYPED)] {
+        set(page, "#length", value, kinds).await;
+    }
+    page.run("document.querySelector('#length').focus();").await;
+    page.hold(CONTROL, "z").await;
+    page.until("document.querySelector('#length').value === '9'").await;
+    page.click("[data-do=redo]").await;
+    page.until("document.querySelector('#length').value === '3'").await;
+    until_settings(page, "(settings) => settings.length === 3").await;
+}
+
+/// What is copied is what the form says, also right after a change. The button then says again what it does.
+async fn copies_the_present_settings(page: &Chromium) {
+    page.run("navigator.clipboard.writeText = async (text) => { window.copied = text; };").await;
+    set(page, "#length", "5", LEFT).await;
+    page.run("const copy = document.querySelector('[data-copy=json]'); copy.click(); copy.click();").await;
+    page.until("window.copied && JSON.parse(window.copied).length === 5").await;
+    page.until("document.querySelector('[data-copy=json]').textContent === 'Copied'").await;
+    page.click("[data-copy=json]").await;
+    page.until("document.querySelector('[data-copy=json]').textContent === 'JSON'").await;
+}
+
+/// Inputs of an editor stay while its values change: a click or the Tab key that ends an edit reaches what it meant.
+async fn edits_structures_in_place(page: &Chromium) {
+    page.run("for (const group of document.querySelectorAll('.group')) group.open = true;").await;
+    let label = |name: &str| format!("[aria-label=\"{name}\"]");
+    let add = label("Add to decals");
+    page.click(&add).await;
+    page.click(&add).await;
+    let ids = "return JSON.parse(document.querySelector('#decals').value).map(({id}) => id);";
+    assert_eq!(page.run(ids).await, json!(["decal-1", "decal-2"]));
+    let (x, y) = (label("decals 1 position x"), label("decals 1 position y"));
+    page.run(&format!("document.querySelector('{x}').select();")).await;
+    page.type_into(&x, "7").await;
+    page.press(&[TAB]).await;
+    page.until(&format!("document.activeElement === document.querySelector('{y}')")).await;
+    page.type_into(&y, "3").await;
+    // The click ends the edit, which must not take the button away below it.
+    page.click(&label("Remove decals 2")).await;
+    page.until("JSON.parse(document.querySelector('#decals').value).length === 1").await;
+    page.until("document.activeElement.closest('[data-key=decals]')").await;
+    let position = page.run("return JSON.parse(document.querySelector('#decals').value)[0].position;").await;
+    assert_ne!((&position[0], &position[1]), (&json!(0), &json!(0)), "{position}");
+    // A key in the choice of members sets nothing yet.
+    let more = label("More of decals 1");
+    let before = page.run("return document.querySelector('#decals').value;").await;
+    page.run(&format!("document.querySelector('{more}').focus();")).await;
+    page.press(&[DOWN]).await;
+    assert_eq!(page.run("return document.querySelector('#decals').value;").await, before);
+    page.until(&format!("document.activeElement === document.querySelector('{more}')")).await;
+    page.click(&label("Set: More of decals 1")).await;
+    page.until(&format!("document.querySelector('#decals').value !== {before}")).await;
+    // By key, a reset leaves the focus in its control.
+    page.run("document.querySelector('[data-key=decals] .reset').focus();").await;
+    page.press(&[ENTER]).await;
+    page.until("document.querySelector('#decals').value === ''").await;
+    page.until("document.activeElement.closest('[data-key=decals]')").await;
+}
+
+/// A look that names a mesh of another model keeps the name.
+async fn keeps_unknown_names(page: &Chromium) {
+    let look = "const tile = document.querySelector('.look-grid a'); window.was = tile.dataset.settings; \
+                tile.dataset.settings = JSON.stringify({hiddenMeshNames: ['Leg']}); tile.click(); \
+                tile.dataset.settings = window.was;";
+    page.run(look).await;
+    until_settings(page, "(settings) => settings.hiddenMeshNames?.[0] === 'Leg'").await;
+    page.click("[data-do=reset]").await;
+    until_settings(page, "(settings) => Object.keys(settings).length === 0").await;
+    // Sliders reach values that are no multiple of their range.
+    set(page, "[data-key=envExposure] input[type=range]", "1", TYPED).await;
+    page.until("document.querySelector('#envExposure').value === '1'").await;
+    set(page, "#zoom", "", LEFT).await;
+    page.until("document.querySelector('[data-key=zoom] input[type=range]').value === '1'").await;
+    page.click("[data-do=reset]").await;
+}
+
+/// A field that the browser rejects is shown although its group was closed.
+async fn reveals_what_is_rejected(page: &Chromium) {
+    set(page, "#zoom", "9", LEFT).await;
+    page.until("!document.querySelector('.problem[role=alert]').hidden").await;
+    page.run("document.querySelector('#zoom').closest('details').open = false;").await;
+    page.click("button[value=order]").await;
+    page.until("document.querySelector('#zoom').checkVisibility()").await;
+    page.until("document.activeElement === document.querySelector('#zoom')").await;
+    set(page, "#zoom", "1", LEFT).await;
+}
+
+/// Whoever is no longer signed in is told so, and keeps the settings. After a sign-in in another tab the page goes on.
+async fn keeps_the_settings_without_a_session(served: &Served, page: &Chromium) {
+    set(page, "#length", "11", LEFT).await;
+    until_price(page, "44 credits").await;
+    let sign_out = "const form_token = document.querySelector('[name=form_token]').value; window.isOut = false; \
+                    fetch('/sign-out', {method: 'POST', body: new URLSearchParams({form_token})})\
+                    .then(() => { window.isOut = true; });";
+    page.run(sign_out).await;
+    page.until("window.isOut").await;
+    let is_told = "document.querySelector('.problem[role=alert]').textContent.includes('no longer signed in')";
+    page.click("button[value=order]").await;
+    page.until(is_told).await;
+    page.until(
+        "document.querySelector('#length').value === '11' && document.querySelector('.price').textContent === ''",
+    )
+    .await;
+    page.run(
+        "document.querySelector('#look_name').value = 'mine'; document.querySelector('[value=save-look]').click();",
+    )
+    .await;
+    page.until("document.querySelector('.look-state').textContent.includes('no longer signed in')").await;
+    let sign_in = format!(
+        "window.isIn = false; fetch({}, {{method: 'POST'}}).then(() => {{ window.isIn = true; }});",
+        json!(served.link(EMAIL, &[]))
+    );
+    page.run(&sign_in).await;
+    page.until("window.isIn").await;
+    page.click("button[value=order]").await;
+    page.until("location.pathname.startsWith('/renders/')").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_composer_shows_is_what_it_orders() {
+    let served = Served::with_sqlite();
+    let Some(page) = Chromium::start(true).await else { return };
+    let form = Form::default().file("file", "logo.png", &plinth_testkit::png(90)).text("layer", "decal");
+    served.client.form("/overlays", form).await.text("id");
+    let path = composer(&served.client, "chair").await;
+    sign_in(&served, &page).await;
+    page.resize(1280, 800).await;
+    let base = &served.server.base;
+    goes_back(&page, &format!("{base}{path}"), base).await;
+    takes_back_what_is_typed(&page).await;
+    copies_the_present_settings(&page).await;
+    edits_structures_in_place(&page).await;
+    keeps_unknown_names(&page).await;
+    reveals_what_is_rejected(&page).await;
+    keeps_the_settings_without_a_session(&served, &page).await;
+    let renders = served.client.get("/renders").await;
+    assert_eq!(renders.data().as_array().map(Vec::len), Some(2), "the free preview and one order");
+    assert_eq!(renders.data()[0]["renderSettings"]["length"], 11);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn administrators_order_videos_of_any_length() {
+    let served = Served::with_sqlite();
+    let path = composer(&served.client, "chair").await;
+    let browser = served.browser(EMAIL).await;
+    assert!(browser.get(&path).await.between("id=\"length\"", ">").contains("max=\"120\""));
+    served.installation.admin(&["account", "make-admin", EMAIL]);
+    assert!(!browser.get(&path).await.between("id=\"length\"", ">").contains("max="));
+}

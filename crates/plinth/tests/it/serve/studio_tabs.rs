@@ -1,0 +1,203 @@
+//! Several tabs of one session: a form changes only the workspace that its page shows, an older page does not undo newer
+//! edits, and pages in the background leave connections to the others.
+
+use plinth_testkit::{Form, glb_with_triangle};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::browser::Page;
+use super::on_both;
+use super::server::{EMAIL, Served};
+use super::studio_browser::{no_errors, sign_in};
+use super::studio_composer::composer;
+use super::webdriver::Chromium;
+
+async fn a_form_changes_only_the_workspace_that_its_page_shows(served: Served) {
+    let mut browser = served.browser(EMAIL).await;
+    let path = composer(&served.client, "chair").await;
+    let team = served.installation.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let old = browser.get("/").await.form_token();
+    assert_eq!(browser.send("/workspace", &[("workspace", &team)]).await.status, 303);
+    let page = browser.post(&path, &[("action", "order"), ("form_token", &old)]).await;
+    assert_eq!(page.status, 409, "{}", page.html);
+    assert!(
+        page.shows("another tab has changed to “Team”") && page.shows("Change to “Personal” again"),
+        "{}",
+        page.html
+    );
+    // Scripts get the same as JSON.
+    let request = |path: &str| browser.request(Method::POST, path).header("sec-fetch-site", "same-origin");
+    let file = || {
+        let form = Form::default().text("form_token", &old).file("file", "lamp.glb", &glb_with_triangle("lamp"));
+        (Form::content_type(), form.body())
+    };
+    for path in ["/models", "/images", "/environments"] {
+        let (kind, body) = file();
+        let request = request(path).header("content-type", kind).header("accept", "application/json").body(body);
+        let answer = Page::of(request).await;
+        let said: Value = serde_json::from_str(&answer.html).unwrap_or_else(|error| panic!("{error}: {}", answer.html));
+        let message = said["error"]["message"].as_str().unwrap();
+        assert!(answer.status == 409 && message.contains("change to “Personal” again"), "{path}: {said}");
+    }
+    for (path, field) in [("/models/bulk", ("action", "archive")), ("/looks/start", ("look", ""))] {
+        assert_eq!(browser.post(path, &[field, ("form_token", &old)]).await.status, 409, "{path}");
+    }
+    let of_team = served.client(&served.installation.key(EMAIL, &["--workspace", &team]));
+    assert_eq!(of_team.get("/models").await.data(), &json!([]));
+    // The button of the page leads back, and the form can be sent again.
+    let personal = page.between("name=\"workspace\" value=\"", "\"").to_owned();
+    let back = [("workspace", personal.as_str()), ("form_token", &page.form_token())];
+    assert_eq!(browser.post("/workspace", &back).await.status, 303);
+    assert_eq!(browser.post(&path, &[("action", "order"), ("form_token", &old)]).await.status, 303);
+    // Who is signed out is told so, instead of being led to a page that a script cannot read.
+    assert_eq!(browser.post("/sign-out", &[("form_token", &old)]).await.status, 303);
+    let request = browser.form(&path, &[]).header("sec-fetch-site", "same-origin").header("accept", "application/json");
+    let answer = Page::of(request).await;
+    assert!(answer.status == 401 && answer.shows("no longer signed in"), "{} {}", answer.status, answer.html);
+}
+
+async fn an_older_page_keeps_what_others_have_changed(served: Served) {
+    let mut browser = served.browser(EMAIL).await;
+    let made = served.client.upload("chair", None).await;
+    let (id, path) = (made.text("modelId"), format!("/models/{}", made.text("modelId")));
+    served.client.send(Method::PATCH, &path, json!({"tags": ["red, blue"], "sku": "A1"})).await;
+    let page = browser.get(&path).await;
+    let stored = |name: &str| page.between(&format!("name=\"{name}\" value=\""), "\"").to_owned();
+    let [title, sku, tags] = ["stored_title", "stored_sku", "stored_tags"].map(stored);
+    let form = |more: &[(&'static str, &str)]| {
+        let fields = [("stored_title", &title), ("stored_sku", &sku), ("stored_tags", &tags)];
+        let fields = fields.into_iter().map(|(name, value)| (name, value.clone()));
+        fields.chain(more.iter().map(|(name, value)| (*name, (*value).to_owned()))).collect::<Vec<_>>()
+    };
+    let sent = form(&[("title", "Chair"), ("sku", &sku), ("tags", &tags)]);
+    let sent: Vec<(&str, &str)> = sent.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    served.client.send(Method::PATCH, &path, json!({"sku": "B2"})).await;
+    assert_eq!(browser.send(&path, &sent).await.status, 303);
+    let now = served.client.get(&path).await;
+    assert_eq!(
+        (&now.data()["title"], &now.data()["sku"], &now.data()["tags"]),
+        (&json!("Chair"), &json!("B2"), &json!(["red, blue"]))
+    );
+    // A rejected edit shows the form again, as it was sent.
+    let many = (0..25).map(|n| format!("t{n}")).collect::<Vec<_>>().join(",");
+    let page = browser.send(&path, &[("title", "Mine"), ("sku", ""), ("tags", &many)]).await;
+    assert!(page.status == 400 && page.shows("value=\"Mine\"") && page.shows(&many), "{}", page.html);
+    // Tags that are added at the same time are all there.
+    let token = browser.get("/keys").await.form_token();
+    let add = |tag: &'static str| {
+        let fields = [("model", id.as_str()), ("action", "tag"), ("tag", tag), ("form_token", token.as_str())];
+        Page::of(browser.form("/models/bulk", &fields).header("sec-fetch-site", "same-origin"))
+    };
+    let added = tokio::join!(add("a"), add("b"), add("c"), add("d"), add("e"), add("f"), add("g"), add("h"));
+    assert_eq!([added.0.status, added.1.status, added.7.status], [303; 3]);
+    assert_eq!(served.client.get(&path).await.data()["tags"].as_array().map(Vec::len), Some(9));
+    // A model that is deleted in the meantime does not keep the others from being deleted.
+    let other = served.client.upload("lamp", None).await.text("modelId");
+    assert_eq!(browser.send(&format!("/models/{other}/delete"), &[]).await.status, 303);
+    let page = browser.send("/models/bulk", &[("model", &id), ("model", &other), ("action", "delete")]).await;
+    assert!(page.status == 200 && page.shows("Delete 1 model?") && page.shows(&other), "{}", page.html);
+    // The page of a render whose model is deleted has no links to it.
+    let render = format!("/renders/{}", made.text("renderId"));
+    assert!(browser.get(&render).await.shows("The model</a>"));
+    assert_eq!(browser.send(&format!("{path}/delete"), &[]).await.status, 303);
+    let page = browser.get(&render).await;
+    assert!(page.status == 200 && !page.shows("The model</a>") && !page.shows("Again with changes"), "{}", page.html);
+}
+
+on_both! { a_form_changes_only_the_workspace_that_its_page_shows an_older_page_keeps_what_others_have_changed }
+
+/// Counts the streams of events that a page has open, from the next time that it is shown.
+const COUNT: &str = "const Stream = window.EventSource; window.open = new Set(); \
+    window.EventSource = class extends Stream { \
+      constructor(address) { super(address); window.open.add(this); window.last = this; } \
+      close() { window.open.delete(this); super.close(); } }; \
+    window.EventSource.CLOSED = Stream.CLOSED; \
+    window.hide = (hidden) => { Object.defineProperty(document, 'hidden', {configurable: true, get: () => hidden}); \
+      document.dispatchEvent(new Event('visibilitychange')); };";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_list_follows_its_renders_and_leaves_connections_to_others() {
+    let served = Served::with_sqlite();
+    let Some(page) = Chromium::start(true).await else { return };
+    let ids = [served.client.upload("chair", None).await, served.client.upload("lamp", None).await]
+        .map(|made| made.text("renderId"));
+    sign_in(&served, &page).await;
+    page.open(&format!("{}/renders", served.server.base)).await;
+    page.until("document.querySelectorAll('.live-render').length === 2").await;
+    page.run(COUNT).await;
+    // A page in the background has no stream.
+    page.run("window.hide(true);").await;
+    page.run("window.hide(false);").await;
+    page.until("window.open.size === 1").await;
+    page.run("window.hide(true);").await;
+    page.until("window.open.size === 0").await;
+    page.run("window.hide(false);").await;
+    page.until("window.open.size === 1").await;
+    // A stream that is opened again tells about the ended render again. The page goes on following the other one.
+    served.client.post(&format!("/renders/{}/cancel", ids[0]), json!({})).await.data();
+    page.until("document.querySelectorAll('.live-render').length === 1").await;
+    let times = "[...document.querySelectorAll('.renders time')].every((time) => time.title.includes('UTC'))";
+    page.until(times).await;
+    for _again in 0..2 {
+        page.run(
+            "window.hide(true); window.hide(false); \
+                  window.last.addEventListener('message', () => { window.isHeard = true; });",
+        )
+        .await;
+        page.until("window.isHeard").await;
+        page.run("window.isHeard = false;").await;
+    }
+    page.until("window.open.size === 1").await;
+    // The answer to an earlier request does not replace that to a later one.
+    let hold = "window.send = XMLHttpRequest.prototype.send; window.held = []; \
+                XMLHttpRequest.prototype.send = function () { window.held.push(this); }; \
+                window.release = (request) => { request.addEventListener('loadend', () => { request.isDone = true; }); \
+                  window.send.call(request); };";
+    page.run(hold).await;
+    let (id, live) =
+        (json!(format!("render-{}", ids[1])), "document.querySelector('[src*=shell]').src.replace('shell', 'live')");
+    page.run(&format!("import({live}).then(({{ refresh }}) => {{ refresh({id}); refresh({id}); }});")).await;
+    page.until("window.held.length === 2").await;
+    page.run("window.release(window.held[1]);").await;
+    page.until("window.held[1].isDone").await;
+    page.run(&format!("window.newest = document.getElementById({id}); window.release(window.held[0]);")).await;
+    page.until("window.held[0].isDone").await;
+    page.until(&format!("window.newest === document.getElementById({id})")).await;
+    page.run("XMLHttpRequest.prototype.send = window.send;").await;
+    served.client.post(&format!("/renders/{}/cancel", ids[1]), json!({})).await.data();
+    page.until("window.open.size === 0").await;
+    page.until("document.querySelectorAll('.live-render').length === 0").await;
+    no_errors(&page).await;
+}
+
+/// Results of uploads stay, and so do chosen models and what is typed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn uploads_leave_the_rest_of_the_library_alone() {
+    let served = Served::with_sqlite();
+    let Some(page) = Chromium::start(true).await else { return };
+    served.client.upload("chair", None).await;
+    sign_in(&served, &page).await;
+    page.click(".pick input").await;
+    page.type_into("#tag", "oak").await;
+    page.type_into("#search", "cha").await;
+    let path = served.installation.folder.path().join("lamp.glb");
+    std::fs::write(&path, glb_with_triangle("lamp")).unwrap();
+    page.type_into("input[type=file]", path.to_str().unwrap()).await;
+    // The driver's own scrolling would leave the button below the header.
+    page.run("window.scrollTo(0, 0);").await;
+    page.click(".upload button.main").await;
+    page.until("document.querySelectorAll('.tile').length === 2").await;
+    page.until("document.querySelector('.transfers').innerText.includes('is a model now')").await;
+    page.until("document.querySelector('.uploaded').textContent === 'lamp.glb is a model now'").await;
+    page.until("document.querySelectorAll('.pick input:checked').length === 1").await;
+    page.until("document.querySelector('.count').textContent === '1 model chosen'").await;
+    page.until("document.querySelector('#tag').value === 'oak' && document.querySelector('#search').value === 'cha'")
+        .await;
+    // The Enter key adds the tag. The new tile follows its render, too.
+    page.type_into("#tag", "\u{E007}").await;
+    page.until("document.querySelector('.tags')?.textContent === 'oak'").await;
+    no_errors(&page).await;
+}
