@@ -175,15 +175,16 @@ async fn claim_times(address: &str, accounts: u32, renders_each: u32, claims: us
                 if n > 1 {
                     make::tenant(tx, n).await?;
                 }
-                for k in 0..renders_each {
-                    let number = n * renders_each + k;
-                    let render = Render {
-                        payer_id: make::account_id(n),
-                        workspace_id: make::workspace_id(n),
-                        frames_sha256: format!("{number:064}"),
-                        ..make::render(number, 1)
-                    };
-                    renders::insert(tx, &render).await?;
+                let numbers = n * renders_each..(n + 1) * renders_each;
+                let of_account = |number| Render {
+                    payer_id: make::account_id(n),
+                    workspace_id: make::workspace_id(n),
+                    frames_sha256: format!("{number:064}"),
+                    ..make::render(number, 1)
+                };
+                // SQLite accepts 32766 parameters.
+                for rows in numbers.map(of_account).collect::<Vec<_>>().chunks(500) {
+                    renders::insert_all(tx, rows).await?;
                 }
                 queue::enter(tx, Kind::Render, [Some(WorkClass::Standard)], &make::account_id(n)).await
             })
