@@ -19,12 +19,14 @@ pub enum MediaError {
         source: std::io::Error,
     },
     /// ffmpeg lacks a software encoder, or the encoder does not work.
-    #[error("'{program}' cannot encode with {encoder}; install an ffmpeg that has this encoder")]
+    #[error("'{program}' cannot encode with {encoder}, which videos need: {problem}")]
     SoftwareEncoder {
         /// Path or name of the program.
         program: String,
         /// Name of the encoder.
         encoder: &'static str,
+        /// Result of testing the encoder.
+        problem: String,
     },
     #[error("encoding {} failed: {message}", file.display())]
     Encoder {

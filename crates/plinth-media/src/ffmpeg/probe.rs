@@ -16,10 +16,10 @@ use crate::MediaError;
 pub struct Capabilities {
     /// First line of `ffmpeg -version`.
     pub version: String,
-    /// Whether libx264 works.
-    pub h264: bool,
-    /// Whether the ProRes 4444 encoder works.
-    pub prores: bool,
+    /// Result of testing libx264; the error is the problem.
+    pub h264: Result<(), String>,
+    /// Result of testing the ProRes 4444 encoder.
+    pub prores: Result<(), String>,
 }
 
 impl Capabilities {
@@ -27,12 +27,12 @@ impl Capabilities {
     /// if it is wanted.
     /// Errors: [`MediaError::SoftwareEncoder`].
     pub fn require(&self, program: &Path, needs_prores: bool) -> Result<(), MediaError> {
-        let encoder = match (self.h264, self.prores) {
-            (false, _) => "libx264",
-            (true, false) if needs_prores => "prores_ks",
-            (true, _) => return Ok(()),
+        let (encoder, problem) = match (&self.h264, &self.prores) {
+            (Err(problem), _) => ("libx264", problem.clone()),
+            (Ok(()), Err(problem)) if needs_prores => ("prores_ks", problem.clone()),
+            (Ok(()), _) => return Ok(()),
         };
-        Err(MediaError::SoftwareEncoder { program: program.display().to_string(), encoder })
+        Err(MediaError::SoftwareEncoder { program: program.display().to_string(), encoder, problem })
     }
 }
 
@@ -69,10 +69,11 @@ fn missing(program: &Path, source: std::io::Error) -> MediaError {
 }
 
 /// Tests each software encoder by encoding one frame.
-/// Errors: [`MediaError::FfmpegMissing`] if ffmpeg cannot be started.
+/// Errors: [`MediaError::FfmpegMissing`] if ffmpeg cannot be started; [`MediaError::File`] if no folder can be created for the
+/// tests.
 pub fn probe(program: &Path) -> Result<Capabilities, MediaError> {
     let version = ffmpeg_version(program)?;
-    let folder = tempfile::tempdir().map_err(|source| missing(program, source))?;
+    let folder = tempfile::tempdir().map_err(|source| MediaError::File { file: tempfile::env::temp_dir(), source })?;
     let works = |codec, name: &str, bytes: usize| {
         let stream = Stream { width: 64, height: 64, fps: 30, codec };
         let file = folder.path().join(name);
@@ -80,7 +81,7 @@ pub fn probe(program: &Path) -> Result<Capabilities, MediaError> {
             encoder.picture(vec![128; bytes], &NEVER)?;
             encoder.finish(&NEVER)
         });
-        encoded.is_ok()
+        encoded.map_err(|error| error.to_string())
     };
     Ok(Capabilities {
         version,

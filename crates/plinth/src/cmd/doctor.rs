@@ -58,7 +58,7 @@ impl Findings {
     /// Returns whether all videos except ProRes can be written. libx264 is needed even with a hardware encoder: for
     /// thumbnails, and if the hardware encoder fails.
     fn ready(&self) -> bool {
-        self.chosen.is_ok() && self.ffmpeg.as_ref().is_ok_and(|m| m.found.h264 && m.chosen.is_ok())
+        self.chosen.is_ok() && self.ffmpeg.as_ref().is_ok_and(|m| m.found.h264.is_ok() && m.chosen.is_ok())
     }
 
     /// Returns whether the server would work on this machine.
@@ -118,7 +118,7 @@ fn encoder_facts(encoders: &Encoders) -> Value {
     let Encoders { found, trials, choice, chosen } = encoders;
     let hardware: serde_json::Map<String, Value> =
         trials.iter().map(|trial| (trial.encoder.to_string(), trial_text(&trial.outcome).into())).collect();
-    let mut facts = json!({"version": found.version, "h264": found.h264, "prores": found.prores,
+    let mut facts = json!({"version": found.version, "h264": found.h264.is_ok(), "prores": found.prores.is_ok(),
                            "encoderChoice": choice.to_string(), "hardware": hardware});
     match chosen {
         Ok(encoder) => facts["encoder"] = encoder.to_string().into(),
@@ -167,9 +167,12 @@ fn print(findings: &Findings, out: &mut dyn Write) -> std::io::Result<()> {
 fn print_encoders(encoders: &Encoders, out: &mut dyn Write) -> std::io::Result<()> {
     let Encoders { found, trials, choice, chosen } = encoders;
     writeln!(out, "ffmpeg    {}", found.version)?;
-    let line = |works, lacks: &'static str| if works { "works" } else { lacks };
-    let h264 = line(found.h264, "missing: videos cannot be written; install an ffmpeg built with --enable-libx264");
-    let prores = line(found.prores, "missing, needed only for quality pro; install an ffmpeg that has this encoder");
+    let line = |works: &Result<(), String>, lacks: &str| match works {
+        Ok(()) => "works".to_owned(),
+        Err(problem) => format!("{lacks} ({problem})"),
+    };
+    let h264 = line(&found.h264, "missing: videos cannot be written; install an ffmpeg built with --enable-libx264");
+    let prores = line(&found.prores, "missing, needed only for quality pro; install an ffmpeg that has this encoder");
     writeln!(out, "H.264     libx264 {h264}")?;
     for trial in trials {
         writeln!(out, "          {} {}", trial.encoder, super::plain(&trial_text(&trial.outcome)))?;

@@ -326,13 +326,22 @@ async fn a_worker_whose_ffmpeg_lacks_an_encoder_claims_nothing_that_needs_it() {
     for encoder in ["libx264", "prores_ks"] {
         let lines = format!(r#"case "$*" in *{encoder}*) exit 1;; esac; exec "$FFMPEG" "$@""#);
         let error = rejected_ffmpeg(deployment.ffmpeg_with(&lines)).await;
-        assert!(error.contains(&format!("cannot encode with {encoder}; install an ffmpeg")), "{error}");
+        assert!(error.contains(&format!("cannot encode with {encoder}, which videos need: ")), "{error}");
     }
     // The script still lacks ProRes, which only the quality pro needs.
     let id = deployment.upload_and_render("chair", tiny()).await;
     let (ffmpeg, takes) = (deployment.folder.path().join("ffmpeg"), "share".parse().unwrap());
     let render = deployment.render_with_worker(&id, WorkerOptions { ffmpeg, takes, ..deployment.options() }).await;
     assert_eq!(render.status, RenderStatus::Done, "{render:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_whose_disk_is_full_at_its_start_ends_with_this_reason() {
+    let deployment = Deployment::new().await;
+    let lines =
+        r#"case "$*" in *libx264*) echo "probe.mp4: No space left on device" >&2; exit 1;; esac; exec "$FFMPEG" "$@""#;
+    let error = rejected_ffmpeg(deployment.ffmpeg_with(lines)).await;
+    assert!(error.contains("says more: the disk of the render node is full: "), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
