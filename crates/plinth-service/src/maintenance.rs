@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use crate::cleanup::CleanupReport;
+use crate::error::Result;
 use crate::service::Service;
 
 const CLEANUP_INTERVAL: Duration = Duration::from_mins(5);
@@ -23,7 +24,13 @@ impl Service {
             let mut timer = timer(Duration::ZERO, lease / 4);
             loop {
                 timer.tick().await;
-                self.reclaim_leases().await;
+                if self.reclaim_leases().await.is_err() {
+                    // After an outage of the database, workers must have the time to renew their leases.
+                    while self.db.read().await.is_err() {
+                        timer.tick().await;
+                    }
+                    tokio::time::sleep(lease / 2).await;
+                }
             }
         };
         let counting = async {
@@ -69,8 +76,9 @@ impl Service {
         }
     }
 
-    async fn reclaim_leases(&self) {
-        match self.reclaim_expired_leases().await {
+    async fn reclaim_leases(&self) -> Result<()> {
+        let reclaimed = self.reclaim_expired_leases().await;
+        match &reclaimed {
             Ok(0) => {}
             Ok(reclaimed) => {
                 tracing::warn!(
@@ -78,8 +86,9 @@ impl Service {
                     "workers stopped renewing their leases; their renders were requeued or failed"
                 );
             }
-            Err(error) => tracing::error!(error = %causes(&error), "searching for expired leases failed"),
+            Err(error) => tracing::error!(error = %causes(error), "searching for expired leases failed"),
         }
+        reclaimed.map(drop)
     }
 
     async fn run_cleanup(&self) {
@@ -88,16 +97,13 @@ impl Service {
             Ok(files) => tracing::info!(files, "deleted incomplete uploads of killed servers"),
             Err(error) => tracing::error!(error = %causes(&error), "cleaning up the upload folder failed"),
         }
-        // A local store needs no measuring, because each upload to it records its size.
-        if self.store.local_signer().is_none() {
-            match self.measure_staged().await {
-                Ok(0) => {}
-                Ok(files) => tracing::warn!(
-                    files,
-                    "deleted uploaded files that are too large, or that arrived after their upload was finalized"
-                ),
-                Err(error) => tracing::error!(error = %causes(&error), "measuring uploaded files failed"),
-            }
+        match self.measure_staged().await {
+            Ok(0) => {}
+            Ok(files) => tracing::warn!(
+                files,
+                "deleted uploaded files that are too large, or that arrived after their upload was finalized"
+            ),
+            Err(error) => tracing::error!(error = %causes(&error), "measuring uploaded files failed"),
         }
         loop {
             match self.clean_up().await {
