@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
+use plinth_service::access::Caller;
+use plinth_service::{Result, Service};
 use plinth_spec::id::StagedId;
 use plinth_spec::wire::FinalizeUpload;
 use plinth_spec::{ErrorCode, limits};
@@ -87,6 +89,76 @@ async fn the_number_of_open_staged_uploads_is_limited(address: &str) {
     ask().await.unwrap();
 }
 
+/// Sends a file to an upload link.
+async fn put(service: &Service, url: &str, bytes: &[u8]) -> Result<()> {
+    let link = crate::delivery::parts(url);
+    let mut file = service.begin_local_put(&link).await?;
+    service.write_local_put(&link, &mut file, bytes).await?;
+    service.finish_local_put(&link, file).await
+}
+
+/// Returns the stored file of an upload link, and its size in the database.
+async fn stored_and_recorded(service: &Service, caller: &Caller, url: &str) -> (Option<u64>, u64) {
+    let path = url.split("/_o/").nth(1).unwrap().split('?').next().unwrap();
+    let stored = service.store().find_path(path).await.unwrap().map(|blob| blob.size);
+    let mut conn = service.db().read().await.unwrap();
+    let recorded = plinth_db::staged::open_bytes(&mut conn, &caller.workspace_id, 0, None).await.unwrap();
+    (stored, recorded)
+}
+
+async fn files_that_are_sent_to_one_link_at_the_same_time_are_measured(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let large = vec![0; 60 << 20];
+    for delay_ms in [20, 60, 120] {
+        let staged = service.create_upload_url(caller, None).await.unwrap();
+        let link = crate::delivery::parts(&staged.url);
+        let mut file = service.begin_local_put(&link).await.unwrap();
+        file.write(&large).await.unwrap();
+        let small = async {
+            tokio::time::sleep(Duration::from_millis(delay_ms)).await;
+            put(service, &staged.url, b"a").await
+        };
+        let (first, second) = tokio::join!(service.finish_local_put(&link, file), small);
+        first.unwrap();
+        second.unwrap();
+        let (stored, recorded) = stored_and_recorded(service, caller, &staged.url).await;
+        assert_eq!(stored, Some(recorded), "after {delay_ms} ms");
+        // The file of the next link is the only one that counts.
+        test_service.wait_ms(limits::STAGING_LIFETIME_SECS * 1000);
+    }
+}
+
+async fn a_file_that_is_stored_while_its_upload_is_finalized_is_deleted(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let large = vec![0; 60 << 20];
+    for (n, delay_ms) in [5, 15, 30].into_iter().enumerate() {
+        let staged = service.create_upload_url(caller, None).await.unwrap();
+        put(service, &staged.url, &glb_with_triangle(&n.to_string())).await.unwrap();
+        let link = crate::delivery::parts(&staged.url);
+        let mut file = service.begin_local_put(&link).await.unwrap();
+        file.write(&large).await.unwrap();
+        let request = FinalizeUpload {
+            ticket: Some(staged.ticket.clone()),
+            filename: Some("a.glb".to_owned()),
+            render_settings: None,
+        };
+        let finalizing = async {
+            tokio::time::sleep(Duration::from_millis(delay_ms)).await;
+            service.finalize_upload(caller, request).await
+        };
+        let (second, finalized) = tokio::join!(service.finish_local_put(&link, file), finalizing);
+        let (stored, recorded) = stored_and_recorded(service, caller, &staged.url).await;
+        match finalized {
+            Ok(_made) => assert_eq!((stored, recorded), (None, 0), "after {delay_ms} ms: {second:?}"),
+            // The second file was stored first, and is no model.
+            Err(error) => assert_eq!((error.code, stored), (ErrorCode::UploadFailed, Some(recorded))),
+        }
+        test_service.wait_ms(limits::STAGING_LIFETIME_SECS * 1000);
+    }
+}
+
 async fn the_size_of_staged_files_is_limited(address: &str) {
     let test_service = TestService::new(address).await;
     let (service, caller) = (&test_service.service, &test_service.caller);
@@ -101,17 +173,13 @@ async fn the_size_of_staged_files_is_limited(address: &str) {
             .await
             .unwrap();
     };
-    let put = async |url: &str, bytes: &[u8]| {
-        let link = crate::delivery::parts(url);
-        let mut file = service.begin_local_put(&link).await?;
-        file.write(bytes).await?;
-        service.finish_local_put(&link, file).await
-    };
+    let put = async |url: &str, bytes: &[u8]| put(service, url, bytes).await;
     // Another file uses all but three bytes of the limit.
     set_size(&other.url, limits::STAGED_BYTES - 3).await;
     put(&staged.url, b"abc").await.unwrap();
     put(&staged.url, b"abc").await.unwrap();
-    assert_eq!(code(put(&staged.url, b"abcd").await), ErrorCode::FileTooLarge);
+    let error = put(&staged.url, b"abcd").await.unwrap_err();
+    assert_eq!((error.code, error.status), (ErrorCode::LimitReached, 429), "the file is not too large for a model");
     assert_eq!(code(service.create_upload_url(caller, None).await), ErrorCode::LimitReached);
     set_size(&other.url, limits::STAGED_BYTES).await;
     assert_eq!(code(put(&staged.url, b"a").await), ErrorCode::LimitReached);
@@ -256,6 +324,8 @@ mod both {
         known_files_and_uploads_without_credits_are_not_checked
         the_number_of_open_staged_uploads_is_limited
         the_size_of_staged_files_is_limited
+        files_that_are_sent_to_one_link_at_the_same_time_are_measured
+        a_file_that_is_stored_while_its_upload_is_finalized_is_deleted
         an_account_sends_a_limited_number_of_files_at_the_same_time
         a_check_is_stopped_after_its_time_limit
         dropping_the_request_stops_its_check
