@@ -7,10 +7,10 @@ use plinth_service::access::{Caller, ClientAddress, NewAccount, NewKey, hash_pas
 use plinth_service::admin::{Actor, Grant};
 use plinth_service::billing::StripeOptions;
 use plinth_service::{Result, Service};
-use plinth_spec::{ErrorCode, PurchaseStatus};
 use plinth_spec::id::{AccountId, TokenId};
 use plinth_spec::role::Role;
 use plinth_spec::wire::{Product, Scope, UpdateModel};
+use plinth_spec::{ErrorCode, PurchaseStatus};
 use plinth_testkit::on_both_databases;
 use serde_json::json;
 
@@ -36,10 +36,6 @@ fn new_key(account: &AccountId) -> NewKey {
         expires_in_secs: None,
         has_legacy_prefix: false,
     }
-}
-
-fn client() -> ClientAddress {
-    ClientAddress { address: "192.0.2.1".parse().unwrap(), is_shared: false }
 }
 
 /// What the requests of [`attempts`] need.
@@ -166,7 +162,8 @@ async fn a_session_or_key_that_has_ended_changes_nothing(address: &str) {
     let open_session = service.list_sessions(&caller, "").await.unwrap()[0].id.clone();
     let prepared = Prepared { open_session: open_session.clone(), ..prepared };
     let (_secret, caller) = session(service, &owner).await;
-    let failed: Vec<_> = attempts(service, &caller, &prepared).await.into_iter().filter(|(_, result)| result.is_err()).collect();
+    let failed: Vec<_> =
+        attempts(service, &caller, &prepared).await.into_iter().filter(|(_, result)| result.is_err()).collect();
     let names: Vec<_> = failed.iter().map(|(name, _result)| *name).collect();
     assert_eq!(names, ["offer", "leave", "buy"], "the member was removed before, the owner cannot leave: {failed:?}");
     // A purchase whose payment page cannot be opened has failed.
@@ -217,13 +214,9 @@ async fn a_new_password_is_not_replaced_by_an_earlier_request(address: &str) {
     for delay_ms in [10, 30, 60, 90] {
         set(&old).await;
         let (secret, caller) = session(service, ada).await;
-        let changing = service.change_password(
-            &caller,
-            &ClientAddress { address: format!("192.0.2.{delay_ms}").parse().unwrap(), ..client() },
-            &secret,
-            "the old one".to_owned(),
-            "that of a thief".to_owned(),
-        );
+        let client = ClientAddress { address: format!("192.0.2.{delay_ms}").parse().unwrap(), is_shared: false };
+        let changing =
+            service.change_password(&caller, &client, &secret, "the old one".to_owned(), "that of a thief".to_owned());
         let resetting = async {
             tokio::time::sleep(Duration::from_millis(delay_ms)).await;
             set(&reset).await;
@@ -235,8 +228,9 @@ async fn a_new_password_is_not_replaced_by_an_earlier_request(address: &str) {
     // A session that has ended changes no password either.
     let (secret, caller) = session(service, ada).await;
     service.sign_out(&secret).await.unwrap();
+    let client = ClientAddress { address: "192.0.2.1".parse().unwrap(), is_shared: false };
     let changed =
-        service.change_password(&caller, &client(), &secret, "the reset one".to_owned(), "that of a thief".to_owned());
+        service.change_password(&caller, &client, &secret, "the reset one".to_owned(), "that of a thief".to_owned());
     assert_eq!(code(changed.await), ErrorCode::Unauthorized);
     assert_eq!(current().await.password_hash, Some(reset));
 }

@@ -291,7 +291,7 @@ async fn files_that_arrive_after_the_finalization_are_deleted(address: &str) {
 async fn an_interrupted_check_is_an_error_that_may_be_retried(address: &str) {
     let test_service = TestService::new(address).await;
     let glb = glb_with_triangle("a");
-    let assert_retried = async |service: &plinth_service::Service| {
+    let assert_retried = async |service: &Service| {
         let error = upload(service, &test_service.caller, "a.glb", &glb, Some("{}")).await.unwrap_err();
         assert_eq!((error.code, error.status, error.retry_after_secs), (ErrorCode::UploadFailed, 500, Some(5)));
         let mut conn = test_service.service.db().read().await.unwrap();
