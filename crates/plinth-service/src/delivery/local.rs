@@ -41,10 +41,10 @@ impl Service {
         })
     }
 
-    /// Checks an upload link and starts to receive its file.
-    pub async fn begin_local_put(&self, link: &LocalLink) -> Result<Incoming> {
+    /// Checks an upload link and starts to receive its file. `length` is the size of the request, if it is known.
+    pub async fn begin_local_put(&self, link: &LocalLink, length: Option<u64>) -> Result<Incoming> {
         self.check_local_link(link, LinkMethod::Put).await?;
-        self.begin_staged(&link.path).await
+        self.begin_staged(&link.path, length).await
     }
 
     /// Appends a chunk to the file that an upload link receives.

@@ -115,7 +115,7 @@ impl Service {
         }
         // The client can still write to the link. Therefore the file is read exactly once, and only the content of this
         // copy is used.
-        let mut file = self.incoming_model(caller).await?;
+        let mut file = self.incoming_model(caller, Some(blob.size)).await?;
         self.take_object(&key, &mut file).await?;
         let code = ErrorCode::UploadFailed;
         let file = file.finish().await?;
@@ -129,14 +129,14 @@ impl Service {
 
     /// Starts to receive the file of an upload link. Returns an error if the account has reached its limit of staged
     /// bytes.
-    pub(crate) async fn begin_staged(&self, path: &str) -> Result<Incoming> {
+    pub(crate) async fn begin_staged(&self, path: &str, length: Option<u64>) -> Result<Incoming> {
         let (id, workspace) = self.staged_upload(path).await?;
         let mut conn = self.db.read().await?;
         let now = self.options.clock.now_ms(&mut conn).await?;
         let used = staged::open_bytes(&mut conn, &workspace.id, since(now), Some(&id)).await?;
         drop(conn);
         let left = limits::STAGED_BYTES.checked_sub(used).filter(|left| *left > 0).ok_or_else(too_many_bytes)?;
-        self.incoming(&workspace.owner_id, left.min(limits::MODEL_FILE_BYTES)).await
+        self.incoming(&workspace.owner_id, left.min(limits::MODEL_FILE_BYTES), length).await
     }
 
     /// Records that a file which was sent to an upload link is too large for a model, so that finalizing the upload

@@ -25,7 +25,7 @@ async fn upload_while(
     change: impl AsyncFnOnce(),
 ) -> Result<()> {
     let service = &test_service.service;
-    let mut file = service.incoming_model(caller).await.unwrap();
+    let mut file = service.incoming_model(caller, None).await.unwrap();
     let glb = glb_with_triangle("a");
     let (first, rest) = glb.split_at(20);
     file.write(first).await.unwrap();

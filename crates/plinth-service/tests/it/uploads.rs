@@ -92,7 +92,7 @@ async fn the_number_of_open_staged_uploads_is_limited(address: &str) {
 /// Sends a file to an upload link.
 async fn put(service: &Service, url: &str, bytes: &[u8]) -> Result<()> {
     let link = crate::delivery::parts(url);
-    let mut file = service.begin_local_put(&link).await?;
+    let mut file = service.begin_local_put(&link, None).await?;
     service.write_local_put(&link, &mut file, bytes).await?;
     service.finish_local_put(&link, file).await
 }
@@ -113,7 +113,7 @@ async fn files_that_are_sent_to_one_link_at_the_same_time_are_measured(address: 
     for delay_ms in [20, 60, 120] {
         let staged = service.create_upload_url(caller, None).await.unwrap();
         let link = crate::delivery::parts(&staged.url);
-        let mut file = service.begin_local_put(&link).await.unwrap();
+        let mut file = service.begin_local_put(&link, None).await.unwrap();
         file.write(&large).await.unwrap();
         let small = async {
             tokio::time::sleep(Duration::from_millis(delay_ms)).await;
@@ -137,7 +137,7 @@ async fn a_file_that_is_stored_while_its_upload_is_finalized_is_deleted(address:
         let staged = service.create_upload_url(caller, None).await.unwrap();
         put(service, &staged.url, &glb_with_triangle(&n.to_string())).await.unwrap();
         let link = crate::delivery::parts(&staged.url);
-        let mut file = service.begin_local_put(&link).await.unwrap();
+        let mut file = service.begin_local_put(&link, None).await.unwrap();
         file.write(&large).await.unwrap();
         let request = FinalizeUpload {
             ticket: Some(staged.ticket.clone()),
@@ -187,7 +187,7 @@ async fn the_size_of_staged_files_is_limited(address: &str) {
     set_size(&other.url, limits::STAGED_BYTES - 3).await;
     set_size(&staged.url, 0).await;
     let link = crate::delivery::parts(&staged.url);
-    let mut file = service.begin_local_put(&link).await.unwrap();
+    let mut file = service.begin_local_put(&link, None).await.unwrap();
     file.write(b"abc").await.unwrap();
     set_size(&other.url, limits::STAGED_BYTES - 2).await;
     assert_eq!(code(service.finish_local_put(&link, file).await), ErrorCode::LimitReached);
@@ -203,15 +203,36 @@ async fn an_account_sends_a_limited_number_of_files_at_the_same_time(address: &s
     let (service, caller) = (&test_service.service, &test_service.caller);
     let mut files = Vec::new();
     for _n in 0..limits::UPLOADS_AT_ONCE {
-        files.push(service.incoming_model(caller).await.unwrap());
+        files.push(service.incoming_model(caller, None).await.unwrap());
     }
-    let waiting =
-        async |caller| tokio::time::timeout(Duration::from_millis(200), service.incoming_model(caller)).await.is_err();
+    let waiting = async |caller| {
+        tokio::time::timeout(Duration::from_millis(200), service.incoming_model(caller, None)).await.is_err()
+    };
     assert!(waiting(caller).await);
     let guest = test_service::caller(service, "grace@example.org").await;
     assert!(!waiting(&guest).await, "uploads of another account do not wait");
     files.pop();
     assert!(!waiting(caller).await);
+}
+
+async fn an_account_uses_at_most_half_of_the_room_for_files_that_are_being_received(address: &str) {
+    let test_service = TestService::with(address, |options| options.incoming_bytes = 4000).await;
+    let (service, ada) = (&test_service.service, &test_service.caller);
+    let waits = async |caller: &Caller, bytes: Option<u64>| {
+        tokio::time::timeout(Duration::from_millis(200), service.incoming_model(caller, bytes)).await.is_err()
+    };
+    let half = service.incoming_model(ada, Some(2000)).await.unwrap();
+    assert!(waits(ada, Some(1)).await);
+    let grace = test_service::caller(service, "grace@example.org").await;
+    let first = service.incoming_model(&grace, Some(500)).await.unwrap();
+    assert!(waits(&grace, None).await, "without its size, a file may become as large as the limit");
+    let second = service.incoming_model(&grace, Some(1500)).await.unwrap();
+    let bob = test_service::caller(service, "bob@example.org").await;
+    assert!(waits(&bob, Some(1)).await, "the server has no room");
+    drop(first);
+    assert!(!waits(&bob, Some(500)).await);
+    drop((half, second));
+    assert!(!waits(ada, None).await);
 }
 
 async fn a_check_is_stopped_after_its_time_limit(address: &str) {
@@ -327,6 +348,7 @@ mod both {
         files_that_are_sent_to_one_link_at_the_same_time_are_measured
         a_file_that_is_stored_while_its_upload_is_finalized_is_deleted
         an_account_sends_a_limited_number_of_files_at_the_same_time
+        an_account_uses_at_most_half_of_the_room_for_files_that_are_being_received
         a_check_is_stopped_after_its_time_limit
         dropping_the_request_stops_its_check
         files_that_arrive_after_the_finalization_are_deleted
