@@ -5,7 +5,6 @@ use std::time::Duration;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use crate::cleanup::CleanupReport;
-use crate::error::Result;
 use crate::service::Service;
 
 const CLEANUP_INTERVAL: Duration = Duration::from_mins(5);
@@ -24,7 +23,7 @@ impl Service {
             let mut timer = timer(Duration::ZERO, lease / 4);
             loop {
                 timer.tick().await;
-                if self.reclaim_leases().await.is_err() {
+                if !self.reclaim_leases().await {
                     // After an outage of the database, workers must have the time to renew their leases.
                     while self.db.read().await.is_err() {
                         timer.tick().await;
@@ -76,9 +75,9 @@ impl Service {
         }
     }
 
-    async fn reclaim_leases(&self) -> Result<()> {
-        let reclaimed = self.reclaim_expired_leases().await;
-        match &reclaimed {
+    /// Returns false if the database failed.
+    async fn reclaim_leases(&self) -> bool {
+        match self.reclaim_expired_leases().await {
             Ok(0) => {}
             Ok(reclaimed) => {
                 tracing::warn!(
@@ -86,9 +85,12 @@ impl Service {
                     "workers stopped renewing their leases; their renders were requeued or failed"
                 );
             }
-            Err(error) => tracing::error!(error = %causes(error), "searching for expired leases failed"),
+            Err(error) => {
+                tracing::error!(error = %causes(&error), "searching for expired leases failed");
+                return false;
+            }
         }
-        reclaimed.map(drop)
+        true
     }
 
     async fn run_cleanup(&self) {

@@ -53,7 +53,7 @@ pub async fn find_earlier(
     }
     let sql = format!(
         "WITH wanted (number, wanted_model, wanted_settings, wanted_ordinal) AS (VALUES {}) \
-         SELECT number, CASE WHEN $2 <> '' AND {} THEN 1 ELSE 0 END AS has_same_key, {} \
+         SELECT number, CAST(CASE WHEN $2 <> '' AND {} THEN 1 ELSE 0 END AS BIGINT) AS has_same_key, {} \
          FROM wanted JOIN renders ON renders.id = (SELECT earlier.id FROM renders earlier \
          WHERE earlier.workspace_id = $1 AND earlier.settings_sha256 = wanted_settings AND earlier.created_at >= $3 \
          AND earlier.model_id = wanted_model AND (earlier.created_at >= $4 OR {}) \
@@ -70,7 +70,7 @@ pub async fn find_earlier(
     for row in conn.fetch_all_built(&sql, &values).await? {
         let number = row.count("number")?;
         if let Some(slot) = usize::try_from(number).ok().and_then(|number| found.get_mut(number)) {
-            *slot = Some(Earlier { render: Render::of(&row)?, has_same_key: row.int("has_same_key")? != 0 });
+            *slot = Some(Earlier { render: Render::of(&row)?, has_same_key: row.int("has_same_key")? == 1 });
         }
     }
     Ok(found)

@@ -1,5 +1,6 @@
 //! Uploads that have not become models yet: staged files, checks, and their limits.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
@@ -98,11 +99,13 @@ async fn put(service: &Service, url: &str, bytes: &[u8]) -> Result<()> {
 }
 
 /// Returns the stored file of an upload link, and its size in the database.
-async fn stored_and_recorded(service: &Service, caller: &Caller, url: &str) -> (Option<u64>, u64) {
+async fn stored_and_recorded(test_service: &TestService, url: &str) -> (Option<u64>, u64) {
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let since = test_service.time.load(Ordering::SeqCst) - 1000;
     let path = url.split("/_o/").nth(1).unwrap().split('?').next().unwrap();
     let stored = service.store().find_path(path).await.unwrap().map(|blob| blob.size);
     let mut conn = service.db().read().await.unwrap();
-    let recorded = plinth_db::staged::open_bytes(&mut conn, &caller.workspace_id, 0, None).await.unwrap();
+    let recorded = plinth_db::staged::open_bytes(&mut conn, &caller.workspace_id, since, None).await.unwrap();
     (stored, recorded)
 }
 
@@ -122,7 +125,7 @@ async fn files_that_are_sent_to_one_link_at_the_same_time_are_measured(address: 
         let (first, second) = tokio::join!(service.finish_local_put(&link, file), small);
         first.unwrap();
         second.unwrap();
-        let (stored, recorded) = stored_and_recorded(service, caller, &staged.url).await;
+        let (stored, recorded) = stored_and_recorded(&test_service, &staged.url).await;
         assert_eq!(stored, Some(recorded), "after {delay_ms} ms");
         // The file of the next link is the only one that counts.
         test_service.wait_ms(limits::STAGING_LIFETIME_SECS * 1000);
@@ -149,7 +152,7 @@ async fn a_file_that_is_stored_while_its_upload_is_finalized_is_deleted(address:
             service.finalize_upload(caller, request).await
         };
         let (second, finalized) = tokio::join!(service.finish_local_put(&link, file), finalizing);
-        let (stored, recorded) = stored_and_recorded(service, caller, &staged.url).await;
+        let (stored, recorded) = stored_and_recorded(&test_service, &staged.url).await;
         match finalized {
             Ok(_made) => assert_eq!((stored, recorded), (None, 0), "after {delay_ms} ms: {second:?}"),
             // The second file was stored first, and is no model.
