@@ -101,12 +101,12 @@ impl Service {
         T: Send + 'static,
     {
         let caller = caller.clone();
-        let written = self.write_locked(locked, move |tx, now| {
+        let written = Box::pin(self.write_locked(locked, move |tx, now| {
             Box::pin(async move {
                 check_is_signed_in(tx, &caller, now).await?;
                 work(tx, now).await
             })
-        });
+        }));
         written.await
     }
 
@@ -117,12 +117,12 @@ impl Service {
         T: Send + 'static,
     {
         let caller = caller.clone();
-        let written = self.write_locked(locked, move |tx, now| {
+        let written = Box::pin(self.write_locked(locked, move |tx, now| {
             Box::pin(async move {
                 check_current_rights(tx, &caller, now).await?;
                 work(tx, now).await
             })
-        });
+        }));
         written.await
     }
 

@@ -150,7 +150,7 @@ async fn a_session_or_key_that_has_ended_changes_nothing(address: &str) {
     let (_secret, stolen) = session(service, &owner).await;
     let key = service.create_key(new_key(&owner)).await.unwrap();
     let stolen_key = service.authenticate(Some(&key.token)).await.unwrap();
-    let prepared = prepare(&test_service, &test_service.caller).await;
+    let prepared = Box::pin(prepare(&test_service, &test_service.caller)).await;
 
     service.sign_out_everywhere(&test_service.caller).await.unwrap();
     service.revoke_key(&key.id).await.unwrap();

@@ -62,7 +62,7 @@ pub(crate) async fn upload(State(studio): State<Studio>, user: CurrentUser, requ
                 is_checked = true;
             }
             Some("file") if !is_checked => check_token(&user, None)?,
-            Some("file") => received.extend(receive(&studio, &user, field, (received.len(), length)).await?),
+            Some("file") => received.extend(Box::pin(receive(&studio, &user, field, (received.len(), length))).await?),
             _ => skip(field).await?,
         }
     }
