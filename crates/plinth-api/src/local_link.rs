@@ -12,7 +12,7 @@ use plinth_spec::ErrorCode;
 use serde::Deserialize;
 
 use crate::error::{ApiError, Result};
-use crate::extract::{Path, Query};
+use crate::extract::{Path, Query, content_length};
 use crate::file::respond;
 use crate::state::Api;
 
@@ -56,10 +56,11 @@ pub(crate) async fn put_file(
     Path(path): Path<String>,
     Query(query): Query<LinkQuery>,
     Extension(drain_limit): Extension<DrainLimit>,
+    headers: HeaderMap,
     body: Body,
 ) -> Result<Response> {
     let link = link(path, query);
-    let mut file = api.service.begin_local_put(&link).await?;
+    let mut file = api.service.begin_local_put(&link, content_length(&headers)).await?;
     drain_limit.extend();
     let mut pieces = body.into_data_stream();
     while let Some(piece) = pieces.next().await {

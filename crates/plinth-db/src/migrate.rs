@@ -48,6 +48,8 @@ const FILES: &[(i64, &str, &str)] = &[
     (351, "render_count_triggers", include_str!("../migrations/0351_render_count_triggers.sql")),
     (352, "render_counts_of_old_renders", include_str!("../migrations/0352_render_counts_of_old_renders.sql")),
     (360, "owed_credits", include_str!("../migrations/0360_owed_credits.sql")),
+    (390, "replayed_keys", include_str!("../migrations/0390_replayed_keys.sql")),
+    (391, "owed_refunds", include_str!("../migrations/0391_owed_refunds.sql")),
 ];
 
 /// Migrations that have another text on PostgreSQL, because the two databases declare triggers differently.

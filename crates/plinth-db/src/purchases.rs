@@ -4,7 +4,7 @@ use plinth_spec::PurchaseStatus;
 use plinth_spec::id::{AccountId, EntryId, PurchaseId, WorkspaceId};
 
 use crate::sql::params;
-use crate::table::table;
+use crate::table::{row, table};
 use crate::{Conn, Result, Tx};
 
 /// A purchase, with the credit pack as it was when it was bought.
@@ -129,6 +129,37 @@ pub async fn set_refunds(tx: &mut Tx, id: &PurchaseId, refunds: Refunds, now: i6
 pub async fn list_owing(conn: &mut Conn, account: &AccountId, after: i64) -> Result<Vec<Purchase>> {
     let sql = select!("WHERE account_id = $1 AND owed_credits > 0 AND owed_at >= $2 ORDER BY created_at, id");
     conn.fetch_all(sql, params![account, after]).await?.iter().map(Purchase::of).collect()
+}
+
+/// A refund of a purchase that left credits owed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwedRefund {
+    /// Sum of all refunds of the purchase up to this one, in the smallest unit of the currency.
+    pub refunded_cents: u64,
+    /// Number of credits that are still owed.
+    pub credits: u64,
+    /// Time at which the refund was booked.
+    pub booked_at: i64,
+}
+
+row!(owed_columns, owed -> OwedRefund { refunded_cents: "refunded_cents", credits: "credits", booked_at: "booked_at" });
+
+/// Lists the refunds of a purchase for which credits are owed, the earliest first.
+pub async fn list_owed_refunds(conn: &mut Conn, id: &PurchaseId) -> Result<Vec<OwedRefund>> {
+    let sql = concat!(
+        "SELECT ",
+        owed_columns!(),
+        " FROM owed_refunds WHERE purchase_id = $1 AND credits > 0 ORDER BY booked_at, refunded_cents"
+    );
+    conn.fetch_all(sql, params![id]).await?.iter().map(owed).collect()
+}
+
+/// Sets the number of credits that are owed for a refund.
+pub async fn set_owed_refund(tx: &mut Tx, id: &PurchaseId, refund: OwedRefund) -> Result<()> {
+    let sql = "INSERT INTO owed_refunds (purchase_id, refunded_cents, credits, booked_at) VALUES ($1, $2, $3, $4) \
+               ON CONFLICT (purchase_id, refunded_cents) DO UPDATE SET credits = excluded.credits";
+    let OwedRefund { refunded_cents, credits, booked_at } = refund;
+    tx.execute(sql, params![id, refunded_cents.cast_signed(), credits.cast_signed(), booked_at]).await.map(drop)
 }
 
 /// Records that a ledger entry books the payment of a purchase, or its refunds up to the sum `refunded_cents`. Returns

@@ -3,9 +3,10 @@
 use std::time::{Duration, SystemTime};
 
 use plinth_db::{
-    holds, invitations, link_secrets, outcomes, previews, rate_windows, sessions, staged, unreferenced_objects, workers,
+    holds, invitations, link_secrets, outcomes, previews, rate_windows, renders, sessions, staged,
+    unreferenced_objects, workers,
 };
-use plinth_spec::limits;
+use plinth_spec::{idempotency, limits};
 
 use crate::access::IDLE_MS;
 use crate::admin::FORGOTTEN_MS;
@@ -72,7 +73,8 @@ impl Service {
         let rows = self.db.write(move |tx| {
             Box::pin(async move {
                 let uploads = staged::delete_before(tx, now - STAGED_LIFETIME_MS, BATCH_SIZE).await?.len() as u64;
-                let windows = rate_windows::delete_ended(tx, now).await?;
+                let windows = rate_windows::delete_ended(tx, now).await?
+                    + renders::delete_replayed_keys(tx, now - idempotency::REPLAY_MS).await?;
                 holds::delete_expired(tx, now).await?;
                 let pictures = previews::delete_before(tx, now - ROW_LIFETIME_MS).await?;
                 let secrets = link_secrets::delete_ended(tx, now).await? + invitations::delete_expired(tx, now).await?;

@@ -23,7 +23,13 @@ impl Service {
             let mut timer = timer(Duration::ZERO, lease / 4);
             loop {
                 timer.tick().await;
-                self.reclaim_leases().await;
+                if !self.reclaim_leases().await {
+                    // After an outage of the database, workers must have the time to renew their leases.
+                    while self.db.read().await.is_err() {
+                        timer.tick().await;
+                    }
+                    tokio::time::sleep(lease / 2).await;
+                }
             }
         };
         let counting = async {
@@ -69,7 +75,8 @@ impl Service {
         }
     }
 
-    async fn reclaim_leases(&self) {
+    /// Returns false if the database failed.
+    async fn reclaim_leases(&self) -> bool {
         match self.reclaim_expired_leases().await {
             Ok(0) => {}
             Ok(reclaimed) => {
@@ -78,8 +85,12 @@ impl Service {
                     "workers stopped renewing their leases; their renders were requeued or failed"
                 );
             }
-            Err(error) => tracing::error!(error = %causes(&error), "searching for expired leases failed"),
+            Err(error) => {
+                tracing::error!(error = %causes(&error), "searching for expired leases failed");
+                return false;
+            }
         }
+        true
     }
 
     async fn run_cleanup(&self) {
@@ -88,16 +99,13 @@ impl Service {
             Ok(files) => tracing::info!(files, "deleted incomplete uploads of killed servers"),
             Err(error) => tracing::error!(error = %causes(&error), "cleaning up the upload folder failed"),
         }
-        // A local store needs no measuring, because each upload to it records its size.
-        if self.store.local_signer().is_none() {
-            match self.measure_staged().await {
-                Ok(0) => {}
-                Ok(files) => tracing::warn!(
-                    files,
-                    "deleted uploaded files that are too large, or that arrived after their upload was finalized"
-                ),
-                Err(error) => tracing::error!(error = %causes(&error), "measuring uploaded files failed"),
-            }
+        match self.measure_staged().await {
+            Ok(0) => {}
+            Ok(files) => tracing::warn!(
+                files,
+                "deleted uploaded files that are too large, or that arrived after their upload was finalized"
+            ),
+            Err(error) => tracing::error!(error = %causes(&error), "measuring uploaded files failed"),
         }
         loop {
             match self.clean_up().await {

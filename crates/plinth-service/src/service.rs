@@ -57,6 +57,8 @@ pub struct ServiceOptions {
     pub checker: Option<Checker>,
     /// Folder for files while they are being uploaded.
     pub incoming: PathBuf,
+    /// Maximum total size of the files in this folder. One account can use at most half of it.
+    pub incoming_bytes: u64,
     /// Options for downloading models from URLs.
     pub fetch: FetchOptions,
     /// Sale of credits; `None` if no credits are sold.
@@ -95,6 +97,8 @@ impl ServiceOptions {
     pub const HOLD_SECS: u32 = 600;
     /// Default of [`checks_at_once`](Self::checks_at_once).
     pub const CHECKS_AT_ONCE: u8 = 2;
+    /// Default of [`incoming_bytes`](Self::incoming_bytes): 64 GB.
+    pub const INCOMING_BYTES: u64 = 64 << 30;
 }
 
 impl Default for ServiceOptions {
@@ -111,6 +115,7 @@ impl Default for ServiceOptions {
             checks_at_once: Self::CHECKS_AT_ONCE.into(),
             checker: None,
             incoming: std::env::temp_dir(),
+            incoming_bytes: Self::INCOMING_BYTES,
             fetch: FetchOptions::default(),
             stripe: None,
             mail: None,
@@ -138,6 +143,8 @@ pub struct Service {
     pub(crate) body_memory: FairSemaphore,
     /// One permit for each model file that an account is sending.
     pub(crate) uploads: FairSemaphore,
+    /// Limits the total size of the files that are being received.
+    pub(crate) incoming_bytes: FairSemaphore,
     /// Permits for password checks, shared fairly among the networks of clients.
     pub(crate) passwords: FairSemaphore<String>,
     /// One permit for each stream of events.
@@ -163,6 +170,7 @@ impl Service {
             image_checks: FairSemaphore::new(checks, checks),
             body_memory: FairSemaphore::new(BODY_MEMORY_BYTES, BODY_MEMORY_BYTES_PER_ACCOUNT),
             uploads: FairSemaphore::new(u64::MAX, limits::UPLOADS_AT_ONCE),
+            incoming_bytes: FairSemaphore::new(options.incoming_bytes, options.incoming_bytes / 2),
             passwords: FairSemaphore::new(MAX_CONCURRENT_PASSWORD_CHECKS, 1),
             event_streams: FairSemaphore::new(MAX_EVENT_STREAMS, limits::EVENT_STREAMS_AT_ONCE),
             stop_checks: CancellationToken::new(),

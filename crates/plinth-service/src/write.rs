@@ -11,7 +11,7 @@ use plinth_spec::limits;
 use plinth_store::ObjectKey;
 use tracing::Instrument as _;
 
-use crate::access::{Caller, check_current_rights};
+use crate::access::{Caller, check_current_rights, check_is_signed_in};
 use crate::error::{Result, ServiceError};
 use crate::fair_semaphore::FairPermit;
 use crate::service::Service;
@@ -91,6 +91,41 @@ impl Service {
         written.await
     }
 
+    /// Runs `work` as [`write_locked`](Self::write_locked) does, on behalf of a caller, whose key or session must still be
+    /// valid. A request is authenticated before its body is received, and meanwhile the key can be revoked, or all sessions
+    /// ended. Every use case that changes something for a caller runs in this method, in
+    /// [`write_in_workspace`](Self::write_in_workspace) or in [`store_named`](Self::store_named), or checks it as an `Actor`.
+    pub(crate) async fn write_as<T, F>(&self, caller: &Caller, locked: AccountId, work: F) -> Result<T>
+    where
+        F: for<'t> FnOnce(&'t mut Tx, i64) -> BoxFuture<'t, Result<T>> + Send + 'static,
+        T: Send + 'static,
+    {
+        let caller = caller.clone();
+        let written = Box::pin(self.write_locked(locked, move |tx, now| {
+            Box::pin(async move {
+                check_is_signed_in(tx, &caller, now).await?;
+                work(tx, now).await
+            })
+        }));
+        written.await
+    }
+
+    /// Runs `work` as [`write_as`](Self::write_as) does. The caller must also still be an editor of its workspace.
+    pub(crate) async fn write_in_workspace<T, F>(&self, caller: &Caller, locked: AccountId, work: F) -> Result<T>
+    where
+        F: for<'t> FnOnce(&'t mut Tx, i64) -> BoxFuture<'t, Result<T>> + Send + 'static,
+        T: Send + 'static,
+    {
+        let caller = caller.clone();
+        let written = Box::pin(self.write_locked(locked, move |tx, now| {
+            Box::pin(async move {
+                check_current_rights(tx, &caller, now).await?;
+                work(tx, now).await
+            })
+        }));
+        written.await
+    }
+
     /// Waits until no other request of this process holds the lock of the account.
     async fn writer_turn(&self, account: &AccountId) -> Result<FairPermit> {
         let waiting = self.writers.acquire(account, 1);
@@ -129,10 +164,9 @@ impl Service {
             let storing = tracing::info_span!(target: plinth_trace::TARGET, "store file");
             self.store.put_file(key, file).instrument(storing).await?;
         }
-        let (scheduled, caller) = (prefix.clone(), caller.clone());
-        let inserting = self.write_locked(caller.payer_id.clone(), move |tx, now| {
+        let scheduled = prefix.clone();
+        let inserting = self.write_in_workspace(caller, caller.payer_id.clone(), move |tx, now| {
             Box::pin(async move {
-                check_current_rights(tx, &caller, now).await?;
                 let inserted = insert(tx, now).await?;
                 if matches!(inserted, Inserted::Named(_)) {
                     unreferenced_objects::delete(tx, &scheduled).await?;

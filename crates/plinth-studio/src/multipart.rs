@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{FromRequest as _, Multipart, Request};
 use axum::http::StatusCode;
+use axum::http::header::CONTENT_LENGTH;
 use bytes::Bytes;
 use plinth_service::PartHeads;
 
@@ -13,15 +14,22 @@ use crate::error::{PageError, Result};
 pub(crate) struct FileForm {
     parts: Multipart,
     heads: PartHeads,
+    length: Option<u64>,
 }
 
 impl FileForm {
     pub(crate) async fn from(request: Request) -> Result<Self> {
         let heads = PartHeads::default();
+        let length = request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
         let request = request.map(|body| Body::from_stream(heads.limit(body.into_data_stream())));
         let parts = Multipart::from_request(request, &()).await;
         let parts = parts.map_err(|error| PageError::new(error.status(), &error.body_text()))?;
-        Ok(Self { parts, heads })
+        Ok(Self { parts, heads, length })
+    }
+
+    /// Returns the size of the request, if it states it.
+    pub(crate) const fn length(&self) -> Option<u64> {
+        self.length
     }
 
     /// Returns the next field; `None` at the end of the form. The field before it must have been read or skipped.

@@ -1,34 +1,56 @@
 //! Renewal of leases.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use plinth_pipeline::failure_message;
 use plinth_service::Service;
 use plinth_service::jobs::Claim;
+use plinth_spec::id::RenderId;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
+
+use crate::outage::Outage;
 
 /// Number of renewals per lease time.
 const RENEWALS: u32 = 3;
 /// A failed renewal is retried after the lease time divided by this number.
 const AGAIN: u32 = 12;
 
-/// Renews the leases of claims until it is dropped. Cancels the job when all leases are lost.
+/// Renews the leases of claims until it is dropped. Cancels the job when all leases are lost, or when the database has not
+/// responded for too long. While the database does not respond, the job continues: nobody else can claim its renders then. If
+/// another worker has claimed them by the time of the next renewal, this renewal finds that the lease is lost.
 #[derive(Debug)]
-pub(crate) struct LeaseRenewal(JoinHandle<()>);
+pub(crate) struct LeaseRenewal {
+    task: JoinHandle<()>,
+    reported: Reported,
+}
+
+/// The renders whose end is being reported. The report ends the lease.
+type Reported = Arc<Mutex<Vec<RenderId>>>;
 
 impl LeaseRenewal {
-    pub(crate) fn new(service: &Service, claims: &[Claim], cut: CancellationToken) -> Self {
+    /// Starts to renew leases. `outage` is the time that a job continues while the database does not respond.
+    pub(crate) fn new(service: &Service, claims: &[Claim], outage: Duration, cut: CancellationToken) -> Self {
         let lease = Duration::from_secs(service.options().lease_secs.into());
-        let now = Instant::now();
-        let held = claims.iter().map(|claim| Held { claim: claim.clone(), until: now + lease }).collect();
-        Self(tokio::spawn(keep(service.clone(), held, lease, cut)))
+        let until = Instant::now() + lease;
+        let held =
+            claims.iter().map(|claim| Held { claim: claim.clone(), until, outage: Outage::new(outage) }).collect();
+        let reported = Reported::default();
+        let renewing = Renewing { service: service.clone(), lease, outage, reported: Arc::clone(&reported) };
+        Self { task: tokio::spawn(renewing.run(held, cut)), reported }
+    }
+
+    /// Notes that the end of a render is being reported, so that the end of its lease is not logged as a loss.
+    pub(crate) fn reporting(&self, claim: &Claim) {
+        self.reported.lock().unwrap_or_else(PoisonError::into_inner).push(claim.render.id.clone());
     }
 }
 
 impl Drop for LeaseRenewal {
     fn drop(&mut self) {
-        self.0.abort();
+        self.task.abort();
     }
 }
 
@@ -36,39 +58,62 @@ struct Held {
     claim: Claim,
     /// Estimate of the end of the lease by the local clock. It is never later than the end in the database.
     until: Instant,
+    /// The time in which no renewal has succeeded.
+    outage: Outage,
 }
 
-async fn keep(service: Service, mut held: Vec<Held>, lease: Duration, cut: CancellationToken) {
-    let mut pause = lease / RENEWALS;
-    loop {
-        sleep(pause).await;
-        pause = lease / RENEWALS;
-        let mut kept = Vec::new();
-        for mut one in held {
-            let asked = Instant::now();
-            let id = &one.claim.render.id;
-            // After a timeout, the renewal continues in the background, because database writes are never cancelled.
-            match timeout_at(one.until, service.renew_claim(&one.claim)).await {
-                Ok(Ok(Ok(()))) => one.until = asked + lease,
-                Ok(Ok(Err(_lost))) => {
-                    tracing::info!(render.id = %id, "the lease is lost");
-                    continue;
-                }
-                Ok(Err(error)) => {
-                    tracing::warn!(render.id = %id, error = %error, cause = ?error.cause, "renewing a lease failed");
-                    pause = lease / AGAIN;
-                }
-                Err(_elapsed) => {
-                    tracing::warn!(render.id = %id, "a lease expired before it was renewed");
-                    continue;
+struct Renewing {
+    service: Service,
+    lease: Duration,
+    outage: Duration,
+    reported: Reported,
+}
+
+impl Renewing {
+    async fn run(self, mut held: Vec<Held>, cut: CancellationToken) {
+        let mut pause = self.lease / RENEWALS;
+        loop {
+            sleep(pause).await;
+            pause = self.lease / RENEWALS;
+            let mut kept = Vec::new();
+            for mut one in held {
+                let asked = Instant::now();
+                // After a timeout, the renewal continues in the background, because database writes are never cancelled.
+                let renewed = timeout(self.lease, self.service.renew_claim(&one.claim)).await;
+                let cause = match renewed {
+                    Ok(Ok(Ok(()))) => {
+                        one.until = asked + self.lease;
+                        one.outage = Outage::new(self.outage);
+                        kept.push(one);
+                        continue;
+                    }
+                    Ok(Ok(Err(_lost))) => {
+                        self.log_loss(&one.claim.render.id);
+                        continue;
+                    }
+                    Ok(Err(error)) => failure_message(&error),
+                    Err(_elapsed) => "the database does not respond".to_owned(),
+                };
+                let id = &one.claim.render.id;
+                tracing::warn!(render.id = %id, cause, "renewing a lease failed");
+                if one.outage.allows_retry() || Instant::now() < one.until {
+                    pause = self.lease / AGAIN;
+                    kept.push(one);
+                } else {
+                    tracing::error!(render.id = %id, "the database did not respond for too long; the job is cancelled");
                 }
             }
-            kept.push(one);
+            held = kept;
+            if held.is_empty() {
+                cut.cancel();
+                return;
+            }
         }
-        held = kept;
-        if held.is_empty() {
-            cut.cancel();
-            return;
+    }
+
+    fn log_loss(&self, id: &RenderId) {
+        if !self.reported.lock().unwrap_or_else(PoisonError::into_inner).contains(id) {
+            tracing::info!(render.id = %id, "the lease is lost");
         }
     }
 }

@@ -26,7 +26,7 @@ use crate::upload::upload_package;
 /// Packages a render and reports the result. If `kill` is cancelled, the packaging returns to the queue.
 pub(crate) async fn package(node: &Node, claim: &Claim, kill: &CancellationToken) {
     let cut = kill.child_token();
-    let lease_renewal = LeaseRenewal::new(&node.service, std::slice::from_ref(claim), cut.clone());
+    let lease_renewal = LeaseRenewal::new(&node.service, std::slice::from_ref(claim), node.options.outage, cut.clone());
     let (service, id) = (&node.service, &claim.render.id);
     // The folder exists until the end, so that a disk that the job has filled is still full when the room is checked.
     let folder = node.scratch.job().map_err(|error| JobError::preparing(&error));

@@ -39,11 +39,11 @@ use crate::upload::upload_render;
 /// when all frames are drawn. If `kill` is cancelled, the renders return to the queue.
 pub(crate) async fn render(node: &Node, claims: &[Claim], slot: &mut Slot, kill: &CancellationToken) {
     let cut = kill.child_token();
-    let lease_renewal = LeaseRenewal::new(&node.service, claims, cut.clone());
+    let lease_renewal = LeaseRenewal::new(&node.service, claims, node.options.outage, cut.clone());
     // The folder exists until the end, so that a disk that the job has filled is still full when the room is checked.
     let folder = node.scratch.job().map_err(|error| JobError::preparing(&error));
     let made = match &folder {
-        Ok(folder) => make(node, claims, folder.path(), slot, &cut).await,
+        Ok(folder) => make(node, claims, folder.path(), slot, (&cut, &lease_renewal)).await,
         Err(error) => Err(error.clone()),
     };
     match made {
@@ -59,12 +59,14 @@ pub(crate) async fn render(node: &Node, claims: &[Claim], slot: &mut Slot, kill:
                     failure.message = failure.message,
                     "the render failed"
                 );
+                lease_renewal.reporting(claim);
                 let tell = || node.service.fail_render(claim, failure.code, failure.for_customer());
                 report_end("failed", &claim.render.id, tell).await;
             }
         }
         Err(JobError::Cancelled) if kill.is_cancelled() => {
             for claim in claims {
+                lease_renewal.reporting(claim);
                 report_end("released", &claim.render.id, || node.service.release_render(claim)).await;
             }
         }
@@ -88,12 +90,12 @@ async fn make(
     claims: &[Claim],
     folder: &Path,
     slot: &mut Slot,
-    cut: &CancellationToken,
+    (cut, lease_renewal): (&CancellationToken, &LeaseRenewal),
 ) -> Result<(), JobError> {
     let Some(first) = claims.first() else { return Ok(()) };
     let settings = read_settings(first)?;
     let files = outputs(&settings);
-    let group = Group { node, cut, folder, files: &files };
+    let group = Group { node, cut, lease_renewal, folder, files: &files };
     let mut parts: Vec<Part<'_>> = claims
         .iter()
         // If an earlier worker stored the poster before it released the render, this job does not store the poster
@@ -126,6 +128,7 @@ fn read_settings(claim: &Claim) -> Result<RenderSettings, JobError> {
 struct Group<'a> {
     node: &'a Node,
     cut: &'a CancellationToken,
+    lease_renewal: &'a LeaseRenewal,
     folder: &'a Path,
     files: &'a OutputPaths,
 }
@@ -258,6 +261,7 @@ impl Group<'_> {
         self.show_posters(parts).await?;
         for part in parts {
             self.upload(part, self.files).await?;
+            self.lease_renewal.reporting(part.claim);
             let tell = || service.finish_render(part.claim, &part.stored, warnings);
             report(self.node.options.outage, "finished", &part.claim.render.id, tell).await;
         }

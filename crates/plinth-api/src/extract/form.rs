@@ -3,7 +3,8 @@
 use axum::body::{Body, to_bytes};
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{FromRequest, Multipart, Request};
-use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use axum::http::HeaderMap;
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE};
 use bytes::{Bytes, BytesMut};
 use percent_encoding::percent_decode_str;
 use plinth_service::PartHeads;
@@ -18,6 +19,11 @@ pub(crate) struct Form {
     parts: Option<Multipart>,
     heads: PartHeads,
     malformed: ErrorCode,
+}
+
+/// Returns the size of a request's body, if its header states it.
+pub(crate) fn content_length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 impl Form {

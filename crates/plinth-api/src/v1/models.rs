@@ -21,7 +21,7 @@ use super::{created, ok};
 
 use crate::access::{Editor, Reader};
 use crate::error::{ApiError, Result};
-use crate::extract::{Form, JsonBody, Path, Query, whole_number};
+use crate::extract::{Form, JsonBody, Path, Query, content_length, whole_number};
 use crate::file::respond;
 use crate::state::Api;
 
@@ -63,6 +63,7 @@ fn uploaded(uploaded: Uploaded) -> Response {
     (status = 200, description = "An active model has the same file; only a render was created.", body = Data<UploadResult>),
 ))]
 pub(crate) async fn upload_model(State(api): State<Api>, Editor(caller): Editor, request: Request) -> Result<Response> {
+    let length = content_length(request.headers());
     let mut form = Form::from(request, ErrorCode::UploadFailed).await?;
     let mut file: Option<(Incoming, String)> = None;
     let mut settings = None;
@@ -70,7 +71,7 @@ pub(crate) async fn upload_model(State(api): State<Api>, Editor(caller): Editor,
         match part.name().as_str() {
             "file" => {
                 let name = part.file_name();
-                let mut incoming = api.service.incoming_model(&caller).await?;
+                let mut incoming = api.service.incoming_model(&caller, length).await?;
                 while let Some(piece) = part.chunk().await? {
                     incoming.write(&piece).await?;
                 }

@@ -1,6 +1,7 @@
 //! Renders. A row is both the render and its entry in the work queue.
 
 pub use lists::{RenderFilter, RenderSummary, count, list, list_summaries, newest, newest_done, newest_done_with};
+pub use replay::{Earlier, delete_replayed_keys, find_earlier, insert_replayed_key};
 
 use std::sync::LazyLock;
 
@@ -84,6 +85,7 @@ pub(crate) use columns;
 // After the declaration of `columns!`, which it uses.
 mod changed_count;
 mod lists;
+mod replay;
 
 /// Inserts a render and increments its workspace's counter.
 pub async fn insert(tx: &mut Tx, render: &Render) -> Result<()> {
@@ -128,52 +130,6 @@ pub async fn list_pending_paid(conn: &mut Conn, payer: &AccountId, limit: u32) -
     );
     let params = params![payer, RenderStatus::Pending.as_str(), Pool::Paid.as_str(), i64::from(limit)];
     conn.fetch_all(sql, params).await?.iter().map(Render::of).collect()
-}
-
-/// Finds, for each of `drafts`, an earlier render to return instead of creating a new one. All drafts belong to one
-/// request. An earlier render must have the workspace, model, settings and ordinal of the draft. It must have been
-/// created since `keyed_since` with the same idempotency key, or since `any_since` with any key. Of several, the newest
-/// render with the same key is preferred. `any_since` must not be earlier than `keyed_since`.
-pub async fn find_earlier(
-    conn: &mut Conn,
-    drafts: &[Render],
-    keyed_since: i64,
-    any_since: i64,
-) -> Result<Vec<Option<Render>>> {
-    let mut found = vec![None; drafts.len()];
-    let Some(first) = drafts.first() else { return Ok(found) };
-    let mut values = params![&first.workspace_id, first.replay_key.as_str(), keyed_since, any_since].to_vec();
-    let mut wanted = Vec::with_capacity(drafts.len());
-    for (number, draft) in (0_i64..).zip(drafts) {
-        let at = values.len();
-        let [n, model, settings, ordinal] = [at + 1, at + 2, at + 3, at + 4];
-        wanted.push(format!("(CAST(${n} AS BIGINT), ${model}, ${settings}, CAST(${ordinal} AS BIGINT))"));
-        values.extend_from_slice(params![
-            number,
-            &draft.model_id,
-            draft.settings_sha256.as_str(),
-            draft.replay_ordinal
-        ]);
-    }
-    let sql = format!(
-        "WITH wanted (number, wanted_model, wanted_settings, wanted_ordinal) AS (VALUES {}) \
-         SELECT number, {} FROM wanted JOIN renders ON renders.id = (SELECT earlier.id FROM renders earlier \
-         WHERE earlier.workspace_id = $1 AND earlier.settings_sha256 = wanted_settings AND earlier.created_at >= $3 \
-         AND earlier.model_id = wanted_model AND (earlier.replay_key = $2 OR earlier.created_at >= $4) \
-         AND earlier.replay_ordinal = wanted_ordinal AND NOT earlier.is_system_preview \
-         AND earlier.deleted_at IS NULL AND NOT (earlier.{}) \
-         ORDER BY CASE WHEN earlier.replay_key = $2 THEN 0 ELSE 1 END, earlier.created_at DESC, earlier.id DESC LIMIT 1)",
-        wanted.join(", "),
-        columns!(),
-        is_in(RenderStatus::has_failed)
-    );
-    for row in conn.fetch_all_built(&sql, &values).await? {
-        let number = row.count("number")?;
-        if let Some(slot) = usize::try_from(number).ok().and_then(|number| found.get_mut(number)) {
-            *slot = Some(Render::of(&row)?);
-        }
-    }
-    Ok(found)
 }
 
 /// Finds the newest system preview of a model. Ignores failed previews.

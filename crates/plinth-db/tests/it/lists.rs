@@ -230,12 +230,12 @@ async fn find_earlier_needs_equal_facts_and_a_render_within_the_window(address: 
                     let earlier = renders::find_earlier(tx, &[other, draft], keyed_since, any_since).await?;
                     let [none, earlier] = <[_; 2]>::try_from(earlier).unwrap();
                     assert!(none.is_none());
-                    ids.push(earlier.map(|r| r.id));
+                    ids.push(earlier.map(|r| r.render.id));
                 }
                 let two = [keyed(30), renders::Render { replay_ordinal: 1, ..keyed(31) }];
                 let earlier = renders::find_earlier(tx, &two, 0, never).await?;
                 assert_eq!(
-                    earlier.iter().flatten().map(|r| &r.id).collect::<Vec<_>>(),
+                    earlier.iter().flatten().map(|r| &r.render.id).collect::<Vec<_>>(),
                     [&make::render_id(10), &make::render_id(11)]
                 );
                 assert!(renders::find_earlier(tx, &[], 0, 0).await?.is_empty());

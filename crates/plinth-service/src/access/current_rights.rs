@@ -1,8 +1,9 @@
-//! Repeats the checks of a caller's rights in the transaction that creates something for it.
+//! Repeats the checks of a caller's rights in the transaction that changes something for it.
 
-use plinth_db::{Tx, sessions, tokens, workspaces};
+use plinth_db::sessions::{self, Session};
+use plinth_db::{Tx, tokens, workspaces};
 use plinth_spec::ErrorCode;
-use plinth_spec::id::AccountId;
+use plinth_spec::id::{AccountId, TokenId};
 use plinth_spec::role::Role;
 use plinth_spec::wire::Scope;
 
@@ -11,16 +12,12 @@ use super::caller::{check_bearer, unauthorized};
 use super::session::IDLE_MS;
 use crate::error::{Result, ServiceError};
 
-/// Returns an error if the caller may no longer create anything in its workspace. A request is authenticated before its body
+/// Returns an error if the caller may no longer change anything in its workspace. A request is authenticated before its body
 /// is received, which can take hours. Meanwhile its key or session may have ended, its account may have been suspended, or
 /// its membership or workspace may have changed.
 pub(crate) async fn check_current_rights(tx: &mut Tx, caller: &Caller, now: i64) -> Result<()> {
     let (payer, role) = match (&caller.token_id, &caller.session_sha256) {
-        (Some(id), _) => {
-            let bearer = tokens::find_bearer_by_id(tx, id).await?;
-            let bearer = bearer.ok_or_else(|| unauthorized("this API key was deleted"))?;
-            (bearer.payer_id.clone(), check_bearer(&bearer, now)?)
-        }
+        (Some(id), _) => find_bearer(tx, id, now).await?,
         (None, Some(sha256)) => check_session(tx, caller, sha256, now).await?,
         (None, None) => return Err(ServiceError::internal("a caller has neither a key nor a session")),
     };
@@ -31,11 +28,32 @@ pub(crate) async fn check_current_rights(tx: &mut Tx, caller: &Caller, now: i64)
     Ok(())
 }
 
+/// Returns an error if the caller's key or session is no longer valid, or if its account was suspended.
+pub(crate) async fn check_is_signed_in(tx: &mut Tx, caller: &Caller, now: i64) -> Result<()> {
+    match (&caller.token_id, &caller.session_sha256) {
+        (Some(id), _) => find_bearer(tx, id, now).await.map(drop),
+        (None, Some(sha256)) => find_session(tx, sha256, now).await.map(drop),
+        (None, None) => Err(ServiceError::internal("a caller has neither a key nor a session")),
+    }
+}
+
+/// Finds the valid session with a hash.
+pub(crate) async fn find_session(tx: &mut Tx, sha256: &str, now: i64) -> Result<Session> {
+    let session = sessions::find(tx, sha256, now, now - IDLE_MS).await?;
+    session.ok_or_else(|| unauthorized("this session has ended; sign in again"))
+}
+
+/// Checks the key of a caller. Returns the owner of the key's workspace, and the caller's role in it.
+async fn find_bearer(tx: &mut Tx, id: &TokenId, now: i64) -> Result<(AccountId, Role)> {
+    let bearer = tokens::find_bearer_by_id(tx, id).await?;
+    let bearer = bearer.ok_or_else(|| unauthorized("this API key was deleted"))?;
+    let role = check_bearer(&bearer, now)?;
+    Ok((bearer.payer_id, role))
+}
+
 /// Checks the browser session of a caller. Returns the owner of the caller's workspace, and the caller's role in it.
 async fn check_session(tx: &mut Tx, caller: &Caller, sha256: &str, now: i64) -> Result<(AccountId, Role)> {
-    if sessions::find(tx, sha256, now, now - IDLE_MS).await?.is_none() {
-        return Err(unauthorized("this session has ended; sign in again"));
-    }
+    find_session(tx, sha256, now).await?;
     let memberships = workspaces::list_of_member(tx, &caller.account_id).await?;
     let membership = memberships.into_iter().find(|membership| membership.workspace.id == caller.workspace_id);
     let membership = membership.ok_or_else(|| forbidden("you are no longer a member of this workspace"))?;

@@ -58,13 +58,13 @@ impl Service {
         self.count_for(&caller.account_id, "invitations", limits::INVITATIONS_PER_HOUR, HOUR_MS).await?;
         let (account, id, secret) = (caller.account_id.clone(), id.to_owned(), random_text(SECRET_CHARS));
         let (sha256, to) = (sha256_hex(&secret), email.clone());
-        let invited = self.write_at(move |tx, now| {
+        let invited = self.write_as(caller, account.clone(), move |tx, now| {
             Box::pin(async move {
                 let (workspace, own) = find(tx, &account, &id).await?;
                 require(own.can_assign(role), "your role does not allow you to invite somebody with this role")?;
                 check_room(tx, &workspace.id, now).await?;
                 invitations::insert(tx, &invitation(&workspace, role, email, account, now), &sha256).await?;
-                Ok::<_, ServiceError>(workspace.name)
+                Ok(workspace.name)
             })
         });
         let team = invited.await?;
@@ -84,7 +84,7 @@ impl Service {
         self.count_for(&caller.account_id, "invitations", limits::INVITATIONS_PER_HOUR, HOUR_MS).await?;
         let (account, id, secret) = (caller.account_id.clone(), id.to_owned(), random_text(SECRET_CHARS));
         let (sha256, member) = (sha256_hex(&secret), member.to_owned());
-        let offered = self.write_at(move |tx, now| {
+        let offered = self.write_as(caller, account.clone(), move |tx, now| {
             Box::pin(async move {
                 let (workspace, own) = find(tx, &account, &id).await?;
                 require(own == Role::Owner, "only the owner can hand a team over")?;
@@ -125,7 +125,7 @@ impl Service {
         let missing = || ServiceError::new(ErrorCode::NotFound, "this invitation has ended already");
         let invitation = InvitationId::parse(invitation).ok_or_else(missing)?;
         let (account, id) = (caller.account_id.clone(), id.to_owned());
-        let revoked = self.write_at(move |tx, now| {
+        let revoked = self.write_as(caller, account.clone(), move |tx, now| {
             Box::pin(async move {
                 let (workspace, own) = find(tx, &account, &id).await?;
                 require(own.can_manage(), "only the owner and the administrators can revoke invitations")?;
@@ -150,19 +150,19 @@ impl Service {
         })
     }
 
-    /// Accepts an invitation for an account, which becomes a member, or the owner. Returns the team.
+    /// Accepts an invitation for the caller's account, which becomes a member, or the owner. Returns the team.
     /// Errors: the invitation cannot be accepted any more, the account is a member already, or an offer is meant for another
     /// account.
-    pub async fn accept_invitation(&self, secret: &str, account: &AccountId) -> Result<WorkspaceId> {
-        let (secret, account) = (secret.to_owned(), account.clone());
+    pub async fn accept_invitation(&self, caller: &Caller, secret: &str) -> Result<WorkspaceId> {
+        let (secret, account) = (secret.to_owned(), caller.account_id.clone());
         let owner = {
             let mut conn = self.db.read().await?;
             let now = self.options.clock.now_ms(&mut conn).await?;
             find_open(&mut conn, &secret, now).await?.1.owner_id
         };
         // The owner's account is locked, so that no render is charged while the owner changes.
-        let accepted =
-            self.write_locked(owner, move |tx, now| Box::pin(async move { accept(tx, &secret, &account, now).await }));
+        let accepted = self
+            .write_as(caller, owner, move |tx, now| Box::pin(async move { accept(tx, &secret, &account, now).await }));
         accepted.await
     }
 

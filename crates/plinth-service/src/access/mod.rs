@@ -18,7 +18,7 @@ pub use account::NewAccount;
 pub(crate) use account::post_entry;
 pub use caller::Caller;
 pub use client::ClientAddress;
-pub(crate) use current_rights::check_current_rights;
+pub(crate) use current_rights::{check_current_rights, check_is_signed_in};
 pub use invitation::{InvitationView, NewInvitation};
 pub use key::{Key, NewKey, NewKeyMade};
 pub use password::hash_password;

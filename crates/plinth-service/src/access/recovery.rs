@@ -70,7 +70,7 @@ impl Service {
     }
 
     /// Changes the password of the caller's account. Ends all its sessions except the one with the secret `session`.
-    /// Errors: `old` is not the present password, or the new password is too short.
+    /// Errors: `old` is not the present password, the new password is too short, or the session has ended.
     pub async fn change_password(
         &self,
         caller: &Caller,
@@ -83,14 +83,19 @@ impl Service {
         let account = account.ok_or_else(|| ServiceError::internal("the caller's account is missing"))?;
         if account.password_hash.is_some() {
             self.count_attempt(client, &account.email).await?;
-            if !self.check_password(client.network(), old, account.password_hash).await? {
+            if !self.check_password(client.network(), old, account.password_hash.clone()).await? {
                 return Err(ServiceError::bad_request("the present password is wrong"));
             }
         }
         let hash = self.hash_new_password(client, new).await?;
         let (id, kept) = (account.id, sha256_hex(session));
-        let set = self.write_at(move |tx, now| {
+        let set = self.write_as(caller, id.clone(), move |tx, now| {
             Box::pin(async move {
+                // The password may have been set by a mailed link since it was checked.
+                let current = accounts::find(tx, &id).await?.and_then(|account| account.password_hash);
+                if current != account.password_hash {
+                    return Err(ServiceError::bad_request("the present password was changed meanwhile"));
+                }
                 accounts::set_password_hash(tx, &id, Some(&hash)).await?;
                 sessions::delete_others(tx, &id, &kept).await?;
                 Self::store_mail(tx, (MailKind::PasswordChanged, account.email), String::new(), now).await

@@ -125,13 +125,13 @@ impl Service {
     /// Errors: the account has no such session.
     pub async fn end_session(&self, caller: &Caller, id: &str) -> Result<()> {
         let (account, id) = (caller.account_id.clone(), id.to_owned());
-        let ended = self.write_at(move |tx, now| {
+        let ended = self.write_as(caller, account.clone(), move |tx, now| {
             Box::pin(async move {
                 let sessions = sessions::list(tx, &account, now, now - IDLE_MS).await?;
                 let found = sessions.iter().find(|session| public_id(&session.sha256) == id);
                 let found =
                     found.ok_or_else(|| ServiceError::new(ErrorCode::NotFound, "this session has ended already"))?;
-                Ok::<_, ServiceError>(sessions::delete(tx, &found.sha256).await?)
+                Ok(sessions::delete(tx, &found.sha256).await?)
             })
         });
         ended.await

@@ -41,7 +41,7 @@ impl Service {
     /// Errors: the name is malformed, or the caller owns too many teams.
     pub async fn create_team(&self, caller: &Caller, name: &str) -> Result<WorkspaceId> {
         let (name, owner) = (team_name(name)?, caller.account_id.clone());
-        let created = self.write_locked(owner.clone(), move |tx, now| {
+        let created = self.write_as(caller, owner.clone(), move |tx, now| {
             Box::pin(async move {
                 check_may_own(tx, &owner).await?;
                 let workspace = Workspace {
@@ -62,11 +62,11 @@ impl Service {
     /// Changes the name of a team.
     pub async fn rename_team(&self, caller: &Caller, id: &str, name: &str) -> Result<()> {
         let (name, account, id) = (team_name(name)?, caller.account_id.clone(), id.to_owned());
-        let renamed = self.db.write(move |tx| {
+        let renamed = self.write_as(caller, account.clone(), move |tx, _now| {
             Box::pin(async move {
                 let (workspace, role) = find(tx, &account, &id).await?;
                 require(role.can_manage(), "only the owner and the administrators of a team can rename it")?;
-                Ok::<_, ServiceError>(workspaces::set_name(tx, &workspace.id, &name).await?)
+                Ok(workspaces::set_name(tx, &workspace.id, &name).await?)
             })
         });
         renamed.await
@@ -76,12 +76,12 @@ impl Service {
     /// Errors: the caller's role does not allow it.
     pub async fn set_team_role(&self, caller: &Caller, id: &str, member: &str, role: Role) -> Result<()> {
         let (account, id, member) = (caller.account_id.clone(), id.to_owned(), member.to_owned());
-        let changed = self.write_at(move |tx, now| {
+        let changed = self.write_as(caller, account.clone(), move |tx, now| {
             Box::pin(async move {
                 let (workspace, own) = find(tx, &account, &id).await?;
                 let (member, present) = find_member(tx, &workspace.id, &member).await?;
                 require(own.can_assign(present) && own.can_assign(role), "your role does not allow this change")?;
-                Ok::<_, ServiceError>(workspaces::set_member(tx, &workspace.id, &member, role, now).await?)
+                Ok(workspaces::set_member(tx, &workspace.id, &member, role, now).await?)
             })
         });
         changed.await
@@ -91,13 +91,13 @@ impl Service {
     /// Errors: the caller's role does not allow it.
     pub async fn remove_from_team(&self, caller: &Caller, id: &str, member: &str) -> Result<()> {
         let (account, id, member) = (caller.account_id.clone(), id.to_owned(), member.to_owned());
-        let removed = self.db.write(move |tx| {
+        let removed = self.write_as(caller, account.clone(), move |tx, _now| {
             Box::pin(async move {
                 let (workspace, own) = find(tx, &account, &id).await?;
                 let (member, present) = find_member(tx, &workspace.id, &member).await?;
                 require(own.can_assign(present), "your role does not allow you to remove this member")?;
                 workspaces::remove_member(tx, &workspace.id, &member).await?;
-                Ok::<_, ServiceError>(())
+                Ok(())
             })
         });
         removed.await
@@ -107,7 +107,7 @@ impl Service {
     /// Errors: the caller is the owner.
     pub async fn leave_team(&self, caller: &Caller, id: &str) -> Result<()> {
         let (account, id) = (caller.account_id.clone(), id.to_owned());
-        let left = self.db.write(move |tx| {
+        let left = self.write_as(caller, account.clone(), move |tx, _now| {
             Box::pin(async move {
                 let (workspace, role) = find(tx, &account, &id).await?;
                 if role == Role::Owner {
@@ -126,7 +126,7 @@ impl Service {
     pub async fn delete_team(&self, caller: &Caller, id: &str) -> Result<()> {
         let (account, id) = (caller.account_id.clone(), id.to_owned());
         // The owner's account is locked, so that no render is created meanwhile.
-        let deleted = self.write_locked(account.clone(), move |tx, now| {
+        let deleted = self.write_as(caller, account.clone(), move |tx, now| {
             Box::pin(async move {
                 let (workspace, role) = find(tx, &account, &id).await?;
                 require(role == Role::Owner, "only the owner can delete a team")?;

@@ -42,7 +42,7 @@ impl Service {
         let changed = self.write_at(move |tx, now| {
             Box::pin(async move {
                 let admins = accounts::lock_admins(tx).await?;
-                actor.check(tx).await?;
+                actor.check(tx, now).await?;
                 let account = find(tx, &id).await?;
                 if actor.is(&id) {
                     return Err(ServiceError::bad_request("you cannot suspend your own account"));
@@ -69,7 +69,7 @@ impl Service {
         let changed = self.write_at(move |tx, now| {
             Box::pin(async move {
                 lock(tx, &id).await?;
-                actor.check(tx).await?;
+                actor.check(tx, now).await?;
                 let account = find(tx, &id).await?;
                 if account.suspended_at.is_none() {
                     return Ok(());
@@ -91,7 +91,7 @@ impl Service {
             Box::pin(async move {
                 let admins = accounts::lock_admins(tx).await?;
                 lock(tx, &id).await?;
-                actor.check(tx).await?;
+                actor.check(tx, now).await?;
                 let account = find(tx, &id).await?;
                 if account.is_admin == is_admin {
                     return Ok(());

@@ -5,7 +5,7 @@ use plinth_db::{Tx, accounts};
 use plinth_spec::id::{AccountId, LogEntryId};
 use plinth_spec::{AdminAction, ErrorCode, limits};
 
-use crate::access::Caller;
+use crate::access::{Caller, check_is_signed_in};
 use crate::error::{Result, ServiceError};
 use crate::ids::New as _;
 
@@ -13,7 +13,7 @@ use crate::ids::New as _;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Actor {
     /// An administrator who is signed in.
-    Account(AccountId),
+    Account(Box<Caller>),
     /// Somebody who may run commands on the server.
     Command,
 }
@@ -32,12 +32,12 @@ impl Actor {
     /// Returns the caller as an administrator.
     /// Errors: the caller is not an administrator.
     pub fn of(caller: &Caller) -> Result<Self> {
-        if caller.is_admin { Ok(Self::Account(caller.account_id.clone())) } else { Err(no_admin()) }
+        if caller.is_admin { Ok(Self::Account(Box::new(caller.clone()))) } else { Err(no_admin()) }
     }
 
     const fn account(&self) -> Option<&AccountId> {
         match self {
-            Self::Account(id) => Some(id),
+            Self::Account(caller) => Some(&caller.account_id),
             Self::Command => None,
         }
     }
@@ -47,13 +47,15 @@ impl Actor {
         self.account() == Some(account)
     }
 
-    /// Checks again, in the transaction of an action, that the account is an administrator.
-    /// Errors: the account has lost this right, or was suspended.
-    pub(super) async fn check(&self, tx: &mut Tx) -> Result<()> {
-        let Some(id) = self.account() else { return Ok(()) };
-        let account = accounts::find(tx, id).await?;
-        let may_act = account.is_some_and(|account| account.is_admin && account.suspended_at.is_none());
-        if may_act { Ok(()) } else { Err(no_admin()) }
+    /// Checks again, in the transaction of an action, that the account is an administrator and is signed in.
+    /// Errors: the account has lost this right, or was suspended, or its session has ended.
+    pub(super) async fn check(&self, tx: &mut Tx, now: i64) -> Result<()> {
+        let Self::Account(caller) = self else { return Ok(()) };
+        let account = accounts::find(tx, &caller.account_id).await?;
+        if !account.is_some_and(|account| account.is_admin && account.suspended_at.is_none()) {
+            return Err(no_admin());
+        }
+        check_is_signed_in(tx, caller, now).await
     }
 
     /// Adds an entry to the log, for an account that is created as an administrator.

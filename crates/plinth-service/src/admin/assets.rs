@@ -95,7 +95,7 @@ impl Service {
         let (actor, id, why) = (actor.clone(), id.trim().to_owned(), reason(why)?);
         let changed = self.write_at(move |tx, now| {
             Box::pin(async move {
-                actor.check(tx).await?;
+                actor.check(tx, now).await?;
                 let asset = find(tx, kind, &id).await?;
                 if !change(tx, kind, &asset.id, is_system).await? {
                     return Ok(());

@@ -54,7 +54,7 @@ impl Service {
         }
         let granted = self.write_locked(id.clone(), move |tx, now| {
             Box::pin(async move {
-                actor.check(tx).await?;
+                actor.check(tx, now).await?;
                 let account = find(tx, &id).await?;
                 if ledger::exists(tx, &grant.entry).await? {
                     return Ok(account.balance);

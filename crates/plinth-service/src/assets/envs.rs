@@ -106,7 +106,7 @@ impl Service {
     pub async fn delete_env(&self, caller: &Caller, id: &str) -> Result<AssetDeleted> {
         let id = EnvId::parse(id).ok_or_else(|| not_found("environment"))?;
         let (workspace, prefix) = (caller.workspace_id.clone(), env_prefix(&id));
-        let deleted = self.delete_asset(id.to_string(), prefix, move |tx| {
+        let deleted = self.delete_asset(caller, id.to_string(), prefix, move |tx| {
             Box::pin(async move {
                 let env = envs::find(tx, &workspace, &id).await?.ok_or_else(|| not_found("environment"))?;
                 check_is_own(&env)?;

@@ -19,16 +19,17 @@ use plinth_spec::ErrorCode;
 use plinth_spec::limits;
 use plinth_spec::wire::AssetDeleted;
 
+use crate::access::Caller;
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
 impl Service {
     /// Deletes the row of an asset with `delete`, and schedules the objects under `prefix` for deletion.
-    async fn delete_asset<F>(&self, id: String, prefix: String, delete: F) -> Result<AssetDeleted>
+    async fn delete_asset<F>(&self, caller: &Caller, id: String, prefix: String, delete: F) -> Result<AssetDeleted>
     where
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<()>> + Send + 'static,
     {
-        let deleted = self.write_at(move |tx, now| {
+        let deleted = self.write_in_workspace(caller, caller.payer_id.clone(), move |tx, now| {
             Box::pin(async move {
                 delete(tx).await?;
                 unreferenced_objects::insert(tx, &prefix, now).await?;

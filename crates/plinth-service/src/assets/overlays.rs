@@ -100,7 +100,7 @@ impl Service {
     pub async fn delete_overlay(&self, caller: &Caller, id: &str) -> Result<AssetDeleted> {
         let id = OverlayId::parse(id).ok_or_else(|| not_found("overlay"))?;
         let (workspace, prefix) = (caller.workspace_id.clone(), ObjectKey::Overlay(&id).path());
-        let deleted = self.delete_asset(id.to_string(), prefix, move |tx| {
+        let deleted = self.delete_asset(caller, id.to_string(), prefix, move |tx| {
             Box::pin(async move {
                 let overlay = overlays::find_anywhere(tx, &id).await?.ok_or_else(|| not_found("overlay"))?;
                 if overlay.is_system || overlay.workspace_id != workspace {

@@ -33,10 +33,9 @@ pub struct NewPanorama {
 }
 
 impl Service {
-    /// Starts to receive a panorama. Waits while the account sends the maximum number of files.
-    /// Errors: `rate_limited` after 30 s.
-    pub async fn incoming_panorama(&self, caller: &Caller) -> Result<Incoming> {
-        self.incoming(&caller.payer_id, limits::PANORAMA_BYTES).await
+    /// Starts to receive a panorama, as [`incoming_model`](Self::incoming_model) does a model.
+    pub async fn incoming_panorama(&self, caller: &Caller, length: Option<u64>) -> Result<Incoming> {
+        self.incoming(&caller.payer_id, limits::PANORAMA_BYTES, length).await
     }
 
     /// Encodes a panorama as an environment and stores it, with a small picture.

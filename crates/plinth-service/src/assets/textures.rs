@@ -75,7 +75,7 @@ impl Service {
     pub async fn delete_texture(&self, caller: &Caller, id: &str) -> Result<AssetDeleted> {
         let id = TextureId::parse(id).ok_or_else(|| not_found("texture"))?;
         let (workspace, prefix) = (caller.workspace_id.clone(), ObjectKey::Texture(&id).path());
-        let deleted = self.delete_asset(id.to_string(), prefix, move |tx| {
+        let deleted = self.delete_asset(caller, id.to_string(), prefix, move |tx| {
             Box::pin(async move { found(textures::delete(tx, &workspace, &id).await?, "texture") })
         });
         deleted.await

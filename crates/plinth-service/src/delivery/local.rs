@@ -8,7 +8,7 @@ use plinth_store::{Link, LinkError, LinkMethod};
 use super::file::Delivery;
 use super::link_secrets::find_secret;
 use crate::error::{Result, ServiceError};
-use crate::models::Incoming;
+use crate::models::{Incoming, too_many_bytes};
 use crate::service::Service;
 
 /// The parts of the signed link that a client requested.
@@ -41,20 +41,22 @@ impl Service {
         })
     }
 
-    /// Checks an upload link and starts to receive its file.
-    pub async fn begin_local_put(&self, link: &LocalLink) -> Result<Incoming> {
+    /// Checks an upload link and starts to receive its file. `length` is the size of the request, if it is known.
+    pub async fn begin_local_put(&self, link: &LocalLink, length: Option<u64>) -> Result<Incoming> {
         self.check_local_link(link, LinkMethod::Put).await?;
-        self.begin_staged(&link.path).await
+        self.begin_staged(&link.path, length).await
     }
 
     /// Appends a chunk to the file that an upload link receives.
-    /// Errors: the file is too large. Then finalizing the upload reports the same error.
+    /// Errors: the file is too large for a model, which finalizing the upload reports, too; or with it the account exceeds its
+    /// limit of staged bytes.
     pub async fn write_local_put(&self, link: &LocalLink, file: &mut Incoming, bytes: &[u8]) -> Result<()> {
         let written = file.write(bytes).await;
         if file.size() > limits::MODEL_FILE_BYTES {
             self.record_too_large(&link.path).await?;
+            return written;
         }
-        written
+        written.map_err(|error| if error.code == ErrorCode::FileTooLarge { too_many_bytes() } else { error })
     }
 
     /// Stores the received file of an upload link.
@@ -62,7 +64,7 @@ impl Service {
         let file = file.finish().await?;
         self.record_staged(&link.path, file.size).await?;
         self.store.put_path(&link.path, file.path()).await?;
-        Ok(())
+        self.settle_staged(&link.path).await
     }
 
     async fn check_local_link(&self, link: &LocalLink, method: LinkMethod) -> Result<()> {

@@ -94,7 +94,7 @@ impl Service {
     }
 
     /// Renews a claim. A worker must call this method at intervals of a third of the lease time. It must stop its job
-    /// on [`LeaseLost`], or if no renewal has succeeded for the whole lease time.
+    /// on [`LeaseLost`]. A lease that has expired can be renewed until the render is requeued.
     pub async fn renew_claim(&self, claim: &Claim) -> Result<std::result::Result<(), LeaseLost>> {
         let (id, token, lease_ms) = (claim.render.id.clone(), claim.token.clone(), self.lease_ms());
         let renewed = self.write_lease(move |tx, now| {

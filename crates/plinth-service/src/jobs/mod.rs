@@ -17,3 +17,4 @@ pub use files::{RenderFiles, StoredFile};
 pub use plinth_db::leases::Worker;
 pub use plinth_db::workers::WorkerRow;
 pub use queue::Queue;
+pub(crate) use report::LATE_MS;

@@ -18,7 +18,7 @@ use crate::service::Service;
 const MESSAGE_CHARS: usize = 500;
 
 /// Time in milliseconds after which a worker whose lease was lost has certainly stopped storing files of the render.
-pub(super) const LATE_MS: i64 = 3600 * 1000;
+pub(crate) const LATE_MS: i64 = 3600 * 1000;
 
 /// Result of a report. `Ok(Err(LeaseLost))` means that the worker had no lease any more, so the report had no effect.
 type Reported = Result<std::result::Result<(), LeaseLost>>;

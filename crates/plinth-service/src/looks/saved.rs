@@ -50,7 +50,7 @@ impl Service {
     pub async fn choose_start_look(&self, caller: &Caller, id: Option<&str>) -> Result<()> {
         let workspace = caller.workspace_id.clone();
         let id = id.map(str::to_owned);
-        let chosen = self.write_locked(caller.payer_id.clone(), move |tx, _now| {
+        let chosen = self.write_in_workspace(caller, caller.payer_id.clone(), move |tx, _now| {
             Box::pin(async move {
                 let id = id.as_deref();
                 if let Some(saved) = id.filter(|id| built_in::find(id).is_none()) {
@@ -69,7 +69,7 @@ impl Service {
         let name = checked_name(name)?;
         let settings = parse_settings(caller, Some(settings))?.canonical();
         let workspace = caller.workspace_id.clone();
-        let saved = self.write_locked(caller.payer_id.clone(), move |tx, now| {
+        let saved = self.write_in_workspace(caller, caller.payer_id.clone(), move |tx, now| {
             Box::pin(async move {
                 if let Some(existing) = looks::find_by_name(tx, &workspace, &name).await? {
                     if !replaces {
@@ -129,7 +129,7 @@ impl Service {
     {
         let id = LookId::parse(id).ok_or_else(not_found)?;
         let workspace = caller.workspace_id.clone();
-        let changed = self.write_locked(caller.payer_id.clone(), move |tx, now| {
+        let changed = self.write_in_workspace(caller, caller.payer_id.clone(), move |tx, now| {
             Box::pin(async move { if change(tx, workspace, id, now).await? { Ok(()) } else { Err(not_found()) } })
         });
         changed.await

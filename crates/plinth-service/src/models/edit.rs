@@ -36,7 +36,7 @@ impl Service {
     ) -> Result<ModelEdited> {
         let id = ModelId::parse(id).ok_or_else(ServiceError::model_not_found)?;
         let workspace = caller.workspace_id.clone();
-        let edited = self.write_locked(caller.payer_id.clone(), move |tx, now| {
+        let edited = self.write_in_workspace(caller, caller.payer_id.clone(), move |tx, now| {
             Box::pin(async move {
                 let old = models::find(tx, &workspace, &id).await?.ok_or_else(ServiceError::model_not_found)?;
                 let edit = edit(&old)?;
@@ -72,7 +72,7 @@ impl Service {
     async fn move_model(&self, caller: &Caller, id: &str, event: ModelEvent) -> Result<Model> {
         let id = ModelId::parse(id).ok_or_else(ServiceError::model_not_found)?;
         let workspace = caller.workspace_id.clone();
-        let moved = self.write_locked(caller.payer_id.clone(), move |tx, now| {
+        let moved = self.write_in_workspace(caller, caller.payer_id.clone(), move |tx, now| {
             Box::pin(async move {
                 // Uploads of the same file take this lock, too. They wait, and then see the new state of the model.
                 let model = models::find(tx, &workspace, &id).await?;

@@ -27,26 +27,26 @@ pub struct Incoming {
     hash: Sha256,
     size: u64,
     limit: u64,
-    /// Permit that limits how many model files an account sends at once; `None` for other files.
-    permit: Option<FairPermit>,
+    /// Permits that limit how many large files an account sends at once, and their size; `None` for other files.
+    permits: Option<[FairPermit; 2]>,
 }
 
 /// A temporary file that was received completely. Deleted on drop.
 #[derive(Debug)]
 pub(crate) struct ReceivedFile {
     file: NamedTempFile,
-    #[expect(dead_code, reason = "the permit is released on drop")]
-    permit: Option<FairPermit>,
+    #[expect(dead_code, reason = "the permits are released on drop")]
+    permits: Option<[FairPermit; 2]>,
     pub size: u64,
     pub sha256: String,
 }
 
 impl Incoming {
     /// Creates an empty file in a folder.
-    pub(crate) fn new(folder: &Path, limit: u64, permit: Option<FairPermit>) -> Result<Self> {
+    pub(crate) fn new(folder: &Path, limit: u64, permits: Option<[FairPermit; 2]>) -> Result<Self> {
         let file = new_file(folder)?;
         let writer = tokio::fs::File::from_std(file.reopen()?);
-        Ok(Self { file, writer, hash: Sha256::new(), size: 0, limit, permit })
+        Ok(Self { file, writer, hash: Sha256::new(), size: 0, limit, permits })
     }
 
     /// Appends a chunk.
@@ -70,7 +70,7 @@ impl Incoming {
         self.writer.flush().await?;
         Ok(ReceivedFile {
             file: self.file,
-            permit: self.permit,
+            permits: self.permits,
             size: self.size,
             sha256: hex::encode(self.hash.finalize()),
         })
@@ -86,7 +86,7 @@ impl ReceivedFile {
     /// Hashes a file that this process has created, for example by converting a ZIP.
     pub(crate) fn from_file(file: NamedTempFile) -> Result<Self> {
         let (sha256, size) = file_sha256(file.path())?;
-        Ok(Self { file, permit: None, size, sha256 })
+        Ok(Self { file, permits: None, size, sha256 })
     }
 }
 

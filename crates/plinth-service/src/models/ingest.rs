@@ -24,7 +24,7 @@ impl Service {
         let url = fetch::parse_url(&url)?;
         let settings = request.render_settings.filter(|value| !value.is_null());
         let settings = settings.as_ref().map(|value| parse_settings(caller, Some(value))).transpose()?;
-        let mut file = self.incoming_model(caller).await?;
+        let mut file = self.incoming_model(caller, None).await?;
         fetch::download(&self.options.fetch, &url, &mut file).await?;
         let received = ReceivedModel {
             file: file.finish().await?,

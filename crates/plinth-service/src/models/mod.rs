@@ -12,4 +12,5 @@ mod upload;
 pub use incoming::Incoming;
 pub(crate) use incoming::{ReceivedFile, new_file, remove_orphans};
 pub use list::ModelQuery;
+pub(crate) use staged::too_many_bytes;
 pub use upload::{Upload, Uploaded};

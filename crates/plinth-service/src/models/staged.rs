@@ -12,7 +12,7 @@ use super::check::Format;
 use super::create_from_file::ReceivedModel;
 use super::incoming::Incoming;
 use super::upload::{Uploaded, file_name};
-use crate::access::{Caller, check_current_rights};
+use crate::access::Caller;
 use crate::error::{Result, ServiceError};
 use crate::hash::sha256_hex;
 use crate::ids::{New as _, random_text};
@@ -34,7 +34,8 @@ fn id_of(path: &str) -> Option<StagedId> {
     StagedId::parse(path.strip_prefix(STAGED)?.strip_prefix('/')?.strip_suffix(".glb")?)
 }
 
-fn too_many_bytes() -> ServiceError {
+/// The error of an upload with which the account exceeds its limit of staged bytes.
+pub(crate) fn too_many_bytes() -> ServiceError {
     let most = limits::STAGED_BYTES >> 30;
     let message = format!(
         "the uploads that are not finalized have more than {most} GB; finalize some, or wait until they expire after two days"
@@ -54,10 +55,9 @@ impl Service {
         let (id, ticket) = (StagedId::new_random(), random_text(TICKET_CHARS));
         let key = ObjectKey::Staged(&id);
         let (row, path, sha256) = (id.clone(), key.path(), sha256_hex(&ticket));
-        let (workspace, caller) = (caller.workspace_id.clone(), caller.clone());
-        let created = self.write_locked(caller.payer_id.clone(), move |tx, now| {
+        let workspace = caller.workspace_id.clone();
+        let created = self.write_in_workspace(caller, caller.payer_id.clone(), move |tx, now| {
             Box::pin(async move {
-                check_current_rights(tx, &caller, now).await?;
                 let since = since(now);
                 if staged::count_open(tx, &workspace, since).await? >= limits::STAGED_UPLOADS {
                     let most = limits::STAGED_UPLOADS;
@@ -115,7 +115,7 @@ impl Service {
         }
         // The client can still write to the link. Therefore the file is read exactly once, and only the content of this
         // copy is used.
-        let mut file = self.incoming_model(caller).await?;
+        let mut file = self.incoming_model(caller, Some(blob.size)).await?;
         self.take_object(&key, &mut file).await?;
         let code = ErrorCode::UploadFailed;
         let file = file.finish().await?;
@@ -129,14 +129,14 @@ impl Service {
 
     /// Starts to receive the file of an upload link. Returns an error if the account has reached its limit of staged
     /// bytes.
-    pub(crate) async fn begin_staged(&self, path: &str) -> Result<Incoming> {
+    pub(crate) async fn begin_staged(&self, path: &str, length: Option<u64>) -> Result<Incoming> {
         let (id, workspace) = self.staged_upload(path).await?;
         let mut conn = self.db.read().await?;
         let now = self.options.clock.now_ms(&mut conn).await?;
         let used = staged::open_bytes(&mut conn, &workspace.id, since(now), Some(&id)).await?;
         drop(conn);
         let left = limits::STAGED_BYTES.checked_sub(used).filter(|left| *left > 0).ok_or_else(too_many_bytes)?;
-        self.incoming(&workspace.owner_id, left.min(limits::MODEL_FILE_BYTES)).await
+        self.incoming(&workspace.owner_id, left.min(limits::MODEL_FILE_BYTES), length).await
     }
 
     /// Records that a file which was sent to an upload link is too large for a model, so that finalizing the upload
@@ -165,9 +165,46 @@ impl Service {
         recorded.await
     }
 
+    /// Records the size of the file that is now stored for an upload. Another request may have sent another file to the same
+    /// link meanwhile, or may have finalized the upload.
+    /// Errors: the upload was finalized, or with this file the account exceeds its limit of staged bytes. The file is deleted.
+    pub(crate) async fn settle_staged(&self, path: &str) -> Result<()> {
+        let gone = || ServiceError::new(ErrorCode::NotFound, "this upload was finalized or has expired");
+        let id = id_of(path).ok_or_else(gone)?;
+        let settled = match self.staged_upload(path).await {
+            Ok((_id, workspace)) => self.measure_one(&id, workspace).await?,
+            Err(error) if error.status < 500 => Some(error),
+            Err(error) => return Err(error),
+        };
+        let Some(rejection) = settled else { return Ok(()) };
+        self.store.delete(&ObjectKey::Staged(&id)).await?;
+        Err(rejection)
+    }
+
+    /// Measures and records the stored file of an upload, with the paying account locked. Returns the reason for which the file
+    /// must be deleted.
+    async fn measure_one(&self, id: &StagedId, workspace: Workspace) -> Result<Option<ServiceError>> {
+        let (id, store) = (id.clone(), self.store.clone());
+        let measured = self.write_locked(workspace.owner_id, move |tx, now| {
+            Box::pin(async move {
+                let is_open = staged::find_workspace(tx, &id).await?.is_some();
+                let stored = store.find(&ObjectKey::Staged(&id)).await?.filter(|_blob| is_open);
+                let Some(blob) = stored else {
+                    return Ok(Some(ServiceError::new(ErrorCode::NotFound, "this upload was finalized or replaced")));
+                };
+                let used = staged::open_bytes(tx, &workspace.id, since(now), Some(&id)).await?;
+                let is_within = used + blob.size <= limits::STAGED_BYTES;
+                staged::set_size(tx, &id, if is_within { blob.size } else { 0 }).await?;
+                Ok((!is_within).then(too_many_bytes))
+            })
+        });
+        measured.await
+    }
+
     /// Records the sizes of files that clients have uploaded to S3 directly. Deletes files that are too large for a model, and
     /// files that were uploaded after the upload was finalized, because a link to S3 accepts files until it expires. Returns
-    /// the number of deleted files. S3 does not enforce the limits, so uploads are measured afterwards.
+    /// the number of deleted files. S3 does not enforce the limits, so uploads are measured afterwards. So are the files of a
+    /// local store, for those that a server stored before it was killed.
     pub async fn measure_staged(&self) -> Result<u64> {
         let (mut sizes, mut deleted) = (Vec::new(), 0);
         let mut listed = self.store.list(STAGED)?;

@@ -14,10 +14,11 @@ use super::incoming::Incoming;
 use crate::access::Caller;
 use crate::body_memory::parse_json;
 use crate::error::{Result, ServiceError};
+use crate::fair_semaphore::FairPermit;
 use crate::renders::parse_settings;
 use crate::service::Service;
 
-/// Time in seconds that an upload waits while the account sends the maximum number of files.
+/// Time in seconds that an upload waits for other uploads.
 const WAIT_SECS: u64 = 30;
 
 /// An upload whose file was received completely.
@@ -40,22 +41,33 @@ pub struct Uploaded {
     pub is_new: bool,
 }
 
+/// Waits for a permit.
+/// Errors: `rate_limited` with this message after 30 s.
+async fn wait_for(permit: impl Future<Output = Result<FairPermit>>, message: String) -> Result<FairPermit> {
+    let granted = tokio::time::timeout(Duration::from_secs(WAIT_SECS), permit).await;
+    granted.unwrap_or_else(|_late| {
+        let error = ServiceError::new(ErrorCode::RateLimited, message);
+        Err(ServiceError { retry_after_secs: Some(WAIT_SECS), ..error })
+    })
+}
+
 impl Service {
-    /// Starts to receive the file of a model. Waits while the account sends the maximum number of files.
+    /// Starts to receive the file of a model. `length` is the size of the request, if it is known. Waits while the account sends
+    /// the maximum number of files, or while the server receives as many bytes as it has room for.
     /// Errors: `rate_limited` after 30 s.
-    pub async fn incoming_model(&self, caller: &Caller) -> Result<Incoming> {
-        self.incoming(&caller.payer_id, limits::MODEL_FILE_BYTES).await
+    pub async fn incoming_model(&self, caller: &Caller, length: Option<u64>) -> Result<Incoming> {
+        self.incoming(&caller.payer_id, limits::MODEL_FILE_BYTES, length).await
     }
 
-    /// Starts to receive a large file for an account. The file may have at most `limit` bytes.
-    pub(crate) async fn incoming(&self, account: &AccountId, limit: u64) -> Result<Incoming> {
-        let waiting = self.uploads.acquire(account, 1);
-        let granted = tokio::time::timeout(Duration::from_secs(WAIT_SECS), waiting).await;
-        let permit = granted.map_err(|_late| {
-            let message = format!("the account is sending {} files already; try again later", limits::UPLOADS_AT_ONCE);
-            ServiceError { retry_after_secs: Some(WAIT_SECS), ..ServiceError::new(ErrorCode::RateLimited, message) }
-        })?;
-        Incoming::new(&self.options.incoming, limit, Some(permit?))
+    /// Starts to receive a large file for an account. The file may have at most `limit` bytes. Its whole size is reserved, so
+    /// that files which arrive slowly find room to the end.
+    pub(crate) async fn incoming(&self, account: &AccountId, limit: u64, length: Option<u64>) -> Result<Incoming> {
+        let number = format!("the account is sending {} files already; try again later", limits::UPLOADS_AT_ONCE);
+        let one = wait_for(self.uploads.acquire(account, 1), number).await?;
+        let bytes = length.unwrap_or(limit).min(limit);
+        let full = "the server is receiving as many bytes as it has room for, or the account uses half of this room; try again later";
+        let room = wait_for(self.incoming_bytes.acquire(account, bytes), full.to_owned()).await?;
+        Incoming::new(&self.options.incoming, limit, Some([one, room]))
     }
 
     /// Starts to receive a file of at most `limit` bytes.

@@ -10,6 +10,7 @@ use plinth_store::render_prefix;
 use crate::access::Caller;
 use crate::billing::refund;
 use crate::error::{Result, ServiceError};
+use crate::jobs::LATE_MS;
 use crate::service::Service;
 
 /// Error message of a cancelled render.
@@ -23,6 +24,10 @@ const PACKAGING_MS: i64 = 3600 * 1000;
 pub(crate) async fn cancel_pending(tx: &mut Tx, render: &Render, now: i64) -> Result<Option<u64>> {
     for (from, to) in RenderEvent::Cancel.moves() {
         if renders::set_status(tx, &render.id, from, to, Some(CANCELLED), now).await? {
+            // A worker may have released the render after it had stored stills.
+            if renders::find_anywhere(tx, &render.id).await?.is_some_and(|render| render.attempt > 0) {
+                unreferenced_objects::insert(tx, &render_prefix(&render.id), now + LATE_MS).await?;
+            }
             return refund(tx, render, now).await.map(Some);
         }
     }
@@ -33,7 +38,7 @@ impl Service {
     /// Cancels a queued render that no worker has claimed, and refunds its price.
     pub async fn cancel_render(&self, caller: &Caller, id: &str) -> Result<RenderCancelled> {
         let render = self.render_row(caller, id).await?;
-        let cancelled = self.write_locked(render.payer_id.clone(), move |tx, now| {
+        let cancelled = self.write_in_workspace(caller, render.payer_id.clone(), move |tx, now| {
             Box::pin(async move {
                 let Some(refunded_credits) = cancel_pending(tx, &render, now).await? else {
                     let found =
@@ -56,7 +61,7 @@ impl Service {
     /// Marks a failed render as dismissed: the user has seen the failure.
     pub async fn dismiss_render(&self, caller: &Caller, id: &str) -> Result<RenderDismissed> {
         let render = self.render_row(caller, id).await?;
-        let dismissed = self.write_at(move |tx, now| {
+        let dismissed = self.write_in_workspace(caller, render.payer_id.clone(), move |tx, now| {
             Box::pin(async move {
                 let message = || ServiceError::bad_request("only a render in the state 'error' can be dismissed");
                 let to = render.status.after(RenderEvent::Dismiss).ok_or_else(message)?;
@@ -73,7 +78,7 @@ impl Service {
     pub async fn delete_render(&self, caller: &Caller, id: &str) -> Result<RenderDeleted> {
         let render = self.render_row(caller, id).await?;
         let files = render_prefix(&render.id);
-        let deleted = self.write_at(move |tx, now| {
+        let deleted = self.write_in_workspace(caller, render.payer_id.clone(), move |tx, now| {
             Box::pin(async move {
                 if !renders::set_deleted(tx, &render.id, now).await? {
                     // Another request may have deleted the render in the meantime.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use plinth_db::queue::{self, Kind};
-use plinth_db::renders::{self, Render};
+use plinth_db::renders::{self, Earlier, Render};
 use plinth_db::{Conn, Tx, accounts, models};
 use plinth_spec::funding::{self, Balance, Cost, Pool};
 use plinth_spec::id::{AccountId, ModelId, RenderId};
@@ -86,7 +86,11 @@ pub(crate) async fn place(
     let mut funding = costs.into_iter().zip(pools);
     let mut placed = Vec::with_capacity(drafts.len());
     for (draft, earlier) in drafts.into_iter().zip(earlier) {
-        placed.push(if let Some(render) = earlier {
+        placed.push(if let Some(Earlier { render, has_same_key }) = earlier {
+            if !has_same_key && !draft.replay_key.is_empty() {
+                // The answer to a key stays the same, even if the request is repeated after the other window.
+                renders::insert_replayed_key(tx, &caller.workspace_id, &draft.replay_key, &render.id, now).await?;
+            }
             Placed { render, is_replay: true }
         } else {
             let (cost, pool) = funding.next().ok_or_else(|| ServiceError::internal("a render without funding"))?;
@@ -123,11 +127,9 @@ pub(crate) async fn check_funds(conn: &mut Conn, payer: &AccountId, wanted: &Wan
 
 /// Returns an error if a model is not active or does not belong to the workspace. A replay with the same key needs no
 /// active model.
-async fn check_are_active(tx: &mut Tx, caller: &Caller, drafts: &[Render], earlier: &[Option<Render>]) -> Result<()> {
-    let is_own = |draft: &Render, earlier: &Option<Render>| {
-        earlier.as_ref().is_some_and(|earlier| !earlier.replay_key.is_empty() && earlier.replay_key == draft.replay_key)
-    };
-    let checked = drafts.iter().zip(earlier).filter(|(draft, earlier)| !is_own(draft, earlier));
+async fn check_are_active(tx: &mut Tx, caller: &Caller, drafts: &[Render], earlier: &[Option<Earlier>]) -> Result<()> {
+    let is_own = |earlier: &Option<Earlier>| earlier.as_ref().is_some_and(|earlier| earlier.has_same_key);
+    let checked = drafts.iter().zip(earlier).filter(|(_draft, earlier)| !is_own(earlier));
     let ids: BTreeSet<&ModelId> = checked.map(|(draft, _earlier)| &draft.model_id).collect();
     let ids: Vec<ModelId> = ids.into_iter().cloned().collect();
     let active = models::list_active(tx, &caller.workspace_id, &ids).await?;

@@ -48,9 +48,9 @@ async fn rejected_tokens_name_the_reason(address: &str) {
     test_service.wait_ms(10_000);
     assert_eq!(code(service.authenticate(Some(&short.token)).await), ErrorCode::TokenExpired);
 
-    service.revoke_key(&legacy.id, Some(&test_service.caller.account_id)).await.unwrap();
+    service.revoke_own_key(&test_service.caller, &legacy.id).await.unwrap();
     assert_eq!(code(service.authenticate(Some(&legacy.token)).await), ErrorCode::Unauthorized);
-    assert_eq!(code(service.revoke_key(&legacy.id, None).await), ErrorCode::NotFound);
+    assert_eq!(code(service.revoke_key(&legacy.id).await), ErrorCode::NotFound);
 
     let other = service.create_key(new(None, false)).await.unwrap();
     test_service::set_suspended(service, EMAIL, true).await;
@@ -337,7 +337,7 @@ async fn the_number_of_active_keys_per_account_is_limited(address: &str) {
     }
     let rejected = test_service.service.create_key(new(None)).await.unwrap_err();
     assert_eq!((rejected.code, rejected.status), (ErrorCode::LimitReached, 429));
-    test_service.service.revoke_key(&first.id, Some(&account)).await.unwrap();
+    test_service.service.revoke_key(&first.id).await.unwrap();
     test_service.service.create_key(new(None)).await.unwrap();
     assert!(test_service.service.create_key(new(None)).await.is_err());
     test_service.wait_ms(60_000);

@@ -78,7 +78,7 @@ async fn only_an_administrator_who_is_not_suspended_acts(address: &str) {
     let (root, caller) = admin(service, ROOT).await;
     let (other, other_caller) = admin(service, "other@example.org").await;
     // Somebody who pretends, one who was removed, and one who was suspended.
-    let pretender = Actor::Account(ada.account_id.clone());
+    let pretender = Actor::Account(Box::new(ada.clone()));
     service.set_admin(&root, &other_caller.account_id, false, "left").await.unwrap();
     for actor in [&pretender, &other] {
         let (id, overlay) = (&ada.account_id, AssetKind::Overlay);
@@ -213,7 +213,7 @@ async fn invitations_of_a_suspended_account_are_void(address: &str) {
         invited.link.rsplit('/').next().unwrap().to_owned()
     };
     let for_bob = secret(ada, Role::Admin).await;
-    service.accept_invitation(&for_bob, &bob.account_id).await.unwrap();
+    service.accept_invitation(&bob, &for_bob).await.unwrap();
     let by_bob = secret(&bob, Role::Editor).await;
     assert_eq!(service.invitation(&by_bob).await.unwrap().role, Role::Editor);
     service.suspend_account(&root, &bob.account_id, "fraud").await.unwrap();

@@ -275,6 +275,22 @@ async fn cancel_and_claim_exclude_each_other(address: &str) {
     test_service.assert_balanced().await;
 }
 
+async fn files_of_a_render_that_was_released_and_then_cancelled_are_deleted(address: &str) {
+    let test_service = TestService::new(address).await;
+    let service = &test_service.service;
+    let render = test_service.upload("chair", Some("{}")).await.unwrap().result.render_id;
+    let claim = test_service.claim().await;
+    // The worker stops after it has stored a still.
+    let still = test_service.folder.path().join(format!("objects/renders/{render}/1/poster.webp"));
+    std::fs::create_dir_all(still.parent().unwrap()).unwrap();
+    std::fs::write(&still, "still").unwrap();
+    service.release_render(&claim).await.unwrap().unwrap();
+    service.cancel_render(&test_service.caller, render.as_str()).await.unwrap();
+    test_service.wait_ms(3_600_000);
+    service.clean_up().await.unwrap();
+    assert!(!still.exists());
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
@@ -286,5 +302,6 @@ mod both {
         failures_are_refunded_once_unless_the_model_caused_them
         packaging_fails_after_three_lost_workers_and_the_video_remains
         cancel_and_claim_exclude_each_other
+        files_of_a_render_that_was_released_and_then_cancelled_are_deleted
     }
 }

@@ -6,6 +6,7 @@ mod access;
 mod admin;
 mod assets;
 mod delivery;
+mod ended_sessions;
 mod fetch;
 mod jobs;
 mod maintenance;

@@ -138,6 +138,39 @@ async fn a_refund_cancels_queued_renders_as_far_as_needed(address: &str) {
     assert!(rows.iter().any(|row| row.description == description && row.credits == -380), "{rows:?}");
 }
 
+async fn a_refund_in_parts_takes_only_credits_of_renders_that_were_ordered_before_each_part(address: &str) {
+    let shop = Box::pin(Shop::open(address)).await;
+    let fail = async |claim| {
+        let failed = shop.test_service.service.fail_render(claim, FailureCode::RendererCrash, "it crashed").await;
+        failed.unwrap().unwrap();
+        shop.test_service.assert_balanced().await;
+    };
+    // All 600 credits are spent on renders that workers have claimed.
+    shop.order("standard", 120).await;
+    let first = shop.test_service.claim_first().await;
+    shop.order("standard", 30).await;
+    let _second = shop.test_service.claim_first().await;
+    shop.refund(450).await;
+    assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (0, (0, 250)));
+    // The account buys again and orders a render, before the second refund.
+    shop.test_service.grant(Pool::Paid, 30).await;
+    shop.order("share", 30).await;
+    let between = shop.test_service.claim_first().await;
+    shop.test_service.wait_ms(1000);
+    shop.refund(468).await;
+    assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (0, (0, 260)));
+    shop.test_service.grant(Pool::Paid, 7).await;
+    shop.order("share", 7).await;
+    let after = shop.test_service.claim_first().await;
+
+    fail(&after).await;
+    assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (7, (0, 260)), "ordered after both refunds");
+    fail(&between).await;
+    assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (27, (10, 250)), "only the second refund takes");
+    fail(&first).await;
+    assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (257, (260, 0)), "the rest of the first refund");
+}
+
 async fn a_refund_of_credits_for_hundreds_of_renders_is_booked(address: &str) {
     let shop = Box::pin(Shop::open(address)).await;
     shop.test_service.grant(Pool::Paid, -100).await;
@@ -159,6 +192,7 @@ mod both {
     use super::on_both_databases;
     on_both_databases! {
         a_refund_cancels_queued_renders_as_far_as_needed
+        a_refund_in_parts_takes_only_credits_of_renders_that_were_ordered_before_each_part
         a_refund_of_credits_for_hundreds_of_renders_is_booked
     }
 }

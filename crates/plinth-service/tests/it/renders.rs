@@ -82,6 +82,45 @@ async fn create_render_4_same_key_and_settings_replays_for_30_minutes(address: &
     test_service.assert_balanced().await;
 }
 
+async fn create_render_4_a_key_that_was_answered_with_a_replay_gets_the_same_answer_again(address: &str) {
+    let test_service = TestService::new(address).await;
+    test_service.grant(Pool::Paid, 1000).await;
+    let model = test_service.model("chair").await;
+    let settings = json!({"length": 1});
+    let first = test_service.render(&model, settings.clone(), Some("k1")).await.unwrap();
+    let deduped = test_service.render(&model, settings.clone(), Some("k2")).await.unwrap();
+    assert_eq!((&deduped.id, deduped.deduped), (&first.id, Some(true)));
+    let paid = test_service.account().await.paid;
+    test_service.wait_ms(6_000);
+    test_service.service.delete_model(&test_service.caller, &model).await.unwrap();
+    let again = test_service.render(&model, settings.clone(), Some("k2")).await.unwrap();
+    assert_eq!((&again.id, again.deduped), (&first.id, Some(true)), "even if the model was deleted meanwhile");
+    assert_eq!(code(test_service.render(&model, settings.clone(), Some("k3")).await), ErrorCode::ModelNotFound);
+    assert_eq!(test_service.account().await.paid, paid, "nothing is charged again");
+
+    // In a batch, equal renders are distinguished by their position, for keys of replays, too.
+    let model = test_service.model("table").await;
+    let request = || batch(&[(&model, settings.clone()), (&model, settings.clone())]);
+    let order = async |key: &str| {
+        let key = ReplayKey::from_header(Some(key));
+        let made = test_service.service.create_batch(&test_service.caller, request(), key).await.unwrap();
+        made.into_iter().map(|render| (render.id, render.deduped)).collect::<Vec<_>>()
+    };
+    let (made, deduped) = (order("b1").await, order("b2").await);
+    test_service.wait_ms(30 * 60_000);
+    let again = order("b2").await;
+    for (n, (id, _deduped)) in made.iter().enumerate() {
+        assert_eq!((&deduped[n], &again[n]), (&(id.clone(), Some(true)), &(id.clone(), Some(true))));
+    }
+    test_service.wait_ms(1);
+    let late = order("b2").await;
+    assert!(late.iter().all(|(id, deduped)| deduped.is_none() && made.iter().all(|(made, _deduped)| made != id)));
+    // The cleanup deletes the rows of the keys: one of the first model, two of the second one.
+    let before = test_service.service.clean_up().await.unwrap().rows;
+    assert!(before >= 3, "{before}");
+    test_service.assert_balanced().await;
+}
+
 async fn create_render_5_an_identical_resubmit_within_5_seconds_is_one_render(address: &str) {
     let test_service = TestService::new(address).await;
     let model = test_service.model("chair").await;
@@ -238,6 +277,7 @@ mod both {
         create_render_1_and_2_starts_pending_and_charges_at_creation
         create_render_3_falls_back_to_the_free_pool_unless_strict
         create_render_4_same_key_and_settings_replays_for_30_minutes
+        create_render_4_a_key_that_was_answered_with_a_replay_gets_the_same_answer_again
         create_render_5_an_identical_resubmit_within_5_seconds_is_one_render
         create_render_6_a_batch_is_all_or_nothing_and_each_item_replays
         create_render_7_needs_a_model_of_the_workspace

@@ -25,7 +25,7 @@ async fn upload_while(
     change: impl AsyncFnOnce(),
 ) -> Result<()> {
     let service = &test_service.service;
-    let mut file = service.incoming_model(caller).await.unwrap();
+    let mut file = service.incoming_model(caller, None).await.unwrap();
     let glb = glb_with_triangle("a");
     let (first, rest) = glb.split_at(20);
     file.write(first).await.unwrap();
@@ -79,7 +79,7 @@ async fn a_key_that_ends_during_an_upload_creates_nothing(address: &str) {
         let revoked = service.create_key(new.clone()).await.unwrap();
         let expired = service.create_key(new).await.unwrap();
         let caller = service.authenticate(Some(&revoked.token)).await.unwrap();
-        let revoke = async || service.revoke_key(&revoked.id, None).await.unwrap();
+        let revoke = async || service.revoke_key(&revoked.id).await.unwrap();
         let uploaded = upload_while(&test_service, &caller, settings, revoke).await;
         assert_eq!(code(uploaded), ErrorCode::Unauthorized);
         let caller = service.authenticate(Some(&expired.token)).await.unwrap();

@@ -182,7 +182,7 @@ pub(crate) async fn upload(
     bytes: &[u8],
     settings: Option<&str>,
 ) -> Result<Uploaded> {
-    let mut file = service.incoming_model(caller).await.unwrap();
+    let mut file = service.incoming_model(caller, None).await.unwrap();
     file.write(bytes).await?;
     let upload = Upload { file, name: name.to_owned(), settings: settings.map(str::to_owned) };
     service.upload_model(caller, upload).await

@@ -1,8 +1,11 @@
 //! Uploads that have not become models yet: staged files, checks, and their limits.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
+use plinth_service::access::Caller;
+use plinth_service::{Result, Service};
 use plinth_spec::id::StagedId;
 use plinth_spec::wire::FinalizeUpload;
 use plinth_spec::{ErrorCode, limits};
@@ -87,6 +90,78 @@ async fn the_number_of_open_staged_uploads_is_limited(address: &str) {
     ask().await.unwrap();
 }
 
+/// Sends a file to an upload link.
+async fn put(service: &Service, url: &str, bytes: &[u8]) -> Result<()> {
+    let link = crate::delivery::parts(url);
+    let mut file = service.begin_local_put(&link, None).await?;
+    service.write_local_put(&link, &mut file, bytes).await?;
+    service.finish_local_put(&link, file).await
+}
+
+/// Returns the stored file of an upload link, and its size in the database.
+async fn stored_and_recorded(test_service: &TestService, url: &str) -> (Option<u64>, u64) {
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let since = test_service.time.load(Ordering::SeqCst) - 1000;
+    let path = url.split("/_o/").nth(1).unwrap().split('?').next().unwrap();
+    let stored = service.store().find_path(path).await.unwrap().map(|blob| blob.size);
+    let mut conn = service.db().read().await.unwrap();
+    let recorded = plinth_db::staged::open_bytes(&mut conn, &caller.workspace_id, since, None).await.unwrap();
+    (stored, recorded)
+}
+
+async fn files_that_are_sent_to_one_link_at_the_same_time_are_measured(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let large = vec![0; 60 << 20];
+    for delay_ms in [20, 60, 120] {
+        let staged = service.create_upload_url(caller, None).await.unwrap();
+        let link = crate::delivery::parts(&staged.url);
+        let mut file = service.begin_local_put(&link, None).await.unwrap();
+        file.write(&large).await.unwrap();
+        let small = async {
+            tokio::time::sleep(Duration::from_millis(delay_ms)).await;
+            put(service, &staged.url, b"a").await
+        };
+        let (first, second) = tokio::join!(service.finish_local_put(&link, file), small);
+        first.unwrap();
+        second.unwrap();
+        let (stored, recorded) = stored_and_recorded(&test_service, &staged.url).await;
+        assert_eq!(stored, Some(recorded), "after {delay_ms} ms");
+        // The file of the next link is the only one that counts.
+        test_service.wait_ms(limits::STAGING_LIFETIME_SECS * 1000);
+    }
+}
+
+async fn a_file_that_is_stored_while_its_upload_is_finalized_is_deleted(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let large = vec![0; 60 << 20];
+    for (n, delay_ms) in [5, 15, 30].into_iter().enumerate() {
+        let staged = service.create_upload_url(caller, None).await.unwrap();
+        put(service, &staged.url, &glb_with_triangle(&n.to_string())).await.unwrap();
+        let link = crate::delivery::parts(&staged.url);
+        let mut file = service.begin_local_put(&link, None).await.unwrap();
+        file.write(&large).await.unwrap();
+        let request = FinalizeUpload {
+            ticket: Some(staged.ticket.clone()),
+            filename: Some("a.glb".to_owned()),
+            render_settings: None,
+        };
+        let finalizing = async {
+            tokio::time::sleep(Duration::from_millis(delay_ms)).await;
+            service.finalize_upload(caller, request).await
+        };
+        let (second, finalized) = tokio::join!(service.finish_local_put(&link, file), finalizing);
+        let (stored, recorded) = stored_and_recorded(&test_service, &staged.url).await;
+        match finalized {
+            Ok(_made) => assert_eq!((stored, recorded), (None, 0), "after {delay_ms} ms: {second:?}"),
+            // The second file was stored first, and is no model.
+            Err(error) => assert_eq!((error.code, stored), (ErrorCode::UploadFailed, Some(recorded))),
+        }
+        test_service.wait_ms(limits::STAGING_LIFETIME_SECS * 1000);
+    }
+}
+
 async fn the_size_of_staged_files_is_limited(address: &str) {
     let test_service = TestService::new(address).await;
     let (service, caller) = (&test_service.service, &test_service.caller);
@@ -101,17 +176,13 @@ async fn the_size_of_staged_files_is_limited(address: &str) {
             .await
             .unwrap();
     };
-    let put = async |url: &str, bytes: &[u8]| {
-        let link = crate::delivery::parts(url);
-        let mut file = service.begin_local_put(&link).await?;
-        file.write(bytes).await?;
-        service.finish_local_put(&link, file).await
-    };
+    let put = async |url: &str, bytes: &[u8]| put(service, url, bytes).await;
     // Another file uses all but three bytes of the limit.
     set_size(&other.url, limits::STAGED_BYTES - 3).await;
     put(&staged.url, b"abc").await.unwrap();
     put(&staged.url, b"abc").await.unwrap();
-    assert_eq!(code(put(&staged.url, b"abcd").await), ErrorCode::FileTooLarge);
+    let error = put(&staged.url, b"abcd").await.unwrap_err();
+    assert_eq!((error.code, error.status), (ErrorCode::LimitReached, 429), "the file is not too large for a model");
     assert_eq!(code(service.create_upload_url(caller, None).await), ErrorCode::LimitReached);
     set_size(&other.url, limits::STAGED_BYTES).await;
     assert_eq!(code(put(&staged.url, b"a").await), ErrorCode::LimitReached);
@@ -119,7 +190,7 @@ async fn the_size_of_staged_files_is_limited(address: &str) {
     set_size(&other.url, limits::STAGED_BYTES - 3).await;
     set_size(&staged.url, 0).await;
     let link = crate::delivery::parts(&staged.url);
-    let mut file = service.begin_local_put(&link).await.unwrap();
+    let mut file = service.begin_local_put(&link, None).await.unwrap();
     file.write(b"abc").await.unwrap();
     set_size(&other.url, limits::STAGED_BYTES - 2).await;
     assert_eq!(code(service.finish_local_put(&link, file).await), ErrorCode::LimitReached);
@@ -135,15 +206,36 @@ async fn an_account_sends_a_limited_number_of_files_at_the_same_time(address: &s
     let (service, caller) = (&test_service.service, &test_service.caller);
     let mut files = Vec::new();
     for _n in 0..limits::UPLOADS_AT_ONCE {
-        files.push(service.incoming_model(caller).await.unwrap());
+        files.push(service.incoming_model(caller, None).await.unwrap());
     }
-    let waiting =
-        async |caller| tokio::time::timeout(Duration::from_millis(200), service.incoming_model(caller)).await.is_err();
+    let waiting = async |caller| {
+        tokio::time::timeout(Duration::from_millis(200), service.incoming_model(caller, None)).await.is_err()
+    };
     assert!(waiting(caller).await);
     let guest = test_service::caller(service, "grace@example.org").await;
     assert!(!waiting(&guest).await, "uploads of another account do not wait");
     files.pop();
     assert!(!waiting(caller).await);
+}
+
+async fn an_account_uses_at_most_half_of_the_room_for_files_that_are_being_received(address: &str) {
+    let test_service = TestService::with(address, |options| options.incoming_bytes = 4000).await;
+    let (service, ada) = (&test_service.service, &test_service.caller);
+    let waits = async |caller: &Caller, bytes: Option<u64>| {
+        tokio::time::timeout(Duration::from_millis(200), service.incoming_model(caller, bytes)).await.is_err()
+    };
+    let half = service.incoming_model(ada, Some(2000)).await.unwrap();
+    assert!(waits(ada, Some(1)).await);
+    let grace = test_service::caller(service, "grace@example.org").await;
+    let first = service.incoming_model(&grace, Some(500)).await.unwrap();
+    assert!(waits(&grace, None).await, "without its size, a file may become as large as the limit");
+    let second = service.incoming_model(&grace, Some(1500)).await.unwrap();
+    let bob = test_service::caller(service, "bob@example.org").await;
+    assert!(waits(&bob, Some(1)).await, "the server has no room");
+    drop(first);
+    assert!(!waits(&bob, Some(500)).await);
+    drop((half, second));
+    assert!(!waits(ada, None).await);
 }
 
 async fn a_check_is_stopped_after_its_time_limit(address: &str) {
@@ -223,7 +315,7 @@ async fn files_that_arrive_after_the_finalization_are_deleted(address: &str) {
 async fn an_interrupted_check_is_an_error_that_may_be_retried(address: &str) {
     let test_service = TestService::new(address).await;
     let glb = glb_with_triangle("a");
-    let assert_retried = async |service: &plinth_service::Service| {
+    let assert_retried = async |service: &Service| {
         let error = upload(service, &test_service.caller, "a.glb", &glb, Some("{}")).await.unwrap_err();
         assert_eq!((error.code, error.status, error.retry_after_secs), (ErrorCode::UploadFailed, 500, Some(5)));
         let mut conn = test_service.service.db().read().await.unwrap();
@@ -256,7 +348,10 @@ mod both {
         known_files_and_uploads_without_credits_are_not_checked
         the_number_of_open_staged_uploads_is_limited
         the_size_of_staged_files_is_limited
+        files_that_are_sent_to_one_link_at_the_same_time_are_measured
+        a_file_that_is_stored_while_its_upload_is_finalized_is_deleted
         an_account_sends_a_limited_number_of_files_at_the_same_time
+        an_account_uses_at_most_half_of_the_room_for_files_that_are_being_received
         a_check_is_stopped_after_its_time_limit
         dropping_the_request_stops_its_check
         files_that_arrive_after_the_finalization_are_deleted

@@ -207,5 +207,6 @@ async fn a_batch_takes_as_few_statements_as_a_single_render() {
         assert_eq!(order(service, &caller, &model, renders).await.unwrap().len(), renders);
         statements.push(counted.load(Ordering::Relaxed) - before);
     }
-    assert!((5..=16).contains(&statements[1]) && statements[0] == statements[1], "{statements:?}");
+    // The batch contains the single render again, whose answer is stored for the key of the batch.
+    assert!((5..=16).contains(&statements[1]) && statements[0] + 1 == statements[1], "{statements:?}");
 }

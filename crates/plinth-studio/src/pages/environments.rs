@@ -134,7 +134,7 @@ pub(crate) async fn upload(State(studio): State<Studio>, user: CurrentUser, requ
 }
 
 async fn receive(studio: &Studio, user: &CurrentUser, mut form: FileForm) -> Result<Sent> {
-    let mut sent = Sent::default();
+    let (mut sent, length) = (Sent::default(), form.length());
     let mut is_checked = false;
     while let Some(field) = form.next().await? {
         let part = match field.name() {
@@ -165,7 +165,7 @@ async fn receive(studio: &Studio, user: &CurrentUser, mut form: FileForm) -> Res
         let to = if part.is_none() {
             // One request sends one panorama at a time.
             sent.panorama = None;
-            service.incoming_panorama(user.caller()).await?
+            service.incoming_panorama(user.caller(), length).await?
         } else {
             service.incoming_file(limits::ENV_PART_BYTES)?
         };

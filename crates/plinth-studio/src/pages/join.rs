@@ -66,7 +66,7 @@ pub(crate) async fn accept(
     Path(link): Path<String>,
     sent: SessionForm<EmptyForm>,
 ) -> Result<Redirect> {
-    let team = studio.service.accept_invitation(&link, &sent.user.caller().account_id).await?;
+    let team = studio.service.accept_invitation(sent.user.caller(), &link).await?;
     enter(&studio, &sent.user.secret, team.as_str()).await?;
     Ok(go_home(&studio))
 }
@@ -88,8 +88,8 @@ pub(crate) async fn sign_in(
         Err(error) => return again(&studio, link, error).await,
     };
     let signed_in = service.session(&secret).await?;
-    let account = signed_in.ok_or_else(|| ServiceError::internal("a new session is missing"))?.caller.account_id;
-    match service.accept_invitation(&link, &account).await {
+    let caller = signed_in.ok_or_else(|| ServiceError::internal("a new session is missing"))?.caller;
+    match service.accept_invitation(&caller, &link).await {
         Ok(team) => enter(&studio, &secret, team.as_str()).await?,
         Err(error) => {
             service.sign_out(&secret).await?;

@@ -93,7 +93,7 @@ pub(crate) async fn create(State(studio): State<Studio>, sent: SessionForm<Creat
     let SessionForm { user, form } = sent;
     let name = form.name.trim().to_owned();
     let new = new_key(&user, name.clone(), &form)?;
-    let created = studio.service.create_key(new).await?;
+    let created = studio.service.create_own_key(user.caller(), new).await?;
     Ok(page(&KeyCreatedPage {
         frame: Frame::new(&studio, "Your new key", Some(&user)),
         name,
@@ -147,7 +147,7 @@ pub(crate) async fn revoke(
     sent: SessionForm<EmptyForm>,
 ) -> Result<Redirect> {
     let id = TokenId::parse(&id).ok_or_else(no_such_key)?;
-    studio.service.revoke_key(&id, Some(&sent.user.caller().account_id)).await?;
+    studio.service.revoke_own_key(sent.user.caller(), &id).await?;
     Ok(Redirect::to(&format!("{}/keys", studio.site.path)))
 }
 

@@ -53,6 +53,7 @@ pub(crate) async fn upload(State(studio): State<Studio>, user: CurrentUser, requ
     user.editor()?;
     let is_script = wants_json(request.headers());
     let mut form = FileForm::from(request).await?;
+    let length = form.length();
     let mut is_checked = false;
     let mut received = Vec::new();
     while let Some(mut field) = form.next().await? {
@@ -62,7 +63,7 @@ pub(crate) async fn upload(State(studio): State<Studio>, user: CurrentUser, requ
                 is_checked = true;
             }
             Some("file") if !is_checked => check_file_form(&user, None)?,
-            Some("file") => received.extend(receive(&studio, &user, field, received.len()).await?),
+            Some("file") => received.extend(Box::pin(receive(&studio, &user, field, (received.len(), length))).await?),
             _ => skip(field).await?,
         }
     }
@@ -86,12 +87,17 @@ pub(super) async fn token(field: &mut Field<'_>) -> Result<String> {
 }
 
 /// Receives a file and creates its model. Returns `None` for the empty field that browsers send if the user has chosen
-/// no file. `before` is the number of earlier files in the form. Each file counts toward the rate limit; the first one
+/// no file. `before` is the number of earlier files in the form, `length` the size of the request. Each file counts toward the rate limit; the first one
 /// was counted as the request itself.
-async fn receive(studio: &Studio, user: &CurrentUser, mut field: Field<'_>, before: usize) -> Result<Option<Received>> {
+async fn receive(
+    studio: &Studio,
+    user: &CurrentUser,
+    mut field: Field<'_>,
+    (before, length): (usize, Option<u64>),
+) -> Result<Option<Received>> {
     let (service, caller) = (&studio.service, user.caller());
     let name = field.file_name().unwrap_or_default().to_owned();
-    let mut file = service.incoming_model(caller).await?;
+    let mut file = service.incoming_model(caller, length).await?;
     let mut stored = Ok(());
     // The rest of a file that is too large is read and discarded, because other files may follow.
     while let Some(piece) = chunk(&mut field).await? {

@@ -146,6 +146,8 @@ rows! {
         "Memory limit for checking a model; a model that needs more is rejected";
     MODEL_CHECK_SECONDS: Rules, "model_check_seconds", "SECONDS", Default::Number(120),
         "Time limit for checking a model or image; a file that needs longer is rejected";
+    INCOMING_MB: Rules, "incoming_mb", "MB", Default::Number(ServiceOptions::INCOMING_BYTES >> 20),
+        "Total size of the models and panoramas that this server receives at the same time, in <data>/incoming; one account can use half of it, further uploads wait";
     STRIPE_SECRET_KEY: Accounts, "stripe_secret_key", "KEY", Default::Otherwise("no credits are sold"),
         "Secret key of Stripe, sk_test_… or sk_live_…, with which credits are sold";
     STRIPE_WEBHOOK_SECRET: Accounts, "stripe_webhook_secret", "SECRET,…", Default::Otherwise("none"),

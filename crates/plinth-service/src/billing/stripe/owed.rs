@@ -2,7 +2,7 @@
 
 use plinth_db::Tx;
 use plinth_db::ledger::{self, NewEntry, Posted};
-use plinth_db::purchases::{self, Refunds};
+use plinth_db::purchases::{self, OwedRefund, Purchase, Refunds};
 use plinth_db::renders::Render;
 use plinth_spec::wire::LedgerType;
 
@@ -11,13 +11,14 @@ use crate::billing::count_credits;
 use crate::error::{Result, ServiceError};
 
 /// Removes credits that were refunded to the paid pool for a render, if the render was ordered before a purchase of the account
-/// was refunded and the credits of this purchase could not be removed then. The transaction must have locked the account.
+/// was refunded and credits of this purchase could not be removed then. Each refund takes only credits of renders that were
+/// ordered before it. The transaction must have locked the account.
 pub(crate) async fn remove_owed(tx: &mut Tx, render: &Render, now: i64) -> Result<()> {
     let mut left = render.credits;
     for purchase in purchases::list_owing(tx, &render.payer_id, render.created_at).await? {
-        let removed = left.min(purchase.owed_credits);
+        let removed = take(tx, &purchase, render.created_at, left.min(purchase.owed_credits)).await?;
         if removed == 0 {
-            break;
+            continue;
         }
         left -= removed;
         let credits = i64::try_from(removed).map_err(ServiceError::internal)?;
@@ -31,6 +32,25 @@ pub(crate) async fn remove_owed(tx: &mut Tx, render: &Render, now: i64) -> Resul
         purchases::set_refunds(tx, &purchase.id, refunds, now).await?;
     }
     Ok(())
+}
+
+/// Subtracts up to `most` credits from what is owed for the refunds of a purchase that were booked at or after the time
+/// `ordered_at`, the earliest first. Returns the number of subtracted credits.
+async fn take(tx: &mut Tx, purchase: &Purchase, ordered_at: i64, most: u64) -> Result<u64> {
+    let refunds = purchases::list_owed_refunds(tx, &purchase.id).await?;
+    // Refunds that the program of the version before booked have no rows. Their time is that of the last refund.
+    let listed: u64 = refunds.iter().map(|refund| refund.credits).sum();
+    let mut taken = purchase.owed_credits.saturating_sub(listed).min(most);
+    for refund in refunds.into_iter().filter(|refund| refund.booked_at >= ordered_at) {
+        let part = refund.credits.min(most - taken);
+        if part == 0 {
+            break;
+        }
+        taken += part;
+        let rest = OwedRefund { credits: refund.credits - part, ..refund };
+        purchases::set_owed_refund(tx, &purchase.id, rest).await?;
+    }
+    Ok(taken)
 }
 
 /// Writes the ledger entry of a refund of a purchase.

@@ -51,9 +51,9 @@ impl Service {
             paid_at: None,
         };
         let inserting = purchase.clone();
-        let inserted = self.write_at(move |tx, now| {
+        let inserted = self.write_in_workspace(caller, caller.payer_id.clone(), move |tx, now| {
             let purchase = Purchase { created_at: now, ..inserting };
-            Box::pin(async move { Ok::<_, ServiceError>(purchases::insert(tx, &purchase).await?) })
+            Box::pin(async move { Ok(purchases::insert(tx, &purchase).await?) })
         });
         inserted.await?;
         let id = purchase.id.clone();
@@ -71,9 +71,8 @@ impl Service {
                 Ok::<_, ServiceError>(())
             })
         });
-        let (_session, url) = opened?;
         stored.await?;
-        Ok(url)
+        opened.map(|(_session, url)| url)
     }
 
     /// Creates the payment page and checks its amount.

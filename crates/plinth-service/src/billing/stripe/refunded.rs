@@ -1,6 +1,6 @@
 //! Books refunds that the operator made at Stripe.
 
-use plinth_db::purchases::{self, Purchase, Refunds};
+use plinth_db::purchases::{self, OwedRefund, Purchase, Refunds};
 use plinth_db::{Tx, accounts, renders};
 use plinth_spec::id::PurchaseId;
 
@@ -94,6 +94,10 @@ async fn book(tx: &mut Tx, purchase: &Purchase, refunded: u64, now: i64) -> Resu
         return Ok(());
     }
     post(tx, &entry).await?;
+    if removed < due {
+        let owed = OwedRefund { refunded_cents: refunded, credits: due - removed, booked_at: now };
+        purchases::set_owed_refund(tx, &purchase.id, owed).await?;
+    }
     let refunds = Refunds {
         cents: refunded,
         credits: purchase.refunded_credits + removed,

@@ -82,7 +82,7 @@ pub(super) async fn run(service: &Service, verb: &str, args: &ArgMatches) -> Res
     }
     if verb == "revoke" {
         let id = id(args, TokenId::parse, "key")?;
-        service.revoke_key(&id, None).await.map_err(message_only)?;
+        service.revoke_key(&id).await.map_err(message_only)?;
         return Ok(Done { text: format!("the key {id} is revoked"), json: json!({"id": id, "revoked": true}) });
     }
     let workspace = args.get_one::<String>("workspace");

@@ -81,7 +81,7 @@ async fn a_hundred_uploads_a_day_are_free() {
     assert_eq!(limits::FREE_UPLOADS_PER_DAY, 100);
     let backstage = Backstage::of(&served).await;
     for number in 1..=98 {
-        let mut file = backstage.service.incoming_model(&backstage.caller).await.unwrap();
+        let mut file = backstage.service.incoming_model(&backstage.caller, None).await.unwrap();
         file.write(&glb_with_triangle(&number.to_string())).await.unwrap();
         let upload = Upload { file, name: "a.glb".to_owned(), settings: None };
         backstage.service.upload_model(&backstage.caller, upload).await.unwrap();

@@ -175,7 +175,7 @@ async fn free_uploads_are_counted_over_a_day(served: Served) {
     let client = &served.client;
     for (name, ago) in [("long-ago", 24 * HOUR + MINUTE), ("within-the-day", 23 * HOUR)] {
         let then = Backstage::ago(&served, ago).await;
-        let mut file = then.service.incoming_model(&then.caller).await.unwrap();
+        let mut file = then.service.incoming_model(&then.caller, None).await.unwrap();
         file.write(&glb_with_triangle(name)).await.unwrap();
         let upload = Upload { file, name: "a.glb".to_owned(), settings: None };
         then.service.upload_model(&then.caller, upload).await.unwrap();

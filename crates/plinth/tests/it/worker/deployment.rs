@@ -111,7 +111,7 @@ impl Deployment {
     }
 
     pub(crate) async fn upload_file(&self, name: &str, glb: &[u8], settings: Option<Value>) -> (String, String) {
-        let mut file = self.service.incoming_model(&self.caller).await.unwrap();
+        let mut file = self.service.incoming_model(&self.caller, None).await.unwrap();
         file.write(glb).await.unwrap();
         let settings = settings.map(|settings| settings.to_string());
         let upload = Upload { file, name: format!("{name}.glb"), settings };

@@ -6,6 +6,7 @@ mod encoders;
 mod failures;
 mod fence;
 mod notified;
+mod outages;
 mod pools;
 mod presence;
 mod previews;

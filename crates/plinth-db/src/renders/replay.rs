@@ -1,0 +1,95 @@
+//! Repeated requests: finds the renders that earlier requests created, and remembers the keys for which they were returned.
+
+use plinth_spec::id::{RenderId, WorkspaceId};
+use plinth_spec::state::RenderStatus;
+
+use super::Render;
+use crate::sql::params;
+use crate::states::is_in;
+use crate::{Conn, Result, Tx};
+
+/// A render to return instead of creating a new one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Earlier {
+    pub render: Render,
+    /// Whether a request with the same idempotency key has created the render, or was answered with it. False for a request
+    /// without a key.
+    pub has_same_key: bool,
+}
+
+/// Returns the SQL condition that a request with the key `$2` in the workspace `$1` has created a render, or was answered with it.
+fn has_key(render: &str) -> String {
+    format!(
+        "({render}.replay_key = $2 OR EXISTS (SELECT 1 FROM replayed_keys WHERE replayed_keys.workspace_id = $1 \
+         AND replayed_keys.replay_key = $2 AND replayed_keys.render_id = {render}.id))"
+    )
+}
+
+/// Finds, for each of `drafts`, an earlier render to return instead of creating a new one. All drafts belong to one
+/// request. An earlier render must have the workspace, model, settings and ordinal of the draft. It must have been
+/// created since `keyed_since`, and a request with the same idempotency key must have created it or have been answered with it;
+/// or it was created since `any_since`, with any key. Of several, the newest render with the same key is preferred.
+/// `any_since` must not be earlier than `keyed_since`.
+pub async fn find_earlier(
+    conn: &mut Conn,
+    drafts: &[Render],
+    keyed_since: i64,
+    any_since: i64,
+) -> Result<Vec<Option<Earlier>>> {
+    let mut found = vec![None; drafts.len()];
+    let Some(first) = drafts.first() else { return Ok(found) };
+    let mut values = params![&first.workspace_id, first.replay_key.as_str(), keyed_since, any_since].to_vec();
+    let mut wanted = Vec::with_capacity(drafts.len());
+    for (number, draft) in (0_i64..).zip(drafts) {
+        let at = values.len();
+        let [n, model, settings, ordinal] = [at + 1, at + 2, at + 3, at + 4];
+        wanted.push(format!("(CAST(${n} AS BIGINT), ${model}, ${settings}, CAST(${ordinal} AS BIGINT))"));
+        values.extend_from_slice(params![
+            number,
+            &draft.model_id,
+            draft.settings_sha256.as_str(),
+            draft.replay_ordinal
+        ]);
+    }
+    let sql = format!(
+        "WITH wanted (number, wanted_model, wanted_settings, wanted_ordinal) AS (VALUES {}) \
+         SELECT number, CAST(CASE WHEN $2 <> '' AND {} THEN 1 ELSE 0 END AS BIGINT) AS has_same_key, {} \
+         FROM wanted JOIN renders ON renders.id = (SELECT earlier.id FROM renders earlier \
+         WHERE earlier.workspace_id = $1 AND earlier.settings_sha256 = wanted_settings AND earlier.created_at >= $3 \
+         AND earlier.model_id = wanted_model AND (earlier.created_at >= $4 OR {}) \
+         AND earlier.replay_ordinal = wanted_ordinal AND NOT earlier.is_system_preview \
+         AND earlier.deleted_at IS NULL AND NOT (earlier.{}) \
+         ORDER BY CASE WHEN {} THEN 0 ELSE 1 END, earlier.created_at DESC, earlier.id DESC LIMIT 1)",
+        wanted.join(", "),
+        has_key("renders"),
+        columns!(),
+        has_key("earlier"),
+        is_in(RenderStatus::has_failed),
+        has_key("earlier"),
+    );
+    for row in conn.fetch_all_built(&sql, &values).await? {
+        let number = row.count("number")?;
+        if let Some(slot) = usize::try_from(number).ok().and_then(|number| found.get_mut(number)) {
+            *slot = Some(Earlier { render: Render::of(&row)?, has_same_key: row.int("has_same_key")? == 1 });
+        }
+    }
+    Ok(found)
+}
+
+/// Remembers that a request with this key was answered with a render.
+pub async fn insert_replayed_key(
+    tx: &mut Tx,
+    workspace: &WorkspaceId,
+    key: &str,
+    render: &RenderId,
+    now: i64,
+) -> Result<()> {
+    let sql = "INSERT INTO replayed_keys (workspace_id, replay_key, render_id, created_at) VALUES ($1, $2, $3, $4) \
+               ON CONFLICT (workspace_id, replay_key, render_id) DO NOTHING";
+    tx.execute(sql, params![workspace, key, render, now]).await.map(drop)
+}
+
+/// Deletes the keys that were stored before a time. Returns their number.
+pub async fn delete_replayed_keys(tx: &mut Tx, before: i64) -> Result<u64> {
+    tx.execute("DELETE FROM replayed_keys WHERE created_at < $1", params![before]).await
+}
