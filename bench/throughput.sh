@@ -12,10 +12,12 @@ of all processors, and the ratios:
   rendered    until the last video was finished
   packaged    until the last video was also packaged for streaming, which `plinth render` does not do
 The seconds of processors include the packagings. On a machine with other work only these can be compared, and only if other work
-takes as much during both: with TURNS=1 each video is rendered, then ordered, before the next one.
+takes as much during both, which TURNS helps with. A worker keeps the model loaded between orders that follow each other, so
+with TURNS=1 each order loads it.
 
 variables:
-  ORDERS=50  QUALITY=share  LENGTH=4 (seconds)  TURNS=0
+  ORDERS=50  QUALITY=share  LENGTH=4 (seconds)
+  TURNS=0    with TURNS=N, N videos are rendered and then ordered, before the next N
   LIMIT=R    fails if `rendered` takes more than R times as long by the clock
   PLINTH     the program (default: target/debug/plinth)
 WORDS
@@ -89,17 +91,17 @@ order() { # NUMBER
 # Lists are asked for once a second: each takes processors that the renders need.
 if ((turns)); then
     alone_cpu=0 service_cpu=0
-    for ((i = 0; i < orders; i++)); do
+    for ((i = 0; i < orders; i += turns)); do
         spent=$(processors $$)
-        alone $i
+        for ((j = i; j < i + turns; j++)); do alone $j; done
         alone_cpu=$(plus "$alone_cpu" "$(minus "$(processors $$)" "$spent")")
         spent=$(processors "$server")
-        order $i
+        for ((j = i; j < i + turns; j++)); do order $j; done
         while unfinished status || unfinished hlsStatus; do sleep 1; done
         service_cpu=$(plus "$service_cpu" "$(minus "$(processors "$server")" "$spent")")
     done
-    printf '%s orders of %s, %s, %s s, in turns: plinth render --all %s s of processors, service %s s, ratio %s\n' \
-        "$orders" "$(basename "$model")" "$quality" "$length" "$alone_cpu" "$service_cpu" "$(ratio "$service_cpu" "$alone_cpu")"
+    printf '%s orders of %s, %s, %s s, in turns of %s: plinth render --all %s s of processors, service %s s, ratio %s\n' \
+        "$orders" "$(basename "$model")" "$quality" "$length" "$turns" "$alone_cpu" "$service_cpu" "$(ratio "$service_cpu" "$alone_cpu")"
     exit
 fi
 begin=$(now) spent=$(processors "$server")

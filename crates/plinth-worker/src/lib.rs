@@ -6,9 +6,12 @@
 //! requeues the renders.
 
 mod child;
+mod drawing;
 mod environment;
 mod error;
 mod fetch;
+mod handover;
+mod idle_processes;
 mod inputs;
 mod job;
 mod job_error;
@@ -23,6 +26,7 @@ mod phase;
 mod presence;
 mod preview;
 mod progress;
+mod render_process;
 mod rendering;
 mod report;
 mod scratch;
