@@ -3,11 +3,13 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use plinth_pipeline::child::{ChildTask, RenderTask};
 use plinth_spec::OutputPaths;
 use plinth_spec::id::WorkspaceId;
+use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use crate::child::Ended;
@@ -55,7 +57,7 @@ impl<'a> Drawing<'a> {
                 Some(process)
             }
             (None, Some(subject)) => {
-                let own = node.scratch.job()?;
+                let own = node.scratch.process()?;
                 inputs = give_inputs(folder, own.path())?;
                 inputs.retain(|name| Path::new(name) != task.model);
                 let home = Some(home_folder(&node.scratch, &subject.workspace));
@@ -87,6 +89,11 @@ impl<'a> Drawing<'a> {
             return self.node.run_child(JobPlan { task, time, folder: self.folder, home }, cut, Some(listener)).await;
         };
         process.run(self.line.clone(), time, listener, cut).await
+    }
+
+    /// Returns what keeps the files of a process that stayed and then failed.
+    pub(crate) fn into_files(self) -> Option<Arc<TempDir>> {
+        self.process.and_then(RenderProcess::into_files)
     }
 
     /// Moves the output files to the folder of the render, and keeps the process for the next one.

@@ -26,7 +26,7 @@ impl IdleProcesses {
     }
 
     /// Keeps a process that has finished its render.
-    pub(crate) fn keep(&self, process: RenderProcess) {
+    pub(crate) fn keep(&self, mut process: RenderProcess) {
         process.rest();
         self.locked().push(process);
     }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -41,6 +42,8 @@ pub(crate) struct Subject {
 pub(crate) struct RenderProcess {
     subject: Subject,
     folder: PathBuf,
+    /// Keeps the folder until the files of a render were taken from it.
+    files: Option<Arc<TempDir>>,
     messages: Sender<Message>,
     thread: JoinHandle<()>,
 }
@@ -64,7 +67,7 @@ struct Assignment {
 
 impl RenderProcess {
     /// Starts a process whose first task is in the job description of `folder`. The folder is removed when the process
-    /// has ended.
+    /// has ended and its files are not needed any more.
     /// Errors: the thread that watches the process cannot be started.
     pub(crate) fn start(
         options: WorkerOptions,
@@ -73,13 +76,14 @@ impl RenderProcess {
         folder: TempDir,
     ) -> io::Result<Self> {
         let (messages, received) = channel();
-        let path = folder.path().to_owned();
+        let (path, folder) = (folder.path().to_owned(), Arc::new(folder));
+        let files = Some(Arc::clone(&folder));
         // The kernel kills a job when the thread that started it ends, so this thread lives as long as the process.
         let thread = thread::Builder::new().name("render process".to_owned()).spawn(move || {
             serve(&options, &plan, &received);
             drop(folder);
         })?;
-        Ok(Self { subject, folder: path, messages, thread })
+        Ok(Self { subject, folder: path, files, messages, thread })
     }
 
     pub(crate) fn subject(&self) -> &Subject {
@@ -107,8 +111,14 @@ impl RenderProcess {
         answer.await.unwrap_or_else(|_ended| crashed("the process of the renderer has ended".to_owned()))
     }
 
+    /// Returns what keeps the folder of a process that failed.
+    pub(crate) fn into_files(self) -> Option<Arc<TempDir>> {
+        self.files
+    }
+
     /// Tells the process that it is idle, so that it ends after a while.
-    pub(crate) fn rest(&self) {
+    pub(crate) fn rest(&mut self) {
+        self.files = None;
         // Sending fails if the process has ended, which the next render finds out.
         let _ended = self.messages.send(Message::Rest);
     }

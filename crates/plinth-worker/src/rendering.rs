@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use plinth_pipeline::child::{ChildEvent, RenderTask};
@@ -14,6 +15,7 @@ use plinth_spec::settings::{Output, ParseOptions};
 use plinth_spec::state::RenderStatus;
 use plinth_spec::{FailureCode, OutputPaths, RenderSettings};
 use plinth_store::ObjectKey;
+use tempfile::TempDir;
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
@@ -46,8 +48,9 @@ pub(crate) async fn render(node: &Node, claims: &[Claim], slot: &mut Slot, kill:
     let lease_renewal = LeaseRenewal::new(&node.service, claims, cut.clone());
     // The folder exists until the end, so that a disk that the job has filled is still full when the room is checked.
     let folder = node.scratch.job().map_err(|error| JobError::preparing(&error));
+    let failed_files = Mutex::default();
     let made = match &folder {
-        Ok(folder) => make(node, claims, folder.path(), slot, &cut).await,
+        Ok(folder) => make(node, claims, (folder.path(), &failed_files), slot, &cut).await,
         Err(error) => Err(error.clone()),
     };
     match made {
@@ -90,14 +93,14 @@ struct Part<'a> {
 async fn make(
     node: &Node,
     claims: &[Claim],
-    folder: &Path,
+    (folder, failed_files): (&Path, &Mutex<Vec<Arc<TempDir>>>),
     slot: &mut Slot,
     cut: &CancellationToken,
 ) -> Result<(), JobError> {
     let Some(first) = claims.first() else { return Ok(()) };
     let settings = read_settings(first)?;
     let files = outputs(&settings);
-    let group = Group { node, cut, folder, files: &files };
+    let group = Group { node, cut, folder, failed_files, files: &files };
     let mut parts: Vec<Part<'_>> = claims
         .iter()
         // If an earlier worker stored the poster before it released the render, this job does not store the poster
@@ -145,6 +148,8 @@ struct Group<'a> {
     node: &'a Node,
     cut: &'a CancellationToken,
     folder: &'a Path,
+    /// What keeps the files of processes that failed.
+    failed_files: &'a Mutex<Vec<Arc<TempDir>>>,
     files: &'a OutputPaths,
 }
 
@@ -277,19 +282,28 @@ impl Group<'_> {
             ended = job => ended,
             never = report_progress(&self.node.service, &claims, newest_progress) => match never {},
         };
-        shown?;
-        match ended {
-            Ended::Done(ChildEvent::Rendered { manifest }) => {
+        let manifest = match ended {
+            Ended::Done(ChildEvent::Rendered { manifest }) => Ok(manifest),
+            Ended::Done(_other) => {
+                Err(JobError::failed(FailureCode::RendererCrash, "the renderer returned an unexpected result"))
+            }
+            Ended::Failed(failure) => Err(JobError::Failed(failure)),
+            Ended::Cancelled => Err(JobError::Cancelled),
+        };
+        match manifest {
+            Ok(manifest) => {
+                shown?;
                 encoded_in_software(manifest.hardware_failure.as_deref());
                 drawing.finish(self.files).map_err(|error| JobError::storing(&error))?;
                 Ok(Some(manifest.warnings))
             }
-            Ended::Done(_other) => {
-                Err(JobError::failed(FailureCode::RendererCrash, "the renderer returned an unexpected result"))
+            Err(error) => {
+                self.failed_files.lock().unwrap_or_else(PoisonError::into_inner).extend(drawing.into_files());
+                shown?;
+                let is_timeout = matches!(&error, JobError::Failed(failure) if failure.code == FailureCode::Timeout);
+                let may_be_due_to_others = was_warm && matches!(error, JobError::Failed(_)) && !is_timeout;
+                if may_be_due_to_others { Ok(None) } else { Err(error) }
             }
-            Ended::Failed(failure) if was_warm && failure.code != FailureCode::Timeout => Ok(None),
-            Ended::Failed(failure) => Err(JobError::Failed(failure)),
-            Ended::Cancelled => Err(JobError::Cancelled),
         }
     }
 

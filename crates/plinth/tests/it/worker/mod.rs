@@ -13,3 +13,4 @@ mod process;
 mod renders;
 mod stopping;
 mod storing;
+mod warm;
