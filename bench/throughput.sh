@@ -6,8 +6,8 @@ usage() {
     cat <<'WORDS'
 usage: bench/throughput.sh [MODEL.glb]      default: the sample model
 
-Renders ORDERS videos of a model, which differ in their first angle, one after the other with `plinth render --all`. Then orders the
-same videos from a service on this machine: SQLite, a folder as store, one worker. Prints for both the seconds by the clock and
+Renders ORDERS videos of a model, which differ in one setting, one after the other with `plinth render --all`. Then orders the same
+videos from a service on this machine: SQLite, a folder as store, one worker. Prints for both the seconds by the clock and
 of all processors, and the ratios:
   rendered    until the last video was finished
   packaged    until the last video was also packaged for streaming, which `plinth render` does not do
@@ -17,6 +17,8 @@ with TURNS=1 each order loads it.
 
 variables:
   ORDERS=50  QUALITY=share  LENGTH=4 (seconds)
+  SETTING=startAngle  the setting that differs. A turntable ignores startAngle, so the light is the same in all videos, as in orders that
+             differ in background or length. With rotateY, the light of each video is baked for its own cameras.
   TURNS=0    with TURNS=N, N videos are rendered and then ordered, before the next N
   LIMIT=R    fails if `rendered` takes more than R times as long by the clock
   PLINTH     the program (default: target/debug/plinth)
@@ -30,7 +32,7 @@ esac
 root=$(cd "$(dirname "$0")/.." && pwd)
 model=$(realpath "${1:-$root/fixtures/models/flight_helmet.glb}")
 plinth=$(realpath "${PLINTH:-${CARGO_TARGET_DIR:-$root/target}/debug/plinth}")
-orders=${ORDERS:-50} quality=${QUALITY:-share} length=${LENGTH:-4} turns=${TURNS:-0}
+orders=${ORDERS:-50} quality=${QUALITY:-share} length=${LENGTH:-4} turns=${TURNS:-0} setting=${SETTING:-startAngle}
 PLINTH_FFMPEG=$("$root/scripts/find.sh" ffmpeg libx264)
 export PLINTH_FFMPEG
 unset PLINTH_CONFIG
@@ -51,8 +53,8 @@ processors() { # PID
 minus() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a - b }'; }
 plus() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a + b }'; }
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a / b }'; }
-angle() { echo $((360 * $1 / orders)); }
-ordered() { echo "{\"quality\":\"$quality\",\"length\":$length,\"startAngle\":$(angle "$1")}"; }
+angle() { echo $((360 * $1 / orders - 180)); }
+ordered() { echo "{\"quality\":\"$quality\",\"length\":$length,\"$setting\":$(angle "$1")}"; }
 
 alone() { # NUMBER
     "$plinth" render "$model" -o "alone-$1.mp4" --all --settings "$(ordered "$1")" --cache-dir "$work/light" -q >/dev/null
