@@ -137,8 +137,8 @@ impl WarmChild {
         let begin = Instant::now();
         loop {
             let left = options.timeout.saturating_sub(begin.elapsed());
-            let options = WorkerOptions { timeout: left, ..options.clone() };
-            let outcome = self.running.listen(&options, on_event, cut);
+            let until = WorkerOptions { timeout: left, ..options.clone() };
+            let outcome = self.running.listen(&until, on_event, cut);
             if matches!(outcome, Outcome::Result(ChildEvent::PreviewReady)) {
                 continue;
             }
@@ -149,10 +149,10 @@ impl WarmChild {
                 | ChildEvent::Rendered { .. },
             ) = outcome
             {
-                return explain(&options, outcome, None, "");
+                return explain(options, outcome, None, "");
             }
             self.has_ended = true;
-            return self.running.end_after(&options, outcome);
+            return self.running.end_after(options, outcome);
         }
     }
 
