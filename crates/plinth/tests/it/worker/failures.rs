@@ -179,7 +179,8 @@ async fn a_render_is_stored_once_the_store_works_again() {
     std::fs::write(&obstacle, b"where a folder should be").unwrap();
     let drawn = deployment.folder.path().join("drawn");
     // The process may stay after its render.
-    let note = r#""$@" | while read -r line; do case "$line" in *'"rendered"'*) touch DRAWN;; esac; echo "$line"; done"#;
+    let note =
+        r#""$@" | while read -r line; do case "$line" in *'"rendered"'*) touch DRAWN;; esac; echo "$line"; done"#;
     let note = note.replace("DRAWN", drawn.to_str().unwrap());
     let worker = deployment.start_worker(deployment.options_with(&note));
     let render = deployment.wait_until(&id, |_render| drawn.exists()).await;
