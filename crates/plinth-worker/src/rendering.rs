@@ -110,12 +110,12 @@ async fn make(
             Part { claim, has_poster, stored: RenderFiles::none(settings.video().quality.codec()) }
         })
         .collect();
-    let warnings = match group.fetch_and_draw(first, &settings, &mut parts, true).await? {
-        Some(warnings) => warnings,
-        None => {
-            tracing::warn!("a process that had drawn other renders failed; the render is drawn by a new one");
-            group.fetch_and_draw(first, &settings, &mut parts, false).await?.unwrap_or_default()
-        }
+    let warnings = group.fetch_and_draw(first, &settings, &mut parts, true).await?;
+    let warnings = if let Some(warnings) = warnings {
+        warnings
+    } else {
+        tracing::warn!("a process that had drawn other renders failed; the render is drawn by a new one");
+        group.fetch_and_draw(first, &settings, &mut parts, false).await?.unwrap_or_default()
     };
     slot.exchange_for_upload();
     let begin = Instant::now();
