@@ -46,9 +46,17 @@ trap cleanup EXIT
 cd "$work"
 
 now() { date +%s.%N; }
-# Seconds of all processors that a process and its ended children took. Asked only while no job runs.
+# Seconds of all processors that a process and its ended children took.
 processors() { # PID
     sed 's/.*) //' "/proc/$1/stat" | awk -v ticks="$(getconf CLK_TCK)" '{ print ($12 + $13 + $14 + $15) / ticks }'
+}
+# Those of the server and its children, running ones as well: a job waits for the next order of its model.
+service_processors() {
+    local process sum=0
+    for process in "$server" $(cat "/proc/$server/task"/*/children); do
+        sum=$(plus "$sum" "$(processors "$process" 2>/dev/null || echo 0)")
+    done
+    echo "$sum"
 }
 minus() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a - b }'; }
 plus() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a + b }'; }
@@ -97,22 +105,22 @@ if ((turns)); then
         spent=$(processors $$)
         for ((j = i; j < i + turns; j++)); do alone $j; done
         alone_cpu=$(plus "$alone_cpu" "$(minus "$(processors $$)" "$spent")")
-        spent=$(processors "$server")
+        spent=$(service_processors)
         for ((j = i; j < i + turns; j++)); do order $j; done
         while unfinished status || unfinished hlsStatus; do sleep 1; done
-        service_cpu=$(plus "$service_cpu" "$(minus "$(processors "$server")" "$spent")")
+        service_cpu=$(plus "$service_cpu" "$(minus "$(service_processors)" "$spent")")
     done
     printf '%s orders of %s, %s, %s s, in turns of %s: plinth render --all %s s of processors, service %s s, ratio %s\n' \
         "$orders" "$(basename "$model")" "$quality" "$length" "$turns" "$alone_cpu" "$service_cpu" "$(ratio "$service_cpu" "$alone_cpu")"
     exit
 fi
-begin=$(now) spent=$(processors "$server")
+begin=$(now) spent=$(service_processors)
 for ((i = 0; i < orders; i++)); do order $i; done
 while unfinished status; do sleep 1; done
 rendered=$(minus "$(now)" "$begin")
 while unfinished hlsStatus; do sleep 1; done
 packaged=$(minus "$(now)" "$begin")
-service_cpu=$(minus "$(processors "$server")" "$spent")
+service_cpu=$(minus "$(service_processors)" "$spent")
 
 printf '%-38s %10s %12s\n' "$orders orders of $(basename "$model"), $quality, $length s" "clock s" "processor s"
 printf '%-38s %10s %12s\n' 'plinth render --all' "$alone_clock" "$alone_cpu"
