@@ -6,16 +6,20 @@ usage() {
     cat <<'WORDS'
 usage: bench/throughput.sh [MODEL.glb]      default: the sample model
 
-Renders ORDERS videos of a model, which differ in their first angle, one after the other with `plinth render --all`. Then orders the
-same videos from a service on this machine: SQLite, a folder as store, one worker. Prints for both the seconds by the clock and
+Renders ORDERS videos of a model, which differ in one setting, one after the other with `plinth render --all`. Then orders the same
+videos from a service on this machine: SQLite, a folder as store, one worker. Prints for both the seconds by the clock and
 of all processors, and the ratios:
   rendered    until the last video was finished
   packaged    until the last video was also packaged for streaming, which `plinth render` does not do
 The seconds of processors include the packagings. On a machine with other work only these can be compared, and only if other work
-takes as much during both: with TURNS=1 each video is rendered, then ordered, before the next one.
+takes as much during both, which TURNS helps with. A worker keeps the model loaded between orders that follow each other, so
+with TURNS=1 each order loads it.
 
 variables:
-  ORDERS=50  QUALITY=share  LENGTH=4 (seconds)  TURNS=0
+  ORDERS=50  QUALITY=share  LENGTH=4 (seconds)
+  SETTING=startAngle  the setting that differs. A turntable ignores startAngle, so the light is the same in all videos, as in orders that
+             differ in background or length. With rotateY, the light of each video is baked for its own cameras.
+  TURNS=0    with TURNS=N, N videos are rendered and then ordered, before the next N
   LIMIT=R    fails if `rendered` takes more than R times as long by the clock
   PLINTH     the program (default: target/debug/plinth)
 WORDS
@@ -28,7 +32,7 @@ esac
 root=$(cd "$(dirname "$0")/.." && pwd)
 model=$(realpath "${1:-$root/fixtures/models/flight_helmet.glb}")
 plinth=$(realpath "${PLINTH:-${CARGO_TARGET_DIR:-$root/target}/debug/plinth}")
-orders=${ORDERS:-50} quality=${QUALITY:-share} length=${LENGTH:-4} turns=${TURNS:-0}
+orders=${ORDERS:-50} quality=${QUALITY:-share} length=${LENGTH:-4} turns=${TURNS:-0} setting=${SETTING:-startAngle}
 PLINTH_FFMPEG=$("$root/scripts/find.sh" ffmpeg libx264)
 export PLINTH_FFMPEG
 unset PLINTH_CONFIG
@@ -42,15 +46,23 @@ trap cleanup EXIT
 cd "$work"
 
 now() { date +%s.%N; }
-# Seconds of all processors that a process and its ended children took. Asked only while no job runs.
+# Seconds of all processors that a process and its ended children took.
 processors() { # PID
     sed 's/.*) //' "/proc/$1/stat" | awk -v ticks="$(getconf CLK_TCK)" '{ print ($12 + $13 + $14 + $15) / ticks }'
+}
+# Those of the server and its children, running ones as well: a job waits for the next order of its model.
+service_processors() {
+    local process sum=0
+    for process in "$server" $(cat "/proc/$server/task"/*/children); do
+        sum=$(plus "$sum" "$(processors "$process" 2>/dev/null || echo 0)")
+    done
+    echo "$sum"
 }
 minus() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a - b }'; }
 plus() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a + b }'; }
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a / b }'; }
-angle() { echo $((360 * $1 / orders)); }
-ordered() { echo "{\"quality\":\"$quality\",\"length\":$length,\"startAngle\":$(angle "$1")}"; }
+angle() { echo $((360 * $1 / orders - 180)); }
+ordered() { echo "{\"quality\":\"$quality\",\"length\":$length,\"$setting\":$(angle "$1")}"; }
 
 alone() { # NUMBER
     "$plinth" render "$model" -o "alone-$1.mp4" --all --settings "$(ordered "$1")" --cache-dir "$work/light" -q >/dev/null
@@ -89,26 +101,26 @@ order() { # NUMBER
 # Lists are asked for once a second: each takes processors that the renders need.
 if ((turns)); then
     alone_cpu=0 service_cpu=0
-    for ((i = 0; i < orders; i++)); do
+    for ((i = 0; i < orders; i += turns)); do
         spent=$(processors $$)
-        alone $i
+        for ((j = i; j < i + turns; j++)); do alone $j; done
         alone_cpu=$(plus "$alone_cpu" "$(minus "$(processors $$)" "$spent")")
-        spent=$(processors "$server")
-        order $i
+        spent=$(service_processors)
+        for ((j = i; j < i + turns; j++)); do order $j; done
         while unfinished status || unfinished hlsStatus; do sleep 1; done
-        service_cpu=$(plus "$service_cpu" "$(minus "$(processors "$server")" "$spent")")
+        service_cpu=$(plus "$service_cpu" "$(minus "$(service_processors)" "$spent")")
     done
-    printf '%s orders of %s, %s, %s s, in turns: plinth render --all %s s of processors, service %s s, ratio %s\n' \
-        "$orders" "$(basename "$model")" "$quality" "$length" "$alone_cpu" "$service_cpu" "$(ratio "$service_cpu" "$alone_cpu")"
+    printf '%s orders of %s, %s, %s s, in turns of %s: plinth render --all %s s of processors, service %s s, ratio %s\n' \
+        "$orders" "$(basename "$model")" "$quality" "$length" "$turns" "$alone_cpu" "$service_cpu" "$(ratio "$service_cpu" "$alone_cpu")"
     exit
 fi
-begin=$(now) spent=$(processors "$server")
+begin=$(now) spent=$(service_processors)
 for ((i = 0; i < orders; i++)); do order $i; done
 while unfinished status; do sleep 1; done
 rendered=$(minus "$(now)" "$begin")
 while unfinished hlsStatus; do sleep 1; done
 packaged=$(minus "$(now)" "$begin")
-service_cpu=$(minus "$(processors "$server")" "$spent")
+service_cpu=$(minus "$(service_processors)" "$spent")
 
 printf '%-38s %10s %12s\n' "$orders orders of $(basename "$model"), $quality, $length s" "clock s" "processor s"
 printf '%-38s %10s %12s\n' 'plinth render --all' "$alone_clock" "$alone_cpu"

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
@@ -21,6 +22,7 @@ use crate::manifest::{Manifest, Moments};
 use crate::opaque_backdrop::opaque_backdrop;
 use crate::progress::{Clock, Progress, Stage};
 use crate::sink::{Cancelled, WatchedSink};
+use crate::warm::WarmModel;
 
 /// Options of a dataset.
 #[derive(Clone, Debug, Default)]
@@ -111,6 +113,18 @@ impl Job {
 /// final names when all of them are complete.
 /// Errors: [`JobError`].
 pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> Result<Manifest, JobError> {
+    run_warm(job, None, report, cancel)
+}
+
+/// Like [`run`], for a process that runs one job after another. A video or stills are drawn with the model in `warm` if
+/// it is loaded already, which must be that of the job; otherwise it is loaded and kept there.
+/// Errors: [`JobError`].
+pub fn run_warm(
+    job: &Job,
+    warm: Option<&mut WarmModel>,
+    report: &mut dyn FnMut(Progress),
+    cancel: &AtomicBool,
+) -> Result<Manifest, JobError> {
     if let Some(target) = job.outputs.get(&OutputFile::Dataset) {
         return dataset::run(job, target, report, cancel);
     }
@@ -122,7 +136,10 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     let (has_ffmpeg, loaded) = std::thread::scope(|scope| {
         let asked =
             (job.check_ffmpeg && !job.is_still()).then(|| scope.spawn(|| plinth_media::ffmpeg_version(&job.ffmpeg)));
-        let loaded = load(job, width.max(height), build, cancel);
+        let loaded = match warm {
+            Some(warm) => warm.scene(job, cancel),
+            None => load(job, width.max(height), build, cancel).map(|(scene, gpu)| (scene, Arc::new(gpu))),
+        };
         (asked.map_or(Ok(()), has_answered), loaded)
     });
     has_ffmpeg?;

@@ -17,6 +17,7 @@ mod opaque_backdrop;
 mod preview;
 mod progress;
 mod sink;
+mod warm;
 
 pub use cameras::{CamerasError, read_cameras};
 pub use dataset::dataset_cameras;
@@ -24,7 +25,8 @@ pub use encode_environment::{EncodeError, EncodedEnvironment, EncodedFile, encod
 pub use encode_panorama::{EncodedPanorama, encode_panorama};
 pub use environment::{EnvironmentError, EnvironmentFiles};
 pub use failure::{JobError, failure_code, failure_message};
-pub use job::{DatasetOptions, Job, may_use_hardware, run};
+pub use job::{DatasetOptions, Job, may_use_hardware, run, run_warm};
 pub use manifest::{Manifest, ManifestFile, Timings};
 pub use plinth_media::{EncoderChoice, H264Encoder};
 pub use progress::{Progress, Stage};
+pub use warm::{WarmModel, texture_side};

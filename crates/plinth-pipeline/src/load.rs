@@ -11,7 +11,7 @@ use crate::failure::JobError;
 use crate::job::Job;
 
 /// Loads the model of a job, builds its scene with `build`, and opens the graphics device. `longest` is the longer side
-/// of the frames in pixels.
+/// of the frames in pixels, which limits the size of textures.
 /// Errors: if the model or the scene is not valid, no device is available, or the job is cancelled.
 pub(crate) fn load<S>(
     job: &Job,
@@ -19,21 +19,21 @@ pub(crate) fn load<S>(
     build: impl FnOnce(Arc<Model>) -> Result<S, SceneError>,
     cancel: &AtomicBool,
 ) -> Result<(S, Gpu), JobError> {
-    load_model(&job.model, job.adapter.clone(), longest, build, cancel)
+    load_model(&job.model, job.adapter.clone(), max_texture_side(longest), build, cancel)
 }
 
-/// Loads a model from `bytes`, builds its scene with `build`, and opens the graphics device. Parameters and errors are
-/// those of [`load`].
+/// Loads a model from `bytes`, builds its scene with `build`, and opens the graphics device. Textures that are larger
+/// than `max_texture_side` are scaled down. Errors are those of [`load`].
 pub(crate) fn load_model<S, E: Into<JobError>>(
     bytes: &[u8],
     adapter: Option<String>,
-    longest: u32,
+    max_texture_side: u32,
     build: impl FnOnce(Arc<Model>) -> Result<S, E>,
     cancel: &AtomicBool,
 ) -> Result<(S, Gpu), JobError> {
     let options = GpuOptions { adapter };
     let opening = std::thread::spawn(move || Gpu::open(&options));
-    let load = LoadOptions { max_texture_side: max_texture_side(longest), ..LoadOptions::default() };
+    let load = LoadOptions { max_texture_side, ..LoadOptions::default() };
     let scene = load_glb(bytes, &load).map_err(JobError::from).and_then(|model| {
         stop_if(cancel)?;
         build(Arc::new(model)).map_err(Into::into)

@@ -14,7 +14,8 @@ use plinth_media::{H264Encoder, MediaPlan, MediaWriter};
 use plinth_model::{Image, Model};
 use plinth_render::{Cache, Gpu, Picture, Renderer, merge_dense_vertices};
 use plinth_scene::{
-    Background, EnvironmentMap, LightDetail, SceneAssets, SceneError, build_dataset, build_scene, studio,
+    Background, EnvironmentMap, LightDetail, SceneAssets, SceneError, build_dataset, build_scene, max_texture_side,
+    studio,
 };
 use plinth_spec::preview::{DatasetCameras, PreviewAnswer, PreviewQuestion};
 use plinth_spec::quality::FRAMES_PER_SECOND;
@@ -43,7 +44,7 @@ impl LoadedModel {
         longest: u32,
         cancel: &AtomicBool,
     ) -> Result<Self, JobError> {
-        let (model, mut gpu) = load_model(bytes, adapter, longest, Ok::<_, JobError>, cancel)?;
+        let (model, mut gpu) = load_model(bytes, adapter, max_texture_side(longest), Ok::<_, JobError>, cancel)?;
         gpu.enable_cache();
         Ok(Self { model, gpu })
     }

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::ops::Deref;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::frame_group::LightMapsCache;
+use crate::gpu::Gpu;
 use crate::light_cache::LightCache;
 use crate::upload::geometry_cache::GeometryCache;
 use crate::upload::texture::ImageCache;
@@ -30,6 +31,8 @@ pub(crate) struct DeviceCache {
     pub(crate) light: Mutex<LightCache>,
     pub(crate) geometry: Mutex<GeometryCache>,
     pub(crate) light_maps: Mutex<LightMapsCache>,
+    /// The second device, if one was opened (see `second_device.rs`).
+    pub(crate) second_device: Mutex<Option<Arc<Gpu>>>,
 }
 
 /// Everything that distinguishes pipelines: layout, shaders, and the state as its `Debug` form shows it.

@@ -76,7 +76,7 @@ pub(crate) fn draw<D: PictureKind>(
 /// Draws pictures on a second device, after the first picture has been delivered. Does nothing if the second device
 /// cannot be opened.
 fn draw_on_second_device<D: PictureKind>(
-    second_device: SecondDevice,
+    second_device: SecondDevice<'_>,
     drawer: Drawer<'_, D>,
     sender: &Sender<SentPicture<D>>,
 ) {

@@ -1,6 +1,6 @@
 //! A second device, which helps a software driver to draw long videos and datasets (see `draw_in_order.rs`).
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use plinth_scene::Scene;
 
@@ -21,16 +21,25 @@ const MAX_PIXELS: u64 = 1920 * 1080;
 const MAX_ALLOCATED_BYTES: u64 = 512 << 20;
 
 /// The data that is needed to draw a scene on a second device.
-pub(crate) struct SecondDevice {
-    adapter: String,
+pub(crate) struct SecondDevice<'g> {
+    first: &'g Gpu,
     picture: Picture,
     light: Arc<Prepared>,
 }
 
-impl SecondDevice {
-    /// Opens a second device of the same adapter. Returns `None` if this fails.
-    pub(crate) fn open(&self) -> Option<Gpu> {
-        Gpu::open(&GpuOptions { adapter: Some(self.adapter.clone()) }).ok()
+impl SecondDevice<'_> {
+    /// Opens a second device of the same adapter. If the first one has a cache, the second one has one, too, and is kept
+    /// in the cache. Returns `None` if this fails.
+    pub(crate) fn open(&self) -> Option<Arc<Gpu>> {
+        let open = || Gpu::open(&GpuOptions { adapter: Some(self.first.report().name.clone()) }).ok();
+        let Some(cache) = self.first.device.cache() else { return open().map(Arc::new) };
+        let mut kept = cache.second_device.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.is_none() {
+            let mut opened = open()?;
+            opened.enable_cache();
+            *kept = Some(Arc::new(opened));
+        }
+        kept.clone()
     }
 
     /// Creates the renderer for the second device.
@@ -43,11 +52,11 @@ impl SecondDevice {
     }
 }
 
-impl Renderer<'_> {
+impl<'g> Renderer<'g> {
     /// Returns the data for drawing the scene on a second device, too. Returns `None` if a second device would not
     /// shorten the time for this number of pictures. It helps software drivers, because they process the triangles of a
     /// device on only one core.
-    pub(crate) fn second_device(&self, pictures: usize) -> Option<SecondDevice> {
+    pub(crate) fn second_device(&self, pictures: usize) -> Option<SecondDevice<'g>> {
         let size = u64::from(self.picture.width) * u64::from(self.picture.height);
         let helps = self.gpu.is_software()
             && pictures >= MIN_PICTURES
@@ -57,10 +66,6 @@ impl Renderer<'_> {
             && !self.gpu_scene.moves()
             && self.gpu.allocated_bytes().is_some_and(|bytes| bytes <= MAX_ALLOCATED_BYTES)
             && std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
-        helps.then(|| SecondDevice {
-            adapter: self.gpu.report().name.clone(),
-            picture: self.picture,
-            light: Arc::clone(&self.light),
-        })
+        helps.then(|| SecondDevice { first: self.gpu, picture: self.picture, light: Arc::clone(&self.light) })
     }
 }

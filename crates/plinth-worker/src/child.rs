@@ -5,13 +5,13 @@ use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use plinth_fence::Fence;
-use plinth_pipeline::child::{ChildEvent, ChildFailure, PreviewRequest};
+use plinth_pipeline::child::{ChildEvent, ChildFailure};
 use plinth_service::is_out_of_memory;
 use plinth_spec::FailureCode;
 use tokio_util::sync::CancellationToken;
@@ -69,14 +69,7 @@ pub(crate) fn run(
         Err(error) => return crashed(format!("the renderer cannot be started: {error}")),
     };
     let outcome = running.listen(options, on_event, cut);
-    let status = running.end(matches!(outcome, Outcome::Closed | Outcome::Result(_)));
-    let stderr_tail = running.stderr_tail();
-    let is_regular = matches!(outcome, Outcome::Result(_) | Outcome::Cancelled);
-    let ended = explain(options, outcome, status, &stderr_tail);
-    if !is_regular {
-        tracing::warn!(outcome = ?ended, stderr_tail, "a job was killed or crashed");
-    }
-    ended
+    running.end_after(options, outcome)
 }
 
 /// Derives the result of a job from the reason to stop listening and from the exit status of the process.
@@ -111,7 +104,7 @@ fn failed(code: FailureCode, message: String) -> Ended {
     Ended::Failed(ChildFailure::new(code, message))
 }
 
-fn crashed(message: String) -> Ended {
+pub(crate) fn crashed(message: String) -> Ended {
     failed(FailureCode::RendererCrash, message)
 }
 
@@ -127,35 +120,47 @@ impl WarmChild {
         Running::start(options, plan).map(|running| Self { running, has_ended: false })
     }
 
-    /// Sends a request and waits for the response, at most for [`WorkerOptions::timeout`]. If there is no response,
-    /// ends the process and returns the reason. Blocks the thread.
-    pub(crate) fn ask(&mut self, options: &WorkerOptions, request: &PreviewRequest, cut: &CancellationToken) -> Ended {
-        let sent = serde_json::to_string(request).map_err(std::io::Error::from);
-        // Writing fails if the process has ended. The error is ignored, because `listen` then returns the reason.
-        if let (Ok(line), Some(stdin)) = (sent, &mut self.running.child.stdin) {
+    /// Sends a request, or with `None` expects the result of the task in the job description. Waits for the response, at
+    /// most for [`WorkerOptions::timeout`]. If there is no response, ends the process and returns the reason. `on_event`
+    /// receives progress events. Blocks the thread.
+    pub(crate) fn ask(
+        &mut self,
+        options: &WorkerOptions,
+        request: Option<&str>,
+        on_event: &mut dyn FnMut(ChildEvent),
+        cut: &CancellationToken,
+    ) -> Ended {
+        // Writing fails if the process has ended. The error is ignored, because listening then returns the reason.
+        if let (Some(line), Some(stdin)) = (request, &mut self.running.child.stdin) {
             let _closed = writeln!(stdin, "{line}").and_then(|()| stdin.flush());
         }
         let begin = Instant::now();
         loop {
             let left = options.timeout.saturating_sub(begin.elapsed());
-            let options = WorkerOptions { timeout: left, ..options.clone() };
-            let outcome = self.running.listen(&options, &mut |_event| {}, cut);
+            let until = WorkerOptions { timeout: left, ..options.clone() };
+            let outcome = self.running.listen(&until, on_event, cut);
             if matches!(outcome, Outcome::Result(ChildEvent::PreviewReady)) {
                 continue;
             }
             if let Outcome::Result(
-                ChildEvent::Previewed { .. } | ChildEvent::PreviewAnswered { .. } | ChildEvent::PreviewRefused(_),
+                ChildEvent::Previewed { .. }
+                | ChildEvent::PreviewAnswered { .. }
+                | ChildEvent::PreviewRefused(_)
+                | ChildEvent::Rendered { .. },
             ) = outcome
             {
-                return explain(&options, outcome, None, "");
+                return explain(options, outcome, None, "");
             }
-            let status = self.running.end(matches!(outcome, Outcome::Closed | Outcome::Result(_)));
             self.has_ended = true;
-            let stderr_tail = self.running.stderr_tail();
-            let ended = explain(&options, outcome, status, &stderr_tail);
-            tracing::warn!(outcome = ?ended, stderr_tail, "a preview ended");
-            return ended;
+            return self.running.end_after(options, outcome);
         }
+    }
+
+    /// Returns whether the process, which has no request, does nothing unexpected: it has sent nothing, still runs, and
+    /// has at most `memory_bytes` of memory.
+    pub(crate) fn is_resting(&self, memory_bytes: u64) -> bool {
+        let is_silent = matches!(self.running.events.try_recv(), Err(TryRecvError::Empty));
+        is_silent && session::memory_bytes(self.running.child.id()) <= memory_bytes
     }
 }
 
@@ -242,6 +247,18 @@ impl Running {
                 }
             }
         }
+    }
+
+    /// Ends the process after `outcome`, and returns the result of its task.
+    fn end_after(&mut self, options: &WorkerOptions, outcome: Outcome) -> Ended {
+        let status = self.end(matches!(outcome, Outcome::Closed | Outcome::Result(_)));
+        let stderr_tail = self.stderr_tail();
+        let is_regular = matches!(outcome, Outcome::Result(_) | Outcome::Cancelled);
+        let ended = explain(options, outcome, status, &stderr_tail);
+        if !is_regular {
+            tracing::warn!(outcome = ?ended, stderr_tail, "a job was killed or crashed");
+        }
+        ended
     }
 
     /// Kills all processes of the job, and returns the exit status of the process that the worker started. With

@@ -68,6 +68,19 @@ impl JobListener {
     }
 }
 
+/// Returns a function that passes the events of a job to its listener, and traces its stages.
+pub(crate) fn pass_on(listener: Option<JobListener>) -> impl FnMut(ChildEvent) + Send {
+    let (mut stages, mut hear) = (StageSpans::default(), listener.map(JobListener::hear));
+    move |event| {
+        if let ChildEvent::Progress { stage, .. } = &event {
+            stages.reach(*stage);
+        }
+        if let Some(hear) = &mut hear {
+            hear(event);
+        }
+    }
+}
+
 impl Node {
     /// Runs a job in a child process, and passes its events to the listener.
     pub(crate) async fn run_child(
@@ -88,16 +101,7 @@ impl Node {
         let (cut, span) = (cut.clone(), tracing::Span::current());
         let running = tokio::task::spawn_blocking(move || {
             let _entered = span.entered();
-            let (mut stages, mut hear) = (StageSpans::default(), listener.map(JobListener::hear));
-            let mut pass_on = |event: ChildEvent| {
-                if let ChildEvent::Progress { stage, .. } = &event {
-                    stages.reach(*stage);
-                }
-                if let Some(hear) = &mut hear {
-                    hear(event);
-                }
-            };
-            run(&options, &plan, &mut pass_on, &cut)
+            run(&options, &plan, &mut pass_on(listener), &cut)
         });
         running.await.unwrap_or_else(|error| {
             let message = format!("the task that watches the job panicked: {error}");

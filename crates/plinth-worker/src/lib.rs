@@ -7,9 +7,12 @@
 
 mod child;
 mod counters;
+mod drawing;
 mod environment;
 mod error;
 mod fetch;
+mod handover;
+mod idle_processes;
 mod inputs;
 mod job;
 mod job_error;
@@ -24,6 +27,7 @@ mod phase;
 mod presence;
 mod preview;
 mod progress;
+mod render_process;
 mod rendering;
 mod report;
 mod scratch;

@@ -18,6 +18,7 @@ use tracing::Instrument as _;
 
 use crate::counters;
 use crate::error::WorkerError;
+use crate::idle_processes::IdleProcesses;
 use crate::options::WorkerOptions;
 use crate::packaging::package;
 use crate::phase::Phase;
@@ -44,6 +45,8 @@ pub(crate) struct Node {
     pub(crate) scratch: Scratch,
     /// H.264 encoder to use on this machine.
     pub(crate) encoder: H264Encoder,
+    /// Processes that have a model loaded and wait for its next render.
+    pub(crate) idle_processes: IdleProcesses,
     /// State of the worker, which it reports.
     state: watch::Sender<WorkerState>,
     /// Number of models that are loaded for previews. While there are some, the worker is not idle.
@@ -94,8 +97,9 @@ pub async fn run(
     // Requests for previews that arrive from now on wait until the machine is probed.
     let wanted = if options.takes.includes_previews() { service.take_previews() } else { None };
     let (state, reported) = watch::channel(WorkerState::Claiming);
-    let previews = AtomicUsize::new(0);
-    let mut node = Node { service, options, scratch, encoder: H264Encoder::default(), state, previews };
+    let (previews, idle_processes) = (AtomicUsize::new(0), IdleProcesses::default());
+    let encoder = H264Encoder::default();
+    let mut node = Node { service, options, scratch, encoder, idle_processes, state, previews };
     let Some(found) = node.probe(&stop).await? else { return Ok(()) };
     for (encoder, reason) in found.encoder.failures() {
         tracing::info!(%encoder, reason, "a hardware encoder does not work and is not used");
@@ -128,6 +132,7 @@ pub async fn run(
         kill.cancel();
         drain(&mut running).await;
     }
+    node.idle_processes.end_all().await;
     presence.end().await;
     Ok(())
 }

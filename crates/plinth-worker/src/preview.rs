@@ -210,13 +210,14 @@ async fn draw(
         question: wanted.question,
         target: target.clone(),
     };
+    let request = serde_json::to_string(&request).map_err(|error| format!("the request cannot be written: {error}"))?;
     let question = wanted.question;
     let options = WorkerOptions { timeout: FRAME_TIME, ..node.options.clone() };
     let (slot, stop) = (Arc::clone(&warm.child), stop.clone());
     let asking = tokio::task::spawn_blocking(move || {
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(mut child) = slot.take() else { return Err("the preview has ended; please try again".to_owned()) };
-        match child.ask(&options, &request, &stop) {
+        match child.ask(&options, Some(&request), &mut |_event| {}, &stop) {
             Ended::Done(ChildEvent::Previewed { .. }) => {
                 *slot = Some(child);
                 Ok(None)
@@ -232,7 +233,10 @@ async fn draw(
                 *slot = Some(child);
                 Err(failure.for_customer().to_owned())
             }
-            Ended::Failed(failure) => Err(failure.for_customer().to_owned()),
+            Ended::Failed(failure) => {
+                tracing::warn!(?failure, "a preview ended");
+                Err(failure.for_customer().to_owned())
+            }
             Ended::Done(_other) => Err("the renderer returned an unexpected result".to_owned()),
             Ended::Cancelled => Err("the server is stopping".to_owned()),
         }

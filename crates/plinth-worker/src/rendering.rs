@@ -4,36 +4,43 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use plinth_pipeline::EnvironmentFiles;
-use plinth_pipeline::child::{ChildEvent, ChildTask, RenderTask};
+use plinth_pipeline::child::{ChildEvent, RenderTask};
+use plinth_pipeline::{EnvironmentFiles, texture_side};
 use plinth_service::jobs::{Claim, RenderAssets, RenderFiles};
 use plinth_spec::id::EnvId;
-use plinth_spec::settings::ParseOptions;
+use plinth_spec::settings::{Output, ParseOptions};
 use plinth_spec::state::RenderStatus;
 use plinth_spec::{FailureCode, OutputPaths, RenderSettings};
 use plinth_store::ObjectKey;
+use tempfile::TempDir;
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use crate::child::Ended;
 use crate::counters;
+use crate::drawing::{Drawing, Fetched};
 use crate::fetch::download;
 use crate::inputs::{ENVIRONMENT_FILES, environment_files};
-use crate::job::{JobListener, JobPlan};
+use crate::job::JobListener;
 use crate::job_error::{JobError, or_cancelled};
 use crate::lease_renewal::LeaseRenewal;
-use crate::models::{RequestedModel, cache_folder, fetch_model, home_folder};
+use crate::models::{RequestedModel, cache_folder, fetch_model};
 use crate::node::{Node, left_to_others};
 use crate::outage::{retry_database, retry_store};
 use crate::outputs::outputs;
 use crate::progress::{Progress, WRITTEN, report_progress, store_progress};
+use crate::render_process::Subject;
 use crate::report::{encoded_in_software, record_duration, report, report_end};
 use crate::slots::Slot;
 use crate::traces::part;
 use crate::upload::upload_render;
+
+/// Maximum size of the file of a model that stays loaded after a render. Larger ones need the memory while they are drawn.
+const MAX_WARM_BYTES: u64 = 64 << 20;
 
 /// Runs a group of renders with the same frames, and reports the result of each render. Gives `slot` to the next render
 /// when all frames are drawn. If `kill` is cancelled, the renders return to the queue.
@@ -42,8 +49,9 @@ pub(crate) async fn render(node: &Node, claims: &[Claim], slot: &mut Slot, kill:
     let lease_renewal = LeaseRenewal::new(&node.service, claims, node.options.outage, cut.clone());
     // The folder exists until the end, so that a disk that the job has filled is still full when the room is checked.
     let folder = node.scratch.job().map_err(|error| JobError::preparing(&error));
+    let failed_files = Mutex::default();
     let made = match &folder {
-        Ok(folder) => make(node, claims, folder.path(), slot, (&cut, &lease_renewal)).await,
+        Ok(folder) => make(node, claims, (folder.path(), &failed_files), slot, (&cut, &lease_renewal)).await,
         Err(error) => Err(error.clone()),
     };
     match made {
@@ -88,14 +96,14 @@ struct Part<'a> {
 async fn make(
     node: &Node,
     claims: &[Claim],
-    folder: &Path,
+    (folder, failed_files): (&Path, &Mutex<Vec<Arc<TempDir>>>),
     slot: &mut Slot,
     (cut, lease_renewal): (&CancellationToken, &LeaseRenewal),
 ) -> Result<(), JobError> {
     let Some(first) = claims.first() else { return Ok(()) };
     let settings = read_settings(first)?;
     let files = outputs(&settings);
-    let group = Group { node, cut, lease_renewal, folder, files: &files };
+    let group = Group { node, cut, lease_renewal, folder, failed_files, files: &files };
     let mut parts: Vec<Part<'_>> = claims
         .iter()
         // If an earlier worker stored the poster before it released the render, this job does not store the poster
@@ -105,12 +113,13 @@ async fn make(
             Part { claim, has_poster, stored: RenderFiles::none(settings.video().quality.codec()) }
         })
         .collect();
-    let begin = Instant::now();
-    let task = or_cancelled(cut, group.prepare(first, &settings)).instrument(part("fetch")).await?;
-    record_duration("fetch", begin);
-    let begin = Instant::now();
-    let warnings = group.draw(task, &mut parts).instrument(part("draw")).await?;
-    record_duration("render", begin);
+    let warnings = group.fetch_and_draw(first, &settings, &mut parts, true).await?;
+    let warnings = if let Some(warnings) = warnings {
+        warnings
+    } else {
+        tracing::warn!("a process that had drawn other renders failed; the render is drawn by a new one");
+        group.fetch_and_draw(first, &settings, &mut parts, false).await?.unwrap_or_default()
+    };
     slot.exchange_for_upload();
     let begin = Instant::now();
     or_cancelled(cut, group.store(&mut parts, &warnings)).instrument(part("upload")).await?;
@@ -125,17 +134,52 @@ fn read_settings(claim: &Claim) -> Result<RenderSettings, JobError> {
     })
 }
 
+/// Returns what a process can draw that stays after the render, or `None` if no process stays. Drafts take what light there
+/// is in memory, so their pictures would depend on the renders before.
+fn subject(claim: &Claim, settings: &RenderSettings, sha256: &str) -> Option<Subject> {
+    let render = &claim.render;
+    let stays = settings.video().output == Output::Video && !render.is_system_preview;
+    stays.then(|| Subject {
+        workspace: render.workspace_id.clone(),
+        model: render.model_id.clone(),
+        sha256: sha256.to_owned(),
+        texture_side: texture_side(settings),
+    })
+}
+
 struct Group<'a> {
     node: &'a Node,
     cut: &'a CancellationToken,
     lease_renewal: &'a LeaseRenewal,
     folder: &'a Path,
+    /// What keeps the files of processes that failed.
+    failed_files: &'a Mutex<Vec<Arc<TempDir>>>,
     files: &'a OutputPaths,
 }
 
 impl Group<'_> {
+    /// Fetches the input files and draws all frames. Returns the warnings of the job. With `may_be_warm`, uses a process
+    /// that has drawn the model before, if there is one. Returns `None` if such a process failed: the failure may be due
+    /// to the renders before.
+    async fn fetch_and_draw(
+        &self,
+        claim: &Claim,
+        settings: &RenderSettings,
+        parts: &mut [Part<'_>],
+        may_be_warm: bool,
+    ) -> Result<Option<Vec<String>>, JobError> {
+        let begin = Instant::now();
+        let fetched =
+            or_cancelled(self.cut, self.fetch(claim, settings, may_be_warm)).instrument(part("fetch")).await?;
+        record_duration("fetch", begin);
+        let begin = Instant::now();
+        let warnings = self.draw(fetched, parts).instrument(part("draw")).await?;
+        record_duration("render", begin);
+        Ok(warnings)
+    }
+
     /// Downloads the input files of the job into its folder.
-    async fn prepare(&self, claim: &Claim, settings: &RenderSettings) -> Result<RenderTask, JobError> {
+    async fn fetch(&self, claim: &Claim, settings: &RenderSettings, may_be_warm: bool) -> Result<Fetched, JobError> {
         let Node { service, scratch, options, .. } = self.node;
         let model = PathBuf::from("model.glb");
         let lost =
@@ -143,10 +187,16 @@ impl Group<'_> {
         let sha256 = retry_database(options.outage, "the model", || service.model_sha256(claim))
             .await
             .map_err(|error| lost(&error))?;
-        let wanted = RequestedModel { id: &claim.render.model_id, sha256: &sha256 };
-        let file = self.folder.join(&model);
-        let fetch = || fetch_model(service.store(), scratch, options.cache_bytes, &wanted, &file);
-        retry_store(self.node.options.outage, "the model", fetch).await.map_err(|error| lost(&error))?;
+        let mut subject = subject(claim, settings, &sha256);
+        let process = self.node.idle_processes.take(subject.as_ref().filter(|_subject| may_be_warm)).await;
+        if process.is_none() {
+            let wanted = RequestedModel { id: &claim.render.model_id, sha256: &sha256 };
+            let file = self.folder.join(&model);
+            let fetch = || fetch_model(service.store(), scratch, options.cache_bytes, &wanted, &file);
+            retry_store(self.node.options.outage, "the model", fetch).await.map_err(|error| lost(&error))?;
+            let bytes = std::fs::metadata(&file).map_err(|error| lost(&error))?.len();
+            subject = subject.filter(|_subject| bytes <= MAX_WARM_BYTES);
+        }
         let RenderAssets { env, images } =
             retry_database(options.outage, "the assets", || service.find_render_assets(claim, settings))
                 .await
@@ -167,7 +217,7 @@ impl Group<'_> {
                 .map_err(|error| JobError::fetching(FailureCode::OverlayDownloadFailed, "an image", &error))?;
             image_files.insert(id, file);
         }
-        Ok(RenderTask {
+        let task = RenderTask {
             model,
             settings: settings.echoed(),
             environment: match env {
@@ -182,7 +232,9 @@ impl Group<'_> {
             encoder: self.node.encoder,
             watermark: claim.is_marked(),
             draft: claim.render.is_system_preview,
-        })
+            stays: subject.is_some(),
+        };
+        Ok(Fetched { task, subject, process })
     }
 
     async fn fetch_environment(&self, id: &EnvId) -> Result<EnvironmentFiles, JobError> {
@@ -196,8 +248,18 @@ impl Group<'_> {
         Ok(environment_files(""))
     }
 
-    /// Runs the job. Stores the posters while the video is still being drawn. Returns the warnings of the job.
-    async fn draw(&self, task: RenderTask, parts: &mut [Part<'_>]) -> Result<Vec<String>, JobError> {
+    /// Runs the job. Stores the posters while the video is still being drawn. Returns the warnings of the job, or `None`
+    /// if a process failed that had drawn the model before.
+    async fn draw(&self, fetched: Fetched, parts: &mut [Part<'_>]) -> Result<Option<Vec<String>>, JobError> {
+        let was_warm = fetched.process.is_some();
+        let Some(workspace) = parts.first().map(|part| part.claim.render.workspace_id.clone()) else {
+            return Ok(Some(Vec::new()));
+        };
+        let drawing = match Drawing::prepare(self.node, fetched, self.folder) {
+            Ok(drawing) => drawing,
+            Err(_ended) if was_warm => return Ok(None),
+            Err(error) => return Err(JobError::preparing(&error)),
+        };
         let (tell, posters_written) = oneshot::channel();
         let (progress, newest_progress) = watch::channel(Progress::default());
         let child_cut = self.cut.child_token();
@@ -205,16 +267,15 @@ impl Group<'_> {
         // The shorter time limit of free previews applies only if all renders of the group are free previews.
         let are_previews = parts.iter().all(|part| part.claim.render.is_system_preview);
         let time = if are_previews { options.preview_timeout.min(options.timeout) } else { options.timeout };
-        let task = ChildTask::Render(Box::new(task));
-        let home = parts.first().map(|part| home_folder(&self.node.scratch, &part.claim.render.workspace_id));
-        let plan = JobPlan { task, time, folder: self.folder, home };
         let listener = JobListener { posters_written: tell, progress };
-        let child = self.node.run_child(plan, &child_cut, Some(listener));
+        let child = drawing.run(&workspace, time, listener, &child_cut);
         let claims: Vec<Claim> = parts.iter().map(|part| part.claim.clone()).collect();
         let posters = async {
             // An error means that the job has ended without posters, because the sender was dropped.
             let Ok(()) = posters_written.await else { return Ok(()) };
-            let shown = or_cancelled(self.cut, self.show_posters(parts)).instrument(part("upload posters")).await;
+            let shown = or_cancelled(self.cut, self.show_posters(drawing.folder(), parts))
+                .instrument(part("upload posters"))
+                .await;
             if shown.is_err() {
                 child_cut.cancel();
             }
@@ -225,27 +286,38 @@ impl Group<'_> {
             ended = job => ended,
             never = report_progress(&self.node.service, &claims, newest_progress) => match never {},
         };
-        shown?;
-        match ended {
-            Ended::Done(ChildEvent::Rendered { manifest }) => {
-                encoded_in_software(manifest.hardware_failure.as_deref());
-                Ok(manifest.warnings)
-            }
+        let manifest = match ended {
+            Ended::Done(ChildEvent::Rendered { manifest }) => Ok(manifest),
             Ended::Done(_other) => {
                 Err(JobError::failed(FailureCode::RendererCrash, "the renderer returned an unexpected result"))
             }
             Ended::Failed(failure) => Err(JobError::Failed(failure)),
             Ended::Cancelled => Err(JobError::Cancelled),
+        };
+        match manifest {
+            Ok(manifest) => {
+                shown?;
+                encoded_in_software(manifest.hardware_failure.as_deref());
+                drawing.finish(self.files).map_err(|error| JobError::storing(&error))?;
+                Ok(Some(manifest.warnings))
+            }
+            Err(error) => {
+                self.failed_files.lock().unwrap_or_else(PoisonError::into_inner).extend(drawing.into_files());
+                shown?;
+                let is_timeout = matches!(&error, JobError::Failed(failure) if failure.code == FailureCode::Timeout);
+                let may_be_due_to_others = was_warm && matches!(error, JobError::Failed(_)) && !is_timeout;
+                if may_be_due_to_others { Ok(None) } else { Err(error) }
+            }
         }
     }
 
-    /// Stores and reports the poster of each render that has none yet.
-    async fn show_posters(&self, parts: &mut [Part<'_>]) -> Result<(), JobError> {
+    /// Stores and reports the poster of each render that has none yet. The files are in `folder`.
+    async fn show_posters(&self, folder: &Path, parts: &mut [Part<'_>]) -> Result<(), JobError> {
         let service = &self.node.service;
         let stills = self.files.iter().filter(|(file, _place)| file.is_still());
         let stills = stills.map(|(file, place)| (*file, place.clone())).collect();
         for part in parts.iter_mut().filter(|part| !part.has_poster) {
-            self.upload(part, &stills).await?;
+            self.upload(folder, part, &stills).await?;
             let id = &part.claim.render.id;
             part.has_poster =
                 report(self.node.options.outage, "poster stored", id, || service.poster_stored(part.claim)).await;
@@ -258,9 +330,9 @@ impl Group<'_> {
         let service = &self.node.service;
         let claims: Vec<Claim> = parts.iter().map(|part| part.claim.clone()).collect();
         store_progress(service, &claims, Progress { fraction: WRITTEN, left: None }).await;
-        self.show_posters(parts).await?;
+        self.show_posters(self.folder, parts).await?;
         for part in parts {
-            self.upload(part, self.files).await?;
+            self.upload(self.folder, part, self.files).await?;
             self.lease_renewal.reporting(part.claim);
             let tell = || service.finish_render(part.claim, &part.stored, warnings);
             report(self.node.options.outage, "finished", &part.claim.render.id, tell).await;
@@ -268,8 +340,8 @@ impl Group<'_> {
         Ok(())
     }
 
-    async fn upload(&self, part: &mut Part<'_>, files: &OutputPaths) -> Result<(), JobError> {
-        let uploaded = upload_render(self.node, self.folder, part.claim, files, &mut part.stored).await;
+    async fn upload(&self, folder: &Path, part: &mut Part<'_>, files: &OutputPaths) -> Result<(), JobError> {
+        let uploaded = upload_render(self.node, folder, part.claim, files, &mut part.stored).await;
         uploaded.map_err(|error| JobError::storing(&error))
     }
 }

@@ -47,6 +47,11 @@ impl Scratch {
         tempfile::Builder::new().prefix("job-").tempdir_in(self.run.path())
     }
 
+    /// Creates a folder for a process that stays after its first job. The folder is removed on drop.
+    pub(crate) fn process(&self) -> io::Result<TempDir> {
+        tempfile::Builder::new().prefix("process-").tempdir_in(self.run.path())
+    }
+
     /// Returns whether the disk has at least this many free bytes.
     pub(crate) fn has_room(&self, bytes: u64) -> bool {
         match rustix::fs::statvfs(self.run.path()) {

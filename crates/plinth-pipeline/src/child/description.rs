@@ -84,6 +84,10 @@ pub struct RenderTask {
     pub watermark: bool,
     /// Whether indirect light is baked at draft quality, so that the first frame is ready sooner.
     pub draft: bool,
+    /// Whether the process stays after this render. It then keeps the model, and renders it again for each further task
+    /// in a line of JSON on its standard input.
+    #[serde(default)]
+    pub stays: bool,
 }
 
 /// Folder that caches the baked light of one model. Cached files are trusted, so jobs of other models must not be able

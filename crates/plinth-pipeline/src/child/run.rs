@@ -16,14 +16,15 @@ use super::event::{ChildEvent, ChildFailure, MachineFound};
 use super::preview::preview;
 use crate::environment::{EnvironmentError, EnvironmentFiles};
 use crate::failure::{JobError, failure_message};
-use crate::job::{DatasetOptions, Job, run};
+use crate::job::{DatasetOptions, Job, run_warm};
 use crate::progress::Progress;
+use crate::warm::WarmModel;
 
 /// Maximum number of progress events per render.
 const STEPS: u32 = 100;
 
-/// Runs a task in the current folder. `requests` are the lines of the standard input, which only previews read. `tell`
-/// receives the events of the task. The last event is the result, unless the task was cancelled or was a preview whose
+/// Runs a task in the current folder. `requests` are the lines of the standard input, which only previews and renders that
+/// stay read. `tell` receives the events of the task. The last event is the result, unless the task was cancelled or its
 /// requests ended.
 pub fn run_child(
     task: &ChildTask,
@@ -33,7 +34,8 @@ pub fn run_child(
 ) {
     let done = match task {
         ChildTask::Preview(task) => preview(task, requests, tell, cancel).and(Err(Ended::Cancelled)),
-        ChildTask::Render(task) => render(task, tell, cancel),
+        ChildTask::Render(task) if task.stays => renders(task, requests, tell, cancel),
+        ChildTask::Render(task) => render(task, None, tell, cancel),
         ChildTask::Package(task) => package_video(task, cancel),
         ChildTask::Probe(task) => probe(task, cancel),
     };
@@ -71,11 +73,36 @@ impl From<EnvironmentError> for Ended {
     }
 }
 
-fn render(task: &RenderTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBool) -> Result<ChildEvent, Ended> {
+/// Runs a render, and then those of `requests`, all of the same model. Ends after the first one that fails.
+fn renders(
+    first: &RenderTask,
+    requests: &mut dyn Iterator<Item = String>,
+    tell: &mut dyn FnMut(ChildEvent),
+    cancel: &AtomicBool,
+) -> Result<ChildEvent, Ended> {
+    let mut warm = WarmModel::default();
+    let mut done = render(first, Some(&mut warm), tell, cancel)?;
+    loop {
+        tell(done);
+        let Some(line) = requests.next() else { return Err(Ended::Cancelled) };
+        let task: RenderTask =
+            serde_json::from_str(&line).map_err(|error| Ended::failed(FailureCode::RendererCrash, &error))?;
+        done = render(&task, Some(&mut warm), tell, cancel)?;
+    }
+}
+
+fn render(
+    task: &RenderTask,
+    warm: Option<&mut WarmModel>,
+    tell: &mut dyn FnMut(ChildEvent),
+    cancel: &AtomicBool,
+) -> Result<ChildEvent, Ended> {
     // The service checked the length when the render was created.
     let settings = RenderSettings::from_json(&task.settings, ParseOptions { uncapped_length: true })
         .map_err(|error| Ended::failed(FailureCode::RendererCrash, &error))?;
-    let model = std::fs::read(&task.model).map_err(|error| {
+    let is_loaded = warm.as_ref().is_some_and(|warm| warm.has_loaded(&settings));
+    let read = if is_loaded { Ok(Vec::new()) } else { std::fs::read(&task.model) };
+    let model = read.map_err(|error| {
         let is_too_large = error.kind() == io::ErrorKind::OutOfMemory;
         let code = if is_too_large { FailureCode::RendererCrash } else { FailureCode::ModelDownloadFailed };
         Ended::failed(code, &error)
@@ -121,7 +148,7 @@ fn render(task: &RenderTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBo
             tell(ChildEvent::Progress { stage, frame, frames });
         }
     };
-    let manifest = run(&job, &mut report, cancel)?;
+    let manifest = run_warm(&job, warm, &mut report, cancel)?;
     Ok(ChildEvent::Rendered { manifest: Box::new(manifest) })
 }
 

@@ -5,6 +5,7 @@ mod dataset;
 mod preview;
 mod preview_questions;
 mod shapes;
+mod warm;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};

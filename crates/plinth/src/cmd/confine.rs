@@ -15,6 +15,13 @@ pub(super) fn bound(resource: Resource, most: u64, what: &str) -> Result<()> {
         .with_context(|| format!("{what} cannot be limited"))
 }
 
+/// Raises the limit of processor time for another task by `secs`, but not above the hard limit.
+/// Errors: the system rejects the limit.
+pub(super) fn allow_processor_time(secs: u64) -> Result<()> {
+    let Some(limit) = getrlimit(Resource::Cpu).current else { return Ok(()) };
+    bound(Resource::Cpu, limit.saturating_add(secs), "processor time")
+}
+
 /// Forbids core files, and limits private writable memory. The address space is not limited, because drivers reserve
 /// far more address space than they use. Also makes the kernel kill this process first if the system runs out of
 /// memory.

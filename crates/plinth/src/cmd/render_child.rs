@@ -12,7 +12,7 @@ use clap::{Arg, ArgMatches, Command, value_parser};
 use plinth_pipeline::child::{ChildJob, ChildLimits, ChildTask, run_child};
 use rustix::process::{Resource, setsid};
 
-use super::confine::{bound, bound_memory, end_with_parent, enter_fence, fence_arg};
+use super::confine::{allow_processor_time, bound, bound_memory, end_with_parent, enter_fence, fence_arg};
 
 /// Time in which a job must stop by itself after its worker has ended.
 const LEAVE: Duration = Duration::from_secs(5);
@@ -60,7 +60,14 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
             cancel.store(true, Ordering::Relaxed);
         }
     };
-    run_child(&job.task, &mut requests.into_iter(), &mut tell, &cancel);
+    let is_render = matches!(job.task, ChildTask::Render(_));
+    let mut requests = requests.into_iter().inspect(|_task| {
+        if is_render {
+            // Without more processor time, the render may fail. The worker then runs it again in another process.
+            drop(allow_processor_time(job.limits.cpu_secs));
+        }
+    });
+    run_child(&job.task, &mut requests, &mut tell, &cancel);
     Ok(told?)
 }
 

@@ -235,6 +235,23 @@ impl Deployment {
         path
     }
 
+    /// Returns the options of a worker whose tasks of renders are read by [`Self::render_tasks`].
+    pub(crate) fn options_that_log_tasks(&self) -> WorkerOptions {
+        let log = self.folder.path().join("tasks");
+        // Further tasks of a process that stays are lines of its standard input.
+        let lines = r#"cat "$3/job.json" >> LOG; echo >> LOG
+            if grep -q '"stays":true' "$3/job.json"; then tee -a LOG | "$@"; else exec "$@"; fi"#;
+        self.options_with(&lines.replace("LOG", log.to_str().unwrap()))
+    }
+
+    /// Returns the tasks of renders that a worker has given to its processes.
+    pub(crate) fn render_tasks(&self) -> Vec<Value> {
+        let log = std::fs::read_to_string(self.folder.path().join("tasks")).unwrap();
+        let tasks = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let tasks = tasks.map(|line| line.pointer("/task/render").cloned().unwrap_or(line));
+        tasks.filter(|task| task.get("watermark").is_some()).collect()
+    }
+
     pub(crate) fn start_worker(&self, options: WorkerOptions) -> Worker {
         Worker::start(self.service.clone(), options)
     }

@@ -178,7 +178,10 @@ async fn a_render_is_stored_once_the_store_works_again() {
     let obstacle = deployment.folder.path().join("objects/renders");
     std::fs::write(&obstacle, b"where a folder should be").unwrap();
     let drawn = deployment.folder.path().join("drawn");
-    let note = format!("\"$@\"\ngrep -q '\"render\"' \"$3/job.json\" && touch {}", drawn.display());
+    // The process may stay after its render.
+    let note =
+        r#""$@" | while read -r line; do case "$line" in *'"rendered"'*) touch DRAWN;; esac; echo "$line"; done"#;
+    let note = note.replace("DRAWN", drawn.to_str().unwrap());
     let worker = deployment.start_worker(deployment.options_with(&note));
     let render = deployment.wait_until(&id, |_render| drawn.exists()).await;
     assert_eq!(render.status, RenderStatus::PosterProcessing, "no poster is stored yet");
@@ -192,11 +195,11 @@ async fn a_render_is_stored_once_the_store_works_again() {
 async fn a_killed_job_is_a_renderer_crash() {
     let deployment = Deployment::new().await;
     let id = deployment.upload_and_render("chair", endless()).await;
-    let options = deployment.options_with("echo $$ >\"$3/pid\"\nexec \"$@\"");
+    let pid = deployment.folder.path().join("pid");
+    let options = deployment.options_with(&format!("echo $$ > {}\nexec \"$@\"", pid.display()));
     let worker = deployment.start_worker(options);
     deployment.wait_until(&id, |render| render.status == RenderStatus::VideoProcessing).await;
-    let [job] = deployment.jobs().try_into().unwrap();
-    let pid = std::fs::read_to_string(job.join("pid")).unwrap();
+    let pid = std::fs::read_to_string(pid).unwrap();
     assert!(std::process::Command::new("kill").args(["-KILL", pid.trim()]).status().unwrap().success());
     let render = deployment.wait_until_ended(&id).await;
     worker.stop().await;

@@ -14,3 +14,4 @@ mod process;
 mod renders;
 mod stopping;
 mod storing;
+mod warm;

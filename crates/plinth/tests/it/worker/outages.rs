@@ -1,5 +1,6 @@
 //! Tests of workers whose database does not respond for longer than a lease lasts.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use plinth_spec::state::RenderStatus;
@@ -11,32 +12,36 @@ use super::deployment::{Deployment, Worker, tiny};
 /// A lease lasts three seconds.
 const OUTAGE: Duration = Duration::from_secs(6);
 
-/// Orders a render whose job waits for some seconds before it begins, and returns when the job has started.
-async fn start(deployment: &Deployment, outage: Duration) -> (String, Worker) {
+/// A worker with a job that has started.
+struct Running {
+    id: String,
+    worker: Worker,
+    /// Folder of the job's process below `/proc`.
+    process: PathBuf,
+}
+
+/// Orders a render whose job waits for some seconds before it begins, and returns when the job has started. The worker's test of
+/// the machine, which is a job, too, does not wait.
+async fn start(deployment: &Deployment, outage: Duration, pause_secs: u32) -> Running {
     let id = deployment.upload_and_render("chair", tiny()).await;
-    let options = deployment.options_with("echo >>\"$3/started\"\nsleep 9\nexec \"$@\"");
+    let started = deployment.folder.path().join("started");
+    let options = deployment.options_with(&format!(
+        "if grep -q '\"render\"' \"$3/job.json\"; then echo $$ >'{0}.new'; mv '{0}.new' '{0}'; sleep {pause_secs}; fi\nexec \"$@\"",
+        started.display()
+    ));
     let worker = deployment.start_worker(WorkerOptions { outage, ..options });
-    deployment.wait_until(&id, |_render| deployment.jobs().iter().any(|job| job.join("started").exists())).await;
-    (id, worker)
+    deployment.wait_until(&id, |_render| started.exists()).await;
+    let process = Path::new("/proc").join(std::fs::read_to_string(started).unwrap().trim());
+    Running { id, worker, process }
 }
 
-async fn assert_done_in_one_attempt(deployment: &Deployment, id: &str) {
-    assert_eq!(deployment.jobs().len(), 1, "the job runs");
-    let render = deployment.wait_until_ended(id).await;
-    assert_eq!(render.status, RenderStatus::Done, "{render:?}");
-    let folder = deployment.folder.path().join(format!("objects/renders/{id}"));
-    let attempts: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(attempts, ["1"]);
-    assert_eq!(deployment.credits().await, 99, "charged once");
-}
-
-/// Locks the database for writers.
-async fn lock(deployment: &Deployment, time: Duration) {
+/// Locks the database for writers until `end`.
+async fn lock(deployment: &Deployment, end: impl Future<Output = ()> + Send + 'static) {
     let account = deployment.caller.account_id.clone();
     let locked = deployment.service.db().write(move |tx| {
         Box::pin(async move {
             plinth_db::accounts::lock(tx, &account).await?;
-            sleep(time).await;
+            end.await;
             Ok::<_, plinth_db::DbError>(())
         })
     });
@@ -46,8 +51,28 @@ async fn lock(deployment: &Deployment, time: Duration) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_continues_while_the_database_does_not_respond() {
     let deployment = Deployment::new().await;
-    let (id, worker) = start(&deployment, Duration::from_mins(10)).await;
-    lock(&deployment, OUTAGE).await;
-    assert_done_in_one_attempt(&deployment, &id).await;
+    let Running { id, worker, process } = start(&deployment, Duration::from_mins(10), 9).await;
+    lock(&deployment, sleep(OUTAGE)).await;
+    assert!(process.exists(), "the job runs");
+    let render = deployment.wait_until_ended(&id).await;
+    assert_eq!(render.status, RenderStatus::Done, "{render:?}");
+    let folder = deployment.folder.path().join(format!("objects/renders/{id}"));
+    let attempts: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(attempts, ["1"]);
+    assert_eq!(deployment.credits().await, 99, "charged once");
+    worker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_is_cancelled_when_the_database_does_not_respond_for_too_long() {
+    let deployment = Deployment::new().await;
+    let Running { worker, process, .. } = start(&deployment, Duration::from_secs(1), 600).await;
+    // A transaction ends by itself after some time, so the job must end before.
+    let gone = async move {
+        while process.exists() {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    lock(&deployment, gone).await;
     worker.stop().await;
 }

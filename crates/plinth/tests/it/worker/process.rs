@@ -91,6 +91,19 @@ async fn the_job_of_a_killed_worker_ends_and_another_worker_takes_over() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_waits_for_the_next_render_ends_with_its_worker() {
+    let deployment = Deployment::in_real_time().await;
+    for signal in ["-KILL", "-TERM"] {
+        let id = deployment.upload_and_render(signal, tiny()).await;
+        let worker = Process::start(&deployment);
+        assert_eq!(deployment.wait_until_ended(&id).await.status, RenderStatus::Done);
+        assert!(!jobs(&deployment).is_empty(), "the process waits");
+        worker.signal(signal);
+        until_no_job_lives(&deployment).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_packaging_encoders_of_a_killed_worker_end() {
     let deployment = Deployment::in_real_time().await;
     // The script hangs in packaging, because only packaging uses a filter graph. The encoder of a packaging reads no

@@ -1,7 +1,5 @@
 //! Tests of successful renders.
 
-use std::collections::BTreeSet;
-
 use plinth_db::renders;
 use plinth_service::assets::{EnvPartFile, NewEnv};
 use plinth_spec::OutputFile;
@@ -11,7 +9,7 @@ use plinth_spec::state::{HlsStatus, RenderStatus};
 use plinth_store::EnvPart;
 use plinth_testkit::probe;
 use plinth_worker::WorkerOptions;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::deployment::{Deployment, tiny};
 
@@ -92,10 +90,7 @@ async fn equal_frames_are_drawn_once_and_stored_for_each() {
     let again = json!({"quality": "share", "length": 0.04, "shadows": true});
     let second = deployment.render_again(&model, again, "second").await;
     let other = deployment.render_again(&model, json!({"quality": "share", "length": 0.08}), "other").await;
-    let log = deployment.folder.path().join("log");
-    let options =
-        deployment.options_with(&format!("grep -o '\"render\"' \"$3/job.json\" >>{}\nexec \"$@\"", log.display()));
-    let worker = deployment.start_worker(options);
+    let worker = deployment.start_worker(deployment.options_that_log_tasks());
     let ended = [
         deployment.wait_until_ended(&first).await,
         deployment.wait_until_ended(&second).await,
@@ -104,7 +99,7 @@ async fn equal_frames_are_drawn_once_and_stored_for_each() {
     worker.stop().await;
     assert!(ended.iter().all(|render| render.status == RenderStatus::Done), "{ended:?}");
     assert_eq!(ended[0].file_size, ended[1].file_size);
-    assert_eq!(std::fs::read_to_string(log).unwrap().lines().count(), 2, "two of the three renders share their frames");
+    assert_eq!(deployment.render_tasks().len(), 2, "two of the three renders share their frames");
     for id in [&first, &second] {
         deployment.service.render_file(&deployment.caller, id, OutputFile::Video).await.unwrap();
     }
@@ -118,12 +113,7 @@ async fn only_previews_and_free_renders_are_watermarked() {
     deployment.grant(Pool::Paid, -99).await;
     deployment.grant(Pool::Free, 10).await;
     let free = deployment.render_again(&model, tiny(), "free").await;
-    let log = deployment.folder.path().join("log");
-    let options = deployment.options_with(&format!(
-        "grep -o '\"quality\":\"[a-z]*\"\\|\"length\":[0-9.]*\\|\"watermark\":[a-z]*\\|\"draft\":[a-z]*' \"$3/job.json\" | xargs >>{}\nexec \"$@\"",
-        log.display()
-    ));
-    let worker = deployment.start_worker(options);
+    let worker = deployment.start_worker(deployment.options_that_log_tasks());
     let ended = [
         deployment.wait_until_ended(&preview).await,
         deployment.wait_until_ended(&paid).await,
@@ -133,16 +123,15 @@ async fn only_previews_and_free_renders_are_watermarked() {
     assert!(ended.iter().all(|render| render.status == RenderStatus::Done), "{ended:?}");
     assert_eq!((ended[0].is_system_preview, ended[0].hls_status), (true, HlsStatus::Skipped));
     assert_eq!((ended[1].is_preview, ended[2].is_preview), (false, true));
-    let log = std::fs::read_to_string(log).unwrap();
-    let jobs: Vec<&str> = log.lines().filter(|line| line.contains("watermark")).collect();
-    let sorted = |line: &str| line.split(' ').map(str::to_owned).collect::<BTreeSet<_>>();
+    let tasks = deployment.render_tasks();
+    let tasks = tasks.iter().map(|task| (&task["settings"]["length"], &task["watermark"], &task["draft"]));
     // The free preview has the lowest priority.
     let expected = [
-        "length:0.04 quality:share watermark:false draft:false",
-        "length:0.04 quality:share watermark:true draft:false",
-        "quality:share watermark:true draft:true",
+        (&json!(0.04), &json!(false), &json!(false)),
+        (&json!(0.04), &json!(true), &json!(false)),
+        (&Value::Null, &json!(true), &json!(true)),
     ];
-    assert_eq!(jobs.iter().map(|line| sorted(line)).collect::<Vec<_>>(), expected.map(sorted));
+    assert_eq!(tasks.collect::<Vec<_>>(), expected);
 }
 
 #[tokio::test(flavor = "multi_thread")]

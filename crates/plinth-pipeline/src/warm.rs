@@ -1,0 +1,64 @@
+//! A model and a graphics device that a process keeps from one video to the next.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use plinth_model::Model;
+use plinth_render::Gpu;
+use plinth_scene::{Scene, SceneAssets, build_scene, max_texture_side};
+use plinth_spec::RenderSettings;
+
+use crate::failure::JobError;
+use crate::job::Job;
+use crate::load::{load_model, stop_if};
+
+/// Returns the maximum width and height of textures with which the model of a video is loaded. Larger textures are scaled
+/// down.
+pub fn texture_side(settings: &RenderSettings) -> u32 {
+    let (width, height) = settings.video().quality.size(settings.video().aspect);
+    max_texture_side(width.max(height))
+}
+
+/// The model of the last video, and the graphics device that drew it, with what was compiled and uploaded. It is kept
+/// for the next video of the same model.
+#[derive(Default)]
+pub struct WarmModel(Option<Loaded>);
+
+struct Loaded {
+    texture_side: u32,
+    model: Arc<Model>,
+    gpu: Arc<Gpu>,
+}
+
+impl WarmModel {
+    /// Returns whether a video with these settings needs no file of the model.
+    pub fn has_loaded(&self, settings: &RenderSettings) -> bool {
+        self.0.as_ref().is_some_and(|loaded| loaded.texture_side == texture_side(settings))
+    }
+
+    /// Builds the scene of a video, and returns it with the graphics device. Loads the model and opens the device if
+    /// they are not loaded yet.
+    /// Errors: those of [`load_model`].
+    pub(crate) fn scene(&mut self, job: &Job, cancel: &AtomicBool) -> Result<(Scene, Arc<Gpu>), JobError> {
+        let build = |model| {
+            let assets: SceneAssets<'_> = job.scene_assets();
+            build_scene(model, &job.settings, assets).map_err(JobError::from)
+        };
+        if self.has_loaded(&job.settings)
+            && let Some(Loaded { model, gpu, .. }) = &self.0
+        {
+            let scene = build(Arc::clone(model))?;
+            stop_if(cancel)?;
+            return Ok((scene, Arc::clone(gpu)));
+        }
+        // The memory of the old one is freed before the new one is loaded.
+        self.0 = None;
+        let texture_side = texture_side(&job.settings);
+        let build = |model| Ok::<_, JobError>((build(Arc::clone(&model))?, model));
+        let ((scene, model), mut gpu) = load_model(&job.model, job.adapter.clone(), texture_side, build, cancel)?;
+        gpu.enable_cache();
+        let gpu = Arc::new(gpu);
+        self.0 = Some(Loaded { texture_side, model, gpu: Arc::clone(&gpu) });
+        Ok((scene, gpu))
+    }
+}

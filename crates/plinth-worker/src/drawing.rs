@@ -1,0 +1,110 @@
+//! Runs the task of a render in a process of its own, or in one that stays for the next render of the same model.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use plinth_pipeline::child::{ChildTask, RenderTask};
+use plinth_spec::OutputPaths;
+use plinth_spec::id::WorkspaceId;
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+use crate::child::Ended;
+use crate::handover::{give_inputs, take_outputs};
+use crate::job::{JobListener, JobPlan};
+use crate::models::home_folder;
+use crate::node::Node;
+use crate::render_process::{RenderProcess, Subject};
+
+/// A render whose input files are in its folder.
+pub(crate) struct Fetched {
+    pub(crate) task: RenderTask,
+    /// What a process that stays after the render can draw; `None` if none stays.
+    pub(crate) subject: Option<Subject>,
+    /// A process that has loaded the model, so that its file was not fetched.
+    pub(crate) process: Option<RenderProcess>,
+}
+
+/// A render that can be drawn.
+pub(crate) struct Drawing<'a> {
+    node: &'a Node,
+    /// Folder of the render.
+    folder: &'a Path,
+    task: RenderTask,
+    /// The process that stays; `None` if none stays.
+    process: Option<RenderProcess>,
+    /// The task for a process that has drawn other renders; `None` if it is in the job description.
+    line: Option<String>,
+    /// Names of the files that were moved to the folder of the process, without the model.
+    inputs: Vec<OsString>,
+}
+
+impl<'a> Drawing<'a> {
+    /// Moves the input files to the folder of the process that draws, if it is not that of the render.
+    /// Errors: a file cannot be moved or written.
+    pub(crate) fn prepare(node: &'a Node, fetched: Fetched, folder: &'a Path) -> io::Result<Self> {
+        let Fetched { task, subject, process } = fetched;
+        let line = process.is_some().then(|| serde_json::to_string(&task)).transpose()?;
+        let mut inputs = Vec::new();
+        let process = match (process, subject) {
+            (Some(process), _) => {
+                inputs = give_inputs(folder, process.folder())?;
+                let given: Vec<PathBuf> = inputs.iter().map(|name| process.folder().join(name)).collect();
+                node.options.fence.give(&given.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
+                Some(process)
+            }
+            (None, Some(subject)) => {
+                let own = node.scratch.process()?;
+                inputs = give_inputs(folder, own.path())?;
+                inputs.retain(|name| Path::new(name) != task.model);
+                let home = Some(home_folder(&node.scratch, &subject.workspace));
+                let child_task = ChildTask::Render(Box::new(task.clone()));
+                let plan = JobPlan { task: child_task, time: node.options.timeout, folder: own.path(), home };
+                Some(RenderProcess::start(node.options.clone(), subject, node.describe(plan)?, own)?)
+            }
+            (None, None) => None,
+        };
+        Ok(Self { node, folder, task, process, line, inputs })
+    }
+
+    /// Returns the folder in which the output files are written.
+    pub(crate) fn folder(&self) -> &Path {
+        self.process.as_ref().map_or(self.folder, RenderProcess::folder)
+    }
+
+    /// Draws the frames and writes the files.
+    pub(crate) async fn run(
+        &self,
+        workspace: &WorkspaceId,
+        time: Duration,
+        listener: JobListener,
+        cut: &CancellationToken,
+    ) -> Ended {
+        let Some(process) = &self.process else {
+            let home = Some(home_folder(&self.node.scratch, workspace));
+            let task = ChildTask::Render(Box::new(self.task.clone()));
+            return self.node.run_child(JobPlan { task, time, folder: self.folder, home }, cut, Some(listener)).await;
+        };
+        process.run(self.line.clone(), time, listener, cut).await
+    }
+
+    /// Returns what keeps the files of a process that stayed and then failed.
+    pub(crate) fn into_files(self) -> Option<Arc<TempDir>> {
+        self.process.and_then(RenderProcess::into_files)
+    }
+
+    /// Moves the output files to the folder of the render, and keeps the process for the next one.
+    /// Errors: a file is missing or cannot be moved.
+    pub(crate) fn finish(self, files: &OutputPaths) -> io::Result<()> {
+        let Some(process) = self.process else { return Ok(()) };
+        take_outputs(process.folder(), self.folder, files.values().filter_map(|place| place.file_name()))?;
+        for input in self.inputs {
+            std::fs::remove_file(process.folder().join(input))?;
+        }
+        self.node.idle_processes.keep(process);
+        Ok(())
+    }
+}

@@ -1,0 +1,74 @@
+//! Moves files between the folder of a render and that of a process that stays. The process is not trusted and still runs,
+//! and must not reach files after they were taken from it.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{CWD, Mode, OFlags, openat, renameat};
+
+use crate::outputs::OUT;
+
+/// Moves all files of a folder to the folder of a process. Files that are there already are replaced. Returns the names.
+pub(crate) fn give_inputs(from: &Path, process: &Path) -> io::Result<Vec<OsString>> {
+    let names = std::fs::read_dir(from)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()?;
+    for name in &names {
+        // This replaces a link, and does not follow it.
+        std::fs::rename(from.join(name), process.join(name))?;
+    }
+    Ok(names)
+}
+
+/// Moves output files from the folder of a process to another folder, without following links. They may be anything, so
+/// they must be checked in the new folder.
+pub(crate) fn take_outputs<'a>(process: &Path, to: &Path, names: impl Iterator<Item = &'a OsStr>) -> io::Result<()> {
+    let target = to.join(OUT);
+    std::fs::create_dir_all(&target)?;
+    let (source, target) = (open_folder(&open_folder(CWD, process)?, Path::new(OUT))?, open_folder(CWD, &target)?);
+    for name in names {
+        renameat(&source, name, &target, name)?;
+    }
+    Ok(())
+}
+
+fn open_folder(parent: impl std::os::fd::AsFd, path: &Path) -> io::Result<OwnedFd> {
+    Ok(openat(parent, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn inputs_replace_links_instead_of_following_them() {
+        let (from, process) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(process.path().join("secret"), "kept").unwrap();
+        symlink("secret", process.path().join("image")).unwrap();
+        fs::write(from.path().join("image"), "new").unwrap();
+        assert_eq!(give_inputs(from.path(), process.path()).unwrap(), ["image"]);
+        let read = |name| fs::read_to_string(process.path().join(name)).unwrap();
+        assert_eq!((read("image"), read("secret")), ("new".to_owned(), "kept".to_owned()));
+    }
+
+    #[test]
+    fn outputs_are_taken_and_links_are_not_followed() {
+        let (process, to, other) =
+            (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::create_dir(process.path().join(OUT)).unwrap();
+        fs::write(process.path().join(OUT).join("a.mp4"), "video").unwrap();
+        let take = || take_outputs(process.path(), to.path(), [OsStr::new("a.mp4")].into_iter());
+        take().unwrap();
+        assert_eq!(fs::read_to_string(to.path().join(OUT).join("a.mp4")).unwrap(), "video");
+        assert!(!process.path().join(OUT).join("a.mp4").exists());
+        // A process without a fence replaces its folder by a link to a folder of another job.
+        fs::remove_dir(process.path().join(OUT)).unwrap();
+        fs::write(other.path().join("a.mp4"), "secret").unwrap();
+        symlink(other.path(), process.path().join(OUT)).unwrap();
+        take().unwrap_err();
+        assert!(other.path().join("a.mp4").exists());
+    }
+}

@@ -1,0 +1,51 @@
+//! Render processes that wait for the next render of their model.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::render_process::{RenderProcess, Subject};
+
+/// Render processes without a render, those that are idle longest first. There are at most as many processes, with and
+/// without a render, as the worker has slots: a render takes one of these, or ends one before it starts another.
+#[derive(Debug, Default)]
+pub(crate) struct IdleProcesses(Mutex<Vec<RenderProcess>>);
+
+impl IdleProcesses {
+    /// Removes and returns the process that has loaded what a render needs. If there is none, ends the process that is
+    /// idle longest, so that the render's own process has its memory.
+    pub(crate) async fn take(&self, wanted: Option<&Subject>) -> Option<RenderProcess> {
+        let (found, ended) = {
+            let mut idle = self.locked();
+            idle.retain(RenderProcess::is_running);
+            let found = idle.iter().rposition(|process| Some(process.subject()) == wanted);
+            let found = found.map(|at| idle.remove(at));
+            let ended = (found.is_none() && !idle.is_empty()).then(|| idle.remove(0));
+            (found, ended)
+        };
+        end(ended.into_iter().collect()).await;
+        found
+    }
+
+    /// Keeps a process that has finished its render.
+    pub(crate) fn keep(&self, mut process: RenderProcess) {
+        process.rest();
+        self.locked().push(process);
+    }
+
+    /// Ends all processes.
+    pub(crate) async fn end_all(&self) {
+        let all = std::mem::take(&mut *self.locked());
+        end(all).await;
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Vec<RenderProcess>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ends processes on a thread that may block.
+async fn end(processes: Vec<RenderProcess>) {
+    let ending = tokio::task::spawn_blocking(|| processes.into_iter().for_each(RenderProcess::end));
+    if let Err(error) = ending.await {
+        tracing::error!(error = %error, "ending a render process panicked");
+    }
+}

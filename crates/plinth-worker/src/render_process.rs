@@ -1,0 +1,177 @@
+//! A process that renders one model again and again, and keeps it loaded meanwhile.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use plinth_pipeline::child::ChildEvent;
+use plinth_spec::id::{ModelId, WorkspaceId};
+use tempfile::TempDir;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+use tracing::Span;
+
+use crate::child::{ChildPlan, Ended, WarmChild, crashed};
+use crate::job::{JobListener, pass_on};
+use crate::options::WorkerOptions;
+
+/// Time without a render after which a process is ended.
+pub(crate) const IDLE: Duration = Duration::from_secs(10);
+/// Interval at which an idle process is checked.
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
+/// An idle process may have this fraction of the memory that a job may have.
+const IDLE_MEMORY: u64 = 4;
+
+/// What all renders of one process have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Subject {
+    pub(crate) workspace: WorkspaceId,
+    pub(crate) model: ModelId,
+    /// SHA-256 of the model's file.
+    pub(crate) sha256: String,
+    /// Maximum side of the textures with which the model is loaded.
+    pub(crate) texture_side: u32,
+}
+
+/// A process that stays for renders of one subject. It ends soon after this value is dropped, after a render that did
+/// not succeed, and when it has been idle for a while.
+#[derive(Debug)]
+pub(crate) struct RenderProcess {
+    subject: Subject,
+    folder: PathBuf,
+    /// Keeps the folder until the files of a render were taken from it.
+    files: Option<Arc<TempDir>>,
+    messages: Sender<Message>,
+    thread: JoinHandle<()>,
+}
+
+/// What a process is told.
+enum Message {
+    Render(Assignment),
+    /// The files of the last render were taken from the folder, so the process is idle.
+    Rest,
+}
+
+struct Assignment {
+    /// Task as a line of JSON; `None` for the task in the job description.
+    task: Option<String>,
+    time: Duration,
+    on_event: Box<dyn FnMut(ChildEvent) + Send>,
+    cut: CancellationToken,
+    span: Span,
+    reply: oneshot::Sender<Ended>,
+}
+
+impl RenderProcess {
+    /// Starts a process whose first task is in the job description of `folder`. The folder is removed when the process
+    /// has ended and its files are not needed any more.
+    /// Errors: the thread that watches the process cannot be started.
+    pub(crate) fn start(
+        options: WorkerOptions,
+        subject: Subject,
+        plan: ChildPlan,
+        folder: TempDir,
+    ) -> io::Result<Self> {
+        let (messages, received) = channel();
+        let (path, folder) = (folder.path().to_owned(), Arc::new(folder));
+        let files = Some(Arc::clone(&folder));
+        // The kernel kills a job when the thread that started it ends, so this thread lives as long as the process.
+        let thread = thread::Builder::new().name("render process".to_owned()).spawn(move || {
+            serve(&options, &plan, &received);
+            drop(folder);
+        })?;
+        Ok(Self { subject, folder: path, files, messages, thread })
+    }
+
+    pub(crate) fn subject(&self) -> &Subject {
+        &self.subject
+    }
+
+    /// Returns the folder of the process.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Runs a render: the task, or with `None` the one in the job description. If it does not succeed, the process ends.
+    pub(crate) async fn run(
+        &self,
+        task: Option<String>,
+        time: Duration,
+        listener: JobListener,
+        cut: &CancellationToken,
+    ) -> Ended {
+        let (reply, answer) = oneshot::channel();
+        let on_event = Box::new(pass_on(Some(listener)));
+        let assignment = Assignment { task, time, on_event, cut: cut.clone(), span: Span::current(), reply };
+        // Sending fails if the process has ended, which also drops the sender of the reply.
+        let _ended = self.messages.send(Message::Render(assignment));
+        answer.await.unwrap_or_else(|_ended| crashed("the process of the renderer has ended".to_owned()))
+    }
+
+    /// Returns what keeps the folder of a process that failed.
+    pub(crate) fn into_files(self) -> Option<Arc<TempDir>> {
+        self.files
+    }
+
+    /// Tells the process that it is idle, so that it ends after a while.
+    pub(crate) fn rest(&mut self) {
+        self.files = None;
+        // Sending fails if the process has ended, which the next render finds out.
+        let _ended = self.messages.send(Message::Rest);
+    }
+
+    /// Returns whether the process still runs. It may end at any time.
+    pub(crate) fn is_running(&self) -> bool {
+        !self.thread.is_finished()
+    }
+
+    /// Ends the process. Blocks the thread until it has ended and its folder is removed.
+    pub(crate) fn end(self) {
+        drop(self.messages);
+        if self.thread.join().is_err() {
+            tracing::error!("the thread of a render process panicked");
+        }
+    }
+}
+
+/// Starts the process and passes messages to it, until it ends or is to end.
+fn serve(options: &WorkerOptions, plan: &ChildPlan, messages: &Receiver<Message>) {
+    let mut child = WarmChild::start(options, plan);
+    while let Some(assignment) = next(child.as_ref().ok(), messages, options.memory_bytes / IDLE_MEMORY) {
+        let Assignment { task, time, mut on_event, cut, span, reply } = assignment;
+        let options = WorkerOptions { timeout: time, ..options.clone() };
+        let ended = span.in_scope(|| match &mut child {
+            Ok(child) => child.ask(&options, task.as_deref(), &mut on_event, &cut),
+            Err(error) => crashed(format!("the renderer cannot be started: {error}")),
+        });
+        // The spans of stages end with the render.
+        drop(on_event);
+        let stays = matches!(ended, Ended::Done(ChildEvent::Rendered { .. }));
+        // Sending fails only if nobody waits for the render any more.
+        let _unheard = reply.send(ended);
+        if !stays {
+            return;
+        }
+    }
+}
+
+/// Waits for the next render. Returns `None` if there is none in time, or if the idle process must end.
+fn next(child: Option<&WarmChild>, messages: &Receiver<Message>, memory_bytes: u64) -> Option<Assignment> {
+    let mut idle_since: Option<Instant> = None;
+    loop {
+        match messages.recv_timeout(CHECK_INTERVAL) {
+            Ok(Message::Render(assignment)) => return Some(assignment),
+            Ok(Message::Rest) => idle_since = Some(Instant::now()),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return None,
+        }
+        if let Some(since) = idle_since
+            && (since.elapsed() >= IDLE || !child.is_some_and(|child| child.is_resting(memory_bytes)))
+        {
+            return None;
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Tests of processes that stay for the next render of their model.
+
+use std::time::Duration;
+
+use plinth_spec::state::RenderStatus;
+use plinth_worker::WorkerOptions;
+use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
+
+use super::deployment::{Deployment, TIMEOUT, tiny};
+use crate::processes_in;
+
+/// Returns the options of a worker that counts the processes that stay. `lines` are executed before such a process.
+fn counting(deployment: &Deployment, lines: &str) -> WorkerOptions {
+    let count = deployment.folder.path().join("starts");
+    deployment.options_with(&format!(
+        r#"if grep -q '"stays":true' "$3/job.json"; then echo start >> '{}'; {lines} fi; exec "$@""#,
+        count.display(),
+    ))
+}
+
+fn starts(deployment: &Deployment) -> usize {
+    std::fs::read_to_string(deployment.folder.path().join("starts")).unwrap_or_default().lines().count()
+}
+
+fn turned(degrees: u32) -> Value {
+    json!({"quality": "share", "length": 0.04, "rotateY": degrees})
+}
+
+async fn assert_done(deployment: &Deployment, ids: &[String]) {
+    for id in ids {
+        let render = deployment.wait_until_ended(id).await;
+        assert_eq!(render.status, RenderStatus::Done, "{render:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn renders_of_one_model_are_drawn_by_one_process_and_those_of_another_by_another() {
+    let deployment = Deployment::new().await;
+    let (chair, first) = deployment.upload("chair", Some(turned(0))).await;
+    let mut ids = vec![first];
+    for degrees in [40, 80] {
+        ids.push(deployment.render_again(&chair, turned(degrees), &degrees.to_string()).await);
+    }
+    let worker = deployment.start_worker(counting(&deployment, ""));
+    assert_done(&deployment, &ids).await;
+    assert_eq!(starts(&deployment), 1);
+    let posters = [deployment.poster(&ids[0]).await, deployment.poster(&ids[1]).await];
+    assert!(posters[0] != posters[1], "each render has its own settings");
+    let preview = deployment.upload("lamp", None).await.1;
+    assert_done(&deployment, &[preview]).await;
+    assert_eq!(starts(&deployment), 1, "a free preview has a process that does not stay");
+    let stool = deployment.upload_and_render("stool", tiny()).await;
+    assert_done(&deployment, &[stool]).await;
+    assert_eq!(starts(&deployment), 2);
+    worker.stop().await;
+    assert!(processes_in(deployment.folder.path()).is_empty(), "no process outlives its worker");
+    assert_eq!(deployment.credits().await, 96);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_render_whose_warm_process_fails_is_drawn_by_a_new_one() {
+    let deployment = Deployment::new().await;
+    let (chair, first) = deployment.upload("chair", Some(turned(0))).await;
+    let second = deployment.render_again(&chair, turned(90), "second").await;
+    // The process dies when it receives its second render.
+    let dies = r#"tail --pid=$$ -f /dev/null | "$@" & read -r line; exit 3;"#;
+    let worker = deployment.start_worker(counting(&deployment, dies));
+    assert_done(&deployment, &[first, second]).await;
+    assert_eq!(starts(&deployment), 2);
+    worker.stop().await;
+    assert_eq!(deployment.credits().await, 98);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idle_process_ends_after_some_seconds() {
+    let deployment = Deployment::new().await;
+    let (chair, first) = deployment.upload("chair", Some(turned(0))).await;
+    let worker = deployment.start_worker(counting(&deployment, ""));
+    assert_done(&deployment, &[first]).await;
+    let jobs = || processes_in(deployment.folder.path()).values().filter(|line| line.contains("/process-")).count();
+    assert_eq!(jobs(), 1);
+    let ended = async {
+        while jobs() > 0 {
+            sleep(Duration::from_millis(200)).await;
+        }
+    };
+    timeout(TIMEOUT, ended).await.unwrap();
+    let second = deployment.render_again(&chair, turned(90), "second").await;
+    assert_done(&deployment, &[second]).await;
+    assert_eq!(starts(&deployment), 2);
+    worker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_needs_much_memory_does_not_stay() {
+    let deployment = Deployment::new().await;
+    let (chair, first) = deployment.upload("chair", Some(turned(0))).await;
+    let second = deployment.render_again(&chair, turned(90), "second").await;
+    // A quarter of it is less than any process of a renderer needs.
+    let options = WorkerOptions { memory_bytes: 400 << 20, ..counting(&deployment, "") };
+    let worker = deployment.start_worker(options);
+    assert_done(&deployment, &[first, second]).await;
+    assert_eq!(starts(&deployment), 2);
+    worker.stop().await;
+}
