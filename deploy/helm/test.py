@@ -169,6 +169,8 @@ class Promises(unittest.TestCase):
                     if name.endswith("-api"):
                         # Two checks of models and two of images, with the program's own limits.
                         self.assertGreaterEqual(limit, 2 * 4 + 2 * 1.5 + 1)
+                        [disk] = [v["emptyDir"]["sizeLimit"] for v in pod["volumes"] if v["name"] == "data"]
+                        self.assertLessEqual(int(said["PLINTH_INCOMING_MB"]) / 1024, 0.9 * gigabytes(disk))
                     elif "-worker-" in name:
                         slots, takes = int(said["PLINTH_WORKER_SLOTS"]), container["args"][4].split(",")
                         render = int(said.get("PLINTH_RENDER_MEMORY_MB", 8192)) / 1024
