@@ -30,6 +30,15 @@ pub(crate) enum Inserted<T> {
     Unneeded(T),
 }
 
+/// What a caller must be when its transaction runs.
+#[derive(Clone, Copy)]
+enum Rights {
+    /// Its key or session is valid.
+    SignedIn,
+    /// It is also an editor of its workspace.
+    Editor,
+}
+
 impl Service {
     /// Runs `work` in a transaction and passes it the current Unix time in milliseconds.
     /// Errors: the errors of `work` and of the database.
@@ -100,14 +109,7 @@ impl Service {
         F: for<'t> FnOnce(&'t mut Tx, i64) -> BoxFuture<'t, Result<T>> + Send + 'static,
         T: Send + 'static,
     {
-        let caller = caller.clone();
-        let written = Box::pin(self.write_locked(locked, move |tx, now| {
-            Box::pin(async move {
-                check_is_signed_in(tx, &caller, now).await?;
-                work(tx, now).await
-            })
-        }));
-        written.await
+        Box::pin(self.write_checked(caller, Rights::SignedIn, locked, work)).await
     }
 
     /// Runs `work` as [`write_as`](Self::write_as) does. The caller must also still be an editor of its workspace.
@@ -116,13 +118,24 @@ impl Service {
         F: for<'t> FnOnce(&'t mut Tx, i64) -> BoxFuture<'t, Result<T>> + Send + 'static,
         T: Send + 'static,
     {
+        Box::pin(self.write_checked(caller, Rights::Editor, locked, work)).await
+    }
+
+    async fn write_checked<T, F>(&self, caller: &Caller, needed: Rights, locked: AccountId, work: F) -> Result<T>
+    where
+        F: for<'t> FnOnce(&'t mut Tx, i64) -> BoxFuture<'t, Result<T>> + Send + 'static,
+        T: Send + 'static,
+    {
         let caller = caller.clone();
-        let written = Box::pin(self.write_locked(locked, move |tx, now| {
+        let written = self.write_locked(locked, move |tx, now| {
             Box::pin(async move {
-                check_current_rights(tx, &caller, now).await?;
+                match needed {
+                    Rights::SignedIn => check_is_signed_in(tx, &caller, now).await?,
+                    Rights::Editor => check_current_rights(tx, &caller, now).await?,
+                }
                 work(tx, now).await
             })
-        }));
+        });
         written.await
     }
 
