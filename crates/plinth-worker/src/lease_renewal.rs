@@ -19,8 +19,8 @@ const RENEWALS: u32 = 3;
 const AGAIN: u32 = 12;
 
 /// Renews the leases of claims until it is dropped. Cancels the job when all leases are lost, or when the database has not
-/// responded for too long. While the database does not respond, the job continues: nobody else can claim its renders then. If
-/// another worker has claimed them by the time of the next renewal, this renewal finds that the lease is lost.
+/// responded for too long. Until then the job continues: while nobody reaches the database, nobody else can claim its renders.
+/// If others reach it and claim them, the next renewal that is answered finds that the lease is lost.
 #[derive(Debug)]
 pub(crate) struct LeaseRenewal {
     task: JoinHandle<()>,
