@@ -101,7 +101,14 @@ fn lists(header: &str, etag: &str) -> bool {
 /// Parses a `Range` header. A malformed header is ignored (RFC 9110, sections 14.1.2 and 14.2). If the header requests
 /// several ranges, the whole file is sent.
 fn wanted(range: &str, size: u64) -> Wanted {
-    let Ok(parsed) = parse_range_header(range) else { return Wanted::Whole };
+    let Some((unit, ranges)) = range.split_once('=') else { return Wanted::Whole };
+    if !unit.eq_ignore_ascii_case("bytes") {
+        return Wanted::Whole;
+    }
+    if ranges == "-0" {
+        return Wanted::Nothing;
+    }
+    let Ok(parsed) = parse_range_header(&format!("bytes={ranges}")) else { return Wanted::Whole };
     let [SyntacticallyCorrectRange { start, end }] = parsed.ranges.as_slice() else { return Wanted::Whole };
     let (start, end) = match (*start, *end) {
         (StartPosition::Index(start), EndPosition::Index(last)) if last < start => return Wanted::Whole,
@@ -129,7 +136,8 @@ mod tests {
             ("bytes=5-100", Wanted::Part(5..10)),
             ("bytes=10-", Wanted::Nothing),
             ("bytes=10-12", Wanted::Nothing),
-            ("bytes=-0", Wanted::Whole),
+            ("bytes=-0", Wanted::Nothing),
+            ("Bytes=0-3", Wanted::Part(0..4)),
             ("bytes=0-1,3-4", Wanted::Whole),
             ("bytes=3-1", Wanted::Whole),
             ("pages=0-1", Wanted::Whole),

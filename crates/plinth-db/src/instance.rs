@@ -15,3 +15,10 @@ pub async fn insert_or_find(tx: &mut Tx, key: &str, value: &str) -> Result<Strin
     tx.execute(sql, params![key, value]).await?;
     tx.fetch_one("SELECT value FROM instance WHERE key = $1", params![key]).await?.text("value")
 }
+
+/// Stores `value`, also if the key has a value already.
+pub async fn set(tx: &mut Tx, key: &str, value: &str) -> Result<()> {
+    let sql =
+        "INSERT INTO instance (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+    tx.execute(sql, params![key, value]).await.map(drop)
+}

@@ -1,12 +1,10 @@
 //! Summarises the contents of a model: counts and names.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
 use crate::decode::image;
 use crate::error::Result;
-use crate::load::{LoadOptions, element_count, load, unique_name};
+use crate::load::{LoadOptions, element_count, load};
 use crate::model::Topology;
 use crate::source::Source;
 use crate::warnings::Warnings;
@@ -73,17 +71,9 @@ pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
     // All images are decoded, because that checks them. They are downscaled to save memory.
     let source = Source::open(bytes, options.limits)?;
     let model = load(&source, INSPECTED_TEXTURE_SIDE)?;
-    let mut seen = BTreeMap::new();
-    let material_names = source
-        .root
-        .materials
-        .iter()
-        .enumerate()
-        .map(|(i, m)| {
-            let name = m.name.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| format!("material_{i}"));
-            material_name(&mut seen, &name)
-        })
-        .collect();
+    // The last material is glTF's default material, which has no name.
+    let named = &model.materials[..source.root.materials.len()];
+    let material_names = named.iter().map(|material| material.name.clone()).collect();
     let mut unreadable = Warnings::default();
     let mut textures = Vec::new();
     for (i, image) in source.root.images.iter().enumerate() {
@@ -124,11 +114,4 @@ pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
 fn image_header(source: &Source<'_>, index: usize) -> Result<(&'static str, (u32, u32))> {
     let bytes = image::bytes(source, index)?;
     Ok((image::kind(&bytes).map_or("", image::Kind::name), image::size(&bytes, index)?))
-}
-
-/// Returns the name unchanged. Unlike node names, material names keep their spaces, and several materials may have the
-/// same name.
-fn material_name(seen: &mut BTreeMap<String, usize>, name: &str) -> String {
-    let _numbered = unique_name(seen, name);
-    name.to_owned()
 }

@@ -156,7 +156,7 @@ fn fill_in_defaults(source: &Source<'_>, nodes: &mut [Node]) -> Result<()> {
 }
 
 /// Replaces spaces in a name by `_`. If the name was used before, appends `_1`, `_2` and so on.
-pub(crate) fn unique_name(seen: &mut BTreeMap<String, usize>, name: &str) -> String {
+fn unique_name(seen: &mut BTreeMap<String, usize>, name: &str) -> String {
     let base: String = name.chars().map(|c| if c.is_whitespace() { '_' } else { c }).collect();
     let mut candidate = base.clone();
     while seen.contains_key(&candidate) {

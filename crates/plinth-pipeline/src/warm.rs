@@ -12,6 +12,10 @@ use crate::failure::JobError;
 use crate::job::Job;
 use crate::load::{load_model, stop_if};
 
+/// Maximum size in memory of the model that a process keeps. Material edits, decals and merged vertices need a copy of a model
+/// that is kept, which must not be what exceeds the memory of a job.
+const MAX_KEPT_BYTES: usize = 512 << 20;
+
 /// Returns the maximum width and height of textures with which the model of a video is loaded. Larger textures are scaled
 /// down.
 pub fn texture_side(settings: &RenderSettings) -> u32 {
@@ -37,7 +41,7 @@ impl WarmModel {
     }
 
     /// Builds the scene of a video, and returns it with the graphics device. Loads the model and opens the device if
-    /// they are not loaded yet.
+    /// they are not loaded yet. Keeps both, unless the model is large.
     /// Errors: those of [`load_model`].
     pub(crate) fn scene(&mut self, job: &Job, cancel: &AtomicBool) -> Result<(Scene, Arc<Gpu>), JobError> {
         let build = |model| {
@@ -54,11 +58,14 @@ impl WarmModel {
         // The memory of the old one is freed before the new one is loaded.
         self.0 = None;
         let texture_side = texture_side(&job.settings);
-        let build = |model| Ok::<_, JobError>((build(Arc::clone(&model))?, model));
-        let ((scene, model), mut gpu) = load_model(&job.model, job.adapter.clone(), texture_side, build, cancel)?;
+        let build = |model: Arc<Model>| {
+            let kept = (model.content_bytes() <= MAX_KEPT_BYTES).then(|| Arc::clone(&model));
+            Ok::<_, JobError>((build(model)?, kept))
+        };
+        let ((scene, kept), mut gpu) = load_model(&job.model, job.adapter.clone(), texture_side, build, cancel)?;
         gpu.enable_cache();
         let gpu = Arc::new(gpu);
-        self.0 = Some(Loaded { texture_side, model, gpu: Arc::clone(&gpu) });
+        self.0 = kept.map(|model| Loaded { texture_side, model, gpu: Arc::clone(&gpu) });
         Ok((scene, gpu))
     }
 }

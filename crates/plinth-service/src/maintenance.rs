@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
+use plinth_db::instance;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use crate::cleanup::CleanupReport;
+use crate::error::{Result, ServiceError};
+use crate::jobs::Reclaimed;
 use crate::service::Service;
 
 const CLEANUP_INTERVAL: Duration = Duration::from_mins(5);
@@ -13,21 +16,26 @@ const COUNT_INTERVAL: Duration = Duration::from_secs(10);
 /// Interval of the search for partly written objects in the store, and for wrong sizes and numbers.
 const DAILY: Duration = Duration::from_hours(24);
 
+/// Key in the table `instance`: the last time at which writing was tried after an outage.
+const TIME_OF_WRITE: &str = "time_of_write";
+
 impl Service {
-    /// Requeues renders with expired leases and runs the cleanups, first immediately and then periodically. Never
+    /// Runs the cleanups immediately and then periodically. Requeues renders with expired leases periodically, first after half
+    /// a lease time, in which workers can renew theirs after an outage of the database that ended just now. Never
     /// returns. The future may be dropped at any time.
     pub async fn run_maintenance(&self) {
         let lease = Duration::from_secs(u64::from(self.options.lease_secs));
         // The loops run concurrently, so that a slow store does not delay the loop that requeues renders.
         let reclaiming = async {
-            let mut timer = timer(Duration::ZERO, lease / 4);
+            // The database may have been out of reach until this process was started.
+            let mut timer = timer(lease / 2, lease / 4);
             loop {
                 timer.tick().await;
                 if !self.reclaim_leases().await {
-                    // After an outage of the database, workers must have the time to renew their leases.
-                    while self.db.read().await.is_err() {
+                    while self.store_time_of_write().await.is_err() {
                         timer.tick().await;
                     }
+                    // After an outage of the database, workers must have the time to renew their leases.
                     tokio::time::sleep(lease / 2).await;
                 }
             }
@@ -78,19 +86,30 @@ impl Service {
     /// Returns false if the database failed.
     async fn reclaim_leases(&self) -> bool {
         match self.reclaim_expired_leases().await {
-            Ok(0) => {}
-            Ok(reclaimed) => {
-                tracing::warn!(
-                    reclaimed,
-                    "workers stopped renewing their leases; their renders were requeued or failed"
-                );
+            Ok(Reclaimed { renders, errors }) => {
+                if renders > 0 {
+                    tracing::warn!(
+                        reclaimed = renders,
+                        "workers stopped renewing their leases; their renders were requeued or failed"
+                    );
+                }
+                errors == 0
             }
             Err(error) => {
                 tracing::error!(error = %causes(&error), "searching for expired leases failed");
-                return false;
+                false
             }
         }
-        true
+    }
+
+    /// Writes to the database. Reading can work although writing does not, as on a full disk or on a read-only replica.
+    async fn store_time_of_write(&self) -> Result<()> {
+        let written = self.write_at(|tx, now| {
+            Box::pin(
+                async move { instance::set(tx, TIME_OF_WRITE, &now.to_string()).await.map_err(ServiceError::from) },
+            )
+        });
+        written.await
     }
 
     async fn run_cleanup(&self) {

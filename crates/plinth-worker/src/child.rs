@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -130,11 +130,8 @@ impl WarmChild {
         on_event: &mut dyn FnMut(ChildEvent),
         cut: &CancellationToken,
     ) -> Ended {
-        // Writing fails if the process has ended. The error is ignored, because listening then returns the reason.
-        if let (Some(line), Some(stdin)) = (request, &mut self.running.child.stdin) {
-            let _closed = writeln!(stdin, "{line}").and_then(|()| stdin.flush());
-        }
         let begin = Instant::now();
+        let written = request.and_then(|line| Some(write_line(self.running.child.stdin.take()?, line)));
         loop {
             let left = options.timeout.saturating_sub(begin.elapsed());
             let until = WorkerOptions { timeout: left, ..options.clone() };
@@ -148,6 +145,7 @@ impl WarmChild {
                 | ChildEvent::PreviewRefused(_)
                 | ChildEvent::Rendered { .. },
             ) = outcome
+                && self.take_stdin_back(written.as_ref())
             {
                 return explain(options, outcome, None, "");
             }
@@ -156,12 +154,34 @@ impl WarmChild {
         }
     }
 
+    /// Returns false if the process has not read the whole request although it has responded.
+    fn take_stdin_back(&mut self, written: Option<&Receiver<ChildStdin>>) -> bool {
+        let Some(written) = written else { return true };
+        self.running.child.stdin = written.recv_timeout(EXIT_TIMEOUT).ok();
+        self.running.child.stdin.is_some()
+    }
+
     /// Returns whether the process, which has no request, does nothing unexpected: it has sent nothing, still runs, and
     /// has at most `memory_bytes` of memory.
     pub(crate) fn is_resting(&self, memory_bytes: u64) -> bool {
         let is_silent = matches!(self.running.events.try_recv(), Err(TryRecvError::Empty));
         is_silent && session::memory_bytes(self.running.child.id()) <= memory_bytes
     }
+}
+
+/// Writes a line in a thread of its own, because a process that does not read blocks the writer. Returns the channel that
+/// receives the standard input when the line is written. Writing fails if the process has ended; the reason for its end is found
+/// by listening to it.
+fn write_line(mut stdin: ChildStdin, line: &str) -> Receiver<ChildStdin> {
+    let (tell, written) = sync_channel(1);
+    let line = format!("{line}\n");
+    thread::spawn(move || {
+        if stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush()).is_ok() {
+            // Sending fails if nobody waits for the response any more.
+            let _unheard = tell.send(stdin);
+        }
+    });
+    written
 }
 
 impl Drop for WarmChild {

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use plinth_pipeline::child::{ChildTask, RenderTask};
@@ -43,9 +43,15 @@ pub(crate) struct Drawing<'a> {
 }
 
 impl<'a> Drawing<'a> {
-    /// Moves the input files to the folder of the process that draws, if it is not that of the render.
+    /// Moves the input files to the folder of the process that draws, if it is not that of the render. After an error, what
+    /// keeps these files is added to `failed_files`.
     /// Errors: a file cannot be moved or written.
-    pub(crate) fn prepare(node: &'a Node, fetched: Fetched, folder: &'a Path) -> io::Result<Self> {
+    pub(crate) fn prepare(
+        node: &'a Node,
+        fetched: Fetched,
+        folder: &'a Path,
+        failed_files: &Mutex<Vec<Arc<TempDir>>>,
+    ) -> io::Result<Self> {
         let Fetched { task, subject, process } = fetched;
         let line = process.is_some().then(|| serde_json::to_string(&task)).transpose()?;
         let mut inputs = Vec::new();
@@ -57,13 +63,16 @@ impl<'a> Drawing<'a> {
                 Some(process)
             }
             (None, Some(subject)) => {
-                let own = node.scratch.process()?;
+                let own = Arc::new(node.scratch.process()?);
+                failed_files.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&own));
                 inputs = give_inputs(folder, own.path())?;
                 inputs.retain(|name| Path::new(name) != task.model);
                 let home = Some(home_folder(&node.scratch, &subject.workspace));
                 let child_task = ChildTask::Render(Box::new(task.clone()));
                 let plan = JobPlan { task: child_task, time: node.options.timeout, folder: own.path(), home };
-                Some(RenderProcess::start(node.options.clone(), subject, node.describe(plan)?, own)?)
+                let process = RenderProcess::start(node.options.clone(), subject, node.describe(plan)?, own)?;
+                failed_files.lock().unwrap_or_else(PoisonError::into_inner).pop();
+                Some(process)
             }
             (None, None) => None,
         };

@@ -73,10 +73,10 @@ impl RenderProcess {
         options: WorkerOptions,
         subject: Subject,
         plan: ChildPlan,
-        folder: TempDir,
+        folder: Arc<TempDir>,
     ) -> io::Result<Self> {
         let (messages, received) = channel();
-        let (path, folder) = (folder.path().to_owned(), Arc::new(folder));
+        let path = folder.path().to_owned();
         let files = Some(Arc::clone(&folder));
         // The kernel kills a job when the thread that started it ends, so this thread lives as long as the process.
         let thread = thread::Builder::new().name("render process".to_owned()).spawn(move || {

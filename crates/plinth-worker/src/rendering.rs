@@ -118,6 +118,10 @@ async fn make(
         warnings
     } else {
         tracing::warn!("a process that had drawn other renders failed; the render is drawn by a new one");
+        // The stills of the new process replace those that the failed one had drawn.
+        for part in &mut parts {
+            part.stored = RenderFiles::none(settings.video().quality.codec());
+        }
         group.fetch_and_draw(first, &settings, &mut parts, false).await?.unwrap_or_default()
     };
     slot.exchange_for_upload();
@@ -145,6 +149,24 @@ fn subject(claim: &Claim, settings: &RenderSettings, sha256: &str) -> Option<Sub
         sha256: sha256.to_owned(),
         texture_side: texture_side(settings),
     })
+}
+
+/// Returns whether a failure can be due to what the process drew before. An input file that cannot be read fails in each
+/// process. A process that had time left was ended by the limit of its processor time, which all its renders have used.
+fn may_be_due_to_others(code: FailureCode, has_time: bool) -> bool {
+    match code {
+        FailureCode::RendererCrash
+        | FailureCode::RendererError
+        | FailureCode::DisplayLost
+        | FailureCode::EncodeFailed
+        | FailureCode::UploadFailed
+        | FailureCode::Reaped => true,
+        FailureCode::Timeout => has_time,
+        FailureCode::ModelDownloadFailed
+        | FailureCode::EnvDownloadFailed
+        | FailureCode::OverlayMissing
+        | FailureCode::OverlayDownloadFailed => false,
+    }
 }
 
 struct Group<'a> {
@@ -255,7 +277,7 @@ impl Group<'_> {
         let Some(workspace) = parts.first().map(|part| part.claim.render.workspace_id.clone()) else {
             return Ok(Some(Vec::new()));
         };
-        let drawing = match Drawing::prepare(self.node, fetched, self.folder) {
+        let drawing = match Drawing::prepare(self.node, fetched, self.folder, self.failed_files) {
             Ok(drawing) => drawing,
             Err(_ended) if was_warm => return Ok(None),
             Err(error) => return Err(JobError::preparing(&error)),
@@ -268,6 +290,7 @@ impl Group<'_> {
         let are_previews = parts.iter().all(|part| part.claim.render.is_system_preview);
         let time = if are_previews { options.preview_timeout.min(options.timeout) } else { options.timeout };
         let listener = JobListener { posters_written: tell, progress };
+        let begin = Instant::now();
         let child = drawing.run(&workspace, time, listener, &child_cut);
         let claims: Vec<Claim> = parts.iter().map(|part| part.claim.clone()).collect();
         let posters = async {
@@ -304,8 +327,9 @@ impl Group<'_> {
             Err(error) => {
                 self.failed_files.lock().unwrap_or_else(PoisonError::into_inner).extend(drawing.into_files());
                 shown?;
-                let is_timeout = matches!(&error, JobError::Failed(failure) if failure.code == FailureCode::Timeout);
-                let may_be_due_to_others = was_warm && matches!(error, JobError::Failed(_)) && !is_timeout;
+                let has_time = begin.elapsed() < time;
+                let may_be_due_to_others = was_warm
+                    && matches!(&error, JobError::Failed(failure) if may_be_due_to_others(failure.code, has_time));
                 if may_be_due_to_others { Ok(None) } else { Err(error) }
             }
         }

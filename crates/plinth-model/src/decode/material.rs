@@ -8,10 +8,19 @@ use crate::source::{Source, shortened};
 /// Decodes all materials, and appends glTF's default material.
 pub(crate) fn materials(source: &Source<'_>) -> Result<Vec<Material>> {
     source.budget.take::<Material>(source.root.materials.len())?;
-    let decode = |(i, json)| MaterialReader { source, location: &format!("materials[{i}]") }.material(json);
+    let decode = |(i, json)| {
+        let material = MaterialReader { source, location: &format!("materials[{i}]") }.material(json)?;
+        Ok(Material { name: name(i, json), ..material })
+    };
     let mut out: Vec<Material> = source.root.materials.iter().enumerate().map(decode).collect::<Result<_>>()?;
     out.push(Material::default());
     Ok(out)
+}
+
+/// Returns the render-time name of a material. Unlike node names, material names keep their spaces, and several materials may
+/// have the same name.
+fn name(i: usize, json: &json::Material) -> String {
+    json.name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| format!("material_{i}"))
 }
 
 /// Decodes all textures. A texture without an image becomes `None`.
@@ -80,7 +89,7 @@ impl MaterialReader<'_> {
         let specular = e.specular.as_ref();
         let texture = |info: Option<&json::TextureInfo>| self.texture(info);
         let mut out = Material {
-            name: m.name.clone().unwrap_or_default(),
+            name: String::new(),
             base_color: pbr.base_color_factor,
             base_color_texture: self.texture(pbr.base_color_texture.as_deref())?,
             metallic: pbr.metallic_factor.clamp(0.0, 1.0),

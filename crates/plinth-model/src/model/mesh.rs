@@ -56,6 +56,22 @@ pub struct Primitive {
     pub material: usize,
 }
 
+impl Primitive {
+    pub(super) fn content_bytes(&self) -> usize {
+        let morphed =
+            self.morph_targets.iter().flat_map(|target| [&target.positions, &target.normals, &target.tangents]);
+        size_of_val(&*self.indices)
+            + size_of_val(&*self.positions)
+            + size_of_val(&*self.normals)
+            + size_of_val(&*self.tangents)
+            + self.uvs.iter().map(|uvs| size_of_val(&**uvs)).sum::<usize>()
+            + size_of_val(&*self.colors)
+            + size_of_val(&*self.joints)
+            + size_of_val(&*self.weights)
+            + morphed.map(|displacements| size_of_val(&**displacements)).sum::<usize>()
+    }
+}
+
 /// The displacements of one morph target. Each list is either empty or as long as the primitive's positions.
 #[derive(Clone, Debug, Default)]
 pub struct MorphTarget {

@@ -42,3 +42,13 @@ pub struct Model {
     /// Messages for the user about data in the file that was ignored or repaired.
     pub warnings: Vec<String>,
 }
+
+impl Model {
+    /// Returns the size in bytes of all pixels and vertex attributes in memory.
+    pub fn content_bytes(&self) -> usize {
+        let pixels: usize = self.images.iter().map(|image| image.pixels.len()).sum();
+        let attributes: usize =
+            self.meshes.iter().flat_map(|mesh| &mesh.primitives).map(Primitive::content_bytes).sum();
+        pixels + attributes
+    }
+}

@@ -46,7 +46,12 @@ fn material_names_keep_their_spaces_and_missing_ones_are_generated() {
     glb.image("image/png", &png(1, 1, &[9; 4]));
     glb.material()["name"] = "dark oak".into();
     glb.push("materials", json!({}));
-    assert_eq!(inspected(&glb).material_names, ["dark oak", "material_1"]);
+    glb.push("materials", json!({"name": ""}));
+    let names = inspected(&glb).material_names;
+    assert_eq!(names, ["dark oak", "material_1", "material_2"]);
+    // `materialEdits` refers to the names of the model.
+    let loaded: Vec<String> = glb.load().materials.into_iter().map(|material| material.name).collect();
+    assert_eq!(loaded, [&names[..], &[String::new()]].concat(), "the last one is the default material");
 }
 
 #[test]

@@ -15,21 +15,31 @@ use crate::service::Service;
 /// Maximum number of renders per call.
 const AT_ONCE: u32 = 100;
 
+/// Result of [`Service::reclaim_expired_leases`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reclaimed {
+    /// Number of renders that were requeued or failed.
+    pub renders: usize,
+    /// Number of renders for which an error occurred.
+    pub errors: usize,
+}
+
 impl Service {
     /// Requeues renders whose lease has expired. A render whose lease has expired too often fails and is refunded.
-    /// Returns the number of these renders. Several machines may call this method concurrently; each render is handled
-    /// once. A render whose account is locked, or for which an error occurs, is left for the next call.
-    pub async fn reclaim_expired_leases(&self) -> Result<usize> {
+    /// Several machines may call this method concurrently; each render is handled once. A render whose account is locked,
+    /// or for which an error occurs, is left for the next call.
+    pub async fn reclaim_expired_leases(&self) -> Result<Reclaimed> {
         let mut conn = self.db.read().await?;
         let now = self.options.clock.now_ms(&mut conn).await?;
         let lost = leases::list_lost(&mut conn, now, AT_ONCE).await?;
         drop(conn);
-        let mut reclaimed = 0;
+        let mut reclaimed = Reclaimed::default();
         for one in lost {
             let id = one.render.id.clone();
             match self.reclaim_expired_lease(one).await {
-                Ok(is_reclaimed) => reclaimed += usize::from(is_reclaimed),
+                Ok(is_reclaimed) => reclaimed.renders += usize::from(is_reclaimed),
                 Err(error) => {
+                    reclaimed.errors += 1;
                     tracing::error!(render.id = %id, error = %error, cause = ?error.cause, "a render with an expired lease could not be requeued; the next run tries again");
                 }
             }

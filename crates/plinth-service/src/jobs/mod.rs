@@ -13,6 +13,7 @@ mod report;
 
 pub use assets::{AssetMissing, ImageAsset, RenderAssets};
 pub use claim::{Claim, LeaseLost};
+pub use expired_leases::Reclaimed;
 pub use files::{RenderFiles, StoredFile};
 pub use plinth_db::leases::Worker;
 pub use plinth_db::workers::WorkerRow;

@@ -149,11 +149,11 @@ async fn a_render_with_lost_workers_is_retried_twice_and_then_refunded(address: 
     assert_eq!(service.renew_claim(&first).await.unwrap(), Ok(()));
     service.poster_stored(&first).await.unwrap().unwrap();
     test_service.wait_ms(59_000);
-    assert_eq!(service.reclaim_expired_leases().await.unwrap(), 0, "the lease was renewed");
+    assert_eq!(service.reclaim_expired_leases().await.unwrap().renders, 0, "the lease was renewed");
     test_service.wait_ms(2_000);
     let reclaimers = (0..4).map(|_n| {
         let service = service.clone();
-        tokio::spawn(async move { service.reclaim_expired_leases().await.unwrap() })
+        tokio::spawn(async move { service.reclaim_expired_leases().await.unwrap().renders })
     });
     let mut reclaimed = 0;
     for reclaimer in reclaimers.collect::<Vec<_>>() {
@@ -174,7 +174,7 @@ async fn a_render_with_lost_workers_is_retried_twice_and_then_refunded(address: 
     let mut last = test_service.claim().await;
     for losses in 2..=3 {
         test_service.wait_ms(61_000);
-        assert_eq!(service.reclaim_expired_leases().await.unwrap(), 1);
+        assert_eq!(service.reclaim_expired_leases().await.unwrap().renders, 1);
         if losses == 2 {
             assert_eq!(render().await.status, RenderStatus::Pending);
             last = test_service.claim().await;
@@ -246,7 +246,7 @@ async fn packaging_fails_after_three_lost_workers_and_the_video_remains(address:
     for _death in 0..3 {
         assert!(service.claim_packaging("w").await.unwrap().is_some());
         test_service.wait_ms(61_000);
-        assert_eq!(service.reclaim_expired_leases().await.unwrap(), 1);
+        assert_eq!(service.reclaim_expired_leases().await.unwrap().renders, 1);
     }
     assert!(service.claim_packaging("w").await.unwrap().is_none());
     let render = service.render(&test_service.caller, &id).await.unwrap();

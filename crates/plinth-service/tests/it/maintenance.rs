@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use plinth_db::renders::Render;
-use plinth_db::{renders, storage, unreferenced_objects};
+use plinth_db::{TimeLimits, leases, renders, storage, unreferenced_objects};
+use plinth_service::jobs::Reclaimed;
 use plinth_spec::id::RenderId;
 use plinth_spec::state::RenderStatus;
 use plinth_testkit::on_both_databases;
@@ -69,9 +70,53 @@ async fn cleanups_do_not_wait_for_the_measuring_of_old_renders(address: &str) {
     assert_eq!(unmeasured.len(), 1, "the measuring had ended before the cleanup");
 }
 
+async fn a_started_server_gives_workers_time_to_renew_expired_leases(address: &str) {
+    let test_service = TestService::with(address, |options| options.lease_secs = 8).await;
+    let service = &test_service.service;
+    test_service.upload("chair", Some("{}")).await.unwrap();
+    let claim = test_service.claim().await;
+    test_service.wait_ms(9_000);
+    let renewing = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        service.renew_claim(&claim).await.unwrap()
+    };
+    tokio::select! {
+        () = service.run_maintenance() => {}
+        renewed = renewing => assert_eq!(renewed, Ok(())),
+    }
+}
+
+async fn expired_leases_that_cannot_be_written_are_counted(address: &str) {
+    let test_service = TestService::new(address).await;
+    test_service.upload("chair", Some("{}")).await.unwrap();
+    let claim = test_service.claim().await;
+    test_service.wait_ms(61_000);
+    let limit = Duration::from_millis(500);
+    let time_limits = TimeLimits { transaction: 4 * limit, statement: 2 * limit, lock: limit, idle_transaction: limit };
+    let limited = test_service.limited(address, time_limits).await;
+    let (tell, locked) = tokio::sync::oneshot::channel();
+    let db = test_service.service.db().clone();
+    let holding = tokio::spawn(async move {
+        let work = db.write(|tx| {
+            Box::pin(async move {
+                assert!(leases::renew(tx, &claim.render.id, &claim.token, START).await?);
+                tell.send(()).unwrap();
+                std::future::pending::<()>().await;
+                Ok::<_, plinth_db::DbError>(())
+            })
+        });
+        work.await
+    });
+    locked.await.unwrap();
+    assert_eq!(limited.reclaim_expired_leases().await.unwrap(), Reclaimed { renders: 0, errors: 1 });
+    holding.abort();
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
+        a_started_server_gives_workers_time_to_renew_expired_leases
+        expired_leases_that_cannot_be_written_are_counted
         a_render_whose_files_cannot_be_read_does_not_stop_the_measuring
         cleanups_do_not_wait_for_the_measuring_of_old_renders
     }

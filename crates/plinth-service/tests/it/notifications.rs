@@ -42,7 +42,7 @@ async fn everything_that_enters_the_queue_is_announced_once() {
     service.release_render(&claim).await.unwrap().unwrap();
     test_service.claim().await;
     test_service.wait_ms(61_000);
-    assert_eq!(service.reclaim_expired_leases().await.unwrap(), 2, "the preview and the render");
+    assert_eq!(service.reclaim_expired_leases().await.unwrap().renders, 2, "the preview and the render");
     // The render comes before the preview.
     let claim = test_service.claim().await;
     service.renew_claim(&claim).await.unwrap().unwrap();

@@ -194,7 +194,7 @@ async fn an_account_reenters_the_queue(address: &str) {
     assert_eq!(again.render.id, ordered.render.id);
     assert!(claim(&test_service).await.is_none());
     test_service.wait_ms(61_000);
-    assert_eq!(test_service.service.reclaim_expired_leases().await.unwrap(), 2);
+    assert_eq!(test_service.service.reclaim_expired_leases().await.unwrap().renders, 2);
     let both = [claim(&test_service).await.unwrap().render.id, claim(&test_service).await.unwrap().render.id];
     assert_eq!(both, [ordered.render.id, preview.render.id]);
 }
@@ -224,7 +224,7 @@ async fn reclaiming_skips_locked_accounts() {
     });
     locked.await.unwrap();
     let reclaimed = tokio::time::timeout(Duration::from_secs(5), test_service.service.reclaim_expired_leases()).await;
-    assert_eq!(reclaimed.unwrap().unwrap(), 1);
+    assert_eq!(reclaimed.unwrap().unwrap().renders, 1);
     assert_ne!(claim(&test_service).await.unwrap().render.payer_id, held.account_id);
     holding.abort();
 }

@@ -171,6 +171,24 @@ async fn a_refund_in_parts_takes_only_credits_of_renders_that_were_ordered_befor
     assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (257, (260, 0)), "the rest of the first refund");
 }
 
+async fn a_later_refund_cancels_renders_although_an_earlier_one_takes_their_credits(address: &str) {
+    let shop = Box::pin(Shop::open(address)).await;
+    shop.test_service.grant(Pool::Paid, -100).await;
+    // All 500 credits are spent on two renders that workers have claimed.
+    let (first, second) = (shop.order("standard", 60).await, shop.order("standard", 65).await);
+    let claims = [shop.test_service.claim_first().await, shop.test_service.claim_first().await];
+    shop.test_service.wait_ms(1000);
+    shop.refund(450).await;
+    assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (0, (0, 250)));
+    // The worker stops, so both can be cancelled again.
+    for claim in &claims {
+        shop.test_service.service.release_render(claim).await.unwrap().unwrap();
+    }
+    shop.refund(900).await;
+    assert_eq!((shop.status(&first).await, shop.status(&second).await), (RenderStatus::Failed, RenderStatus::Failed));
+    assert_eq!((shop.paid().await, shop.refunded_and_owed().await), (0, (500, 0)));
+}
+
 async fn a_refund_of_credits_for_hundreds_of_renders_is_booked(address: &str) {
     let shop = Box::pin(Shop::open(address)).await;
     shop.test_service.grant(Pool::Paid, -100).await;
@@ -193,6 +211,7 @@ mod both {
     on_both_databases! {
         a_refund_cancels_queued_renders_as_far_as_needed
         a_refund_in_parts_takes_only_credits_of_renders_that_were_ordered_before_each_part
+        a_later_refund_cancels_renders_although_an_earlier_one_takes_their_credits
         a_refund_of_credits_for_hundreds_of_renders_is_booked
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use plinth_db::{Db, DbOptions, ledger};
+use plinth_db::{Db, DbOptions, TimeLimits, ledger};
 use plinth_fence::FenceOptions;
 use plinth_service::access::{Caller, NewAccount, NewKey};
 use plinth_service::admin::{Actor, Grant};
@@ -57,6 +57,12 @@ impl TestService {
     /// Opens a second service on the same database and store, as another process does.
     pub(crate) async fn beside(&self, address: &str) -> Service {
         open(address, &self.folder, self.service.options().clone()).await
+    }
+
+    /// Opens a second service on the same database and store, whose transactions have these time limits.
+    pub(crate) async fn limited(&self, address: &str, time_limits: TimeLimits) -> Service {
+        let db = Db::open(address, DbOptions { time_limits, ..DbOptions::default() }).await.unwrap();
+        Service::new(db, self.service.store().clone(), self.service.options().clone())
     }
 
     /// Opens a second service on the same database, whose store is S3.

@@ -190,7 +190,7 @@ rows! {
     WORKER_GRACE_SECONDS: Worker, "worker_grace_seconds", "SECONDS", Default::Number(30),
         "Time that renders have to finish after the worker was told to stop; unfinished renders return to the queue";
     WORKER_OUTAGE_SECONDS: Worker, "worker_outage_seconds", "SECONDS", Default::Number(600),
-        "Time that a render waits for a store or database that does not respond; then it fails with upload_failed or a code that \
+        "Time, at most 1800, that a render waits for a store or database that does not respond; then it fails with upload_failed or a code that \
          ends with download_failed, and its price is refunded";
     ADAPTER: Machine, "adapter", "NAME", Default::Otherwise("the best available"),
         "Part of an adapter's name, or cpu for a software driver";

@@ -50,13 +50,26 @@ pub(super) fn worker_options(
         fence,
         timeout: Duration::from_secs(lookup.count(&row::RENDER_TIMEOUT_SECONDS)?),
         preview_timeout: Duration::from_secs(lookup.count(&row::PREVIEW_TIMEOUT_SECONDS)?),
-        outage: Duration::from_secs(lookup.count(&row::WORKER_OUTAGE_SECONDS)?),
+        outage: outage(lookup)?,
         room_bytes: WorkerOptions::ROOM_BYTES,
         memory_bytes: lookup.count::<u64>(&row::RENDER_MEMORY_MB)? << 20,
         cache_bytes: lookup.count::<u64>(&row::MODEL_CACHE_MB)? << 20,
         poll: if has_notifications { POLL_NOTIFIED } else { POLL },
         grace: Duration::from_secs(lookup.count(&row::WORKER_GRACE_SECONDS)?),
     })
+}
+
+/// Maximum of `worker_outage_seconds`. What an attempt has stored is deleted an hour after its lease was lost; what the worker
+/// stored later would stay.
+const MAX_OUTAGE_SECS: u64 = 1800;
+
+fn outage(lookup: &Lookup<'_>) -> Result<Duration> {
+    let secs: u64 = lookup.count(&row::WORKER_OUTAGE_SECONDS)?;
+    if secs > MAX_OUTAGE_SECS {
+        let expected = format!("at most {MAX_OUTAGE_SECS}");
+        return Err(lookup.get(&row::WORKER_OUTAGE_SECONDS)?.wrong(&expected).into());
+    }
+    Ok(Duration::from_secs(secs))
 }
 
 fn host_and_process() -> String {

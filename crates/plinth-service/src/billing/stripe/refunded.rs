@@ -32,14 +32,15 @@ impl Service {
             let (id, account) = (found.id.clone(), found.account_id.clone());
             let booking = self.write_locked(account, move |tx, now| {
                 Box::pin(async move {
-                    let purchase = purchases::find(tx, &id).await?;
-                    let purchase = purchase.ok_or_else(|| ServiceError::internal("the purchase no longer exists"))?;
+                    let purchase = find(tx, &id).await?;
                     if refunded <= purchase.refunded_cents {
                         return Ok(true);
                     }
                     let due = credits_of(&purchase, refunded) - credits_of(&purchase, purchase.refunded_cents);
                     let has_more = cancel_until_covered(tx, &purchase, due, now).await?;
                     if !has_more {
+                        // Cancelled renders can have changed what the purchase owes.
+                        let purchase = find(tx, &id).await?;
                         book(tx, &purchase, refunded, now).await?;
                     }
                     Ok(!has_more)
@@ -67,14 +68,14 @@ impl Service {
 /// Cancels queued renders of an account, the newest first, until its balance covers `due`. Returns whether it does not and there
 /// are more such renders.
 async fn cancel_until_covered(tx: &mut Tx, purchase: &Purchase, due: u64, now: i64) -> Result<bool> {
-    let mut paid = balance(tx, purchase).await?;
-    if paid >= due {
+    if balance(tx, purchase).await? >= due {
         return Ok(false);
     }
     let pending = renders::list_pending_paid(tx, &purchase.account_id, CANCELLED_AT_ONCE).await?;
     for render in &pending {
-        paid += cancel_pending(tx, render, now).await?.unwrap_or_default();
-        if paid >= due {
+        cancel_pending(tx, render, now).await?;
+        // Less than the price of the render may remain, if credits are owed for an earlier refund.
+        if balance(tx, purchase).await? >= due {
             return Ok(false);
         }
     }
@@ -104,6 +105,11 @@ async fn book(tx: &mut Tx, purchase: &Purchase, refunded: u64, now: i64) -> Resu
         owed: purchase.owed_credits + due - removed,
     };
     Ok(purchases::set_refunds(tx, &purchase.id, refunds, now).await?)
+}
+
+async fn find(tx: &mut Tx, id: &PurchaseId) -> Result<Purchase> {
+    let purchase = purchases::find(tx, id).await?;
+    purchase.ok_or_else(|| ServiceError::internal("the purchase no longer exists"))
 }
 
 async fn balance(tx: &mut Tx, purchase: &Purchase) -> Result<u64> {

@@ -29,7 +29,7 @@ async fn a_worker_that_lost_its_lease_kills_the_job_and_continues() {
         // In the meantime, the worker renews its lease in real time.
         loop {
             deployment.advance_ms(4000);
-            if deployment.service.reclaim_expired_leases().await.unwrap() == 1 {
+            if deployment.service.reclaim_expired_leases().await.unwrap().renders == 1 {
                 break;
             }
         }

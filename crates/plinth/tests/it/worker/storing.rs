@@ -47,7 +47,7 @@ async fn the_next_render_is_drawn_while_files_are_stored_and_both_leases_are_ren
     for _second in 0..4 {
         sleep(Duration::from_millis(1500)).await;
         deployment.advance_ms(1500);
-        assert_eq!(deployment.service.reclaim_expired_leases().await.unwrap(), 0);
+        assert_eq!(deployment.service.reclaim_expired_leases().await.unwrap().renders, 0);
     }
     std::fs::remove_dir_all(obstacle).unwrap();
     let render = deployment.wait_until_ended(&ids[0]).await;
@@ -121,7 +121,7 @@ async fn a_render_that_lost_its_lease_while_files_were_stored_is_drawn_again() {
     // In the meantime, the worker renews its lease in real time.
     loop {
         deployment.advance_ms(4000);
-        if deployment.service.reclaim_expired_leases().await.unwrap() == 1 {
+        if deployment.service.reclaim_expired_leases().await.unwrap().renders == 1 {
             break;
         }
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use plinth_spec::FailureCode;
 use plinth_spec::state::RenderStatus;
 use plinth_worker::WorkerOptions;
 use serde_json::{Value, json};
@@ -70,6 +71,25 @@ async fn a_render_whose_warm_process_fails_is_drawn_by_a_new_one() {
     assert_eq!(starts(&deployment), 2);
     worker.stop().await;
     assert_eq!(deployment.credits().await, 98);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_does_not_read_its_next_render_is_ended_at_the_time_limit() {
+    let deployment = Deployment::new().await;
+    let (chair, first) = deployment.upload("chair", Some(turned(0))).await;
+    // More than fits into a pipe that nobody reads.
+    let names: Vec<String> = (0..512).map(|n| format!("{n:0>256}")).collect();
+    let large = json!({"quality": "share", "length": 0.04, "hiddenMeshNames": names});
+    let second = deployment.render_again(&chair, large, "second").await;
+    let deaf = r#"tail --pid=$$ -f /dev/null | "$@" & sleep 600;"#;
+    let options = WorkerOptions { timeout: Duration::from_secs(15), ..counting(&deployment, deaf) };
+    let worker = deployment.start_worker(options);
+    assert_done(&deployment, &[first]).await;
+    let render = deployment.wait_until_ended(&second).await;
+    assert_eq!(render.failure_code.as_deref(), Some(FailureCode::Timeout.as_str()), "{render:?}");
+    assert_eq!(starts(&deployment), 1);
+    worker.stop().await;
+    assert_eq!(deployment.credits().await, 99);
 }
 
 #[tokio::test(flavor = "multi_thread")]
