@@ -10,8 +10,9 @@
 #
 # Needs root, mmdebstrap, for the image runc and umoci and skopeo. Each file system is removed when it has passed.
 #   SUITE    of Debian, for deb and wheel: trixie (13, default), bookworm (12)
-#   WORK     a folder for file systems (default: a new one in /var/tmp)
+#   WORK     a folder for file systems, where the videos stay (default: a new one in /var/tmp, removed)
 set -euo pipefail
+shopt -s inherit_errexit
 cd "$(dirname "$0")/.."
 
 say() { echo "bare: $*"; }
@@ -20,6 +21,12 @@ work=${WORK:-$(mktemp -d /var/tmp/plinth-bare-XXXXXX)}
 mkdir -p "$work"
 model=fixtures/models/flight_helmet.glb
 port=18098
+
+# Seconds by the clock and of all processors since `begin`; on a busy machine only the second can be compared.
+begin() { began=$SECONDS spent=$(processors); }
+took() { echo "$((SECONDS - began)) s, $(($(processors) - spent)) s of processors"; }
+# Seconds of all processors that ended processes of this script took.
+processors() { sed 's/.*) //' "/proc/$$/stat" | awk -v ticks="$(getconf CLK_TCK)" '{ printf "%d", ($14 + $15) / ticks }'; }
 
 # Sets `enter` to what runs a command in a root file system, with processes and mounts of its own, which end with it.
 enter=()
@@ -44,14 +51,20 @@ inside() { # ROOT COMMAND [ARGUMENT ...]
     "${enter[@]}" </dev/null
 }
 
-make_root() { # NAME PACKAGE ...
-    local root=$work/$1
+# Copies a root file system that has nothing but certificates, which is made once, and installs packages there.
+make_root() { # NAME [PACKAGE ...]
+    local root=$work/$1 base=$work/$suite
     shift
     rm -rf --one-file-system "$root"
-    scripts/rootfs.sh "$suite" "$root" "$@"
-    cp -L /etc/resolv.conf "$root/etc/resolv.conf"
-    # This machine may reach archives by a certificate of its own.
-    if [[ -d $root/etc/ssl/certs ]]; then cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"; fi
+    if ! [[ -d $base ]]; then
+        scripts/rootfs.sh "$suite" "$base" ca-certificates
+        cp -L /etc/resolv.conf "$base/etc/resolv.conf"
+        # This machine may reach archives by a certificate of its own.
+        cp -L /etc/ssl/certs/ca-certificates.crt "$base/etc/ssl/certs/"
+        inside "$base" apt-get update -qq
+    fi
+    cp -a --reflink=auto "$base" "$root"
+    if (($# > 0)); then inside "$root" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$@" >"$root.log" 2>&1; fi
     if inside "$root" sh -c 'command -v cc || command -v gcc' >/dev/null; then say "$root has a compiler" >&2; exit 1; fi
     echo "$root"
 }
@@ -60,8 +73,8 @@ is_video() { # FILE
     [[ $(ffprobe -v error -count_frames -select_streams v -show_entries stream=codec_name,nb_read_frames -of csv=p=0 "$1") =~ ^h264,[1-9] ]]
 }
 
-# The session of the README, against a server on this machine: $1 is its first output, $2 a folder for the video.
-session() { # OUTPUT-FILE FOLDER
+# The session of the README, against a server on this machine: $1 is its first output, $2 the video.
+session() { # OUTPUT-FILE VIDEO
     local key url=http://127.0.0.1:$port/v1 begin=$SECONDS render
     until grep -q plinth_sk_ "$1" 2>/dev/null; do
         ((SECONDS - begin < 60)) || { say "the server does not start:" >&2; cat "$1" >&2; exit 1; }
@@ -74,29 +87,30 @@ session() { # OUTPUT-FILE FOLDER
         ((SECONDS - begin < 240)) || { say "the render does not end" >&2; exit 1; }
         sleep 1
     done
-    api -o "$2/session.mp4" "$url/renders/$render/video"
-    is_video "$2/session.mp4"
+    api -o "$2" "$url/renders/$render/video"
+    is_video "$2"
 }
 
 try_deb() {
-    local package root seconds=$SECONDS server
+    local package root server
     package=$(realpath dist/plinth_*.deb)
-    root=$(make_root deb ca-certificates)
+    root=$(make_root deb)
     cp "$package" "$root/root/plinth.deb"
     cp $model "$root/root/"
-    inside "$root" sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends /root/plinth.deb' \
+    inside "$root" sh -c 'DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends /root/plinth.deb' \
         >"$work/deb.log" 2>&1
-    say "deb: installed after $((SECONDS - seconds)) s"
+    say "deb: installed after $(took)"
     inside "$root" sh -c 'plinth --version && plinth doctor && cd /root && plinth render flight_helmet.glb -o a.mp4 --quality share --length 1 -q' \
         >>"$work/deb.log" 2>&1
-    is_video "$root/root/a.mp4"
+    mv "$root/root/a.mp4" "$work/deb.mp4"
+    is_video "$work/deb.mp4"
     # As the systemd unit starts it: its user, its configuration.
     : >"$work/deb-serve.out"
     set_enter "$root" setpriv --reuid plinth --regid plinth --init-groups env HOME=/var/lib/plinth \
         plinth serve --config /etc/plinth/plinth.toml --listen 127.0.0.1:$port
     "${enter[@]}" </dev/null >"$work/deb-serve.out" 2>>"$work/deb.log" &
     server=$!
-    session "$work/deb-serve.out" "$work"
+    session "$work/deb-serve.out" "$work/deb-session.mp4"
     # unshare itself ignores the signal.
     kill "$(pgrep -P "$server")"
     wait "$server" 2>/dev/null || true
@@ -108,13 +122,13 @@ try_deb() {
     [[ -s $root/var/lib/plinth/plinth.db ]]
     inside "$root" sh -c 'apt-get purge -y -qq plinth' >>"$work/deb.log" 2>&1
     [[ -s $root/var/lib/plinth/plinth.db && ! -e $root/usr/bin/plinth ]]
-    say "deb: installs, renders, serves the README's session, keeps data over an upgrade: $((SECONDS - seconds)) s"
+    say "deb: installs, renders, serves the README's session, keeps data over an upgrade: $(took)"
     rm -rf --one-file-system "$root"
 }
 
 try_wheel() {
-    local root seconds=$SECONDS
-    root=$(make_root wheel ca-certificates python3 python3-venv)
+    local root
+    root=$(make_root wheel python3 python3-venv)
     mkdir "$root/root/dist"
     cp dist/*.whl "$root/root/dist/"
     cp $model "$root/root/"
@@ -128,15 +142,16 @@ try_wheel() {
     grep -q 'mesa-vulkan-drivers' "$work/wheel-doctor.log"
     grep -q 'apt-get install ffmpeg' "$work/wheel-doctor.log"
     inside "$root" sh -c 'cd /root && v/bin/pip install --quiet --find-links dist "plinth[bundled]"' >>"$work/wheel.log" 2>&1
-    say "wheel: installed after $((SECONDS - seconds)) s"
+    say "wheel: installed after $(took)"
     inside "$root" sh -c 'cd /root && v/bin/plinth doctor && v/bin/plinth render flight_helmet.glb -o a.mp4 --quality share --length 1 -q' >>"$work/wheel.log" 2>&1
-    is_video "$root/root/a.mp4"
-    say "wheel: with Python alone, installs and renders: $((SECONDS - seconds)) s"
+    mv "$root/root/a.mp4" "$work/wheel.mp4"
+    is_video "$work/wheel.mp4"
+    say "wheel: with Python alone, installs and renders: $(took)"
     rm -rf --one-file-system "$root"
 }
 
 try_image() {
-    local image seconds=$SECONDS name=plinth-bare-$$ bundle=$work/bundle server
+    local image name=plinth-bare-$$ bundle=$work/bundle server
     image=$(realpath dist/plinth-*-image.tar.gz)
     rm -rf --one-file-system "$bundle" "$work/oci"
     gzip -dc "$image" >"$work/image.tar"
@@ -165,18 +180,18 @@ config["mounts"] = [m for m in config["mounts"] if m["destination"] != "/sys/fs/
 config["linux"].pop("resources", None)
 json.dump(config, open(path, "w"))
 PYTHON
-    say "image: unpacked after $((SECONDS - seconds)) s"
+    say "image: unpacked after $(took)"
     trap 'runc delete --force "$name" 2>/dev/null; say "image: FAILED; what was said is in $work" >&2' EXIT
     runc run --bundle "$bundle" "$name" >"$work/image-serve.out" 2>>"$work/image.log" &
     server=$!
-    session "$work/image-serve.out" "$work"
+    session "$work/image-serve.out" "$work/image-session.mp4"
     if runc exec "$name" sh -c 'touch /usr/bin/x' 2>/dev/null; then say "the root file system can be written" >&2; exit 1; fi
     [[ $(runc exec "$name" id -u) != 0 ]]
     runc exec --env PLINTH_LISTEN=127.0.0.1:$port "$name" /usr/local/bin/plinth-healthcheck
     runc kill "$name" TERM
     wait "$server"
     trap - EXIT
-    say "image: under runc, read-only, without privileges, serves the README's session and stops well: $((SECONDS - seconds)) s"
+    say "image: under runc, read-only, without privileges, serves the README's session and stops well: $(took)"
     rm -rf --one-file-system "$bundle" "$work/oci"
 }
 
@@ -190,6 +205,9 @@ fi
 # Not in a condition: there, the shell would go on after a failure.
 part=
 trap 'if [[ -n $part ]]; then say "$part: FAILED; what was said is in $work" >&2; fi' EXIT
-for part in "${parts[@]}"; do "try_$part"; done
+for part in "${parts[@]}"; do
+    begin
+    "try_$part"
+done
 part=
 if [[ -z ${WORK:-} ]]; then rm -rf --one-file-system "$work"; fi
