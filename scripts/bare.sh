@@ -155,7 +155,7 @@ try_image() {
     image=$(realpath dist/plinth-*-image.tar.gz)
     rm -rf --one-file-system "$bundle" "$work/oci"
     gzip -dc "$image" >"$work/image.tar"
-    skopeo copy --quiet "docker-archive:$work/image.tar" "oci:$work/oci:plinth"
+    skopeo copy --quiet --dest-compress-level 1 "docker-archive:$work/image.tar" "oci:$work/oci:plinth"
     rm "$work/image.tar"
     umoci unpack --image "$work/oci:plinth" "$bundle" >"$work/image.log" 2>&1
     python3 - "$bundle/config.json" "$port" <<'PYTHON'

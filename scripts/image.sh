@@ -25,10 +25,10 @@ store=(--root "$work/store" --runroot "$work/run")
 trap 'rm -rf --one-file-system "$work"' EXIT
 
 say "making a root file system of Debian 13"
-scripts/rootfs.sh trixie "$work/root.tar" ca-certificates tini adduser ffmpeg libvulkan1 mesa-vulkan-drivers
-# The first lines of the Containerfile, with the root file system in place of its base, and without an archive at hand.
 mkdir "$work/context"
-cp -r deploy/image "${packages[0]}" "$work/root.tar" "$work/context/"
+scripts/rootfs.sh trixie "$work/context/root.tar" ca-certificates tini adduser ffmpeg libvulkan1 mesa-vulkan-drivers
+# The first lines of the Containerfile, with the root file system in place of its base, and without an archive at hand.
+cp -r deploy/image "${packages[0]}" "$work/context/"
 {
     cat <<'BASE'
 FROM scratch

@@ -5,7 +5,8 @@
 #   scripts/previous_version.sh COMMIT      a tag or commit; its program is built in a folder beside the repository's target
 #
 # On SQLite and on PostgreSQL: the old server takes an upload and the new worker draws it, then the other way round, then
-# both are the old ones. Environment:
+# both are the old ones. In each session, an order of the session before is repeated with its key, which creates and charges
+# nothing, and then cancelled, which refunds it. Environment:
 #   PLINTH      the program of this version (default: target/debug/plinth)
 #   PREVIOUS    the program of the older commit (default: it is built)
 #   PREVIOUS_TARGET     the folder to build it in (default: target/previous)
@@ -54,13 +55,46 @@ fail() {
     exit 1
 }
 
+api() { # PATH [ARGUMENT OF CURL ...]
+    local path=$1
+    shift
+    curl -sS -f -H "Authorization: Bearer $(<"$PLINTH_DATA_DIR/key")" "$@" "$url$path"
+}
+
+# Prints a member of a JSON response.
+member() { # NAME
+    sed -n "s/.*\"$1\":\"\{0,1\}\([^,\"}]*\).*/\1/p"
+}
+
+balance() { api /account | member paid; }
+
+# Orders a render that no worker here takes, with KEY, and prints its id.
+order() { # MODEL KEY
+    api /renders -H "Idempotency-Key: $2" -H 'Content-Type: application/json' \
+        -d "{\"modelId\":\"$1\",\"renderSettings\":{\"quality\":\"standard\",\"length\":1}}" | member id
+}
+
+# Repeats the order of the session before, which FILE names, and cancels it; PAID is the balance before it was charged.
+settle() { # LABEL FILE
+    local label=$1 id model paid repeated before
+    read -r id model paid <"$2"
+    before=$(balance)
+    repeated=$(order "$model" waiting) || fail "$label: an order cannot be repeated"
+    [[ $repeated == "$id" ]] || fail "$label: the key of order $id created ${repeated:-nothing}"
+    [[ $(balance) == "$before" ]] || fail "$label: a repeated order was charged"
+    api "/renders/$id/cancel" -X POST >/dev/null || fail "$label: order $id cannot be cancelled"
+    [[ $(balance) == "$paid" ]] || fail "$label: $(balance) credits after order $id was cancelled, $paid before it was charged"
+    rm "$2"
+}
+
 # Uploads a model to SERVER and waits until WORKER has drawn and packaged its render.
 session() { # LABEL SERVER WORKER
-    local label=$1 server=$2 worker=$3 port=$((20000 + RANDOM % 20000)) id status=
+    local label=$1 server=$2 worker=$3 port=$((20000 + RANDOM % 20000)) id model paid status=
+    local url=http://127.0.0.1:$port/v1 waiting=$PLINTH_DATA_DIR/waiting
     begin "$label-serve" "$server" serve --no-worker --listen "127.0.0.1:$port"
-    begin "$label-worker" "$worker" worker
+    begin "$label-worker" "$worker" worker --takes share
     for ((n = 0; n < 300; n++)); do
-        curl -sf "http://127.0.0.1:$port/v1/health" >/dev/null && break
+        curl -sf "$url/health" >/dev/null && break
         sleep 0.2
     done
     if [[ ! -e $PLINTH_DATA_DIR/key ]]; then
@@ -68,17 +102,22 @@ session() { # LABEL SERVER WORKER
         "$new" admin credits grant upgrade@example.org 1000 >/dev/null
         "$new" admin key create --account upgrade@example.org | grep -o 'plinth_sk_[A-Za-z0-9]*' >"$PLINTH_DATA_DIR/key"
     fi
-    api() { curl -sS -f -H "Authorization: Bearer $(<"$PLINTH_DATA_DIR/key")" "$@"; }
-    id=$(api -F file=@fixtures/models/flight_helmet.glb -F 'renderSettings={"quality":"share","length":0.2}' \
-        "http://127.0.0.1:$port/v1/models" | sed 's/.*"renderId":"\([^"]*\)".*/\1/') || fail "$label: the upload failed"
+    if [[ -e $waiting ]]; then settle "$label" "$waiting"; fi
+    status=$(api /models -F file=@fixtures/models/flight_helmet.glb -F 'renderSettings={"quality":"share","length":0.2}') ||
+        fail "$label: the upload failed"
+    id=$(member renderId <<<"$status") model=$(member modelId <<<"$status")
     for ((n = 0; n < 600; n++)); do
-        status=$(api "http://127.0.0.1:$port/v1/renders/$id")
+        status=$(api "/renders/$id")
         [[ $status != *'"status":"error"'* ]] || fail "$label: $status"
         [[ $status == *'"hlsStatus":"ready"'* ]] && break
         sleep 0.5
     done
     [[ $status == *'"hlsStatus":"ready"'* ]] || fail "$label: the render did not end: $status"
-    api -o "$work/video.mp4" -L "http://127.0.0.1:$port/v1/renders/$id/video" || fail "$label: no video"
+    api "/renders/$id/video" -o "$work/video.mp4" -L || fail "$label: no video"
+    paid=$(balance)
+    id=$(order "$model" waiting) && [[ -n $id ]] || fail "$label: the order failed"
+    (($(balance) < paid)) || fail "$label: order $id was not charged"
+    echo "$id $model $paid" >"$waiting"
     end_all
     echo "$label: drawn, packaged and downloaded, $(stat -c %s "$work/video.mp4") bytes"
 }
@@ -91,6 +130,7 @@ on() { # NAME URL
     session "$1-old-server-new-worker" "$old" "$new"
     session "$1-new-server-old-worker" "$new" "$old"
     session "$1-both-old" "$old" "$old"
+    session "$1-both-new" "$new" "$new"
 }
 
 on sqlite "sqlite://$work/sqlite/plinth.db"
