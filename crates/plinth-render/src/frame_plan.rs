@@ -9,8 +9,6 @@
 //! (scene colour pyramid, if there is glass) → transmissive and blended surfaces from back to front → resolve →
 //! backdrop, floor, model → (depth of field, bloom) → filter, vignette, grain.
 
-use std::ops::Range;
-
 use plinth_frame::Region;
 
 use crate::gpu_scene::GpuScene;
@@ -22,7 +20,7 @@ use crate::pass::geometry::GeometryTargets;
 use crate::pass::post::Post;
 use crate::pass::reflection::Reflection;
 use crate::pass::scene_color::back_face_pass;
-use crate::pass::shading::shade;
+use crate::pass::shading::{ShadeCall, shade};
 use crate::pass::visibility::{Classify, OutsideRegion, SURFACES, joined};
 use crate::pass::{cleared, depth_target, kept};
 use crate::pipelines::PerBatch;
@@ -130,14 +128,15 @@ impl FramePlan<'_, '_> {
 
     /// Shades both surfaces of each pixel. Each surface has its own render target.
     fn shade(&mut self, view: &View, colors: [wgpu::RenderPassColorAttachment<'_>; SURFACES]) {
-        self.shade_calls(view, ("shade", &view.classify), self.gpu_scene.shading.solid(), colors);
+        let calls = self.gpu_scene.shading.solid_calls(&view.shaded);
+        self.shade_calls(view, ("shade", &view.classify), &calls, colors);
     }
 
     fn shade_calls(
         &mut self,
         view: &View,
         (label, classify): (&'static str, &Classify),
-        calls: &[Range<u32>],
+        calls: &[ShadeCall],
         colors: [wgpu::RenderPassColorAttachment<'_>; SURFACES],
     ) {
         for (k, color) in colors.into_iter().enumerate().take(classify.surfaces()) {

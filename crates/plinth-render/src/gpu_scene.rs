@@ -15,6 +15,7 @@ use crate::pipelines::Pipelines;
 use crate::region::widened;
 use crate::targets::TargetDescriptor;
 use crate::upload::batch::Batch;
+use crate::upload::boxes::Bounds;
 use crate::upload::material::{DrawClass, MaterialOnGpu};
 use crate::upload::pool::{Model, Pool};
 use crate::view::View;
@@ -129,7 +130,7 @@ impl GpuScene {
     }
 
     /// Applies the scale of the current frame to a box.
-    fn grown(&self, (min, max): (Vec3, Vec3)) -> (Vec3, Vec3) {
+    fn grown(&self, (min, max): Bounds) -> Bounds {
         let (origin, factor) = self.grow;
         (origin + (min - origin) * factor, origin + (max - origin) * factor)
     }
@@ -145,12 +146,25 @@ impl GpuScene {
 
     /// Returns the region of a picture's canvas in which a batch can be visible.
     pub(crate) fn part_of(&self, look: &TargetDescriptor, clip_from_world: &Mat4, batch: usize) -> Option<Region> {
-        let (width, height) = (look.model_region.width, look.model_region.height);
         let batch = &self.batches[batch];
-        let mut part = scissor(clip_from_world, self.grown(batch.bounds), width, height)?;
-        if batch.sprites.is_some() {
-            part = widened(part, self.sprite_reach, width, height);
-        }
+        let reach = if batch.sprites.is_some() { self.sprite_reach } else { 0 };
+        self.region_of(look, clip_from_world, batch.bounds, reach)
+    }
+
+    /// Returns the regions of a picture's canvas in which the boxes of a batch can be visible.
+    pub(crate) fn box_regions<'a>(
+        &'a self,
+        look: &'a TargetDescriptor,
+        clip_from_world: &'a Mat4,
+        batch: usize,
+    ) -> impl Iterator<Item = Region> {
+        let boxes = self.batches[batch].boxes.iter();
+        boxes.filter_map(|bounds| self.region_of(look, clip_from_world, *bounds, 0))
+    }
+
+    fn region_of(&self, look: &TargetDescriptor, clip_from_world: &Mat4, bounds: Bounds, reach: u32) -> Option<Region> {
+        let (width, height) = (look.model_region.width, look.model_region.height);
+        let part = widened(scissor(clip_from_world, self.grown(bounds), width, height)?, reach, width, height);
         let [x, y] = look.origin();
         Some(Region { x: part.x + x, y: part.y + y, ..part })
     }

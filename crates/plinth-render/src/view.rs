@@ -11,6 +11,7 @@ use crate::layouts::Layouts;
 use crate::pass::expand_samples::{ExpandSamples, SurfaceColors};
 use crate::pass::glass::Glass;
 use crate::pass::scene_color::SceneColorPyramid;
+use crate::pass::shading::{Shaded, ShadingOrder};
 use crate::pass::visibility::{Classify, Shading};
 use crate::targets::{TargetDescriptor, Targets};
 use crate::upload::pool::Model;
@@ -28,7 +29,9 @@ pub(crate) struct View {
     pub(crate) clip_from_world: Mat4,
     /// For each batch, the region of the canvas in which it can be visible in the current frame.
     pub(crate) parts: Vec<Option<Region>>,
-    /// The vertex stream of shading: a [`gpu_types::ShadedBatch`] for each batch, in the order of [`ShadingOrder`].
+    /// How the batches are shaded in the current frame.
+    pub(crate) shaded: Shaded,
+    /// The vertex stream of shading: the instances of `shaded`.
     pub(crate) shaded_batches: wgpu::Buffer,
     /// Bind group 0, and another bind group 0 for passes that draw the shadow maps.
     pub(crate) frame_group: wgpu::BindGroup,
@@ -80,7 +83,7 @@ impl View {
         });
         let shaded_batches = gpu.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("shaded batches"),
-            size: (model.batches.len().max(1) * size_of::<gpu_types::ShadedBatch>()) as u64,
+            size: (ShadingOrder::max_instances(model.batches) * size_of::<gpu_types::ShadedBatch>()) as u64,
             usage: wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         });
@@ -94,6 +97,7 @@ impl View {
             glass,
             clip_from_world: Mat4::IDENTITY,
             parts: Vec::new(),
+            shaded: Shaded::default(),
             shaded_batches,
             frame_group,
             frame_group_without_maps,
@@ -107,7 +111,7 @@ impl View {
         gpu.write(&self.frame_buffer, 0, bytemuck::bytes_of(frame));
         let batches = 0..gpu_scene.batches.len();
         self.parts = batches.map(|i| gpu_scene.part_of(&self.look, &self.clip_from_world, i)).collect();
-        let shaded = gpu_scene.shading.instances(&self.look, &self.parts, gpu_scene);
-        gpu.write(&self.shaded_batches, 0, bytemuck::cast_slice(&shaded));
+        self.shaded = gpu_scene.shading.shaded(&self.look, &self.clip_from_world, &self.parts, gpu_scene);
+        gpu.write(&self.shaded_batches, 0, bytemuck::cast_slice(&self.shaded.instances));
     }
 }

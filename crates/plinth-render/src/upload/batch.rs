@@ -7,6 +7,7 @@ use glam::Vec3;
 
 use crate::gpu::Gpu;
 use crate::gpu_types::PoseVertex;
+use crate::upload::boxes::{Bounds, bounds_of};
 use crate::upload::pool::{Pool, vertices_of};
 use crate::upload::sprites::Sprites;
 
@@ -21,7 +22,9 @@ pub(crate) struct Batch {
     pub(crate) indices: Range<u32>,
     pub(super) vertices: Range<u32>,
     /// World-space bounds in the current pose.
-    pub(crate) bounds: (Vec3, Vec3),
+    pub(crate) bounds: Bounds,
+    /// Boxes that together contain the batch, if it is worth while to know them. Otherwise empty.
+    pub(crate) boxes: Vec<Bounds>,
     /// How a transmissive or blended batch is drawn. `None` for opaque and alpha-tested batches.
     pub(crate) transparency: Option<Transparency>,
     /// Points or lines of the batch. A batch with points or lines has no triangles.
@@ -138,13 +141,6 @@ pub(crate) fn is_closed(sortable: &Sortable) -> bool {
         }
     }
     !edges.is_empty() && edges.values().all(|sum| *sum == 0)
-}
-
-pub(super) fn bounds_of(vertices: &[PoseVertex]) -> (Vec3, Vec3) {
-    vertices.iter().fold((Vec3::MAX, Vec3::MIN), |(low, high), v| {
-        let p = Vec3::from(v.position);
-        (low.min(p), high.max(p))
-    })
 }
 
 /// Returns the mean position of the corners of triangles.

@@ -227,4 +227,29 @@ mod tests {
         let dark = GatheredLight { indirect: Vec3::ZERO, ..strong };
         assert_eq!(LightSample::from(&dark).blocked, [0; 4]);
     }
+
+    #[test]
+    fn only_batches_with_light_on_back_faces_read_it() {
+        let lit = |with_back: bool| BakedMesh {
+            front: vec![GatheredLight::default(); 3],
+            back: if with_back { vec![GatheredLight::default(); 3] } else { Vec::new() },
+            ..BakedMesh::default()
+        };
+        let baked = [lit(false), lit(true), lit(false)];
+        // The last two pieces form one batch.
+        let piece = |posed: usize, batch: usize| VertexRange {
+            posed,
+            first_vertex: 3 * posed,
+            vertices: 3,
+            first_triangle: posed,
+            batch,
+        };
+        let pieces = [piece(0, 0), piece(1, 1), piece(2, 1)];
+        let words = |triangles: &Range<usize>| LightSource { pieces: &pieces, chosen: None, triangles }.words(&baked);
+        let light = words(&(0..3));
+        assert_eq!(light.words, [[0, 0], [0, 9], [0, 9]]);
+        assert_eq!(light.samples.len(), 18);
+        assert_eq!(words(&(0..1)).words, [[0, 0]]);
+        assert_eq!(words(&(2..3)).words, [[0, 9]]);
+    }
 }

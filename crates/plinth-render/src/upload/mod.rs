@@ -1,6 +1,7 @@
 //! Converts the scene to buffers and textures on the device.
 
 pub(crate) mod batch;
+pub(crate) mod boxes;
 pub(crate) mod gathered_light;
 pub(crate) mod geometry;
 pub(crate) mod geometry_cache;

@@ -9,6 +9,7 @@ use crate::RenderError;
 use crate::gpu::Gpu;
 use crate::gpu_types::{self, PoseVertex};
 use crate::upload::batch::Batch;
+use crate::upload::boxes::{MIN_BATCHES, boxes_of_pieces};
 use crate::upload::gathered_light::{LightSource, PoolLight};
 use crate::upload::geometry::{primitive_of, write_pose};
 use crate::upload::numbered::NumberedTriangles;
@@ -120,8 +121,12 @@ impl Pool {
         }
         let turned = self.turn(gpu, posed);
         let mut words = Vec::new();
-        for (number, batch) in batches {
+        let has_boxes = self.chosen.is_none() && batches.len() >= MIN_BATCHES;
+        for (place, (number, batch)) in batches.iter_mut().enumerate() {
             batch.update(&vertices, &self.corners, &turned);
+            if has_boxes {
+                batch.boxes = boxes_of_pieces(&vertices, &self.pieces, place);
+            }
             if batch.sprites.is_none() && batch.sortable().is_none() {
                 words.extend(triangle_words(*number, &vertices, batch.corners(&self.corners)));
             }

@@ -11,7 +11,8 @@ use plinth_scene::PosedPrimitive;
 use crate::RenderError;
 use crate::gpu::Gpu;
 use crate::gpu_types::{PoseVertex, SurfaceVertex};
-use crate::upload::batch::{Batch, Sortable, Transparency, bounds_of, center};
+use crate::upload::batch::{Batch, Sortable, Transparency, center};
+use crate::upload::boxes::{MIN_BATCHES, bounds_of, boxes_of_triangles};
 use crate::upload::gathered_light::{LightSource, PoolLight};
 use crate::upload::geometry::{DrawMode, MaterialUse, filled, surface_vertex, write_pose};
 use crate::upload::numbered::NumberedTriangles;
@@ -171,8 +172,11 @@ impl PoolBuilder {
 
     /// Returns the words of all triangles for the visibility buffer.
     pub(super) fn triangle_words(&self) -> impl Iterator<Item = u32> {
-        let corners = |batch: &BatchDraft| &self.indices[batch.indices.start as usize..batch.indices.end as usize];
-        self.batches.iter().flat_map(move |batch| triangle_words(batch.number, &self.pose, corners(batch)))
+        self.batches.iter().flat_map(|batch| triangle_words(batch.number, &self.pose, self.corners_of(batch)))
+    }
+
+    fn corners_of(&self, batch: &BatchDraft) -> &[u32] {
+        &self.indices[batch.indices.start as usize..batch.indices.end as usize]
     }
 
     /// Uploads the pool. Returns it with its batches by their numbers. `index` is the index of the pool.
@@ -193,14 +197,20 @@ impl PoolBuilder {
                 Some(Transparency::VisibilityBuffer { center: center(&self.pose, &self.indices) })
             }
         };
-        let batch = |draft: &BatchDraft| Batch {
-            material: draft.material,
-            pool: index,
-            bounds: bounds_of(vertices_of(&self.pose, &draft.vertices)),
-            indices: draft.indices.clone(),
-            vertices: draft.vertices.clone(),
-            transparency: transparency(),
-            sprites: None,
+        let has_boxes = self.batches.len() >= MIN_BATCHES;
+        let batch = |draft: &BatchDraft| {
+            let bounds = bounds_of(vertices_of(&self.pose, &draft.vertices));
+            let boxes = || boxes_of_triangles(&self.pose, self.corners_of(draft), bounds);
+            Batch {
+                material: draft.material,
+                pool: index,
+                bounds,
+                boxes: if has_boxes { boxes() } else { Vec::new() },
+                indices: draft.indices.clone(),
+                vertices: draft.vertices.clone(),
+                transparency: transparency(),
+                sprites: None,
+            }
         };
         let batches = self.batches.iter().map(|draft| (draft.number, batch(draft))).collect();
         let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;

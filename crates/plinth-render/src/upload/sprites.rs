@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use glam::Vec3;
 use plinth_scene::Scene;
 
-use super::batch::{Batch, bounds_of};
+use super::batch::Batch;
+use super::boxes::bounds_of;
 use super::gathered_light::{LightSource, PoolLight};
 use super::geometry::{PosedModel, filled, primitive_of, surface_vertex, write_pose};
 use super::pool::{Pool, VertexRange};
@@ -274,6 +275,7 @@ impl BatchBuilder {
             indices: 0..0,
             vertices: 0..self.pose.len() as u32,
             bounds: bounds_of(&self.pose),
+            boxes: Vec::new(),
             transparency: None,
             sprites: Some(Sprites { kind, count, look, group }),
         };
