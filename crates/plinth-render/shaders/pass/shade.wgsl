@@ -5,6 +5,7 @@
 #import types/surface_point.wgsl
 #import types/visibility.wgsl
 #import types/pool.wgsl
+#import lib/full_screen.wgsl
 #import lib/triangle.wgsl
 #import lib/attributes.wgsl
 #ifdef SPRITE
@@ -40,17 +41,19 @@ struct ShadeOut {
 #endif
 }
 
-// Vertices from this one on cover the tiles with edges. Those before it are the corners of two triangles that cover the
-// region of the batch, first for first surfaces, then for second surfaces.
-const FIRST_TILE_VERTEX: u32 = 12u;
+// The first three vertices cover the whole picture. The next ones are the corners of two triangles that cover the region
+// of the batch, first for first surfaces, then for second surfaces. Vertices from this one on cover the tiles with edges.
+const FIRST_TILE_VERTEX: u32 = 15u;
 
 @vertex
 fn vs(@builtin(vertex_index) i: u32, in: BatchIn) -> ShadeOut {
     var corner: vec2<f32>;
     if i >= FIRST_TILE_VERTEX {
         corner = edge_run_corner(i - FIRST_TILE_VERTEX);
-    } else if i < FIRST_TILE_VERTEX / 2u || in.batch.z == 0u {
-        let k = i % 6u;
+    } else if i < 3u {
+        corner = full_screen_corner(i);
+    } else if i < 9u || in.batch.z == 0u {
+        let k = (i - 3u) % 6u;
         let is_right = k == 2u || k == 3u || k == 5u;
         let is_below = k == 1u || k == 4u || k == 5u;
         corner = select(in.edges.xy, in.edges.zw, vec2(is_right, is_below));

@@ -17,11 +17,12 @@ use crate::upload::batch::Batch;
 use crate::upload::material::MaterialOnGpu;
 use crate::view::View;
 
-/// The vertices of an instance: two triangles that cover its region, the same if second surfaces are shaded, and the
-/// tiles with edges (`pass/shade.wgsl`).
-const FIRST_SURFACE: Range<u32> = 0..6;
-const SECOND_SURFACE: Range<u32> = 6..12;
-const FIRST_TILE_VERTEX: u32 = 12;
+/// The vertices of an instance: a triangle that covers the picture, two triangles that cover the region of the batch, the
+/// same two if second surfaces are shaded, and the tiles with edges (`pass/shade.wgsl`).
+const WHOLE_PICTURE: Range<u32> = 0..3;
+const FIRST_SURFACE: Range<u32> = 3..9;
+const SECOND_SURFACE: Range<u32> = 9..15;
+const FIRST_TILE_VERTEX: u32 = 15;
 
 /// If a region consists of more tiles than this, its second surfaces are shaded only in the tiles with edges. This takes
 /// a call for each batch.
@@ -223,6 +224,14 @@ pub(crate) fn shade(
         let whole = (call.batches.start..).zip(members).filter(|(_, batch)| !view.shaded.is_split[**batch]);
         let whole: Vec<(u32, Region)> = whole.filter_map(|(place, batch)| Some((place, view.parts[*batch]?))).collect();
         let vertices = if k == 0 { FIRST_SURFACE } else { SECOND_SURFACE };
+        let canvas = view.look.canvas();
+        // A single region is not divided along its diagonal, where both triangles would be shaded in blocks of pixels.
+        if let ([(place, part)], 0, true) = (whole.as_slice(), k, call.runs.is_empty()) {
+            pass.set_scissor_rect(part.x, part.y, part.width, part.height);
+            pass.draw(WHOLE_PICTURE, *place..*place + 1);
+            pass.set_scissor_rect(0, 0, canvas.width, canvas.height);
+            continue;
+        }
         if whole.iter().any(|(_, part)| !is_tiled(*part)) {
             pass.draw(vertices.clone(), call.batches.clone());
         }
@@ -233,7 +242,6 @@ pub(crate) fn shade(
             let tiles = classify.tile_vertices(part);
             pass.set_scissor_rect(part.x, part.y, part.width, part.height);
             pass.draw(FIRST_TILE_VERTEX + tiles.start..FIRST_TILE_VERTEX + tiles.end, place..place + 1);
-            let canvas = view.look.canvas();
             pass.set_scissor_rect(0, 0, canvas.width, canvas.height);
         }
     }
@@ -270,6 +278,7 @@ mod tests {
     fn the_shader_has_the_same_vertices() {
         let text = include_str!("../../shaders/pass/shade.wgsl");
         assert!(text.contains(&format!("const FIRST_TILE_VERTEX: u32 = {FIRST_TILE_VERTEX}u;")));
-        assert_eq!((FIRST_SURFACE.end, SECOND_SURFACE.end), (SECOND_SURFACE.start, FIRST_TILE_VERTEX));
+        let ends = [WHOLE_PICTURE.end, FIRST_SURFACE.end, SECOND_SURFACE.end];
+        assert_eq!(ends, [FIRST_SURFACE.start, SECOND_SURFACE.start, FIRST_TILE_VERTEX]);
     }
 }
