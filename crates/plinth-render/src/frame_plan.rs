@@ -14,17 +14,17 @@ use plinth_frame::Region;
 use crate::gpu_scene::GpuScene;
 use crate::pass::background::BackgroundPass;
 use crate::pass::composite::{Composite, ModelParts};
+use crate::pass::depth_draws::{Corners, DepthDraws};
 use crate::pass::floor::Floor;
 use crate::pass::geometry::GeometryTargets;
 use crate::pass::post::Post;
 use crate::pass::reflection::Reflection;
 use crate::pass::scene_color::back_face_pass;
+use crate::pass::shading::{ShadeCall, shade};
 use crate::pass::visibility::{Classify, OutsideRegion, SURFACES, joined};
 use crate::pass::{cleared, depth_target, kept};
 use crate::pipelines::PerBatch;
 use crate::recorder::Recorder;
-use crate::upload::batch::Batch;
-use crate::upload::material::MaterialOnGpu;
 use crate::view::View;
 
 /// The camera's view of the model, and all other parts of a frame.
@@ -71,10 +71,8 @@ impl FramePlan<'_, '_> {
 
     fn shadow_map(&mut self, frame: &wgpu::BindGroup, map: &wgpu::TextureView, pipelines: &PerBatch) {
         let mut pass = self.recorder.pass("shadow map", frame, &[], Some(depth_target(map, Some(1.0), true)));
-        let mut bound = BoundPipeline::default();
-        for (i, batch) in self.gpu_scene.batches.iter().enumerate() {
-            draw_depth((&mut pass, &mut bound), pipelines, (i, batch), self.gpu_scene.material(i), Corners::Shared);
-        }
+        let batches = 0..self.gpu_scene.batches.len();
+        DepthDraws::new(&mut pass, self.gpu_scene, pipelines, Corners::Shared).draw(batches);
     }
 
     /// Records all passes of a frame, up to the finished picture.
@@ -120,45 +118,31 @@ impl FramePlan<'_, '_> {
         let targets = &view.targets;
         let depth = depth_target(&targets.depth, Some(1.0), true);
         let mut pass = self.recorder.pass("visibility", &view.frame_group, &[cleared(&targets.triangles)], Some(depth));
-        let solid: Vec<usize> = gpu_scene.solid().collect();
-        draw_visible(&mut pass, gpu_scene, &solid);
+        DepthDraws::new(&mut pass, gpu_scene, &gpu_scene.pipelines.visibility, Corners::Numbered)
+            .draw(gpu_scene.solid());
         drop(pass);
-        let part = gpu_scene.solid().filter_map(|i| gpu_scene.part_of(view, i)).reduce(joined);
+        let part = gpu_scene.solid().filter_map(|i| view.parts[i]).reduce(joined);
         view.classify.run(self.recorder, &view.frame_group, targets.solid_maps(), (part, OutsideRegion::Emptied));
         part
     }
 
     /// Shades both surfaces of each pixel. Each surface has its own render target.
     fn shade(&mut self, view: &View, colors: [wgpu::RenderPassColorAttachment<'_>; SURFACES]) {
-        let solid: Vec<usize> = self.gpu_scene.solid().collect();
-        self.shade_batches(view, ("shade", &view.classify), &solid, colors);
+        let calls = self.gpu_scene.shading.solid_calls(&view.shaded);
+        self.shade_calls(view, ("shade", &view.classify), &calls, colors);
     }
 
-    fn shade_batches(
+    fn shade_calls(
         &mut self,
         view: &View,
         (label, classify): (&'static str, &Classify),
-        batches: &[usize],
+        calls: &[ShadeCall],
         colors: [wgpu::RenderPassColorAttachment<'_>; SURFACES],
     ) {
-        let gpu_scene = self.gpu_scene;
-        for (k, color) in colors.into_iter().enumerate() {
-            if k >= classify.surfaces() {
-                continue;
-            }
+        for (k, color) in colors.into_iter().enumerate().take(classify.surfaces()) {
             let depth = depth_target(&view.targets.batches[k], None, false);
             let mut pass = self.recorder.pass(label, &view.frame_group, &[color], Some(depth));
-            let mut bound = BoundPipeline::default();
-            for i in batches.iter().copied() {
-                let inputs = (gpu_scene.part_of(view, i), &gpu_scene.pipelines.shade[i], classify.shade_group(i, k));
-                let (Some(part), Some(pipeline), Some(group)) = inputs else { continue };
-                bound.set(&mut pass, pipeline);
-                pass.set_bind_group(1, group, &[]);
-                pass.set_bind_group(2, &gpu_scene.material(i).group, &[]);
-                pass.set_bind_group(3, &gpu_scene.batches[i].light.group, &[]);
-                pass.set_scissor_rect(part.x, part.y, part.width, part.height);
-                pass.draw(classify.shade_vertices(part, k), 0..1);
-            }
+            shade(&mut pass, self.gpu_scene, view, (classify, k), calls);
         }
     }
 
@@ -178,10 +162,10 @@ impl FramePlan<'_, '_> {
                 if let Some(pipeline) = &gpu_scene.pipelines.back_faces {
                     pass.set_pipeline(pipeline);
                     for i in group.iter().filter(|i| gpu_scene.material(**i).refracts) {
-                        let batch = &gpu_scene.batches[*i];
-                        pass.set_vertex_buffer(0, batch.pose.slice(..));
-                        pass.set_index_buffer(batch.indices.slice(..), wgpu::IndexFormat::Uint32);
-                        pass.draw_indexed(0..batch.index_count, 0, 0..1);
+                        let pool = gpu_scene.pool(*i);
+                        pass.set_vertex_buffer(0, pool.pose.slice(..));
+                        pass.set_index_buffer(pool.indices.slice(..), wgpu::IndexFormat::Uint32);
+                        pass.draw_indexed(gpu_scene.batches[*i].indices.clone(), 0, 0..1);
                     }
                 }
             }
@@ -190,7 +174,7 @@ impl FramePlan<'_, '_> {
                 let glass = run.first().filter(|i| is_visible(i)).and_then(|_| self.glass(view, run));
                 self.layered_run(view, part, (run, glass), k == 0 && j == 0);
             }
-            drawn = group.iter().filter_map(|i| gpu_scene.part_of(view, *i)).reduce(joined);
+            drawn = group.iter().filter_map(|i| view.parts[*i]).reduce(joined);
         }
     }
 
@@ -199,11 +183,13 @@ impl FramePlan<'_, '_> {
     fn glass(&mut self, view: &View, batches: &[usize]) -> Option<Region> {
         let (gpu_scene, targets) = (self.gpu_scene, &view.targets);
         let (glass, maps) = (view.glass.as_ref()?, targets.glass.as_ref()?);
-        let part = batches.iter().filter_map(|i| gpu_scene.part_of(view, *i)).reduce(joined)?;
+        let part = batches.iter().filter_map(|i| view.parts[*i]).reduce(joined)?;
         glass.find(self.recorder, &view.frame_group, (targets, maps), part, |pass| {
-            draw_visible(pass, gpu_scene, batches);
+            let batches = batches.iter().copied();
+            DepthDraws::new(pass, gpu_scene, &gpu_scene.pipelines.visibility, Corners::Numbered).draw(batches);
         });
-        self.shade_batches(view, ("shade glass", &glass.classify), batches, maps.colors.each_ref().map(kept));
+        let calls = gpu_scene.shading.calls_of(batches);
+        self.shade_calls(view, ("shade glass", &glass.classify), &calls, maps.colors.each_ref().map(kept));
         Some(part)
     }
 
@@ -229,7 +215,7 @@ impl FramePlan<'_, '_> {
         for i in batches {
             if let Some(pipeline) = &gpu_scene.pipelines.transparent[*i] {
                 pass.set_pipeline(pipeline);
-                draw_surface(&mut pass, &gpu_scene.batches[*i], gpu_scene.material(*i));
+                draw_surface(&mut pass, gpu_scene, *i);
             }
         }
     }
@@ -238,92 +224,19 @@ impl FramePlan<'_, '_> {
     pub(crate) fn geometry(&mut self, view: &View, targets: &GeometryTargets) {
         let depth = depth_target(&targets.depth, Some(1.0), false);
         let mut pass = self.recorder.pass("geometry", &view.frame_group, &[cleared(&targets.view)], Some(depth));
-        let mut bound = BoundPipeline::default();
-        for (i, batch) in self.gpu_scene.batches.iter().enumerate() {
-            let corners = match &targets.triangles {
-                Some(triangles) => {
-                    if batch.sprites.is_none() {
-                        pass.set_bind_group(1, &triangles[i], &[]);
-                    }
-                    Corners::Numbered { first: 0 }
-                }
-                None => Corners::Shared,
-            };
-            let material = self.gpu_scene.material(i);
-            draw_depth((&mut pass, &mut bound), &targets.pipelines, (i, batch), material, corners);
-        }
+        let corners = targets.triangles.as_ref().map_or(Corners::Shared, |groups| Corners::Exact { groups });
+        let batches = 0..self.gpu_scene.batches.len();
+        DepthDraws::new(&mut pass, self.gpu_scene, &targets.pipelines, corners).draw(batches);
     }
-}
-
-/// Which vertices of a batch a pass draws.
-#[derive(Clone, Copy)]
-enum Corners {
-    /// Vertices that triangles share.
-    Shared,
-    /// The vertices of [`NumberedTriangles`](crate::upload::numbered::NumberedTriangles). `first` is the number of the
-    /// first triangle.
-    Numbered { first: u32 },
-}
-
-/// The pipeline that was set last in a pass. Drivers set up all their state again even if a pipeline is set that is set
-/// already.
-#[derive(Default)]
-struct BoundPipeline<'a>(Option<&'a wgpu::RenderPipeline>);
-
-impl<'a> BoundPipeline<'a> {
-    fn set(&mut self, pass: &mut wgpu::RenderPass<'_>, pipeline: &'a wgpu::RenderPipeline) {
-        if self.0 != Some(pipeline) {
-            pass.set_pipeline(pipeline);
-            self.0 = Some(pipeline);
-        }
-    }
-}
-
-/// Writes the triangle numbers of some batches.
-fn draw_visible(pass: &mut wgpu::RenderPass<'_>, gpu_scene: &GpuScene, batches: &[usize]) {
-    let mut bound = BoundPipeline::default();
-    for i in batches.iter().copied() {
-        let batch = &gpu_scene.batches[i];
-        let corners = Corners::Numbered { first: batch.first_triangle };
-        draw_depth((pass, &mut bound), &gpu_scene.pipelines.visibility, (i, batch), gpu_scene.material(i), corners);
-    }
-}
-
-/// Draws a batch if the pass has a pipeline for it. The pass needs only the positions and the inputs of the alpha test.
-fn draw_depth<'a>(
-    (pass, bound): (&mut wgpu::RenderPass<'_>, &mut BoundPipeline<'a>),
-    pipelines: &'a PerBatch,
-    (i, batch): (usize, &Batch),
-    material: &MaterialOnGpu,
-    corners: Corners,
-) {
-    let Some(pipeline) = &pipelines[i] else { return };
-    bound.set(pass, pipeline);
-    if let Some(sprites) = &batch.sprites {
-        sprites.draw(pass, material);
-        return;
-    }
-    let (positions, surface, indices, instance) = match (corners, &batch.numbered) {
-        (Corners::Numbered { first }, Some(numbered)) => {
-            (&numbered.positions, numbered.surface.as_ref(), &numbered.indices, first)
-        }
-        _ => (&batch.pose, Some(&batch.surface), &batch.indices, 0),
-    };
-    if let (Some(alpha_test), Some(surface)) = (&material.alpha_test, surface) {
-        pass.set_bind_group(2, &alpha_test.group, &[]);
-        pass.set_vertex_buffer(1, surface.slice(..));
-    }
-    pass.set_vertex_buffer(0, positions.slice(..));
-    pass.set_index_buffer(indices.slice(..), wgpu::IndexFormat::Uint32);
-    pass.draw_indexed(0..batch.index_count, 0, instance..instance + 1);
 }
 
 /// Draws a batch with all vertex attributes and bind groups that shading needs.
-fn draw_surface(pass: &mut wgpu::RenderPass<'_>, batch: &Batch, material: &MaterialOnGpu) {
-    pass.set_bind_group(2, &material.group, &[]);
-    pass.set_bind_group(3, &batch.light.group, &[]);
-    pass.set_vertex_buffer(0, batch.pose.slice(..));
-    pass.set_vertex_buffer(1, batch.surface.slice(..));
-    pass.set_index_buffer(batch.indices.slice(..), wgpu::IndexFormat::Uint32);
-    pass.draw_indexed(0..batch.index_count, 0, 0..1);
+fn draw_surface(pass: &mut wgpu::RenderPass<'_>, gpu_scene: &GpuScene, batch: usize) {
+    let pool = gpu_scene.pool(batch);
+    pass.set_bind_group(2, &gpu_scene.material(batch).group, &[]);
+    pass.set_bind_group(3, &pool.light.group, &[]);
+    pass.set_vertex_buffer(0, pool.pose.slice(..));
+    pass.set_vertex_buffer(1, pool.surface.slice(..));
+    pass.set_index_buffer(pool.indices.slice(..), wgpu::IndexFormat::Uint32);
+    pass.draw_indexed(gpu_scene.batches[batch].indices.clone(), 0, 0..1);
 }

@@ -1,19 +1,23 @@
 //! Everything on the device that all views of a render share: the model and its shadow maps. It changes from frame to
 //! frame if the model moves.
 
-use glam::Vec3;
+use glam::{Mat4, Vec3};
 use plinth_bake::BakedMesh;
 use plinth_frame::Region;
 use plinth_scene::{Scene, Shot};
 
 use crate::RenderError;
 use crate::gpu::Gpu;
+use crate::pass::shading::ShadingOrder;
 use crate::pass::shadow_map::ShadowMap;
 use crate::pass::visibility::{joined, overlap, scissor};
 use crate::pipelines::Pipelines;
 use crate::region::widened;
+use crate::targets::TargetDescriptor;
 use crate::upload::batch::Batch;
+use crate::upload::boxes::Bounds;
 use crate::upload::material::{DrawClass, MaterialOnGpu};
+use crate::upload::pool::{Model, Pool};
 use crate::view::View;
 
 /// Maximum number of scene colour pyramids per frame.
@@ -22,7 +26,10 @@ const MAX_SCENE_COLOR_PYRAMIDS: usize = 8;
 /// The model on the device, with its shadow maps.
 pub(crate) struct GpuScene {
     pub(crate) materials: Vec<MaterialOnGpu>,
+    pub(crate) pools: Vec<Pool>,
     pub(crate) batches: Vec<Batch>,
+    /// How the batches are shaded.
+    pub(crate) shading: ShadingOrder,
     pub(crate) pipelines: Pipelines,
     pub(crate) key_map: ShadowMap,
     pub(crate) sun_map: ShadowMap,
@@ -38,7 +45,7 @@ pub(crate) struct GpuScene {
 
 impl GpuScene {
     pub(crate) fn new(
-        (materials, batches): (Vec<MaterialOnGpu>, Vec<Batch>),
+        (materials, pools, batches): (Vec<MaterialOnGpu>, Vec<Pool>, Vec<Batch>),
         pipelines: Pipelines,
         (key_map, sun_map): (ShadowMap, ShadowMap),
         sprite_reach: u32,
@@ -46,19 +53,26 @@ impl GpuScene {
     ) -> Self {
         let order = (0..batches.len()).collect();
         let grow = (Vec3::ZERO, 1.0);
-        Self { materials, batches, pipelines, key_map, sun_map, sprite_reach, triangles, order, grow }
+        let shading = ShadingOrder::new(&batches, &materials);
+        Self { materials, pools, batches, shading, pipelines, key_map, sun_map, sprite_reach, triangles, order, grow }
+    }
+
+    pub(crate) fn model(&self) -> Model<'_> {
+        Model { pools: &self.pools, batches: &self.batches }
     }
 
     /// Returns whether any batch moves.
     pub(crate) fn moves(&self) -> bool {
-        self.batches.iter().any(|batch| batch.moving)
+        self.pools.iter().any(|pool| pool.moving)
     }
 
-    /// Sets the pose of all batches that move to a time of the clip.
+    /// Sets the pose of all pools that move to a time of the clip.
     pub(crate) fn pose(&mut self, gpu: &Gpu, scene: &Scene, clip_time: Option<f32>) {
         let posed = scene.pose(clip_time);
-        for (i, batch) in self.batches.iter_mut().enumerate().filter(|(_, batch)| batch.moving) {
-            batch.update(gpu, scene, &posed, i, &self.triangles);
+        for (i, pool) in self.pools.iter_mut().enumerate().filter(|(_, pool)| pool.moving) {
+            let mut batches: Vec<_> =
+                self.batches.iter_mut().enumerate().filter(|(_, batch)| batch.pool == i).collect();
+            pool.update(gpu, scene, &posed, &mut batches, &self.triangles);
         }
     }
 
@@ -70,7 +84,7 @@ impl GpuScene {
         layout: &wgpu::BindGroupLayout,
         baked: &[BakedMesh],
     ) -> Result<(), RenderError> {
-        self.batches.iter_mut().try_for_each(|batch| batch.relight(gpu, layout, baked))
+        self.pools.iter_mut().try_for_each(|pool| pool.relight(gpu, layout, baked))
     }
 
     /// Prepares the model for a shot: sets its scale, and sorts the batches.
@@ -87,7 +101,7 @@ impl GpuScene {
         let mut order: Vec<usize> = Vec::new();
         for (i, batch) in self.batches.iter_mut().enumerate() {
             if batch.transparency.is_some() {
-                batch.sort(gpu, forward);
+                batch.sort(gpu, &self.pools[batch.pool], forward);
                 transparent.push((batch.mean_depth(forward), i));
             } else {
                 order.push(i);
@@ -116,7 +130,7 @@ impl GpuScene {
     }
 
     /// Applies the scale of the current frame to a box.
-    fn grown(&self, (min, max): (Vec3, Vec3)) -> (Vec3, Vec3) {
+    fn grown(&self, (min, max): Bounds) -> Bounds {
         let (origin, factor) = self.grow;
         (origin + (min - origin) * factor, origin + (max - origin) * factor)
     }
@@ -130,16 +144,33 @@ impl GpuScene {
         self.order.iter().copied().filter(|i| !self.material(*i).key.class.is_transparent())
     }
 
-    /// Returns the region of a view's canvas in which a batch can be visible.
-    pub(crate) fn part_of(&self, view: &View, batch: usize) -> Option<Region> {
-        let (width, height) = (view.look.model_region.width, view.look.model_region.height);
+    /// Returns the region of a picture's canvas in which a batch can be visible.
+    pub(crate) fn part_of(&self, look: &TargetDescriptor, clip_from_world: &Mat4, batch: usize) -> Option<Region> {
         let batch = &self.batches[batch];
-        let mut part = scissor(&view.clip_from_world, self.grown(batch.bounds), width, height)?;
-        if batch.sprites.is_some() {
-            part = widened(part, self.sprite_reach, width, height);
-        }
-        let [x, y] = view.look.origin();
+        let reach = if batch.sprites.is_some() { self.sprite_reach } else { 0 };
+        self.region_of(look, clip_from_world, batch.bounds, reach)
+    }
+
+    /// Returns the regions of a picture's canvas in which the boxes of a batch can be visible.
+    pub(crate) fn box_regions<'a>(
+        &'a self,
+        look: &'a TargetDescriptor,
+        clip_from_world: &'a Mat4,
+        batch: usize,
+    ) -> impl Iterator<Item = Region> {
+        let boxes = self.batches[batch].boxes.iter();
+        boxes.filter_map(|bounds| self.region_of(look, clip_from_world, *bounds, 0))
+    }
+
+    fn region_of(&self, look: &TargetDescriptor, clip_from_world: &Mat4, bounds: Bounds, reach: u32) -> Option<Region> {
+        let (width, height) = (look.model_region.width, look.model_region.height);
+        let part = widened(scissor(clip_from_world, self.grown(bounds), width, height)?, reach, width, height);
+        let [x, y] = look.origin();
         Some(Region { x: part.x + x, y: part.y + y, ..part })
+    }
+
+    pub(crate) fn pool(&self, batch: usize) -> &Pool {
+        &self.pools[self.batches[batch].pool]
     }
 
     /// Returns the part of a view's model region that transmissive and blended batches can cover.
@@ -165,7 +196,7 @@ impl GpuScene {
         for i in transparent {
             if class(i) == DrawClass::Transmissive {
                 seen += 1;
-                let overlaps = |j: &usize| match (self.part_of(view, i), self.part_of(view, *j)) {
+                let overlaps = |j: &usize| match (view.parts[i], view.parts[*j]) {
                     (Some(own), Some(other)) => overlap(own, other),
                     _ => false,
                 };

@@ -174,7 +174,7 @@ uniforms! {
         unused_too: [u32; 2],
     }
 
-    /// The members of `Batch` that describe how points and lines look.
+    /// The members of `Pool` that describe how points and lines look.
     #[derive(Default)]
     SpriteLook {
         /// 1 if the vertices have normals, otherwise 0.
@@ -186,11 +186,10 @@ uniforms! {
         most_pixels: f32,
     }
 
-    /// Counterpart of the WGSL struct `Batch`.
+    /// Counterpart of the WGSL struct `Pool`.
     #[derive(Default)]
-    Batch {
+    Pool {
         first_triangle: u32,
-        number: u32,
         surface: u32,
         sprites: SpriteLook,
     }
@@ -232,6 +231,21 @@ const SNORM_ONE: f32 = i16::MAX as f32;
 
 fn snorm(x: f32) -> i16 {
     (x.clamp(-1.0, 1.0) * SNORM_ONE).round() as i16
+}
+
+/// What the vertex stage of shading reads for each batch (a vertex stream with one element per instance).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub(crate) struct ShadedBatch {
+    /// The region in which the batch can be visible, in normalised device coordinates: left, top, right, bottom.
+    pub(crate) edges: [f32; 4],
+    /// The number of the batch.
+    pub(crate) number: u32,
+    /// The place of its material among those that share a bind group.
+    pub(crate) material: u32,
+    /// 1 if its second surfaces are shaded in the tiles with edges, 0 if they are shaded in the whole region.
+    pub(crate) tiled: u32,
+    pub(crate) unused: u32,
 }
 
 /// The vertex attributes that do not change (vertex stream 1).

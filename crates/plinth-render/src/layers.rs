@@ -69,8 +69,8 @@ impl PictureKind for Views {
     type Targets = GeometryTargets;
 
     fn targets(&self, renderer: &Renderer<'_>) -> Result<GeometryTargets, RenderError> {
-        let model = (renderer.gpu_scene.batches.as_slice(), renderer.gpu_scene.materials.as_slice());
-        GeometryTargets::new(&renderer.pipeline_base(), renderer.view.look.model_region, model, Precision::Exact)
+        let all = (renderer.gpu_scene.model(), renderer.gpu_scene.materials.as_slice());
+        GeometryTargets::new(&renderer.pipeline_base(), renderer.view.look.model_region, all, Precision::Exact)
     }
 
     fn planes(&self, renderer: &Renderer<'_>, targets: &GeometryTargets) -> Vec<(wgpu::Texture, Region, u32)> {

@@ -4,7 +4,7 @@ use crate::frame_group::frame_layout;
 use crate::gpu::Gpu;
 use crate::pass::geometry::triangles_layout;
 use crate::pass::scene_color::scene_layout;
-use crate::pass::visibility::{batch_layout, glass_layout};
+use crate::pass::visibility::{glass_layout, pool_layout};
 use crate::pipelines::{LightSwitches, PipelineBase};
 use crate::targets::TargetDescriptor;
 use crate::upload::gathered_light::light_layout;
@@ -14,7 +14,7 @@ use crate::upload::sprites::sprites_layout;
 pub(crate) struct Layouts {
     pub(crate) frame: wgpu::BindGroupLayout,
     pub(crate) scene: wgpu::BindGroupLayout,
-    pub(crate) batch: wgpu::BindGroupLayout,
+    pub(crate) pool: wgpu::BindGroupLayout,
     pub(crate) glass: wgpu::BindGroupLayout,
     pub(crate) light: wgpu::BindGroupLayout,
     pub(crate) triangles: wgpu::BindGroupLayout,
@@ -26,7 +26,7 @@ impl Layouts {
         Self {
             frame: frame_layout(gpu),
             scene: scene_layout(gpu),
-            batch: batch_layout(gpu),
+            pool: pool_layout(gpu),
             glass: glass_layout(gpu),
             light: light_layout(gpu),
             triangles: triangles_layout(gpu),
@@ -51,7 +51,7 @@ impl Layouts {
             output: look.output,
             direct: look.direct,
             lights,
-            batch_layout: &self.batch,
+            pool_layout: &self.pool,
             glass_layout: &self.glass,
             light_layout: &self.light,
             triangles_layout: &self.triangles,

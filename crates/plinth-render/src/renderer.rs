@@ -34,6 +34,7 @@ use crate::recorder::{PassTimes, Profile, Recorder};
 use crate::region::widened;
 use crate::upload::geometry::{Geometry, PosedModel};
 use crate::upload::geometry_cache::geometry;
+use crate::upload::pool::Model;
 use crate::upload::sprite_material::upload_sprite_materials;
 use crate::upload::sprites::SpriteInputs;
 use crate::upload::texture::Textures;
@@ -135,7 +136,7 @@ impl<'g> Renderer<'g> {
             short_side: picture.width.min(picture.height),
             pixel: smallest,
         };
-        let Geometry { batches, triangles, triangle_format } =
+        let Geometry { pools, batches, triangles, triangle_format } =
             geometry(gpu, &layouts.light, scene, &posed, &light, &uses, &sprites)?;
         let sprite_reach = sprites::reach(scene, picture.height, &batches);
         let whole = Region::whole(picture.width, picture.height);
@@ -165,6 +166,7 @@ impl<'g> Renderer<'g> {
         let group_without_maps = |buffer: &wgpu::Buffer| group_with(buffer, [&none.view, &none.view]);
         let frame_groups =
             |buffer: &wgpu::Buffer| [group_with(buffer, [&key_map.view, &sun_map.view]), group_without_maps(buffer)];
+        let model = Model { pools: &pools, batches: &batches };
         // Creating a pipeline compiles its shader, which takes longer than everything else here.
         let passes = || -> Result<_, RenderError> {
             let floor = match (area, scene.shadow) {
@@ -178,16 +180,16 @@ impl<'g> Renderer<'g> {
             let size = (picture.width, picture.height);
             let seen = scene.surroundings.as_ref();
             let background = BackgroundPass::new(gpu, &layouts.frame, &look, size, &backdrop, seen)?;
-            let view = View::new(gpu, &layouts, look, (&batches, &triangles), &frame_groups)?;
+            let view = View::new(gpu, &layouts, look, (model, &triangles), &frame_groups)?;
             let radiance = (scene.post.bloom > 0.0).then(|| radiance_target(gpu, look.region));
-            let model = (batches.as_slice(), materials.as_slice());
-            let post = Post::new(&base, scene, (&look, picture.height), model, radiance.as_ref())?;
+            let all = (model, materials.as_slice());
+            let post = Post::new(&base, scene, (&look, picture.height), all, radiance.as_ref())?;
             let composite = Composite::new(gpu, &layouts.frame, &look, &view.targets, clear, radiance)?;
             let reflection = match scene.reflector {
                 Some(reflector) => {
                     let seen = || with_reach(reflection_region(scene, picture), sprite_reach, picture);
                     let mirrored = mirror_descriptor(look, if any_camera { whole } else { seen() });
-                    let view = View::new(gpu, &layouts, mirrored, (&batches, &triangles), &frame_groups)?;
+                    let view = View::new(gpu, &layouts, mirrored, (model, &triangles), &frame_groups)?;
                     Some(Reflection::new(gpu, &layouts.frame, view, reflector, (&look, picture))?)
                 }
                 None => None,
@@ -198,7 +200,8 @@ impl<'g> Renderer<'g> {
         let (floor, background, view, post, composite, reflection) = passes?;
         gpu.check()?;
         let pipelines = pipelines?;
-        let gpu_scene = GpuScene::new((materials, batches), pipelines, (key_map, sun_map), sprite_reach, triangles);
+        let model = (materials, pools, batches);
+        let gpu_scene = GpuScene::new(model, pipelines, (key_map, sun_map), sprite_reach, triangles);
         // If the model moves, only one renderer draws it. Therefore its light is not shared and can be changed.
         let pose_light = Arc::get_mut(&mut light).and_then(|light| PoseLight::new(inputs, light, cache));
         Ok(Self {
@@ -324,9 +327,9 @@ impl<'g> Renderer<'g> {
             height: self.picture.height,
         };
         let uniform = frame_uniform(&base, shot);
-        self.view.update(self.gpu, &uniform);
+        self.view.update(self.gpu, &uniform, &self.gpu_scene);
         if let Some(reflection) = &mut self.reflection {
-            reflection.update(self.gpu, &base, shot);
+            reflection.update(self.gpu, &base, shot, &self.gpu_scene);
         }
         if let Some(post) = &self.post {
             post.update(self.gpu, scene, shot, &self.view.look, self.picture.height);

@@ -7,7 +7,8 @@ use plinth_scene::{PosedPrimitive, Scene};
 
 use crate::gpu::Gpu;
 use crate::upload::geometry::{DrawMode, MaterialUse, primitive_of};
-use crate::upload::material::{self, DrawClass, MaterialOnGpu, VolumeScale, used_slots};
+use crate::upload::material::{self, DrawClass, MaterialOnGpu, VolumeScale, used_slots, variant_key};
+use crate::upload::material_sets;
 use crate::upload::texture::Textures;
 
 /// Returns the images that the used materials read, with their encodings.
@@ -42,17 +43,10 @@ pub(crate) fn upload_materials(
         .filter(|p| !p.colors.is_empty())
         .map(|p| p.material)
         .collect();
-    let plain = plinth_model::Material::default();
-    scene
-        .model
-        .materials
-        .iter()
-        .enumerate()
-        .map(|(i, m)| {
-            let m = if used.contains(&i) { m } else { &plain };
-            material::upload(gpu, &scene.model, textures, m, colored.contains(&i), scene.world_from_model_scale)
-        })
-        .collect()
+    let model = &scene.model;
+    let variant = |(i, material)| used.contains(&i).then(|| variant_key(model, material, colored.contains(&i)));
+    let variants: Vec<_> = model.materials.iter().enumerate().map(variant).collect();
+    material_sets::upload_all(gpu, model, textures, &variants, scene.world_from_model_scale)
 }
 
 /// Appends copies of the materials of volumes for nodes that are scaled: the thickness of a volume is in the units of its mesh,
@@ -75,7 +69,7 @@ pub(crate) fn upload_scaled_volumes(
         copies.entry(ScaledVolume::of(index, one)).or_insert_with(|| {
             let (material, key) = (&scene.model.materials[index], materials[index].key.clone());
             let scale = VolumeScale { world_from_scene: scene.world_from_model_scale, world_from_mesh: one.scale };
-            materials.push(material::upload_as(gpu, &scene.model, textures, material, key, scale));
+            materials.push(material::upload(gpu, &scene.model, textures, (materials.len(), material), key, scale));
             materials.len() - 1
         });
     }

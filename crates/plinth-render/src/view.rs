@@ -1,17 +1,20 @@
 //! The view of a camera: the render targets of its picture, and the passes that use them.
 
 use glam::Mat4;
+use plinth_frame::Region;
 
 use crate::RenderError;
 use crate::gpu::Gpu;
+use crate::gpu_scene::GpuScene;
 use crate::gpu_types;
 use crate::layouts::Layouts;
 use crate::pass::expand_samples::{ExpandSamples, SurfaceColors};
 use crate::pass::glass::Glass;
 use crate::pass::scene_color::SceneColorPyramid;
+use crate::pass::shading::{Shaded, ShadingOrder};
 use crate::pass::visibility::{Classify, Shading};
 use crate::targets::{TargetDescriptor, Targets};
-use crate::upload::batch::Batch;
+use crate::upload::pool::Model;
 
 /// The picture of the model as seen by one camera, with the passes that draw it.
 pub(crate) struct View {
@@ -24,6 +27,12 @@ pub(crate) struct View {
     pub(crate) glass: Option<Glass>,
     /// Transform from world space to clip space for the camera of the current frame.
     pub(crate) clip_from_world: Mat4,
+    /// For each batch, the region of the canvas in which it can be visible in the current frame.
+    pub(crate) parts: Vec<Option<Region>>,
+    /// How the batches are shaded in the current frame.
+    pub(crate) shaded: Shaded,
+    /// The vertex stream of shading: the instances of `shaded`.
+    pub(crate) shaded_batches: wgpu::Buffer,
     /// Bind group 0, and another bind group 0 for passes that draw the shadow maps.
     pub(crate) frame_group: wgpu::BindGroup,
     pub(crate) frame_group_without_maps: wgpu::BindGroup,
@@ -36,11 +45,11 @@ impl View {
         gpu: &Gpu,
         layouts: &Layouts,
         look: TargetDescriptor,
-        (batches, triangles): (&[Batch], &wgpu::Buffer),
+        (model, triangles): (Model<'_>, &wgpu::Buffer),
         frame_groups: &dyn Fn(&wgpu::Buffer) -> [wgpu::BindGroup; 2],
     ) -> Result<Self, RenderError> {
         let targets = Targets::new(gpu, look);
-        let shading = Shading { layout: &layouts.batch, batches, triangles, scene_color: None };
+        let shading = Shading { layout: &layouts.pool, model, triangles, scene_color: None };
         let classify = Classify::new(gpu, &layouts.frame, targets.solid_maps(), look, &shading)?;
         let expand_samples = match (&targets.transparent, &targets.colors) {
             (Some(_), Some(colors)) => Some(ExpandSamples::new(
@@ -72,6 +81,12 @@ impl View {
             usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         });
+        let shaded_batches = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("shaded batches"),
+            size: (ShadingOrder::max_instances(model.batches) * size_of::<gpu_types::ShadedBatch>()) as u64,
+            usage: wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
         let [frame_group, frame_group_without_maps] = frame_groups(&frame_buffer);
         Ok(Self {
             look,
@@ -81,6 +96,9 @@ impl View {
             scene_color,
             glass,
             clip_from_world: Mat4::IDENTITY,
+            parts: Vec::new(),
+            shaded: Shaded::default(),
+            shaded_batches,
             frame_group,
             frame_group_without_maps,
             frame_buffer,
@@ -88,8 +106,12 @@ impl View {
     }
 
     /// Updates the values for the next frame.
-    pub(crate) fn update(&mut self, gpu: &Gpu, frame: &gpu_types::Frame) {
+    pub(crate) fn update(&mut self, gpu: &Gpu, frame: &gpu_types::Frame, gpu_scene: &GpuScene) {
         self.clip_from_world = Mat4::from_cols_array_2d(&frame.clip_from_world);
         gpu.write(&self.frame_buffer, 0, bytemuck::bytes_of(frame));
+        let batches = 0..gpu_scene.batches.len();
+        self.parts = batches.map(|i| gpu_scene.part_of(&self.look, &self.clip_from_world, i)).collect();
+        self.shaded = gpu_scene.shading.shaded(&self.look, &self.clip_from_world, &self.parts, gpu_scene);
+        gpu.write(&self.shaded_batches, 0, bytemuck::cast_slice(&self.shaded.instances));
     }
 }

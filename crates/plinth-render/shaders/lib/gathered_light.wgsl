@@ -3,7 +3,8 @@
 
 // Two words per triangle. The first is 0 if the triangle has no lattice. Otherwise its upper 28 bits are the index of the
 // light of the lattice, and its lower 4 bits are the number of times that the sides are halved. The second word, which is
-// the same for all triangles, is the index of the light of back faces among the light of vertices; 0 if there is none.
+// the same for all triangles of a batch, is the index of the light of back faces among the light of vertices; 0 if the
+// batch has none.
 @group(3) @binding(0) var<storage, read> light_words: array<TwoWords>;
 @group(3) @binding(1) var<storage, read> light_samples: array<FourWords>;
 
@@ -44,7 +45,7 @@ fn add_light(sum: ptr<function, GatheredLight>, place: u32, share: f32) {
     (*sum).blocked += light_bytes(sample.w) * (luminance(indirect) * share);
 }
 
-// Returns the light on one side of a triangle of the batch. `corners` are the triangle's vertices, and `weights` are
+// Returns the light on one side of a triangle of the pool. `corners` are the triangle's vertices, and `weights` are
 // the barycentric weights of the point.
 fn gathered_light(triangle: u32, corners: vec3<u32>, weights: vec3<f32>, front: bool) -> GatheredLight {
     let light_places = two_words(light_words[triangle]);

@@ -1,5 +1,5 @@
 // Geometry of points and lines on the screen. Points are drawn as discs; lines (LINES) are drawn as bands with round
-// ends. Their size in pixels depends on the camera, so it is computed here. Needs types/frame.wgsl, types/batch.wgsl,
+// ends. Their size in pixels depends on the camera, so it is computed here. Needs types/frame.wgsl, types/pool.wgsl,
 // types/visibility.wgsl, lib/triangle.wgsl.
 
 struct Sprite {
@@ -42,15 +42,15 @@ fn sprite_of(number: u32) -> Sprite {
     }
     let a = mix(from_a, from_b, s.parts.x);
     let b = mix(from_a, from_b, s.parts.y);
-    s.radius = batch.least_pixels;
+    s.radius = pool.least_pixels;
 #else
     let a = frame.clip_from_world * vec4(grown(position_of(number)), 1.0);
     if a.w <= near {
         return s;
     }
     let b = a;
-    let projected = batch.sprite_radius * frame.grow / (a.w * frame.pixel_size);
-    s.radius = clamp(projected, batch.least_pixels, batch.most_pixels);
+    let projected = pool.sprite_radius * frame.grow / (a.w * frame.pixel_size);
+    s.radius = clamp(projected, pool.least_pixels, pool.most_pixels);
 #endif
     s.a = pixel_of(a);
     s.b = pixel_of(b);

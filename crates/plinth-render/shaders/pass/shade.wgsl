@@ -1,10 +1,10 @@
-// Shades the pixels of one batch. Each surface of a pixel is shaded once: its triangle is read by its number, and the
-// attributes are interpolated at the mean position of the covered samples.
+// Shades the pixels of batches, which are instances. Each surface of a pixel is shaded once: its triangle is read by its
+// number, and the attributes are interpolated at the mean position of the covered samples.
 #import types/frame.wgsl
 #import types/material.wgsl
 #import types/surface_point.wgsl
 #import types/visibility.wgsl
-#import types/batch.wgsl
+#import types/pool.wgsl
 #import lib/full_screen.wgsl
 #import lib/triangle.wgsl
 #import lib/attributes.wgsl
@@ -25,16 +25,45 @@ var<private> uv1_steps: vec4<f32>;
 //{material textures}
 #import lib/surface.wgsl
 
-// For first surfaces, three vertices cover the picture. For second surfaces, the vertices cover the tiles with edges.
+struct BatchIn {
+    // The region in which the batch can be visible: left, top, right, bottom.
+    @location(0) edges: vec4<f32>,
+    // x: the number of the batch; y: the place of its material in the set; z: 1 if its second surfaces are shaded by
+    // tiles, otherwise 0.
+    @location(1) batch: vec3<u32>,
+}
+
+struct ShadeOut {
+    @builtin(position) clip: vec4<f32>,
+#ifdef MATERIAL_SET
+    // The place of the material in the set.
+    @location(0) @interpolate(flat) material: u32,
+#endif
+}
+
+// The first three vertices cover the whole picture. The next ones are the corners of two triangles that cover the region
+// of the batch, first for first surfaces, then for second surfaces. Vertices from this one on cover the tiles with edges.
+const FIRST_TILE_VERTEX: u32 = 15u;
+
 @vertex
-fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
+fn vs(@builtin(vertex_index) i: u32, in: BatchIn) -> ShadeOut {
     var corner: vec2<f32>;
-    if i < 3u {
+    if i >= FIRST_TILE_VERTEX {
+        corner = edge_run_corner(i - FIRST_TILE_VERTEX);
+    } else if i < 3u {
         corner = full_screen_corner(i);
-    } else {
-        corner = edge_run_corner(i - 3u);
+    } else if i < 9u || in.batch.z == 0u {
+        let k = (i - 3u) % 6u;
+        let is_right = k == 2u || k == 3u || k == 5u;
+        let is_below = k == 1u || k == 4u || k == 5u;
+        corner = select(in.edges.xy, in.edges.zw, vec2(is_right, is_below));
     }
-    return vec4(corner, batch_depth(batch.number), 1.0);
+    var out: ShadeOut;
+    out.clip = vec4(corner, batch_depth(in.batch.x), 1.0);
+#ifdef MATERIAL_SET
+    out.material = in.batch.y;
+#endif
+    return out;
 }
 
 // Returns the mean position of the covered samples, relative to the centre of the pixel. The samples are at Vulkan's
@@ -81,7 +110,7 @@ override STEPS: f32 = 0.0;
 fn share_of_picture(color: vec3<f32>, surface: u32, pixel: vec2<i32>) -> vec4<f32> {
     let share = surface_coverage(surface);
     let hidden = share + surface_coverage(textureLoad(other_surfaces, pixel, 0).r);
-    let is_first = batch.surface == 0u;
+    let is_first = pool.surface == 0u;
     var part = color * share;
     if STEPS > 0.0 && share < 1.0 {
         // The value is rounded to whole steps of the target, so that the shares of two surfaces with the same colour
@@ -101,12 +130,16 @@ fn share_of_picture(color: vec3<f32>, surface: u32, pixel: vec2<i32>) -> vec4<f3
 }
 
 @fragment
-fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
+fn fs(given: ShadeOut) -> @location(0) vec4<f32> {
+#ifdef MATERIAL_SET
+    material = materials[given.material];
+#endif
+    let at = given.clip;
     let surface = textureLoad(surfaces, vec2<i32>(at.xy), 0).r;
     let to_next = vec2(2.0, -2.0) / frame.target_size;
     let place = at.xy - vec2<f32>(frame.canvas_origin) + middle_of_samples(surface_samples(surface));
     let ndc = place * to_next + vec2(-1.0, 1.0);
-    let number = surface_triangle(surface) - batch.first_triangle;
+    let number = surface_triangle(surface) - pool.first_triangle;
 #ifdef SPRITE
     let s = seen_sprite(number, place);
 #else

@@ -4,7 +4,7 @@
 // of the nearest point or line at the centre of each pixel. CAST: writes depth as seen from a light. ALPHA_TEST: alpha makes
 // holes in sprites. BLEND: alpha is the fraction of samples that sprites cover.
 #import types/frame.wgsl
-#import types/batch.wgsl
+#import types/pool.wgsl
 #import types/visibility.wgsl
 #import lib/triangle.wgsl
 #import lib/sprite.wgsl
@@ -91,7 +91,7 @@ fn placed(number: u32, corner: Corner) -> vec4<f32> {
     let middle = mix(a, b, corner.end);
     // Half the size of a texel in world units, at the distance between the centre and the light.
     let half_texel = texel * (light * vec4(middle, 1.0)).w / length(vec3(light[0].x, light[1].x, light[2].x));
-    let radius = max(batch.sprite_radius * frame.grow, half_texel);
+    let radius = max(pool.sprite_radius * frame.grow, half_texel);
 #ifdef LINES
     let side = cross(away, b - a);
     let size = length(side);
@@ -142,7 +142,7 @@ fn vs(@builtin(vertex_index) i: u32) -> SpriteOut {
     let part = mix(s.parts.x, s.parts.y, corner.end);
 #endif
 #ifdef NUMBERED
-    out.number = batch.first_triangle + number;
+    out.number = pool.first_triangle + number;
 #endif
 #ifdef FACING
     out.normal = mix(normal_of(first), normal_of(last), part);
@@ -234,7 +234,7 @@ fn fs(v: SpriteOut) -> @location(0) vec4<f32> {
     }
     let to_camera = frame.camera_position - v.world;
     var normal = to_camera;
-    if batch.has_normals > 0.0 {
+    if pool.has_normals > 0.0 {
         normal = v.normal * select(-1.0, 1.0, is_front(v.normal, to_camera));
     }
     return vec4(normalize(normal), distance_along(s, place.x));

@@ -1,4 +1,4 @@
-// Bind group 2, binding 0: a material. Rust counterpart: `gpu_types.rs`. The textures of materials are declared in
+// Bind group 2, binding 0: a material, or a set of materials. Rust counterpart: `gpu_types.rs`. The textures of materials are declared in
 // `shader/material_source.rs`, so that a variant binds only the textures that it reads.
 
 //{uv_row_count}
@@ -48,4 +48,12 @@ struct Material {
     uv_rows: array<vec4<f32>, UV_ROW_COUNT>,
 }
 
+#ifdef MATERIAL_SET
+// A set of materials that have the same textures.
+const MAX_MATERIALS: u32 = 64u;
+@group(2) @binding(0) var<uniform> materials: array<Material, MAX_MATERIALS>;
+// The one of the batch that is drawn.
+var<private> material: Material;
+#else
 @group(2) @binding(0) var<uniform> material: Material;
+#endif

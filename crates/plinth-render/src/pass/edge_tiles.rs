@@ -12,7 +12,7 @@ use crate::recorder::Recorder;
 use crate::upload::geometry::filled;
 
 /// Side length of a tile in pixels.
-const TILE_SIDE: u32 = 32;
+pub(crate) const TILE_SIDE: u32 = 32;
 /// Number of 32-bit words in the buffer before the first tile.
 const HEADER_WORDS: u32 = 4;
 /// Number of vertices that draw one tile.

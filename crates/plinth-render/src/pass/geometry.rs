@@ -7,8 +7,8 @@ use crate::bindings;
 use crate::gpu::Gpu;
 use crate::pipelines::{DEPTH_FORMAT, GEOMETRY_FORMAT, PerBatch, PipelineBase, Precision, geometry_pipelines};
 use crate::targets::texture;
-use crate::upload::batch::Batch;
 use crate::upload::material::MaterialOnGpu;
+use crate::upload::pool::{Model, Pool};
 
 /// Render targets for the nearest surface of each pixel in the model's region.
 pub(crate) struct GeometryTargets {
@@ -17,7 +17,7 @@ pub(crate) struct GeometryTargets {
     pub(crate) view: wgpu::TextureView,
     pub(crate) depth: wgpu::TextureView,
     pub(crate) pipelines: PerBatch,
-    /// For each batch, the bind group with which shaders read its triangles. `None` if exact values are not needed.
+    /// For each pool, the bind group with which shaders read its triangles. `None` if exact values are not needed.
     pub(crate) triangles: Option<Vec<wgpu::BindGroup>>,
 }
 
@@ -32,23 +32,23 @@ impl GeometryTargets {
     pub(crate) fn new(
         base: &PipelineBase<'_>,
         part: Region,
-        (batches, materials): (&[Batch], &[MaterialOnGpu]),
+        (model, materials): (Model<'_>, &[MaterialOnGpu]),
         precision: Precision,
     ) -> Result<Self, RenderError> {
         let attachment = wgpu::TextureUsages::RENDER_ATTACHMENT;
         let read = attachment | wgpu::TextureUsages::COPY_SRC | wgpu::TextureUsages::TEXTURE_BINDING;
         let surface = texture(base.gpu, part, 1, GEOMETRY_FORMAT, read, 1);
         let depth = texture(base.gpu, part, 1, DEPTH_FORMAT, attachment, 1);
-        let triangles = |batch: &Batch| {
-            let resources = [batch.packed_corners.as_entire_binding(), batch.pose.as_entire_binding()];
+        let triangles = |pool: &Pool| {
+            let resources = [pool.packed_corners.as_entire_binding(), pool.pose.as_entire_binding()];
             bindings::group(&base.gpu.device, "triangles", base.triangles_layout, &resources)
         };
-        let triangles = (precision == Precision::Exact).then(|| batches.iter().map(triangles).collect());
+        let triangles = (precision == Precision::Exact).then(|| model.pools.iter().map(triangles).collect());
         Ok(Self {
             view: surface.create_view(&wgpu::TextureViewDescriptor::default()),
             surface,
             depth: depth.create_view(&wgpu::TextureViewDescriptor::default()),
-            pipelines: geometry_pipelines(base, batches, materials, precision)?,
+            pipelines: geometry_pipelines(base, model.batches, materials, precision)?,
             triangles,
         })
     }

@@ -3,6 +3,7 @@
 pub(crate) mod accumulated_shadow;
 pub(crate) mod background;
 pub(crate) mod composite;
+pub(crate) mod depth_draws;
 pub(crate) mod edge_tiles;
 pub(crate) mod expand_samples;
 pub(crate) mod floor;
@@ -12,6 +13,7 @@ pub(crate) mod post;
 pub(crate) mod pyramid;
 pub(crate) mod reflection;
 pub(crate) mod scene_color;
+pub(crate) mod shading;
 pub(crate) mod shadow_map;
 pub(crate) mod sprites;
 pub(crate) mod visibility;

@@ -15,6 +15,7 @@ use crate::RenderError;
 use crate::bindings;
 use crate::frame_uniform::{FrameBase, frame_uniform, pixels_per_unit};
 use crate::gpu::Gpu;
+use crate::gpu_scene::GpuScene;
 use crate::gpu_types;
 use crate::pipelines::{FullScreen, FullScreenTarget, full_screen};
 use crate::recorder::Recorder;
@@ -68,13 +69,13 @@ impl Reflection {
     }
 
     /// Updates the values for the next frame.
-    pub(crate) fn update(&mut self, gpu: &Gpu, base: &FrameBase<'_>, shot: &Shot) {
+    pub(crate) fn update(&mut self, gpu: &Gpu, base: &FrameBase<'_>, shot: &Shot, gpu_scene: &GpuScene) {
         let floor = base.scene.floor_height;
         let part = self.view.look.region;
         let mirrored = Shot { camera: mirrored_camera(&shot.camera, floor), ..shot.clone() };
         let own = FrameBase { region: part, model_region: part, origin: [0; 2], ..*base };
         let frame = frame_uniform(&own, &mirrored);
-        self.view.update(gpu, &frame);
+        self.view.update(gpu, &frame, gpu_scene);
         let world_from_clip = self.view.clip_from_world.inverse();
         let (drawn, width) = self.drawn;
         let distance = shot.camera.position.distance((base.scene.bounds.0 + base.scene.bounds.1) * 0.5).max(1e-3);

@@ -17,11 +17,10 @@ use crate::recorder::Recorder;
 use crate::targets::TargetDescriptor;
 use crate::upload::batch::Batch;
 use crate::upload::geometry::filled;
+use crate::upload::pool::Model;
 
 /// Maximum number of surfaces per pixel.
 pub(crate) const SURFACES: usize = 2;
-/// Number of vertices of a triangle that covers the whole picture.
-const FULL_SCREEN_VERTICES: u32 = 3;
 
 /// Passes that group the samples of each pixel to surfaces.
 pub(crate) struct Classify {
@@ -30,7 +29,7 @@ pub(crate) struct Classify {
     inner: ClassifyDraw,
     /// Passes for pixels that show several triangles. `None` if pixels have only one sample.
     edges: Option<Edges>,
-    /// For each batch and each surface of a pixel, the bind group with the inputs of shading. `None` for a batch that is
+    /// For each pool and each surface of a pixel, the bind group with the inputs of shading. `None` for a pool that is
     /// drawn in another way.
     shade_groups: Vec<Option<[wgpu::BindGroup; SURFACES]>>,
     tiles: EdgeTiles,
@@ -62,10 +61,10 @@ impl ClassifyDraw {
     }
 }
 
-/// Returns the layout of bind group 1 for shading a batch. Its bindings are the triangle corners, the pose, the surfaces
-/// to be shaded, the batch's uniform, the other vertex attributes, the other surface of each pixel, and the tiles with
+/// Returns the layout of bind group 1 for shading a pool. Its bindings are the triangle corners, the pose, the surfaces
+/// to be shaded, the pool's uniform, the other vertex attributes, the other surface of each pixel, and the tiles with
 /// edges.
-fn batch_entries() -> Vec<wgpu::BindGroupLayoutEntry> {
+fn pool_entries() -> Vec<wgpu::BindGroupLayoutEntry> {
     vec![
         bindings::storage(0),
         bindings::storage(1),
@@ -77,14 +76,14 @@ fn batch_entries() -> Vec<wgpu::BindGroupLayoutEntry> {
     ]
 }
 
-/// Creates the layout of bind group 1 for shading a batch.
-pub(crate) fn batch_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
-    bindings::layout(&gpu.device, "batch", &batch_entries())
+/// Creates the layout of bind group 1 for shading a pool.
+pub(crate) fn pool_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
+    bindings::layout(&gpu.device, "pool", &pool_entries())
 }
 
 /// Creates the layout of bind group 1 for shading glass, which also reads the scene colour pyramid.
 pub(crate) fn glass_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
-    let entries: Vec<_> = batch_entries().into_iter().chain(scene_entries()).collect();
+    let entries: Vec<_> = pool_entries().into_iter().chain(scene_entries()).collect();
     bindings::layout(&gpu.device, "glass", &entries)
 }
 
@@ -116,7 +115,7 @@ pub(crate) enum OutsideRegion {
 pub(crate) struct Shading<'a> {
     /// Layout of group 1.
     pub(crate) layout: &'a wgpu::BindGroupLayout,
-    pub(crate) batches: &'a [Batch],
+    pub(crate) model: Model<'a>,
     /// The triangle words of all batches.
     pub(crate) triangles: &'a wgpu::Buffer,
     /// The scene colour pyramid, for glass.
@@ -178,13 +177,9 @@ impl Classify {
         sort("classify second", &edges.second, at_edges(), &[], depth_target(second_batch, None, true));
     }
 
-    /// Returns the vertices with which the surfaces number `k` are shaded in a region of the canvas.
-    pub(crate) fn shade_vertices(&self, part: Region, k: usize) -> Range<u32> {
-        if k == 0 {
-            return 0..FULL_SCREEN_VERTICES;
-        }
-        let tiles = self.tiles.vertices(part);
-        FULL_SCREEN_VERTICES + tiles.start..FULL_SCREEN_VERTICES + tiles.end
+    /// Returns the vertices with which the tiles of a region are drawn.
+    pub(crate) fn tile_vertices(&self, part: Region) -> Range<u32> {
+        self.tiles.vertices(part)
     }
 
     /// Returns the maximum number of surfaces of a pixel.
@@ -192,9 +187,9 @@ impl Classify {
         if self.edges.is_some() { SURFACES } else { 1 }
     }
 
-    /// Returns the bind group for shading the surfaces number `k` of a batch. `None` if the batch is drawn in another way.
-    pub(crate) fn shade_group(&self, batch: usize, k: usize) -> Option<&wgpu::BindGroup> {
-        self.shade_groups[batch].as_ref().map(|groups| &groups[k])
+    /// Returns the bind group for shading the surfaces number `k` of a pool. `None` if the pool is drawn in another way.
+    pub(crate) fn shade_group(&self, pool: usize, k: usize) -> Option<&wgpu::BindGroup> {
+        self.shade_groups[pool].as_ref().map(|groups| &groups[k])
     }
 }
 
@@ -302,30 +297,32 @@ fn shade_groups(
     tiles: &EdgeTiles,
     shading: &Shading<'_>,
 ) -> Result<Vec<Option<[wgpu::BindGroup; SURFACES]>>, RenderError> {
-    (0_u32..)
-        .zip(shading.batches)
-        .map(|(number, batch)| {
-            if !shading.shades(batch) {
-                return Ok(None);
-            }
-            let group = |k: usize| {
-                let twin = batch.twin(number, k as u32);
-                let uniform = filled(gpu, "batch", bytemuck::bytes_of(&twin), wgpu::BufferUsages::UNIFORM)?;
-                let mut resources = vec![
-                    batch.packed_corners.as_entire_binding(),
-                    batch.pose.as_entire_binding(),
-                    bindings::view(&maps.surfaces[k]),
-                    uniform.as_entire_binding(),
-                    batch.surface.as_entire_binding(),
-                    bindings::view(&maps.surfaces[1 - k]),
-                    tiles.buffer.as_entire_binding(),
-                ];
-                resources.extend(shading.scene_color.into_iter().flatten().map(bindings::view));
-                Ok(bindings::group(&gpu.device, "batch", shading.layout, &resources))
-            };
-            Ok(Some([group(0)?, group(1)?]))
-        })
-        .collect()
+    let Model { pools, batches } = shading.model;
+    let mut groups = vec![None; pools.len()];
+    for batch in batches.iter().filter(|batch| shading.shades(batch)) {
+        if groups[batch.pool].is_some() {
+            continue;
+        }
+        let pool = &pools[batch.pool];
+        let sprites = batch.sprites.as_ref().map(|sprites| sprites.look).unwrap_or_default();
+        let group = |k: usize| {
+            let twin = pool.twin(k as u32, sprites);
+            let uniform = filled(gpu, "pool", bytemuck::bytes_of(&twin), wgpu::BufferUsages::UNIFORM)?;
+            let mut resources = vec![
+                pool.packed_corners.as_entire_binding(),
+                pool.pose.as_entire_binding(),
+                bindings::view(&maps.surfaces[k]),
+                uniform.as_entire_binding(),
+                pool.surface.as_entire_binding(),
+                bindings::view(&maps.surfaces[1 - k]),
+                tiles.buffer.as_entire_binding(),
+            ];
+            resources.extend(shading.scene_color.into_iter().flatten().map(bindings::view));
+            Ok::<_, RenderError>(bindings::group(&gpu.device, "pool", shading.layout, &resources))
+        };
+        groups[batch.pool] = Some([group(0)?, group(1)?]);
+    }
+    Ok(groups)
 }
 
 /// Returns the smallest region that contains both regions.

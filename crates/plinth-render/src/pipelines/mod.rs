@@ -52,9 +52,9 @@ pub(crate) struct LightSwitches {
 pub(crate) struct PipelineBase<'a> {
     pub(crate) gpu: &'a Gpu,
     pub(crate) frame_layout: &'a wgpu::BindGroupLayout,
-    /// Layout of bind group 1 for shading batches.
-    pub(crate) batch_layout: &'a wgpu::BindGroupLayout,
-    /// Layout of bind group 1 for shading batches of glass.
+    /// Layout of bind group 1 for shading.
+    pub(crate) pool_layout: &'a wgpu::BindGroupLayout,
+    /// Layout of bind group 1 for shading glass.
     pub(crate) glass_layout: &'a wgpu::BindGroupLayout,
     /// Layout of bind group 1 for reading triangles: their corners and their pose.
     pub(crate) triangles_layout: &'a wgpu::BindGroupLayout,

@@ -9,6 +9,7 @@ use super::{
     pose_stream, primitive, shader, surface_stream, wanted,
 };
 use crate::RenderError;
+use crate::gpu_types::ShadedBatch;
 use crate::shader::compose;
 use crate::shader::material_source::{Footprint, declarations};
 use crate::upload::material::{DrawClass, MaterialOnGpu};
@@ -54,16 +55,21 @@ fn variant(
     Ok(Variant { module, layout, defines, constants })
 }
 
-/// Creates the pipeline that shades the pixels of a batch. They are selected by the depth target, which contains the
-/// number of the batch.
+/// Creates the pipeline that shades the pixels of batches. They are selected by the depth target, which contains the
+/// number of the batch. Each instance is a batch.
 pub(super) fn create_shade(
     base: &PipelineBase<'_>,
     material: &MaterialOnGpu,
 ) -> Result<wgpu::RenderPipeline, RenderError> {
-    let group1 = if material.key.class.is_transparent() { base.glass_layout } else { base.batch_layout };
+    let group1 = if material.key.class.is_transparent() { base.glass_layout } else { base.pool_layout };
     let Variant { module, layout, mut constants, .. } =
         variant(base, material, "pass/shade.wgsl", Footprint::Steps, Some(group1))?;
     let has_bytes = base.color_format == wgpu::TextureFormat::Rgba8Unorm;
+    let batches = wgpu::VertexBufferLayout {
+        array_stride: size_of::<ShadedBatch>() as u64,
+        step_mode: wgpu::VertexStepMode::Instance,
+        attributes: &wgpu::vertex_attr_array![0 => Float32x4, 1 => Uint32x3],
+    };
     constants.extend([("SAMPLES", f64::from(base.samples)), ("STEPS", if has_bytes { 255.0 } else { 0.0 })]);
     Ok(base.gpu.device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
         label: Some("shade"),
@@ -72,7 +78,7 @@ pub(super) fn create_shade(
             module: &module,
             entry_point: Some("vs"),
             compilation_options: wgpu::PipelineCompilationOptions::default(),
-            buffers: &[],
+            buffers: &[Some(batches)],
         },
         primitive: wgpu::PrimitiveState::default(),
         depth_stencil: Some(wgpu::DepthStencilState {

@@ -43,11 +43,11 @@ const FILES: &[(&str, &str)] = files! {
     "lib/transmission.wgsl"
     "lib/triangle.wgsl"
     "lib/unit.wgsl"
-    "types/batch.wgsl"
     "types/floor.wgsl"
     "types/frame.wgsl"
     "types/lens.wgsl"
     "types/material.wgsl"
+    "types/pool.wgsl"
     "types/posed.wgsl"
     "types/surface_attributes.wgsl"
     "types/surface_io.wgsl"
@@ -159,7 +159,8 @@ mod tests {
     fn every_surface_variant_is_valid() {
         // These defines are set by the test. All others follow from them, from the way of drawing, or from the
         // textures.
-        let ways = ["BLEND", "DISPLAY", "EMITS", "LINES", "LIT", "SPRITE", "TANGENT", "UNLIT", "UV", "UV1"];
+        let ways =
+            ["BLEND", "DISPLAY", "EMITS", "LINES", "LIT", "MATERIAL_SET", "SPRITE", "TANGENT", "UNLIT", "UV", "UV1"];
         let all = SURFACES.iter().flat_map(|surface| surface.features).filter(|word| !ways.contains(word));
         let features: BTreeSet<&str> = all.copied().collect();
         let all_slots: Vec<SlotUse> = TextureSlot::ALL
@@ -186,6 +187,8 @@ mod tests {
                     let textures = |footprint| declarations(slots, &[TextureSlot::BaseColor], footprint);
                     validate("pass/transparent.wgsl", &defines, &textures(Footprint::Neighbors));
                     if class.is_empty() {
+                        validate("pass/shade.wgsl", &defines, &textures(Footprint::Steps));
+                        defines.insert("MATERIAL_SET".to_owned());
                         validate("pass/shade.wgsl", &defines, &textures(Footprint::Steps));
                     }
                 }
@@ -255,12 +258,12 @@ mod tests {
     #[test]
     fn uniforms_have_the_same_members_in_rust_and_wgsl() {
         let textures = declarations(&[], &[TextureSlot::BaseColor], Footprint::Neighbors);
-        let (last, own) = gpu_types::Batch::MEMBERS.split_last().unwrap();
+        let (last, own) = gpu_types::Pool::MEMBERS.split_last().unwrap();
         let sprites = gpu_types::SpriteLook::MEMBERS.iter().map(|(member, offset)| {
             let member = if *member == "radius" { "sprite_radius" } else { *member };
             (member, last.1 + offset)
         });
-        let batch: Vec<_> = own.iter().copied().chain(sprites).collect();
+        let pool: Vec<_> = own.iter().copied().chain(sprites).collect();
         macro_rules! counterpart {
             ($name:ident) => {
                 (stringify!($name), size_of::<gpu_types::$name>(), gpu_types::$name::MEMBERS)
@@ -274,7 +277,7 @@ mod tests {
             ("pass/depth_of_field.wgsl", &["SHRINK"], counterpart!(Lens)),
             ("pass/reflection.wgsl", &[], counterpart!(Reflection)),
             ("pass/surroundings.wgsl", &[], counterpart!(Surroundings)),
-            ("pass/sprite.wgsl", &["NUMBERED"], ("Batch", size_of::<gpu_types::Batch>(), &batch)),
+            ("pass/sprite.wgsl", &["NUMBERED"], ("Pool", size_of::<gpu_types::Pool>(), &pool)),
         ] {
             let module = validate(path, &features.iter().map(|word| (*word).to_owned()).collect(), &textures);
             let mut layouter = naga::proc::Layouter::default();

@@ -5,15 +5,16 @@
 //! a full-screen pass has only three vertices.
 
 use super::entry_point::{EntryPoint, without_attributes};
-use super::uniform_values::{SLOT, Value, placed, replaced, used_values};
+use super::uniform_values::{SLOT, Value, is_word, placed, replaced, used_values};
 
 /// Vertex outputs of full-screen passes, and of transparent surfaces. Passes that draw all triangles of a model would take
 /// longer with more vertex outputs.
-const FEW_TRIANGLES: [&str; 2] = ["CornerOut", "VertexOut"];
+const FEW_TRIANGLES: [&str; 3] = ["CornerOut", "ShadeOut", "VertexOut"];
 
 /// Returns a shader that passes its uniforms to the fragment stage as flat vertex outputs. There are at most `limit` vertex
-/// outputs, including those that the shader has already; uniforms that do not fit are read as before. A shader whose stages
-/// do not have the usual form is returned unchanged.
+/// outputs, including those that the shader has already; uniforms that do not fit are read as before. The element of a set
+/// that the fragment stage selects with a vertex output is read in the vertex stage, too. A shader whose stages do not
+/// have the usual form is returned unchanged.
 pub(crate) fn with_flat_uniforms(source: &str, limit: usize) -> String {
     changed(source, limit).unwrap_or_else(|| source.to_owned())
 }
@@ -32,17 +33,50 @@ fn changed(source: &str, limit: usize) -> Option<String> {
         let (arguments, result) = (without_attributes(of.arguments), without_attributes(of.result));
         format!("fn {name}({arguments}) -> {result} {{\n{body}\n}}\n")
     };
+    let [before, between, after] = [vertex.before, fragment.before, fragment.after].map(|text| replaced(text, &values));
+    let mut color = replaced(fragment.body, &values);
+    let selection = Selection::find(fragment.body);
+    if let Some(selection) = &selection
+        && ![&before, &between, &color, &after].into_iter().any(|text| selection.is_used_in(text))
+    {
+        color = color.replacen(selection.statement, "", 1);
+    }
     let parts = [
-        replaced(vertex.before, &values),
+        before,
         function("vertex_of_pass", &vertex, vertex.body),
-        replaced(fragment.before, &values),
-        function("color_of_pass", &fragment, &replaced(fragment.body, &values)),
-        replaced(fragment.after, &values),
+        between,
+        function("color_of_pass", &fragment, &color),
+        after,
         declarations(&values, &given, &outputs),
-        vertex_stage(&vertex, &values, &given, &outputs),
+        vertex_stage(&vertex, selection.as_ref(), &values, &given, &outputs),
         fragment_stage((&vertex, &fragment), &values, &given),
     ];
     Some(parts.concat())
+}
+
+/// The statement with which the fragment stage copies an element of a set to a private variable.
+struct Selection<'a> {
+    statement: &'a str,
+    /// The name of the variable, which is also that of the vertex output with the index.
+    name: &'a str,
+}
+
+impl<'a> Selection<'a> {
+    fn find(body: &'a str) -> Option<Self> {
+        body.lines().find_map(|statement| {
+            let (name, element) = statement.trim().split_once(" = ")?;
+            let index = element.strip_prefix(name)?.strip_prefix("s[")?.strip_suffix("];")?;
+            (index.split_once('.')?.1 == name).then_some(Self { statement, name })
+        })
+    }
+
+    /// Returns whether a text reads a member of the variable.
+    fn is_used_in(&self, text: &str) -> bool {
+        text.lines().filter_map(|line| line.split("//").next()).any(|code| {
+            let pieces: Vec<&str> = code.split(&format!("{}.", self.name)).collect();
+            pieces.array_windows().any(|[before, _]| !before.ends_with(|c| is_word(c) || c == '.'))
+        })
+    }
 }
 
 /// What the vertex stage returns.
@@ -93,10 +127,22 @@ fn declarations(values: &[Value], given: &VertexOutputs, outputs: &[&str]) -> St
     lines.join("\n") + "\n}\n"
 }
 
-fn vertex_stage(vertex: &EntryPoint<'_>, values: &[Value], given: &VertexOutputs, outputs: &[&str]) -> String {
+fn vertex_stage(
+    vertex: &EntryPoint<'_>,
+    selection: Option<&Selection<'_>>,
+    values: &[Value],
+    given: &VertexOutputs,
+    outputs: &[&str],
+) -> String {
     let mut lines = vec![format!("@vertex\nfn vs({}) -> FlatOut {{", vertex.arguments)];
-    lines.extend(values.iter().map(|value| format!("    {} = {};", value.variable, value.place)));
+    let read = |of_set: bool| {
+        let read = values.iter().filter(move |value| value.of_set == of_set);
+        read.map(|value| format!("    {} = {};", value.variable, value.place))
+    };
+    lines.extend(read(false));
     lines.push(format!("    let result_of_pass = vertex_of_pass({});", vertex.names().join(", ")));
+    lines.extend(selection.map(|Selection { name, .. }| format!("    {name} = {name}s[result_of_pass.{name}];")));
+    lines.extend(read(true));
     lines.push("    var out_of_pass: FlatOut;".to_owned());
     lines.extend(given.names().map(|name| {
         let member = if given.is_structure { format!(".{name}") } else { String::new() };
@@ -208,6 +254,27 @@ fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
         let out = with_flat_uniforms(SHADER, 1);
         assert!(out.contains("return c * look.tint * look.gain + flat_look_rows_1.xyz;"), "{out}");
         assert_eq!(with_flat_uniforms(SHADER, 0), SHADER);
+    }
+
+    #[test]
+    fn the_vertex_stage_reads_the_element_of_a_set() {
+        let shader = SHADER
+            .replace("var<uniform> look: Look;", "var<uniform> looks: array<Look, 64>;\nvar<private> look: Look;")
+            .replace("struct Look {", "struct ShadeOut {\n    @builtin(position) clip: vec4<f32>,\n    @location(0) @interpolate(flat) look: u32,\n}\nstruct Look {")
+            .replace("-> @builtin(position) vec4<f32> {\n    return", "-> ShadeOut {\n    let unused =")
+            .replace("fs(@builtin(position) at: vec4<f32>)", "fs(given: ShadeOut)")
+            .replace("    return vec4(tinted(at.xyz), 1.0);", "    look = looks[given.look];\n    return vec4(tinted(given.clip.xyz), 1.0);");
+        let out = with_flat_uniforms(&shader, 16);
+        let (vertex, fragment) = out.split_once("@fragment").unwrap();
+        assert!(
+            vertex.contains("    look = looks[result_of_pass.look];\n    flat_look_rows_1 = look.rows[1];"),
+            "{out}"
+        );
+        assert_eq!(vertex.matches("look = looks[").count(), 1, "{out}");
+        assert!(fragment.contains("flat_look_gain = v_of_pass.flat1.w;"), "{out}");
+        // The last value does not fit.
+        let out = with_flat_uniforms(&shader, 2);
+        assert!(out.contains("    look = looks[given.look];") && out.contains("* look.gain +"), "{out}");
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub(super) struct Value {
     pub(super) class: &'static Class,
     /// The vertex output of each column, and the index of the column's first component.
     pub(super) slots: Vec<(usize, usize)>,
+    /// Whether it belongs to an element of a set, which is different for each instance.
+    pub(super) of_set: bool,
 }
 
 /// A type of values: its name, the number of columns, the components of a column, and the type of a vertex output.
@@ -41,7 +43,7 @@ const CLASSES: [Class; 8] = [
 /// Finds the uniforms of a shader that a part of it uses.
 pub(super) fn used_values(source: &str, part: &str) -> Vec<Value> {
     let mut values: Vec<Value> = Vec::new();
-    for (uniform, members) in uniforms(source) {
+    for Uniform { name: uniform, members, of_set } in uniforms(source) {
         let pieces: Vec<&str> = part.split(&format!("{uniform}.")).collect();
         for [before, after] in pieces.array_windows() {
             if before.ends_with(is_word) {
@@ -60,22 +62,37 @@ pub(super) fn used_values(source: &str, part: &str) -> Vec<Value> {
             let class = CLASSES.iter().find(|class| class.name == kind);
             if let Some(class) = class.filter(|_| values.iter().all(|value| value.place != place)) {
                 let variable = place.replace(['.', '['], "_").replace(']', "");
-                values.push(Value { place, variable: format!("flat_{variable}"), class, slots: Vec::new() });
+                values.push(Value { place, variable: format!("flat_{variable}"), class, slots: Vec::new(), of_set });
             }
         }
     }
     values
 }
 
-/// Returns the names of all uniforms with the types of their members by name.
-fn uniforms(source: &str) -> Vec<(&str, BTreeMap<&str, &str>)> {
-    let declared = source.lines().filter_map(|line| line.split_once("var<uniform> ")?.1.strip_suffix(';'));
-    declared
-        .filter_map(|declaration| declaration.split_once(": "))
-        .filter_map(|(name, kind)| {
+/// A uniform structure, or the private variable with an element of a set.
+struct Uniform<'a> {
+    name: &'a str,
+    /// The types of the members by name.
+    members: BTreeMap<&'a str, &'a str>,
+    of_set: bool,
+}
+
+/// Returns all uniforms. A set is a uniform array; the private variable with one of its elements has the same name without
+/// the last letter.
+fn uniforms(source: &str) -> Vec<Uniform<'_>> {
+    let declared = |space: &'static str| {
+        let declarations = source.lines().filter_map(move |line| line.split_once(space)?.1.strip_suffix(';'));
+        declarations.filter_map(|declaration| declaration.split_once(": "))
+    };
+    let set_of = |name: &str, kind: &str| source.contains(&format!("var<uniform> {name}s: array<{kind}, "));
+    let elements = declared("var<private> ").filter(|(name, kind)| set_of(name, kind)).map(|element| (element, true));
+    declared("var<uniform> ")
+        .map(|uniform| (uniform, false))
+        .chain(elements)
+        .filter_map(|((name, kind), of_set)| {
             let body = source.split_once(&format!("\nstruct {kind} {{\n"))?.1.split_once("\n}")?.0;
             let members = body.lines().filter_map(|line| line.trim().strip_suffix(',')?.split_once(": "));
-            Some((name, members.collect()))
+            Some(Uniform { name, members: members.collect(), of_set })
         })
         .collect()
 }
@@ -86,7 +103,7 @@ fn literal_index(rest: &str) -> Option<&str> {
     index.chars().all(|c| c.is_ascii_digit()).then_some(index)
 }
 
-const fn is_word(c: char) -> bool {
+pub(super) const fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 

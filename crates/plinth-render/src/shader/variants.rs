@@ -136,6 +136,7 @@ pub(crate) const SURFACES: &[SurfaceShader] = &[
             "LINES",
             "LIT",
             "MASKED",
+            "MATERIAL_SET",
             "OCCLUSION_PACKED",
             "POLISHED",
             "SHEEN",

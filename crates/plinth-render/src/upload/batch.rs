@@ -1,57 +1,30 @@
-//! A batch of triangles, points or lines on the device, and its changes from frame to frame.
+//! A batch of triangles, points or lines, and its changes from frame to frame.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use glam::Vec3;
-use plinth_bake::BakedMesh;
-use plinth_scene::{PosedPrimitive, Scene};
 
-use crate::RenderError;
 use crate::gpu::Gpu;
-use crate::gpu_types::{self, PoseVertex};
-use crate::upload::gathered_light::{BatchLight, LightSource};
-use crate::upload::geometry::{primitive_of, write_pose};
-use crate::upload::numbered::NumberedTriangles;
+use crate::gpu_types::PoseVertex;
+use crate::upload::boxes::{Bounds, bounds_of};
+use crate::upload::pool::{Pool, vertices_of};
 use crate::upload::sprites::Sprites;
-use crate::upload::triangles::{FIRST_TRIANGLE, packed_corners, triangle_words};
 
-/// Consecutive vertices of a batch that belong to the same posed primitive.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct VertexRange {
-    pub(super) posed: usize,
-    pub(super) first_vertex: usize,
-    pub(super) vertices: usize,
-    pub(super) first_triangle: usize,
-}
-
-/// Triangles, points or lines that have the same material and are drawn with one call.
+/// Triangles, points or lines that have the same material. Shaders find the batch of a triangle by its number, which is
+/// the index of the batch.
 #[derive(Clone)]
 pub(crate) struct Batch {
     pub(crate) material: usize,
-    pub(crate) moving: bool,
-    pub(crate) pose: wgpu::Buffer,
-    pub(crate) surface: wgpu::Buffer,
-    pub(crate) indices: wgpu::Buffer,
-    /// The corners of all triangles in the order of their numbers, for shaders.
-    pub(crate) packed_corners: wgpu::Buffer,
-    pub(crate) light: BatchLight,
-    pub(crate) index_count: u32,
-    /// Vertices for passes that write triangle numbers. `None` for points and lines.
-    pub(crate) numbered: Option<NumberedTriangles>,
-    /// Number of the batch's first triangle in the visibility buffer.
-    pub(crate) first_triangle: u32,
+    /// Index of the pool that contains its vertices and triangles.
+    pub(crate) pool: usize,
+    /// Its part of the indices and of the vertices of the pool. Points and lines have no indices.
+    pub(crate) indices: Range<u32>,
+    pub(super) vertices: Range<u32>,
     /// World-space bounds in the current pose.
-    pub(crate) bounds: (Vec3, Vec3),
-    pub(super) pieces: Vec<VertexRange>,
-    /// For each piece, whether a mirroring node reverses the winding of its triangles.
-    pub(super) mirrored: Vec<bool>,
-    /// For each vertex of the batch, its index among the vertices of the pieces. `None` if both are the same.
-    pub(super) chosen: Option<Vec<u32>>,
-    /// The range of the batch's triangles among the triangles of its pieces.
-    pub(super) triangles: Range<usize>,
-    /// Vertex indices of the triangle corners. Empty if the batch does not move.
-    pub(super) corners: Vec<u32>,
+    pub(crate) bounds: Bounds,
+    /// Boxes that together contain the batch, if it is worth while to know them. Otherwise empty.
+    pub(crate) boxes: Vec<Bounds>,
     /// How a transmissive or blended batch is drawn. `None` for opaque and alpha-tested batches.
     pub(crate) transparency: Option<Transparency>,
     /// Points or lines of the batch. A batch with points or lines has no triangles.
@@ -88,104 +61,26 @@ pub(crate) struct Sortable {
 }
 
 impl Batch {
-    /// Returns the uniform of the batch. `number` is the index of the batch. `surface` (0 or 1) is the surface of each
-    /// pixel that is shaded.
-    pub(crate) fn twin(&self, number: u32, surface: u32) -> gpu_types::Batch {
-        let sprites = self.sprites.as_ref().map(|sprites| sprites.look).unwrap_or_default();
-        gpu_types::Batch { first_triangle: self.first_triangle, number, surface, sprites }
+    /// Returns the corners of the batch among the corners of its pool.
+    pub(super) fn corners<'a>(&self, corners: &'a [u32]) -> &'a [u32] {
+        &corners[self.indices.start as usize..self.indices.end as usize]
     }
 
-    /// Replaces the baked light by the light of another pose. `baked` has one entry per posed primitive.
-    /// Errors: if the light exceeds the limits of the adapter.
-    pub(crate) fn relight(
-        &mut self,
-        gpu: &Gpu,
-        layout: &wgpu::BindGroupLayout,
-        baked: &[BakedMesh],
-    ) -> Result<(), RenderError> {
-        if self.sprites.is_some() {
-            return Ok(());
-        }
-        let source = LightSource { pieces: &self.pieces, chosen: self.chosen.as_deref(), triangles: &self.triangles };
-        self.light.update(gpu, layout, source, baked)
-    }
-
-    /// Returns the batch with other baked light. The light of this batch stays as it is.
-    /// Errors: if the light exceeds the limits of the adapter.
-    pub(crate) fn with_light(
-        &self,
-        gpu: &Gpu,
-        layout: &wgpu::BindGroupLayout,
-        baked: &[BakedMesh],
-    ) -> Result<Self, RenderError> {
-        let source = LightSource { pieces: &self.pieces, chosen: self.chosen.as_deref(), triangles: &self.triangles };
-        Ok(Self { light: BatchLight::new(gpu, layout, source, baked)?, ..self.clone() })
-    }
-
-    /// Uploads the vertices of a new pose. `number` is the index of the batch.
-    pub(crate) fn update(
-        &mut self,
-        gpu: &Gpu,
-        scene: &Scene,
-        posed: &[PosedPrimitive],
-        number: usize,
-        triangles: &wgpu::Buffer,
-    ) {
-        let mut vertices = Vec::new();
-        for piece in &self.pieces {
-            if let Some(primitive) = primitive_of(scene, &posed[piece.posed]) {
-                debug_assert_eq!(vertices.len(), piece.first_vertex);
-                write_pose(&posed[piece.posed], primitive, &mut vertices);
-            }
-        }
-        if let Some(chosen) = &self.chosen {
-            vertices = chosen.iter().map(|v| vertices[*v as usize]).collect();
-        }
-        gpu.write(&self.pose, 0, bytemuck::cast_slice(&vertices));
-        if let Some(numbered) = &self.numbered {
-            numbered.update(gpu, &vertices);
-        }
-        self.bounds = bounds_of(&vertices);
-        self.turn(gpu, posed);
+    /// Updates what depends on the pose. The arguments are the vertices and corners of the pool, and the triangles whose
+    /// winding has changed.
+    pub(super) fn update(&mut self, vertices: &[PoseVertex], corners: &[u32], turned: &[usize]) {
+        self.bounds = bounds_of(vertices_of(vertices, &self.vertices));
         match &mut self.transparency {
+            // The pool contains no other batch.
             Some(Transparency::Sorted(sortable)) => {
                 sortable.positions = vertices.iter().map(|v| Vec3::from(v.position)).collect();
+                for number in turned {
+                    sortable.indices[*number].swap(1, 2);
+                }
             }
-            Some(Transparency::VisibilityBuffer { center: known }) => *known = center(&vertices, &self.corners),
+            Some(Transparency::VisibilityBuffer { center: known }) => *known = center(vertices, corners),
             None => {}
         }
-        if self.sprites.is_none() && self.sortable().is_none() {
-            let words = triangle_words(number, &vertices, &self.corners);
-            let offset = u64::from(self.first_triangle - FIRST_TRIANGLE) * size_of::<u32>() as u64;
-            gpu.write(triangles, offset, bytemuck::cast_slice(&words));
-        }
-    }
-
-    /// Reverses the winding of the pieces that the clip has mirrored since the last pose.
-    fn turn(&mut self, gpu: &Gpu, posed: &[PosedPrimitive]) {
-        let now: Vec<bool> = self.pieces.iter().map(|piece| posed[piece.posed].mirrored).collect();
-        if now == self.mirrored {
-            return;
-        }
-        let changed: Vec<bool> = now.iter().zip(&self.mirrored).map(|(a, b)| a != b).collect();
-        let turns = |triangle: &[u32; 3]| {
-            let vertex = self.chosen.as_ref().map_or(triangle[0], |c| c[triangle[0] as usize]) as usize;
-            changed[self.pieces.partition_point(|piece| piece.first_vertex <= vertex) - 1]
-        };
-        let triangles = self.corners.as_chunks_mut::<3>().0;
-        let turned: Vec<usize> = (0..triangles.len()).filter(|number| turns(&triangles[*number])).collect();
-        for number in &turned {
-            triangles[*number].swap(1, 2);
-            if let Some(Transparency::Sorted(sortable)) = &mut self.transparency {
-                sortable.indices[*number].swap(1, 2);
-            }
-        }
-        gpu.write(&self.indices, 0, bytemuck::cast_slice(&self.corners));
-        gpu.write(&self.packed_corners, 0, bytemuck::cast_slice(&packed_corners(&self.corners)));
-        if let Some(numbered) = &mut self.numbered {
-            numbered.turn(gpu, &turned);
-        }
-        self.mirrored = now;
     }
 
     /// Returns the data for sorting the triangles. `None` if they are not sorted.
@@ -199,14 +94,14 @@ impl Batch {
     }
 
     /// Sorts the triangles from back to front along `forward`, and uploads them. Does nothing if they are not sorted.
-    pub(crate) fn sort(&mut self, gpu: &Gpu, forward: Vec3) {
+    pub(crate) fn sort(&mut self, gpu: &Gpu, pool: &Pool, forward: Vec3) {
         let Some(Transparency::Sorted(sortable)) = &mut self.transparency else { return };
         let depth =
             |corners: &[u32; 3]| corners.iter().map(|c| sortable.positions[*c as usize]).sum::<Vec3>().dot(forward);
         let mut keyed: Vec<(f32, [u32; 3])> = sortable.indices.iter().map(|t| (depth(t), *t)).collect();
         keyed.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let ordered: Vec<[u32; 3]> = keyed.into_iter().map(|(_, t)| t).collect();
-        gpu.write(&self.indices, 0, bytemuck::cast_slice(&ordered));
+        gpu.write(&pool.indices, 0, bytemuck::cast_slice(&ordered));
     }
 
     /// Returns the mean depth along `forward`. Batches are sorted by this value.
@@ -246,13 +141,6 @@ pub(crate) fn is_closed(sortable: &Sortable) -> bool {
         }
     }
     !edges.is_empty() && edges.values().all(|sum| *sum == 0)
-}
-
-pub(super) fn bounds_of(vertices: &[PoseVertex]) -> (Vec3, Vec3) {
-    vertices.iter().fold((Vec3::MAX, Vec3::MIN), |(low, high), v| {
-        let p = Vec3::from(v.position);
-        (low.min(p), high.max(p))
-    })
 }
 
 /// Returns the mean position of the corners of triangles.

@@ -1,14 +1,15 @@
 //! Uploads baked light. It is stored at the vertices, for both sides of the surface, and on lattices over some
 //! triangles. Shaders read it in `lib/gathered_light.wgsl`.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use bytemuck::{Pod, Zeroable};
 use glam::Vec3;
 use plinth_bake::{BakedMesh, GatheredLight, LUMINANCE};
 
-use super::batch::VertexRange;
 use super::geometry::filled;
+use super::pool::VertexRange;
 use crate::RenderError;
 use crate::bindings;
 use crate::gpu::Gpu;
@@ -16,7 +17,7 @@ use crate::gpu::Gpu;
 /// Number of bits of a triangle's word that contain the level of its lattice.
 const LEVEL_BITS: u32 = 4;
 
-/// Creates the bind group layout of a batch's baked light.
+/// Creates the bind group layout of a pool's baked light.
 pub(crate) fn light_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
     bindings::layout(&gpu.device, "gathered light", &[bindings::storage(0), bindings::storage(1)])
 }
@@ -64,17 +65,17 @@ fn shared_exponent(color: Vec3) -> u32 {
     r | g << 9 | b << 18 | (exponent as u32) << 27
 }
 
-/// The part of the baked light that belongs to a batch.
+/// The part of the baked light that belongs to a pool.
 #[derive(Clone, Copy)]
 pub(crate) struct LightSource<'a> {
     pub(crate) pieces: &'a [VertexRange],
-    /// For each vertex of the batch, its index among the vertices of the pieces. `None` if both are the same.
+    /// For each vertex of the pool, its index among the vertices of the pieces. `None` if both are the same.
     pub(crate) chosen: Option<&'a [u32]>,
-    /// The range of the batch's triangles among the triangles of its pieces.
+    /// The range of the pool's triangles among the triangles of its pieces.
     pub(crate) triangles: &'a Range<usize>,
 }
 
-/// The packed light of a batch.
+/// The packed light of a pool.
 struct LightWords {
     /// For each triangle, the word of its lattice, and the index of the light of back faces.
     words: Vec<[u32; 2]>,
@@ -82,13 +83,15 @@ struct LightWords {
 }
 
 impl LightSource<'_> {
-    /// The value for batches without baked light.
+    /// The value for pools without baked light.
     pub(super) const NONE: Self = Self { pieces: &[], chosen: None, triangles: &(0..0) };
 
-    /// Packs the light that belongs to the batch. `baked` has one entry per posed primitive.
+    /// Packs the light that belongs to the pool. `baked` has one entry per posed primitive.
     fn words(&self, baked: &[BakedMesh]) -> LightWords {
         let open = LightSample::from(&GatheredLight::default());
-        let has_back = self.pieces.iter().any(|piece| !baked[piece.posed].back.is_empty());
+        // The batches that have light on back faces.
+        let with_back: BTreeSet<usize> =
+            self.pieces.iter().filter(|piece| !baked[piece.posed].back.is_empty()).map(|piece| piece.batch).collect();
         // If there is no baked light, nothing blocks the environment.
         let side = |of: fn(&BakedMesh) -> &Vec<GatheredLight>| -> Vec<LightSample> {
             let mut all = Vec::new();
@@ -102,13 +105,21 @@ impl LightSource<'_> {
             }
         };
         let mut samples = side(|mesh| &mesh.front);
-        let mut back = 0;
-        if has_back {
-            back = samples.len() as u32;
+        let back = samples.len() as u32;
+        if !with_back.is_empty() {
             samples.extend(side(|mesh| &mesh.back));
         }
-        let mut words = vec![[0, back]; self.triangles.len()];
-        for piece in self.pieces {
+        let mut words = vec![[0, 0]; self.triangles.len()];
+        for (i, piece) in self.pieces.iter().enumerate() {
+            let has_back = with_back.contains(&piece.batch);
+            if has_back {
+                let end = self.pieces.get(i + 1).map_or(self.triangles.end, |next| next.first_triangle);
+                let within = |triangle: usize| triangle.clamp(self.triangles.start, self.triangles.end);
+                let own = within(piece.first_triangle)..within(end);
+                for word in &mut words[own.start - self.triangles.start..own.end - self.triangles.start] {
+                    word[1] = back;
+                }
+            }
             for grid in &baked[piece.posed].grids {
                 let triangle = piece.first_triangle + grid.triangle as usize;
                 if !self.triangles.contains(&triangle) {
@@ -126,17 +137,17 @@ impl LightSource<'_> {
     }
 }
 
-/// The baked light of a batch on the device.
+/// The baked light of a pool on the device.
 #[derive(Clone)]
-pub(crate) struct BatchLight {
+pub(crate) struct PoolLight {
     /// Bind group 3.
     pub(crate) group: wgpu::BindGroup,
     words: wgpu::Buffer,
     samples: wgpu::Buffer,
 }
 
-impl BatchLight {
-    /// Uploads the light of a batch.
+impl PoolLight {
+    /// Uploads the light of a pool.
     /// Errors: if the light exceeds the limits of the adapter.
     pub(crate) fn new(
         gpu: &Gpu,
@@ -215,5 +226,30 @@ mod tests {
         assert_eq!(sample.blocked, [32, -64, 127, 0]);
         let dark = GatheredLight { indirect: Vec3::ZERO, ..strong };
         assert_eq!(LightSample::from(&dark).blocked, [0; 4]);
+    }
+
+    #[test]
+    fn only_batches_with_light_on_back_faces_read_it() {
+        let lit = |with_back: bool| BakedMesh {
+            front: vec![GatheredLight::default(); 3],
+            back: if with_back { vec![GatheredLight::default(); 3] } else { Vec::new() },
+            ..BakedMesh::default()
+        };
+        let baked = [lit(false), lit(true), lit(false)];
+        // The last two pieces form one batch.
+        let piece = |posed: usize, batch: usize| VertexRange {
+            posed,
+            first_vertex: 3 * posed,
+            vertices: 3,
+            first_triangle: posed,
+            batch,
+        };
+        let pieces = [piece(0, 0), piece(1, 1), piece(2, 1)];
+        let words = |triangles: &Range<usize>| LightSource { pieces: &pieces, chosen: None, triangles }.words(&baked);
+        let light = words(&(0..3));
+        assert_eq!(light.words, [[0, 0], [0, 9], [0, 9]]);
+        assert_eq!(light.samples.len(), 18);
+        assert_eq!(words(&(0..1)).words, [[0, 0]]);
+        assert_eq!(words(&(2..3)).words, [[0, 9]]);
     }
 }

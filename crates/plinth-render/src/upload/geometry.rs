@@ -1,9 +1,11 @@
-//! Converts the model to batches. A batch contains triangles in world space that have the same material and are drawn
-//! with one call.
+//! Converts the model to batches. A batch contains triangles in world space that have the same material.
 //!
 //! The pose of the model is computed on the CPU, and the vertex shader only projects the vertices, because software
 //! drivers run it on one thread. Geometry that does not move is merged by material. Geometry that moves is merged
 //! separately, and is uploaded for each frame.
+//!
+//! A draw call takes a software driver as long as shading some hundred pixels. Therefore opaque batches share their
+//! buffers, which are called a pool, and passes that need no material draw many batches with one call.
 
 use std::collections::BTreeMap;
 
@@ -17,17 +19,18 @@ use crate::RenderError;
 use crate::gpu::Gpu;
 use crate::gpu_types::{PoseVertex, SurfaceVertex};
 use crate::upload::batch::Batch;
-use crate::upload::batch_builder::BatchBuilder;
 use crate::upload::gathered_light::LightSample;
+use crate::upload::pool::Pool;
+use crate::upload::pool_builder::PoolSize;
+use crate::upload::pools::Pools;
 use crate::upload::sprites::{self, SpriteInputs};
-use crate::upload::triangles::{
-    FIRST_TRIANGLE, MAX_BATCH_VERTICES, MAX_BATCHES, MAX_TRIANGLES, triangle_format, triangle_words,
-};
+use crate::upload::triangles::{MAX_BATCHES, MAX_POOL_VERTICES, MAX_TRIANGLES, triangle_format};
 use crate::used_materials::MaterialUses;
 
-/// All batches, and the words of all triangles for the visibility buffer.
+/// All batches with their pools, and the words of all triangles for the visibility buffer.
 #[derive(Clone)]
 pub(crate) struct Geometry {
+    pub(crate) pools: Vec<Pool>,
     pub(crate) batches: Vec<Batch>,
     pub(crate) triangles: wgpu::Buffer,
     /// Format of triangle numbers in the visibility buffer.
@@ -59,17 +62,20 @@ pub(crate) enum DrawMode {
     Blended,
 }
 
-/// From this number of triangles on, glass is drawn through a visibility buffer, so that each pixel is shaded once.
-/// Drivers shade blocks of pixels, of which a small triangle covers few. The passes of the visibility buffer cost more
-/// than they save for a few large triangles.
-const FINE_GLASS: usize = 1000;
-
 /// The properties of a material that affect how batches are formed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MaterialUse {
     pub(crate) drawn: DrawMode,
     /// Whether the material is alpha-tested.
     pub(crate) is_alpha_tested: bool,
+}
+
+impl MaterialUse {
+    /// Returns whether triangles of the material can be in one pool with triangles of other materials. The alpha test
+    /// needs vertex attributes that other materials do not need.
+    pub(super) fn shares_pool(self) -> bool {
+        self.drawn == DrawMode::Opaque && !self.is_alpha_tested
+    }
 }
 
 /// Builds the batches of all triangles, points and lines.
@@ -93,44 +99,24 @@ pub(crate) fn build(
             groups.entry((material, moving[i], body)).or_default().push(i);
         }
     }
-    let most = most_vertices(gpu);
-    let mut batches = Vec::new();
-    let mut words = Vec::new();
+    let mut made = Pools::new(gpu, (light_layout, baked), PoolSize::most(most_vertices(gpu)));
     for ((material, moving, _), members) in groups {
-        let mut draft = BatchBuilder::default();
-        for i in members {
-            if let Some(primitive) = primitive_of(scene, &posed[i]) {
-                draft.add(i, &posed[i], primitive, &indices[i]);
-            }
-        }
-        let used = uses.of(material);
-        let is_fine = draft.indices.len() / 3 >= FINE_GLASS;
-        let sorted = used.drawn == DrawMode::Blended || (used.drawn == DrawMode::Glass && !is_fine);
-        if sorted {
-            draft = draft.with_triangles_apart();
-        }
-        for part in draft.split(most) {
-            let first_triangle = FIRST_TRIANGLE + words.len() as u32;
-            if !sorted {
-                words.extend(triangle_words(batches.len(), &part.pose, &part.indices));
-            }
-            let kind = (material, moving, used, sorted);
-            batches.push(part.upload(gpu, (light_layout, baked), kind, first_triangle)?);
-        }
+        made.add(scene, all, &members, (material, uses.of(material), moving))?;
     }
-    sprites::build(gpu, scene, all, inputs, (&mut batches, &mut words))?;
+    let (mut pools, mut batches, mut words) = made.finish()?;
+    sprites::build(gpu, scene, all, inputs, (&mut pools, &mut batches, &mut words))?;
     if batches.len() > MAX_BATCHES || words.len() >= MAX_TRIANGLES as usize {
         return Err(RenderError::TooManyParts { materials: batches.len(), triangles: words.len() });
     }
     let triangles = filled(gpu, "triangles", bytemuck::cast_slice(&words), wgpu::BufferUsages::STORAGE)?;
-    Ok(Geometry { batches, triangles, triangle_format: triangle_format(words.len()) })
+    Ok(Geometry { pools, batches, triangles, triangle_format: triangle_format(words.len()) })
 }
 
-/// Returns the maximum number of vertices of a batch, which is limited by the packing of corners. The light of the vertices
+/// Returns the maximum number of vertices of a pool, which is limited by the packing of corners. The light of the vertices
 /// must fit into one binding of the adapter, even if both sides have light and all lattices have the maximum level.
 fn most_vertices(gpu: &Gpu) -> usize {
     let samples = gpu.max_storage_bytes() as usize / size_of::<LightSample>();
-    (samples.saturating_sub(plinth_bake::MAX_GRID_VALUES).max(samples / 2) / 2).min(MAX_BATCH_VERTICES)
+    (samples.saturating_sub(plinth_bake::MAX_GRID_VALUES).max(samples / 2) / 2).min(MAX_POOL_VERTICES)
 }
 
 /// Size of the largest element of a storage buffer. A binding must have room for one.

@@ -59,8 +59,8 @@ pub(crate) fn geometry(
     let geometry = match cache.take(light, uses) {
         Some(kept) if Arc::ptr_eq(&kept.light, light) => kept.geometry,
         Some(KeptGeometry { geometry, .. }) => {
-            let relit = geometry.batches.iter().map(|batch| batch.with_light(gpu, light_layout, baked));
-            Geometry { batches: relit.collect::<Result<_, _>>()?, ..geometry }
+            let relit = geometry.pools.iter().map(|pool| pool.with_light(gpu, light_layout, baked));
+            Geometry { pools: relit.collect::<Result<_, _>>()?, ..geometry }
         }
         None => build()?,
     };

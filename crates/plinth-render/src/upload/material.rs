@@ -42,7 +42,12 @@ pub(crate) struct VariantKey {
 pub(crate) struct MaterialOnGpu {
     pub(crate) key: VariantKey,
     pub(crate) layout: wgpu::BindGroupLayout,
+    /// Bind group 2.
     pub(crate) group: wgpu::BindGroup,
+    /// The bind group contains the materials of a set, of which this one has a place. Materials with the same group have
+    /// the same set.
+    pub(crate) set: usize,
+    pub(crate) place: u32,
     /// Bindings of the alpha test in passes that do not shade. `None` if the material has no alpha test.
     pub(crate) alpha_test: Option<AlphaTest>,
     /// Whether the surface encloses a volume, so that light is refracted where it enters and where it leaves.
@@ -70,37 +75,27 @@ pub(crate) struct VolumeScale {
     pub(crate) world_from_mesh: f32,
 }
 
-/// Uploads a material for meshes whose nodes are not scaled.
+/// Creates a buffer for the uniforms of materials. Its size is in bytes.
+pub(super) fn material_buffer(gpu: &Gpu, size: u64) -> wgpu::Buffer {
+    gpu.device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("material"),
+        size,
+        usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    })
+}
+
+/// Uploads a material for a given shader variant. `set` is the index that it will have.
 pub(crate) fn upload(
     gpu: &Gpu,
     model: &Model,
     textures: &mut Textures,
-    material: &Material,
-    has_colors: bool,
-    world_from_scene: f32,
-) -> MaterialOnGpu {
-    let key = variant_key(model, material, has_colors);
-    let scale = VolumeScale { world_from_scene, world_from_mesh: world_from_scene };
-    upload_as(gpu, model, textures, material, key, scale)
-}
-
-/// Uploads a material for a given shader variant.
-pub(crate) fn upload_as(
-    gpu: &Gpu,
-    model: &Model,
-    textures: &mut Textures,
-    material: &Material,
+    (set, material): (usize, &Material),
     key: VariantKey,
     scale: VolumeScale,
 ) -> MaterialOnGpu {
-    let uniform = uniform(material, scale);
-    let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
-        label: Some("material"),
-        size: size_of::<gpu_types::Material>() as u64,
-        usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
-        mapped_at_creation: false,
-    });
-    gpu.write(&buffer, 0, bytemuck::bytes_of(&uniform));
+    let buffer = material_buffer(gpu, size_of::<gpu_types::Material>() as u64);
+    gpu.write(&buffer, 0, bytemuck::bytes_of(&uniform(material, scale)));
     let (layout, group) = bind(gpu, model, textures, material, &buffer, &key.slots);
     let is_tested = matches!(key.class, DrawClass::Masked | DrawClass::Blended) || key.defines.contains(MASKED_GLASS);
     let alpha_test = is_tested.then(|| {
@@ -113,7 +108,7 @@ pub(crate) fn upload_as(
     // does not.
     let lucid = material.transmission.is_some_and(|t| t.factor > 0.5) && !refracts;
     let overlay = material.overlay;
-    MaterialOnGpu { key, layout, group, alpha_test, refracts, shadowless: lucid || overlay, overlay }
+    MaterialOnGpu { key, layout, group, set, place: 0, alpha_test, refracts, shadowless: lucid || overlay, overlay }
 }
 
 /// Returns how a material is drawn.
@@ -160,7 +155,7 @@ fn occlusion_is_packed(model: &Model, material: &Material) -> bool {
 /// The define of transmissive materials that are visible only where their alpha is at least the cutoff.
 const MASKED_GLASS: &str = "MASKED";
 
-pub(super) fn variant_key(model: &Model, material: &Material, has_colors: bool) -> VariantKey {
+pub(crate) fn variant_key(model: &Model, material: &Material, has_colors: bool) -> VariantKey {
     let slots = used_slots(model, material);
     let class = draw_class(material);
     let mut defines: BTreeSet<String> = slots.iter().map(|used| define(used.slot)).collect();
@@ -195,7 +190,7 @@ pub(super) fn variant_key(model: &Model, material: &Material, has_colors: bool) 
     VariantKey { class, double_sided: material.double_sided, defines, slots }
 }
 
-fn uniform(m: &Material, scale: VolumeScale) -> gpu_types::Material {
+pub(super) fn uniform(m: &Material, scale: VolumeScale) -> gpu_types::Material {
     let coat = m.clearcoat;
     let sheen = m.sheen;
     let film = m.iridescence;
@@ -261,7 +256,7 @@ fn uv_rows(m: &Material) -> [[f32; 4]; 2 * gpu_types::SLOT_COUNT] {
 }
 
 /// Creates bind group 2: the uniform, followed by a texture and a sampler for each used slot.
-fn bind(
+pub(super) fn bind(
     gpu: &Gpu,
     model: &Model,
     textures: &mut Textures,
@@ -294,7 +289,7 @@ fn bind(
     (layout, group)
 }
 
-fn texture_of(model: &Model, material: &Material, slot: TextureSlot) -> Texture {
+pub(super) fn texture_of(model: &Model, material: &Material, slot: TextureSlot) -> Texture {
     slot.of(material)
         .and_then(|reference| model.textures.get(reference.texture).copied())
         .unwrap_or(Texture { image: 0, sampler: plinth_model::Sampler::default() })

@@ -1,14 +1,18 @@
 //! Converts the scene to buffers and textures on the device.
 
 pub(crate) mod batch;
-mod batch_builder;
+pub(crate) mod boxes;
 pub(crate) mod gathered_light;
 pub(crate) mod geometry;
 pub(crate) mod geometry_cache;
 pub(crate) mod light_maps;
 pub(crate) mod material;
+pub(crate) mod material_sets;
 pub(crate) mod numbered;
 pub(crate) mod octahedral;
+pub(crate) mod pool;
+mod pool_builder;
+mod pools;
 pub(crate) mod spacing;
 pub(crate) mod sprite_material;
 pub(crate) mod sprites;

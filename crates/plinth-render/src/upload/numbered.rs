@@ -1,4 +1,4 @@
-//! Orders the vertices of a batch so that a fragment shader can determine the number of its triangle.
+//! Orders the vertices of a pool so that a fragment shader can determine the number of its triangle.
 //!
 //! With flat interpolation, a fragment receives the values of the first corner of its triangle. Here, vertex i is the
 //! first corner of triangle i and of no other triangle, so its index is the number of the triangle. A closed mesh has
@@ -10,7 +10,7 @@ use crate::gpu::Gpu;
 use crate::gpu_types::{PoseVertex, SurfaceVertex};
 use crate::upload::geometry::filled;
 
-/// The triangles of a batch with vertices in this order, on the device.
+/// The triangles of a pool with vertices in this order, on the device.
 #[derive(Clone)]
 pub(crate) struct NumberedTriangles {
     /// World-space positions as three 32-bit floats.
@@ -18,12 +18,12 @@ pub(crate) struct NumberedTriangles {
     /// Vertex attributes for the alpha test. `None` for materials without an alpha test.
     pub(crate) surface: Option<wgpu::Buffer>,
     pub(crate) indices: wgpu::Buffer,
-    /// The order of the vertices. `None` if the batch does not move.
+    /// The order of the vertices. `None` if the pool does not move.
     order: Option<Order>,
 }
 
 impl NumberedTriangles {
-    /// Uploads the triangles of a batch. `corners` has three indices into `pose` per triangle. `surface` contains the
+    /// Uploads the triangles of a pool. `corners` has three indices into `pose` per triangle. `surface` contains the
     /// attributes for the alpha test, and has the same length as `pose`.
     /// Errors: if the buffers exceed the limits of the adapter.
     pub(crate) fn new(
@@ -48,14 +48,14 @@ impl NumberedTriangles {
         })
     }
 
-    /// Uploads the positions of a new pose. The batch must be one that moves.
+    /// Uploads the positions of a new pose. The pool must be one that moves.
     pub(crate) fn update(&self, gpu: &Gpu, pose: &[PoseVertex]) {
         if let Some(order) = &self.order {
             gpu.write(&self.positions, 0, bytemuck::cast_slice(&order.positions(pose)));
         }
     }
 
-    /// Reverses the winding of some triangles. The batch must be one that moves.
+    /// Reverses the winding of some triangles. The pool must be one that moves.
     pub(crate) fn turn(&mut self, gpu: &Gpu, triangles: &[usize]) {
         if let Some(order) = &mut self.order {
             for triangle in triangles {
@@ -69,7 +69,7 @@ impl NumberedTriangles {
 /// An order of vertices in which vertex i is the first corner of triangle i.
 #[derive(Clone)]
 struct Order {
-    /// For each vertex of the order, its index in the batch. There is at least one vertex per triangle.
+    /// For each vertex of the order, its index in the pool. There is at least one vertex per triangle.
     vertices: Vec<u32>,
     /// Three indices into `vertices` per triangle. The first of them is the number of the triangle.
     corners: Vec<u32>,
@@ -113,7 +113,7 @@ impl Order {
 mod tests {
     use super::*;
 
-    /// Returns the triangles as vertex indices of the batch. Each triangle is rotated so that its smallest index comes
+    /// Returns the triangles as vertex indices of the pool. Each triangle is rotated so that its smallest index comes
     /// first.
     fn triangles(order: &Order) -> Vec<[u32; 3]> {
         let vertex = |place: u32| order.vertices[place as usize];

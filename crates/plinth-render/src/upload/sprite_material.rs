@@ -9,7 +9,7 @@ use plinth_model::{AlphaMode, Clearcoat, Material, Model, TextureSlot, Topology}
 use plinth_scene::{PosedPrimitive, Scene};
 
 use super::geometry::primitive_of;
-use super::material::{DrawClass, MaterialOnGpu, VariantKey, VolumeScale, upload_as, variant_key};
+use super::material::{DrawClass, MaterialOnGpu, VariantKey, VolumeScale, upload, variant_key};
 use super::texture::Textures;
 use crate::gpu::Gpu;
 use crate::shader::material_source::{SlotUse, define};
@@ -89,7 +89,7 @@ pub(crate) fn upload_sprite_materials(
             let (material, key) = variant(&scene.model, original, used, has_colors);
             let scale = scene.world_from_model_scale;
             let scale = VolumeScale { world_from_scene: scale, world_from_mesh: scale };
-            materials.push(upload_as(gpu, &scene.model, textures, &material, key, scale));
+            materials.push(upload(gpu, &scene.model, textures, (materials.len(), &material), key, scale));
             (used, materials.len() - 1)
         })
         .collect()

@@ -8,16 +8,18 @@ use std::collections::BTreeMap;
 use glam::Vec3;
 use plinth_scene::Scene;
 
-use super::batch::{Batch, VertexRange, bounds_of};
-use super::gathered_light::{BatchLight, LightSource};
+use super::batch::Batch;
+use super::boxes::bounds_of;
+use super::gathered_light::{LightSource, PoolLight};
 use super::geometry::{PosedModel, filled, primitive_of, surface_vertex, write_pose};
+use super::pool::{Pool, VertexRange};
 use super::spacing::spacing;
 use super::sprite_material::{SpriteKind, SpriteUse, sprite_use};
 use super::triangles::FIRST_TRIANGLE;
 use crate::RenderError;
 use crate::bindings;
 use crate::gpu::Gpu;
-use crate::gpu_types::{PoseVertex, SpriteLook, SurfaceVertex};
+use crate::gpu_types::{self, PoseVertex, SpriteLook, SurfaceVertex};
 
 /// Width of lines and minimum diameter of points, as a fraction of the picture's shorter side. It is 2 pixels if this
 /// side has 1080 pixels. In small pictures it is at least one pixel.
@@ -82,13 +84,14 @@ pub(crate) fn sprites_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
     bindings::layout(&gpu.device, "sprites", &entries)
 }
 
-/// Appends the batches of points and lines to `batches`, and one word for each point or line to the words of triangles.
+/// Appends the batches of points and lines with their pools, and one word for each point or line to the words of
+/// triangles.
 pub(crate) fn build(
     gpu: &Gpu,
     scene: &Scene,
     posed: &PosedModel<'_>,
     inputs: &SpriteInputs<'_>,
-    (batches, words): (&mut Vec<Batch>, &mut Vec<u32>),
+    (pools, batches, words): (&mut Vec<Pool>, &mut Vec<Batch>, &mut Vec<u32>),
 ) -> Result<(), RenderError> {
     let mut groups: BTreeMap<(usize, bool), (SpriteUse, Vec<usize>)> = BTreeMap::new();
     for (i, one) in posed.primitives.iter().enumerate() {
@@ -112,8 +115,10 @@ pub(crate) fn build(
             let first = FIRST_TRIANGLE + words.len() as u32;
             let count = (part.pose.len() / used.kind.vertices()) as u32;
             words.extend((0..count).map(|i| word(batches.len(), first + i)));
-            let place = BatchKey { material, moving, first, number: batches.len() as u32 };
-            batches.push(part.upload(gpu, used.kind, look, place, inputs)?);
+            let place = BatchPlace { material, moving, first, pool: pools.len() };
+            let (pool, batch) = part.upload(gpu, used.kind, look, place, inputs)?;
+            pools.push(pool);
+            batches.push(batch);
         }
     }
     Ok(())
@@ -147,13 +152,15 @@ fn diameter(spacing: f32) -> f32 {
     }
 }
 
-/// The key by which points and lines are grouped to batches.
+/// The material of a batch, and where the batch is stored.
 #[derive(Clone, Copy)]
-struct BatchKey {
+struct BatchPlace {
     material: usize,
     moving: bool,
+    /// Number of the first point or line.
     first: u32,
-    number: u32,
+    /// Index of the pool.
+    pool: usize,
 }
 
 /// A batch that has not been uploaded yet.
@@ -184,6 +191,7 @@ impl BatchBuilder {
             first_vertex: self.available,
             vertices: pose.len(),
             first_triangle: 0,
+            batch: 0,
         });
         self.available += pose.len();
     }
@@ -246,12 +254,11 @@ impl BatchBuilder {
         gpu: &Gpu,
         kind: SpriteKind,
         look: SpriteLook,
-        place: BatchKey,
+        place: BatchPlace,
         inputs: &SpriteInputs<'_>,
-    ) -> Result<Batch, RenderError> {
+    ) -> Result<(Pool, Batch), RenderError> {
         let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
-        let twin =
-            crate::gpu_types::Batch { first_triangle: place.first, number: place.number, surface: 0, sprites: look };
+        let twin = gpu_types::Pool { first_triangle: place.first, surface: 0, sprites: look };
         let uniform = filled(gpu, "sprites", bytemuck::bytes_of(&twin), wgpu::BufferUsages::UNIFORM)?;
         let pose = filled(gpu, "pose", bytemuck::cast_slice(&self.pose), storage)?;
         let surface = filled(gpu, "surface", bytemuck::cast_slice(&self.surface), storage)?;
@@ -262,29 +269,35 @@ impl BatchBuilder {
                 .map(|(binding, buffer)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() }),
         });
         let count = (self.pose.len() / kind.vertices()) as u32;
-        Ok(Batch {
+        let batch = Batch {
             material: place.material,
+            pool: place.pool,
+            indices: 0..0,
+            vertices: 0..self.pose.len() as u32,
+            bounds: bounds_of(&self.pose),
+            boxes: Vec::new(),
+            transparency: None,
+            sprites: Some(Sprites { kind, count, look, group }),
+        };
+        let pool = Pool {
             moving: place.moving,
             pose,
             surface,
             // No indices are needed, because the vertices are drawn in their order.
             indices: filled(gpu, "indices", &[], wgpu::BufferUsages::INDEX)?,
             packed_corners: filled(gpu, "corners", &[], storage)?,
-            index_count: 0,
             // No light is baked on points and lines.
-            light: BatchLight::new(gpu, inputs.light_layout, LightSource::NONE, &[])?,
+            light: PoolLight::new(gpu, inputs.light_layout, LightSource::NONE, &[])?,
             numbered: None,
             first_triangle: place.first,
-            bounds: bounds_of(&self.pose),
             // Points and lines have no winding.
             mirrored: vec![false; self.pieces.len()],
             pieces: self.pieces,
             chosen: place.moving.then_some(self.chosen),
             triangles: 0..0,
             corners: Vec::new(),
-            transparency: None,
-            sprites: Some(Sprites { kind, count, look, group }),
-        })
+        };
+        Ok((pool, batch))
     }
 }
 

@@ -12,7 +12,7 @@ use crate::gpu::Gpu;
 /// The textures and samplers of a model. A sampler is created when it is first used.
 pub(crate) struct Textures {
     views: Views,
-    samplers: BTreeMap<(u8, u8, bool, bool), wgpu::Sampler>,
+    samplers: BTreeMap<SamplerKey, wgpu::Sampler>,
 }
 
 impl Textures {
@@ -37,8 +37,7 @@ impl Textures {
 
     /// Returns the GPU sampler that corresponds to a sampler of the model.
     pub(crate) fn sampler(&mut self, gpu: &Gpu, sampler: Sampler) -> wgpu::Sampler {
-        let key = (wrap_key(sampler.wrap_u), wrap_key(sampler.wrap_v), sampler.mag_nearest, sampler.min_nearest);
-        self.samplers.entry(key).or_insert_with(|| create_sampler(gpu, sampler)).clone()
+        self.samplers.entry(sampler_key(sampler)).or_insert_with(|| create_sampler(gpu, sampler)).clone()
     }
 }
 
@@ -76,6 +75,13 @@ impl ImageCache {
         self.0 = kept;
         views
     }
+}
+
+/// The bits of a sampler, by which samplers are compared.
+pub(super) type SamplerKey = (u8, u8, bool, bool);
+
+pub(super) const fn sampler_key(sampler: Sampler) -> SamplerKey {
+    (wrap_key(sampler.wrap_u), wrap_key(sampler.wrap_v), sampler.mag_nearest, sampler.min_nearest)
 }
 
 const fn wrap_key(wrap: Wrap) -> u8 {

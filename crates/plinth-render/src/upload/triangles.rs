@@ -32,10 +32,10 @@ pub(crate) fn triangle_words(batch: usize, vertices: &[PoseVertex], corners: &[u
         .collect()
 }
 
-/// Number of bits of a corner, which is the index of a vertex in its batch (`CORNER_BITS` in `lib/triangle.wgsl`).
+/// Number of bits of a corner, which is the index of a vertex in its pool (`CORNER_BITS` in `lib/triangle.wgsl`).
 const CORNER_BITS: u32 = 21;
-/// Maximum number of vertices of a batch with triangles.
-pub(crate) const MAX_BATCH_VERTICES: usize = 1 << CORNER_BITS;
+/// Maximum number of vertices of a pool with triangles.
+pub(crate) const MAX_POOL_VERTICES: usize = 1 << CORNER_BITS;
 
 /// Returns two words per triangle, which contain its three corners. Shaders read both at once.
 pub(crate) fn packed_corners(corners: &[u32]) -> Vec<[u32; 2]> {
@@ -83,7 +83,7 @@ mod tests {
             let middle = low >> CORNER_BITS | high << (32 - CORNER_BITS);
             [low & mask, middle & mask, high >> (2 * CORNER_BITS - 32) & mask]
         };
-        let last = MAX_BATCH_VERTICES as u32 - 1;
+        let last = MAX_POOL_VERTICES as u32 - 1;
         for corners in [[0, 1, 2], [last, 0, last], [0, last, 0], [1_234_567, 765_432, 2_000_001]] {
             assert_eq!(packed_corners(&corners).into_iter().map(unpack).collect::<Vec<_>>(), [corners]);
         }

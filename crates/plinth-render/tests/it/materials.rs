@@ -102,3 +102,42 @@ fn a_coat_darkens_the_emission_below_it() {
     let (bare, coated) = (seen(0.0), seen(1.0));
     assert!(bare > 100 && coated + 20 < bare, "{bare} {coated}");
 }
+
+/// Returns the linear value of an sRGB-encoded byte.
+fn linear(byte: u8) -> f32 {
+    let encoded = f32::from(byte) / 255.0;
+    if encoded <= 0.040_45 { encoded / 12.92 } else { ((encoded + 0.055) / 1.055).powf(2.4) }
+}
+
+/// More materials than fit into one set, and a material whose surfaces are at opposite corners of the model.
+#[test]
+fn each_of_many_materials_has_its_own_color() {
+    let side = 320;
+    let color = |number: u8| [3 * number, 255 - 3 * number, 100];
+    let unlit_in = |rgb: [u8; 3]| {
+        let [r, g, b] = rgb.map(linear);
+        unlit([r, g, b, 1.0])
+    };
+    let place = |number: u8| [0.2 * f32::from(number % 10) - 0.9, 0.2 * f32::from(number / 10) - 0.6, 0.0];
+    let mut parts: Vec<_> = (0..70).map(|i| (square(), unlit_in(color(i)), place(i), 0.08)).collect();
+    let corners = [[-0.95, 0.95, 0.0], [0.95, -0.95, 0.0]];
+    let mut scattered = Primitive::default();
+    for corner in corners {
+        let first = scattered.positions.len() as u32;
+        scattered.positions.extend(square().positions.iter().map(|p| [0, 1, 2].map(|k| corner[k] + 0.05 * p[k])));
+        scattered.normals.extend(square().normals);
+        scattered.indices.extend(square().indices.iter().map(|i| first + i));
+    }
+    parts.push((scattered, unlit_in([9, 9, 200]), [0.0; 3], 1.0));
+    let picture = picture(&scene(model(parts), &straight_on()), side);
+    let scale = 1.0 / (4.0 * 20_f32.to_radians().tan());
+    let at = |[x, y, _]: [f32; 3]| {
+        let pixel = |place: f32| ((place * scale * 0.5 + 0.5) * side as f32) as u32;
+        picture[(pixel(-y) * side + pixel(x)) as usize]
+    };
+    let squares = (0..70).map(|i| (place(i), color(i))).chain(corners.map(|corner| (corner, [9, 9, 200])));
+    for (place, expected) in squares {
+        let shown = at(place);
+        assert!(shown.iter().zip(expected).all(|(a, b)| a.abs_diff(b) <= 1), "{place:?}: {shown:?}, not {expected:?}");
+    }
+}

@@ -16,9 +16,9 @@ use crate::pass::geometry::GeometryTargets;
 use crate::pipelines::{PipelineBase, Precision};
 use crate::recorder::Recorder;
 use crate::targets::{TargetDescriptor, Targets, texture};
-use crate::upload::batch::Batch;
 use crate::upload::geometry::filled;
 use crate::upload::material::MaterialOnGpu;
+use crate::upload::pool::Model;
 
 use bloom::Bloom;
 use depth_of_field::DepthOfField;
@@ -52,7 +52,7 @@ impl Post {
         base: &PipelineBase<'_>,
         scene: &Scene,
         (look, height): (&TargetDescriptor, u32),
-        model: (&[Batch], &[MaterialOnGpu]),
+        model: (Model<'_>, &[MaterialOnGpu]),
         radiance: Option<&wgpu::TextureView>,
     ) -> Result<Option<Self>, RenderError> {
         let (post, gpu, frame_layout) = (&scene.post, base.gpu, base.frame_layout);

@@ -1,11 +1,9 @@
-// A batch: the triangles, points or lines that have the same material and are drawn with one call. Rust counterpart:
-// `gpu_types.rs`.
+// A pool: the buffers of one or several batches of triangles, or of one batch of points or lines. A batch is the
+// geometry that has the same material. Rust counterpart: `gpu_types.rs`.
 
-struct Batch {
-    // The number of the first triangle, point or line of the batch.
+struct Pool {
+    // The number of the first triangle, point or line of the pool.
     first_triangle: u32,
-    // The number of the batch.
-    number: u32,
     // Which of the two surfaces of each pixel is shaded: 0 or 1.
     surface: u32,
     // 1 if the vertices have normals, otherwise 0. This and the following members are only used for points and lines.
@@ -17,4 +15,4 @@ struct Batch {
     most_pixels: f32,
 }
 
-@group(1) @binding(3) var<uniform> batch: Batch;
+@group(1) @binding(3) var<uniform> pool: Pool;

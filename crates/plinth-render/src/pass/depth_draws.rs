@@ -1,0 +1,113 @@
+//! The calls of passes that need no materials except for the alpha test: visibility, geometry and shadow maps. One call
+//! draws all consecutive batches that share a pool and a pipeline.
+
+use std::ops::Range;
+
+use crate::gpu_scene::GpuScene;
+use crate::pipelines::PerBatch;
+use crate::upload::batch::Batch;
+use crate::upload::material::AlphaTest;
+
+/// Which vertices a pass draws.
+#[derive(Clone, Copy)]
+pub(crate) enum Corners<'a> {
+    /// Vertices that triangles share.
+    Shared,
+    /// The vertices of [`NumberedTriangles`](crate::upload::numbered::NumberedTriangles). The pass writes the numbers of
+    /// triangles.
+    Numbered,
+    /// The same vertices. The pass reads the triangles by their number within their pool.
+    Exact {
+        /// For each pool, bind group 1 with its triangles.
+        groups: &'a [wgpu::BindGroup],
+    },
+}
+
+/// Draws batches in a pass.
+pub(crate) struct DepthDraws<'a, 'p, 'e> {
+    pass: &'p mut wgpu::RenderPass<'e>,
+    gpu_scene: &'a GpuScene,
+    pipelines: &'a PerBatch,
+    corners: Corners<'a>,
+    /// The pipeline and the pool that are set. Drivers set up all their state again even if a pipeline is set that is set
+    /// already.
+    pipeline: Option<&'a wgpu::RenderPipeline>,
+    pool: Option<usize>,
+    /// The indices of the pool that the next call draws.
+    pending: Range<u32>,
+}
+
+impl<'a, 'p, 'e> DepthDraws<'a, 'p, 'e> {
+    pub(crate) fn new(
+        pass: &'p mut wgpu::RenderPass<'e>,
+        gpu_scene: &'a GpuScene,
+        pipelines: &'a PerBatch,
+        corners: Corners<'a>,
+    ) -> Self {
+        Self { pass, gpu_scene, pipelines, corners, pipeline: None, pool: None, pending: 0..0 }
+    }
+
+    /// Draws those of the batches for which the pass has a pipeline, in this order.
+    pub(crate) fn draw(mut self, batches: impl IntoIterator<Item = usize>) {
+        for i in batches {
+            let Some(pipeline) = &self.pipelines[i] else { continue };
+            let (batch, material) = (&self.gpu_scene.batches[i], self.gpu_scene.material(i));
+            let continues = self.pipeline == Some(pipeline)
+                && self.pool == Some(batch.pool)
+                && self.pending.end == batch.indices.start
+                && material.alpha_test.is_none()
+                && batch.sprites.is_none();
+            if continues {
+                self.pending.end = batch.indices.end;
+                continue;
+            }
+            self.finish();
+            if self.pipeline != Some(pipeline) {
+                self.pass.set_pipeline(pipeline);
+                self.pipeline = Some(pipeline);
+            }
+            if let Some(sprites) = &batch.sprites {
+                sprites.draw(self.pass, material);
+                self.pool = None;
+                continue;
+            }
+            if self.pool != Some(batch.pool) {
+                self.set_pool(batch, material.alpha_test.as_ref());
+            }
+            self.pending = batch.indices.clone();
+        }
+        self.finish();
+    }
+
+    /// Sets the buffers of a batch. A pool with alpha-tested triangles has only one batch.
+    fn set_pool(&mut self, batch: &Batch, alpha_test: Option<&AlphaTest>) {
+        let pool = &self.gpu_scene.pools[batch.pool];
+        let (positions, surface, indices) = match (self.corners, &pool.numbered) {
+            (Corners::Numbered | Corners::Exact { .. }, Some(numbered)) => {
+                (&numbered.positions, numbered.surface.as_ref(), &numbered.indices)
+            }
+            _ => (&pool.pose, Some(&pool.surface), &pool.indices),
+        };
+        if let Corners::Exact { groups } = self.corners {
+            self.pass.set_bind_group(1, &groups[batch.pool], &[]);
+        }
+        if let (Some(alpha_test), Some(surface)) = (alpha_test, surface) {
+            self.pass.set_bind_group(2, &alpha_test.group, &[]);
+            self.pass.set_vertex_buffer(1, surface.slice(..));
+        }
+        self.pass.set_vertex_buffer(0, positions.slice(..));
+        self.pass.set_index_buffer(indices.slice(..), wgpu::IndexFormat::Uint32);
+        self.pool = Some(batch.pool);
+    }
+
+    /// Draws the pending indices. The vertex shader adds the number of the instance to that of the vertex.
+    fn finish(&mut self) {
+        let indices = std::mem::take(&mut self.pending);
+        let Some(pool) = self.pool.filter(|_| !indices.is_empty()) else { return };
+        let first = match self.corners {
+            Corners::Numbered => self.gpu_scene.pools[pool].first_triangle,
+            Corners::Shared | Corners::Exact { .. } => 0,
+        };
+        self.pass.draw_indexed(indices, 0, first..first + 1);
+    }
+}

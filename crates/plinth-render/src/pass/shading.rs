@@ -1,0 +1,284 @@
+//! The calls that shade visible surfaces. One call shades all batches that share a pool and a bind group of materials.
+//! Each batch is an instance, whose vertices cover the region in which the batch can be visible. A batch whose triangles
+//! are scattered over a large region is split: it has an instance for each run of tiles that its boxes touch.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use glam::Mat4;
+use plinth_frame::Region;
+
+use super::edge_tiles::TILE_SIDE;
+use super::visibility::Classify;
+use crate::gpu_scene::GpuScene;
+use crate::gpu_types::ShadedBatch;
+use crate::targets::TargetDescriptor;
+use crate::upload::batch::Batch;
+use crate::upload::material::MaterialOnGpu;
+use crate::view::View;
+
+/// The vertices of an instance: a triangle that covers the picture, two triangles that cover the region of the batch, the
+/// same two if second surfaces are shaded, and the tiles with edges (`pass/shade.wgsl`).
+const WHOLE_PICTURE: Range<u32> = 0..3;
+const FIRST_SURFACE: Range<u32> = 3..9;
+const SECOND_SURFACE: Range<u32> = 9..15;
+const FIRST_TILE_VERTEX: u32 = 15;
+
+/// If a region consists of more tiles than this, its second surfaces are shaded only in the tiles with edges. This takes
+/// a call for each batch.
+const MOST_TILES: u32 = 16;
+
+/// Maximum number of runs of tiles in a frame. Batches that do not fit are not split.
+const MAX_RUNS: usize = 1 << 14;
+
+/// The order in which batches are shaded.
+pub(crate) struct ShadingOrder {
+    /// Batches that are shaded with one call are next to each other.
+    batches: Vec<usize>,
+    /// For each batch, its position in this order.
+    places: Vec<u32>,
+    /// The batches of each call for opaque surfaces, as positions in this order.
+    solid: Vec<Range<u32>>,
+}
+
+impl ShadingOrder {
+    pub(crate) fn new(batches: &[Batch], materials: &[MaterialOnGpu]) -> Self {
+        let mut calls: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+        for (i, batch) in batches.iter().enumerate() {
+            let material = &materials[batch.material];
+            calls.entry((&material.key, batch.pool, material.set)).or_default().push(i);
+        }
+        let mut order = Self { batches: Vec::new(), places: vec![0; batches.len()], solid: Vec::new() };
+        for ((key, ..), members) in calls {
+            let first = order.batches.len() as u32;
+            for (place, batch) in (first..).zip(&members) {
+                order.places[*batch] = place;
+            }
+            order.batches.extend(members);
+            if !key.class.is_transparent() {
+                order.solid.push(first..order.batches.len() as u32);
+            }
+        }
+        order
+    }
+
+    /// Returns how the batches are shaded in a frame. `parts` are the regions of the canvas in which they can be visible,
+    /// by batch.
+    pub(crate) fn shaded(
+        &self,
+        look: &TargetDescriptor,
+        clip_from_world: &Mat4,
+        parts: &[Option<Region>],
+        gpu_scene: &GpuScene,
+    ) -> Shaded {
+        let canvas = look.canvas();
+        let instance = |batch: usize, part: Region| {
+            let x = |pixel: u32| 2.0 * pixel as f32 / canvas.width as f32 - 1.0;
+            let y = |pixel: u32| 1.0 - 2.0 * pixel as f32 / canvas.height as f32;
+            ShadedBatch {
+                edges: [x(part.x), y(part.y), x(part.x + part.width), y(part.y + part.height)],
+                number: batch as u32,
+                material: gpu_scene.material(batch).place,
+                tiled: 0,
+                unused: 0,
+            }
+        };
+        let mut shaded = Shaded {
+            instances: Vec::with_capacity(self.batches.len()),
+            runs: Vec::with_capacity(self.solid.len()),
+            is_split: vec![false; parts.len()],
+        };
+        let mut runs = Vec::new();
+        for call in &self.solid {
+            let first = (self.batches.len() + runs.len()) as u32;
+            for batch in self.members(call).iter().copied() {
+                let Some(part) = parts[batch].filter(|part| is_tiled(*part)) else { continue };
+                let boxes = gpu_scene.box_regions(look, clip_from_world, batch);
+                let split = runs_of(part, boxes).filter(|split| runs.len() + split.len() <= MAX_RUNS);
+                shaded.is_split[batch] = split.is_some();
+                runs.extend(split.into_iter().flatten().map(|run| instance(batch, run)));
+            }
+            shaded.runs.push(first..(self.batches.len() + runs.len()) as u32);
+        }
+        shaded.instances.extend(self.batches.iter().map(|batch| {
+            let part = parts[*batch].filter(|_| !shaded.is_split[*batch]).unwrap_or(Region::EMPTY);
+            ShadedBatch { tiled: u32::from(is_tiled(part)), ..instance(*batch, part) }
+        }));
+        shaded.instances.extend(runs);
+        shaded
+    }
+
+    fn members(&self, call: &Range<u32>) -> &[usize] {
+        &self.batches[call.start as usize..call.end as usize]
+    }
+
+    /// Returns the maximum number of instances.
+    pub(crate) fn max_instances(batches: &[Batch]) -> usize {
+        let runs = if batches.iter().any(|batch| !batch.boxes.is_empty()) { MAX_RUNS } else { 0 };
+        (batches.len() + runs).max(1)
+    }
+}
+
+/// How batches are shaded in a frame.
+#[derive(Default)]
+pub(crate) struct Shaded {
+    /// The instances of all batches in the order of [`ShadingOrder`], then those of all runs.
+    pub(crate) instances: Vec<ShadedBatch>,
+    /// For each call for opaque surfaces, the instances of its runs.
+    runs: Vec<Range<u32>>,
+    /// For each batch, whether it is shaded by runs.
+    is_split: Vec<bool>,
+}
+
+/// Returns the runs of tiles that some regions touch, as regions. Returns `None` if there are no regions, or they touch
+/// most tiles of the region `part`, which contains all of them.
+fn runs_of(part: Region, regions: impl Iterator<Item = Region>) -> Option<Vec<Region>> {
+    let tiles = |first: u32, size: u32| first / TILE_SIDE..(first + size).div_ceil(TILE_SIDE);
+    let (columns, rows) = (tiles(part.x, part.width), tiles(part.y, part.height));
+    let mut touched = vec![vec![false; columns.len()]; rows.len()];
+    for region in regions {
+        let (own_columns, own_rows) = (tiles(region.x, region.width), tiles(region.y, region.height));
+        let within = |own: Range<u32>, all: &Range<u32>| {
+            let place = |tile: u32| (tile.clamp(all.start, all.end) - all.start) as usize;
+            place(own.start)..place(own.end)
+        };
+        for row in &mut touched[within(own_rows, &rows)] {
+            row[within(own_columns.clone(), &columns)].fill(true);
+        }
+    }
+    let count = touched.iter().flatten().filter(|touched| **touched).count();
+    if count == 0 || 4 * count > 3 * columns.len() * rows.len() {
+        return None;
+    }
+    let mut runs = Vec::new();
+    for (row, touched) in rows.zip(&touched) {
+        let mut column = columns.start;
+        for run in touched.chunk_by(|a, b| a == b) {
+            let end = column + run.len() as u32;
+            if run[0] {
+                let (x, y) = ((column * TILE_SIDE).max(part.x), (row * TILE_SIDE).max(part.y));
+                let right = (end * TILE_SIDE).min(part.x + part.width);
+                let bottom = ((row + 1) * TILE_SIDE).min(part.y + part.height);
+                runs.push(Region { x, y, width: right - x, height: bottom - y });
+            }
+            column = end;
+        }
+    }
+    Some(runs)
+}
+
+/// Returns whether the second surfaces in a region are shaded only in the tiles with edges.
+fn is_tiled(part: Region) -> bool {
+    let tiles = |first: u32, size: u32| (first + size).div_ceil(TILE_SIDE) - first / TILE_SIDE;
+    tiles(part.x, part.width) * tiles(part.y, part.height) > MOST_TILES
+}
+
+/// The batches of a call, and the instances of their runs, as ranges of instances.
+pub(crate) struct ShadeCall {
+    batches: Range<u32>,
+    runs: Range<u32>,
+}
+
+impl ShadingOrder {
+    /// Returns the calls for opaque surfaces.
+    pub(crate) fn solid_calls(&self, shaded: &Shaded) -> Vec<ShadeCall> {
+        let calls = self.solid.iter().zip(&shaded.runs);
+        calls.map(|(batches, runs)| ShadeCall { batches: batches.clone(), runs: runs.clone() }).collect()
+    }
+
+    /// Returns calls that shade one batch each. The batches are not split.
+    pub(crate) fn calls_of(&self, batches: &[usize]) -> Vec<ShadeCall> {
+        let places = batches.iter().map(|batch| self.places[*batch]);
+        places.map(|place| ShadeCall { batches: place..place + 1, runs: 0..0 }).collect()
+    }
+}
+
+/// Shades the surfaces number `k` of the batches of some calls.
+pub(crate) fn shade(
+    pass: &mut wgpu::RenderPass<'_>,
+    gpu_scene: &GpuScene,
+    view: &View,
+    (classify, k): (&Classify, usize),
+    calls: &[ShadeCall],
+) {
+    let mut bound = None;
+    pass.set_vertex_buffer(0, view.shaded_batches.slice(..));
+    for call in calls {
+        let members = gpu_scene.shading.members(&call.batches);
+        let Some(batch) = members.iter().copied().find(|batch| view.parts[*batch].is_some()) else { continue };
+        let pool = gpu_scene.batches[batch].pool;
+        let (Some(pipeline), Some(group)) = (&gpu_scene.pipelines.shade[batch], classify.shade_group(pool, k)) else {
+            continue;
+        };
+        // Drivers set up all their state again even if a pipeline or a group is set that is set already.
+        if bound.map(|(bound, _)| bound) != Some(pipeline) {
+            pass.set_pipeline(pipeline);
+        }
+        if bound.map(|(_, bound)| bound) != Some(pool) {
+            pass.set_bind_group(1, group, &[]);
+            pass.set_bind_group(3, &gpu_scene.pools[pool].light.group, &[]);
+        }
+        bound = Some((pipeline, pool));
+        pass.set_bind_group(2, &gpu_scene.material(batch).group, &[]);
+        let is_tiled = |part: Region| k > 0 && is_tiled(part);
+        let whole = (call.batches.start..).zip(members).filter(|(_, batch)| !view.shaded.is_split[**batch]);
+        let whole: Vec<(u32, Region)> = whole.filter_map(|(place, batch)| Some((place, view.parts[*batch]?))).collect();
+        let vertices = if k == 0 { FIRST_SURFACE } else { SECOND_SURFACE };
+        let canvas = view.look.canvas();
+        // A single region is not divided along its diagonal, where both triangles would be shaded in blocks of pixels.
+        if let ([(place, part)], 0, true) = (whole.as_slice(), k, call.runs.is_empty()) {
+            pass.set_scissor_rect(part.x, part.y, part.width, part.height);
+            pass.draw(WHOLE_PICTURE, *place..*place + 1);
+            pass.set_scissor_rect(0, 0, canvas.width, canvas.height);
+            continue;
+        }
+        if whole.iter().any(|(_, part)| !is_tiled(*part)) {
+            pass.draw(vertices.clone(), call.batches.clone());
+        }
+        if !call.runs.is_empty() {
+            pass.draw(vertices, call.runs.clone());
+        }
+        for (place, part) in whole.into_iter().filter(|(_, part)| is_tiled(*part)) {
+            let tiles = classify.tile_vertices(part);
+            pass.set_scissor_rect(part.x, part.y, part.width, part.height);
+            pass.draw(FIRST_TILE_VERTEX + tiles.start..FIRST_TILE_VERTEX + tiles.end, place..place + 1);
+            pass.set_scissor_rect(0, 0, canvas.width, canvas.height);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_large_regions_are_shaded_by_tiles() {
+        let region = |x, y, width, height| Region { x, y, width, height };
+        assert!(!is_tiled(Region::EMPTY));
+        assert!(!is_tiled(region(0, 0, 128, 128)));
+        assert!(is_tiled(region(1, 0, 128, 128)), "five columns of tiles");
+        assert!(!is_tiled(region(31, 31, 97, 97)));
+        assert!(is_tiled(region(0, 0, 960, 32)));
+    }
+
+    #[test]
+    fn scattered_regions_become_runs_of_tiles() {
+        let region = |x, y, width, height| Region { x, y, width, height };
+        let part = region(10, 40, 310, 100);
+        let split = |regions: &[Region]| runs_of(part, regions.iter().copied());
+        let (left, right) = (region(10, 40, 30, 10), region(300, 130, 20, 10));
+        let expected = vec![region(10, 40, 54, 24), region(288, 128, 32, 12)];
+        assert_eq!(split(&[left, right]), Some(expected));
+        assert_eq!(split(&[left, region(60, 45, 30, 10)]), Some(vec![region(10, 40, 86, 24)]), "one run");
+        assert_eq!(split(&[region(10, 40, 310, 90)]), None, "most tiles");
+        assert_eq!(split(&[]), None);
+    }
+
+    #[test]
+    fn the_shader_has_the_same_vertices() {
+        let text = include_str!("../../shaders/pass/shade.wgsl");
+        assert!(text.contains(&format!("const FIRST_TILE_VERTEX: u32 = {FIRST_TILE_VERTEX}u;")));
+        let ends = [WHOLE_PICTURE.end, FIRST_SURFACE.end, SECOND_SURFACE.end];
+        assert_eq!(ends, [FIRST_SURFACE.start, SECOND_SURFACE.start, FIRST_TILE_VERTEX]);
+    }
+}

@@ -1,0 +1,169 @@
+//! Vertices and triangles on the device that one or several batches share, and their changes from frame to frame.
+
+use std::ops::Range;
+
+use plinth_bake::BakedMesh;
+use plinth_scene::{PosedPrimitive, Scene};
+
+use crate::RenderError;
+use crate::gpu::Gpu;
+use crate::gpu_types::{self, PoseVertex};
+use crate::upload::batch::Batch;
+use crate::upload::boxes::{MIN_BATCHES, boxes_of_pieces};
+use crate::upload::gathered_light::{LightSource, PoolLight};
+use crate::upload::geometry::{primitive_of, write_pose};
+use crate::upload::numbered::NumberedTriangles;
+use crate::upload::triangles::{FIRST_TRIANGLE, packed_corners, triangle_words};
+
+/// Consecutive vertices of a pool that belong to the same posed primitive.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct VertexRange {
+    pub(super) posed: usize,
+    pub(super) first_vertex: usize,
+    pub(super) vertices: usize,
+    pub(super) first_triangle: usize,
+    /// Position of its batch among the batches of the pool.
+    pub(super) batch: usize,
+}
+
+/// The buffers of one or several batches. Batches with the same buffers can be drawn with one call.
+#[derive(Clone)]
+pub(crate) struct Pool {
+    pub(crate) moving: bool,
+    pub(crate) pose: wgpu::Buffer,
+    pub(crate) surface: wgpu::Buffer,
+    pub(crate) indices: wgpu::Buffer,
+    /// The corners of all triangles in the order of their numbers, for shaders.
+    pub(crate) packed_corners: wgpu::Buffer,
+    pub(crate) light: PoolLight,
+    /// Vertices for passes that write triangle numbers. `None` for points and lines.
+    pub(crate) numbered: Option<NumberedTriangles>,
+    /// Number of the pool's first triangle, point or line in the visibility buffer.
+    pub(crate) first_triangle: u32,
+    pub(super) pieces: Vec<VertexRange>,
+    /// For each piece, whether a mirroring node reverses the winding of its triangles.
+    pub(super) mirrored: Vec<bool>,
+    /// For each vertex of the pool, its index among the vertices of the pieces. `None` if both are the same.
+    pub(super) chosen: Option<Vec<u32>>,
+    /// The range of the pool's triangles among the triangles of its pieces.
+    pub(super) triangles: Range<usize>,
+    /// Vertex indices of the triangle corners. Empty if the pool does not move.
+    pub(super) corners: Vec<u32>,
+}
+
+/// The batches and their pools.
+#[derive(Clone, Copy)]
+pub(crate) struct Model<'a> {
+    pub(crate) pools: &'a [Pool],
+    pub(crate) batches: &'a [Batch],
+}
+
+impl Pool {
+    /// Returns the uniform of the pool. `surface` (0 or 1) is the surface of each pixel that is shaded.
+    pub(crate) const fn twin(&self, surface: u32, sprites: gpu_types::SpriteLook) -> gpu_types::Pool {
+        gpu_types::Pool { first_triangle: self.first_triangle, surface, sprites }
+    }
+
+    fn light_source(&self) -> LightSource<'_> {
+        LightSource { pieces: &self.pieces, chosen: self.chosen.as_deref(), triangles: &self.triangles }
+    }
+
+    /// Replaces the baked light by the light of another pose. `baked` has one entry per posed primitive.
+    /// Errors: if the light exceeds the limits of the adapter.
+    pub(crate) fn relight(
+        &mut self,
+        gpu: &Gpu,
+        layout: &wgpu::BindGroupLayout,
+        baked: &[BakedMesh],
+    ) -> Result<(), RenderError> {
+        // No light is baked on points and lines.
+        if self.numbered.is_none() {
+            return Ok(());
+        }
+        let source = LightSource { pieces: &self.pieces, chosen: self.chosen.as_deref(), triangles: &self.triangles };
+        self.light.update(gpu, layout, source, baked)
+    }
+
+    /// Returns the pool with other baked light. The light of this pool stays as it is.
+    /// Errors: if the light exceeds the limits of the adapter.
+    pub(crate) fn with_light(
+        &self,
+        gpu: &Gpu,
+        layout: &wgpu::BindGroupLayout,
+        baked: &[BakedMesh],
+    ) -> Result<Self, RenderError> {
+        Ok(Self { light: PoolLight::new(gpu, layout, self.light_source(), baked)?, ..self.clone() })
+    }
+
+    /// Uploads the vertices of a new pose. `batches` are the batches of the pool in the order of their triangles, with
+    /// their numbers.
+    pub(crate) fn update(
+        &mut self,
+        gpu: &Gpu,
+        scene: &Scene,
+        posed: &[PosedPrimitive],
+        batches: &mut [(usize, &mut Batch)],
+        triangles: &wgpu::Buffer,
+    ) {
+        let mut vertices = Vec::new();
+        for piece in &self.pieces {
+            if let Some(primitive) = primitive_of(scene, &posed[piece.posed]) {
+                debug_assert_eq!(vertices.len(), piece.first_vertex);
+                write_pose(&posed[piece.posed], primitive, &mut vertices);
+            }
+        }
+        if let Some(chosen) = &self.chosen {
+            vertices = chosen.iter().map(|v| vertices[*v as usize]).collect();
+        }
+        gpu.write(&self.pose, 0, bytemuck::cast_slice(&vertices));
+        if let Some(numbered) = &self.numbered {
+            numbered.update(gpu, &vertices);
+        }
+        let turned = self.turn(gpu, posed);
+        let mut words = Vec::new();
+        let has_boxes = self.chosen.is_none() && batches.len() >= MIN_BATCHES;
+        for (place, (number, batch)) in batches.iter_mut().enumerate() {
+            batch.update(&vertices, &self.corners, &turned);
+            if has_boxes {
+                batch.boxes = boxes_of_pieces(&vertices, &self.pieces, place);
+            }
+            if batch.sprites.is_none() && batch.sortable().is_none() {
+                words.extend(triangle_words(*number, &vertices, batch.corners(&self.corners)));
+            }
+        }
+        if !words.is_empty() {
+            let offset = u64::from(self.first_triangle - FIRST_TRIANGLE) * size_of::<u32>() as u64;
+            gpu.write(triangles, offset, bytemuck::cast_slice(&words));
+        }
+    }
+
+    /// Reverses the winding of the pieces that the clip has mirrored since the last pose. Returns their triangles.
+    fn turn(&mut self, gpu: &Gpu, posed: &[PosedPrimitive]) -> Vec<usize> {
+        let now: Vec<bool> = self.pieces.iter().map(|piece| posed[piece.posed].mirrored).collect();
+        if now == self.mirrored {
+            return Vec::new();
+        }
+        let changed: Vec<bool> = now.iter().zip(&self.mirrored).map(|(a, b)| a != b).collect();
+        let turns = |triangle: &[u32; 3]| {
+            let vertex = self.chosen.as_ref().map_or(triangle[0], |c| c[triangle[0] as usize]) as usize;
+            changed[self.pieces.partition_point(|piece| piece.first_vertex <= vertex) - 1]
+        };
+        let triangles = self.corners.as_chunks_mut::<3>().0;
+        let turned: Vec<usize> = (0..triangles.len()).filter(|number| turns(&triangles[*number])).collect();
+        for number in &turned {
+            triangles[*number].swap(1, 2);
+        }
+        gpu.write(&self.indices, 0, bytemuck::cast_slice(&self.corners));
+        gpu.write(&self.packed_corners, 0, bytemuck::cast_slice(&packed_corners(&self.corners)));
+        if let Some(numbered) = &mut self.numbered {
+            numbered.turn(gpu, &turned);
+        }
+        self.mirrored = now;
+        turned
+    }
+}
+
+/// Returns the vertices of a range as shaders read them.
+pub(super) fn vertices_of<'a>(vertices: &'a [PoseVertex], range: &Range<u32>) -> &'a [PoseVertex] {
+    &vertices[range.start as usize..range.end as usize]
+}

@@ -1,0 +1,116 @@
+//! Distributes batches of triangles to pools. Opaque batches share pools; all others have pools of their own.
+
+use std::collections::BTreeMap;
+
+use plinth_bake::BakedMesh;
+use plinth_scene::Scene;
+
+use crate::RenderError;
+use crate::gpu::Gpu;
+use crate::upload::batch::Batch;
+use crate::upload::geometry::{DrawMode, MaterialUse, PosedModel, primitive_of};
+use crate::upload::pool::Pool;
+use crate::upload::pool_builder::{PoolBuilder, PoolSize, PoolUse};
+use crate::upload::triangles::FIRST_TRIANGLE;
+
+/// From this number of triangles on, glass is drawn through a visibility buffer, so that each pixel is shaded once.
+/// Drivers shade blocks of pixels, of which a small triangle covers few. The passes of the visibility buffer cost more
+/// than they save for a few large triangles.
+const FINE_GLASS: usize = 1000;
+
+/// The batches that are added already, and their pools.
+pub(super) struct Pools<'a> {
+    gpu: &'a Gpu,
+    /// The layout of bind group 3, and the baked light.
+    light: (&'a wgpu::BindGroupLayout, &'a [BakedMesh]),
+    /// Maximum size of a pool.
+    most: PoolSize,
+    /// The shared pools to which batches are still added: the one that does not move, and the one that moves.
+    open: [PoolBuilder; 2],
+    /// Number of the next batch.
+    next: usize,
+    uploaded: Vec<Pool>,
+    /// The batches of uploaded pools, by their numbers.
+    batches: BTreeMap<usize, Batch>,
+    /// The triangle words of uploaded pools.
+    words: Vec<u32>,
+}
+
+/// All pools and batches, and the words of all triangles.
+type Finished = (Vec<Pool>, Vec<Batch>, Vec<u32>);
+
+impl<'a> Pools<'a> {
+    pub(super) fn new(gpu: &'a Gpu, light: (&'a wgpu::BindGroupLayout, &'a [BakedMesh]), most: PoolSize) -> Self {
+        let (open, batches) = (<[PoolBuilder; 2]>::default(), BTreeMap::new());
+        Self { gpu, light, most, open, next: 0, uploaded: Vec::new(), batches, words: Vec::new() }
+    }
+
+    /// Adds posed primitives, given by their indices, that have the same material. They become one batch, or several if
+    /// there are too many triangles.
+    pub(super) fn add(
+        &mut self,
+        scene: &Scene,
+        all: &PosedModel<'_>,
+        members: &[usize],
+        (material, material_use, moving): (usize, MaterialUse, bool),
+    ) -> Result<(), RenderError> {
+        let size = PoolSize {
+            vertices: members.iter().map(|i| all.primitives[*i].positions.len()).sum(),
+            corners: members.iter().map(|i| all.indices[*i].len()).sum(),
+        };
+        let add_members = |draft: &mut PoolBuilder| {
+            for i in members {
+                if let Some(primitive) = primitive_of(scene, &all.primitives[*i]) {
+                    draft.add(*i, &all.primitives[*i], primitive, &all.indices[*i]);
+                }
+            }
+        };
+        if material_use.shares_pool() && size.fits(self.most) {
+            let open = &mut self.open[usize::from(moving)];
+            if !open.size_with(size).fits(self.most) {
+                let full = std::mem::take(open);
+                self.upload(full, PoolUse { moving, material: material_use, sorted: false })?;
+            }
+            let open = &mut self.open[usize::from(moving)];
+            add_members(open);
+            open.end_batch(self.next, material);
+            self.next += 1;
+            return Ok(());
+        }
+        let mut own = PoolBuilder::default();
+        add_members(&mut own);
+        let is_fine = own.triangle_count() >= FINE_GLASS;
+        let sorted = material_use.drawn == DrawMode::Blended || (material_use.drawn == DrawMode::Glass && !is_fine);
+        if sorted {
+            own = own.with_triangles_apart();
+        }
+        for mut part in own.split(self.most) {
+            part.end_batch(self.next, material);
+            self.next += 1;
+            self.upload(part, PoolUse { moving, material: material_use, sorted })?;
+        }
+        Ok(())
+    }
+
+    /// Uploads the pools that are still open.
+    pub(super) fn finish(mut self) -> Result<Finished, RenderError> {
+        for (draft, moving) in std::mem::take(&mut self.open).into_iter().zip([false, true]) {
+            if !draft.is_empty() {
+                let material = MaterialUse { drawn: DrawMode::Opaque, is_alpha_tested: false };
+                self.upload(draft, PoolUse { moving, material, sorted: false })?;
+            }
+        }
+        Ok((self.uploaded, self.batches.into_values().collect(), self.words))
+    }
+
+    fn upload(&mut self, draft: PoolBuilder, used: PoolUse) -> Result<(), RenderError> {
+        let first_triangle = FIRST_TRIANGLE + self.words.len() as u32;
+        if !used.sorted {
+            self.words.extend(draft.triangle_words());
+        }
+        let (pool, batches) = draft.upload(self.gpu, self.light, used, (self.uploaded.len(), first_triangle))?;
+        self.uploaded.push(pool);
+        self.batches.extend(batches);
+        Ok(())
+    }
+}
