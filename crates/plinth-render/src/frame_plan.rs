@@ -19,9 +19,10 @@ use crate::pass::geometry::GeometryTargets;
 use crate::pass::post::Post;
 use crate::pass::reflection::Reflection;
 use crate::pass::scene_color::back_face_pass;
+use crate::pass::shadow_map::ShadowMap;
 use crate::pass::visibility::{Classify, OutsideRegion, SURFACES, joined};
 use crate::pass::{cleared, depth_target, kept};
-use crate::pipelines::PerBatch;
+use crate::pipelines::{PerBatch, ShadowPipelines};
 use crate::recorder::Recorder;
 use crate::upload::batch::Batch;
 use crate::upload::material::MaterialOnGpu;
@@ -46,35 +47,23 @@ pub(crate) struct FramePlan<'a, 'r> {
 }
 
 impl FramePlan<'_, '_> {
-    /// Draws the shadow maps and the shadow on the floor.
-    pub(crate) fn shadows(&mut self, view: &View, floor: Option<&Floor>) {
+    /// Draws the shadow maps, unless they have been drawn already, and the shadow on the floor.
+    pub(crate) fn shadows(&mut self, view: &View, floor: Option<&Floor>, has_maps: bool) {
         let gpu_scene = self.gpu_scene;
-        // A shadow map cannot be bound while it is drawn. Therefore these passes use a bind group without the maps.
-        let frame = &view.frame_group_without_maps;
-        for (map, pipelines) in [
-            (&gpu_scene.key_map, &gpu_scene.pipelines.key_shadow),
-            (&gpu_scene.sun_map, &gpu_scene.pipelines.sun_shadow),
-        ] {
-            if map.is_used {
-                self.shadow_map(frame, &map.view, pipelines);
-            }
+        let model = (gpu_scene.batches.as_slice(), gpu_scene.materials.as_slice());
+        let pipelines = &gpu_scene.pipelines.shadows;
+        if !has_maps {
+            let maps = [&gpu_scene.key_map, &gpu_scene.sun_map];
+            draw_shadow_maps(self.recorder, &view.frame_group_without_maps, maps, pipelines, model);
         }
         let Some(floor) = floor else { return };
         if let Some(accumulated) = &floor.accumulated {
             for (i, view) in accumulated.views().enumerate() {
-                self.shadow_map(view, &accumulated.map, &gpu_scene.pipelines.key_shadow);
+                draw_shadow_map(self.recorder, view, &accumulated.map, &pipelines.key, model);
                 accumulated.add(self.recorder, view, i == 0);
             }
         }
         floor.gather(self.recorder, &view.frame_group);
-    }
-
-    fn shadow_map(&mut self, frame: &wgpu::BindGroup, map: &wgpu::TextureView, pipelines: &PerBatch) {
-        let mut pass = self.recorder.pass("shadow map", frame, &[], Some(depth_target(map, Some(1.0), true)));
-        let mut bound = BoundPipeline::default();
-        for (i, batch) in self.gpu_scene.batches.iter().enumerate() {
-            draw_depth((&mut pass, &mut bound), pipelines, (i, batch), self.gpu_scene.material(i), Corners::Shared);
-        }
     }
 
     /// Records all passes of a frame, up to the finished picture.
@@ -286,6 +275,37 @@ fn draw_visible(pass: &mut wgpu::RenderPass<'_>, gpu_scene: &GpuScene, batches: 
         let batch = &gpu_scene.batches[i];
         let corners = Corners::Numbered { first: batch.first_triangle };
         draw_depth((pass, &mut bound), &gpu_scene.pipelines.visibility, (i, batch), gpu_scene.material(i), corners);
+    }
+}
+
+/// Draws the maps of the key light and of the sun that are used. `frame` is a bind group without these maps, because a map
+/// cannot be bound while it is drawn.
+pub(crate) fn draw_shadow_maps(
+    recorder: &mut Recorder<'_>,
+    frame: &wgpu::BindGroup,
+    [key_map, sun_map]: [&ShadowMap; 2],
+    pipelines: &ShadowPipelines,
+    model: (&[Batch], &[MaterialOnGpu]),
+) {
+    for (map, pipelines) in [(key_map, &pipelines.key), (sun_map, &pipelines.sun)] {
+        if map.is_used {
+            draw_shadow_map(recorder, frame, &map.view, pipelines, model);
+        }
+    }
+}
+
+fn draw_shadow_map(
+    recorder: &mut Recorder<'_>,
+    frame: &wgpu::BindGroup,
+    map: &wgpu::TextureView,
+    pipelines: &PerBatch,
+    (batches, materials): (&[Batch], &[MaterialOnGpu]),
+) {
+    let mut pass = recorder.pass("shadow map", frame, &[], Some(depth_target(map, Some(1.0), true)));
+    let mut bound = BoundPipeline::default();
+    for (i, batch) in batches.iter().enumerate() {
+        let material = &materials[batch.material];
+        draw_depth((&mut pass, &mut bound), pipelines, (i, batch), material, Corners::Shared);
     }
 }
 

@@ -126,9 +126,12 @@ impl BatchBuilder {
         let vertex = wgpu::BufferUsages::VERTEX | storage;
         let index = wgpu::BufferUsages::INDEX | wgpu::BufferUsages::COPY_DST;
         let source = LightSource { pieces: &self.pieces, chosen: self.chosen.as_deref(), triangles: &self.triangles };
-        let light = BatchLight::new(gpu, light_layout, source, baked)?;
         let is_alpha_tested = used.is_alpha_tested.then_some(&self.surface[..]);
-        let numbered = NumberedTriangles::new(gpu, &self.pose, is_alpha_tested, &self.indices, moving)?;
+        let (light, numbered) = rayon::join(
+            || BatchLight::new(gpu, light_layout, source, baked),
+            || NumberedTriangles::new(gpu, &self.pose, is_alpha_tested, &self.indices, moving),
+        );
+        let (light, numbered) = (light?, numbered?);
         Ok(Batch {
             material,
             moving,
