@@ -1,8 +1,6 @@
 //! The sample points for which the radiosity is solved. They are the vertices, and evenly spaced lattice points on
 //! large triangles.
 
-use rustc_hash::FxHashMap;
-
 use crate::lattice::{Lattice, LatticePoint};
 use crate::samples::{MAX_LEVEL, SamplePoints, TriangleSide};
 use crate::types::BakeOptions;
@@ -11,6 +9,8 @@ use crate::types::BakeOptions;
 const MAX_INITIAL_LEVEL: u32 = 6;
 /// Fraction of the lattice points that is omitted if the vertices use the whole ray budget.
 const DROPPED_FRACTION: f32 = 0.6;
+/// Value that is stored instead of an index for triangles without a lattice.
+const NO_LATTICE: u32 = u32::MAX;
 /// Factor by which the spacing is increased until there are not too many lattice points.
 const SPACING_GROWTH: f32 = 1.25;
 
@@ -19,7 +19,10 @@ pub(crate) struct CoarseSamples<'a> {
     pub(crate) samples: SamplePoints<'a>,
     /// Number of sample points at vertices. In the list of sample points, they precede the lattice points.
     pub(crate) vertex_count: usize,
-    lattices: FxHashMap<TriangleSide, (Lattice, Vec<u32>)>,
+    lattices: Vec<(Lattice, Vec<u32>)>,
+    /// For each mesh, separately for its sides, the index of each triangle's lattice, or `NO_LATTICE`. The list of a side
+    /// without lattices is empty.
+    lattice_of: Vec<[Vec<u32>; 2]>,
     /// The sides of triangles that have a lattice, sorted.
     pub(crate) sides: Vec<TriangleSide>,
 }
@@ -33,7 +36,8 @@ impl<'a> CoarseSamples<'a> {
         let max_points = (options.max_lattice_points as f32 * (1.0 - DROPPED_FRACTION * vertex_ray_share)) as usize;
         let large = large_triangles(&samples, min_spacing);
         let spacing = spacing(&large, min_spacing, max_points);
-        let mut lattices = FxHashMap::default();
+        let mut lattices = Vec::new();
+        let mut lattice_of: Vec<[Vec<u32>; 2]> = samples.meshes.iter().map(|_mesh| Default::default()).collect();
         let mut sides = Vec::new();
         for (mesh, triangle, longest) in large {
             let lattice = Lattice { level: level(longest, spacing) };
@@ -44,31 +48,37 @@ impl<'a> CoarseSamples<'a> {
                 let side = TriangleSide { mesh, triangle, back };
                 let corners = samples.corners(side);
                 let sample_at = |p| samples.find_or_add(side, corners, to_finest(p, lattice.level));
-                lattices.insert(side, (lattice, lattice.points().map(sample_at).collect()));
+                lattices.push((lattice, lattice.points().map(sample_at).collect()));
                 sides.push(side);
+                let of_triangles = &mut lattice_of[mesh as usize][usize::from(back)];
+                of_triangles.resize(samples.meshes[mesh as usize].indices.len() / 3, NO_LATTICE);
+                of_triangles[triangle as usize] = lattices.len() as u32 - 1;
             }
         }
-        Self { samples, vertex_count, lattices, sides }
+        Self { samples, vertex_count, lattices, lattice_of, sides }
     }
 
     /// Returns each lattice, together with the indices of its sample points.
     pub(crate) fn lattices(&self) -> impl Iterator<Item = (Lattice, &[u32])> {
-        self.sides
-            .iter()
-            .filter_map(|side| self.lattices.get(side))
-            .map(|(lattice, samples)| (*lattice, samples.as_slice()))
+        self.lattices.iter().map(|(lattice, samples)| (*lattice, samples.as_slice()))
     }
 
     /// Returns the lattice of a triangle side. For small triangles, this is a lattice of level 0, which consists of the
     /// corners.
     pub(crate) fn lattice(&self, side: TriangleSide) -> Lattice {
-        self.lattices.get(&side).map_or(Lattice { level: 0 }, |(lattice, _)| *lattice)
+        self.lattice_at(side).map_or(Lattice { level: 0 }, |(lattice, _)| *lattice)
+    }
+
+    /// Returns the lattice of a triangle side with its sample points, if it is large.
+    fn lattice_at(&self, side: TriangleSide) -> Option<&(Lattice, Vec<u32>)> {
+        let of_triangles = &self.lattice_of[side.mesh as usize][usize::from(side.back)];
+        of_triangles.get(side.triangle as usize).and_then(|index| self.lattices.get(*index as usize))
     }
 
     /// Returns the sub-triangles between the lattice points of a triangle side. Each corner is the index of a sample
     /// point, with the point's barycentric weights in the whole triangle.
     pub(crate) fn sub_triangles(&self, side: TriangleSide) -> Vec<[(u32, [f32; 3]); 3]> {
-        let Some((lattice, samples)) = self.lattices.get(&side) else {
+        let Some((lattice, samples)) = self.lattice_at(side) else {
             let [a, b, c] = self.samples.corners(side);
             return vec![[(a, [1.0, 0.0, 0.0]), (b, [0.0, 1.0, 0.0]), (c, [0.0, 0.0, 1.0])]];
         };
@@ -78,7 +88,7 @@ impl<'a> CoarseSamples<'a> {
     /// Returns the three sample points around the barycentric position (u, v), with the weights for interpolating
     /// between them.
     pub(crate) fn interpolation_weights(&self, side: TriangleSide, u: f32, v: f32) -> [(u32, f32); 3] {
-        if let Some((lattice, samples)) = self.lattices.get(&side) {
+        if let Some((lattice, samples)) = self.lattice_at(side) {
             lattice.interpolation_weights(u, v).map(|(p, weight)| (samples[lattice.index(p)], weight))
         } else {
             let [a, b, c] = self.samples.corners(side);

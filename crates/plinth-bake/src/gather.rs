@@ -10,7 +10,7 @@ use crate::inverted_hull::is_inside_out;
 use crate::samples::SamplePoint;
 use crate::sampling::{LightDistribution, RayDirections, RaySample};
 use crate::sky::Sky;
-use crate::types::{BakeLight, BakeMesh};
+use crate::types::{BakeLight, BakeMesh, BakeTexture};
 
 /// Distance between a surface and the origins of rays that start on it, in world units. For comparison, the model's
 /// size is 2 units.
@@ -84,6 +84,8 @@ impl GatherResult {
 pub(crate) struct Scene<'a> {
     bvh: Bvh,
     pub(crate) meshes: &'a [BakeMesh],
+    /// For each mesh, whether it blocks all light of every ray that hits it.
+    opaque: Vec<bool>,
     pub(crate) sky: Sky,
     distribution: LightDistribution,
     pub(crate) lights: &'a [BakeLight],
@@ -93,7 +95,8 @@ impl<'a> Scene<'a> {
     pub(crate) fn new(meshes: &'a [BakeMesh], environment: &EnvironmentMap, lights: &'a [BakeLight]) -> Self {
         let sky = Sky::new(environment);
         let distribution = LightDistribution::new(&sky);
-        Self { bvh: Bvh::new(triangles(meshes)), meshes, sky, distribution, lights }
+        let opaque = meshes.iter().map(is_opaque).collect();
+        Self { bvh: Bvh::new(triangles(meshes)), meshes, opaque, sky, distribution, lights }
     }
 
     /// Casts all rays of a sample point, and returns their combined result.
@@ -104,7 +107,7 @@ impl<'a> Scene<'a> {
             unoccluded: Vec3::ZERO,
             visibility: Vec4::ZERO,
             harmonics_solver: Mat4::ZERO,
-            occluders: Vec::new(),
+            occluders: Vec::with_capacity(directions.len()),
             blocked_share: 0.0,
             light_irradiance: self.light_irradiance(sample, origin),
             back_hit_share: 0.0,
@@ -141,6 +144,7 @@ impl<'a> Scene<'a> {
         for occluder in &mut out.occluders {
             occluder.share *= scale;
         }
+        out.occluders.shrink_to_fit();
         out.harmonics_solver = visibility_fit.solver(scale);
         out.visibility = out.harmonics_solver * (visibility_fit.right_hand_side * scale);
         out
@@ -213,6 +217,9 @@ impl<'a> Scene<'a> {
     }
 
     fn transparency(&self, hit: &Hit) -> f32 {
+        if self.opaque[hit.id.mesh as usize] {
+            return 0.0;
+        }
         let mesh = &self.meshes[hit.id.mesh as usize];
         let vertex_transparency = if mesh.transparency.is_empty() {
             0.0
@@ -220,10 +227,7 @@ impl<'a> Scene<'a> {
             let [a, b, c] = mesh.corners(hit.id.triangle as usize).map(|i| mesh.transparency[i]);
             a * (1.0 - hit.u - hit.v) + b * hit.u + c * hit.v
         };
-        let coverage = texel(mesh, hit.id, hit.u, hit.v).map_or(1.0, |(rgba, cutoff)| match cutoff {
-            Some(cutoff) => f32::from(u8::from(rgba[3] >= cutoff)),
-            None => rgba[3],
-        });
+        let coverage = texel(mesh, hit.id, hit.u, hit.v).map_or(1.0, |(rgba, cutoff)| coverage(rgba, cutoff));
         (1.0 - (1.0 - vertex_transparency) * coverage).clamp(0.0, 1.0)
     }
 
@@ -283,6 +287,19 @@ pub(crate) fn texel(mesh: &BakeMesh, id: TriangleId, u: f32, v: f32) -> Option<(
     let texture = mesh.texture.as_ref()?;
     let [a, b, c] = mesh.corners(id.triangle as usize).map(|i| texture.uvs.get(i).copied().unwrap_or(Vec2::ZERO));
     Some((texture.image.texel(a * (1.0 - u - v) + b * u + c * v), texture.cutoff))
+}
+
+/// Returns the fraction of a texel's area that the surface covers.
+fn coverage(rgba: [f32; 4], cutoff: Option<f32>) -> f32 {
+    match cutoff {
+        Some(cutoff) => f32::from(u8::from(rgba[3] >= cutoff)),
+        None => rgba[3],
+    }
+}
+
+fn is_opaque(mesh: &BakeMesh) -> bool {
+    let covers = |texture: &BakeTexture| texture.image.texels.iter().all(|rgba| coverage(*rgba, texture.cutoff) >= 1.0);
+    mesh.transparency.is_empty() && mesh.texture.as_ref().is_none_or(covers)
 }
 
 fn ray_origin(sample: &SamplePoint) -> Vec3 {

@@ -2,6 +2,7 @@
 //! surfaces show.
 
 use glam::{Vec2, Vec3};
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::coarse::CoarseSamples;
@@ -74,7 +75,7 @@ pub(crate) fn lit_surfaces(
         }
         out
     };
-    scene.meshes.iter().enumerate().map(of_mesh).collect()
+    scene.meshes.par_iter().enumerate().map(of_mesh).collect()
 }
 
 fn is_transmissive_or_has_holes(mesh: &BakeMesh) -> bool {

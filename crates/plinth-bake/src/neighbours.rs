@@ -54,7 +54,7 @@ impl Neighbours {
                 }
             }
         }
-        Self::new(pairs, vertex_count)
+        Self::new(&pairs, vertex_count)
     }
 
     /// Makes adjacent points of the lattices on large triangles neighbours.
@@ -66,20 +66,39 @@ impl Neighbours {
                 pairs.extend(lattice.neighbours(point).map(|p| (from, samples[lattice.index(p)])));
             }
         }
-        Self::new(pairs, coarse.samples.len())
+        Self::new(&pairs, coarse.samples.len())
     }
 
-    fn new(mut pairs: Vec<(u32, u32)>, len: usize) -> Self {
-        pairs.par_sort_unstable();
-        pairs.dedup();
-        let mut starts = vec![0; len + 1];
-        for (from, _) in &pairs {
-            starts[*from as usize + 1] += 1;
+    /// Sorts the pairs into lists, in which each neighbour occurs once.
+    fn new(pairs: &[(u32, u32)], len: usize) -> Self {
+        let mut ends = vec![0; len];
+        for (from, _) in pairs {
+            ends[*from as usize] += 1;
         }
-        for i in 1..starts.len() {
-            starts[i] += starts[i - 1];
+        let mut sum = 0;
+        for end in &mut ends {
+            (*end, sum) = (sum, sum + *end);
         }
-        Self { starts, list: pairs.into_iter().map(|(_, to)| to).collect() }
+        // Each end is the start of its list, and moves up with each neighbour that is added.
+        let mut all = vec![0; pairs.len()];
+        for (from, to) in pairs {
+            let end = &mut ends[*from as usize];
+            all[*end as usize] = *to;
+            *end += 1;
+        }
+        let (mut starts, mut list) = (Vec::with_capacity(len + 1), Vec::with_capacity(pairs.len() / 2));
+        let mut start = 0;
+        for end in ends {
+            starts.push(list.len() as u32);
+            let neighbours = &mut all[start..end as usize];
+            neighbours.sort_unstable();
+            list.extend(
+                neighbours.iter().enumerate().filter(|(k, to)| *k == 0 || neighbours[k - 1] != **to).map(|(_, to)| to),
+            );
+            start = end as usize;
+        }
+        starts.push(list.len() as u32);
+        Self { starts, list }
     }
 
     fn of(&self, i: usize) -> &[u32] {

@@ -137,7 +137,7 @@ impl ReflectingHit {
         out.diffuse = interpolate(&mesh.albedo) * color * (occluder.share / PI);
         if !mesh.f0.is_empty() {
             let normal = interpolate(&mesh.normals).normalize_or(-occluder.direction);
-            let position = interpolate(&mesh.positions);
+            let position = if light.scene.lights.is_empty() { Vec3::ZERO } else { interpolate(&mesh.positions) };
             let [a, b, c] = corners.map(|i| mesh.roughness[i]);
             let roughness = a * weights[0] + b * weights[1] + c * weights[2];
             let normal = if normal.dot(occluder.direction) > 0.0 { -normal } else { normal };
@@ -173,6 +173,7 @@ impl ReflectingHit {
 struct SpecularHit {
     /// Unit normal on the side from which the ray came.
     normal: Vec3,
+    /// It is used only if there are lights.
     position: Vec3,
     f0: Vec3,
     roughness: f32,

@@ -150,19 +150,24 @@ impl RayDirections {
     ///
     /// The first half is Vogel's spiral (1979, "A better way to construct the sunflower head"), projected onto the
     /// hemisphere (Malley's method). The second half samples the distribution of light in equal steps.
-    pub(crate) fn over_hemisphere(&self, light: &LightDistribution, position: Vec3, normal: Vec3) -> Vec<RaySample> {
+    pub(crate) fn over_hemisphere<'a>(
+        &'a self,
+        light: &'a LightDistribution,
+        position: Vec3,
+        normal: Vec3,
+    ) -> impl Iterator<Item = RaySample> + 'a {
         let (azimuth_shift, radial_shift) = if self.fixed_per_normal { (0.0, 0.5) } else { hash_position(position) };
         let cells = light.for_normal(normal);
         let is_dark = cells.is_dark();
         let (tangent, bitangent) = normal.any_orthonormal_pair();
         let rotation = Vec2::from_angle(azimuth_shift * std::f32::consts::TAU);
-        let by_cosine = self.azimuths.iter().enumerate().map(|(i, azimuth)| {
+        let by_cosine = self.azimuths.iter().enumerate().map(move |(i, azimuth)| {
             let azimuth = rotation.rotate(*azimuth);
             let area = (i as f32 + radial_shift) / self.azimuths.len() as f32;
             let (r, z) = (area.sqrt(), (1.0 - area).max(0.0).sqrt());
             tangent * (r * azimuth.x) + bitangent * (r * azimuth.y) + normal * z
         });
-        let by_light = (0..if is_dark { 0 } else { self.light_count }).map(|i| {
+        let by_light = (0..if is_dark { 0 } else { self.light_count }).map(move |i| {
             let target = (i as f32 + azimuth_shift) / self.light_count as f32;
             let cell = cells.cell_at(target);
             let in_cell = (Vec2::new(azimuth_shift, radial_shift) + R2_STEPS * (i + 1) as f32).fract();
@@ -170,19 +175,16 @@ impl RayDirections {
             octahedron::direction(x / CELLS_PER_SIDE as f32, y / CELLS_PER_SIDE as f32)
         });
         let (n_cosine, n_light) = (self.azimuths.len() as f32, if is_dark { 0.0 } else { self.light_count as f32 });
-        by_cosine
-            .chain(by_light)
-            .filter_map(|direction| {
-                let cosine = normal.dot(direction);
-                (cosine > 1e-4).then(|| {
-                    let point = MapPoint::of(direction);
-                    let probability = cells.probability(point.texel(CELLS_PER_SIDE));
-                    let light_density = probability * (CELLS_PER_SIDE * CELLS_PER_SIDE) as f32 * point.density();
-                    let density = n_cosine * cosine / PI + n_light * light_density;
-                    RaySample { direction, point, weight: cosine / PI / density }
-                })
+        by_cosine.chain(by_light).filter_map(move |direction| {
+            let cosine = normal.dot(direction);
+            (cosine > 1e-4).then(|| {
+                let point = MapPoint::of(direction);
+                let probability = cells.probability(point.texel(CELLS_PER_SIDE));
+                let light_density = probability * (CELLS_PER_SIDE * CELLS_PER_SIDE) as f32 * point.density();
+                let density = n_cosine * cosine / PI + n_light * light_density;
+                RaySample { direction, point, weight: cosine / PI / density }
             })
-            .collect()
+        })
     }
 }
 
@@ -249,8 +251,9 @@ mod tests {
                 let expected = integrated_irradiance(&sky, normal);
                 let found: Vec<f32> = (0..96)
                     .map(|k| {
-                        let all = RayDirections::jittered(256).over_hemisphere(&lights, Vec3::splat(k as f32), normal);
-                        all.iter().map(|ray| sky.radiance(ray.direction).x * ray.weight).sum::<f32>() * PI
+                        let directions = RayDirections::jittered(256);
+                        let all = directions.over_hemisphere(&lights, Vec3::splat(k as f32), normal);
+                        all.map(|ray| sky.radiance(ray.direction).x * ray.weight).sum::<f32>() * PI
                     })
                     .collect();
                 let mean = found.iter().sum::<f32>() / 96.0;
@@ -265,7 +268,8 @@ mod tests {
     fn directions_are_unit_and_above_the_surface_and_the_sum_of_weights_is_one() {
         let lights = LightDistribution::new(&sky(1.0));
         let normal = Vec3::new(0.36, -0.48, 0.8);
-        let all = RayDirections::jittered(512).over_hemisphere(&lights, Vec3::ONE, normal);
+        let directions = RayDirections::jittered(512);
+        let all: Vec<RaySample> = directions.over_hemisphere(&lights, Vec3::ONE, normal).collect();
         assert!(all.iter().all(|RaySample { direction, weight, .. }| {
             (direction.length() - 1.0).abs() < 1e-4 && direction.dot(normal) > 0.0 && *weight > 0.0
         }));
@@ -277,8 +281,8 @@ mod tests {
     fn without_light_only_cosine_distributed_directions_remain() {
         let map = EnvironmentMap { width: 16, height: 8, pixels: vec![[0.0; 3]; 128] };
         let lights = LightDistribution::new(&Sky::new(&map));
-        let all = RayDirections::fixed_per_normal(64).over_hemisphere(&lights, Vec3::ZERO, Vec3::Y);
-        let sum: f32 = all.iter().map(|ray| ray.weight).sum();
+        let directions = RayDirections::fixed_per_normal(64);
+        let sum: f32 = directions.over_hemisphere(&lights, Vec3::ZERO, Vec3::Y).map(|ray| ray.weight).sum();
         assert!((sum - 1.0).abs() < 1e-3, "{sum}");
     }
 }

@@ -14,7 +14,7 @@ use plinth_frame::Region;
 use crate::gpu_scene::GpuScene;
 use crate::pass::background::BackgroundPass;
 use crate::pass::composite::{Composite, ModelParts};
-use crate::pass::depth_draws::{Corners, DepthDraws};
+use crate::pass::depth_draws::{Corners, DepthDraws, draw_shadow_map, draw_shadow_maps};
 use crate::pass::floor::Floor;
 use crate::pass::geometry::GeometryTargets;
 use crate::pass::post::Post;
@@ -23,7 +23,6 @@ use crate::pass::scene_color::back_face_pass;
 use crate::pass::shading::{ShadeCall, shade};
 use crate::pass::visibility::{Classify, OutsideRegion, SURFACES, joined};
 use crate::pass::{cleared, depth_target, kept};
-use crate::pipelines::PerBatch;
 use crate::recorder::Recorder;
 use crate::view::View;
 
@@ -46,33 +45,23 @@ pub(crate) struct FramePlan<'a, 'r> {
 }
 
 impl FramePlan<'_, '_> {
-    /// Draws the shadow maps and the shadow on the floor.
-    pub(crate) fn shadows(&mut self, view: &View, floor: Option<&Floor>) {
+    /// Draws the shadow maps, unless they have been drawn already, and the shadow on the floor.
+    pub(crate) fn shadows(&mut self, view: &View, floor: Option<&Floor>, has_maps: bool) {
         let gpu_scene = self.gpu_scene;
-        // A shadow map cannot be bound while it is drawn. Therefore these passes use a bind group without the maps.
-        let frame = &view.frame_group_without_maps;
-        for (map, pipelines) in [
-            (&gpu_scene.key_map, &gpu_scene.pipelines.key_shadow),
-            (&gpu_scene.sun_map, &gpu_scene.pipelines.sun_shadow),
-        ] {
-            if map.is_used {
-                self.shadow_map(frame, &map.view, pipelines);
-            }
+        let model = gpu_scene.drawn();
+        let pipelines = &gpu_scene.pipelines.shadows;
+        if !has_maps {
+            let maps = [&gpu_scene.key_map, &gpu_scene.sun_map];
+            draw_shadow_maps(self.recorder, &view.frame_group_without_maps, maps, pipelines, model);
         }
         let Some(floor) = floor else { return };
         if let Some(accumulated) = &floor.accumulated {
             for (i, view) in accumulated.views().enumerate() {
-                self.shadow_map(view, &accumulated.map, &gpu_scene.pipelines.key_shadow);
+                draw_shadow_map(self.recorder, view, &accumulated.map, &pipelines.key, model);
                 accumulated.add(self.recorder, view, i == 0);
             }
         }
         floor.gather(self.recorder, &view.frame_group);
-    }
-
-    fn shadow_map(&mut self, frame: &wgpu::BindGroup, map: &wgpu::TextureView, pipelines: &PerBatch) {
-        let mut pass = self.recorder.pass("shadow map", frame, &[], Some(depth_target(map, Some(1.0), true)));
-        let batches = 0..self.gpu_scene.batches.len();
-        DepthDraws::new(&mut pass, self.gpu_scene, pipelines, Corners::Shared).draw(batches);
     }
 
     /// Records all passes of a frame, up to the finished picture.
@@ -118,7 +107,7 @@ impl FramePlan<'_, '_> {
         let targets = &view.targets;
         let depth = depth_target(&targets.depth, Some(1.0), true);
         let mut pass = self.recorder.pass("visibility", &view.frame_group, &[cleared(&targets.triangles)], Some(depth));
-        DepthDraws::new(&mut pass, gpu_scene, &gpu_scene.pipelines.visibility, Corners::Numbered)
+        DepthDraws::new(&mut pass, gpu_scene.drawn(), &gpu_scene.pipelines.visibility, Corners::Numbered)
             .draw(gpu_scene.solid());
         drop(pass);
         let part = gpu_scene.solid().filter_map(|i| view.parts[i]).reduce(joined);
@@ -186,7 +175,7 @@ impl FramePlan<'_, '_> {
         let part = batches.iter().filter_map(|i| view.parts[*i]).reduce(joined)?;
         glass.find(self.recorder, &view.frame_group, (targets, maps), part, |pass| {
             let batches = batches.iter().copied();
-            DepthDraws::new(pass, gpu_scene, &gpu_scene.pipelines.visibility, Corners::Numbered).draw(batches);
+            DepthDraws::new(pass, gpu_scene.drawn(), &gpu_scene.pipelines.visibility, Corners::Numbered).draw(batches);
         });
         let calls = gpu_scene.shading.calls_of(batches);
         self.shade_calls(view, ("shade glass", &glass.classify), &calls, maps.colors.each_ref().map(kept));
@@ -226,7 +215,7 @@ impl FramePlan<'_, '_> {
         let mut pass = self.recorder.pass("geometry", &view.frame_group, &[cleared(&targets.view)], Some(depth));
         let corners = targets.triangles.as_ref().map_or(Corners::Shared, |groups| Corners::Exact { groups });
         let batches = 0..self.gpu_scene.batches.len();
-        DepthDraws::new(&mut pass, self.gpu_scene, &targets.pipelines, corners).draw(batches);
+        DepthDraws::new(&mut pass, self.gpu_scene.drawn(), &targets.pipelines, corners).draw(batches);
     }
 }
 

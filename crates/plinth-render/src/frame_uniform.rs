@@ -10,6 +10,8 @@ use crate::gpu_types::{Frame, PunctualLight};
 use crate::pass::shadow_map::ShadowMap;
 use crate::prepare::Prepared;
 use crate::region::{clip_from_view, crop};
+use crate::renderer::Picture;
+use crate::targets::TargetDescriptor;
 use crate::upload::texture::linear_from_srgb;
 
 /// Values that do not change during a render.
@@ -26,6 +28,20 @@ pub(crate) struct FrameBase<'a> {
     pub(crate) origin: [u32; 2],
     pub(crate) width: u32,
     pub(crate) height: u32,
+}
+
+impl<'a> FrameBase<'a> {
+    /// Collects the values of a scene with its light, the shadow maps of the key light and of the sun, and the render targets of
+    /// a view.
+    pub(crate) fn new(
+        (scene, light): (&'a Scene, &'a Prepared),
+        [key_map, sun_map]: [&'a ShadowMap; 2],
+        look: &TargetDescriptor,
+        Picture { width, height, .. }: Picture,
+    ) -> Self {
+        let (region, model_region, origin) = (look.region, look.model_region, look.origin());
+        Self { scene, light, key_map, sun_map, region, model_region, origin, width, height }
+    }
 }
 
 /// Returns the size in pixels of a world unit at distance 1.

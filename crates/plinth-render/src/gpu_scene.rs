@@ -61,6 +61,11 @@ impl GpuScene {
         Model { pools: &self.pools, batches: &self.batches }
     }
 
+    /// Returns the model with its materials.
+    pub(crate) fn drawn(&self) -> (Model<'_>, &[MaterialOnGpu]) {
+        (self.model(), &self.materials)
+    }
+
     /// Returns whether any batch moves.
     pub(crate) fn moves(&self) -> bool {
         self.pools.iter().any(|pool| pool.moving)

@@ -15,6 +15,7 @@ mod delivery;
 mod device;
 mod draw_in_order;
 mod error;
+mod first_shadows;
 mod frame_group;
 mod frame_plan;
 mod frame_uniform;

@@ -7,6 +7,7 @@ use plinth_scene::{Background, Scene, Shot};
 
 use crate::RenderError;
 use crate::cache::Cache;
+use crate::first_shadows::{ShadowState, draw_first_shadows, shadow_state};
 use crate::frame_group::{LightMaps, frame_group};
 use crate::frame_plan::{FrameParts, FramePlan};
 use crate::frame_uniform::{FrameBase, frame_uniform, punctual_lights};
@@ -26,7 +27,7 @@ use crate::pass::visibility::joined;
 use crate::picture_targets::{
     mirror_descriptor, radiance_target, reflection_region, region_of, target_descriptor, with_reach,
 };
-use crate::pipelines::{LightSwitches, PipelineBase, Pipelines};
+use crate::pipelines::{LightSwitches, PipelineBase, Pipelines, ShadowPipelines};
 use crate::pose_light::PoseLight;
 use crate::prepare::{PrepareInputs, Prepared, min_visible_size};
 use crate::readback::Readback;
@@ -68,8 +69,10 @@ pub struct Renderer<'g> {
     reflection: Option<Reflection>,
     post: Option<Post>,
     pub(crate) backdrop: Backdrop,
-    /// The state of the model for which the shadow maps were drawn last: its clip time if it moves, and its scale.
-    shadows_of: Option<(Option<f32>, f32)>,
+    /// The state for which only the shadow maps were drawn, before the first frame.
+    maps_of: Option<ShadowState>,
+    /// The state for which all shadows were drawn last.
+    shadows_of: Option<ShadowState>,
     pub(crate) profile: Option<Profile>,
 }
 
@@ -167,6 +170,10 @@ impl<'g> Renderer<'g> {
         let frame_groups =
             |buffer: &wgpu::Buffer| [group_with(buffer, [&key_map.view, &sun_map.view]), group_without_maps(buffer)];
         let model = Model { pools: &pools, batches: &batches };
+        let all = (model, materials.as_slice());
+        let shadows = ShadowPipelines::new(&base, &batches, &materials)?;
+        let frame = FrameBase::new((scene, &light), [&key_map, &sun_map], &look, picture);
+        let maps_of = draw_first_shadows(gpu, &frame, &shadows, all, &group_without_maps)?;
         // Creating a pipeline compiles its shader, which takes longer than everything else here.
         let passes = || -> Result<_, RenderError> {
             let floor = match (area, scene.shadow) {
@@ -182,7 +189,6 @@ impl<'g> Renderer<'g> {
             let background = BackgroundPass::new(gpu, &layouts.frame, &look, size, &backdrop, seen)?;
             let view = View::new(gpu, &layouts, look, (model, &triangles), &frame_groups)?;
             let radiance = (scene.post.bloom > 0.0).then(|| radiance_target(gpu, look.region));
-            let all = (model, materials.as_slice());
             let post = Post::new(&base, scene, (&look, picture.height), all, radiance.as_ref())?;
             let composite = Composite::new(gpu, &layouts.frame, &look, &view.targets, clear, radiance)?;
             let reflection = match scene.reflector {
@@ -196,7 +202,7 @@ impl<'g> Renderer<'g> {
             };
             Ok((floor, background, view, post, composite, reflection))
         };
-        let (pipelines, passes) = rayon::join(|| Pipelines::new(&base, &batches, &materials), passes);
+        let (pipelines, passes) = rayon::join(|| Pipelines::new(&base, &batches, &materials, shadows), passes);
         let (floor, background, view, post, composite, reflection) = passes?;
         gpu.check()?;
         let pipelines = pipelines?;
@@ -219,6 +225,7 @@ impl<'g> Renderer<'g> {
             reflection,
             post,
             backdrop,
+            maps_of,
             shadows_of: None,
             profile: None,
         })
@@ -258,6 +265,7 @@ impl<'g> Renderer<'g> {
     /// Starts to measure the time of each pass. From now on, the device draws only one frame at a time. Has no effect
     /// if the adapter does not support timestamps.
     pub fn time_passes(&mut self) {
+        self.maps_of = None;
         self.profile = Profile::new(self.gpu);
     }
 
@@ -291,7 +299,8 @@ impl<'g> Renderer<'g> {
     /// Records all passes of a frame. The first frame, and each frame after a change of the model, begins with the
     /// shadow maps.
     pub(crate) fn encode(&mut self, recorder: &mut Recorder<'_>, scene: &Scene, shot: &Shot) {
-        let state = (shot.clip_time.filter(|_time| self.gpu_scene.moves()), shot.grow);
+        let state = shadow_state(shot, self.gpu_scene.moves());
+        let has_maps = self.maps_of.take() == Some(state);
         let changed = self.shadows_of.replace(state) != Some(state);
         self.gpu_scene.arrange(self.gpu, shot);
         let uniform = self.update(scene, shot);
@@ -300,7 +309,7 @@ impl<'g> Renderer<'g> {
             if let Some(accumulated) = self.floor.as_ref().and_then(|floor| floor.accumulated.as_ref()) {
                 accumulated.update(self.gpu, &uniform);
             }
-            plan.shadows(&self.view, self.floor.as_ref());
+            plan.shadows(&self.view, self.floor.as_ref(), has_maps);
         }
         let floor_is_seen = shot.camera.position.y > scene.floor_height;
         plan.frame(&FrameParts {
@@ -315,17 +324,8 @@ impl<'g> Renderer<'g> {
 
     /// Updates the values for the next frame. Returns the uniform of its camera.
     fn update(&mut self, scene: &Scene, shot: &Shot) -> gpu_types::Frame {
-        let base = FrameBase {
-            scene,
-            light: &self.light,
-            key_map: &self.gpu_scene.key_map,
-            sun_map: &self.gpu_scene.sun_map,
-            region: self.view.look.region,
-            model_region: self.view.look.model_region,
-            origin: self.view.look.origin(),
-            width: self.picture.width,
-            height: self.picture.height,
-        };
+        let maps = [&self.gpu_scene.key_map, &self.gpu_scene.sun_map];
+        let base = FrameBase::new((scene, &self.light), maps, &self.view.look, self.picture);
         let uniform = frame_uniform(&base, shot);
         self.view.update(self.gpu, &uniform, &self.gpu_scene);
         if let Some(reflection) = &mut self.reflection {

@@ -3,7 +3,8 @@
 
 use glam::Vec3;
 
-use super::{TriangleId, WIDTH};
+use super::TriangleId;
+use super::triangles::BLOCK;
 
 /// Number of bins of the surface area heuristic.
 const BINS: usize = 16;
@@ -54,7 +55,7 @@ pub(super) fn build(items: &mut [BuildItem], first: usize) -> Vec<BinaryNode> {
         max = max.max(item.max);
     }
     let leaf = |count: usize| vec![BinaryNode { min, max, link: first as u32, count: count as u32 }];
-    if items.len() <= WIDTH {
+    if items.len() <= BLOCK {
         return leaf(items.len());
     }
     let split_index = split(items).clamp(1, items.len() - 1);

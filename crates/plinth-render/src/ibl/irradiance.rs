@@ -6,7 +6,7 @@
 
 use std::f32::consts::{PI, TAU};
 
-use glam::Vec3;
+use glam::{Vec3, Vec4};
 use plinth_bake::octahedral_direction as direction;
 use plinth_scene::EnvironmentMap;
 use rayon::prelude::*;
@@ -25,18 +25,26 @@ const PANORAMA_WIDTH: u32 = 128;
 pub(crate) fn irradiance_map(map: &EnvironmentMap) -> OctahedralMap {
     let lamps = lamps(map);
     let at = |i: u32| i as f32 / (SIDE - 1) as f32;
-    let texel = |i: u32| {
-        let normal = direction(at(i % SIDE), at(i / SIDE));
-        let (mut sum, mut weights) = (Vec3::ZERO, 0.0);
+    // Each component of these vectors belongs to one of four texels.
+    let four_texels = |first: u32| {
+        let normals = [0, 1, 2, 3].map(|k| direction(at((first + k) % SIDE), at((first + k) / SIDE)));
+        let [x, y, z] = [0, 1, 2].map(|axis| Vec4::from_array(normals.map(|normal| normal[axis])));
+        let (mut red, mut green, mut blue, mut weights) = (Vec4::ZERO, Vec4::ZERO, Vec4::ZERO, Vec4::ZERO);
         for (d, radiance, solid_angle) in &lamps {
-            let weight = solid_angle * normal.dot(*d).max(0.0);
-            sum += *radiance * weight;
+            let weight = (x * d.x + y * d.y + z * d.z).max(Vec4::ZERO) * *solid_angle;
+            red += weight * radiance.x;
+            green += weight * radiance.y;
+            blue += weight * radiance.z;
             weights += weight;
         }
         // The cosine weights of the samples do not add up to exactly π, so the sum is corrected.
-        (sum * (PI / weights)).extend(1.0).to_array()
+        [0, 1, 2, 3].map(|k| (Vec3::new(red[k], green[k], blue[k]) * (PI / weights[k])).extend(1.0).to_array())
     };
-    OctahedralMap { side: SIDE, mips: vec![(0..SIDE * SIDE).into_par_iter().map(texel).collect()] }
+    let count = SIDE * SIDE;
+    let mut texels: Vec<[f32; 4]> =
+        (0..count.div_ceil(4)).into_par_iter().flat_map_iter(|i| four_texels(4 * i)).collect();
+    texels.truncate(count as usize);
+    OctahedralMap { side: SIDE, mips: vec![texels] }
 }
 
 /// Divides the sphere into parts. Returns the direction, the radiance and the solid angle of each part.

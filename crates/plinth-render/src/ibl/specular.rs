@@ -89,7 +89,7 @@ fn lobe(roughness: f32, level_of: impl Fn(f32) -> f32) -> Vec<LobeSample> {
     }
     let alpha = roughness * roughness;
     // Narrow lobes need fewer samples, because filtered samples overlap in them.
-    let count = (12.0 + 90.0 * roughness).min(72.0) as u32;
+    let count = (136.0 * roughness).clamp(8.0, 72.0) as u32;
     (0..count)
         .filter_map(|i| {
             let u = (i as f32 + 0.5) / count as f32;

@@ -3,10 +3,13 @@
 
 use std::ops::Range;
 
-use crate::gpu_scene::GpuScene;
-use crate::pipelines::PerBatch;
+use super::depth_target;
+use super::shadow_map::ShadowMap;
+use crate::pipelines::{PerBatch, ShadowPipelines};
+use crate::recorder::Recorder;
 use crate::upload::batch::Batch;
-use crate::upload::material::AlphaTest;
+use crate::upload::material::{AlphaTest, MaterialOnGpu};
+use crate::upload::pool::Model;
 
 /// Which vertices a pass draws.
 #[derive(Clone, Copy)]
@@ -23,10 +26,39 @@ pub(crate) enum Corners<'a> {
     },
 }
 
+/// Draws the maps of the key light and of the sun that are used. `frame` is a bind group without these maps, because a map
+/// cannot be bound while it is drawn.
+pub(crate) fn draw_shadow_maps(
+    recorder: &mut Recorder<'_>,
+    frame: &wgpu::BindGroup,
+    [key_map, sun_map]: [&ShadowMap; 2],
+    pipelines: &ShadowPipelines,
+    model: (Model<'_>, &[MaterialOnGpu]),
+) {
+    for (map, pipelines) in [(key_map, &pipelines.key), (sun_map, &pipelines.sun)] {
+        if map.is_used {
+            draw_shadow_map(recorder, frame, &map.view, pipelines, model);
+        }
+    }
+}
+
+/// Draws one shadow map.
+pub(crate) fn draw_shadow_map(
+    recorder: &mut Recorder<'_>,
+    frame: &wgpu::BindGroup,
+    map: &wgpu::TextureView,
+    pipelines: &PerBatch,
+    model: (Model<'_>, &[MaterialOnGpu]),
+) {
+    let mut pass = recorder.pass("shadow map", frame, &[], Some(depth_target(map, Some(1.0), true)));
+    DepthDraws::new(&mut pass, model, pipelines, Corners::Shared).draw(0..model.0.batches.len());
+}
+
 /// Draws batches in a pass.
 pub(crate) struct DepthDraws<'a, 'p, 'e> {
     pass: &'p mut wgpu::RenderPass<'e>,
-    gpu_scene: &'a GpuScene,
+    model: Model<'a>,
+    materials: &'a [MaterialOnGpu],
     pipelines: &'a PerBatch,
     corners: Corners<'a>,
     /// The pipeline and the pool that are set. Drivers set up all their state again even if a pipeline is set that is set
@@ -40,18 +72,19 @@ pub(crate) struct DepthDraws<'a, 'p, 'e> {
 impl<'a, 'p, 'e> DepthDraws<'a, 'p, 'e> {
     pub(crate) fn new(
         pass: &'p mut wgpu::RenderPass<'e>,
-        gpu_scene: &'a GpuScene,
+        (model, materials): (Model<'a>, &'a [MaterialOnGpu]),
         pipelines: &'a PerBatch,
         corners: Corners<'a>,
     ) -> Self {
-        Self { pass, gpu_scene, pipelines, corners, pipeline: None, pool: None, pending: 0..0 }
+        Self { pass, model, materials, pipelines, corners, pipeline: None, pool: None, pending: 0..0 }
     }
 
     /// Draws those of the batches for which the pass has a pipeline, in this order.
     pub(crate) fn draw(mut self, batches: impl IntoIterator<Item = usize>) {
         for i in batches {
             let Some(pipeline) = &self.pipelines[i] else { continue };
-            let (batch, material) = (&self.gpu_scene.batches[i], self.gpu_scene.material(i));
+            let batch = &self.model.batches[i];
+            let material = &self.materials[batch.material];
             let continues = self.pipeline == Some(pipeline)
                 && self.pool == Some(batch.pool)
                 && self.pending.end == batch.indices.start
@@ -81,7 +114,7 @@ impl<'a, 'p, 'e> DepthDraws<'a, 'p, 'e> {
 
     /// Sets the buffers of a batch. A pool with alpha-tested triangles has only one batch.
     fn set_pool(&mut self, batch: &Batch, alpha_test: Option<&AlphaTest>) {
-        let pool = &self.gpu_scene.pools[batch.pool];
+        let pool = &self.model.pools[batch.pool];
         let (positions, surface, indices) = match (self.corners, &pool.numbered) {
             (Corners::Numbered | Corners::Exact { .. }, Some(numbered)) => {
                 (&numbered.positions, numbered.surface.as_ref(), &numbered.indices)
@@ -105,7 +138,7 @@ impl<'a, 'p, 'e> DepthDraws<'a, 'p, 'e> {
         let indices = std::mem::take(&mut self.pending);
         let Some(pool) = self.pool.filter(|_| !indices.is_empty()) else { return };
         let first = match self.corners {
-            Corners::Numbered => self.gpu_scene.pools[pool].first_triangle,
+            Corners::Numbered => self.model.pools[pool].first_triangle,
             Corners::Shared | Corners::Exact { .. } => 0,
         };
         self.pass.draw_indexed(indices, 0, first..first + 1);

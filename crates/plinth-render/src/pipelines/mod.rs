@@ -123,20 +123,48 @@ pub(crate) struct Pipelines {
     pub(crate) shade: PerBatch,
     /// Pipelines that draw transmissive and blended batches over the picture drawn so far.
     pub(crate) transparent: PerBatch,
-    /// Pipelines that write depth as seen from the key light and from the sun.
-    pub(crate) key_shadow: PerBatch,
-    pub(crate) sun_shadow: PerBatch,
+    pub(crate) shadows: ShadowPipelines,
     /// Pipeline that writes the back faces of glass bodies.
     pub(crate) back_faces: Option<wgpu::RenderPipeline>,
 }
 
-impl Pipelines {
-    /// Creates all pipelines that the batches need. Each variant is created once; all cores are used.
+/// The pipelines that write depth as seen from the key light and from the sun.
+pub(crate) struct ShadowPipelines {
+    pub(crate) key: PerBatch,
+    pub(crate) sun: PerBatch,
+}
+
+impl ShadowPipelines {
+    /// Creates the pipelines. Each variant is created once.
     /// Errors: if the driver rejects a shader or a pipeline.
     pub(crate) fn new(
         base: &PipelineBase<'_>,
         batches: &[Batch],
         materials: &[MaterialOnGpu],
+    ) -> Result<Self, RenderError> {
+        let shadow = |view: DepthView, wanted: bool| {
+            let key = |batch: &Batch, material: &MaterialOnGpu| {
+                (wanted && !material.shadowless).then(|| match &batch.sprites {
+                    Some(sprites) => DepthKey::sprites(SpritePass::Shadow(view), sprites.kind, material),
+                    None => DepthKey::Shadow(alpha_test_key(material), view),
+                })
+            };
+            per_batch(batches, materials, key, |key, material| key.create(base, material))
+        };
+        let (key, sun) =
+            rayon::join(|| shadow(DepthView::Key, base.lights.key_shadow), || shadow(DepthView::Sun, base.lights.sun));
+        Ok(Self { key: key?, sun: sun? })
+    }
+}
+
+impl Pipelines {
+    /// Creates all other pipelines that the batches need. Each variant is created once; all cores are used.
+    /// Errors: if the driver rejects a shader or a pipeline.
+    pub(crate) fn new(
+        base: &PipelineBase<'_>,
+        batches: &[Batch],
+        materials: &[MaterialOnGpu],
+        shadows: ShadowPipelines,
     ) -> Result<Self, RenderError> {
         let sorted = |batch: &Batch| batch.sortable().is_some();
         let visibility = || {
@@ -164,39 +192,11 @@ impl Pipelines {
             };
             per_batch(batches, materials, key, |key, material| surface::create_transparent(base, material, key.1))
         };
-        let shadow = |view: DepthView, wanted: bool| {
-            let key = |batch: &Batch, material: &MaterialOnGpu| {
-                (wanted && !material.shadowless).then(|| match &batch.sprites {
-                    Some(sprites) => DepthKey::sprites(SpritePass::Shadow(view), sprites.kind, material),
-                    None => DepthKey::Shadow(alpha_test_key(material), view),
-                })
-            };
-            per_batch(batches, materials, key, |key, material| key.create(base, material))
-        };
         let refracts = materials.iter().any(|material| material.refracts);
         let back_faces = || refracts.then(|| depth::create_back_faces(base)).transpose();
-        let ((visibility, shade), ((transparent, back_faces), (key_shadow, sun_shadow))) = rayon::join(
-            || rayon::join(visibility, shade),
-            || {
-                rayon::join(
-                    || rayon::join(transparent, back_faces),
-                    || {
-                        rayon::join(
-                            || shadow(DepthView::Key, base.lights.key_shadow),
-                            || shadow(DepthView::Sun, base.lights.sun),
-                        )
-                    },
-                )
-            },
-        );
-        Ok(Self {
-            visibility: visibility?,
-            shade: shade?,
-            transparent: transparent?,
-            key_shadow: key_shadow?,
-            sun_shadow: sun_shadow?,
-            back_faces: back_faces?,
-        })
+        let ((visibility, shade), (transparent, back_faces)) =
+            rayon::join(|| rayon::join(visibility, shade), || rayon::join(transparent, back_faces));
+        Ok(Self { visibility: visibility?, shade: shade?, transparent: transparent?, shadows, back_faces: back_faces? })
     }
 }
 

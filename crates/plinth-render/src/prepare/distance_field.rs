@@ -10,6 +10,7 @@ use plinth_model::{Material, Model, TextureRef};
 use plinth_scene::{PosedPrimitive, Scene};
 use rayon::prelude::*;
 
+use super::closest_point::closest;
 use crate::upload::geometry::primitive_of;
 
 /// Perceptual roughness above which surfaces do not reflect the model. `lib/self_reflection.wgsl` fades the reflection out
@@ -96,13 +97,14 @@ impl DistanceField {
         let size = grid.size;
         let mut seeds: Vec<Option<Nearest>> = vec![None; (size.x * size.y * size.z) as usize];
         let slice = (size.x * size.y) as usize;
-        seeds.par_chunks_mut(slice * SLICES).enumerate().for_each(|(k, seeds)| {
+        let triangles = grid.triangles_in_slices(surfaces);
+        seeds.par_chunks_mut(slice * SLICES).zip(triangles).enumerate().for_each(|(k, (seeds, triangles))| {
             let first = (k * SLICES) as u32;
             let slices = first..first + (seeds.len() / slice) as u32;
-            for surface in surfaces {
-                for t in surface.indices.as_chunks::<3>().0 {
-                    grid.seed(&slices, seeds, surface.corners(t), t.map(|i| surface.radiance[i as usize]));
-                }
+            for (surface, t) in triangles {
+                let surface = surfaces[surface as usize];
+                let t = &surface.indices.as_chunks::<3>().0[t as usize];
+                grid.seed(&slices, seeds, surface.corners(t), t.map(|i| surface.radiance[i as usize]));
             }
         });
         let of = grid.spread(&seeds);
@@ -125,6 +127,23 @@ impl DistanceField {
     fn work(&self, surfaces: &[&LitSurface]) -> u64 {
         let triangles = surfaces.iter().flat_map(|s| s.indices.as_chunks::<3>().0.iter().map(|t| s.corners(t)));
         triangles.map(|corners| self.cells_at(corners).1.as_u64vec3().element_product()).sum()
+    }
+
+    /// Returns for each group of z slices the triangles that touch it: the index of the surface and that of the triangle.
+    fn triangles_in_slices(&self, surfaces: &[&LitSurface]) -> Vec<Vec<(u32, u32)>> {
+        let mut groups = vec![Vec::new(); (self.size.z as usize).div_ceil(SLICES)];
+        for (s, surface) in surfaces.iter().enumerate() {
+            for (t, corners) in surface.indices.as_chunks::<3>().0.iter().enumerate() {
+                let z = surface.corners(corners).map(|p| p.z);
+                let (low, high) = (z[0].min(z[1]).min(z[2]), z[0].max(z[1]).max(z[2]));
+                let slice = |z: f32| self.cell_of(Vec3::splat(z)).z as usize;
+                let (first, last) = (slice(low - 0.5 * self.cell), slice(high + 0.5 * self.cell));
+                for group in &mut groups[first / SLICES..=last / SLICES] {
+                    group.push((s as u32, t as u32));
+                }
+            }
+        }
+        groups
     }
 
     /// Returns the first cell that a triangle touches, and the number of touched cells along each axis.
@@ -271,43 +290,6 @@ fn least_green(model: &Model, map: Option<TextureRef>) -> f32 {
     least.map_or(1.0, |byte| f32::from(byte) / 255.0)
 }
 
-/// Returns the barycentric weights of the point of a triangle that is closest to `p` (Ericson 2005, "Real-Time
-/// Collision Detection", section 5.1.5).
-fn closest(p: Vec3, [a, b, c]: [Vec3; 3]) -> [f32; 3] {
-    let (ab, ac, ap) = (b - a, c - a, p - a);
-    let (d1, d2) = (ab.dot(ap), ac.dot(ap));
-    if d1 <= 0.0 && d2 <= 0.0 {
-        return [1.0, 0.0, 0.0];
-    }
-    let bp = p - b;
-    let (d3, d4) = (ab.dot(bp), ac.dot(bp));
-    if d3 >= 0.0 && d4 <= d3 {
-        return [0.0, 1.0, 0.0];
-    }
-    let vc = d1 * d4 - d3 * d2;
-    if vc <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
-        let v = d1 / (d1 - d3).max(1e-20);
-        return [1.0 - v, v, 0.0];
-    }
-    let cp = p - c;
-    let (d5, d6) = (ab.dot(cp), ac.dot(cp));
-    if d6 >= 0.0 && d5 <= d6 {
-        return [0.0, 0.0, 1.0];
-    }
-    let vb = d5 * d2 - d1 * d6;
-    if vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0 {
-        let w = d2 / (d2 - d6).max(1e-20);
-        return [1.0 - w, 0.0, w];
-    }
-    let va = d3 * d6 - d5 * d4;
-    if va <= 0.0 && d4 >= d3 && d5 >= d6 {
-        let w = (d4 - d3) / (d4 - d3 + d5 - d6).max(1e-20);
-        return [0.0, 1.0 - w, w];
-    }
-    let sum = va + vb + vc;
-    [va / sum, vb / sum, vc / sum]
-}
-
 #[cfg(test)]
 mod tests {
     use plinth_model::{Clearcoat, Image, Sampler, Texture};
@@ -368,24 +350,5 @@ mod tests {
         };
         let longest = |count: u32| DistanceField::of_surfaces(&[&soup(count)]).size.max_element();
         assert_eq!([10, 100, 100_000].map(longest), [SIDE, SIDE / 2, 0]);
-    }
-
-    #[test]
-    fn the_closest_point_is_nearer_than_any_other() {
-        let triangle = [Vec3::new(0.1, 0.2, 0.0), Vec3::new(1.0, 0.1, 0.3), Vec3::new(0.3, 0.9, -0.2)];
-        let place = |[u, v, w]: [f32; 3]| triangle[0] * u + triangle[1] * v + triangle[2] * w;
-        for k in 0..200 {
-            let part = |step: f32| (k as f32 * step).fract() * 3.0 - 1.0;
-            let p = Vec3::new(part(0.618), part(0.414), part(0.732));
-            let weights = closest(p, triangle);
-            assert!(weights.iter().all(|w| *w >= -1e-5) && (weights.iter().sum::<f32>() - 1.0).abs() < 1e-4);
-            let distance = p.distance(place(weights));
-            for i in 0..=20 {
-                for j in 0..=20 - i {
-                    let (v, w) = (i as f32 / 20.0, j as f32 / 20.0);
-                    assert!(p.distance(place([1.0 - v - w, v, w])) > distance - 1e-4);
-                }
-            }
-        }
     }
 }

@@ -6,6 +6,7 @@ mod at_vertex;
 mod bake_input;
 mod cache_key;
 mod check_cached;
+mod closest_point;
 pub(crate) mod distance_field;
 mod light;
 mod serialized;

@@ -6,7 +6,8 @@ use std::ops::Range;
 
 use bytemuck::{Pod, Zeroable};
 use glam::Vec3;
-use plinth_bake::{BakedMesh, GatheredLight, LUMINANCE};
+use plinth_bake::{BakedMesh, GatheredLight, LUMINANCE, LightGrid};
+use rayon::prelude::*;
 
 use super::geometry::filled;
 use super::pool::VertexRange;
@@ -21,6 +22,9 @@ const LEVEL_BITS: u32 = 4;
 pub(crate) fn light_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
     bindings::layout(&gpu.device, "gathered light", &[bindings::storage(0), bindings::storage(1)])
 }
+
+/// Number of samples that are packed on one thread.
+const MIN_SAMPLES: usize = 1024;
 
 /// Value of a byte that represents 1. Bytes represent numbers from −2 to 2.
 const UNIT: f32 = 64.0;
@@ -96,7 +100,7 @@ impl LightSource<'_> {
         let side = |of: fn(&BakedMesh) -> &Vec<GatheredLight>| -> Vec<LightSample> {
             let mut all = Vec::new();
             for piece in self.pieces {
-                all.extend(of(&baked[piece.posed]).iter().map(LightSample::from));
+                all.par_extend(of(&baked[piece.posed]).par_iter().with_min_len(MIN_SAMPLES).map(LightSample::from));
                 all.resize(piece.first_vertex + piece.vertices, open);
             }
             match self.chosen {
@@ -110,6 +114,8 @@ impl LightSource<'_> {
             samples.extend(side(|mesh| &mesh.back));
         }
         let mut words = vec![[0, 0]; self.triangles.len()];
+        // The lattices of the pool's triangles, and whether they have light on back faces.
+        let (mut used, mut count): (Vec<(&LightGrid, bool)>, _) = (Vec::new(), samples.len());
         for (i, piece) in self.pieces.iter().enumerate() {
             let has_back = with_back.contains(&piece.batch);
             if has_back {
@@ -125,14 +131,18 @@ impl LightSource<'_> {
                 if !self.triangles.contains(&triangle) {
                     continue;
                 }
-                words[triangle - self.triangles.start][0] = (samples.len() as u32) << LEVEL_BITS | grid.lattice.level;
-                samples.extend(grid.front.iter().map(LightSample::from));
-                if has_back {
-                    let back = if grid.back.is_empty() { &grid.front } else { &grid.back };
-                    samples.extend(back.iter().map(LightSample::from));
-                }
+                words[triangle - self.triangles.start][0] = (count as u32) << LEVEL_BITS | grid.lattice.level;
+                let sides = 1 + usize::from(has_back);
+                used.push((grid, has_back));
+                count += sides * grid.front.len();
             }
         }
+        let of_grid = |(grid, has_back): &(&LightGrid, bool)| {
+            let back = if grid.back.is_empty() { &grid.front } else { &grid.back };
+            let back = has_back.then_some(back).into_iter().flatten();
+            grid.front.iter().chain(back).map(LightSample::from).collect::<Vec<_>>()
+        };
+        samples.par_extend(used.par_iter().with_min_len(8).flat_map_iter(of_grid));
         LightWords { words, samples }
     }
 }

@@ -14,6 +14,7 @@ use glam::Vec3;
 use plinth_bake::BakedMesh;
 use plinth_model::{Primitive, Topology};
 use plinth_scene::{PosedPrimitive, Scene};
+use rayon::prelude::*;
 
 use crate::RenderError;
 use crate::gpu::Gpu;
@@ -148,9 +149,12 @@ pub(crate) fn filled(
     Ok(buffer)
 }
 
+/// Number of vertices that are converted on one thread.
+const MIN_VERTICES: usize = 1024;
+
 pub(super) fn write_pose(posed: &PosedPrimitive, primitive: &Primitive, out: &mut Vec<PoseVertex>) {
     let flip = if posed.mirrored { -1.0 } else { 1.0 };
-    out.extend(posed.positions.iter().enumerate().map(|(v, position)| {
+    out.par_extend(posed.positions.par_iter().with_min_len(MIN_VERTICES).enumerate().map(|(v, position)| {
         let normal = posed.normals.get(v).copied().unwrap_or(Vec3::Y);
         let tangent = posed.tangents.get(v).copied().unwrap_or(Vec3::X);
         // 0 means that the surface has no tangent, so a normal map has no effect.

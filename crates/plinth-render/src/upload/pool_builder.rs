@@ -217,9 +217,12 @@ impl PoolBuilder {
         let vertex = wgpu::BufferUsages::VERTEX | storage;
         let index = wgpu::BufferUsages::INDEX | wgpu::BufferUsages::COPY_DST;
         let source = LightSource { pieces: &self.pieces, chosen: self.chosen.as_deref(), triangles: &self.triangles };
-        let light = PoolLight::new(gpu, light_layout, source, baked)?;
         let is_alpha_tested = used.material.is_alpha_tested.then_some(&self.surface[..]);
-        let numbered = NumberedTriangles::new(gpu, &self.pose, is_alpha_tested, &self.indices, used.moving)?;
+        let (light, numbered) = rayon::join(
+            || PoolLight::new(gpu, light_layout, source, baked),
+            || NumberedTriangles::new(gpu, &self.pose, is_alpha_tested, &self.indices, used.moving),
+        );
+        let (light, numbered) = (light?, numbered?);
         let pool = Pool {
             moving: used.moving,
             pose: filled(gpu, "pose", bytemuck::cast_slice(&self.pose), vertex)?,

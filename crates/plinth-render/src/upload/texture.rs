@@ -1,5 +1,6 @@
 //! Uploads images with their mip levels.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, PoisonError};
 
@@ -44,9 +45,11 @@ impl Textures {
 type Views = BTreeMap<(usize, TextureEncoding), wgpu::TextureView>;
 
 fn upload_all(gpu: &Gpu, model: &Model, wanted: Vec<(usize, TextureEncoding)>) -> Views {
-    let levels: Vec<Vec<Level>> =
-        wanted.par_iter().map(|(image, encoding)| mip_chain(&model.images[*image], *encoding)).collect();
-    wanted.into_iter().zip(levels).map(|(key, levels)| (key, upload_levels(gpu, &levels))).collect()
+    let upload = |(image, encoding)| {
+        let levels = mip_chain(&model.images[image], encoding);
+        ((image, encoding), upload_levels(gpu, &levels))
+    };
+    wanted.into_par_iter().map(upload).collect()
 }
 
 /// Uploaded images of the scene that was drawn last, by size, encoding and hash of their pixels.
@@ -120,17 +123,17 @@ fn create_sampler(gpu: &Gpu, sampler: Sampler) -> wgpu::Sampler {
 }
 
 /// A mip level: R, G, B, A bytes.
-struct Level {
+struct Level<'a> {
     width: u32,
     height: u32,
-    pixels: Vec<u8>,
+    pixels: Cow<'a, [u8]>,
 }
 
 /// Returns all mip levels down to one texel. Each level is averaged from the previous one, in the space that the
 /// encoding requires.
-fn mip_chain(image: &Image, encoding: TextureEncoding) -> Vec<Level> {
-    let mut levels =
-        vec![Level { width: image.width.max(1), height: image.height.max(1), pixels: image.pixels.clone() }];
+fn mip_chain(image: &Image, encoding: TextureEncoding) -> Vec<Level<'_>> {
+    let pixels = Cow::Borrowed(image.pixels.as_slice());
+    let mut levels = vec![Level { width: image.width.max(1), height: image.height.max(1), pixels }];
     while let Some(last) = levels.last() {
         if last.width == 1 && last.height == 1 {
             break;
@@ -141,26 +144,37 @@ fn mip_chain(image: &Image, encoding: TextureEncoding) -> Vec<Level> {
     levels
 }
 
-fn halve(above: &Level, encoding: TextureEncoding) -> Level {
+fn halve(above: &Level<'_>, encoding: TextureEncoding) -> Level<'static> {
+    match encoding {
+        TextureEncoding::Linear => halve_with(above, average_linear),
+        TextureEncoding::Srgb => {
+            let tables = &*SRGB;
+            halve_with(above, |texels| average_srgb(tables, texels))
+        }
+        TextureEncoding::Normal => halve_with(above, average_normal),
+    }
+}
+
+/// Halves both sides. `average` returns the mean of four texels.
+fn halve_with(above: &Level<'_>, average: impl Fn([[u8; 4]; 4]) -> [u8; 4]) -> Level<'static> {
     let (width, height) = ((above.width / 2).max(1), (above.height / 2).max(1));
     let mut pixels = vec![0; width as usize * height as usize * 4];
-    let stride = above.width as usize * 4;
-    let average: fn([[u8; 4]; 4]) -> [u8; 4] = match encoding {
-        TextureEncoding::Linear => average_linear,
-        TextureEncoding::Srgb => average_srgb,
-        TextureEncoding::Normal => average_normal,
-    };
-    for (y, row) in pixels.chunks_exact_mut(width as usize * 4).enumerate() {
-        let y0 = (2 * y).min(above.height as usize - 1) * stride;
-        let y1 = (2 * y + 1).min(above.height as usize - 1) * stride;
-        for (x, texel) in row.chunks_exact_mut(4).enumerate() {
-            let x0 = (2 * x).min(above.width as usize - 1) * 4;
-            let x1 = (2 * x + 1).min(above.width as usize - 1) * 4;
-            let read = |at: usize| [0, 1, 2, 3].map(|c| above.pixels[at + c]);
-            texel.copy_from_slice(&average([read(y0 + x0), read(y0 + x1), read(y1 + x0), read(y1 + x1)]));
+    let texels = above.pixels.as_chunks::<4>().0;
+    let columns = above.width as usize;
+    let rows = |y: usize| y.min(above.height as usize - 1) * columns;
+    for (y, row) in pixels.as_chunks_mut::<4>().0.chunks_exact_mut(width as usize).enumerate() {
+        let [upper, lower] = [2 * y, 2 * y + 1].map(|y| &texels[rows(y)..rows(y) + columns]);
+        // A single column is averaged with itself, and the last one of an odd number is left out.
+        if columns == 1 {
+            row[0] = average([upper[0], upper[0], lower[0], lower[0]]);
+            continue;
+        }
+        let pairs = upper.as_chunks::<2>().0.iter().zip(lower.as_chunks::<2>().0);
+        for (texel, ([a, b], [c, d])) in row.iter_mut().zip(pairs) {
+            *texel = average([*a, *b, *c, *d]);
         }
     }
-    Level { width, height, pixels }
+    Level { width, height, pixels: Cow::Owned(pixels) }
 }
 
 fn average_linear(t: [[u8; 4]; 4]) -> [u8; 4] {
@@ -172,8 +186,7 @@ fn mean(v: [u32; 4]) -> u8 {
 }
 
 /// Averages sRGB colours as linear light. Lookup tables convert in both directions.
-fn average_srgb(t: [[u8; 4]; 4]) -> [u8; 4] {
-    let tables = &*SRGB;
+fn average_srgb(tables: &SrgbTables, t: [[u8; 4]; 4]) -> [u8; 4] {
     let channel = |c: usize| {
         let sum: u32 = t.iter().map(|texel| u32::from(tables.decode[usize::from(texel[c])])).sum();
         tables.encode[(sum / 4) as usize >> 4]
@@ -186,7 +199,9 @@ fn average_normal(t: [[u8; 4]; 4]) -> [u8; 4] {
         sum + glam::Vec3::new(f32::from(texel[0]), f32::from(texel[1]), f32::from(texel[2])) - 127.5
     });
     let n = sum.normalize_or(glam::Vec3::Z) * 127.5 + 127.5;
-    [n.x.round() as u8, n.y.round() as u8, n.z.round() as u8, mean(t.map(|texel| u32::from(texel[3])))]
+    // Rounds without a call of the system's library, which processors without SSE 4.1 need.
+    let rounded = |c: f32| c as u8 + u8::from(c - f32::from(c as u8) >= 0.5);
+    [rounded(n.x), rounded(n.y), rounded(n.z), mean(t.map(|texel| u32::from(texel[3])))]
 }
 
 struct SrgbTables {
@@ -221,7 +236,7 @@ pub(crate) fn linear_from_byte(encoded: u8) -> f32 {
     LINEAR[usize::from(encoded)]
 }
 
-fn upload_levels(gpu: &Gpu, levels: &[Level]) -> wgpu::TextureView {
+fn upload_levels(gpu: &Gpu, levels: &[Level<'_>]) -> wgpu::TextureView {
     let texture = gpu.device.create_texture(&wgpu::TextureDescriptor {
         label: Some("image"),
         size: wgpu::Extent3d { width: levels[0].width, height: levels[0].height, depth_or_array_layers: 1 },
@@ -252,4 +267,41 @@ fn upload_levels(gpu: &Gpu, levels: &[Level]) -> wgpu::TextureView {
     // The submission releases the staging memory of this image before the next image is written.
     gpu.queue.submit([]);
     texture.create_view(&wgpu::TextureViewDescriptor::default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_means_of_the_level_above_also_with_odd_sides() {
+        for (width, height) in [(8, 4), (5, 3), (1, 6), (7, 1), (1, 1)] {
+            let pixels: Vec<u8> = (0..width * height * 4).map(|i| (i * 37 % 251) as u8).collect();
+            let image = Image { width, height, pixels, source_width: width, source_height: height };
+            let levels = mip_chain(&image, TextureEncoding::Linear);
+            for pair in levels.windows(2) {
+                let [above, level] = pair else { continue };
+                assert_eq!((level.width, level.height), ((above.width / 2).max(1), (above.height / 2).max(1)));
+                for (i, found) in level.pixels.iter().enumerate() {
+                    let (texel, channel) = (i as u32 / 4, i % 4);
+                    let [x, y] = [texel % level.width, texel / level.width];
+                    let read = |dx: u32, dy: u32| {
+                        let (x, y) = ((2 * x + dx).min(above.width - 1), (2 * y + dy).min(above.height - 1));
+                        u32::from(above.pixels[(y * above.width + x) as usize * 4 + channel])
+                    };
+                    let sum = read(0, 0) + read(1, 0) + read(0, 1) + read(1, 1);
+                    assert_eq!(u32::from(*found), (sum + 2) / 4, "{width}×{height}");
+                }
+            }
+            assert_eq!(levels.last().map(|level| level.pixels.len()), Some(4));
+        }
+    }
+
+    #[test]
+    fn the_mean_of_equal_normals_is_the_same_normal() {
+        for normal in [[255, 128, 128, 255], [128, 128, 255, 0], [128, 0, 127, 9], [201, 201, 201, 255]] {
+            let mean = average_normal([normal; 4]);
+            assert!(mean.iter().zip(normal).all(|(a, b)| a.abs_diff(b) <= 1), "{mean:?} {normal:?}");
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Triangle words: one word per triangle with the data that the visibility buffer needs before shading.
 
 use glam::Vec3;
+use rayon::prelude::*;
 
 use crate::gpu_types::PoseVertex;
 use crate::upload::octahedral::octahedral;
@@ -27,7 +28,8 @@ pub(crate) fn triangle_words(batch: usize, vertices: &[PoseVertex], corners: &[u
     corners
         .as_chunks::<3>()
         .0
-        .iter()
+        .par_iter()
+        .with_min_len(1024)
         .map(|[a, b, c]| batch as u32 | packed_normal(normal(*a) + normal(*b) + normal(*c)) << 16)
         .collect()
 }

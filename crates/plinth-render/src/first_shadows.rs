@@ -1,0 +1,43 @@
+//! Draws the shadow maps of the first frame while other pipelines are still being created. A software driver draws on
+//! threads of its own, of which the first frame alone uses few.
+
+use plinth_scene::Shot;
+
+use crate::RenderError;
+use crate::frame_uniform::{FrameBase, frame_uniform};
+use crate::gpu::Gpu;
+use crate::pass::depth_draws::draw_shadow_maps;
+use crate::pipelines::ShadowPipelines;
+use crate::recorder::Recorder;
+use crate::upload::geometry::filled;
+use crate::upload::material::MaterialOnGpu;
+use crate::upload::pool::Model;
+
+/// The state of the model on which shadow maps depend: its clip time if it moves, and its scale.
+pub(crate) type ShadowState = (Option<f32>, f32);
+
+/// Returns the state of the model in a shot.
+pub(crate) fn shadow_state(shot: &Shot, moves: bool) -> ShadowState {
+    (shot.clip_time.filter(|_time| moves), shot.grow)
+}
+
+/// Starts to draw the shadow maps of the first shot. Returns the state for which they are drawn. `frame_group` creates bind
+/// group 0 without the maps from a uniform buffer.
+/// Errors: if the device fails.
+pub(crate) fn draw_first_shadows(
+    gpu: &Gpu,
+    base: &FrameBase<'_>,
+    pipelines: &ShadowPipelines,
+    (model, materials): (Model<'_>, &[MaterialOnGpu]),
+    frame_group: &dyn Fn(&wgpu::Buffer) -> wgpu::BindGroup,
+) -> Result<Option<ShadowState>, RenderError> {
+    let maps = [base.key_map, base.sun_map];
+    let Some(shot) = base.scene.shots.first().filter(|_| maps.iter().any(|map| map.is_used)) else { return Ok(None) };
+    let uniform = frame_uniform(base, shot);
+    let buffer = filled(gpu, "frame", bytemuck::bytes_of(&uniform), wgpu::BufferUsages::UNIFORM)?;
+    let mut recorder = Recorder::new(gpu, None);
+    draw_shadow_maps(&mut recorder, &frame_group(&buffer), maps, pipelines, (model, materials));
+    gpu.queue.submit([recorder.finish().finish()]);
+    gpu.check()?;
+    Ok(Some(shadow_state(shot, model.pools.iter().any(|pool| pool.moving))))
+}
