@@ -5,6 +5,7 @@
 //! [`Conn::now_ms`].
 
 mod assets;
+mod checkpoint;
 mod conn;
 mod error;
 mod listen;
