@@ -11,6 +11,7 @@ mod error;
 mod listen;
 mod migrate;
 mod pool;
+mod render_hours;
 mod row;
 mod sql;
 mod states;
