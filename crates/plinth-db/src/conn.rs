@@ -101,10 +101,19 @@ impl Conn {
 
     /// Inserts several rows with one statement. `values` contains the values of all rows, each in the order of `columns`.
     pub(crate) async fn insert_rows(&mut self, table: &str, columns: &str, values: &[Param]) -> Result<()> {
+        self.insert(table, columns, values, "").await
+    }
+
+    /// Inserts rows as [`insert_rows`](Self::insert_rows) does, except those whose unique key the table already has.
+    pub(crate) async fn insert_missing_rows(&mut self, table: &str, columns: &str, values: &[Param]) -> Result<()> {
+        self.insert(table, columns, values, " ON CONFLICT DO NOTHING").await
+    }
+
+    async fn insert(&mut self, table: &str, columns: &str, values: &[Param], conflict: &str) -> Result<()> {
         let width = columns.split(',').count();
         let insert = |row: fn(usize, usize) -> String| {
             let rows: Vec<String> = (0..values.len() / width).map(|number| row(number * width + 1, width)).collect();
-            format!("INSERT INTO {table} ({columns}) VALUES {}", rows.join(", "))
+            format!("INSERT INTO {table} ({columns}) VALUES {}{conflict}", rows.join(", "))
         };
         // SQLite takes `$1` for a name, and sqlx looks up the name of each parameter, which takes quadratic time.
         let unnamed = |_first, width| format!("({})", vec!["?"; width].join(", "));

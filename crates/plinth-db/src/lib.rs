@@ -5,11 +5,13 @@
 //! [`Conn::now_ms`].
 
 mod assets;
+mod checkpoint;
 mod conn;
 mod error;
 mod listen;
 mod migrate;
 mod pool;
+mod render_hours;
 mod row;
 mod sql;
 mod states;

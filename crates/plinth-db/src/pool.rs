@@ -11,6 +11,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use sqlx::{Connection as _, PgConnection, PgPool, SqlitePool};
 
 use crate::Result;
+use crate::checkpoint::{Checkpoints, LOG_PAGES};
 use crate::conn::{Conn, Inner};
 use crate::error::DbError;
 use crate::migrate::{check_is_supported, migrator};
@@ -103,7 +104,7 @@ pub struct Db {
 enum Pools {
     // SQLite allows one writer at a time, and its file lock does not serve waiting writers in order. A pool of one
     // connection does.
-    Sqlite { writer: SqlitePool, readers: SqlitePool },
+    Sqlite { writer: SqlitePool, readers: SqlitePool, checkpoints: Checkpoints },
     // Workers renew their leases with connections of their own, so that requests of clients cannot use up all
     // connections.
     Postgres { requests: PgPool, leases: PgPool },
@@ -191,8 +192,9 @@ impl Db {
     /// Closes all connections. Waits until the connections in use are returned to the pool.
     pub async fn close(&self) {
         match &self.pools {
-            Pools::Sqlite { writer, readers } => {
+            Pools::Sqlite { writer, readers, checkpoints } => {
                 readers.close().await;
+                checkpoints.close().await;
                 writer.close().await;
             }
             Pools::Postgres { requests, leases } => {
@@ -207,6 +209,13 @@ impl Db {
         match &self.pools {
             Pools::Sqlite { .. } => None,
             Pools::Postgres { requests, .. } => Some((*requests.connect_options()).clone()),
+        }
+    }
+
+    /// Counts a commit of SQLite, which copies its log after some commits.
+    pub(crate) fn count_commit(&self) {
+        if let Pools::Sqlite { checkpoints, .. } = &self.pools {
+            checkpoints.count_commit();
         }
     }
 
@@ -227,6 +236,7 @@ async fn open_sqlite(path: &Path, options: DbOptions) -> Result<Pools> {
         .create_if_missing(options.may_change)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
+        .pragma("wal_autocheckpoint", LOG_PAGES.to_string())
         .busy_timeout(WAIT_TIMEOUT)
         .foreign_keys(true);
     let writer =
@@ -235,9 +245,11 @@ async fn open_sqlite(path: &Path, options: DbOptions) -> Result<Pools> {
     if options.may_change {
         migrator(false).run(&writer).await?;
     }
+    let checkpoints = SqlitePoolOptions::new().max_connections(1).acquire_timeout(WAIT_TIMEOUT);
+    let checkpoints = Checkpoints::new(checkpoints.connect_lazy_with(connect.clone()));
     let readers = SqlitePoolOptions::new().max_connections(SQLITE_READERS).acquire_timeout(WAIT_TIMEOUT);
     let readers = readers.connect_lazy_with(connect.pragma("query_only", "on"));
-    Ok(Pools::Sqlite { writer, readers })
+    Ok(Pools::Sqlite { writer, readers, checkpoints })
 }
 
 async fn open_postgres(address: &str, options: DbOptions) -> Result<Pools> {

@@ -2,17 +2,17 @@
 //! renders of one workspace do not wait for each other. The number is the one in the table `render_counts` plus all changes that
 //! have not been added to it yet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plinth_spec::id::WorkspaceId;
 use plinth_spec::state::RenderStatus;
 
 use crate::sql::{Sql, params};
-use crate::{Conn, Result, Tx};
+use crate::{Conn, Result, Tx, render_hours};
 
 /// Class of the advisory lock of [`add_changes`] and [`recount`]. Classes 1 and 2 are those of the queue and of previews.
 const LOCK: i64 = 3;
-/// Maximum number of changes that one transaction adds.
+/// Maximum number of changes of each of the two kinds of numbers that one transaction adds.
 pub const CHANGES_AT_ONCE: u64 = 10_000;
 
 /// Returns the number of renders of a workspace that are in a state.
@@ -24,7 +24,8 @@ pub async fn count(conn: &mut Conn, workspace: &WorkspaceId, status: RenderStatu
     conn.fetch_one(sql, params![workspace, status.as_str()]).await?.count("n")
 }
 
-/// Adds the recorded changes to the numbers. Returns how many it added; call it again if that is [`CHANGES_AT_ONCE`].
+/// Adds the recorded changes to these numbers and to those of hours. Call it again if it returns at least [`CHANGES_AT_ONCE`], the
+/// number of changes that it added.
 pub async fn add_changes(tx: &mut Tx) -> Result<u64> {
     macro_rules! take {
         ($address:literal) => {
@@ -49,10 +50,10 @@ pub async fn add_changes(tx: &mut Tx) -> Result<u64> {
     for ((workspace, status), sum) in &sums {
         tx.execute(sql, params![workspace.as_str(), status.as_str(), *sum]).await?;
     }
-    Ok(changes.len() as u64)
+    Ok(changes.len() as u64 + render_hours::add_changes(tx, CHANGES_AT_ONCE).await?)
 }
 
-/// Lists the workspaces for which a number differs from the renders. It is empty unless the triggers were switched off, for example
+/// Lists the workspaces for which a number, or one of an hour, differs from the renders. It is empty unless the triggers were switched off, for example
 /// by a restore.
 pub async fn find_miscounted(conn: &mut Conn) -> Result<Vec<WorkspaceId>> {
     let sql = "SELECT DISTINCT workspace_id FROM (SELECT workspace_id, status FROM (\
@@ -60,10 +61,14 @@ pub async fn find_miscounted(conn: &mut Conn) -> Result<Vec<WorkspaceId>> {
                UNION ALL SELECT workspace_id, status, -renders FROM render_counts \
                UNION ALL SELECT workspace_id, status, -change FROM render_count_changes) counted \
                GROUP BY workspace_id, status HAVING sum(n) <> 0) differing ORDER BY workspace_id";
-    conn.fetch_all(sql, params![]).await?.iter().map(|row| row.parsed("workspace_id", WorkspaceId::parse)).collect()
+    let rows = conn.fetch_all(sql, params![]).await?;
+    let mut found =
+        rows.iter().map(|row| row.parsed("workspace_id", WorkspaceId::parse)).collect::<Result<BTreeSet<_>>>()?;
+    found.extend(render_hours::find_miscounted(conn).await?);
+    Ok(found.into_iter().collect())
 }
 
-/// Sets the numbers of a workspace to those of its renders.
+/// Sets the numbers of a workspace, also those of hours, to those of its renders.
 pub async fn recount(tx: &mut Tx, workspace: &WorkspaceId) -> Result<()> {
     lock(tx).await?;
     tx.execute("DELETE FROM render_counts WHERE workspace_id = $1", params![workspace]).await?;
@@ -72,7 +77,8 @@ pub async fn recount(tx: &mut Tx, workspace: &WorkspaceId) -> Result<()> {
                SELECT workspace_id, status, 1 AS n FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL \
                UNION ALL SELECT workspace_id, status, -change FROM render_count_changes WHERE workspace_id = $1) counted \
                GROUP BY workspace_id, status";
-    tx.execute(sql, params![workspace]).await.map(drop)
+    tx.execute(sql, params![workspace]).await?;
+    render_hours::recount(tx, workspace).await
 }
 
 /// Waits until no other transaction adds changes. On SQLite there is only one writer.

@@ -119,6 +119,7 @@ impl Db {
             match worked {
                 Ok(value) => {
                     tx.commit().await?;
+                    db.count_commit();
                     Ok(value)
                 }
                 Err(error) => {

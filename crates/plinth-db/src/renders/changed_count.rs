@@ -1,5 +1,5 @@
-//! Counts the renders that changed since a time, if these are most of a workspace: all renders, whose number is known, minus
-//! those that changed earlier.
+//! Counts the renders in one state that changed since a time, if these are most of a workspace: all renders in the state, whose number
+//! is known, minus those that changed earlier.
 
 use plinth_spec::id::WorkspaceId;
 use plinth_spec::state::RenderStatus;
@@ -8,41 +8,9 @@ use super::lists::FEW_CHANGED;
 use crate::sql::params;
 use crate::{Conn, Result};
 
-/// Returns the number of renders that changed at or after `since`. Returns `None` if it is better to count these, because the
-/// others are probably not fewer.
+/// Returns the number of renders in a state that changed at or after `since`. Returns `None` if many others changed earlier: there is no
+/// index of state and time together, so the states of earlier renders are read only if these are few.
 pub(super) async fn count_all_but_older(
-    conn: &mut Conn,
-    workspace: &WorkspaceId,
-    status: Option<RenderStatus>,
-    since: i64,
-) -> Result<Option<u64>> {
-    match status {
-        None => count_in_all_states(conn, workspace, since).await,
-        Some(status) => count_in_state(conn, workspace, status, since).await,
-    }
-}
-
-async fn count_in_all_states(conn: &mut Conn, workspace: &WorkspaceId, since: i64) -> Result<Option<u64>> {
-    let sql = "SELECT (SELECT updated_at FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL \
-               ORDER BY updated_at LIMIT 1) AS earliest, \
-               (SELECT updated_at FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL \
-               ORDER BY updated_at DESC LIMIT 1) AS latest";
-    let row = conn.fetch_one(sql, params![workspace]).await?;
-    let (Some(earliest), Some(latest)) = (row.maybe_int("earliest")?, row.maybe_int("latest")?) else {
-        return Ok(None);
-    };
-    // Assumes that the times are spread evenly. If they are not, the total is as exact, but takes longer.
-    if since.saturating_sub(earliest) > latest.saturating_sub(since) {
-        return Ok(None);
-    }
-    // One statement, so that both numbers are those of the same instant.
-    let sql = "SELECT render_count - (SELECT count(*) FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL \
-               AND updated_at < $2) AS n FROM workspaces WHERE id = $1";
-    conn.fetch_one(sql, params![workspace, since]).await?.count("n").map(Some)
-}
-
-/// There is no index of state and time together, so the states of earlier renders are read only if these are few.
-async fn count_in_state(
     conn: &mut Conn,
     workspace: &WorkspaceId,
     status: RenderStatus,

@@ -9,7 +9,7 @@ use super::Render;
 use super::changed_count::count_all_but_older;
 use crate::row::Row;
 use crate::sql::{Param, params};
-use crate::{Conn, Result, render_counts, workspaces};
+use crate::{Conn, Result, render_counts, render_hours, workspaces};
 
 /// Filter of a list of renders.
 #[derive(Clone, Debug)]
@@ -147,10 +147,14 @@ pub async fn count(conn: &mut Conn, filter: &RenderFilter) -> Result<u64> {
     }
     let params = params![&f.workspace_id, f.model_id.as_ref(), f.status.map(RenderStatus::as_str), f.updated_since];
     let shape = Shape::of(conn, filter).await?;
-    if let Some(since) = f.updated_since.filter(|_since| matches!(shape, Shape::Workspace | Shape::Status))
-        && let Some(total) = count_all_but_older(conn, &f.workspace_id, f.status, since).await?
-    {
-        return Ok(total);
+    match (shape, f.updated_since, f.status) {
+        (Shape::Workspace, Some(since), None) => return render_hours::count_since(conn, &f.workspace_id, since).await,
+        (Shape::Status, Some(since), Some(status)) => {
+            if let Some(total) = count_all_but_older(conn, &f.workspace_id, status, since).await? {
+                return Ok(total);
+            }
+        }
+        _ => {}
     }
     conn.fetch_one(over!(shape, "SELECT count(*) AS n", ""), params).await?.count("n")
 }

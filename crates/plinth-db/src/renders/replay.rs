@@ -4,7 +4,7 @@ use plinth_spec::id::{RenderId, WorkspaceId};
 use plinth_spec::state::RenderStatus;
 
 use super::Render;
-use crate::sql::params;
+use crate::sql::{Param, params};
 use crate::states::is_in;
 use crate::{Conn, Result, Tx};
 
@@ -76,17 +76,20 @@ pub async fn find_earlier(
     Ok(found)
 }
 
-/// Remembers that a request with this key was answered with a render.
-pub async fn insert_replayed_key(
+/// Remembers that a request with this key was answered with these renders.
+pub async fn insert_replayed_keys(
     tx: &mut Tx,
     workspace: &WorkspaceId,
     key: &str,
-    render: &RenderId,
+    renders: &[RenderId],
     now: i64,
 ) -> Result<()> {
-    let sql = "INSERT INTO replayed_keys (workspace_id, replay_key, render_id, created_at) VALUES ($1, $2, $3, $4) \
-               ON CONFLICT (workspace_id, replay_key, render_id) DO NOTHING";
-    tx.execute(sql, params![workspace, key, render, now]).await.map(drop)
+    if renders.is_empty() {
+        return Ok(());
+    }
+    let columns = "workspace_id, replay_key, render_id, created_at";
+    let values: Vec<Param> = renders.iter().flat_map(|render| params![workspace, key, render, now].to_vec()).collect();
+    tx.insert_missing_rows("replayed_keys", columns, &values).await
 }
 
 /// Deletes the keys that were stored before a time. Returns their number.

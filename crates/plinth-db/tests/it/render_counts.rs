@@ -42,7 +42,8 @@ async fn numbers(conn: &mut Conn, workspace: u32, status: RenderStatus) -> (u64,
 /// Changes one render, or adds some. `number` identifies the change.
 async fn change(tx: &mut Tx, number: u32, kind: u32, other: u32) -> Result<(), DbError> {
     use RenderStatus as S;
-    let now = i64::from(number);
+    // Changes of a render are in different hours.
+    let now = i64::from(number) * 100_000;
     match kind {
         0 | 1 => {
             let rows: Vec<Render> = (0..=other % 3).map(|n| make::render(number * 10 + n, 1)).collect();

@@ -137,15 +137,23 @@ impl Service {
         ended.await
     }
 
-    /// Deletes a session.
-    pub async fn sign_out(&self, secret: &str) -> Result<()> {
+    /// Deletes the session of a caller. `secret` is its secret. A change of the account that the session has begun is either
+    /// committed before this method returns, or rejected.
+    pub async fn sign_out(&self, caller: &Caller, secret: &str) -> Result<()> {
         let sha256 = sha256_hex(secret);
-        self.db.write(move |tx| Box::pin(async move { Ok(sessions::delete(tx, &sha256).await?) })).await
+        self.write_locked(caller.account_id.clone(), move |tx, _now| {
+            Box::pin(async move { Ok(sessions::delete(tx, &sha256).await?) })
+        })
+        .await
     }
 
-    /// Deletes all sessions and unused sign-in links of the caller's account.
+    /// Deletes all sessions and unused sign-in links of the caller's account. For changes that they have begun, the same holds as
+    /// for [`sign_out`](Self::sign_out).
     pub async fn sign_out_everywhere(&self, caller: &Caller) -> Result<()> {
         let account = caller.account_id.clone();
-        self.db.write(move |tx| Box::pin(async move { Ok(sessions::delete_all(tx, &account).await?) })).await
+        self.write_locked(account.clone(), move |tx, _now| {
+            Box::pin(async move { Ok(sessions::delete_all(tx, &account).await?) })
+        })
+        .await
     }
 }

@@ -85,17 +85,21 @@ pub(crate) async fn place(
     let pools = decide_funding(payer.balance, &costs)?;
     let mut funding = costs.into_iter().zip(pools);
     let mut placed = Vec::with_capacity(drafts.len());
+    let mut of_other_keys = Vec::new();
     for (draft, earlier) in drafts.into_iter().zip(earlier) {
         placed.push(if let Some(Earlier { render, has_same_key }) = earlier {
-            if !has_same_key && !draft.replay_key.is_empty() {
-                // The answer to a key stays the same, even if the request is repeated after the other window.
-                renders::insert_replayed_key(tx, &caller.workspace_id, &draft.replay_key, &render.id, now).await?;
+            if !has_same_key {
+                of_other_keys.push(render.id.clone());
             }
             Placed { render, is_replay: true }
         } else {
             let (cost, pool) = funding.next().ok_or_else(|| ServiceError::internal("a render without funding"))?;
             Placed { render: funded(draft, cost, pool), is_replay: false }
         });
+    }
+    if let Some(key) = key.filter(|key| !key.as_str().is_empty()) {
+        // The answer to a key stays the same, even if the request is repeated after the other window.
+        renders::insert_replayed_keys(tx, &caller.workspace_id, key.as_str(), &of_other_keys, now).await?;
     }
     let new: Vec<Render> = placed.iter().filter(|one| !one.is_replay).map(|one| one.render.clone()).collect();
     renders::insert_all(tx, &new).await?;

@@ -155,7 +155,7 @@ async fn a_sign_in_link_opens_one_session(address: &str) {
     );
     assert_eq!(signed_in.caller.token_id, None);
     assert!(signed_in.made_form(&signed_in.form_token) && !signed_in.made_form(""));
-    service.sign_out(&session).await.unwrap();
+    service.sign_out(&signed_in.caller, &session).await.unwrap();
     assert!(service.session(&session).await.unwrap().is_none());
     let late = service.create_sign_in(&test_service.caller.account_id, 60).await.unwrap();
     test_service.wait_ms(60_000);

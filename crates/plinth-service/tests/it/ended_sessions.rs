@@ -227,12 +227,49 @@ async fn a_new_password_is_not_replaced_by_an_earlier_request(address: &str) {
     }
     // A session that has ended changes no password either.
     let (secret, caller) = session(service, ada).await;
-    service.sign_out(&secret).await.unwrap();
+    service.sign_out(&caller, &secret).await.unwrap();
     let client = ClientAddress { address: "192.0.2.1".parse().unwrap(), is_shared: false };
     let changed =
         service.change_password(&caller, &client, &secret, "the reset one".to_owned(), "that of a thief".to_owned());
     assert_eq!(code(changed.await), ErrorCode::Unauthorized);
     assert_eq!(current().await.password_hash, Some(reset));
+}
+
+/// A change that checked its session before a sign-out is committed before the sign-out returns.
+async fn signing_out_waits_for_what_the_account_changes(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, ada) = (&test_service.service, &test_service.caller.account_id);
+    for is_everywhere in [false, true] {
+        let (secret, caller) = session(service, ada).await;
+        let (locked, is_locked) = tokio::sync::oneshot::channel();
+        let (end, is_ended) = tokio::sync::oneshot::channel::<()>();
+        let (db, id) = (service.db().clone(), ada.clone());
+        let changing = tokio::spawn(async move {
+            let changing = db.write(move |tx| {
+                Box::pin(async move {
+                    accounts::lock(tx, &id).await?;
+                    locked.send(()).unwrap();
+                    is_ended.await.unwrap();
+                    accounts::set_password_hash(tx, &id, Some("changed")).await
+                })
+            });
+            changing.await
+        });
+        is_locked.await.unwrap();
+        let leaving = async {
+            if is_everywhere {
+                service.sign_out_everywhere(&caller).await
+            } else {
+                service.sign_out(&caller, &secret).await
+            }
+        };
+        let mut leaving = std::pin::pin!(leaving);
+        tokio::time::timeout(Duration::from_millis(300), &mut leaving).await.expect_err("it waits");
+        end.send(()).unwrap();
+        leaving.await.unwrap();
+        assert!(service.session(&secret).await.unwrap().is_none());
+        changing.await.unwrap().unwrap();
+    }
 }
 
 mod both {
@@ -242,5 +279,6 @@ mod both {
         an_administrator_whose_session_has_ended_does_nothing
         a_suspended_account_gets_no_key
         a_new_password_is_not_replaced_by_an_earlier_request
+        signing_out_waits_for_what_the_account_changes
     }
 }

@@ -119,7 +119,7 @@ async fn a_session_that_ends_during_an_upload_creates_nothing(address: &str) {
     let test_service = TestService::new(address).await;
     let service = &test_service.service;
     let (_team, key, session, secret) = editor(&test_service).await;
-    let signed_out = async || service.sign_out(&secret).await.unwrap();
+    let signed_out = async || service.sign_out(&session, &secret).await.unwrap();
     assert_eq!(code(upload_while(&test_service, &session, SETTINGS, signed_out).await), ErrorCode::Unauthorized);
     let suspended = async || test_service::set_suspended(service, GUEST, true).await;
     assert_eq!(code(upload_while(&test_service, &key, None, suspended).await), ErrorCode::Forbidden);

@@ -202,11 +202,13 @@ async fn a_batch_takes_as_few_statements_as_a_single_render() {
     let counted = Arc::new(AtomicU64::new(0));
     let _counting = tracing::subscriber::set_default(Statements(Arc::clone(&counted)));
     let mut statements = Vec::new();
-    for renders in [1, 100] {
+    for renders in [1, 100, 100] {
         let before = counted.load(Ordering::Relaxed);
         assert_eq!(order(service, &caller, &model, renders).await.unwrap().len(), renders);
         statements.push(counted.load(Ordering::Relaxed) - before);
     }
-    // The batch contains the single render again, whose answer is stored for the key of the batch.
+    // The first batch contains the single render again, whose answer is stored for the key of the batch.
     assert!((5..=16).contains(&statements[1]) && statements[0] + 1 == statements[1], "{statements:?}");
+    // The second batch contains only renders of the first, and has another key.
+    assert!(statements[2] < statements[0], "{statements:?}");
 }

@@ -92,7 +92,7 @@ pub(crate) async fn sign_in(
     match service.accept_invitation(&caller, &link).await {
         Ok(team) => enter(&studio, &secret, team.as_str()).await?,
         Err(error) => {
-            service.sign_out(&secret).await?;
+            service.sign_out(&caller, &secret).await?;
             return again(&studio, link, error).await;
         }
     }

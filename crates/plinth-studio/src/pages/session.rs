@@ -18,7 +18,7 @@ pub(crate) struct Choice {
 }
 
 pub(crate) async fn sign_out(State(studio): State<Studio>, sent: SessionForm<EmptyForm>) -> Result<Response> {
-    studio.service.sign_out(&sent.user.secret).await?;
+    studio.service.sign_out(sent.user.caller(), &sent.user.secret).await?;
     Ok(goodbye(&studio))
 }
 

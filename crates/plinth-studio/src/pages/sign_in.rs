@@ -99,7 +99,7 @@ fn again(studio: &Studio, email: String, error: &ServiceError) -> Response {
 /// Ends the earlier session if there is one, and sets the cookie of the new session.
 pub(super) async fn welcome(studio: &Studio, secret: String, earlier: Option<CurrentUser>) -> Result<Response> {
     if let Some(user) = earlier {
-        studio.service.sign_out(&user.secret).await?;
+        studio.service.sign_out(user.caller(), &user.secret).await?;
     }
     let mut headers = HeaderMap::new();
     headers.insert(header::SET_COOKIE, cookie::set(&studio.site, secret));

@@ -1,0 +1,94 @@
+//! The number of renders of each workspace that changed last in each hour. Triggers insert each change as a row, as for
+//! [`render_counts`](crate::render_counts), which also adds the changes to the numbers and corrects the numbers.
+
+use std::collections::BTreeMap;
+
+use plinth_spec::id::WorkspaceId;
+
+use crate::sql::{Sql, params};
+use crate::{Conn, Result, Tx};
+
+/// Milliseconds per hour, as in the triggers.
+const HOUR_MS: i64 = 3_600_000;
+
+// One statement, because it sees each change either as a row of its own or as part of the number. The parameters are the workspace,
+// the hour, and the start and end of the time in which renders are counted.
+macro_rules! numbers {
+    ($hours:literal, $sign:literal) => {
+        concat!(
+            "SELECT CAST(coalesce(sum(n), 0) AS BIGINT) ",
+            $sign,
+            " (SELECT count(*) FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL \
+             AND updated_at >= $3 AND updated_at < $4) AS n FROM (\
+             SELECT renders AS n FROM render_hours WHERE workspace_id = $1 AND hour ",
+            $hours,
+            " $2 UNION ALL SELECT change FROM render_hour_changes WHERE workspace_id = $1 AND hour ",
+            $hours,
+            " $2) numbers"
+        )
+    };
+}
+
+/// Returns the number of renders of a workspace that changed at or after `since`. Of the hour of this time it counts the shorter
+/// part: the renders that changed before, or the others.
+pub(crate) async fn count_since(conn: &mut Conn, workspace: &WorkspaceId, since: i64) -> Result<u64> {
+    let since = since.clamp(0, i64::MAX - HOUR_MS);
+    let hour = since / HOUR_MS;
+    let (start, end) = (hour * HOUR_MS, (hour + 1) * HOUR_MS);
+    let (sql, from, to) = if since - start < end - since {
+        (numbers!(">=", "-"), start, since)
+    } else {
+        (numbers!(">", "+"), since, end)
+    };
+    conn.fetch_one(sql, params![workspace, hour, from, to]).await?.count("n")
+}
+
+/// Adds at most `limit` recorded changes to the numbers. Returns how many it added. Only one transaction at a time may do so.
+pub(crate) async fn add_changes(tx: &mut Tx, limit: u64) -> Result<u64> {
+    macro_rules! take {
+        ($address:literal) => {
+            concat!(
+                "DELETE FROM render_hour_changes WHERE ",
+                $address,
+                " IN (SELECT ",
+                $address,
+                " FROM render_hour_changes LIMIT $1) RETURNING workspace_id, hour, change"
+            )
+        };
+    }
+    let sql = Sql { sqlite: take!("rowid"), postgres: take!("ctid") };
+    let changes = tx.fetch_all(sql, params![limit.cast_signed()]).await?;
+    let mut sums = BTreeMap::<(String, i64), i64>::new();
+    for row in &changes {
+        *sums.entry((row.text("workspace_id")?, row.int("hour")?)).or_default() += row.int("change")?;
+    }
+    let sql = "INSERT INTO render_hours (workspace_id, hour, renders) VALUES ($1, $2, $3) \
+               ON CONFLICT (workspace_id, hour) DO UPDATE SET renders = render_hours.renders + excluded.renders";
+    for ((workspace, hour), sum) in &sums {
+        tx.execute(sql, params![workspace.as_str(), *hour, *sum]).await?;
+    }
+    Ok(changes.len() as u64)
+}
+
+/// Lists the workspaces for which a number differs from the renders.
+pub(crate) async fn find_miscounted(conn: &mut Conn) -> Result<Vec<WorkspaceId>> {
+    let sql = "SELECT DISTINCT workspace_id FROM (SELECT workspace_id, hour FROM (\
+               SELECT workspace_id, updated_at / 3600000 AS hour, count(*) AS n FROM renders WHERE deleted_at IS NULL \
+               GROUP BY workspace_id, updated_at / 3600000 \
+               UNION ALL SELECT workspace_id, hour, -renders FROM render_hours \
+               UNION ALL SELECT workspace_id, hour, -change FROM render_hour_changes) counted \
+               GROUP BY workspace_id, hour HAVING sum(n) <> 0) differing ORDER BY workspace_id";
+    conn.fetch_all(sql, params![]).await?.iter().map(|row| row.parsed("workspace_id", WorkspaceId::parse)).collect()
+}
+
+/// Sets the numbers of a workspace to those of its renders. Only one transaction at a time may do so.
+pub(crate) async fn recount(tx: &mut Tx, workspace: &WorkspaceId) -> Result<()> {
+    tx.execute("DELETE FROM render_hours WHERE workspace_id = $1", params![workspace]).await?;
+    // One statement, because a render that changes now is seen either with its change or without both.
+    let sql = "INSERT INTO render_hours SELECT workspace_id, hour, CAST(sum(n) AS BIGINT) FROM (\
+               SELECT workspace_id, updated_at / 3600000 AS hour, 1 AS n FROM renders \
+               WHERE workspace_id = $1 AND deleted_at IS NULL \
+               UNION ALL SELECT workspace_id, hour, -change FROM render_hour_changes WHERE workspace_id = $1) counted \
+               GROUP BY workspace_id, hour";
+    tx.execute(sql, params![workspace]).await.map(drop)
+}
