@@ -264,7 +264,7 @@ async fn signing_out_waits_for_what_the_account_changes(address: &str) {
             }
         };
         let mut leaving = std::pin::pin!(leaving);
-        tokio::time::timeout(Duration::from_millis(300), &mut leaving).await.expect_err("it waits");
+        tokio::time::timeout(Duration::from_millis(300), &mut leaving).await.unwrap_err();
         end.send(()).unwrap();
         leaving.await.unwrap();
         assert!(service.session(&secret).await.unwrap().is_none());
