@@ -51,7 +51,7 @@ fn metallic_roughness_factors_and_textures_are_read() {
 
 #[test]
 fn an_empty_material_has_the_gltf_defaults() {
-    assert_eq!(material(json!({})), Material::default());
+    assert_eq!(material(json!({})), Material { name: "material_0".into(), ..Material::default() });
 }
 
 #[test]
