@@ -116,7 +116,7 @@ fn visible_to_cameras(
 }
 
 /// Fraction of the probe budget that is not used if the vertices use the whole ray budget.
-const PROBES_SAVED_BY_VERTICES: f32 = 0.82;
+const PROBES_SAVED_BY_VERTICES: f32 = 0.85;
 
 /// Casts the rays of all coarse sample points. A sample point at a vertex casts `rays_per_vertex` rays.
 fn gather(

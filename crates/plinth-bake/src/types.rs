@@ -286,7 +286,7 @@ impl BakeOptions {
 impl Default for BakeOptions {
     fn default() -> Self {
         Self {
-            ray_budget: 750_000,
+            ray_budget: 900_000,
             min_samples: 12,
             max_samples: 128,
             bounces: 4,
