@@ -8,8 +8,9 @@ use sqlx::SqlitePool;
 /// Number of pages in the log, of 4 KiB each, from which on a commit copies the log itself. It copies what was written since the last
 /// checkpoint, so that the log does not grow while transactions never pause.
 pub(crate) const LOG_PAGES: u32 = 10_000;
-/// Number of commits between checkpoints. A commit writes some 15 pages.
-const COMMITS: u32 = 64;
+/// Number of commits between checkpoints. A commit writes some 15 pages. A commit during a checkpoint waits for the disk, so
+/// checkpoints should be rare, but must begin before the log has [`LOG_PAGES`].
+const COMMITS: u32 = 512;
 
 /// Counts commits, and copies the log from time to time on a connection of its own. SQLite would do so in each commit after which the
 /// log has 1000 pages, and that commit would take ten times as long.
