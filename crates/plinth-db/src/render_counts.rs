@@ -53,8 +53,8 @@ pub async fn add_changes(tx: &mut Tx) -> Result<u64> {
     Ok(changes.len() as u64 + render_hours::add_changes(tx, CHANGES_AT_ONCE).await?)
 }
 
-/// Lists the workspaces for which a number, or one of an hour, differs from the renders. It is empty unless the triggers were switched off, for example
-/// by a restore.
+/// Lists the workspaces whose numbers, by state or by hour, differ from their renders. The list is empty unless the triggers were
+/// switched off, for example by a restore.
 pub async fn find_miscounted(conn: &mut Conn) -> Result<Vec<WorkspaceId>> {
     let sql = "SELECT DISTINCT workspace_id FROM (SELECT workspace_id, status FROM (\
                SELECT workspace_id, status, count(*) AS n FROM renders WHERE deleted_at IS NULL GROUP BY workspace_id, status \
