@@ -10,15 +10,14 @@ use crate::grids::grids;
 use crate::light::{LightValue, LitPoint};
 use crate::lit_surface::lit_surfaces;
 use crate::neighbours::Neighbours;
+use crate::occluders::Occluders;
 use crate::radiosity::Radiosity;
 use crate::refine::{Refiner, SubTriangle, initial_sub_triangles};
 use crate::samples::{NO_SAMPLE, SamplePoint, SamplePoints, VertexSamples};
 use crate::sampling::RayDirections;
 use crate::types::{BakeLight, BakeMesh, BakeOptions, Baked, BakedMesh, GatheredLight, LightGrid};
 
-/// Computes the light on every mesh that receives light. Cameras are at `camera_positions`: where a camera sees the
-/// light change, more points are sampled.
-/// Shape: the lists of the result have one entry per mesh. The entry of a mesh that does not receive light is empty.
+/// Computes the light on every mesh that receives light. See [`bake_around`].
 pub fn bake(
     meshes: &[BakeMesh],
     environment: &EnvironmentMap,
@@ -26,7 +25,21 @@ pub fn bake(
     camera_positions: &[Vec3],
     options: &BakeOptions,
 ) -> Baked {
-    let scene = Scene::new(meshes, environment, lights);
+    bake_around(&Occluders::new(meshes), meshes, environment, lights, camera_positions, options)
+}
+
+/// Computes the light on every mesh that receives light. `occluders` were built for the same meshes. Cameras are at `camera_positions`: where a camera sees the
+/// light change, more points are sampled.
+/// Shape: the lists of the result have one entry per mesh. The entry of a mesh that does not receive light is empty.
+pub fn bake_around(
+    occluders: &Occluders,
+    meshes: &[BakeMesh],
+    environment: &EnvironmentMap,
+    lights: &[BakeLight],
+    camera_positions: &[Vec3],
+    options: &BakeOptions,
+) -> Baked {
+    let scene = Scene::new(meshes, occluders, environment, lights);
     let samples = SamplePoints::of_vertices(meshes);
     let rays_per_vertex = (options.ray_budget / samples.len().max(1)).clamp(options.min_samples, options.max_samples);
     // The fraction of the ray budget that is used for sample points at vertices.
@@ -67,7 +80,7 @@ pub fn bake(
     let mut samples = coarse.samples.clone();
     refiner.refine(sub_triangles, &mut samples, &mut lit);
     let grids = grids(&coarse, &samples, &lit, options.min_spacing);
-    Baked { meshes: baked_meshes(&scene, &samples, &lit, grids), surfaces }
+    Baked { meshes: baked_meshes(&scene, &samples, &lit, grids, options), surfaces }
 }
 
 /// Returns the light of the sample points, sorted into the meshes to which they belong.
@@ -76,6 +89,7 @@ fn baked_meshes(
     samples: &SamplePoints<'_>,
     lit: &[LitPoint],
     grids: Vec<Vec<LightGrid>>,
+    options: &BakeOptions,
 ) -> Vec<BakedMesh> {
     let light_of_sample = |sample: &u32| {
         if *sample == NO_SAMPLE { GatheredLight::default() } else { GatheredLight::from(lit[*sample as usize].light) }
@@ -83,7 +97,8 @@ fn baked_meshes(
     let light_at_vertices = |vertex_samples: &[u32]| vertex_samples.iter().map(light_of_sample).collect();
     let of_mesh = |((mesh, vertex_samples), grids): ((&BakeMesh, &VertexSamples), Vec<LightGrid>)| {
         if mesh.is_shadow_catcher() {
-            return BakedMesh { front: light_on_shadow_catcher(scene, mesh), ..BakedMesh::default() };
+            let front = light_on_shadow_catcher(scene, mesh, options.shadow_catcher_samples);
+            return BakedMesh { front, ..BakedMesh::default() };
         }
         BakedMesh {
             front: light_at_vertices(&vertex_samples.front),
@@ -137,13 +152,9 @@ fn gather(
     coarse.samples.list.par_iter().enumerate().map(|(i, sample)| scene.gather(sample, directions(i))).collect()
 }
 
-/// Number of rays per vertex of a shadow catcher. A shadow catcher is one smooth surface, on which noise would be
-/// visible.
-const SHADOW_CATCHER_RAYS: usize = 128;
-
 /// Computes the light that arrives at the vertices of a shadow catcher without being reflected.
-fn light_on_shadow_catcher(scene: &Scene<'_>, mesh: &BakeMesh) -> Vec<GatheredLight> {
-    let directions = RayDirections::fixed_per_normal(SHADOW_CATCHER_RAYS);
+fn light_on_shadow_catcher(scene: &Scene<'_>, mesh: &BakeMesh, samples: usize) -> Vec<GatheredLight> {
+    let directions = RayDirections::fixed_per_normal(samples);
     let direct = |(position, normal): (&Vec3, &Vec3)| {
         let sample = SamplePoint { position: *position, normal: *normal, inset: Vec3::ZERO };
         GatheredLight { direct: scene.direct_share_at(&sample, &directions), ..GatheredLight::default() }

@@ -5,12 +5,12 @@ use std::f32::consts::PI;
 use glam::{Mat4, Vec2, Vec3, Vec4};
 use plinth_scene::EnvironmentMap;
 
-use crate::bvh::{Bvh, Hit, TriangleId};
-use crate::inverted_hull::is_inside_out;
+use crate::bvh::{Hit, TriangleId};
+use crate::occluders::{Occluders, coverage};
 use crate::samples::SamplePoint;
 use crate::sampling::{LightDistribution, RayDirections, RaySample};
 use crate::sky::Sky;
-use crate::types::{BakeLight, BakeMesh, BakeTexture};
+use crate::types::{BakeLight, BakeMesh};
 
 /// Distance between a surface and the origins of rays that start on it, in world units. For comparison, the model's
 /// size is 2 units.
@@ -82,21 +82,23 @@ impl GatherResult {
 
 /// The geometry and the light sources that rays can hit.
 pub(crate) struct Scene<'a> {
-    bvh: Bvh,
+    occluders: &'a Occluders,
     pub(crate) meshes: &'a [BakeMesh],
-    /// For each mesh, whether it blocks all light of every ray that hits it.
-    opaque: Vec<bool>,
     pub(crate) sky: Sky,
     distribution: LightDistribution,
     pub(crate) lights: &'a [BakeLight],
 }
 
 impl<'a> Scene<'a> {
-    pub(crate) fn new(meshes: &'a [BakeMesh], environment: &EnvironmentMap, lights: &'a [BakeLight]) -> Self {
+    pub(crate) fn new(
+        meshes: &'a [BakeMesh],
+        occluders: &'a Occluders,
+        environment: &EnvironmentMap,
+        lights: &'a [BakeLight],
+    ) -> Self {
         let sky = Sky::new(environment);
         let distribution = LightDistribution::new(&sky);
-        let opaque = meshes.iter().map(is_opaque).collect();
-        Self { bvh: Bvh::new(triangles(meshes)), meshes, opaque, sky, distribution, lights }
+        Self { occluders, meshes, sky, distribution, lights }
     }
 
     /// Casts all rays of a sample point, and returns their combined result.
@@ -176,7 +178,9 @@ impl<'a> Scene<'a> {
         for _ in 0..MAX_TRANSPARENT_HITS {
             let distance = origin.distance(camera);
             let direction = (camera - origin) / distance.max(ORIGIN_OFFSET);
-            let Some(hit) = self.bvh.intersect(origin, direction, ORIGIN_OFFSET * 0.1, distance) else { return true };
+            let Some(hit) = self.occluders.bvh.intersect(origin, direction, ORIGIN_OFFSET * 0.1, distance) else {
+                return true;
+            };
             if self.transparency(&hit) < MIN_SEE_THROUGH {
                 return false;
             }
@@ -190,7 +194,7 @@ impl<'a> Scene<'a> {
         let mut out = RayResult { transmitted: 1.0, occluder: None, hit_back_first: false, mean_inverse_distance: 0.0 };
         let mut travelled = 0.0;
         for hit_count in 0..MAX_TRANSPARENT_HITS {
-            let Some(hit) = self.bvh.intersect(origin, direction, ORIGIN_OFFSET * 0.1, f32::INFINITY) else {
+            let Some(hit) = self.occluders.bvh.intersect(origin, direction, ORIGIN_OFFSET * 0.1, f32::INFINITY) else {
                 return out;
             };
             let transparency = self.transparency(&hit);
@@ -217,7 +221,7 @@ impl<'a> Scene<'a> {
     }
 
     fn transparency(&self, hit: &Hit) -> f32 {
-        if self.opaque[hit.id.mesh as usize] {
+        if self.occluders.opaque[hit.id.mesh as usize] {
             return 0.0;
         }
         let mesh = &self.meshes[hit.id.mesh as usize];
@@ -275,31 +279,12 @@ struct RayResult {
     mean_inverse_distance: f32,
 }
 
-fn triangles(meshes: &[BakeMesh]) -> impl Iterator<Item = ([Vec3; 3], TriangleId)> + '_ {
-    meshes.iter().enumerate().filter(|(_, mesh)| mesh.occludes && !is_inside_out(mesh)).flat_map(|(m, mesh)| {
-        (0..mesh.indices.len() / 3).map(move |t| (mesh.triangle(t), TriangleId { mesh: m as u32, triangle: t as u32 }))
-    })
-}
-
 /// Returns the RGBA texel at a hit, and the alpha cutoff of the texture if it has one. Returns `None` if the mesh has
 /// no texture.
 pub(crate) fn texel(mesh: &BakeMesh, id: TriangleId, u: f32, v: f32) -> Option<([f32; 4], Option<f32>)> {
     let texture = mesh.texture.as_ref()?;
     let [a, b, c] = mesh.corners(id.triangle as usize).map(|i| texture.uvs.get(i).copied().unwrap_or(Vec2::ZERO));
     Some((texture.image.texel(a * (1.0 - u - v) + b * u + c * v), texture.cutoff))
-}
-
-/// Returns the fraction of a texel's area that the surface covers.
-fn coverage(rgba: [f32; 4], cutoff: Option<f32>) -> f32 {
-    match cutoff {
-        Some(cutoff) => f32::from(u8::from(rgba[3] >= cutoff)),
-        None => rgba[3],
-    }
-}
-
-fn is_opaque(mesh: &BakeMesh) -> bool {
-    let covers = |texture: &BakeTexture| texture.image.texels.iter().all(|rgba| coverage(*rgba, texture.cutoff) >= 1.0);
-    mesh.transparency.is_empty() && mesh.texture.as_ref().is_none_or(covers)
 }
 
 fn ray_origin(sample: &SamplePoint) -> Vec3 {

@@ -232,6 +232,8 @@ pub struct BakeOptions {
     pub unseen_samples: usize,
     /// Number of rays per probe. Probes are used to compare the light of neighbouring points.
     pub probe_samples: usize,
+    /// Number of rays per vertex of a shadow catcher.
+    pub shadow_catcher_samples: usize,
     /// Maximum number of rays of all probes together. It is reduced if the vertices are so dense that they already
     /// store the light in detail.
     pub probe_budget: usize,
@@ -258,11 +260,16 @@ impl BakeOptions {
         }
     }
 
-    /// Returns options for pictures that are drawn while a setting changes. They are coarser also for models whose vertices are
-    /// so dense that [`coarser`](Self::coarser) options would give each of them the minimum number of rays.
+    /// Returns options for pictures that are drawn while a setting changes. They have about half of the
+    /// rays of [`coarser`](Self::coarser) options, also for models whose vertices are so dense that each has the minimum number.
     #[must_use]
     pub fn draft(self) -> Self {
-        Self { min_samples: self.min_samples / 2, ..self.coarser() }
+        Self {
+            ray_budget: self.ray_budget / 6,
+            min_samples: self.min_samples / 3,
+            shadow_catcher_samples: self.shadow_catcher_samples / 2,
+            ..self.coarser()
+        }
     }
 
     /// Returns options with about three times the rays, for detailed shading of crevices and contacts, and for large
@@ -297,6 +304,8 @@ impl Default for BakeOptions {
             seen_samples: 448,
             unseen_samples: 64,
             probe_samples: 192,
+            // A shadow catcher is one smooth surface, on which noise would be visible.
+            shadow_catcher_samples: 128,
             probe_budget: 5_000_000,
             surfaces: true,
         }

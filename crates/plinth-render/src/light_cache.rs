@@ -6,7 +6,7 @@ use plinth_scene::LightDetail;
 
 use crate::cache::Cache;
 use crate::gpu::Gpu;
-use crate::prepare::{DrawnIndices, LightCacheKeys, NewResults, PrepareInputs, Prepared, prepare};
+use crate::prepare::{KnownTriangles, LightCacheKeys, ModelLight, NewResults, PrepareInputs, Prepared, prepare};
 
 /// Maximum number of entries: one in full detail, and drafts for what is being changed.
 const MAX_ENTRIES: usize = 4;
@@ -26,11 +26,12 @@ impl LightCache {
     }
 
     /// Returns the triangles to draw, with their name. A draft may have those of other cameras.
-    fn triangles(&self, names: &LightCacheKeys, is_draft: bool) -> Option<(String, DrawnIndices)> {
+    fn triangles(&self, names: &LightCacheKeys, is_draft: bool) -> Option<(String, KnownTriangles)> {
         let fits =
             |known: &LightCacheKeys| known.triangles == names.triangles || is_draft && known.surfaces == names.surfaces;
         let (known, light) = self.0.iter().find(|(known, _light)| fits(known))?;
-        Some((known.triangles.clone(), Arc::clone(&light.model.indices)))
+        let ModelLight { indices, occluders, .. } = &light.model;
+        Some((known.triangles.clone(), KnownTriangles { indices: Arc::clone(indices), occluders: occluders.clone() }))
     }
 
     fn keep(&mut self, names: LightCacheKeys, light: &Arc<Prepared>) {
@@ -42,26 +43,27 @@ impl LightCache {
 /// Returns the light of a scene: kept, from the cache, or computed. Light of moving models is not kept, because their renderer
 /// changes it.
 pub(crate) fn prepared(gpu: &Gpu, inputs: &PrepareInputs<'_>, cache: Option<&Cache>) -> (Arc<Prepared>, NewResults) {
+    let is_draft = inputs.scene.light_detail == LightDetail::Draft;
     let names = cache.map(|cache| (cache, LightCacheKeys::of(cache, inputs)));
     let new = |indices| {
-        let (light, fresh) = prepare(inputs, names.as_ref().map(|(cache, names)| (*cache, names)), indices);
+        // Drafts change too often to be worth a file.
+        let files = names.as_ref().filter(|_names| !is_draft).map(|(cache, names)| (*cache, names));
+        let (light, fresh) = prepare(inputs, files, indices);
         (Arc::new(light), fresh)
     };
     let (Some(device_cache), Some((_cache, names))) = (gpu.device.cache(), &names) else { return new(None) };
     if inputs.moving.contains(&true) {
         return new(None);
     }
-    let is_draft = inputs.scene.light_detail == LightDetail::Draft;
     let known = || device_cache.light.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(light) = known().find(names, is_draft) {
         return (light, NewResults::default());
     }
     let triangles = known().triangles(names, is_draft);
-    let (light, fresh) = new(triangles.as_ref().map(|(_name, indices)| Arc::clone(indices)));
+    let (light, fresh) = new(triangles.as_ref().map(|(_name, triangles)| triangles.clone()));
     // The full picture must not take the triangles of other cameras from a draft, so they keep their name.
-    let is_reused = |(_name, indices): &(String, DrawnIndices)| Arc::ptr_eq(indices, &light.model.indices);
-    let triangles = triangles.filter(is_reused).map_or_else(|| names.triangles.clone(), |(name, _indices)| name);
+    let is_reused = |(_name, known): &(String, KnownTriangles)| Arc::ptr_eq(&known.indices, &light.model.indices);
+    let triangles = triangles.filter(is_reused).map_or_else(|| names.triangles.clone(), |(name, _known)| name);
     known().keep(LightCacheKeys { triangles, ..names.clone() }, &light);
-    // Drafts change too often to be worth a file.
-    (light, if is_draft { NewResults::default() } else { fresh })
+    (light, fresh)
 }

@@ -4,14 +4,14 @@ use std::f32::consts::PI;
 use std::sync::Arc;
 
 use glam::Vec3;
-use plinth_bake::{BakeLight, BakeMesh, BakeOptions, BakedMesh, LitSurface, Sun, bake, extract_sun};
+use plinth_bake::{BakeLight, BakeMesh, BakeOptions, BakedMesh, LitSurface, Occluders, Sun, bake_around, extract_sun};
 use plinth_scene::{EnvironmentMap, LightDetail, PointLikeLight, Scene};
 use rayon::prelude::*;
 
 use super::bake_input::{bake_mesh, floor_grid};
 use super::distance_field::{DistanceField, is_worthwhile};
 use super::simplify::drawn_indices;
-use super::{DrawnIndices, EnvironmentLight, ModelLight, PrepareInputs, SurfaceLight};
+use super::{EnvironmentLight, KnownTriangles, ModelLight, PrepareInputs, SurfaceLight};
 use crate::ibl::{irradiance_map, prefilter};
 use crate::pass::floor::AMBIENT_SIDE;
 use crate::pose_light::PoseTimes;
@@ -35,11 +35,14 @@ impl EnvironmentLight {
 
 impl ModelLight {
     /// Chooses the triangles to draw if they are not known, and bakes the light of a panorama and its sun on them.
-    pub(super) fn new(inputs: &PrepareInputs<'_>, sky: &Sky, indices: Option<DrawnIndices>) -> Self {
-        let indices = indices.unwrap_or_else(|| Arc::new(drawn_indices(inputs.scene, inputs.posed, inputs.smallest)));
-        let (light, surfaces) = gathered(inputs, &indices, sky, bake_options(inputs));
+    pub(super) fn new(inputs: &PrepareInputs<'_>, sky: &Sky, known: Option<KnownTriangles>) -> Self {
+        let chosen = || Arc::new(drawn_indices(inputs.scene, inputs.posed, inputs.smallest));
+        let KnownTriangles { indices, occluders } =
+            known.unwrap_or_else(|| KnownTriangles { indices: chosen(), occluders: None });
+        let (light, surfaces, occluders) = gathered(inputs, &indices, occluders, sky, bake_options(inputs));
         let field = DistanceField::new(inputs.moving, &surfaces);
-        Self { indices, light, field }
+        let is_draft = inputs.scene.light_detail == LightDetail::Draft;
+        Self { indices, occluders: is_draft.then_some(occluders), light, field }
     }
 }
 
@@ -47,23 +50,26 @@ impl SurfaceLight {
     /// Bakes light on triangles that were chosen for another pose.
     pub(super) fn new(inputs: &PrepareInputs<'_>, indices: &[Vec<u32>], sky: &Sky) -> Self {
         let options = BakeOptions { surfaces: false, ..bake_options(inputs) };
-        gathered(inputs, indices, sky, options).0
+        gathered(inputs, indices, None, sky, options).0
     }
 }
 
-/// Returns the light on triangles of the model, and the light that leaves its surfaces.
+/// Returns the light on triangles of the model, the light that leaves its surfaces, and what blocks rays. `occluders` are those
+/// of the same triangles if they are known.
 fn gathered(
     inputs: &PrepareInputs<'_>,
     indices: &[Vec<u32>],
+    occluders: Option<Arc<Occluders>>,
     sky: &Sky,
     options: BakeOptions,
-) -> (SurfaceLight, Vec<LitSurface>) {
+) -> (SurfaceLight, Vec<LitSurface>, Arc<Occluders>) {
     let scene = inputs.scene;
     let meshes = inputs.posed.par_iter().zip(indices).map(|(one, indices)| bake_mesh(scene, one, indices));
     let mut meshes: Vec<BakeMesh> = meshes.collect();
     meshes.extend(inputs.floor.map(floor_grid));
     let lights = bake_lights(scene, sky.sun.as_ref());
-    let mut baked = bake(&meshes, &sky.map, &lights, &eyes(scene), &options);
+    let occluders = occluders.unwrap_or_else(|| Arc::new(Occluders::new(&meshes)));
+    let mut baked = bake_around(&occluders, &meshes, &sky.map, &lights, &eyes(scene), &options);
     let floor_ambient = if inputs.floor.is_some() {
         let floor = baked.meshes.pop().unwrap_or_default();
         let grid: Vec<f32> = floor.front.iter().map(|v| v.direct.dot(Vec3::splat(1.0 / 3.0))).collect();
@@ -74,7 +80,7 @@ fn gathered(
     for light in baked.meshes.iter_mut().flat_map(BakedMesh::all_mut) {
         *light = light.occluded(scene.occlusion);
     }
-    (SurfaceLight { baked: baked.meshes, floor_ambient }, baked.surfaces)
+    (SurfaceLight { baked: baked.meshes, floor_ambient }, baked.surfaces, occluders)
 }
 
 /// The environment as a light source.

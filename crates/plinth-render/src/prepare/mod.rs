@@ -14,7 +14,7 @@ mod simplify;
 
 use std::sync::Arc;
 
-use plinth_bake::{BakedMesh, Sun};
+use plinth_bake::{BakedMesh, Occluders, Sun};
 use plinth_scene::{PosedPrimitive, Scene};
 
 use crate::cache::Cache;
@@ -60,9 +60,20 @@ pub(crate) struct EnvironmentLight {
 /// For each posed primitive, the indices with which it is drawn.
 pub(crate) type DrawnIndices = Arc<Vec<Vec<u32>>>;
 
+/// The triangles to draw, as known from an earlier scene with the same surfaces.
+#[derive(Clone)]
+pub(crate) struct KnownTriangles {
+    pub(crate) indices: DrawnIndices,
+    /// What blocks rays, if it was kept.
+    pub(crate) occluders: Option<Arc<Occluders>>,
+}
+
 /// The triangles that are drawn, and the light on them.
 pub(crate) struct ModelLight {
     pub(crate) indices: DrawnIndices,
+    /// The triangles as what blocks rays. They are kept only by drafts, because the next draft probably has the same triangles
+    /// in other light.
+    pub(crate) occluders: Option<Arc<Occluders>>,
     pub(crate) light: SurfaceLight,
     /// Distance field for reflections of the model in its own polished surfaces.
     pub(crate) field: DistanceField,
@@ -90,15 +101,15 @@ impl NewResults {
     }
 }
 
-/// Loads results from the cache, and computes those that the cache does not contain. `indices` are the triangles to draw if
+/// Loads results from the cache, and computes those that the cache does not contain. `known` are the triangles to draw if
 /// they are known.
 pub(crate) fn prepare(
     inputs: &PrepareInputs<'_>,
     cache: Option<(&Cache, &LightCacheKeys)>,
-    indices: Option<DrawnIndices>,
+    known: Option<KnownTriangles>,
 ) -> (Prepared, NewResults) {
     let Some((cache, names)) = cache else {
-        return (compute_missing(inputs, None, None, indices), NewResults::default());
+        return (compute_missing(inputs, None, None, known), NewResults::default());
     };
     let (environment, model) = rayon::join(
         || {
@@ -115,7 +126,7 @@ pub(crate) fn prepare(
         },
     );
     let missing = [environment.is_none(), model.is_none()];
-    let prepared = compute_missing(inputs, environment, model, indices);
+    let prepared = compute_missing(inputs, environment, model, known);
     let mut fresh = NewResults::default();
     if missing[0] {
         fresh.0.push((names.environment.clone(), prepared.environment.to_bytes()));
@@ -149,7 +160,7 @@ fn compute_missing(
     inputs: &PrepareInputs<'_>,
     environment: Option<EnvironmentLight>,
     model: Option<ModelLight>,
-    indices: Option<DrawnIndices>,
+    known: Option<KnownTriangles>,
 ) -> Prepared {
     match (environment, model) {
         (Some(environment), Some(model)) => Prepared { environment, model },
@@ -157,7 +168,7 @@ fn compute_missing(
             let sky = Sky::of(inputs.scene);
             let (environment, model) = rayon::join(
                 || environment.unwrap_or_else(|| EnvironmentLight::new(&sky, inputs.scene.light_detail)),
-                || model.unwrap_or_else(|| ModelLight::new(inputs, &sky, indices)),
+                || model.unwrap_or_else(|| ModelLight::new(inputs, &sky, known)),
             );
             Prepared { environment, model }
         }

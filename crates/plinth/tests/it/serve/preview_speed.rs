@@ -49,12 +49,15 @@ fn print(name: &str, mut times: Vec<Duration>) {
     println!("{name}: p50 {} ms, p95 {} ms, {rate:.1} pictures a second", at(50), at(95));
 }
 
-async fn series(composer: &Composer, name: &str, setting: &str, value: impl Fn(u32) -> f64) {
+async fn series(served: &Served, composer: &Composer, name: &str, setting: &str, value: impl Fn(u32) -> f64) {
+    let before = processor_secs(served);
     let mut times = Vec::new();
     for n in 0..PICTURES {
         times.push(time(composer, "640", setting, value(n)).await);
     }
     print(name, times);
+    let used = processor_secs_since(served, &before) / f64::from(PICTURES);
+    println!("    processor time: {:.0} ms for each", used * 1000.0);
 }
 
 /// Returns the processor time of each process of the installation in seconds, by the identifier of the process.
@@ -122,9 +125,9 @@ async fn measure(name: &str, served: Served, worker: Option<Worker>) {
     println!("  first draft, the model is not loaded: {:?}", time(&composer, "640", "rotateY", 0.0).await);
     println!("  full picture: {:?}", time(&composer, "1280", "rotateY", 0.0).await);
     println!("  opened again: {:?}", time(&composer, "640", "rotateY", 0.0).await);
-    series(&composer, "  a camera setting (orbit)", "rotateY", |n| f64::from(n) * 3.0).await;
-    series(&composer, "  a setting of the picture", "vignette", |n| f64::from(n % 10) / 10.0).await;
-    series(&composer, "  a setting of the light", "envRotation", |n| f64::from(n) * 5.0 - 150.0).await;
+    series(&served, &composer, "  a camera setting (orbit)", "rotateY", |n| f64::from(n) * 3.0).await;
+    series(&served, &composer, "  a setting of the picture", "vignette", |n| f64::from(n % 10) / 10.0).await;
+    series(&served, &composer, "  a setting of the light", "envRotation", |n| f64::from(n) * 5.0 - 150.0).await;
     let (before, begin) = (processor_secs(&served), Instant::now());
     sleep(IDLE).await;
     let used = processor_secs_since(&served, &before) / begin.elapsed().as_secs_f64() * 100.0;

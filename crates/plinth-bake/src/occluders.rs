@@ -1,0 +1,41 @@
+//! The surfaces that block rays.
+
+use glam::Vec3;
+
+use crate::bvh::{Bvh, TriangleId};
+use crate::inverted_hull::is_inside_out;
+use crate::types::{BakeMesh, BakeTexture};
+
+/// The surfaces of meshes that block rays, in a structure that finds them quickly. It does not depend on light, so bakes with
+/// different light can share it.
+pub struct Occluders {
+    pub(crate) bvh: Bvh,
+    /// For each mesh, whether it blocks all light of every ray that hits it.
+    pub(crate) opaque: Vec<bool>,
+}
+
+impl Occluders {
+    /// Builds the structure for the meshes of one bake.
+    pub fn new(meshes: &[BakeMesh]) -> Self {
+        Self { bvh: Bvh::new(triangles(meshes)), opaque: meshes.iter().map(is_opaque).collect() }
+    }
+}
+
+fn triangles(meshes: &[BakeMesh]) -> impl Iterator<Item = ([Vec3; 3], TriangleId)> + '_ {
+    meshes.iter().enumerate().filter(|(_, mesh)| mesh.occludes && !is_inside_out(mesh)).flat_map(|(m, mesh)| {
+        (0..mesh.indices.len() / 3).map(move |t| (mesh.triangle(t), TriangleId { mesh: m as u32, triangle: t as u32 }))
+    })
+}
+
+fn is_opaque(mesh: &BakeMesh) -> bool {
+    let covers = |texture: &BakeTexture| texture.image.texels.iter().all(|rgba| coverage(*rgba, texture.cutoff) >= 1.0);
+    mesh.transparency.is_empty() && mesh.texture.as_ref().is_none_or(covers)
+}
+
+/// Returns the fraction of a texel's area that the surface covers.
+pub(crate) fn coverage(rgba: [f32; 4], cutoff: Option<f32>) -> f32 {
+    match cutoff {
+        Some(cutoff) => f32::from(u8::from(rgba[3] >= cutoff)),
+        None => rgba[3],
+    }
+}
