@@ -40,19 +40,24 @@ impl Cloud {
     /// Returns the extent of the cloud in a direction, or `known` if that is larger.
     fn reach(&self, direction: Vec3, known: f32) -> f32 {
         let (positive, negative) = (direction.max(Vec3::ZERO), direction.min(Vec3::ZERO));
-        // If a box contains NaN, this comparison is false, and what is in the box is tested.
-        let is_nearer = |(min, max): &(Vec3, Vec3), farthest| max.dot(positive) + min.dot(negative) <= farthest;
-        let in_block = |farthest: f32, (block, bounds): (&[Vec3], &(Vec3, Vec3))| {
-            if is_nearer(bounds, farthest) {
-                return farthest;
-            }
-            block.iter().fold(farthest, |farthest, p| farthest.max(p.dot(direction)))
+        let bound = |(min, max): &(Vec3, Vec3)| max.dot(positive) + min.dot(negative);
+        let of_points = |farthest: f32, points: &[Vec3]| points.iter().fold(farthest, |f, p| f.max(p.dot(direction)));
+        // The points of the box that extends farthest are tested first. Then few other boxes extend farther than a point.
+        let farthest_of = |boxes: &[(Vec3, Vec3)]| {
+            (0..boxes.len()).max_by(|i, j| bound(&boxes[*i]).total_cmp(&bound(&boxes[*j]))).unwrap_or(0)
         };
+        let first = farthest_of(&self.outer_boxes) * BOXES;
+        let first = first + farthest_of(self.boxes.chunks(BOXES).nth(first / BOXES).unwrap_or_default());
+        let farthest = of_points(known, self.points.chunks(BLOCK).nth(first).unwrap_or_default());
+        // If a box contains NaN, the comparison is false, and what is in the box is tested.
         let parts = self.points.chunks(BLOCK * BOXES).zip(self.boxes.chunks(BOXES)).zip(&self.outer_boxes);
-        parts.fold(known, |farthest, ((points, boxes), outer)| {
-            if is_nearer(outer, farthest) {
+        parts.fold(farthest, |farthest, ((points, boxes), outer)| {
+            if bound(outer) <= farthest {
                 return farthest;
             }
+            let in_block = |farthest, (points, bounds): (&[Vec3], &(Vec3, Vec3))| {
+                if bound(bounds) <= farthest { farthest } else { of_points(farthest, points) }
+            };
             points.chunks(BLOCK).zip(boxes).fold(farthest, in_block)
         })
     }

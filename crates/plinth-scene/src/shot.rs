@@ -15,6 +15,7 @@ pub struct Shot {
     /// Time in the animation clip in seconds; `None` is the rest pose.
     pub clip_time: Option<f32>,
     /// Distance along the camera's axis at which the depth-of-field effect is sharp. It is near the front of the model.
+    /// Not measured without the effect.
     pub focus: f32,
     /// Seed of the film grain. It differs between frames if there is grain; otherwise it is 0.
     pub grain: u32,

@@ -2,6 +2,7 @@
 
 use glam::{DVec3, Mat4, Vec2, Vec3};
 use plinth_spec::settings::{BasePose, CameraMotion, Effect, Filter, RenderSettings};
+use rayon::prelude::*;
 
 use crate::camera::{framing_radius, orbit, path, sway};
 use crate::fit::distance;
@@ -39,12 +40,14 @@ pub(crate) fn shots(settings: &RenderSettings, placement: &Placement, clip_times
     let bounds = placement.bounds();
     let middle = (bounds.0 + bounds.1) * 0.5;
     let grow_origin = Vec3::new(middle.x, bounds.0.y, middle.z);
-    (0..count)
-        .zip(clip_times)
-        .map(|(index, clip_time)| {
+    clip_times
+        .par_iter()
+        .zip(0..count)
+        .map(|(clip_time, index)| {
             let (camera, grow) = frame(settings, distance, bounds, index, count);
             let grain = if settings.post().filter == Filter::Grain { index + 1 } else { 0 };
-            let focus = focus(placement, &camera);
+            // Measuring the model takes long for large models, and only a lens with depth of field has a focus.
+            let focus = if settings.post().depth_of_field() > 0.0 { focus(placement, &camera) } else { camera.near };
             Shot { index, camera, grow, grow_origin, clip_time: *clip_time, focus, grain }
         })
         .collect()
@@ -86,13 +89,14 @@ fn framing_distance(settings: &RenderSettings, placement: &Placement, count: u32
     let tan_x = tan_y * width as f32 / height as f32;
     let angles = count.clamp(1, FIT_ANGLES);
     let framed = (0..angles)
+        .into_par_iter()
         .map(|i| {
             let index =
                 if angles > 1 { (u64::from(i) * u64::from(count - 1) / u64::from(angles - 1)) as u32 } else { 0 };
             let toward = toward_camera(settings, index, count).as_vec3();
             distance(|d| placement.reach(d), toward, (tan_x, tan_y))
         })
-        .fold(LEAST_DISTANCE, f32::max);
+        .reduce(|| LEAST_DISTANCE, f32::max);
     f64::from(framed * placement.room()) / framing_radius(motion.effect)
 }
 
