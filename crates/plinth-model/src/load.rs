@@ -6,10 +6,10 @@ use crate::decode::{clip, image, light, material, mesh, node, skin, spec_gloss, 
 use crate::error::{ModelError, Result};
 use crate::limits::Limits;
 use crate::model::{
-    Animation, Image, Material, Mesh, Model, Node, Primitive, Property, Skin, Texture, TextureRef, Topology, Transform,
-    Trs,
+    Animation, Image, Material, Mesh, Model, Node, Primitive, Property, Skin, Texture, Topology, Transform, Trs,
 };
 use crate::source::{Source, shortened};
+use crate::texture_slot::TextureSlot;
 use crate::warnings::Warnings;
 
 /// Options for loading a model.
@@ -52,7 +52,7 @@ pub(crate) fn load(source: &Source<'_>, max_texture_side: u32) -> Result<Model> 
     fill_in_defaults(source, &mut nodes)?;
     let textures = material::textures(source)?;
     let used_materials = used_materials(&meshes, materials.len());
-    let is_used = used_images(source, &materials, &used_materials, &textures);
+    let is_used = used_images(source.root.images.len(), &materials, &used_materials, &textures);
     image::check_encoded(source)?;
     let mut images = image::images(source, &is_used, max_texture_side)?;
     let mut textures = resolved_textures(textures, &mut images);
@@ -176,44 +176,11 @@ fn used_materials(meshes: &[Mesh], count: usize) -> Vec<bool> {
     used
 }
 
-pub(crate) fn texture_references(m: &Material) -> Vec<TextureRef> {
-    texture_references_mut(&mut m.clone()).into_iter().map(|reference| *reference).collect()
-}
-
-/// Returns mutable references to all texture references of a material.
-pub(crate) fn texture_references_mut(m: &mut Material) -> Vec<&mut TextureRef> {
-    let mut all = vec![
-        m.base_color_texture.as_mut(),
-        m.metallic_roughness_texture.as_mut(),
-        m.normal_texture.as_mut(),
-        m.occlusion_texture.as_mut(),
-        m.emissive_texture.as_mut(),
-        m.specular_texture.as_mut(),
-        m.specular_color_texture.as_mut(),
-    ];
-    if let Some(coat) = &mut m.clearcoat {
-        all.extend([coat.texture.as_mut(), coat.roughness_texture.as_mut(), coat.normal_texture.as_mut()]);
-    }
-    if let Some(sheen) = &mut m.sheen {
-        all.extend([sheen.color_texture.as_mut(), sheen.roughness_texture.as_mut()]);
-    }
-    all.push(m.transmission.as_mut().and_then(|t| t.texture.as_mut()));
-    all.push(m.volume.as_mut().and_then(|v| v.thickness_texture.as_mut()));
-    if let Some(film) = &mut m.iridescence {
-        all.extend([film.texture.as_mut(), film.thickness_texture.as_mut()]);
-    }
-    all.push(m.anisotropy.as_mut().and_then(|a| a.texture.as_mut()));
-    if let Some(diffuse) = &mut m.diffuse_transmission {
-        all.extend([diffuse.texture.as_mut(), diffuse.color_texture.as_mut()]);
-    }
-    all.into_iter().flatten().collect()
-}
-
 /// Returns for each image whether drawn materials use it. Other images are not decoded.
-fn used_images(source: &Source<'_>, materials: &[Material], used: &[bool], textures: &[Option<Texture>]) -> Vec<bool> {
-    let mut is_used = vec![false; source.root.images.len()];
+fn used_images(count: usize, materials: &[Material], used: &[bool], textures: &[Option<Texture>]) -> Vec<bool> {
+    let mut is_used = vec![false; count];
     for (material, _) in materials.iter().zip(used).filter(|(_, used)| **used) {
-        for reference in texture_references(material) {
+        for reference in TextureSlot::ALL.into_iter().filter_map(|slot| slot.of(material)) {
             if let Some(Some(texture)) = textures.get(reference.texture) {
                 is_used[texture.image] = true;
             }
@@ -272,4 +239,21 @@ pub(crate) fn element_count(topology: Topology, primitive: &Primitive) -> u64 {
         Topology::Points => 1,
     };
     if primitive.topology == topology { primitive.indices.len() as u64 / corners } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Sampler, TextureRef};
+    use crate::texture_slot::material_with_all_extensions;
+
+    #[test]
+    fn the_image_of_each_slot_is_decoded() {
+        let textures = [None, Some(Texture { image: 1, sampler: Sampler::default() })];
+        for slot in TextureSlot::ALL {
+            let mut material = material_with_all_extensions();
+            *slot.of_mut(&mut material).unwrap() = Some(TextureRef { texture: 1, uv_set: 0, transform: None });
+            assert_eq!(used_images(3, &[material], &[true], &textures), [false, true, false], "{}", slot.name());
+        }
+    }
 }

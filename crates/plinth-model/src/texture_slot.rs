@@ -100,25 +100,30 @@ slots! {
     DiffuseTransmissionColor = "diffuse_transmission_color", Srgb, diffuse_transmission.color_texture;
 }
 
+/// Returns a material with every extension that has textures.
+#[cfg(test)]
+pub(crate) fn material_with_all_extensions() -> Material {
+    Material {
+        clearcoat: Some(crate::model::Clearcoat::default()),
+        sheen: Some(crate::model::Sheen::default()),
+        transmission: Some(crate::model::Transmission::default()),
+        volume: Some(crate::model::Volume::default()),
+        iridescence: Some(crate::model::Iridescence::default()),
+        anisotropy: Some(crate::model::Anisotropy::default()),
+        diffuse_transmission: Some(crate::model::DiffuseTransmission::default()),
+        ..Material::default()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::model::{Anisotropy, Clearcoat, DiffuseTransmission, Iridescence, Sheen, Transmission, Volume};
 
     #[test]
     fn each_slot_has_a_name_and_a_reference_of_its_own() {
-        let mut material = Material {
-            clearcoat: Some(Clearcoat::default()),
-            sheen: Some(Sheen::default()),
-            transmission: Some(Transmission::default()),
-            volume: Some(Volume::default()),
-            iridescence: Some(Iridescence::default()),
-            anisotropy: Some(Anisotropy::default()),
-            diffuse_transmission: Some(DiffuseTransmission::default()),
-            ..Material::default()
-        };
+        let mut material = material_with_all_extensions();
         for (texture, slot) in TextureSlot::ALL.into_iter().enumerate() {
             *slot.of_mut(&mut material).unwrap() = Some(TextureRef { texture, uv_set: 0, transform: None });
         }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use glam::{DMat3, DVec3};
 
-use crate::load::{texture_references, texture_references_mut};
 use crate::model::{Material, Mesh, Primitive, TextureRef};
+use crate::texture_slot::TextureSlot;
 use crate::warnings::Warnings;
 
 /// Maximum number of texture coordinate sets per material.
@@ -23,7 +23,8 @@ const MAX_DEVIATION: f64 = 0.0025;
 /// is added.
 pub(crate) fn renumber(materials: &mut [Material], meshes: &mut [Mesh], warnings: &mut Warnings) {
     for (index, material) in materials.iter_mut().enumerate() {
-        let used: BTreeSet<usize> = texture_references(material).iter().map(|r| r.uv_set).collect();
+        let used: BTreeSet<usize> =
+            TextureSlot::ALL.iter().filter_map(|slot| slot.of(material)).map(|r| r.uv_set).collect();
         if used.iter().all(|set| *set < MAX_SETS) {
             continue;
         }
@@ -38,7 +39,8 @@ pub(crate) fn renumber(materials: &mut [Material], meshes: &mut [Mesh], warnings
                 "material '{name}': its textures use {sets} texture coordinate sets, but only {MAX_SETS} are supported"
             ));
         }
-        for reference in texture_references_mut(material) {
+        for slot in TextureSlot::ALL {
+            let Some(Some(reference)) = slot.of_mut(material) else { continue };
             match replaced.iter().find(|f| f.set == reference.uv_set) {
                 Some(f) => *reference = transformed(*reference, f),
                 None => reference.uv_set = kept.iter().position(|set| *set == reference.uv_set).unwrap_or(0),
@@ -111,4 +113,22 @@ fn transformed(reference: TextureRef, replaced: &ReplacedSet) -> TextureRef {
     let own_transform = DMat3::from_cols_array(&[a, d, 0.0, b, e, 0.0, c, f, 1.0]);
     let [a, d, _, b, e, _, c, f, _] = (own_transform * replaced.from_base).to_cols_array();
     TextureRef { uv_set: replaced.base, transform: Some([a, b, c, d, e, f].map(|x| x as f32)), ..reference }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::texture_slot::material_with_all_extensions;
+
+    #[test]
+    fn the_set_of_each_slot_is_renumbered() {
+        let mut material = material_with_all_extensions();
+        for slot in TextureSlot::ALL {
+            *slot.of_mut(&mut material).unwrap() = Some(TextureRef { texture: 0, uv_set: 2, transform: None });
+        }
+        renumber(std::slice::from_mut(&mut material), &mut [], &mut Warnings::default());
+        for slot in TextureSlot::ALL {
+            assert_eq!(slot.of(&material).map(|reference| reference.uv_set), Some(0), "{}", slot.name());
+        }
+    }
 }
