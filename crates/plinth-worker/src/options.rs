@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use plinth_fence::FenceOptions;
 use plinth_pipeline::EncoderChoice;
-use plinth_spec::Takes;
+use plinth_spec::{Takes, limits};
 
 /// Configuration of a worker.
 #[derive(Clone, Debug)]
@@ -20,8 +20,8 @@ pub struct WorkerOptions {
     pub takes: Takes,
     /// Time without a job after which the worker stops. With `None`, an idle worker keeps running.
     pub exit_when_idle: Option<Duration>,
-    /// Number of concurrent renders. As many packagings run beside them. With `None`, one on a software driver, which uses all cores for one job, and two on a
-    /// graphics card.
+    /// Number of concurrent renders. As many packagings run beside them. With `None`, one on a software driver, which uses
+    /// all cores for one job, and two on a graphics card.
     pub slots: Option<NonZeroUsize>,
     /// Folder for cached models and for the folders of jobs. The workers of one machine may share this folder.
     pub scratch: PathBuf,
@@ -59,6 +59,43 @@ pub struct WorkerOptions {
 }
 
 impl WorkerOptions {
-    /// Default of [`room_bytes`](Self::room_bytes).
-    pub const ROOM_BYTES: u64 = 100 << 20;
+    /// Default of [`timeout`](Self::timeout), in seconds.
+    pub const TIMEOUT_SECS: u64 = 3600;
+    /// Default of [`memory_bytes`](Self::memory_bytes), in MiB.
+    pub const MEMORY_MB: u64 = 8192;
+    /// Default of [`cache_bytes`](Self::cache_bytes), in MiB.
+    pub const CACHE_MB: u64 = 10_240;
+    /// Default of [`outage`](Self::outage), in seconds.
+    pub const OUTAGE_SECS: u64 = 600;
+    /// Maximum of [`outage`](Self::outage), in seconds. What an attempt has stored is deleted an hour after its lease was
+    /// lost; what the worker stored later would stay.
+    pub const MAX_OUTAGE_SECS: u64 = 1800;
+    /// Default of [`grace`](Self::grace), in seconds.
+    pub const GRACE_SECS: u64 = 30;
+
+    /// Returns the default options of a worker that runs jobs with this program in this folder.
+    pub fn new(program: PathBuf, scratch: PathBuf) -> Self {
+        Self {
+            name: "worker".to_owned(),
+            pool: String::new(),
+            takes: Takes::default(),
+            exit_when_idle: None,
+            slots: None,
+            scratch,
+            program,
+            environment: Vec::new(),
+            adapter: None,
+            ffmpeg: PathBuf::from("ffmpeg"),
+            encoder: EncoderChoice::default(),
+            fence: FenceOptions::default(),
+            timeout: Duration::from_secs(Self::TIMEOUT_SECS),
+            preview_timeout: Duration::from_secs(limits::PREVIEW_SECS),
+            memory_bytes: Self::MEMORY_MB << 20,
+            cache_bytes: Self::CACHE_MB << 20,
+            room_bytes: 100 << 20,
+            outage: Duration::from_secs(Self::OUTAGE_SECS),
+            poll: Duration::from_millis(500),
+            grace: Duration::from_secs(Self::GRACE_SECS),
+        }
+    }
 }

@@ -38,7 +38,7 @@ impl<'a> Lookup<'a> {
         let here = |text: String| Some(Found { text, place, folder: PathBuf::new() });
         Ok(match row.default {
             Default::Text(text) => here(text.to_owned()),
-            Default::Number(number) => here(number.to_string()),
+            Default::Number(number) | Default::NumberUpTo(number, _) => here(number.to_string()),
             Default::Otherwise(_) => None,
         })
     }
@@ -76,12 +76,16 @@ impl<'a> Lookup<'a> {
         self.find(row)?.with_context(|| format!("--{} is missing", row.flag()))
     }
 
-    /// Returns the value of a row as an integer above 0.
+    /// Returns the value of a row as an integer above 0. Rejects what exceeds the row's maximum.
     pub(super) fn count<T: TryFrom<u64>>(&self, row: &Row) -> Result<T> {
         let found = self.get(row)?;
         let number: u64 = found.parse("a whole number")?;
         let fits = Some(number).filter(|n| *n > 0).and_then(|n| T::try_from(n).ok());
-        fits.ok_or_else(|| found.wrong("a whole number above 0").into())
+        let fits = fits.ok_or_else(|| found.wrong("a whole number above 0"))?;
+        match row.default {
+            Default::NumberUpTo(_, max) if number > max => Err(found.wrong(&format!("at most {max}")).into()),
+            _ => Ok(fits),
+        }
     }
 
     /// Returns the credit packs in the configuration file; `None` if the file does not list any.

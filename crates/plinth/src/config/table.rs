@@ -5,6 +5,7 @@ use clap::{Arg, ArgAction};
 use plinth_service::ServiceOptions;
 use plinth_service::billing::StripeOptions;
 use plinth_spec::limits;
+use plinth_worker::WorkerOptions;
 
 /// A group of values. A command has the flags of the groups that it uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,8 @@ pub(crate) enum Group {
 pub(crate) enum Default {
     Text(&'static str),
     Number(u64),
+    /// A default and a maximum.
+    NumberUpTo(u64, u64),
     /// There is no fixed default. The text describes the value that is used instead.
     Otherwise(&'static str),
 }
@@ -49,6 +52,7 @@ impl Default {
         match self {
             Self::Text(text) => format!("`{text}`"),
             Self::Number(number) => format!("`{number}`"),
+            Self::NumberUpTo(number, max) => format!("`{number}`, at most {max}"),
             Self::Otherwise(text) => text.to_owned(),
         }
     }
@@ -81,19 +85,26 @@ impl Row {
     }
 }
 
-/// Declares the rows and `TABLE`, the list of all rows.
+macro_rules! is_secret {
+    () => {
+        false
+    };
+    (secret) => {
+        true
+    };
+}
+
+/// Declares the rows and `TABLE`, the list of all rows. After the group of a value that can contain a password stands the
+/// word `secret`.
 macro_rules! rows {
-    ($($name:ident: $group:ident, $key:literal, $takes:literal, $default:expr, $description:literal;)*) => {
+    ($($name:ident: $group:ident $($secret:ident)?, $key:literal, $takes:literal, $default:expr, $description:literal;)*) => {
         $(pub(crate) const $name: Row = Row {
             key: $key,
             takes: $takes,
             default: $default,
             description: $description,
             group: Group::$group,
-            is_secret: matches!(
-                $key.as_bytes(),
-                b"database_url" | b"stripe_secret_key" | b"stripe_webhook_secret" | b"smtp_url"
-            ),
+            is_secret: is_secret!($($secret)?),
         };)*
 
         /// All values, in the order in which help and documentation list them.
@@ -104,7 +115,7 @@ macro_rules! rows {
 rows! {
     DATA_DIR: Data, "data_dir", "DIR", Default::Text("./plinth-data"),
         "Folder of the database and the files; without effect on a database or store whose URL is set";
-    DATABASE_URL: Data, "database_url", "URL", Default::Otherwise("`sqlite://<data>/plinth.db`"),
+    DATABASE_URL: Data secret, "database_url", "URL", Default::Otherwise("`sqlite://<data>/plinth.db`"),
         "sqlite://FILE, or postgres://USER:PASSWORD@HOST/NAME";
     STORE_URL: Data, "store_url", "URL", Default::Otherwise("`file://<data>/objects`"),
         "file://FOLDER, or s3://BUCKET/PREFIX; S3 endpoint, region and keys are read from the usual AWS_* variables";
@@ -148,15 +159,15 @@ rows! {
         "Time limit for checking a model or image; a file that needs longer is rejected";
     INCOMING_MB: Rules, "incoming_mb", "MB", Default::Number(ServiceOptions::INCOMING_BYTES >> 20),
         "Total size of the models and panoramas that this server receives at the same time, in <data>/incoming; one account can use half of it, further uploads wait";
-    STRIPE_SECRET_KEY: Accounts, "stripe_secret_key", "KEY", Default::Otherwise("no credits are sold"),
+    STRIPE_SECRET_KEY: Accounts secret, "stripe_secret_key", "KEY", Default::Otherwise("no credits are sold"),
         "Secret key of Stripe, sk_test_… or sk_live_…, with which credits are sold";
-    STRIPE_WEBHOOK_SECRET: Accounts, "stripe_webhook_secret", "SECRET,…", Default::Otherwise("none"),
+    STRIPE_WEBHOOK_SECRET: Accounts secret, "stripe_webhook_secret", "SECRET,…", Default::Otherwise("none"),
         "Secret whsec_… with which Stripe signs the events that it sends to <public_url>/stripe/events; several while it is replaced";
     STRIPE_URL: Accounts, "stripe_url", "URL", Default::Text(StripeOptions::URL),
         "URL of Stripe's API";
     LOW_BALANCE: Accounts, "low_balance", "CREDITS", Default::Number(limits::LOW_BALANCE),
         "Balance below which the web UI suggests to buy credits";
-    SMTP_URL: Accounts, "smtp_url", "URL", Default::Otherwise("mails are written to the log"),
+    SMTP_URL: Accounts secret, "smtp_url", "URL", Default::Otherwise("mails are written to the log"),
         "Mail server: smtps://USER:PASSWORD@HOST, or smtp://USER:PASSWORD@HOST:587?tls=required";
     MAIL_FROM: Accounts, "mail_from", "ADDRESS", Default::Otherwise("none"),
         "Sender of mails, with or without a name, such as Plinth <plinth@example.org>; needed with smtp_url";
@@ -174,23 +185,24 @@ rows! {
     WORKER_SLOTS: Worker, "worker_slots", "N", Default::Otherwise("by hardware"),
         "Maximum number of simultaneous renders on this machine; as many packagings for streaming run beside them, with a lower priority";
     RENDER_TIMEOUT_SECONDS: Worker, "render_timeout_seconds", "SECONDS",
-        Default::Number(3600),
+        Default::Number(WorkerOptions::TIMEOUT_SECS),
         "Time limit of a render; a render that takes longer fails";
     PREVIEW_TIMEOUT_SECONDS: Worker, "preview_timeout_seconds", "SECONDS",
         Default::Number(limits::PREVIEW_SECS),
         "Time limit of a free preview; a preview that takes longer fails";
-    RENDER_MEMORY_MB: Worker, "render_memory_mb", "MB", Default::Number(8192),
+    RENDER_MEMORY_MB: Worker, "render_memory_mb", "MB", Default::Number(WorkerOptions::MEMORY_MB),
         "Memory limit of a render with its encoders; a render that needs more fails";
-    MODEL_CACHE_MB: Worker, "model_cache_mb", "MB", Default::Number(10_240),
+    MODEL_CACHE_MB: Worker, "model_cache_mb", "MB", Default::Number(WorkerOptions::CACHE_MB),
         "Size limit of this machine's cache of models and their baked light";
     WORKER_NAME: Worker, "worker_name", "NAME", Default::Otherwise("host name and process id"),
         "Name of this worker in the database and in the log";
     WORKER_DIR: Worker, "worker_dir", "DIR", Default::Otherwise("`<data>/worker`"),
         "Local folder for cached models and for the files of current renders";
-    WORKER_GRACE_SECONDS: Worker, "worker_grace_seconds", "SECONDS", Default::Number(30),
+    WORKER_GRACE_SECONDS: Worker, "worker_grace_seconds", "SECONDS", Default::Number(WorkerOptions::GRACE_SECS),
         "Time that renders have to finish after the worker was told to stop; unfinished renders return to the queue";
-    WORKER_OUTAGE_SECONDS: Worker, "worker_outage_seconds", "SECONDS", Default::Number(600),
-        "Time, at most 1800, that a render waits for a store or database that does not respond; then it fails with upload_failed or a code that \
+    WORKER_OUTAGE_SECONDS: Worker, "worker_outage_seconds", "SECONDS",
+        Default::NumberUpTo(WorkerOptions::OUTAGE_SECS, WorkerOptions::MAX_OUTAGE_SECS),
+        "Time that a render waits for a store or database that does not respond; then it fails with upload_failed or a code that \
          ends with download_failed, and its price is refunded";
     ADAPTER: Machine, "adapter", "NAME", Default::Otherwise("the best available"),
         "Part of an adapter's name, or cpu for a software driver";
@@ -300,6 +312,14 @@ mod tests {
 
         assert_eq!(FENCE.takes, FenceMode::ALL.map(|(_mode, name)| name).join("|"));
         assert!(matches!(FENCE.default, Default::Text(text) if text == FenceMode::default().to_string()));
+    }
+
+    #[test]
+    fn the_test_of_the_chart_knows_all_secrets() {
+        let test = include_str!("../../../../deploy/helm/test.py");
+        for row in TABLE.iter().filter(|row| row.is_secret) {
+            assert!(test.contains(&format!("\"{}\"", row.variable())), "{}", row.key);
+        }
     }
 
     #[test]

@@ -13,8 +13,7 @@ use super::lookup::Lookup;
 use super::settings::{Machine, count_if_set, seconds};
 use super::table as row;
 
-/// Interval at which the worker checks for renders that other processes have queued.
-const POLL: Duration = Duration::from_millis(500);
+/// Interval at which a worker that is notified of queued renders nevertheless checks for them.
 const POLL_NOTIFIED: Duration = Duration::from_secs(30);
 
 /// Reads the options of the worker. `has_notifications` tells whether the database notifies it of queued renders.
@@ -26,6 +25,13 @@ pub(super) fn worker_options(
     has_notifications: bool,
 ) -> Result<WorkerOptions> {
     let text = |row| -> Result<Option<String>> { Ok(lookup.find(row)?.map(|found| found.text)) };
+    let program = std::env::current_exe()
+        .context("the path of this executable is unknown, so it cannot be started for renders")?;
+    let scratch = match lookup.find(&row::WORKER_DIR)? {
+        Some(found) => std::path::absolute(found.path()).context("the current folder is not accessible")?,
+        None => data_dir.join("worker"),
+    };
+    let options = WorkerOptions::new(program, scratch);
     Ok(WorkerOptions {
         name: text(&row::WORKER_NAME)?.unwrap_or_else(host_and_process),
         pool: text(&row::WORKER_POOL)?.unwrap_or_default(),
@@ -37,12 +43,6 @@ pub(super) fn worker_options(
         },
         exit_when_idle: lookup.find(&row::EXIT_WHEN_IDLE)?.as_ref().map(seconds).transpose()?,
         slots: count_if_set(lookup, &row::WORKER_SLOTS)?.and_then(NonZeroUsize::new),
-        scratch: match lookup.find(&row::WORKER_DIR)? {
-            Some(found) => std::path::absolute(found.path()).context("the current folder is not accessible")?,
-            None => data_dir.join("worker"),
-        },
-        program: std::env::current_exe()
-            .context("the path of this executable is unknown, so it cannot be started for renders")?,
         environment: child_environment(std::env::vars_os()),
         adapter: machine.adapter.clone(),
         ffmpeg: from_anywhere(&machine.ffmpeg)?,
@@ -50,26 +50,13 @@ pub(super) fn worker_options(
         fence,
         timeout: Duration::from_secs(lookup.count(&row::RENDER_TIMEOUT_SECONDS)?),
         preview_timeout: Duration::from_secs(lookup.count(&row::PREVIEW_TIMEOUT_SECONDS)?),
-        outage: outage(lookup)?,
-        room_bytes: WorkerOptions::ROOM_BYTES,
+        outage: Duration::from_secs(lookup.count(&row::WORKER_OUTAGE_SECONDS)?),
         memory_bytes: lookup.count::<u64>(&row::RENDER_MEMORY_MB)? << 20,
         cache_bytes: lookup.count::<u64>(&row::MODEL_CACHE_MB)? << 20,
-        poll: if has_notifications { POLL_NOTIFIED } else { POLL },
+        poll: if has_notifications { POLL_NOTIFIED } else { options.poll },
         grace: Duration::from_secs(lookup.count(&row::WORKER_GRACE_SECONDS)?),
+        ..options
     })
-}
-
-/// Maximum of `worker_outage_seconds`. What an attempt has stored is deleted an hour after its lease was lost; what the worker
-/// stored later would stay.
-const MAX_OUTAGE_SECS: u64 = 1800;
-
-fn outage(lookup: &Lookup<'_>) -> Result<Duration> {
-    let secs: u64 = lookup.count(&row::WORKER_OUTAGE_SECONDS)?;
-    if secs > MAX_OUTAGE_SECS {
-        let expected = format!("at most {MAX_OUTAGE_SECS}");
-        return Err(lookup.get(&row::WORKER_OUTAGE_SECONDS)?.wrong(&expected).into());
-    }
-    Ok(Duration::from_secs(secs))
 }
 
 fn host_and_process() -> String {

@@ -10,15 +10,14 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use plinth_db::{Db, DbOptions, ledger};
 use plinth_fence::FenceOptions;
-use plinth_media::EncoderChoice;
 use plinth_service::access::{Caller, NewAccount, NewKey};
 use plinth_service::admin::{Actor, Grant};
 use plinth_service::models::{Incoming, Upload};
 use plinth_service::{Checker, Clock, Service, ServiceOptions};
+use plinth_spec::OutputFile;
 use plinth_spec::funding::Pool;
 use plinth_spec::idempotency::{RESUBMIT_MS, ReplayKey};
 use plinth_spec::wire::{CreateRender, Render, Scope};
-use plinth_spec::{OutputFile, Takes};
 use plinth_store::{LinkSigner, Store, StoreOptions};
 use plinth_testkit::{S3Server, TestDatabase, ffmpeg, ffmpeg_in_scripts, glb_with_triangle};
 use plinth_worker::{Phase, WorkerError, WorkerOptions, child_environment, run};
@@ -189,18 +188,12 @@ impl Deployment {
 
     /// Returns the options of the workers in these tests.
     pub(crate) fn options(&self) -> WorkerOptions {
+        let program = PathBuf::from(env!("CARGO_BIN_EXE_plinth"));
         WorkerOptions {
-            name: "worker".to_owned(),
-            pool: String::new(),
-            takes: Takes::default(),
-            exit_when_idle: None,
             slots: NonZeroUsize::new(1),
-            scratch: self.folder.path().join("scratch"),
-            program: PathBuf::from(env!("CARGO_BIN_EXE_plinth")),
             environment: child_environment(std::env::vars_os()),
             adapter: Some("cpu".to_owned()),
             ffmpeg: ffmpeg().to_owned(),
-            encoder: EncoderChoice::default(),
             // Jobs may read every folder, because ffmpeg and its libraries may be anywhere.
             fence: FenceOptions {
                 readable: ffmpeg().parent().map(Into::into).into_iter().collect(),
@@ -214,6 +207,7 @@ impl Deployment {
             room_bytes: 0,
             poll: Duration::from_millis(50),
             grace: Duration::ZERO,
+            ..WorkerOptions::new(program, self.folder.path().join("scratch"))
         }
     }
 
