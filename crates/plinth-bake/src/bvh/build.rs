@@ -47,8 +47,9 @@ pub(super) fn half_area(min: Vec3, max: Vec3) -> f32 {
 }
 
 /// Sorts `items` into the order of the leaves, and returns the nodes of the subtree over them. `first` is the index of
-/// `items[0]` in the list of all items.
-pub(super) fn build(items: &mut [BuildItem], first: usize) -> Vec<BinaryNode> {
+/// `items[0]` in the list of all items. The subtree has at most `levels` levels below its root, or as few as halving the
+/// items allows.
+pub(super) fn build(items: &mut [BuildItem], first: usize, levels: u32) -> Vec<BinaryNode> {
     let (mut min, mut max) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
     for item in items.iter() {
         min = min.min(item.min);
@@ -58,13 +59,22 @@ pub(super) fn build(items: &mut [BuildItem], first: usize) -> Vec<BinaryNode> {
     if items.len() <= BLOCK {
         return leaf(items.len());
     }
-    let split_index = split(items).clamp(1, items.len() - 1);
+    let mut split_index = split(items).clamp(1, items.len() - 1);
+    let below = levels.saturating_sub(1);
+    // The heuristic does not limit the depth: it may separate a few items again and again if their sizes and distances
+    // decrease geometrically.
+    if min_levels(split_index.max(items.len() - split_index)) > below {
+        split_index = items.len() / 2;
+        let (axis, ..) = longest_axis(items);
+        let center = |item: &BuildItem| item.doubled_center()[axis];
+        items.select_nth_unstable_by(split_index, |a, b| center(a).total_cmp(&center(b)));
+    }
     let parallel = items.len() > MAX_SERIAL_TRIANGLES;
     let (left, right) = items.split_at_mut(split_index);
     let (mut left, right) = if parallel {
-        rayon::join(|| build(left, first), || build(right, first + split_index))
+        rayon::join(|| build(left, first, below), || build(right, first + split_index, below))
     } else {
-        (build(left, first), build(right, first + split_index))
+        (build(left, first, below), build(right, first + split_index, below))
     };
     let mut nodes = Vec::with_capacity(1 + left.len() + right.len());
     nodes.push(BinaryNode { min, max, link: (1 + left.len()) as u32, count: 0 });
@@ -82,20 +92,32 @@ pub(super) fn build(items: &mut [BuildItem], first: usize) -> Vec<BinaryNode> {
     nodes
 }
 
-/// Partitions `items` at the bin boundary with the lowest cost. Returns the number of items before the boundary.
-fn split(items: &mut [BuildItem]) -> usize {
+/// Returns how many levels a tree over this many items needs below its root, if each node halves its items.
+const fn min_levels(items: usize) -> u32 {
+    items.div_ceil(BLOCK).next_power_of_two().trailing_zeros()
+}
+
+/// Returns the axis along which the doubled centres of the items are farthest apart, with the smallest centre and the extent
+/// along this axis.
+fn longest_axis(items: &[BuildItem]) -> (usize, f32, f32) {
     let (mut low, mut high) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
-    for item in items.iter() {
+    for item in items {
         low = low.min(item.doubled_center());
         high = high.max(item.doubled_center());
     }
     let extent = high - low;
     let axis = if extent.x >= extent.y && extent.x >= extent.z { 0 } else { usize::from(extent.y < extent.z) + 1 };
-    if extent[axis] <= 0.0 {
+    (axis, low[axis], extent[axis])
+}
+
+/// Partitions `items` at the bin boundary with the lowest cost. Returns the number of items before the boundary.
+fn split(items: &mut [BuildItem]) -> usize {
+    let (axis, low, extent) = longest_axis(items);
+    if extent <= 0.0 {
         return items.len() / 2;
     }
-    let scale = BINS as f32 / extent[axis];
-    let bin_of = |item: &BuildItem| (((item.doubled_center()[axis] - low[axis]) * scale) as usize).min(BINS - 1);
+    let scale = BINS as f32 / extent;
+    let bin_of = |item: &BuildItem| (((item.doubled_center()[axis] - low) * scale) as usize).min(BINS - 1);
     let mut bins = [(Vec3::INFINITY, Vec3::NEG_INFINITY, 0_usize); BINS];
     for item in items.iter() {
         let bin = &mut bins[bin_of(item)];

@@ -17,9 +17,11 @@ use triangles::{BLOCK, BlockHit, TriangleBlock, TriangleRay};
 
 /// Number of children per node.
 const WIDTH: usize = 8;
-/// Capacity of the traversal stack. Each level of the tree adds at most seven nodes to the stack. No tree of 2^24
-/// triangles exceeds this capacity.
-const MAX_STACK: usize = 256;
+/// Maximum number of levels of the tree below its root. Halving the triangles of each node needs fewer for any number of
+/// triangles that memory can hold.
+const MAX_LEVELS: u32 = 64;
+/// Capacity of the traversal stack. Each level of the tree adds at most seven nodes to the stack.
+const MAX_STACK: usize = (WIDTH - 1) * MAX_LEVELS as usize;
 
 /// Index of a mesh, and index of a triangle in this mesh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,7 +65,7 @@ impl Bvh {
             .collect();
         let mut out = Self { nodes: Vec::new(), blocks: Vec::new(), ids: Vec::new(), avx: has_avx() };
         if !items.is_empty() {
-            let binary = build(&mut items, 0);
+            let binary = build(&mut items, 0, MAX_LEVELS);
             out.add_node(&binary, 0, &items);
         }
         out
@@ -146,7 +148,7 @@ impl Bvh {
                 let (entries, mut mask) = entries(node, &boxes, t_max);
                 let base = stack.len();
                 let mut nearest: Option<(Child, f32)> = None;
-                while mask != 0 && !stack.is_full() {
+                while mask != 0 {
                     let lane = mask.trailing_zeros() as usize;
                     mask &= mask - 1;
                     let entered = (node.children[lane], entries[lane]);
@@ -261,6 +263,38 @@ mod tests {
                 let [wide, narrow] = [&bvh, &narrow].map(|bvh| bvh.intersect(origin, direction, 1e-4, f32::INFINITY));
                 assert_eq!(bits(wide), bits(narrow), "{origin} {direction}");
             }
+        }
+    }
+
+    /// Returns the number of levels below a node of the binary tree.
+    fn levels(nodes: &[BinaryNode], index: usize) -> u32 {
+        let node = &nodes[index];
+        if node.count > 0 { 0 } else { 1 + levels(nodes, index + 1).max(levels(nodes, node.link as usize)) }
+    }
+
+    #[test]
+    fn no_triangles_make_the_tree_deeper_than_the_stack() {
+        // On each axis, sizes and distances are halved 120 times. The heuristic alone separates a few triangles at a time.
+        let corners: Vec<[Vec3; 3]> = (0..360)
+            .map(|i| {
+                let size = 2_f32.powi(60 - i / 3);
+                let axes = [Vec3::X, Vec3::Y, Vec3::Z];
+                let axis = axes[i as usize % 3];
+                let aside = axes[(i as usize + 1) % 3] * size * 0.1;
+                [axis * size, axis * size * 1.1, axis * size + aside]
+            })
+            .collect();
+        let id = |i: usize| TriangleId { mesh: 0, triangle: i as u32 };
+        let mut items: Vec<BuildItem> = corners.iter().enumerate().map(|(i, c)| BuildItem::new(*c, id(i))).collect();
+        let binary = build(&mut items, 0, MAX_LEVELS);
+        assert!(levels(&binary, 0) <= MAX_LEVELS);
+        assert!(levels(&build(&mut items, 0, u32::MAX), 0) > MAX_LEVELS, "the heuristic alone exceeds the limit");
+        let bvh = Bvh::new(corners.iter().enumerate().map(|(i, c)| (*c, id(i))));
+        for (i, [a, b, c]) in corners.into_iter().enumerate() {
+            let (center, size) = ((a + b + c) / 3.0, (b - a).length());
+            let toward = (b - a).cross(c - a) / (size * size);
+            let hit = bvh.intersect(center - toward * size, toward.normalize(), 0.0, f32::INFINITY).unwrap();
+            assert_eq!(hit.id, id(i));
         }
     }
 
