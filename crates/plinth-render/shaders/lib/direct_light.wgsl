@@ -80,7 +80,7 @@ fn beam_layers(s: Surface, beam: Beam, diffuse_weight: f32, split_sum: vec2<f32>
 #endif
     // The specular reflection is scaled up, to compensate for the energy that is lost to multiple scattering (Turquin
     // 2019, eq. 16).
-    let f0 = mix(s.f0_dielectric, s.f0_metal, s.metallic);
+    let f0 = mix(s.dielectric_f0, s.metal_f0, s.metallic);
     let f = f_schlick(f0, mix(s.dielectric_f90, 1.0, s.metallic), v_dot_h);
     let compensation = 1.0 + f0 * (1.0 / max(split_sum.x + split_sum.y, 1e-3) - 1.0);
     let arriving = beam.irradiance * n_dot_l;
@@ -102,7 +102,7 @@ fn direct_layers(s: Surface, world: vec3<f32>, diffuse_weight: f32) -> Layered {
         return sum;
     }
     let split_sum = dfg(s.n_dot_v, s.roughness);
-    let d = specular_albedo(s.f0_dielectric, s.dielectric_f90, split_sum);
+    let d = specular_albedo(s.dielectric_f0, s.dielectric_f90, split_sum);
     let below = max(vec3(1.0) - d.single - d.multiple, vec3(0.0));
     if KEY {
         let one = beam_layers(s, key_beam(s, world), diffuse_weight, split_sum, below);

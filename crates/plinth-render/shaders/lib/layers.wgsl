@@ -15,11 +15,11 @@ struct Surface {
     alpha_roughness: f32,
     metallic: f32,
     base: vec3<f32>,
+    // Reflectances of the dielectric and of the metal at normal incidence, with the effect of a thin film, and the
+    // reflectance of the dielectric at grazing incidence.
     dielectric_f0: vec3<f32>,
+    metal_f0: vec3<f32>,
     dielectric_f90: f32,
-    // Reflectances at normal incidence. They include the effect of a thin film.
-    f0_dielectric: vec3<f32>,
-    f0_metal: vec3<f32>,
     // Fraction of the environment's light that arrives, and the irradiance of a surface with the normal `n` from all
     // light.
     direct: vec3<f32>,
@@ -140,8 +140,8 @@ fn environment_layers(s: Surface, diffuse_weight: f32) -> Layered {
     r = raised(s, r);
 #endif
     let split_sum = dfg(s.n_dot_v, s.roughness);
-    let d = specular_albedo(s.f0_dielectric, s.dielectric_f90, split_sum);
-    let m = specular_albedo(s.f0_metal, 1.0, split_sum);
+    let d = specular_albedo(s.dielectric_f0, s.dielectric_f90, split_sum);
+    let m = specular_albedo(s.metal_f0, 1.0, split_sum);
     let albedo = mix(d.single + d.multiple, m.single + m.multiple, s.metallic);
     let below = max(vec3(1.0) - d.single - d.multiple, vec3(0.0));
 #ifdef ANISOTROPY

@@ -151,11 +151,9 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
 #ifdef SPECULAR_COLOR_TEX
     specular_color *= linear_from_srgb(tex_specular_color(uv0, uv1).rgb);
 #endif
-    let dielectric_f0 = min(vec3(material.dielectric_f0) * specular_color, vec3(1.0)) * specular_weight;
-    s.dielectric_f0 = dielectric_f0;
+    s.dielectric_f0 = min(vec3(material.dielectric_f0) * specular_color, vec3(1.0)) * specular_weight;
     s.dielectric_f90 = specular_weight;
-    s.f0_dielectric = dielectric_f0;
-    s.f0_metal = s.base;
+    s.metal_f0 = s.base;
 #ifdef IRIDESCENCE
     var film = material.iridescence;
     var film_thickness = material.film_thickness.y;
@@ -165,8 +163,8 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
 #ifdef IRIDESCENCE_THICKNESS_TEX
     film_thickness = mix(material.film_thickness.x, material.film_thickness.y, tex_iridescence_thickness(uv0, uv1).g);
 #endif
-    s.f0_dielectric = mix(s.f0_dielectric, f_iridescence(material.film_ior, s.n_dot_v, film_thickness, s.f0_dielectric), film);
-    s.f0_metal = mix(s.f0_metal, f_iridescence(material.film_ior, s.n_dot_v, film_thickness, s.f0_metal), film);
+    s.dielectric_f0 = mix(s.dielectric_f0, f_iridescence(material.film_ior, s.n_dot_v, film_thickness, s.dielectric_f0), film);
+    s.metal_f0 = mix(s.metal_f0, f_iridescence(material.film_ior, s.n_dot_v, film_thickness, s.metal_f0), film);
 #endif
 #ifdef ANISOTROPY
     var direction = material.anisotropy_turn;
