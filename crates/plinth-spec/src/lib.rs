@@ -6,6 +6,8 @@
 #![warn(missing_docs)]
 
 pub mod admin_action;
+pub mod dataset_layer;
+pub mod env_part;
 pub mod error_code;
 pub mod failure_code;
 pub mod fair_share;
@@ -28,6 +30,8 @@ pub mod work_class;
 pub mod worker_state;
 
 pub use admin_action::AdminAction;
+pub use dataset_layer::{DatasetLayer, ViewedLayer};
+pub use env_part::EnvPart;
 pub use error_code::ErrorCode;
 pub use failure_code::FailureCode;
 pub use output_file::{OutputFile, OutputPaths};

@@ -1,8 +1,8 @@
 //! Object keys. They determine the path and the content type of every stored object.
 
-use plinth_spec::OutputFile;
 use plinth_spec::id::{EnvId, ModelId, OverlayId, RenderId, StagedId, TextureId};
 use plinth_spec::quality::Codec;
+use plinth_spec::{EnvPart, OutputFile};
 
 /// Identifies a stored object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,19 +22,6 @@ pub enum ObjectKey<'a> {
     Hls(&'a RenderId, i64, i64, &'a str),
 }
 
-/// A part of an environment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EnvPart {
-    /// The base image for SDR displays.
-    Sdr,
-    /// The gain map, which extends the base image to HDR.
-    GainMap,
-    /// The metadata of the gain map.
-    Metadata,
-    /// A thumbnail of the environment.
-    Thumb,
-}
-
 impl ObjectKey<'_> {
     /// Returns the object's path in the store.
     pub fn path(&self) -> String {
@@ -43,7 +30,7 @@ impl ObjectKey<'_> {
             Self::Staged(id) => format!("staged/{id}.glb"),
             Self::Overlay(id) => format!("overlays/{id}"),
             Self::Texture(id) => format!("textures/{id}"),
-            Self::Env(id, part) => format!("{}{}", env_prefix(id), part.name()),
+            Self::Env(id, part) => format!("{}{}", env_prefix(id), part.file_name()),
             Self::Render(id, attempt, file, codec) => {
                 format!("{}{}", attempt_prefix(id, *attempt), file.file_name(*codec))
             }
@@ -59,21 +46,10 @@ impl ObjectKey<'_> {
         match self {
             Self::Model(_) | Self::Staged(_) => "model/gltf-binary",
             Self::Overlay(_) | Self::Texture(_) => "application/octet-stream",
-            Self::Env(_, EnvPart::Metadata) => "application/json",
+            Self::Env(_, part) if part.is_json() => "application/json",
             Self::Env(..) => "image/webp",
             Self::Render(_, _, file, codec) => file.format(*codec).content_type(),
             Self::Hls(_, _, _, name) => hls_content_type(name),
-        }
-    }
-}
-
-impl EnvPart {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Sdr => "sdr.webp",
-            Self::GainMap => "gainmap.webp",
-            Self::Metadata => "metadata.json",
-            Self::Thumb => "thumb.webp",
         }
     }
 }

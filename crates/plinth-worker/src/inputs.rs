@@ -3,14 +3,19 @@
 use std::path::PathBuf;
 
 use plinth_pipeline::EnvironmentFiles;
-use plinth_store::EnvPart;
+use plinth_spec::EnvPart;
 
-/// The parts of an environment that the renderer needs, with the names of their files.
-pub(crate) const ENVIRONMENT_FILES: [(EnvPart, &str); 3] =
-    [(EnvPart::Sdr, "env.sdr.webp"), (EnvPart::GainMap, "env.gainmap.webp"), (EnvPart::Metadata, "env.metadata.json")];
+/// Returns the name of the file of a part.
+pub(crate) fn environment_file(part: EnvPart) -> String {
+    format!("env.{}", part.file_name())
+}
 
 /// Returns the paths of the files of an environment. Each path begins with `prefix`.
 pub(crate) fn environment_files(prefix: &str) -> EnvironmentFiles {
-    let [sdr, gain_map, metadata] = ENVIRONMENT_FILES.map(|(_part, name)| PathBuf::from(format!("{prefix}{name}")));
-    EnvironmentFiles::GainMap { sdr, gain_map, metadata }
+    let path = |part| PathBuf::from(format!("{prefix}{}", environment_file(part)));
+    EnvironmentFiles::GainMap {
+        sdr: path(EnvPart::Sdr),
+        gain_map: path(EnvPart::GainMap),
+        metadata: path(EnvPart::Metadata),
+    }
 }

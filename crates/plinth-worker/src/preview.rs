@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use plinth_pipeline::child::{ChildEvent, ChildTask, PreviewRequest, PreviewTask};
 use plinth_service::previews::{MAX_PICTURE_BYTES, MAX_SIDE, WantedPreview};
+use plinth_spec::EnvPart;
 use plinth_spec::id::{ModelId, WorkspaceId};
 use plinth_store::{ObjectKey, StoreError};
 use tempfile::TempDir;
@@ -21,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::child::{Ended, WarmChild};
 use crate::fetch::download;
-use crate::inputs::{ENVIRONMENT_FILES, environment_files};
+use crate::inputs::{environment_file, environment_files};
 use crate::job::JobPlan;
 use crate::models::{RequestedModel, cache_folder, fetch_model, home_folder};
 use crate::node::Node;
@@ -278,8 +279,9 @@ async fn place_assets(node: &Node, warm: &mut Warm, wanted: &WantedPreview) -> R
         missing.push((image.key(), image_file(id), id.clone()));
     }
     if let Some(id) = &wanted.assets.env {
-        for (part, name) in ENVIRONMENT_FILES {
-            missing.push((ObjectKey::Env(id, part), PathBuf::from(format!("{id}.{name}")), format!("{id}.{name}")));
+        for part in EnvPart::required() {
+            let name = format!("{id}.{}", environment_file(part));
+            missing.push((ObjectKey::Env(id, part), PathBuf::from(&name), name));
         }
     }
     for (key, file, name) in missing {

@@ -13,7 +13,7 @@ use plinth_service::jobs::{Claim, RenderAssets, RenderFiles};
 use plinth_spec::id::EnvId;
 use plinth_spec::settings::{Output, ParseOptions};
 use plinth_spec::state::RenderStatus;
-use plinth_spec::{FailureCode, OutputPaths, RenderSettings};
+use plinth_spec::{EnvPart, FailureCode, OutputPaths, RenderSettings};
 use plinth_store::ObjectKey;
 use tempfile::TempDir;
 use tokio::sync::{oneshot, watch};
@@ -24,7 +24,7 @@ use crate::child::Ended;
 use crate::counters;
 use crate::drawing::{Drawing, Fetched};
 use crate::fetch::download;
-use crate::inputs::{ENVIRONMENT_FILES, environment_files};
+use crate::inputs::{environment_file, environment_files};
 use crate::job::JobListener;
 use crate::job_error::{JobError, or_cancelled};
 use crate::lease_renewal::LeaseRenewal;
@@ -261,8 +261,8 @@ impl Group<'_> {
 
     async fn fetch_environment(&self, id: &EnvId) -> Result<EnvironmentFiles, JobError> {
         let store = self.node.service.store();
-        for (part, name) in ENVIRONMENT_FILES {
-            let (key, place) = (ObjectKey::Env(id, part), self.folder.join(name));
+        for part in EnvPart::required() {
+            let (key, place) = (ObjectKey::Env(id, part), self.folder.join(environment_file(part)));
             let fetched =
                 retry_store(self.node.options.outage, "the environment", || download(store, &key, &place)).await;
             fetched.map_err(|error| JobError::fetching(FailureCode::EnvDownloadFailed, "the environment", &error))?;

@@ -3,9 +3,9 @@
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::Response;
-use plinth_service::assets::{EnvPart, EnvPartFile, NewEnv, NewTexture};
+use plinth_service::assets::{EnvPartFile, NewEnv, NewTexture};
 use plinth_spec::wire::{AssetCreated, AssetDeleted, AssetRow, Data, Page};
-use plinth_spec::{ErrorCode, limits};
+use plinth_spec::{EnvPart, ErrorCode, limits};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -105,14 +105,7 @@ pub(crate) async fn create_env(State(api): State<Api>, Editor(caller): Editor, r
     let mut new = NewEnv::default();
     while let Some(part) = form.next().await? {
         let name = part.name();
-        let file = match name.as_str() {
-            "sdr" => Some(EnvPart::Sdr),
-            "gainmap" => Some(EnvPart::GainMap),
-            "metadata" => Some(EnvPart::Metadata),
-            "thumb" => Some(EnvPart::Thumb),
-            _ => None,
-        };
-        match (file, name.as_str()) {
+        match (EnvPart::from_name(&name), name.as_str()) {
             (Some(kind), _) => {
                 new.files.retain(|file| file.part != kind);
                 let file = part.into_file(api.service.incoming_file(limits::ENV_PART_BYTES)?).await?;

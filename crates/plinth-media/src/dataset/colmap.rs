@@ -4,9 +4,10 @@
 use std::fmt::Write as _;
 
 use glam::{DMat3, DMat4, DQuat, DVec4};
+use plinth_spec::DatasetLayer;
 
 use super::cameras::DatasetCameras;
-use super::layout::Layer;
+use super::layout::COLMAP;
 use super::points::{POINT_BYTES, Point};
 
 /// COLMAP's ID of the camera model PINHOLE. Of the models that 3D Gaussian Splatting reads, it is the only one with two
@@ -25,7 +26,7 @@ pub(crate) fn files(cameras: &DatasetCameras, points: &[u8]) -> Vec<(String, Vec
         ("images.bin", images_binary(cameras)),
         ("points3D.bin", points_binary(points)),
     ]
-    .map(|(name, content)| (format!("sparse/0/{name}"), content))
+    .map(|(name, content)| (format!("{COLMAP}/{name}"), content))
     .into()
 }
 
@@ -42,7 +43,7 @@ fn pose(world_from_camera: &DMat4) -> ([f64; 4], [f64; 3]) {
 
 /// Returns the name of a view's file in the folder `images`.
 fn image_name(view: usize) -> String {
-    Layer::Image.path(view).replace("images/", "")
+    DatasetLayer::Image.file_name(view)
 }
 
 fn cameras_text(c: &DatasetCameras) -> String {

@@ -5,7 +5,7 @@ use image::codecs::webp::WebPEncoder;
 use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster};
 use plinth_frame::{Resampler, RgbaImage};
 
-use super::overview_layout::{HEADING, LARGE, MARGIN, OverviewLayout, PANELS, SMALL, advance, numbers_width};
+use super::overview_layout::{HEADING, LARGE, MARGIN, OverviewLayout, SMALL, advance, numbers_width, panels};
 use crate::MediaError;
 
 /// Grey levels of the background and the text.
@@ -51,8 +51,8 @@ pub(crate) fn overview(
     let (width, height, side) = (layout.width, layout.height, layout.tile);
     let mut sheet = Sheet { width, pixels: vec![SHEET; (width * height * 3) as usize] };
     sheet.write(line, LARGE, MARGIN, MARGIN);
-    let corners = PANELS.map(|(folder, _)| layout.panels[folder]);
-    for ([x, y], (_, heading)) in corners.into_iter().zip(PANELS) {
+    let corners: Vec<[u32; 2]> = panels().map(|(layer, _)| layout.panels[layer.as_str()]).collect();
+    for (&[x, y], (_, heading)) in corners.iter().zip(panels()) {
         sheet.write(heading, LARGE, x, y - HEADING);
         for first in (0..views.max(1)).step_by(layout.columns as usize) {
             let down = layout.tile_at(first)[1] + side.saturating_sub(SMALL.val() as u32) / 2;
@@ -61,7 +61,7 @@ pub(crate) fn overview(
     }
     for view in 0..views {
         let [right, down] = layout.tile_at(view);
-        for ([x, y], tile) in corners.into_iter().zip(tiles(view)?.chunks_exact((side * side * 3) as usize)) {
+        for (&[x, y], tile) in corners.iter().zip(tiles(view)?.chunks_exact((side * side * 3) as usize)) {
             sheet.put(tile, side, x + right, y + down);
         }
     }

@@ -3,16 +3,14 @@
 use std::collections::BTreeMap;
 
 use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster_width};
+use plinth_spec::DatasetLayer;
 use serde::Serialize;
 
-/// Folders of the images that the panels show, with the headings of the panels. A view has one tile per panel, in the same
-/// order.
-pub(crate) const PANELS: [(&str, &str); 4] = [
-    ("images", "images"),
-    ("depth", "depth: closer is darker"),
-    ("normals", "normals: +X red, +Y green, +Z blue"),
-    ("masks", "masks: the model is white"),
-];
+/// Returns the layers that the panels show, with the headings of the panels. A view has one tile per panel, in the same order.
+pub(crate) fn panels() -> impl Iterator<Item = (DatasetLayer, &'static str)> {
+    DatasetLayer::ALL.iter().filter_map(|layer| Some((*layer, layer.panel_heading()?)))
+}
+
 /// Approximate side length of a panel in pixels.
 const PANEL_SIDE: u32 = 1200;
 /// Maximum side length of a tile in pixels.
@@ -73,7 +71,7 @@ impl OverviewLayout {
         let (columns, tile) = (columns(views), tile_side(views));
         let step = tile + GAP;
         let rows = (views as u32).div_ceil(columns).max(1);
-        let longest = PANELS.iter().map(|(_, heading)| heading.len() as u32).fold(0, u32::max) * advance(LARGE);
+        let longest = panels().map(|(_, heading)| heading.len() as u32).fold(0, u32::max) * advance(LARGE);
         let panel_width = (numbers_width() + columns * step).max(longest);
         let panel_height = rows * step + HEADING;
         let corner = |panel: u32| {
@@ -87,7 +85,7 @@ impl OverviewLayout {
             tile,
             step,
             columns,
-            panels: (0..).zip(PANELS).map(|(i, (folder, _))| (folder, corner(i))).collect(),
+            panels: (0..).zip(panels()).map(|(i, (layer, _))| (layer.as_str(), corner(i))).collect(),
         }
     }
 

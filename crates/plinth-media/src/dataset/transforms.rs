@@ -1,9 +1,10 @@
 //! Writes `transforms.json` and the split files (train, validation, test) that some trainers read instead.
 
+use plinth_spec::DatasetLayer;
 use serde_json::{Map, Value, json};
 
 use super::cameras::{DatasetCameras, rows};
-use super::layout::{Layer, POINTS, TRANSFORMS};
+use super::layout::{POINTS, TRANSFORMS};
 
 /// Factor by which instant-ngp scales its input. It maps a scene of ±1.5 units into the unit cube.
 const NGP_SCALE: f64 = 0.33;
@@ -48,9 +49,9 @@ fn all(c: &DatasetCameras, coverage: &str) -> Value {
     let pixels = views * u64::from(c.width) * u64::from(c.height);
     let frames: Vec<Value> = (c.world_from_camera.iter().enumerate())
         .map(|(view, pose)| {
-            let depth = Layer::DepthMetric.path(view);
+            let depth = DatasetLayer::DepthMetric.path(view);
             json!({
-                "file_path": Layer::Image.path(view),
+                "file_path": DatasetLayer::Image.path(view),
                 "depth_file_path": depth,
                 "depth_path": depth,
                 "transform_matrix": rows(pose),
@@ -99,7 +100,7 @@ fn split(c: &DatasetCameras, wanted: Split) -> Value {
     let views = c.world_from_camera.iter().enumerate().filter(|(view, _)| split_of(*view) == wanted);
     let frames: Vec<Value> = views
         .map(|(view, pose)| {
-            let path = Layer::Image.path(view);
+            let path = DatasetLayer::Image.path(view);
             json!({"file_path": path.trim_end_matches(".png"), "transform_matrix": rows(pose)})
         })
         .collect();

@@ -1,10 +1,10 @@
 //! Encodes one view to six PNG files, its tiles of the overview image, and surface points.
 
 use plinth_frame::Layers;
+use plinth_spec::DatasetLayer;
 use rayon::prelude::*;
 
 use super::cameras::DatasetCameras;
-use super::layout::Layer;
 use super::overview::{self, Picture};
 use super::overview_layout::tile_side;
 use super::points::{Point, points_of, quota};
@@ -51,18 +51,18 @@ impl ViewEncoder {
             return Err(MediaError::Frames { problem });
         }
         let (encoded, points) = rayon::join(
-            || Layer::ALL.into_par_iter().map(|layer| self.file(layer, layers)).collect::<Result<Vec<_>, _>>(),
+            || DatasetLayer::ALL.par_iter().map(|layer| self.file(*layer, layers)).collect::<Result<Vec<_>, _>>(),
             || points_of(layers, &self.cameras, self.quota),
         );
         let mut view = EncodedView { files: Vec::new(), tiles: Vec::new(), points };
-        for (layer, LayerFile { content, tile }) in Layer::ALL.into_iter().zip(encoded?) {
+        for (layer, LayerFile { content, tile }) in DatasetLayer::ALL.iter().zip(encoded?) {
             view.files.push((layer.path(layers.index as usize), content));
             view.tiles.extend(tile);
         }
         Ok(view)
     }
 
-    fn file(&self, layer: Layer, layers: &Layers) -> Result<LayerFile, MediaError> {
+    fn file(&self, layer: DatasetLayer, layers: &Layers) -> Result<LayerFile, MediaError> {
         let (near, far) = (self.cameras.depth_near, self.cameras.depth_far);
         let (width, height) = (layers.width, layers.height);
         let fault = |source| MediaError::Png { file: layer.path(layers.index as usize).into(), source };
@@ -70,29 +70,29 @@ impl ViewEncoder {
             |content, picture| Ok(LayerFile { content, tile: overview::tile(picture, width, height, self.tile)? });
         let hidden = |content| Ok(LayerFile { content, tile: Vec::new() });
         match layer {
-            Layer::Image => {
+            DatasetLayer::Image => {
                 let mut rgb = on_white(&layers.color);
                 if let Some(mark) = &self.mark {
                     mark.mark_rgb(rgb.as_chunks_mut::<3>().0);
                 }
                 shown(png::rgb_8(width, height, &rgb).map_err(fault)?, Picture::Color(&rgb))
             }
-            Layer::Depth => {
+            DatasetLayer::Depth => {
                 let grey = depth::depth_8(&layers.depth, near, far);
                 shown(png::grey_8(width, height, &grey).map_err(fault)?, Picture::Grey(&grey))
             }
-            Layer::Depth16 => {
+            DatasetLayer::Depth16 => {
                 let grey = depth::depth_16(&layers.depth, near, far);
                 hidden(png::grey_16(width, height, &grey).map_err(fault)?)
             }
-            Layer::DepthMetric => {
+            DatasetLayer::DepthMetric => {
                 hidden(png::grey_16(width, height, &depth::depth_metric(&layers.depth)).map_err(fault)?)
             }
-            Layer::Normal => {
+            DatasetLayer::Normal => {
                 let rgb = normals::normals_8(&layers.normal);
                 shown(png::vectors_8(width, height, &rgb).map_err(fault)?, Picture::Color(&rgb))
             }
-            Layer::Mask => {
+            DatasetLayer::Mask => {
                 let grey: Vec<u8> = layers.color.iter().map(|[.., alpha]| *alpha).collect();
                 shown(png::grey_8(width, height, &grey).map_err(fault)?, Picture::Grey(&grey))
             }

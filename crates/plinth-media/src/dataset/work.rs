@@ -10,11 +10,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use plinth_spec::DatasetLayer;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::file::FileEntry;
-use super::layout::FOLDERS;
+use super::layout::COLMAP;
 use super::points::{POINT_BYTES, Point};
 use super::view::EncodedView;
 use crate::MediaError;
@@ -76,8 +77,9 @@ impl WorkFolder {
             }
             lock.set_len(0).and_then(|()| lock.write_all(owner.as_bytes())).map_err(fault)?;
             let work = Self { root, target: target.to_owned(), lock };
+            let folders = DatasetLayer::NAMES.iter().copied().chain([COLMAP]);
             let inside = [VIEWS, TILES, POINTS].map(PathBuf::from).into_iter();
-            for inner in inside.chain(FOLDERS.iter().map(|f| Path::new(SET).join(f))) {
+            for inner in inside.chain(folders.map(|folder| Path::new(SET).join(folder))) {
                 fs::create_dir_all(work.root.join(inner)).map_err(fault)?;
             }
             return Ok(work);

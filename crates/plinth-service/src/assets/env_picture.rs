@@ -1,8 +1,9 @@
 //! Pictures of environments.
 
 use plinth_db::envs;
+use plinth_spec::EnvPart;
 use plinth_spec::id::EnvId;
-use plinth_store::{EnvPart, ObjectKey};
+use plinth_store::ObjectKey;
 
 use super::envs::check_is_own;
 use super::not_found;

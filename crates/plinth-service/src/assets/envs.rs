@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use plinth_db::envs::{self, Env};
 use plinth_spec::id::EnvId;
 use plinth_spec::wire::{AssetCreated, AssetDeleted, AssetRow, Page, Timestamp};
-use plinth_spec::{ErrorCode, limits};
-use plinth_store::{EnvPart, ObjectKey, env_prefix};
+use plinth_spec::{EnvPart, ErrorCode, limits};
+use plinth_store::{ObjectKey, env_prefix};
 use serde::de::IgnoredAny;
 
 use super::{asset_name, check_usage, found, not_found};
@@ -140,11 +140,11 @@ fn row(env: Env) -> AssetRow {
 
 // Spec, Environment asset.
 fn check_names(files: &[EnvPartFile]) -> Result<()> {
-    for (part, name) in [(EnvPart::Sdr, "sdr"), (EnvPart::GainMap, "gainmap"), (EnvPart::Metadata, "metadata")] {
+    for part in EnvPart::required() {
         if !files.iter().any(|sent| sent.part == part && sent.file.size() > 0) {
             return Err(ServiceError::new(
                 ErrorCode::NoFile,
-                format!("send a part of the environment in the field '{name}'"),
+                format!("send a part of the environment in the field '{}'", part.as_str()),
             ));
         }
     }
@@ -156,7 +156,7 @@ impl Service {
     pub(super) async fn check_part(&self, caller: &Caller, part: EnvPart, file: &ReceivedFile) -> Result<()> {
         let path = file.path().to_owned();
         // The whole metadata file is parsed to check its syntax, but no JSON values are built.
-        let is_json = part == EnvPart::Metadata;
+        let is_json = part.is_json();
         let bytes = if is_json { usize::try_from(file.size).unwrap_or(usize::MAX) } else { 0 };
         let memory = self.body_memory(caller, bytes).await?;
         let checking = tokio::task::spawn_blocking(move || {

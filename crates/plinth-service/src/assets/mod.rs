@@ -10,7 +10,6 @@ mod textures;
 pub use envs::{EnvPartFile, NewEnv};
 pub use overlays::NewOverlay;
 pub use panorama::NewPanorama;
-pub use plinth_store::EnvPart;
 pub use textures::NewTexture;
 
 use futures_util::future::BoxFuture;

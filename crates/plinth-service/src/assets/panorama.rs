@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use plinth_db::envs::{self, Env};
 use plinth_spec::id::EnvId;
 use plinth_spec::wire::AssetCreated;
-use plinth_spec::{ErrorCode, limits};
-use plinth_store::EnvPart;
+use plinth_spec::{EnvPart, ErrorCode, limits};
 use tempfile::NamedTempFile;
 
 use super::asset_name;
@@ -17,9 +16,6 @@ use crate::error::{Result, ServiceError};
 use crate::ids::New as _;
 use crate::models::{Incoming, ReceivedFile, new_file};
 use crate::service::Service;
-
-/// The parts of an environment, in the order in which the process writes them.
-const PARTS: [EnvPart; 4] = [EnvPart::Sdr, EnvPart::GainMap, EnvPart::Metadata, EnvPart::Thumb];
 
 /// An uploaded panorama.
 #[derive(Debug)]
@@ -46,7 +42,7 @@ impl Service {
         }
         let name = asset_name(Some(if new.name.trim().is_empty() { stem(&new.file_name) } else { &new.name }))?;
         let source = new.file.finish().await?;
-        let made = PARTS.iter().map(|_part| new_file(&self.options.incoming)).collect::<Result<Vec<_>>>()?;
+        let made = EnvPart::ALL.iter().map(|_part| new_file(&self.options.incoming)).collect::<Result<Vec<_>>>()?;
         let to: Vec<PathBuf> = made.iter().map(|file| file.path().to_owned()).collect();
         let report =
             self.check(&caller.payer_id, source.path().to_owned(), to).await?.map_err(|error| match error {
@@ -60,7 +56,7 @@ impl Service {
         };
         let files = tokio::task::spawn_blocking(|| made.into_iter().map(encoded_part).collect::<Result<Vec<_>>>());
         let files = files.await.map_err(ServiceError::internal)??;
-        let parts: Vec<_> = PARTS.into_iter().zip(files).collect();
+        let parts: Vec<_> = EnvPart::ALL.iter().copied().zip(files).collect();
         // The process has read an untrusted file, so its output is checked like any upload.
         for (part, file) in &parts {
             self.check_part(caller, *part, file).await?;

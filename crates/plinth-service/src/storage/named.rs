@@ -2,9 +2,10 @@
 
 use plinth_db::naming::{Kind, Naming};
 use plinth_db::renders::Render;
+use plinth_spec::EnvPart;
 use plinth_spec::id::{EnvId, ModelId, OverlayId, RenderId, StagedId, TextureId};
 use plinth_spec::state::HlsStatus;
-use plinth_store::{EnvPart, ObjectKey, attempt_prefix, hls_prefix};
+use plinth_store::{ObjectKey, attempt_prefix, hls_prefix};
 
 use crate::delivery::hls::MASTER;
 use crate::error::Result;
@@ -34,8 +35,7 @@ impl Named {
             Naming::Overlay(id) => named.required.push(ObjectKey::Overlay(id).path()),
             Naming::Texture(id) => named.required.push(ObjectKey::Texture(id).path()),
             Naming::Env(id, has_thumb) => {
-                let parts = [EnvPart::Sdr, EnvPart::GainMap, EnvPart::Metadata];
-                let parts = parts.into_iter().chain(has_thumb.then_some(EnvPart::Thumb));
+                let parts = EnvPart::required().chain(has_thumb.then_some(EnvPart::Thumb));
                 named.required.extend(parts.map(|part| ObjectKey::Env(id, part).path()));
             }
             Naming::Render(render) => named.add_render(render)?,

@@ -6,11 +6,10 @@ use plinth_service::access::Caller;
 use plinth_service::admin::{Actor, AssetKind};
 use plinth_service::assets::{EnvPartFile, NewEnv, NewOverlay, NewTexture};
 use plinth_service::models::Incoming;
-use plinth_spec::ErrorCode;
 use plinth_spec::id::TextureId;
-use plinth_spec::limits;
 use plinth_spec::wire::{Layer, ResolveOverlay};
-use plinth_store::{EnvPart, ObjectKey};
+use plinth_spec::{EnvPart, ErrorCode, limits};
+use plinth_store::ObjectKey;
 use plinth_testkit::on_both_databases;
 
 use crate::test_service::{self, TestService, code};

@@ -13,7 +13,7 @@ const viewInAddress = () => Number(VIEW_ANCHOR.exec(location.hash)?.[1] ?? 0);
 
 /** @param {HTMLElement} area */
 async function start(area) {
-  const dataset = await readDataset(area.dataset.folder ?? "");
+  const dataset = await readDataset(area.dataset.folder ?? "", JSON.parse(area.dataset.layers ?? "[]"));
   /** @param {number} wanted */
   const choose = (wanted) => {
     const view = Math.min(Math.max(wanted, 0), dataset.poses.length - 1);

@@ -1,18 +1,10 @@
 // Loads the files that describe a dataset.
 
-/** Folders of images with their labels, in the order in which they are offered. Depth is shown from its 16-bit images. */
-const LAYERS = [
-  ["images", "Colour"],
-  ["depth_16bit", "Depth"],
-  ["normals", "Normals"],
-  ["masks", "Mask"],
-];
-/** Panels of the overview whose names differ from those of the folders: it shows the same depth with 8 bits. */
-const PANELS = new Map([["depth_16bit", "depth"]]);
-
 /**
- * @typedef {{ id: string, label: string, panel: string, paths: string[] }} Layer
- *   `panel` is the panel of the overview that shows the layer, `paths` has the image of each view
+ * @typedef {{ id: string, label: string, panel: string }} OfferedLayer
+ *   `id` is the folder of the images, `panel` the panel of the overview that shows the layer
+ * @typedef {OfferedLayer & { paths: string[] }} Layer
+ *   `paths` has the image of each view
  * @typedef {{ width: number, height: number, tile: number, step: number, columns: number,
  *   panels: Record<string, [number, number]> }} Overview
  * @typedef {{ folder: string, width: number, height: number, near: number, far: number, focal: number, layers: Layer[],
@@ -36,14 +28,15 @@ export async function load(folder, path, signal) {
 
 /**
  * Finds the images of each layer in the manifest. Layers without an image for each view are left out.
+ * @param {OfferedLayer[]} offered
  * @param {{ path: string }[]} files
  * @param {number} views
  * @returns {Layer[]}
  */
-function layersOf(files, views) {
-  const found = LAYERS.map(([id, label]) => {
-    const paths = files.map(({ path }) => path).filter((path) => path.startsWith(`${id}/`)).sort();
-    return { id, label, panel: PANELS.get(id) ?? id, paths };
+function layersOf(offered, files, views) {
+  const found = offered.map((layer) => {
+    const paths = files.map(({ path }) => path).filter((path) => path.startsWith(`${layer.id}/`)).sort();
+    return { ...layer, paths };
   });
   return found.filter(({ paths }) => paths.length === views);
 }
@@ -51,9 +44,10 @@ function layersOf(files, views) {
 /**
  * Reads the description of a dataset.
  * @param {string} folder
+ * @param {OfferedLayer[]} offered
  * @returns {Promise<Dataset>}
  */
-export async function readDataset(folder) {
+export async function readDataset(folder, offered) {
   const json = async (/** @type {string} */ path) => (await load(folder, path)).json();
   const [manifest, transforms] = await Promise.all(["manifest.json", "transforms.json"].map(json));
   const poses = transforms.frames.map((/** @type {{ transform_matrix: number[][] }} */ frame) => frame.transform_matrix);
@@ -64,7 +58,7 @@ export async function readDataset(folder) {
     near: transforms.depth_near,
     far: transforms.depth_far,
     focal: transforms.fl_y,
-    layers: layersOf(manifest.files, poses.length),
+    layers: layersOf(offered, manifest.files, poses.length),
     poses,
     overview: manifest.overview,
   };

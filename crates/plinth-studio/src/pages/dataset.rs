@@ -3,6 +3,8 @@
 use plinth_service::Service;
 use plinth_service::access::Caller;
 use plinth_service::delivery::{DatasetFolder, DatasetSummary};
+use plinth_spec::DatasetLayer;
+use serde_json::json;
 
 use crate::format::{self, sentence};
 
@@ -11,6 +13,8 @@ pub(super) struct DatasetFacts {
     /// Names and values.
     pub(super) facts: Vec<(&'static str, String)>,
     pub(super) folders: Vec<FolderRow>,
+    /// The layers that the viewer offers, as JSON.
+    pub(super) layers: String,
     /// Warnings about the model and the settings.
     pub(super) warnings: Vec<String>,
 }
@@ -50,6 +54,7 @@ impl DatasetFacts {
         ];
         Self {
             facts,
+            layers: viewed_layers(),
             folders: about.folders.into_iter().map(FolderRow::of).collect(),
             warnings: about.warnings.iter().map(|warning| sentence(warning)).collect(),
         }
@@ -60,17 +65,16 @@ impl FolderRow {
     fn of(DatasetFolder { name, files, bytes }: DatasetFolder) -> Self {
         let label = match name.as_str() {
             "" => "descriptions, cameras, points",
-            "images" => "colour, on white",
-            "masks" => "coverage by the model",
-            "depth" => "depth between near and far, 8 bits",
-            "depth_16bit" => "depth between near and far, 16 bits",
-            "depth_metric" => "depth in thousandths of a unit, 16 bits",
-            "normals" => "normals in world space",
             "sparse/0" => "cameras and points for COLMAP",
-            _ => "",
+            folder => DatasetLayer::from_name(folder).map_or("", DatasetLayer::description),
         };
         Self { name, label, files, size: format::size(bytes) }
     }
+}
+
+fn viewed_layers() -> String {
+    let layers: Vec<_> = DatasetLayer::ALL.iter().filter_map(|layer| layer.viewed()).collect();
+    json!(layers).to_string()
 }
 
 fn coverage(name: &str) -> &str {

@@ -6,10 +6,10 @@ use axum::extract::multipart::Field;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Redirect, Response};
-use plinth_service::assets::{EnvPart, EnvPartFile, NewEnv, NewPanorama};
+use plinth_service::assets::{EnvPartFile, NewEnv, NewPanorama};
 use plinth_service::models::Incoming;
-use plinth_spec::limits;
 use plinth_spec::wire::AssetRow;
+use plinth_spec::{EnvPart, limits};
 
 use crate::error::{PageError, Result};
 use crate::form::{EmptyForm, SessionForm, check_file_form};
@@ -148,13 +148,13 @@ async fn receive(studio: &Studio, user: &CurrentUser, mut form: FileForm) -> Res
                 continue;
             }
             Some("panorama") => None,
-            Some("sdr") => Some(EnvPart::Sdr),
-            Some("gainmap") => Some(EnvPart::GainMap),
-            Some("metadata") => Some(EnvPart::Metadata),
-            Some("thumb") => Some(EnvPart::Thumb),
-            _ => {
-                skip(field).await?;
-                continue;
+            other => {
+                let part = other.and_then(EnvPart::from_name);
+                if part.is_none() {
+                    skip(field).await?;
+                    continue;
+                }
+                part
             }
         };
         if !is_checked {

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use plinth_pipeline::encode_panorama;
 use plinth_service::check::{PanoramaReport, check_file, check_image};
-use plinth_spec::limits;
+use plinth_spec::{EnvPart, limits};
 use rustix::process::{Resource, setsid};
 
 use super::confine::{bound, bound_memory, end_with_parent, enter_fence, fence_arg};
@@ -75,8 +75,13 @@ fn convert_panorama(mut file: File, to: &[File]) -> std::io::Result<PanoramaRepo
         Ok(made) => made,
         Err(message) => return Ok(PanoramaReport::Rejected { message }),
     };
-    for (mut to, content) in to.iter().zip([&made.sdr, &made.gain_map, &made.metadata, &made.thumb]) {
-        to.write_all(content)?;
+    for (mut to, part) in to.iter().zip(EnvPart::ALL) {
+        to.write_all(match part {
+            EnvPart::Sdr => &made.sdr,
+            EnvPart::GainMap => &made.gain_map,
+            EnvPart::Metadata => &made.metadata,
+            EnvPart::Thumb => &made.thumb,
+        })?;
     }
     Ok(PanoramaReport::Encoded { width: made.width, height: made.height })
 }

@@ -2,11 +2,10 @@
 
 use plinth_db::renders;
 use plinth_service::assets::{EnvPartFile, NewEnv};
-use plinth_spec::OutputFile;
 use plinth_spec::funding::Pool;
 use plinth_spec::id::RenderId;
 use plinth_spec::state::{HlsStatus, RenderStatus};
-use plinth_store::EnvPart;
+use plinth_spec::{EnvPart, OutputFile};
 use plinth_testkit::probe;
 use plinth_worker::WorkerOptions;
 use serde_json::{Value, json};
