@@ -165,10 +165,10 @@ pub async fn count(conn: &mut Conn, account: &AccountId, workspace: Option<&Work
 pub async fn find_unbalanced(conn: &mut Conn) -> Result<Vec<AccountId>> {
     let sql = "SELECT a.id FROM accounts a LEFT JOIN ledger l ON l.account_id = a.id \
                GROUP BY a.id, a.paid, a.free \
-               HAVING a.paid <> CAST(coalesce(sum(CASE WHEN l.pool = 'paid' THEN l.credits END), 0) AS BIGINT) \
-               OR a.free <> CAST(coalesce(sum(CASE WHEN l.pool = 'free' THEN l.credits END), 0) AS BIGINT) \
+               HAVING a.paid <> CAST(coalesce(sum(CASE WHEN l.pool = $1 THEN l.credits END), 0) AS BIGINT) \
+               OR a.free <> CAST(coalesce(sum(CASE WHEN l.pool = $2 THEN l.credits END), 0) AS BIGINT) \
                ORDER BY a.id";
-    let rows = conn.fetch_all(sql, params![]).await?;
+    let rows = conn.fetch_all(sql, params![Pool::Paid.as_str(), Pool::Free.as_str()]).await?;
     rows.iter().map(|row| row.parsed("id", AccountId::parse)).collect()
 }
 

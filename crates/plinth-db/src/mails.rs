@@ -3,31 +3,21 @@
 
 use std::sync::LazyLock;
 
+use plinth_spec::names;
+
 use crate::row::Row;
 use crate::sql::params;
 use crate::states::BuiltSql;
 use crate::table::insert;
 use crate::{Result, Tx};
 
-/// What a mail says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MailKind {
-    /// A link with which the account chooses a new password.
-    PasswordLink,
-    /// The password of the account was changed.
-    PasswordChanged,
-}
-
-impl MailKind {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::PasswordLink => "password_link",
-            Self::PasswordChanged => "password_changed",
-        }
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        [Self::PasswordLink, Self::PasswordChanged].into_iter().find(|kind| kind.as_str() == text)
+names! {
+    /// What a mail says.
+    MailKind {
+        /// A link with which the account chooses a new password.
+        PasswordLink = "password_link",
+        /// The password of the account was changed.
+        PasswordChanged = "password_changed",
     }
 }
 
@@ -71,7 +61,7 @@ pub async fn claim(tx: &mut Tx, now: i64, until: i64) -> Result<Option<WaitingMa
 fn mail(row: &Row) -> Result<WaitingMail> {
     Ok(WaitingMail {
         id: row.text("id")?,
-        kind: row.parsed("kind", MailKind::parse)?,
+        kind: row.parsed("kind", MailKind::from_name)?,
         recipient: row.text("recipient")?,
         link_base: row.text("link_base")?,
         created_at: row.int("created_at")?,

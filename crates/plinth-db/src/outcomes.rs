@@ -38,12 +38,9 @@ impl Outcome {
     }
 
     fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "done" => Some(Self::Done),
-            "packaged" => Some(Self::Packaged),
-            "packaging_failed" => Some(Self::PackagingFailed),
-            code => FailureCode::from_name(code).map(Self::Failed),
-        }
+        let others = [Self::Done, Self::Packaged, Self::PackagingFailed];
+        let other = others.into_iter().find(|outcome| outcome.as_str() == name);
+        other.or_else(|| FailureCode::from_name(name).map(Self::Failed))
     }
 }
 
@@ -98,12 +95,15 @@ pub async fn list(conn: &mut Conn, now: i64) -> Result<Vec<OutcomeCount>> {
 /// Counts the renders that ended in each of the last 24 hours, the oldest first. The last hour is the one that has begun.
 pub async fn by_hour(conn: &mut Conn, now: i64) -> Result<Vec<HourCount>> {
     let sql = "SELECT period / $1 AS hour, \
-               CAST(sum(CASE WHEN outcome = 'done' THEN jobs ELSE 0 END) AS BIGINT) AS done, \
-               CAST(sum(CASE WHEN outcome IN ('done', 'packaged', 'packaging_failed') THEN 0 ELSE jobs END) AS BIGINT) AS failed \
+               CAST(sum(CASE WHEN outcome = $3 THEN jobs ELSE 0 END) AS BIGINT) AS done, \
+               CAST(sum(CASE WHEN outcome IN ($3, $4, $5) THEN 0 ELSE jobs END) AS BIGINT) AS failed \
                FROM outcomes WHERE period >= $2 GROUP BY period / $1 ORDER BY 1";
     let periods = HOUR_MS / PERIOD_MS;
     let first = now / HOUR_MS - 23;
-    let rows = conn.fetch_all(sql, params![periods, first * periods]).await?;
+    let [done, packaged, packaging_failed] =
+        [Outcome::Done, Outcome::Packaged, Outcome::PackagingFailed].map(Outcome::as_str);
+    let values = params![periods, first * periods, done, packaged, packaging_failed];
+    let rows = conn.fetch_all(sql, values).await?;
     let mut hours: Vec<HourCount> =
         (0..24).map(|hour| HourCount { begin: (first + hour) * HOUR_MS, done: 0, failed: 0 }).collect();
     for row in &rows {

@@ -3,12 +3,13 @@
 use std::sync::{Arc, LazyLock};
 
 use plinth_spec::id::{AccountId, ModelId, WorkspaceId};
+use plinth_spec::names;
 
 use crate::listen;
 use crate::row::Row;
-use crate::sql::params;
+use crate::sql::{Param, params};
 use crate::states::BuiltSql;
-use crate::{Conn, DbError, Result, Tx};
+use crate::{Conn, Result, Tx};
 
 /// Class of the advisory lock that claims take, so that two workers never draw for the same account at the same time.
 /// Class 1 is that of the queue.
@@ -53,6 +54,20 @@ pub enum State {
     Replaced,
 }
 
+names! {
+    /// The status of a row: one page that shows one model.
+    Status {
+        /// The page has a request, and no worker has it.
+        Waiting = "waiting",
+        /// A worker is drawing the request.
+        Drawing = "drawing",
+        /// The request has its picture, or the reason why there is none.
+        Drawn = "drawn",
+        /// The page has no request.
+        Idle = "idle",
+    }
+}
+
 /// The lease of a worker.
 #[derive(Clone, Copy, Debug)]
 pub struct Lease<'a> {
@@ -67,16 +82,16 @@ pub struct Lease<'a> {
 pub struct ClaimTimes {
     /// The current time.
     pub now: i64,
-    /// Requests from this time or before have waited for long: they come first, and are claimed by any worker, even if
-    /// another one has the model loaded.
-    pub patient_until: i64,
-    /// Nobody waits for requests from this time or before any more.
-    pub forgotten_until: i64,
+    /// Requests from this time or before have waited for long. They are claimed first, and by any worker, even if another
+    /// one has the model loaded.
+    pub unreserved_until: i64,
+    /// No page waits any more for requests from this time or before.
+    pub abandoned_until: i64,
 }
 
 /// Stores a request in place of the earlier one of the page for the model, and notifies the worker that has the model
 /// loaded, or all if there is none.
-pub async fn place(tx: &mut Tx, request: &Request, now: i64) -> Result<()> {
+pub async fn insert(tx: &mut Tx, request: &Request, now: i64) -> Result<()> {
     let RequestKey { account_id, model_id, page_id, request_id } = &request.key;
     let earlier =
         "SELECT request_id, status FROM page_previews WHERE account_id = $1 AND model_id = $2 AND page_id = $3";
@@ -92,9 +107,9 @@ pub async fn place(tx: &mut Tx, request: &Request, now: i64) -> Result<()> {
     let sql = "INSERT INTO page_previews \
                (account_id, model_id, page_id, workspace_id, payer_id, request_id, request, status, asked_at, \
                lease_token, lease_until) \
-               VALUES ($1, $2, $3, $4, $5, $6, $7, 'waiting', $8, $9, $10) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $11, $8, $9, $10) \
                ON CONFLICT (account_id, model_id, page_id) DO UPDATE SET workspace_id = $4, payer_id = $5, \
-               request_id = $6, request = $7, status = 'waiting', asked_at = $8, lease_token = $9, lease_until = $10, \
+               request_id = $6, request = $7, status = $11, asked_at = $8, lease_token = $9, lease_until = $10, \
                picture = NULL, problem = NULL";
     let values = params![
         account_id,
@@ -106,11 +121,12 @@ pub async fn place(tx: &mut Tx, request: &Request, now: i64) -> Result<()> {
         request.request.as_str(),
         now,
         token.as_deref(),
-        until
+        until,
+        Status::Waiting.as_str()
     ];
     tx.execute(sql, values).await?;
     if let Some(row) = earlier
-        && row.text("status")? != "idle"
+        && row.parsed("status", Status::from_name)? != Status::Idle
     {
         listen::notify_picture(tx, &row.text("request_id")?).await?;
     }
@@ -128,40 +144,40 @@ pub async fn find_state(conn: &mut Conn, key: &RequestKey, now: i64) -> Result<S
                WHERE account_id = $1 AND model_id = $2 AND page_id = $3 AND request_id = $4";
     let values = params![&key.account_id, &key.model_id, key.page_id.as_str(), key.request_id.as_str()];
     let Some(row) = conn.fetch_optional(sql, values).await? else { return Ok(State::Replaced) };
-    let status = row.text("status")?;
-    Ok(match status.as_str() {
-        "waiting" => State::Waiting,
+    Ok(match row.parsed("status", Status::from_name)? {
+        Status::Waiting => State::Waiting,
         // The lease of a worker that was lost expires.
-        "drawing" if row.maybe_int("lease_until")?.is_none_or(|until| until <= now) => State::Waiting,
-        "drawing" => State::Drawing,
-        "drawn" => match row.maybe_text("problem")? {
+        Status::Drawing if row.maybe_int("lease_until")?.is_none_or(|until| until <= now) => State::Waiting,
+        Status::Drawing => State::Drawing,
+        Status::Drawn => match row.maybe_text("problem")? {
             Some(problem) => State::Drawn(Err(problem)),
             None => State::Drawn(Ok(row.maybe_bytes("picture")?.unwrap_or_default())),
         },
-        "idle" => State::Replaced,
-        _unknown => return Err(DbError::Corrupt { column: "status", value: status }),
+        Status::Idle => State::Replaced,
     })
 }
 
 /// Removes the picture of a request, or withdraws the request. The worker's lease of the model stays, so that the same
 /// worker draws the next preview.
 pub async fn close(tx: &mut Tx, key: &RequestKey) -> Result<()> {
-    let sql = "UPDATE page_previews SET status = 'idle', picture = NULL, problem = NULL \
+    let sql = "UPDATE page_previews SET status = $5, picture = NULL, problem = NULL \
                WHERE account_id = $1 AND model_id = $2 AND page_id = $3 AND request_id = $4";
-    let values = params![&key.account_id, &key.model_id, key.page_id.as_str(), key.request_id.as_str()];
+    let RequestKey { account_id, model_id, page_id, request_id } = key;
+    let values = params![account_id, model_id, page_id.as_str(), request_id.as_str(), Status::Idle.as_str()];
     tx.execute(sql, values).await.map(drop)
 }
 
 /// Returns whether a request may be waiting for a worker.
 pub async fn is_any_open(conn: &mut Conn, times: ClaimTimes) -> Result<bool> {
-    let sql = "SELECT 1 AS found FROM page_previews WHERE status IN ('waiting', 'drawing') AND asked_at > $1 LIMIT 1";
-    Ok(conn.fetch_optional(sql, params![times.forgotten_until]).await?.is_some())
+    let sql = "SELECT 1 AS found FROM page_previews WHERE status IN ($2, $3) AND asked_at > $1 LIMIT 1";
+    let values = params![times.abandoned_until, Status::Waiting.as_str(), Status::Drawing.as_str()];
+    Ok(conn.fetch_optional(sql, values).await?.is_some())
 }
 
 /// Returns whether a worker is drawing a preview.
 pub async fn is_any_drawn(conn: &mut Conn, now: i64) -> Result<bool> {
-    let sql = "SELECT 1 AS found FROM page_previews WHERE status = 'drawing' AND lease_until > $1 LIMIT 1";
-    Ok(conn.fetch_optional(sql, params![now]).await?.is_some())
+    let sql = "SELECT 1 AS found FROM page_previews WHERE status = $2 AND lease_until > $1 LIMIT 1";
+    Ok(conn.fetch_optional(sql, params![now, Status::Drawing.as_str()]).await?.is_some())
 }
 
 static CLAIM: LazyLock<BuiltSql> = LazyLock::new(|| {
@@ -169,14 +185,14 @@ static CLAIM: LazyLock<BuiltSql> = LazyLock::new(|| {
         format!(
             "WITH picked AS MATERIALIZED (SELECT account_id, model_id, page_id FROM page_previews AS wanted \
              WHERE asked_at > $4 AND (\
-             (status = 'waiting' \
+             (status = $6 \
               AND (lease_token IS NULL OR lease_token = $1 OR lease_until <= $2 OR asked_at <= $3)) \
-             OR (status = 'drawing' AND lease_until <= $2)) \
+             OR (status = $7 AND lease_until <= $2)) \
              AND NOT EXISTS (SELECT 1 FROM page_previews AS other WHERE other.payer_id = wanted.payer_id \
-             AND other.status = 'drawing' AND other.lease_until > $2) \
+             AND other.status = $7 AND other.lease_until > $2) \
              ORDER BY CASE WHEN asked_at <= $3 THEN 0 WHEN lease_token = $1 THEN 1 ELSE 2 END, \
              asked_at, account_id, model_id, page_id LIMIT 1{lock}) \
-             UPDATE page_previews SET status = 'drawing', lease_token = $1, lease_until = $5 \
+             UPDATE page_previews SET status = $7, lease_token = $1, lease_until = $5 \
              WHERE (account_id, model_id, page_id) IN (SELECT account_id, model_id, page_id FROM picked) \
              RETURNING account_id, model_id, page_id, workspace_id, payer_id, request_id, request"
         )
@@ -190,7 +206,9 @@ pub async fn claim(tx: &mut Tx, lease: Lease<'_>, times: ClaimTimes) -> Result<O
     if tx.is_postgres() {
         tx.execute("SELECT pg_advisory_xact_lock(CAST($1 AS INT), 0)", params![CLAIM_LOCK]).await?;
     }
-    let values = params![lease.token, times.now, times.patient_until, times.forgotten_until, lease.until];
+    let (waiting, drawing) = (Status::Waiting.as_str(), Status::Drawing.as_str());
+    let ClaimTimes { now, unreserved_until, abandoned_until } = times;
+    let values = params![lease.token, now, unreserved_until, abandoned_until, lease.until, waiting, drawing];
     tx.fetch_optional(&CLAIM, values).await?.as_ref().map(request).transpose()
 }
 
@@ -208,25 +226,40 @@ fn request(row: &Row) -> Result<Request> {
     })
 }
 
-/// The rest of a statement that changes a request only while the worker holds its lease.
+/// A statement that changes a request only while the worker holds its lease. `$6` is the status [`Status::Drawing`].
 macro_rules! while_held {
     ($set:literal) => {
         concat!(
             "UPDATE page_previews SET ",
             $set,
             " WHERE account_id = $1 AND model_id = $2 AND page_id = $3 AND request_id = $4 AND lease_token = $5 \
-             AND status = 'drawing'"
+             AND status = $6"
         )
     };
+}
+
+/// The values of a statement of `while_held!`, and further ones from `$7` on.
+macro_rules! held_params {
+    ($key:expr, $token:expr $(, $value:expr)* $(,)?) => {{
+        let RequestKey { account_id, model_id, page_id, request_id } = $key;
+        let drawing = Status::Drawing.as_str();
+        [
+            Param::from(account_id),
+            Param::from(model_id),
+            Param::from(page_id.as_str()),
+            Param::from(request_id.as_str()),
+            Param::from($token),
+            Param::from(drawing),
+            $(Param::from($value)),*
+        ]
+    }};
 }
 
 /// Renews the lease of a request that is being drawn. Returns false if the lease is lost, or the request was replaced or
 /// withdrawn.
 pub async fn renew(tx: &mut Tx, key: &RequestKey, lease: Lease<'_>) -> Result<bool> {
-    let sql = while_held!("lease_until = $6");
-    let RequestKey { account_id, model_id, page_id, request_id } = key;
-    let values = params![account_id, model_id, page_id.as_str(), request_id.as_str(), lease.token, lease.until];
-    Ok(tx.execute(sql, values).await? == 1)
+    let values = held_params!(key, lease.token, lease.until);
+    Ok(tx.execute(while_held!("lease_until = $7"), &values).await? == 1)
 }
 
 /// Stores the picture of a request, or why it could not be drawn, and notifies the server that waits for it. From then on
@@ -238,27 +271,24 @@ pub async fn finish(
     lease: Lease<'_>,
     drawn: std::result::Result<Arc<[u8]>, &str>,
 ) -> Result<bool> {
-    let sql = while_held!("status = 'drawn', lease_until = $6, picture = $7, problem = $8");
+    let sql = while_held!("status = $7, lease_until = $8, picture = $9, problem = $10");
     let (picture, problem) = match drawn {
         Ok(picture) => (Some(picture), None),
         Err(problem) => (None, Some(problem)),
     };
-    let (account, model, page) = (&key.account_id, &key.model_id, key.page_id.as_str());
-    let request = key.request_id.as_str();
-    let values = params![account, model, page, request, lease.token, lease.until, picture, problem];
-    let is_stored = tx.execute(sql, values).await? == 1;
+    let values = held_params!(key, lease.token, Status::Drawn.as_str(), lease.until, picture, problem);
+    let is_stored = tx.execute(sql, &values).await? == 1;
     if is_stored {
-        listen::notify_picture(tx, request).await?;
+        listen::notify_picture(tx, &key.request_id).await?;
     }
     Ok(is_stored)
 }
 
 /// Returns a request to the other workers, because this one stops.
 pub async fn release(tx: &mut Tx, key: &RequestKey, token: &str) -> Result<()> {
-    let sql = while_held!("status = 'waiting', lease_token = NULL, lease_until = NULL");
-    let RequestKey { account_id, model_id, page_id, request_id } = key;
-    let values = params![account_id, model_id, page_id.as_str(), request_id.as_str(), token];
-    if tx.execute(sql, values).await? == 1 {
+    let sql = while_held!("status = $7, lease_token = NULL, lease_until = NULL");
+    let values = held_params!(key, token, Status::Waiting.as_str());
+    if tx.execute(sql, &values).await? == 1 {
         listen::notify_preview(tx, None).await?;
     }
     Ok(())
@@ -266,8 +296,8 @@ pub async fn release(tx: &mut Tx, key: &RequestKey, token: &str) -> Result<()> {
 
 /// Deletes the rows of a model that this worker does not have loaded any more. Keeps open requests.
 pub async fn delete_idle(tx: &mut Tx, model: &ModelId, token: &str) -> Result<u64> {
-    let sql = "DELETE FROM page_previews WHERE model_id = $1 AND lease_token = $2 AND status = 'idle'";
-    tx.execute(sql, params![model, token]).await
+    let sql = "DELETE FROM page_previews WHERE model_id = $1 AND lease_token = $2 AND status = $3";
+    tx.execute(sql, params![model, token, Status::Idle.as_str()]).await
 }
 
 /// Deletes the rows whose last request is from this time or before.

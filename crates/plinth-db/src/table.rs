@@ -158,7 +158,7 @@ pub(crate) use table;
 /// `insert!(tx, "members", account_id: account, role: role.as_str(); "ON CONFLICT (account_id) DO NOTHING")`. The
 /// clause after the semicolon is optional.
 macro_rules! insert {
-    ($tx:expr, $table:literal, $first:ident: $value:expr $(, $rest:ident: $other:expr)* $(,)? $(; $clause:literal)?) => {{
+    ($tx:expr, $table:literal, $first:ident: $value:expr $(, $rest:ident: $other:expr)* $(,)? $(; $clause:expr)?) => {{
         static SQL: std::sync::LazyLock<$crate::states::BuiltSql> = std::sync::LazyLock::new(|| {
             let columns = concat!(stringify!($first) $(, ", ", stringify!($rest))*);
             $crate::table::insert_statement($table, columns)$(.followed_by($clause))?

@@ -93,8 +93,8 @@ pub async fn list(conn: &mut Conn) -> Result<Vec<Workload>> {
 /// Lists the jobs that workers run, the longest unchanged first.
 pub async fn list_running(conn: &mut Conn, limit: u32) -> Result<Vec<RunningJob>> {
     let sql = "SELECT r.id, r.status, r.work_class, r.payer_id, a.email, r.worker, r.updated_at, \
-               CASE WHEN r.status = 'done' THEN r.hls_attempt ELSE r.attempt END AS attempt, \
-               CASE WHEN r.status <> 'done' AND r.progress_attempt = r.attempt THEN r.progress END AS progress \
+               CASE WHEN r.status = $2 THEN r.hls_attempt ELSE r.attempt END AS attempt, \
+               CASE WHEN r.status <> $2 AND r.progress_attempt = r.attempt THEN r.progress END AS progress \
                FROM renders r JOIN accounts a ON a.id = r.payer_id WHERE r.lease_token IS NOT NULL \
                ORDER BY r.updated_at, r.id LIMIT $1";
     let read = |row: &Row| {
@@ -111,7 +111,7 @@ pub async fn list_running(conn: &mut Conn, limit: u32) -> Result<Vec<RunningJob>
             updated_at: row.int("updated_at")?,
         })
     };
-    conn.fetch_all(sql, params![i64::from(limit)]).await?.iter().map(read).collect()
+    conn.fetch_all(sql, params![i64::from(limit), RenderStatus::Done.as_str()]).await?.iter().map(read).collect()
 }
 
 /// Counts the running jobs of each name of a worker.

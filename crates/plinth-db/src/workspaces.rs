@@ -46,6 +46,13 @@ macro_rules! role {
 }
 pub(crate) use role;
 
+/// The SQL clause that leaves the owner of a workspace unchanged.
+macro_rules! unless_owner {
+    () => {
+        "WHERE members.role <> 'owner'"
+    };
+}
+
 /// A member of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
@@ -141,9 +148,9 @@ pub async fn list_members(conn: &mut Conn, id: &WorkspaceId) -> Result<Vec<Membe
         "SELECT a.id, a.email, m.created_at, ",
         role!(),
         " FROM members m JOIN accounts a ON a.id = m.account_id WHERE m.workspace_id = $1 \
-         ORDER BY CASE WHEN m.role = 'owner' THEN 0 ELSE 1 END, m.created_at, a.id"
+         ORDER BY CASE WHEN m.role = $2 THEN 0 ELSE 1 END, m.created_at, a.id"
     );
-    let rows = conn.fetch_all(sql, params![id]).await?;
+    let rows = conn.fetch_all(sql, params![id, Role::Owner.as_str()]).await?;
     let members = rows.iter().map(|row| {
         Ok(Member {
             account_id: row.parsed("id", AccountId::parse)?,
@@ -186,15 +193,17 @@ pub async fn set_member(tx: &mut Tx, id: &WorkspaceId, account: &AccountId, role
         role: stored.as_str(),
         is_manager: role == Role::Admin,
         created_at: now;
-        "ON CONFLICT (workspace_id, account_id) DO UPDATE SET role = excluded.role, is_manager = excluded.is_manager \
-         WHERE members.role <> 'owner'"
+        concat!(
+            "ON CONFLICT (workspace_id, account_id) DO UPDATE SET role = excluded.role, is_manager = excluded.is_manager ",
+            unless_owner!()
+        )
     )
 }
 
 /// Removes a member. Returns false if the account is not a member, or is the owner.
 pub async fn remove_member(tx: &mut Tx, id: &WorkspaceId, account: &AccountId) -> Result<bool> {
-    let sql = "DELETE FROM members WHERE workspace_id = $1 AND account_id = $2 AND role <> 'owner'";
-    Ok(tx.execute(sql, params![id, account]).await? == 1)
+    let sql = "DELETE FROM members WHERE workspace_id = $1 AND account_id = $2 AND role <> $3";
+    Ok(tx.execute(sql, params![id, account, Role::Owner.as_str()]).await? == 1)
 }
 
 /// Returns the role of an account in a workspace; `None` if the account is not a member.
@@ -216,4 +225,19 @@ pub async fn find_miscounted(conn: &mut Conn) -> Result<Vec<WorkspaceId>> {
     let sql = "SELECT id FROM workspaces w WHERE render_count <> \
                (SELECT count(*) FROM renders r WHERE r.workspace_id = w.id AND r.deleted_at IS NULL) ORDER BY id";
     conn.fetch_all(sql, params![]).await?.iter().map(|row| row.parsed("id", WorkspaceId::parse)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sql_names_the_roles() {
+        let [owner, admin, editor] = [Role::Owner, Role::Admin, Role::Editor].map(Role::as_str);
+        assert_eq!(
+            role!(),
+            format!("CASE WHEN m.role = '{editor}' AND m.is_manager THEN '{admin}' ELSE m.role END AS role")
+        );
+        assert_eq!(unless_owner!(), format!("WHERE members.role <> '{owner}'"));
+    }
 }

@@ -2,32 +2,20 @@
 
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
+use plinth_spec::named;
 
-/// Stage of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Stage {
-    /// The model is loaded, and the graphics device is opened.
-    Loading,
-    /// Light, textures and geometry are prepared.
-    Preparing,
-    /// Frames are drawn and encoded. This stage is reported before the first file is created, and a job that was
-    /// cancelled before this report creates no file.
-    Rendering,
-    /// All frames are drawn, and the encoders finish their files.
-    Finishing,
-}
-
-impl Stage {
-    /// Returns the name of the stage.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Loading => "loading",
-            Self::Preparing => "preparing",
-            Self::Rendering => "rendering",
-            Self::Finishing => "finishing",
-        }
+named! {
+    /// Stage of a job.
+    Stage {
+        /// The model is loaded, and the graphics device is opened.
+        Loading = "loading",
+        /// Light, textures and geometry are prepared.
+        Preparing = "preparing",
+        /// Frames are drawn and encoded. This stage is reported before the first file is created, and a job that was
+        /// cancelled before this report creates no file.
+        Rendering = "rendering",
+        /// All frames are drawn, and the encoders finish their files.
+        Finishing = "finishing",
     }
 }
 

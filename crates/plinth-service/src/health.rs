@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use plinth_spec::wire::Health;
+use plinth_spec::wire::{Health, PartHealth, ServiceHealth};
 use plinth_store::Store;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
@@ -43,11 +43,11 @@ impl Service {
     /// Checks whether database and store respond.
     pub async fn health(&self) -> Health {
         let (database, store) = tokio::join!(self.database_responds(), self.store_health.is_up(&self.store));
-        let label = |is_up: bool| if is_up { "ok" } else { "unreachable" };
+        let part = |is_up: bool| if is_up { PartHealth::Ok } else { PartHealth::Unreachable };
         Health {
-            status: if database && store { "ok" } else { "degraded" },
-            database: label(database),
-            store: label(store),
+            status: if database && store { ServiceHealth::Ok } else { ServiceHealth::Degraded },
+            database: part(database),
+            store: part(store),
             version: env!("CARGO_PKG_VERSION"),
         }
     }

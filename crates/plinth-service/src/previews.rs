@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use plinth_spec::id::{ModelId, WorkspaceId};
 use plinth_spec::preview::{PreviewAnswer, PreviewQuestion};
-use plinth_spec::settings::{Output, ParseOptions};
+use plinth_spec::settings::{Dataset, Output, ParseOptions};
 use plinth_spec::{ErrorCode, RenderSettings};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc::error::SendError;
@@ -28,8 +28,6 @@ pub const MAX_PICTURE_BYTES: u64 = 16 << 20;
 const AT_ONCE: u64 = 16;
 /// Maximum length of the identifier of a page, in bytes.
 const MAX_PAGE_ID_BYTES: usize = 64;
-/// Settings that exist for datasets only. They are removed for a preview, which shows the model as in a video.
-const OF_DATASETS: [&str; 3] = ["output", "datasetQuality", "coverage"];
 
 /// What a worker has drawn: the PNG, or the answer to the question as JSON, or the reason why the frame could not be drawn.
 pub type PreviewReply = std::result::Result<Vec<u8>, String>;
@@ -191,7 +189,8 @@ fn of_video(caller: &Caller, mut settings: Map<String, Value>) -> Result<RenderS
     if checked.video().output == Output::Video {
         return Ok(checked);
     }
-    settings.retain(|key, _value| !OF_DATASETS.contains(&key.as_str()));
-    settings.remove("effect");
+    for key in Dataset::FIELDS.iter().map(|field| field.key).chain(["output", "effect"]) {
+        settings.remove(key);
+    }
     Ok(RenderSettings::from_json(&Value::Object(settings), ParseOptions { uncapped_length: true })?)
 }

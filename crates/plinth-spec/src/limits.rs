@@ -148,6 +148,13 @@ pub const ENV_PART_BYTES: u64 = 48 << 20;
 /// Maximum number of views of a dataset whose cameras come from the request.
 pub const DATASET_VIEWS: usize = 10_000;
 
+/// Maximum length of an e-mail address, in bytes.
+pub const EMAIL_BYTES: usize = 254;
+/// Minimum length of a password, in characters.
+pub const PASSWORD_MIN_CHARS: usize = 8;
+/// Maximum length of the URL from which a model is fetched, in characters.
+pub const URL_CHARS: usize = 8192;
+
 /// Default lifetime of a signed URL, in seconds.
 pub const EXPIRES_DEFAULT_SECS: i64 = 3600;
 /// Shortest lifetime of a signed URL, in seconds.

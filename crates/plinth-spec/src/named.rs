@@ -1,4 +1,7 @@
-//! Enums whose variants have names in the API. One declaration generates the enum, the names and the parser.
+//! Enums whose variants have names. One declaration generates the enum, the names and the parser.
+
+#[doc(hidden)]
+pub use utoipa;
 
 /// An enum whose variants have names in the API.
 pub trait Named: Copy + 'static {
@@ -15,14 +18,46 @@ pub trait NamedDefault: Named {
     const DEFAULT_NAME: &'static str;
 }
 
-/// Declares an enum whose variants have names, and optionally its default variant:
-/// `named! { /// Docs. Side, default Front { /// Docs. Front = "front", /// Docs. Back = "back", } }`.
-macro_rules! named {
-    ($(#[doc = $doc:literal])* $name:ident, default $default:ident { $($members:tt)* }) => {
-        $crate::named::named! { $(#[doc = $doc])* $name { $($members)* } }
+/// Declares an enum whose variants have names, such as those in a column of the database:
+/// `names! { /// Docs. Side { /// Docs. Front = "front", /// Docs. Back = "back", } }`.
+#[macro_export]
+macro_rules! names {
+    ($(#[$meta:meta])* $name:ident { $($(#[$member_meta:meta])* $member:ident = $text:literal,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name {
+            $($(#[$member_meta])* $member,)*
+        }
 
         impl $name {
-            /// The variant that applies if a request contains none.
+            /// All variants, in declaration order.
+            pub const ALL: &[Self] = &[$(Self::$member,)*];
+            /// The names of all variants, in declaration order.
+            pub const NAMES: &[&str] = &[$($text,)*];
+
+            /// Returns the variant's name.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$member => $text,)* }
+            }
+
+            /// Returns the variant with this name.
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|one| one.as_str() == name)
+            }
+        }
+    };
+}
+
+/// Declares an enum like [`names!`] that JSON contains, and optionally its default variant:
+/// `named! { /// Docs. Side, default Front { /// Docs. Front = "front", /// Docs. Back = "back", } }`.
+/// The crate that uses it depends on serde.
+#[macro_export]
+macro_rules! named {
+    ($(#[doc = $doc:literal])* $name:ident, default $default:ident { $($members:tt)* }) => {
+        $crate::named! { $(#[doc = $doc])* $name { $($members)* } }
+
+        impl $name {
+            /// The variant that applies if none is given.
             pub const DEFAULT: Self = Self::$default;
         }
 
@@ -37,24 +72,26 @@ macro_rules! named {
         }
     };
     ($(#[doc = $doc:literal])* $name:ident { $($(#[doc = $member_doc:literal])* $member:ident = $text:literal,)* }) => {
-        $(#[doc = $doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-        pub enum $name {
-            $($(#[doc = $member_doc])* #[serde(rename = $text)] $member,)*
+        $crate::names! {
+            $(#[doc = $doc])*
+            #[derive(serde::Serialize, serde::Deserialize)]
+            $name {
+                $($(#[doc = $member_doc])* #[serde(rename = $text)] $member = $text,)*
+            }
         }
 
         // Implemented by hand, because the derive macro of utoipa cannot read names that a macro passes to it.
-        impl utoipa::PartialSchema for $name {
-            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
-                utoipa::openapi::ObjectBuilder::new()
-                    .schema_type(utoipa::openapi::Type::String)
+        impl $crate::named::utoipa::PartialSchema for $name {
+            fn schema() -> $crate::named::utoipa::openapi::RefOr<$crate::named::utoipa::openapi::Schema> {
+                $crate::named::utoipa::openapi::ObjectBuilder::new()
+                    .schema_type($crate::named::utoipa::openapi::Type::String)
                     .description(Some(concat!($($doc),*).trim()))
                     .enum_values(Some(Self::NAMES.iter().copied()))
                     .into()
             }
         }
 
-        impl utoipa::ToSchema for $name {
+        impl $crate::named::utoipa::ToSchema for $name {
             fn name() -> std::borrow::Cow<'static, str> {
                 std::borrow::Cow::Borrowed(stringify!($name))
             }
@@ -65,23 +102,6 @@ macro_rules! named {
 
             fn from_name(name: &str) -> Option<Self> {
                 Self::from_name(name)
-            }
-        }
-
-        impl $name {
-            /// All variants, in declaration order.
-            pub const ALL: &[Self] = &[$(Self::$member,)*];
-            /// The names of all variants in the API, in declaration order.
-            pub const NAMES: &[&str] = &[$($text,)*];
-
-            /// Returns the variant's name in the API and in the database.
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$member => $text,)* }
-            }
-
-            /// Returns the variant with this name.
-            pub fn from_name(name: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|one| one.as_str() == name)
             }
         }
     };

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use plinth_spec::wire::{Data, Health};
+use plinth_spec::wire::{Data, Health, PartHealth};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -22,6 +22,6 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
 ))]
 pub(crate) async fn get_health(State(api): State<Api>) -> Response {
     let data = api.service.health().await;
-    let status = if data.database == "ok" { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let status = if data.database == PartHealth::Ok { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Json(Data { data })).into_response()
 }

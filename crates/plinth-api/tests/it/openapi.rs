@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use plinth_spec::{ErrorCode, limits};
+use plinth_spec::idempotency::REPLAY_MS;
+use plinth_spec::{EnvPart, ErrorCode, limits};
 use serde_json::{Value, json};
 
 fn document() -> Value {
@@ -192,4 +193,40 @@ fn bounds_and_defaults_match_the_limits() {
     let schemas = &document["components"]["schemas"];
     assert_eq!(schemas["CreateBatch"]["properties"]["renders"]["maxItems"], limits::BATCH_ITEMS);
     assert_eq!(schemas["QuoteRequest"]["properties"]["renders"]["maxItems"], limits::QUOTE_ITEMS);
+    let property = |schema: &str, name: &str| &schemas[schema]["properties"][name];
+    for schema in ["ModelRow", "UpdateModel"] {
+        assert_eq!(property(schema, "tags")["maxItems"], limits::TAGS, "{schema}");
+    }
+    for name in ["title", "sku"] {
+        assert_eq!(property("UpdateModel", name)["maxLength"], limits::TITLE_CHARS, "{name}");
+    }
+    assert_eq!(property("IngestModel", "url")["maxLength"], limits::URL_CHARS);
+    let search = parameters.iter().find(|parameter| parameter["name"] == "search").unwrap();
+    assert_eq!(search["schema"]["maxLength"], limits::TITLE_CHARS);
+}
+
+/// Descriptions repeat some limits as numbers, because doc comments cannot refer to constants.
+#[test]
+fn descriptions_name_the_limits() {
+    let document = document();
+    let megabytes = |bytes: u64| format!("at most {} MB", bytes >> 20);
+    let characters = |count: usize| format!("At most {count} characters.");
+    let mut promises = vec![
+        ("UploadForm", "file", format!("At most {} GB", limits::MODEL_FILE_BYTES >> 30)),
+        ("TextureForm", "file", megabytes(limits::IMAGE_BYTES)),
+        ("TextureForm", "name", characters(limits::ASSET_NAME_CHARS)),
+        ("EnvForm", "name", characters(limits::ASSET_NAME_CHARS)),
+        ("OverlayForm", "file", megabytes(limits::IMAGE_BYTES)),
+        ("OverlayForm", "name", characters(limits::ASSET_NAME_CHARS)),
+        ("OverlayForm", "description", characters(limits::OVERLAY_DESCRIPTION_CHARS)),
+    ];
+    promises.extend(EnvPart::NAMES.iter().map(|part| ("EnvForm", *part, megabytes(limits::ENV_PART_BYTES))));
+    for (form, field, promise) in promises {
+        let description = &document["components"]["schemas"][form]["properties"][field]["description"];
+        assert!(description.as_str().unwrap_or_default().contains(&promise), "{form}.{field}: {description}");
+    }
+    let headers = document["paths"]["/v1/renders"]["post"]["parameters"].as_array().unwrap();
+    let key = headers.iter().find(|parameter| parameter["name"] == "Idempotency-Key").unwrap();
+    let promise = format!("within {} minutes", REPLAY_MS / 60_000);
+    assert!(key["description"].as_str().unwrap().contains(&promise), "{key}");
 }

@@ -10,7 +10,7 @@ use crate::make;
 
 /// Lease time of a claim in these tests, and how long a request is left to the worker that has its model.
 const LEASE: i64 = 100;
-const PATIENCE: i64 = 20;
+const RESERVED: i64 = 20;
 
 /// A request of a page of an account of the workspace of account 1.
 fn request(account: u32, model: u32, id: &str) -> Request {
@@ -41,8 +41,8 @@ struct Table(Db);
 impl Table {
     async fn place(&self, request: &Request, now: i64) {
         let request = request.clone();
-        let placing = self.0.write(move |tx| Box::pin(async move { previews::place(tx, &request, now).await }));
-        placing.await.unwrap();
+        let inserting = self.0.write(move |tx| Box::pin(async move { previews::insert(tx, &request, now).await }));
+        inserting.await.unwrap();
     }
 
     async fn state(&self, request: &Request, now: i64) -> State {
@@ -52,7 +52,7 @@ impl Table {
     async fn claim(&self, worker: &'static str, now: i64) -> Option<String> {
         let claimed = self.0.write(move |tx| {
             Box::pin(async move {
-                let times = ClaimTimes { now, patient_until: now - PATIENCE, forgotten_until: now - 1000 };
+                let times = ClaimTimes { now, unreserved_until: now - RESERVED, abandoned_until: now - 1000 };
                 previews::claim(tx, Lease { token: worker, until: now + LEASE }, times).await
             })
         });
@@ -118,11 +118,11 @@ async fn a_request_is_left_to_the_worker_that_has_the_model_for_a_short_time(add
     table.finish(&first, "w1", Ok(b"png")).await;
     table.close(&first).await;
     table.place(&request(1, 1, "second"), 100).await;
-    assert_eq!(table.claim("w2", 100 + PATIENCE - 1).await, None, "w1 has the model until 500");
+    assert_eq!(table.claim("w2", 100 + RESERVED - 1).await, None, "w1 has the model until 500");
     assert_eq!(table.claim("w1", 100).await.as_deref(), Some("second"));
     table.finish(&request(1, 1, "second"), "w1", Ok(b"png")).await;
     table.place(&request(1, 1, "third"), 200).await;
-    assert_eq!(table.claim("w2", 200 + PATIENCE).await.as_deref(), Some("third"), "w1 did not take it in time");
+    assert_eq!(table.claim("w2", 200 + RESERVED).await.as_deref(), Some("third"), "w1 did not take it in time");
     table.finish(&request(1, 1, "third"), "w2", Ok(b"png")).await;
     // Of two requests, a worker takes the one whose model it has, although the other is older.
     table.place(&paid_by(2, 2, 2, "stool"), 490).await;
@@ -143,10 +143,10 @@ async fn a_request_that_has_waited_comes_before_those_of_loaded_models(address: 
     table.finish(&chair, "w1", Ok(b"png")).await;
     table.place(&paid_by(2, 2, 2, "stool"), 100).await;
     table.place(&request(1, 1, "again"), 110).await;
-    assert_eq!(table.claim("w1", 100 + PATIENCE - 1).await.as_deref(), Some("again"), "its model is loaded");
+    assert_eq!(table.claim("w1", 100 + RESERVED - 1).await.as_deref(), Some("again"), "its model is loaded");
     table.finish(&request(1, 1, "again"), "w1", Ok(b"png")).await;
     table.place(&request(1, 1, "once more"), 119).await;
-    assert_eq!(table.claim("w1", 100 + PATIENCE).await.as_deref(), Some("stool"), "it has waited");
+    assert_eq!(table.claim("w1", 100 + RESERVED).await.as_deref(), Some("stool"), "it has waited");
 }
 
 async fn one_preview_is_drawn_per_paying_account_at_a_time(address: &str) {
@@ -223,7 +223,7 @@ async fn requests_of_two_pages_of_an_account_do_not_replace_each_other(address: 
     assert_eq!(table.state(&right, 14).await, State::Drawn(Ok(b"right".to_vec())));
     // A third page gets the worker that has loaded the model for the others.
     table.place(&on_page("third", request(1, 1, "third")), 100).await;
-    assert_eq!(table.claim("w2", 100 + PATIENCE - 1).await, None);
+    assert_eq!(table.claim("w2", 100 + RESERVED - 1).await, None);
     assert_eq!(table.claim("w1", 100).await.as_deref(), Some("third"));
 }
 

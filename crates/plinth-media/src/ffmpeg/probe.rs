@@ -55,7 +55,7 @@ pub(crate) fn lists_encoders(program: &Path, encoders: &[H264Encoder]) -> Result
     let output = ask(program, &["-hide_banner", "-encoders"])?;
     // Example of a line: " V....D h264_nvenc           NVIDIA NVENC H.264 encoder (codec h264)"
     let names: Vec<&str> = output.lines().filter_map(|line| line.split_ascii_whitespace().nth(1)).collect();
-    Ok(encoders.iter().map(|encoder| names.contains(&encoder.name())).collect())
+    Ok(encoders.iter().map(|encoder| names.contains(&encoder.as_str())).collect())
 }
 
 fn ask(program: &Path, questions: &[&str]) -> Result<String, MediaError> {

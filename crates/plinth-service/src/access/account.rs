@@ -160,7 +160,7 @@ pub(super) async fn find(conn: &mut Conn, email: &str) -> Result<Account> {
 pub(super) fn normalized(email: &str) -> Result<String> {
     let email = email.trim().to_lowercase();
     let is_address = email.split_once('@').is_some_and(|(name, host)| !name.is_empty() && host.contains('.'));
-    let is_plain = email.len() <= 254 && !email.chars().any(|c| c.is_whitespace() || c.is_control());
+    let is_plain = email.len() <= limits::EMAIL_BYTES && !email.chars().any(|c| c.is_whitespace() || c.is_control());
     if is_address && is_plain { Ok(email) } else { Err(ServiceError::bad_request("this is not an e-mail address")) }
 }
 

@@ -3,22 +3,21 @@
 use argon2::Argon2;
 use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
 
-use plinth_spec::ErrorCode;
+use plinth_spec::{ErrorCode, limits};
 
 use super::ClientAddress;
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
-/// Minimum length of a password, in characters.
-const CHARS_MIN: usize = 8;
 /// Maximum length of a password, in bytes.
 const BYTES_MAX: usize = 1024;
 
 /// Returns the Argon2id hash of a new password.
 /// Errors: the password is too short or too long.
 pub fn hash_password(password: &str) -> Result<String> {
-    if password.chars().count() < CHARS_MIN || password.len() > BYTES_MAX {
-        let message = format!("a password has {CHARS_MIN} characters or more, and at most {BYTES_MAX} bytes");
+    if password.chars().count() < limits::PASSWORD_MIN_CHARS || password.len() > BYTES_MAX {
+        let chars_min = limits::PASSWORD_MIN_CHARS;
+        let message = format!("a password has {chars_min} characters or more, and at most {BYTES_MAX} bytes");
         return Err(ServiceError::bad_request(message));
     }
     let hash = Argon2::default().hash_password(password.as_bytes());

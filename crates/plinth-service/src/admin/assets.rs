@@ -4,35 +4,24 @@ use plinth_db::envs::{self, Env};
 use plinth_db::overlays::{self, Overlay};
 use plinth_db::{Conn, Tx, workspaces};
 use plinth_spec::id::{AccountId, EnvId, OverlayId, WorkspaceId};
-use plinth_spec::{AdminAction, ErrorCode};
+use plinth_spec::{AdminAction, ErrorCode, names};
 
 use super::actor::{Actor, Done, reason};
 use crate::access::Caller;
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
-/// A kind of asset that can be available to all workspaces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AssetKind {
-    Overlay,
-    /// An environment map.
-    Environment,
+names! {
+    /// A kind of asset that can be available to all workspaces. Addresses and messages contain its name.
+    AssetKind {
+        /// An overlay.
+        Overlay = "overlay",
+        /// An environment map.
+        Environment = "environment",
+    }
 }
 
 impl AssetKind {
-    /// Returns the name of the kind in addresses and messages.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Overlay => "overlay",
-            Self::Environment => "environment",
-        }
-    }
-
-    /// Returns the kind with this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Overlay, Self::Environment].into_iter().find(|kind| kind.as_str() == name)
-    }
-
     const fn action(self, is_system: bool) -> AdminAction {
         match (self, is_system) {
             (Self::Overlay, true) => AdminAction::PublishOverlay,

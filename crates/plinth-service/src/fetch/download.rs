@@ -30,7 +30,12 @@ const SIGNED: [&str; 4] = ["x-amz-signature", "x-goog-signature", "signature", "
 
 pub(crate) fn parse_url(text: &str) -> Result<Url> {
     let malformed = || ServiceError::new(ErrorCode::InvalidUrl, "this is not a URL");
-    let url = Url::parse(text.trim()).map_err(|_malformed| malformed())?;
+    let text = text.trim();
+    if text.chars().count() > limits::URL_CHARS {
+        let message = format!("a URL has at most {} characters", limits::URL_CHARS);
+        return Err(ServiceError::new(ErrorCode::InvalidUrl, message));
+    }
+    let url = Url::parse(text).map_err(|_malformed| malformed())?;
     check_scheme(&url)?;
     if url.host_str().is_none_or(str::is_empty) { Err(malformed()) } else { Ok(url) }
 }
@@ -189,6 +194,9 @@ mod tests {
             assert_eq!(code(url), ErrorCode::InvalidUrlScheme, "{url}");
         }
         assert!(parse_url(" https://example.org/x.glb ").is_ok());
+        let long = |chars: usize| format!("{:x<chars$}", "https://example.org/");
+        assert!(parse_url(&long(limits::URL_CHARS)).is_ok());
+        assert_eq!(code(&long(limits::URL_CHARS + 1)), ErrorCode::InvalidUrl);
     }
 
     #[test]

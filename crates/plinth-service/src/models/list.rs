@@ -4,7 +4,7 @@ use plinth_db::models::{self, Model, ModelFilter};
 use plinth_db::renders;
 use plinth_spec::id::ModelId;
 use plinth_spec::page::{PageMeta, PageRequest, Position, Start, cursor_from_position};
-use plinth_spec::state::ModelStatus;
+use plinth_spec::state::ModelStates;
 use plinth_spec::wire::{CheckHash, HashMatch, ModelDetail, ModelRow, Page, RenderSummary, Timestamp};
 use plinth_spec::{ErrorCode, limits};
 
@@ -37,12 +37,9 @@ pub struct ModelQuery {
 impl Service {
     /// Returns one page of the workspace's models, newest first.
     pub async fn list_models(&self, caller: &Caller, query: &ModelQuery) -> Result<Page<ModelRow>> {
-        let status = match query.status.as_deref().unwrap_or("active") {
-            "active" => Some(ModelStatus::Active),
-            "archived" => Some(ModelStatus::Archived),
-            "any" => None,
-            _ => return Err(ServiceError::bad_request("status must be one of active, archived, any")),
-        };
+        let wanted = query.status.as_deref().map_or(Some(ModelStates::DEFAULT), ModelStates::from_name);
+        let one_of = || ServiceError::bad_request(format!("status must be one of {}", ModelStates::NAMES.join(", ")));
+        let status = wanted.ok_or_else(one_of)?.status();
         let tags = query.tags.as_deref().unwrap_or_default();
         if tags.contains(char::is_control) {
             return Err(ServiceError::bad_request("tags must not contain control characters"));

@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
-use super::{DRAWING_LEASE_MS, HOLDING_MS, MAX_WAIT_MS, PATIENCE_MS};
+use super::{DRAWING_LEASE_MS, HOLDING_MS, MAX_WAIT_MS, RESERVED_MS};
 use crate::error::{Result, ServiceError};
 use crate::previews::{MAX_PICTURE_BYTES, PreviewReply, WantedPreview};
 use crate::service::Service;
@@ -189,7 +189,7 @@ impl Service {
 }
 
 const fn times(now: i64) -> ClaimTimes {
-    ClaimTimes { now, patient_until: now - PATIENCE_MS, forgotten_until: now - MAX_WAIT_MS }
+    ClaimTimes { now, unreserved_until: now - RESERVED_MS, abandoned_until: now - MAX_WAIT_MS }
 }
 
 #[cfg(test)]

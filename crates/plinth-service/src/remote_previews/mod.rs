@@ -17,7 +17,7 @@ const DRAWING_LEASE_MS: i64 = 6000;
 /// a model after about a minute without a request.
 const HOLDING_MS: i64 = 65_000;
 /// Time for which a request is left to the worker that has the model loaded, in milliseconds.
-const PATIENCE_MS: i64 = 2000;
+const RESERVED_MS: i64 = 2000;
 /// Maximum time that a request waits for its picture, in milliseconds. It is longer than the time limit of a frame.
 const MAX_WAIT_MS: i64 = 150_000;
 /// Time after which the row of a preview is deleted, even if its worker was lost, in milliseconds.

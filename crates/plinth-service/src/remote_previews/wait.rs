@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
 use super::claim::Travelling;
-use super::{MAX_WAIT_MS, PATIENCE_MS};
+use super::{MAX_WAIT_MS, RESERVED_MS};
 use crate::access::Caller;
 use crate::error::{Result, ServiceError};
 use crate::ids::random_text;
@@ -52,8 +52,9 @@ impl Service {
             payer_id: caller.payer_id.clone(),
             request: Travelling::of(wanted).to_text()?,
         };
-        let placing = self.write_at(move |tx, now| Box::pin(async move { previews::place(tx, &request, now).await }));
-        placing.await?;
+        let inserting =
+            self.write_at(move |tx, now| Box::pin(async move { previews::insert(tx, &request, now).await }));
+        inserting.await?;
         // The worker of this process takes the request if it started after it was looked for.
         self.arrivals.placed.notify_one();
         waiting.picture().await
@@ -105,7 +106,7 @@ impl Waiting {
                     if waited > BUSY_AFTER {
                         return Err(busy());
                     }
-                    if called_at.elapsed() > Duration::from_millis(PATIENCE_MS.unsigned_abs()) {
+                    if called_at.elapsed() > Duration::from_millis(RESERVED_MS.unsigned_abs()) {
                         called_at = Instant::now();
                         self.service.db.write(|tx| Box::pin(previews::call_workers(tx))).await?;
                     }

@@ -9,7 +9,7 @@ use plinth_spec::funding::Pool;
 use plinth_spec::id::{AccountId, RenderId, WorkspaceId};
 use plinth_spec::role::Role;
 use plinth_spec::state::RenderStatus;
-use plinth_spec::wire::Scope;
+use plinth_spec::wire::{Scope, ServiceHealth};
 use plinth_spec::{AdminAction, ErrorCode, FailureCode, WorkClass, WorkerState, limits};
 use plinth_testkit::on_both_databases;
 use serde_json::json;
@@ -346,7 +346,7 @@ async fn the_overview_shows_queue_workers_failures_and_rate(address: &str) {
     assert_eq!(failures, expected);
     let last = seen.hours.iter().fold((0, 0), |sum, hour| (sum.0 + hour.done, sum.1 + hour.failed));
     assert_eq!(last, (1, 2));
-    assert_eq!((seen.health.status, seen.accounts), ("ok", 1));
+    assert_eq!((seen.health.status, seen.accounts), (ServiceHealth::Ok, 1));
     assert_eq!(seen.storage.largest[0].email, EMAIL);
     let fleet: Vec<_> = seen.fleet.workers.iter().map(|w| (w.row.id.as_str(), w.is_lost, w.jobs)).collect();
     assert_eq!(fleet, [("b", false, 0), ("a", false, 1)], "those that claim nothing come first");

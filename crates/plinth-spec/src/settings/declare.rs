@@ -21,7 +21,7 @@ macro_rules! objects {
 
         impl $name {
             /// The descriptions of all fields.
-            pub(in crate::settings) const FIELDS: &[$crate::settings::Field] =
+            pub const FIELDS: &[$crate::settings::Field] =
                 &[$($takes.key($key)$(.description($description))?),*];
 
             /// Reads the fields from the members of a JSON object. Each member must have been checked against its

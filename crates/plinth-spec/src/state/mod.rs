@@ -6,5 +6,5 @@ mod render;
 mod transitions;
 
 pub use hls::{HlsEvent, HlsStatus};
-pub use model::{ModelEvent, ModelStatus};
+pub use model::{ModelEvent, ModelStates, ModelStatus};
 pub use render::{RenderEvent, RenderStatus};

@@ -16,6 +16,29 @@ named! {
 }
 
 named! {
+    /// The models that a list contains, by their state. Deleted models are in no list.
+    ModelStates, default Active {
+        /// Active models.
+        Active = "active",
+        /// Archived models.
+        Archived = "archived",
+        /// Active and archived models.
+        Any = "any",
+    }
+}
+
+impl ModelStates {
+    /// Returns the state of the models; `None` if it may be any.
+    pub const fn status(self) -> Option<ModelStatus> {
+        match self {
+            Self::Active => Some(ModelStatus::Active),
+            Self::Archived => Some(ModelStatus::Archived),
+            Self::Any => None,
+        }
+    }
+}
+
+named! {
     /// An event that changes the state of a model.
     ModelEvent {
         /// The owner archives the model, which hides it from the default list.

@@ -2,15 +2,12 @@
 
 use plinth_service::access::Caller;
 use plinth_service::{Result, Service};
-use plinth_spec::settings::{Field, SettingsGroup as Declared, Shape, setting_groups};
+use plinth_spec::settings::{DATASET_EFFECT, Field, SettingsGroup as Declared, Shape, setting_groups};
 use plinth_spec::wire::{Layer, ModelDetail};
 use serde_json::{Map, Value};
 
 use super::label::{capitalized, label, name_label};
 use crate::setting_pictures::{SettingPicture, picture_of};
-
-/// Effect that is another name of an output, which has a control of its own.
-const DATASET_EFFECT: &str = "dataset";
 
 /// A group of settings.
 pub(crate) struct SettingsGroup {
@@ -107,14 +104,19 @@ impl Assets {
 
     /// Returns the values that a setting of a free text can sensibly have; `None` for other settings.
     fn values_of(&self, key: &str) -> Option<&[(String, String)]> {
-        match key {
-            "envId" => Some(&self.environments),
-            "bgImageId" => Some(&self.backgrounds),
-            "animation" => Some(&self.clips),
-            _ => None,
-        }
+        VALUES.iter().find(|(known, _values)| *known == key).map(|(_known, values)| values(self))
     }
 }
+
+/// Returns a list of assets: identifiers and names.
+type AssetList = fn(&Assets) -> &[(String, String)];
+
+/// The settings whose values are chosen from a list of assets.
+const VALUES: [(&str, AssetList); 3] = [
+    ("envId", |assets| &assets.environments),
+    ("bgImageId", |assets| &assets.backgrounds),
+    ("animation", |assets| &assets.clips),
+];
 
 /// Makes the form of settings.
 pub(crate) fn groups(settings: &Map<String, Value>, assets: &Assets) -> Vec<SettingsGroup> {
@@ -210,6 +212,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn the_settings_with_lists_of_values_exist() {
+        for (key, _values) in VALUES {
+            assert!(plinth_spec::settings::field(key).is_some(), "{key}");
+        }
+    }
 
     fn assets() -> Assets {
         let pair = |id: &str, name: &str| (id.to_owned(), name.to_owned());

@@ -4,6 +4,8 @@ mod changed;
 mod control;
 mod label;
 mod read;
+#[cfg(test)]
+mod script_settings;
 
 pub(crate) use changed::{ChangedSetting, changed_settings};
 pub(crate) use control::{Assets, Kind, SettingsGroup, groups};

@@ -6,7 +6,7 @@ use axum::response::{Redirect, Response};
 use plinth_service::delivery::Cover;
 use plinth_service::models::ModelQuery;
 use plinth_spec::page::PageMeta;
-use plinth_spec::state::ModelStatus;
+use plinth_spec::state::{ModelStates, ModelStatus};
 use plinth_spec::wire::{Account, ModelRow};
 use serde::Deserialize;
 use url::form_urlencoded::Serializer;
@@ -22,8 +22,6 @@ use crate::studio::Studio;
 
 /// Number of models per page.
 const MODELS: usize = 24;
-/// Filters by state: value and label. The first filter applies if the user has chosen none.
-const STATES: [(&str, &str); 3] = [("active", "Active"), ("archived", "Archived"), ("any", "All")];
 
 #[derive(Template)]
 #[template(path = "library.html")]
@@ -35,7 +33,8 @@ struct LibraryPage {
     /// Identifiers of the renders of these models that have not ended, separated by commas.
     following: String,
     filter: Filter,
-    states: [(&'static str, &'static str); 3],
+    /// Filters by state: value and label. The first filter applies if the user has chosen none.
+    states: Vec<(&'static str, &'static str)>,
     /// Query string of the next page; `None` on the last page.
     older: Option<String>,
     /// Query string of the first page; `None` on the first page.
@@ -68,12 +67,20 @@ pub(crate) struct Filter {
     after: Option<String>,
 }
 
+const fn states_label(states: ModelStates) -> &'static str {
+    match states {
+        ModelStates::Active => "Active",
+        ModelStates::Archived => "Archived",
+        ModelStates::Any => "All",
+    }
+}
+
 impl Filter {
     /// Returns whether any filter is set. If none is set and the list is empty, the workspace has no active models.
     fn is_set(&self) -> bool {
         !self.search.trim().is_empty()
             || !self.tags.trim().is_empty()
-            || !["", "active"].contains(&self.status.as_str())
+            || !["", ModelStates::DEFAULT.as_str()].contains(&self.status.as_str())
     }
 
     /// Returns the query string that requests a page of the filtered list. `after` is the cursor of the page.
@@ -120,7 +127,7 @@ pub(crate) async fn show(
         older: older.map(|after| filter.query(Some(&after))),
         newest: filter.after.is_some().then(|| filter.query(None)),
         filter,
-        states: STATES,
+        states: ModelStates::ALL.iter().map(|states| (states.as_str(), states_label(*states))).collect(),
     });
     allow_files(&studio, &mut response).await?;
     Ok(response)

@@ -5,7 +5,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};
-use plinth_spec::OutputFile;
+use plinth_spec::{OutputFile, limits};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -18,7 +18,8 @@ use crate::studio::Studio;
 /// Name of the choice that is no file: HTML that shows the video on another site.
 pub(super) const EMBED: &str = "embed";
 /// Lifetimes to choose from: seconds and label.
-pub(super) const LIFETIMES: [(i64, &str); 3] = [(3600, "1 hour"), (86_400, "1 day"), (604_800, "7 days")];
+pub(super) const LIFETIMES: [(i64, &str); 3] =
+    [(limits::EXPIRES_DEFAULT_SECS, "1 hour"), (24 * 3600, "1 day"), (limits::EXPIRES_MAX_SECS, "7 days")];
 
 #[derive(Template)]
 #[template(path = "link.html")]

@@ -6,11 +6,11 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use plinth_service::ServiceError;
 use plinth_service::delivery::Cover;
-use plinth_spec::limits;
+use plinth_spec::settings::Output;
 use plinth_spec::state::ModelStatus;
 use plinth_spec::wire::{Animation, Change, RenderSummary, UpdateModel};
+use plinth_spec::{RenderSettings, limits};
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::overview::allow_files;
 use super::sign_in::go_home;
@@ -162,15 +162,21 @@ async fn page_of(
     Ok(response)
 }
 
+fn kind_of(settings: &RenderSettings) -> String {
+    match settings.video().output {
+        Output::Dataset => format!("dataset {}", settings.dataset().quality.as_str()),
+        Output::Video => format!("{} · {}", settings.video().quality.as_str(), settings.camera().effect.as_str()),
+    }
+}
+
 fn render_row(render: &RenderSummary) -> RenderRow {
-    let text = |key: &str| render.render_settings.get(key).and_then(Value::as_str);
-    let kind = match (text("output"), text("quality"), text("effect")) {
-        (Some("dataset"), ..) => format!("dataset {}", text("datasetQuality").unwrap_or_default()),
-        (_, quality, effect) => [quality, effect].into_iter().flatten().collect::<Vec<_>>().join(" · "),
+    let kind = match RenderSettings::from_echoed(&render.render_settings) {
+        Ok(settings) => kind_of(&settings),
+        Err(_unknown) => "with settings of another version".to_owned(),
     };
     RenderRow {
         id: render.id.to_string(),
-        kind: if kind.trim().is_empty() { "with the defaults".to_owned() } else { kind },
+        kind,
         status: format::status(render.status),
         status_name: render.status.as_str(),
         created: DisplayTime::of(render.created_at.0),

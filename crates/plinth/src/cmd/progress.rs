@@ -41,7 +41,7 @@ impl Shown {
                 bar.set_position(progress.frame.into());
                 bar.set_prefix(left);
                 if is_new_stage {
-                    bar.set_message(word(progress.stage));
+                    bar.set_message(progress.stage.as_str());
                     bar.set_style(style(progress.stage));
                 }
             }
@@ -56,7 +56,7 @@ impl Shown {
             return;
         }
         (self.tenth, self.line) = (tenth, Instant::now());
-        let word = word(progress.stage);
+        let word = progress.stage.as_str();
         match progress.stage {
             Stage::Rendering => note!("{}", format!("{word} {}/{} {left}", progress.frame, progress.frames).trim()),
             _ => note!("{word}"),
@@ -68,15 +68,6 @@ impl Shown {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
-    }
-}
-
-fn word(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Loading => "loading",
-        Stage::Preparing => "preparing",
-        Stage::Rendering => "rendering",
-        Stage::Finishing => "finishing",
     }
 }
 

@@ -3,42 +3,27 @@
 use std::fmt;
 use std::str::FromStr;
 
+use plinth_spec::named;
 use serde::{Deserialize, Serialize};
 
-/// An H.264 encoder of ffmpeg.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum H264Encoder {
-    /// x264, a software encoder. The same input gives the same file on every machine.
-    #[default]
-    #[serde(rename = "libx264")]
-    Libx264,
-    /// NVENC, the hardware encoder of NVIDIA cards.
-    #[serde(rename = "h264_nvenc")]
-    Nvenc,
-    /// VA-API, the interface of Intel's and AMD's hardware encoders on Linux.
-    #[serde(rename = "h264_vaapi")]
-    Vaapi,
-    /// VideoToolbox, the interface of Apple's hardware encoder.
-    #[serde(rename = "h264_videotoolbox")]
-    VideoToolbox,
+named! {
+    /// An H.264 encoder of ffmpeg.
+    H264Encoder, default Libx264 {
+        /// x264, a software encoder. The same input gives the same file on every machine.
+        Libx264 = "libx264",
+        /// NVENC, the hardware encoder of NVIDIA cards.
+        Nvenc = "h264_nvenc",
+        /// VA-API, the interface of Intel's and AMD's hardware encoders on Linux.
+        Vaapi = "h264_vaapi",
+        /// VideoToolbox, the interface of Apple's hardware encoder.
+        VideoToolbox = "h264_videotoolbox",
+    }
 }
 
 impl H264Encoder {
-    pub const ALL: [Self; 4] = [Self::Libx264, Self::Nvenc, Self::Vaapi, Self::VideoToolbox];
-
     /// The hardware encoders, in the order in which `auto` tests them. NVENC is first, because a machine with an NVIDIA
     /// card may also have integrated graphics with a slower encoder.
     pub const HARDWARE: [Self; 3] = [Self::Nvenc, Self::VideoToolbox, Self::Vaapi];
-
-    /// Returns the name of the encoder in ffmpeg.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Libx264 => "libx264",
-            Self::Nvenc => "h264_nvenc",
-            Self::Vaapi => "h264_vaapi",
-            Self::VideoToolbox => "h264_videotoolbox",
-        }
-    }
 
     /// Returns a message about the hardware and the drivers that the encoder requires.
     pub(crate) const fn needs(self) -> &'static str {
@@ -58,7 +43,7 @@ impl H264Encoder {
 
 impl fmt::Display for H264Encoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(self.as_str())
     }
 }
 
@@ -78,7 +63,7 @@ const AUTO: &str = "auto";
 impl EncoderChoice {
     /// Returns all names that the configuration accepts.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        std::iter::once(AUTO).chain(H264Encoder::ALL.map(H264Encoder::name))
+        std::iter::once(AUTO).chain(H264Encoder::NAMES.iter().copied())
     }
 }
 
@@ -115,8 +100,7 @@ impl FromStr for EncoderChoice {
         if text == AUTO {
             return Ok(Self::Auto);
         }
-        let named = H264Encoder::ALL.into_iter().find(|encoder| encoder.name() == text);
-        named.map(Self::Only).ok_or_else(|| UnknownEncoder(text.to_owned()))
+        H264Encoder::from_name(text).map(Self::Only).ok_or_else(|| UnknownEncoder(text.to_owned()))
     }
 }
 
@@ -148,8 +132,8 @@ mod tests {
 
     #[test]
     fn auto_tries_every_hardware_encoder() {
-        let hardware = H264Encoder::ALL.into_iter().filter(|encoder| encoder.is_hardware());
-        assert!(hardware.clone().all(|encoder| H264Encoder::HARDWARE.contains(&encoder)));
+        let hardware = H264Encoder::ALL.iter().filter(|encoder| encoder.is_hardware());
+        assert!(hardware.clone().all(|encoder| H264Encoder::HARDWARE.contains(encoder)));
         assert_eq!(hardware.count(), H264Encoder::HARDWARE.len());
     }
 }

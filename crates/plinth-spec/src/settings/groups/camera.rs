@@ -27,7 +27,7 @@ named! {
 pub const DEFAULT_ZOOM_END: f64 = 0.7;
 
 /// The value of `effect` that selects a dataset as output.
-pub(in crate::settings) const DATASET_EFFECT: &str = "dataset";
+pub const DATASET_EFFECT: &str = "dataset";
 
 /// Accepted values of `effect`: all effects, and [`DATASET_EFFECT`].
 const EFFECT_NAMES: [&str; Effect::NAMES.len() + 1] = {

@@ -17,8 +17,7 @@ mod video;
 use serde_json::{Map, Value};
 
 pub use background::{Background, Gradient, GradientStop};
-pub(super) use camera::DATASET_EFFECT;
-pub use camera::{CameraMotion, DEFAULT_ZOOM_END, Effect};
+pub use camera::{CameraMotion, DATASET_EFFECT, DEFAULT_ZOOM_END, Effect};
 pub use dataset::{Coverage, Dataset};
 pub use decals::Decal;
 pub use environment::{Environment, EnvironmentMode};

@@ -4,6 +4,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use plinth_service::admin::{FailureCount, Kind, Overview, QueueRow, Rate, RunningJob, WorkerView};
+use plinth_spec::wire::{PartHealth, ServiceHealth};
 use plinth_spec::{FailureCode, WorkerState};
 
 use super::chart::{Bar, bars, most_in_hour};
@@ -104,9 +105,9 @@ fn overview_page(frame: Frame, seen: Overview) -> OverviewPage {
         here: "overview",
         read_at: time_of_day(now),
         alarms: alarms(&seen, waiting),
-        is_healthy: seen.health.status == "ok",
-        database: seen.health.database,
-        store: seen.health.store,
+        is_healthy: seen.health.status == ServiceHealth::Ok,
+        database: seen.health.database.as_str(),
+        store: seen.health.store.as_str(),
         version: seen.health.version,
         accounts: seen.accounts,
         waiting,
@@ -141,8 +142,11 @@ fn alarms(seen: &Overview, waiting: u64) -> Vec<String> {
             alarms.push(text);
         }
     };
-    alarm(seen.health.database != "ok", "The database does not respond.".to_owned());
-    alarm(seen.health.store != "ok", "The store does not respond: files cannot be read or written.".to_owned());
+    alarm(seen.health.database != PartHealth::Ok, "The database does not respond.".to_owned());
+    alarm(
+        seen.health.store != PartHealth::Ok,
+        "The store does not respond: files cannot be read or written.".to_owned(),
+    );
     let (claiming, lost) = (seen.fleet.count(WorkerState::Claiming), seen.fleet.lost());
     alarm(claiming == 0 && waiting > 0, format!("Jobs that wait while no worker claims any: {waiting}."));
     alarm(claiming == 0 && waiting == 0, "No worker claims jobs.".to_owned());
