@@ -9,7 +9,7 @@ use crate::{Conn, Result, Tx};
 
 /// Length of the time that one counter covers, in milliseconds.
 const PERIOD_MS: i64 = 300_000;
-/// Number of counters of one outcome in one period. Jobs that end at the same time lock different rows, mostly.
+/// Number of counters of one outcome in one period. Jobs that end at the same time mostly lock different rows.
 const SHARDS: i64 = 4;
 const HOUR_MS: i64 = 3_600_000;
 
@@ -44,7 +44,7 @@ impl Outcome {
     }
 }
 
-/// Number of jobs that ended in the same way, in the times before now. Each time is up to five minutes longer than its name says.
+/// Numbers of jobs with the same outcome. Each interval is up to five minutes longer than its name says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutcomeCount {
     pub outcome: Outcome,
@@ -59,14 +59,14 @@ pub struct OutcomeCount {
 /// Number of renders that ended in one hour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HourCount {
-    /// Begin of the hour.
+    /// Start of the hour.
     pub begin: i64,
     /// Renders that are done.
     pub done: u64,
     pub failed: u64,
 }
 
-/// Counts the end of a job. Must be the last statement of a transaction that takes a lock, so that two transactions never
+/// Counts the end of a job. In a transaction, it must come after all statements that take locks, so that two transactions never
 /// deadlock.
 pub async fn count(tx: &mut Tx, outcome: Outcome, render: &RenderId, now: i64) -> Result<()> {
     let shard = render.as_str().bytes().map(i64::from).sum::<i64>() % SHARDS;
@@ -92,7 +92,7 @@ pub async fn list(conn: &mut Conn, now: i64) -> Result<Vec<OutcomeCount>> {
     rows.iter().filter_map(|row| read(row).transpose()).collect()
 }
 
-/// Counts the renders that ended in each of the last 24 hours, the oldest first. The last hour is the one that has begun.
+/// Counts the renders that ended in each of the last 24 hours, the oldest first. The last entry is the current hour.
 pub async fn by_hour(conn: &mut Conn, now: i64) -> Result<Vec<HourCount>> {
     let sql = "SELECT period / $1 AS hour, \
                CAST(sum(CASE WHEN outcome = $3 THEN jobs ELSE 0 END) AS BIGINT) AS done, \

@@ -1,4 +1,4 @@
-//! Previews that are drawn by a worker in another process: requests, leases and pictures.
+//! Previews that a worker in another process draws: requests, leases and pictures.
 
 use std::sync::{Arc, LazyLock};
 
@@ -89,8 +89,8 @@ pub struct ClaimTimes {
     pub abandoned_until: i64,
 }
 
-/// Stores a request in place of the earlier one of the page for the model, and notifies the worker that has the model
-/// loaded, or all if there is none.
+/// Stores a request. It replaces the earlier request of the page for the model. Notifies the worker that has the model loaded;
+/// if there is none, notifies all workers.
 pub async fn insert(tx: &mut Tx, request: &Request, now: i64) -> Result<()> {
     let RequestKey { account_id, model_id, page_id, request_id } = &request.key;
     let earlier =
@@ -133,7 +133,7 @@ pub async fn insert(tx: &mut Tx, request: &Request, now: i64) -> Result<()> {
     listen::notify_preview(tx, token.as_deref()).await
 }
 
-/// Notifies all workers that a request waits, for example because the worker that had the model loaded does not take it.
+/// Notifies all workers of a waiting request, for example because the worker that has the model loaded does not claim it.
 pub async fn call_workers(tx: &mut Tx) -> Result<()> {
     listen::notify_preview(tx, None).await
 }
@@ -157,8 +157,8 @@ pub async fn find_state(conn: &mut Conn, key: &RequestKey, now: i64) -> Result<S
     })
 }
 
-/// Removes the picture of a request, or withdraws the request. The worker's lease of the model stays, so that the same
-/// worker draws the next preview.
+/// Removes the picture of a request, or withdraws the request if it has none. The lease stays, so that the next request is
+/// reserved for the same worker.
 pub async fn close(tx: &mut Tx, key: &RequestKey) -> Result<()> {
     let sql = "UPDATE page_previews SET status = $5, picture = NULL, problem = NULL \
                WHERE account_id = $1 AND model_id = $2 AND page_id = $3 AND request_id = $4";
@@ -199,9 +199,8 @@ static CLAIM: LazyLock<BuiltSql> = LazyLock::new(|| {
     })
 });
 
-/// Claims a request: first the oldest that has waited for long, then one whose model this worker has loaded, then the oldest.
-/// For each paying account one preview is drawn at a time. Leaves a request for a short time to another worker that has its
-/// model loaded.
+/// Claims a request: the oldest one that has waited for long, else one whose model this worker has loaded, else the oldest.
+/// Skips requests that are reserved for another worker, and paying accounts for which a preview is being drawn.
 pub async fn claim(tx: &mut Tx, lease: Lease<'_>, times: ClaimTimes) -> Result<Option<Request>> {
     if tx.is_postgres() {
         tx.execute("SELECT pg_advisory_xact_lock(CAST($1 AS INT), 0)", params![CLAIM_LOCK]).await?;
@@ -262,9 +261,8 @@ pub async fn renew(tx: &mut Tx, key: &RequestKey, lease: Lease<'_>) -> Result<bo
     Ok(tx.execute(while_held!("lease_until = $7"), &values).await? == 1)
 }
 
-/// Stores the picture of a request, or why it could not be drawn, and notifies the server that waits for it. From then on
-/// the lease says which worker has the model loaded. Returns false if the lease is lost, or the request was replaced or
-/// withdrawn.
+/// Stores the picture of a request, or the reason why there is none, and notifies the server that waits for it. The lease now
+/// says which worker has the model loaded. Returns false if the lease is lost, or the request was replaced or withdrawn.
 pub async fn finish(
     tx: &mut Tx,
     key: &RequestKey,
@@ -284,7 +282,7 @@ pub async fn finish(
     Ok(is_stored)
 }
 
-/// Returns a request to the other workers, because this one stops.
+/// Ends the lease of a request, because the worker stops, and notifies the other workers.
 pub async fn release(tx: &mut Tx, key: &RequestKey, token: &str) -> Result<()> {
     let sql = while_held!("status = $7, lease_token = NULL, lease_until = NULL");
     let values = held_params!(key, token, Status::Waiting.as_str());
@@ -294,7 +292,7 @@ pub async fn release(tx: &mut Tx, key: &RequestKey, token: &str) -> Result<()> {
     Ok(())
 }
 
-/// Deletes the rows of a model that this worker does not have loaded any more. Keeps open requests.
+/// Deletes the rows of a model that this worker has unloaded. Keeps open requests.
 pub async fn delete_idle(tx: &mut Tx, model: &ModelId, token: &str) -> Result<u64> {
     let sql = "DELETE FROM page_previews WHERE model_id = $1 AND lease_token = $2 AND status = $3";
     tx.execute(sql, params![model, token, Status::Idle.as_str()]).await

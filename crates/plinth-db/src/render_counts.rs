@@ -1,6 +1,6 @@
-//! The number of renders of each workspace in each state. Triggers insert each change as a row, so that transactions that change
-//! renders of one workspace do not wait for each other. The number is the one in the table `render_counts` plus all changes that
-//! have not been added to it yet.
+//! For each workspace and state, the number of renders. Triggers insert each change as a row, so that transactions on the same
+//! workspace do not wait for each other. The number is the value in the table `render_counts` plus the changes that have not been
+//! added to it yet.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::{Conn, Result, Tx, render_hours};
 
 /// Class of the advisory lock of [`add_changes`] and [`recount`]. Classes 1 and 2 are those of the queue and of previews.
 const LOCK: i64 = 3;
-/// Maximum number of changes of each of the two kinds of numbers that one transaction adds.
+/// Maximum number of changes that one transaction adds to the numbers by state, and to those by hour.
 pub const CHANGES_AT_ONCE: u64 = 10_000;
 
 /// Returns the number of renders of a workspace that are in a state.
@@ -24,8 +24,8 @@ pub async fn count(conn: &mut Conn, workspace: &WorkspaceId, status: RenderStatu
     conn.fetch_one(sql, params![workspace, status.as_str()]).await?.count("n")
 }
 
-/// Adds the recorded changes to these numbers and to those of hours. Call it again if it returns at least [`CHANGES_AT_ONCE`], the
-/// number of changes that it added.
+/// Adds recorded changes to the numbers by state and by hour, and returns how many it added. Call it again if they are at least
+/// [`CHANGES_AT_ONCE`].
 pub async fn add_changes(tx: &mut Tx) -> Result<u64> {
     macro_rules! take {
         ($address:literal) => {
@@ -68,7 +68,7 @@ pub async fn find_miscounted(conn: &mut Conn) -> Result<Vec<WorkspaceId>> {
     Ok(found.into_iter().collect())
 }
 
-/// Sets the numbers of a workspace, also those of hours, to those of its renders.
+/// Counts the renders of a workspace again and sets its numbers by state and by hour.
 pub async fn recount(tx: &mut Tx, workspace: &WorkspaceId) -> Result<()> {
     lock(tx).await?;
     tx.execute("DELETE FROM render_counts WHERE workspace_id = $1", params![workspace]).await?;
@@ -161,7 +161,7 @@ mod tests {
             db.write(move |tx| Box::pin(async move { recount(tx, &recounted).await })).await.unwrap();
             assert_eq!(found().await, []);
             assert_eq!((count_in(&db, RenderStatus::Done).await, count_in(&db, RenderStatus::Failed).await), (0, 0));
-            // The change is added to the number that makes up for it.
+            // The recorded change is added to the number, which then is correct again.
             assert_eq!(db.write(|tx| Box::pin(async move { add_changes(tx).await })).await.unwrap(), 1);
             assert_eq!((found().await, count_in(&db, RenderStatus::Failed).await), (Vec::new(), 0));
         }

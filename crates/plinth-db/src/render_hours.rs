@@ -1,5 +1,6 @@
-//! The number of renders of each workspace that changed last in each hour. Triggers insert each change as a row, as for
-//! [`render_counts`](crate::render_counts), which also adds the changes to the numbers and corrects the numbers.
+//! For each workspace and hour, the number of renders whose last change was in this hour. As for
+//! [`render_counts`](crate::render_counts), triggers insert each change as a row. That module also adds these rows to the
+//! numbers and corrects the numbers.
 
 use std::collections::BTreeMap;
 
@@ -29,8 +30,8 @@ macro_rules! numbers {
     };
 }
 
-/// Returns the number of renders of a workspace that changed at or after `since`. Of the hour of this time it counts the shorter
-/// part: the renders that changed before, or the others.
+/// Returns the number of renders of a workspace that changed at or after `since`. The hour of `since` is only partly included;
+/// the renders of its shorter part are counted and added or subtracted.
 pub(crate) async fn count_since(conn: &mut Conn, workspace: &WorkspaceId, since: i64) -> Result<u64> {
     let since = since.clamp(0, i64::MAX - HOUR_MS);
     let hour = since / HOUR_MS;
@@ -43,7 +44,7 @@ pub(crate) async fn count_since(conn: &mut Conn, workspace: &WorkspaceId, since:
     conn.fetch_one(sql, params![workspace, hour, from, to]).await?.count("n")
 }
 
-/// Adds at most `limit` recorded changes to the numbers. Returns how many it added. Only one transaction at a time may do so.
+/// Adds at most `limit` recorded changes to the numbers and returns how many it added. Only one transaction at a time may call it.
 pub(crate) async fn add_changes(tx: &mut Tx, limit: u64) -> Result<u64> {
     macro_rules! take {
         ($address:literal) => {
@@ -81,7 +82,7 @@ pub(crate) async fn find_miscounted(conn: &mut Conn) -> Result<Vec<WorkspaceId>>
     conn.fetch_all(sql, params![]).await?.iter().map(|row| row.parsed("workspace_id", WorkspaceId::parse)).collect()
 }
 
-/// Sets the numbers of a workspace to those of its renders. Only one transaction at a time may do so.
+/// Counts the renders of a workspace again and sets its numbers. Only one transaction at a time may call it.
 pub(crate) async fn recount(tx: &mut Tx, workspace: &WorkspaceId) -> Result<()> {
     tx.execute("DELETE FROM render_hours WHERE workspace_id = $1", params![workspace]).await?;
     // One statement, because a render that changes now is seen either with its change or without both.

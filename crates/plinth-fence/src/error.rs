@@ -8,7 +8,7 @@ pub enum FenceError {
     Incomplete(Vec<String>),
     /// The kernel rejected a step.
     #[error("{step} failed: {source}")]
-    Refused {
+    Rejected {
         /// Name of the step, such as "dropping capabilities".
         step: &'static str,
         /// The error that the kernel returned.
@@ -26,7 +26,7 @@ pub enum FenceError {
 impl FenceError {
     /// Returns a function that converts a kernel error to an error of this step.
     #[cfg(target_os = "linux")]
-    pub(crate) fn refused(step: &'static str) -> impl FnOnce(Box<dyn std::error::Error + Send + Sync>) -> Self {
-        move |source| Self::Refused { step, source }
+    pub(crate) fn rejected(step: &'static str) -> impl FnOnce(Box<dyn std::error::Error + Send + Sync>) -> Self {
+        move |source| Self::Rejected { step, source }
     }
 }

@@ -22,13 +22,13 @@ impl Rules {
     pub(crate) fn open(writable: &[PathBuf], readable: &[PathBuf], programs: &[PathBuf]) -> Result<Self, FenceError> {
         let this = std::env::current_exe().ok();
         let programs: Vec<&Path> = programs.iter().chain(&this).map(PathBuf::as_path).collect();
-        rules(writable, readable, &programs).map(Self).map_err(refused)
+        rules(writable, readable, &programs).map(Self).map_err(rejected)
     }
 
     /// Enforces the rules on this thread, and on all threads and processes that it starts. Returns the kernel's
     /// Landlock ABI version, or `None` if the kernel has no Landlock.
     pub(crate) fn enforce(self) -> Result<Option<i32>, FenceError> {
-        let status = self.0.restrict_self().map_err(refused)?;
+        let status = self.0.restrict_self().map_err(rejected)?;
         Ok(match status.landlock {
             LandlockStatus::Available { effective_abi, kernel_abi } => Some(kernel_abi.unwrap_or(effective_abi as i32)),
             LandlockStatus::NotEnabled | LandlockStatus::NotImplemented => None,
@@ -36,8 +36,8 @@ impl Rules {
     }
 }
 
-fn refused(error: RulesetError) -> FenceError {
-    FenceError::refused("enforcing the Landlock rules")(error.into())
+fn rejected(error: RulesetError) -> FenceError {
+    FenceError::rejected("enforcing the Landlock rules")(error.into())
 }
 
 fn rules(writable: &[PathBuf], readable: &[PathBuf], programs: &[&Path]) -> Result<RulesetCreated, RulesetError> {

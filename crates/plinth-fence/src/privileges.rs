@@ -26,8 +26,8 @@ pub(crate) fn drop_all(user: Option<&JobUser>) -> Result<(), FenceError> {
         permitted: CapabilitySet::empty(),
         inheritable: CapabilitySet::empty(),
     };
-    set_capabilities(None, none).map_err(Into::into).map_err(FenceError::refused("dropping capabilities"))?;
-    set_no_new_privs(true).map_err(Into::into).map_err(FenceError::refused("setting no_new_privs"))
+    set_capabilities(None, none).map_err(Into::into).map_err(FenceError::rejected("dropping capabilities"))?;
+    set_no_new_privs(true).map_err(Into::into).map_err(FenceError::rejected("setting no_new_privs"))
 }
 
 fn become_user(user: &JobUser) -> Result<(), FenceError> {
@@ -38,5 +38,5 @@ fn become_user(user: &JobUser) -> Result<(), FenceError> {
     // Switching the user makes /proc/self unreadable, but drivers read it.
     set_dumpable_behavior(DumpableBehavior::Dumpable)
         .map_err(Into::into)
-        .map_err(FenceError::refused("making /proc/self readable"))
+        .map_err(FenceError::rejected("making /proc/self readable"))
 }

@@ -87,9 +87,9 @@ pub(crate) fn forbid(starts_processes: bool) -> Result<bool, FenceError> {
         return Ok(false);
     }
     let filters =
-        filters(starts_processes).map_err(Into::into).map_err(FenceError::refused("compiling the seccomp filters"))?;
+        filters(starts_processes).map_err(Into::into).map_err(FenceError::rejected("compiling the seccomp filters"))?;
     for filter in filters.iter().flatten() {
-        apply_filter(filter).map_err(Into::into).map_err(FenceError::refused("applying the seccomp filters"))?;
+        apply_filter(filter).map_err(Into::into).map_err(FenceError::rejected("applying the seccomp filters"))?;
     }
     Ok(filters.is_some())
 }

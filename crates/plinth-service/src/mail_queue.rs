@@ -24,7 +24,7 @@ const INTERVAL: Duration = Duration::from_secs(10);
 const SENDING: Duration = Duration::from_secs(45);
 /// Time for which no other server sends a claimed mail, in milliseconds. It is longer than an attempt.
 const LEASE_MS: i64 = 60_000;
-/// Time after which a mail without a link is given up, in milliseconds.
+/// Time after which a mail without a link expires, in milliseconds.
 const LIFETIME_MS: i64 = 24 * 3_600_000;
 /// Delay before the second attempt in milliseconds. Each further delay is four times as long.
 const FIRST_DELAY_MS: i64 = 10_000;
@@ -81,7 +81,7 @@ impl Service {
             MailKind::PasswordChanged => LIFETIME_MS,
         };
         if now > waiting.created_at + lifetime {
-            tracing::error!(mail.attempts = waiting.attempts - 1, "a mail could not be sent and is given up");
+            tracing::error!(mail.attempts = waiting.attempts - 1, "a mail could not be sent before it expired");
         } else {
             let late = |_elapsed| ServiceError::internal("the mail server did not answer in time");
             let sent = timeout(SENDING, self.send_waiting(&waiting)).await.map_err(late).flatten();

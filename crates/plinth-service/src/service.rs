@@ -149,7 +149,7 @@ pub struct Service {
     pub(crate) passwords: FairSemaphore<String>,
     /// One permit for each stream of events.
     pub(crate) event_streams: FairSemaphore,
-    pub(crate) placed: Arc<Notify>,
+    pub(crate) queued: Arc<Notify>,
     /// Notified when this process has stored a mail.
     pub(crate) mail_stored: Arc<Notify>,
     pub(crate) previews: Arc<PreviewDesk>,
@@ -174,7 +174,7 @@ impl Service {
             passwords: FairSemaphore::new(MAX_CONCURRENT_PASSWORD_CHECKS, 1),
             event_streams: FairSemaphore::new(MAX_EVENT_STREAMS, limits::EVENT_STREAMS_AT_ONCE),
             stop_checks: CancellationToken::new(),
-            placed: Arc::new(Notify::new()),
+            queued: Arc::new(Notify::new()),
             mail_stored: Arc::new(Notify::new()),
             previews: PreviewDesk::new(),
             arrivals: Arc::new(Arrivals::new()),
@@ -197,8 +197,8 @@ impl Service {
 
     /// Waits until this process creates a render. Returns at once if it has created one since the last call. A worker
     /// in the same process waits here instead of polling the database.
-    pub async fn render_placed(&self) {
-        self.placed.notified().await;
+    pub async fn render_queued(&self) {
+        self.queued.notified().await;
     }
 
     /// Returns the store. Workers use it directly.

@@ -17,7 +17,7 @@ use crate::fair_semaphore::FairPermit;
 use crate::service::Service;
 
 /// Time in milliseconds after which a stored object is deleted if no row references it.
-pub(crate) const UNNAMED_MS: i64 = limits::STAGING_LIFETIME_SECS * 1000;
+pub(crate) const UNREFERENCED_MS: i64 = limits::STAGING_LIFETIME_SECS * 1000;
 
 /// Time in seconds that a request waits for the lock of an account while other requests of this process use it.
 const TURN_SECS: u64 = 30;
@@ -25,7 +25,7 @@ const TURN_SECS: u64 = 30;
 /// Result of inserting the row for stored objects.
 pub(crate) enum Inserted<T> {
     /// The row was inserted and references the objects.
-    Named(T),
+    Referenced(T),
     /// No row references the objects, because another request stored the same file first.
     Unneeded(T),
 }
@@ -103,7 +103,7 @@ impl Service {
     /// Runs `work` as [`write_locked`](Self::write_locked) does, on behalf of a caller, whose key or session must still be
     /// valid. A request is authenticated before its body is received, and meanwhile the key can be revoked, or all sessions
     /// ended. Every use case that changes something for a caller runs in this method, in
-    /// [`write_in_workspace`](Self::write_in_workspace) or in [`store_named`](Self::store_named), or checks it as an `Actor`.
+    /// [`write_in_workspace`](Self::write_in_workspace) or in [`store_referenced`](Self::store_referenced), or checks it as an `Actor`.
     pub(crate) async fn write_as<T, F>(&self, caller: &Caller, locked: AccountId, work: F) -> Result<T>
     where
         F: for<'t> FnOnce(&'t mut Tx, i64) -> BoxFuture<'t, Result<T>> + Send + 'static,
@@ -155,7 +155,7 @@ impl Service {
     /// the prefix from the schedule. Therefore a crash leaves no unreferenced files behind. `insert` runs with the
     /// paying account locked, after the rights of the caller were checked again, and must repeat the other checks that
     /// were made before the files were stored. If `insert` returns an error or `Unneeded`, the files are deleted at once.
-    pub(crate) async fn store_named<T, F>(
+    pub(crate) async fn store_referenced<T, F>(
         &self,
         caller: &Caller,
         prefix: String,
@@ -169,7 +169,7 @@ impl Service {
         let marked = prefix.clone();
         let marking = self.write_at(move |tx, now| {
             Box::pin(async move {
-                Ok::<_, ServiceError>(unreferenced_objects::insert(tx, &marked, now + UNNAMED_MS).await?)
+                Ok::<_, ServiceError>(unreferenced_objects::insert(tx, &marked, now + UNREFERENCED_MS).await?)
             })
         });
         marking.await?;
@@ -181,7 +181,7 @@ impl Service {
         let inserting = self.write_in_workspace(caller, caller.payer_id.clone(), move |tx, now| {
             Box::pin(async move {
                 let inserted = insert(tx, now).await?;
-                if matches!(inserted, Inserted::Named(_)) {
+                if matches!(inserted, Inserted::Referenced(_)) {
                     unreferenced_objects::delete(tx, &scheduled).await?;
                 }
                 Ok(inserted)
@@ -189,7 +189,7 @@ impl Service {
         });
         let inserted = inserting.await;
         let is_unreferenced = match &inserted {
-            Ok(Inserted::Named(_)) => false,
+            Ok(Inserted::Referenced(_)) => false,
             Ok(Inserted::Unneeded(_)) => true,
             // After an internal error, the files are kept: the row may exist, because the response of the database may
             // have been lost.
@@ -199,7 +199,7 @@ impl Service {
             self.remove_marked(&prefix).await;
         }
         match inserted? {
-            Inserted::Named(made) | Inserted::Unneeded(made) => Ok(made),
+            Inserted::Referenced(made) | Inserted::Unneeded(made) => Ok(made),
         }
     }
 }

@@ -16,11 +16,11 @@ pub(crate) enum PageError {
         /// Seconds to wait before a retry, sent as `Retry-After`.
         retry_after_secs: Option<u64>,
     },
-    /// The page of a form shows another workspace than that of the session.
+    /// The form comes from a page of another workspace than the current one of the session.
     OtherWorkspace(Box<OtherWorkspace>),
 }
 
-/// The two workspaces of a form that was rejected because they differ.
+/// The workspace of the page and the workspace of the session, which differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OtherWorkspace {
     /// Identifier of the workspace that the page shows.

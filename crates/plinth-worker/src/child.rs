@@ -109,12 +109,12 @@ pub(crate) fn crashed(message: String) -> Ended {
 }
 
 /// A child process that keeps running between requests. Dropping this value ends the process.
-pub(crate) struct WarmChild {
+pub(crate) struct ReusableChild {
     running: Running,
     has_ended: bool,
 }
 
-impl WarmChild {
+impl ReusableChild {
     /// Starts the process.
     pub(crate) fn start(options: &WorkerOptions, plan: &ChildPlan) -> std::io::Result<Self> {
         Running::start(options, plan).map(|running| Self { running, has_ended: false })
@@ -142,7 +142,7 @@ impl WarmChild {
             if let Outcome::Result(
                 ChildEvent::Previewed { .. }
                 | ChildEvent::PreviewAnswered { .. }
-                | ChildEvent::PreviewRefused(_)
+                | ChildEvent::PreviewRejected(_)
                 | ChildEvent::Rendered { .. },
             ) = outcome
                 && self.take_stdin_back(written.as_ref())
@@ -184,7 +184,7 @@ fn write_line(mut stdin: ChildStdin, line: &str) -> Receiver<ChildStdin> {
     written
 }
 
-impl Drop for WarmChild {
+impl Drop for ReusableChild {
     fn drop(&mut self) {
         if !self.has_ended {
             self.running.end(false);

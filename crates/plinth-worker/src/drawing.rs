@@ -1,4 +1,4 @@
-//! Runs the task of a render in a process of its own, or in one that stays for the next render of the same model.
+//! Runs the task of a render in a new process, or in one that has already drawn the same model.
 
 use std::ffi::OsString;
 use std::io;
@@ -17,13 +17,13 @@ use crate::handover::{give_inputs, take_outputs};
 use crate::job::{JobListener, JobPlan};
 use crate::models::home_folder;
 use crate::node::Node;
-use crate::render_process::{RenderProcess, Subject};
+use crate::render_process::{ProcessKey, RenderProcess};
 
 /// A render whose input files are in its folder.
 pub(crate) struct Fetched {
     pub(crate) task: RenderTask,
-    /// What a process that stays after the render can draw; `None` if none stays.
-    pub(crate) subject: Option<Subject>,
+    /// Key of the process if it can be reused after the render.
+    pub(crate) process_key: Option<ProcessKey>,
     /// A process that has loaded the model, so that its file was not fetched.
     pub(crate) process: Option<RenderProcess>,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Drawing<'a> {
     /// Folder of the render.
     folder: &'a Path,
     task: RenderTask,
-    /// The process that stays; `None` if none stays.
+    /// The process, if it can be reused.
     process: Option<RenderProcess>,
     /// The task for a process that has drawn other renders; `None` if it is in the job description.
     line: Option<String>,
@@ -52,25 +52,25 @@ impl<'a> Drawing<'a> {
         folder: &'a Path,
         failed_files: &Mutex<Vec<Arc<TempDir>>>,
     ) -> io::Result<Self> {
-        let Fetched { task, subject, process } = fetched;
+        let Fetched { task, process_key, process } = fetched;
         let line = process.is_some().then(|| serde_json::to_string(&task)).transpose()?;
         let mut inputs = Vec::new();
-        let process = match (process, subject) {
+        let process = match (process, process_key) {
             (Some(process), _) => {
                 inputs = give_inputs(folder, process.folder())?;
                 let given: Vec<PathBuf> = inputs.iter().map(|name| process.folder().join(name)).collect();
                 node.options.fence.give(&given.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
                 Some(process)
             }
-            (None, Some(subject)) => {
+            (None, Some(process_key)) => {
                 let own = Arc::new(node.scratch.process()?);
                 failed_files.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&own));
                 inputs = give_inputs(folder, own.path())?;
                 inputs.retain(|name| Path::new(name) != task.model);
-                let home = Some(home_folder(&node.scratch, &subject.workspace));
+                let home = Some(home_folder(&node.scratch, &process_key.workspace));
                 let child_task = ChildTask::Render(Box::new(task.clone()));
                 let plan = JobPlan { task: child_task, time: node.options.timeout, folder: own.path(), home };
-                let process = RenderProcess::start(node.options.clone(), subject, node.describe(plan)?, own)?;
+                let process = RenderProcess::start(node.options.clone(), process_key, node.describe(plan)?, own)?;
                 failed_files.lock().unwrap_or_else(PoisonError::into_inner).pop();
                 Some(process)
             }

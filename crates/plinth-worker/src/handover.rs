@@ -1,5 +1,5 @@
-//! Moves files between the folder of a render and that of a process that stays. The process is not trusted and still runs,
-//! and must not reach files after they were taken from it.
+//! Moves files between the folder of a render and the folder of a reused job process. The process is not trusted and is still
+//! running, so it must lose access to its output files when they are moved.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -10,18 +10,18 @@ use rustix::fs::{CWD, Mode, OFlags, openat, renameat};
 
 use crate::outputs::OUT;
 
-/// Moves all files of a folder to the folder of a process. Files that are there already are replaced. Returns the names.
+/// Moves all files of the folder `from` to the folder of a process, and replaces files of the same names. Returns the names.
 pub(crate) fn give_inputs(from: &Path, process: &Path) -> io::Result<Vec<OsString>> {
     let names = std::fs::read_dir(from)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()?;
     for name in &names {
-        // This replaces a link, and does not follow it.
+        // `rename` replaces a link and does not follow it.
         std::fs::rename(from.join(name), process.join(name))?;
     }
     Ok(names)
 }
 
-/// Moves output files from the folder of a process to another folder, without following links. They may be anything, so
-/// they must be checked in the new folder.
+/// Moves output files from the folder of a process to the folder `to`, without following links. The process may have written
+/// anything, for example links, so the caller must check the files in the new folder.
 pub(crate) fn take_outputs<'a>(process: &Path, to: &Path, names: impl Iterator<Item = &'a OsStr>) -> io::Result<()> {
     let target = to.join(OUT);
     std::fs::create_dir_all(&target)?;

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::render_process::{RenderProcess, Subject};
+use crate::render_process::{ProcessKey, RenderProcess};
 
 /// Render processes without a render, those that are idle longest first. There are at most as many processes, with and
 /// without a render, as the worker has slots: a render takes one of these, or ends one before it starts another.
@@ -12,11 +12,11 @@ pub(crate) struct IdleProcesses(Mutex<Vec<RenderProcess>>);
 impl IdleProcesses {
     /// Removes and returns the process that has loaded what a render needs. If there is none, ends the process that is
     /// idle longest, so that the render's own process has its memory.
-    pub(crate) async fn take(&self, wanted: Option<&Subject>) -> Option<RenderProcess> {
+    pub(crate) async fn take(&self, wanted: Option<&ProcessKey>) -> Option<RenderProcess> {
         let (found, ended) = {
             let mut idle = self.locked();
             idle.retain(RenderProcess::is_running);
-            let found = idle.iter().rposition(|process| Some(process.subject()) == wanted);
+            let found = idle.iter().rposition(|process| Some(process.process_key()) == wanted);
             let found = found.map(|at| idle.remove(at));
             let ended = (found.is_none() && !idle.is_empty()).then(|| idle.remove(0));
             (found, ended)
@@ -27,7 +27,7 @@ impl IdleProcesses {
 
     /// Keeps a process that has finished its render.
     pub(crate) fn keep(&self, mut process: RenderProcess) {
-        process.rest();
+        process.set_idle();
         self.locked().push(process);
     }
 

@@ -189,7 +189,7 @@ async fn claim_until_stopped(
             () = stop.cancelled() => {}
             ended = running.join_next(), if !running.is_empty() => log_panic(ended),
             () = slots.freed() => {}
-            () = node.service.render_placed(), if has_free_slot && had_room => {}
+            () = node.service.render_queued(), if has_free_slot && had_room => {}
             () = sleep(jittered(pause)), if has_free_slot => {}
         }
     }

@@ -1,5 +1,4 @@
-//! Draws previews. A preview process loads a model once and then draws single frames of it. It ends when it has been
-//! idle for a while.
+//! Draws previews. A preview process loads one model and then draws single frames of it, until it has been idle for a while.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,7 +19,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::child::{Ended, WarmChild};
+use crate::child::{Ended, ReusableChild};
 use crate::fetch::download;
 use crate::inputs::{environment_file, environment_files};
 use crate::job::JobPlan;
@@ -30,18 +29,18 @@ use crate::options::WorkerOptions;
 use crate::outputs::OUT;
 
 /// Maximum number of preview processes. Each has one model loaded.
-const WARM: usize = 2;
+const MAX_PROCESSES: usize = 2;
 /// Time without a request after which a preview process is ended.
 const IDLE: Duration = Duration::from_mins(1);
 /// Interval between two checks for idle processes.
 const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// Time limit of one frame, including the time to load the model.
 const FRAME_TIME: Duration = Duration::from_mins(2);
-/// Interval at which a worker looks for requests of other processes while it gets some, if the database does not notify it.
+/// Interval at which a worker polls for requests of other processes after it has found one, if the database does not notify it.
 const POLL_INTERVAL: Duration = Duration::from_millis(40);
-/// Pause after a failed look for requests of other processes.
+/// Pause after an error of the database while polling for requests of other processes.
 const ERROR_PAUSE: Duration = Duration::from_secs(2);
-/// Time limit for telling other processes that a model was unloaded.
+/// Time limit for storing that a model was unloaded.
 const UNLOADING_TIME: Duration = Duration::from_secs(2);
 /// Wall-clock time from which the CPU time limit of a preview process is computed.
 const LIFETIME: Duration = Duration::from_hours(1);
@@ -50,43 +49,43 @@ const LIFETIME: Duration = Duration::from_hours(1);
 const PNG_SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 
 /// A preview process with a loaded model.
-struct Warm {
+struct PreviewProcess {
     workspace: WorkspaceId,
     model: ModelId,
     used: Instant,
     /// Identifiers of the assets that were downloaded to the folder of the process.
-    placed: BTreeSet<String>,
+    downloaded: BTreeSet<String>,
     /// The process. `None` while it draws a frame, and after it has ended.
-    child: Arc<Mutex<Option<WarmChild>>>,
+    child: Arc<Mutex<Option<ReusableChild>>>,
     folder: TempDir,
 }
 
-/// Draws previews until `stop` is cancelled: those of this process, which arrive at `here`, and those that other processes
-/// have requested. Draws one frame at a time, so that previews slow down renders only a little.
+/// Draws previews until `stop` is cancelled: requests of this process, which arrive at `here`, and requests of other processes,
+/// which are rows of the database. Draws one frame at a time, so that previews hardly slow down renders.
 pub(crate) async fn serve_previews(node: Arc<Node>, mut here: mpsc::Receiver<WantedPreview>, stop: CancellationToken) {
-    let mut warm: Vec<Warm> = Vec::new();
+    let mut processes: Vec<PreviewProcess> = Vec::new();
     let mut idle_check = tokio::time::interval(IDLE_CHECK_INTERVAL);
     let mut elsewhere = Elsewhere { look_at: tokio::time::Instant::now(), claimed: None };
     loop {
         let next = tokio::select! {
             () = stop.cancelled() => break,
             _tick = idle_check.tick() => {
-                end_idle(&node, &mut warm).await;
+                end_idle(&node, &mut processes).await;
                 None
             }
-            // The sender lives as long as the service.
+            // `recv` never returns `None`, because the service keeps the sender.
             Some(next) = here.recv() => Some(next),
-            () = node.service.preview_placed() => elsewhere.claim(&node).await,
+            () = node.service.preview_requested() => elsewhere.claim(&node).await,
             () = tokio::time::sleep_until(elsewhere.look_at) => elsewhere.claim(&node).await,
         };
-        // A closed reply is a cancelled request: for example, the user has changed a setting.
+        // If the reply is closed, the request was cancelled, for example because the user has changed another setting.
         if let Some(next) = next.filter(|next| !next.reply.is_closed()) {
-            node.previews.store(warm.len() + 1, Ordering::SeqCst);
-            answer(&node, &mut warm, next, &stop).await;
+            node.previews.store(processes.len() + 1, Ordering::SeqCst);
+            answer(&node, &mut processes, next, &stop).await;
         }
-        node.previews.store(warm.len(), Ordering::SeqCst);
+        node.previews.store(processes.len(), Ordering::SeqCst);
     }
-    for one in warm {
+    for one in processes {
         end(&node, one).await;
     }
     node.previews.store(0, Ordering::SeqCst);
@@ -94,7 +93,7 @@ pub(crate) async fn serve_previews(node: Arc<Node>, mut here: mpsc::Receiver<Wan
 
 /// The requests of other processes.
 struct Elsewhere {
-    /// Time of the next look, unless a notification comes first.
+    /// Time of the next poll, unless a notification comes first.
     look_at: tokio::time::Instant,
     /// Time of the last claim; `None` if there was none yet.
     claimed: Option<tokio::time::Instant>,
@@ -110,7 +109,7 @@ impl Elsewhere {
                 self.claimed = Some(now);
                 (Some(next), Duration::ZERO)
             }
-            // Somebody is at work in a composer, so the next request will come soon.
+            // A user is working in a composer, so the next request will come soon.
             Ok(None) if !node.service.notifies_workers() && self.claimed.is_some_and(|at| now - at < IDLE) => {
                 (None, POLL_INTERVAL)
             }
@@ -125,17 +124,17 @@ impl Elsewhere {
     }
 }
 
-async fn answer(node: &Node, warm: &mut Vec<Warm>, wanted: WantedPreview, stop: &CancellationToken) {
+async fn answer(node: &Node, processes: &mut Vec<PreviewProcess>, wanted: WantedPreview, stop: &CancellationToken) {
     let begin = Instant::now();
-    let drawn = match hold(node, warm, &wanted).await {
-        Ok(at) => draw(node, &mut warm[at], &wanted, stop).await,
+    let drawn = match find_or_start(node, processes, &wanted).await {
+        Ok(at) => draw(node, &mut processes[at], &wanted, stop).await,
         Err(message) => Err(message),
     };
     metrics::histogram!("plinth_worker_preview_seconds").record(begin.elapsed().as_secs_f64());
     if drawn.is_err() {
-        warm.retain(|one| one.model != wanted.model_id || one.is_running());
+        processes.retain(|one| one.model != wanted.model_id || one.is_running());
         if stop.is_cancelled() {
-            // The dropped reply leaves the request to another worker.
+            // The reply is dropped, so another worker can claim the request.
             return;
         }
     }
@@ -144,25 +143,30 @@ async fn answer(node: &Node, warm: &mut Vec<Warm>, wanted: WantedPreview, stop: 
 }
 
 /// Returns the index of the process that has the model loaded. Starts a process if there is none.
-async fn hold(node: &Node, warm: &mut Vec<Warm>, wanted: &WantedPreview) -> Result<usize, String> {
-    let is_it = |one: &Warm| one.model == wanted.model_id && one.workspace == wanted.workspace_id && one.is_running();
-    if let Some(at) = warm.iter().position(is_it) {
+async fn find_or_start(
+    node: &Node,
+    processes: &mut Vec<PreviewProcess>,
+    wanted: &WantedPreview,
+) -> Result<usize, String> {
+    let is_it =
+        |one: &PreviewProcess| one.model == wanted.model_id && one.workspace == wanted.workspace_id && one.is_running();
+    if let Some(at) = processes.iter().position(is_it) {
         return Ok(at);
     }
-    if warm.len() >= WARM {
-        let oldest = warm.iter().enumerate().min_by_key(|(_at, one)| one.used).map_or(0, |(at, _one)| at);
-        let ended = warm.swap_remove(oldest);
+    if processes.len() >= MAX_PROCESSES {
+        let oldest = processes.iter().enumerate().min_by_key(|(_at, one)| one.used).map_or(0, |(at, _one)| at);
+        let ended = processes.swap_remove(oldest);
         end(node, ended).await;
     }
     let started = start(node, wanted).await.map_err(|error| {
         tracing::error!(error = %error, "a preview cannot be started");
         "the preview cannot be started; please try again".to_owned()
     })?;
-    warm.push(started);
-    Ok(warm.len() - 1)
+    processes.push(started);
+    Ok(processes.len() - 1)
 }
 
-async fn start(node: &Node, wanted: &WantedPreview) -> Result<Warm, StoreError> {
+async fn start(node: &Node, wanted: &WantedPreview) -> Result<PreviewProcess, StoreError> {
     let Node { service, scratch, options, .. } = node;
     let folder = scratch.job()?;
     let model = PathBuf::from("model.glb");
@@ -178,12 +182,12 @@ async fn start(node: &Node, wanted: &WantedPreview) -> Result<Warm, StoreError> 
     };
     let home = Some(home_folder(scratch, &wanted.workspace_id));
     let plan = JobPlan { task: ChildTask::Preview(task), time: LIFETIME, folder: folder.path(), home };
-    let child = WarmChild::start(options, &node.describe(plan)?)?;
-    Ok(Warm {
+    let child = ReusableChild::start(options, &node.describe(plan)?)?;
+    Ok(PreviewProcess {
         workspace: wanted.workspace_id.clone(),
         model: wanted.model_id.clone(),
         used: Instant::now(),
-        placed: BTreeSet::new(),
+        downloaded: BTreeSet::new(),
         child: Arc::new(Mutex::new(Some(child))),
         folder,
     })
@@ -191,12 +195,12 @@ async fn start(node: &Node, wanted: &WantedPreview) -> Result<Warm, StoreError> 
 
 async fn draw(
     node: &Node,
-    warm: &mut Warm,
+    process: &mut PreviewProcess,
     wanted: &WantedPreview,
     stop: &CancellationToken,
 ) -> Result<Vec<u8>, String> {
-    let placed = place_assets(node, warm, wanted).await;
-    placed.map_err(|error| {
+    let downloaded = download_assets(node, process, wanted).await;
+    downloaded.map_err(|error| {
         tracing::error!(error = %error, "an asset of a preview cannot be fetched");
         "an image or environment cannot be fetched; please try again".to_owned()
     })?;
@@ -214,7 +218,7 @@ async fn draw(
     let request = serde_json::to_string(&request).map_err(|error| format!("the request cannot be written: {error}"))?;
     let question = wanted.question;
     let options = WorkerOptions { timeout: FRAME_TIME, ..node.options.clone() };
-    let (slot, stop) = (Arc::clone(&warm.child), stop.clone());
+    let (slot, stop) = (Arc::clone(&process.child), stop.clone());
     let asking = tokio::task::spawn_blocking(move || {
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(mut child) = slot.take() else { return Err("the preview has ended; please try again".to_owned()) };
@@ -230,7 +234,7 @@ async fn draw(
                 *slot = Some(child);
                 Ok(Some(answer))
             }
-            Ended::Done(ChildEvent::PreviewRefused(failure)) => {
+            Ended::Done(ChildEvent::PreviewRejected(failure)) => {
                 *slot = Some(child);
                 Err(failure.for_customer().to_owned())
             }
@@ -244,11 +248,11 @@ async fn draw(
     });
     let asked =
         asking.await.unwrap_or_else(|error| Err(format!("the task that watches the preview panicked: {error}")));
-    warm.used = Instant::now();
+    process.used = Instant::now();
     if let Some(answer) = asked? {
         return serde_json::to_vec(&answer).map_err(|error| format!("the answer cannot be written: {error}"));
     }
-    let file = warm.folder.path().join(&target);
+    let file = process.folder.path().join(&target);
     let reading = tokio::task::spawn_blocking(move || read_picture(&file)).await.map_err(io::Error::from);
     reading.and_then(|read| read).map_err(|error| {
         tracing::warn!(error = %error, "the picture of a preview cannot be read");
@@ -256,8 +260,8 @@ async fn draw(
     })
 }
 
-/// Reads the picture of a preview process, which is not trusted and still runs. Rejects everything but a regular file with a
-/// PNG, for example a link to another file. The process cannot replace the folder that contains the file.
+/// Reads the picture that a preview process has written. The process is not trusted and is still running: everything but a
+/// regular file that contains a PNG is rejected, for example a link. The process cannot replace the folder of the file.
 fn read_picture(file: &Path) -> io::Result<Vec<u8>> {
     let invalid = |problem| io::Error::new(io::ErrorKind::InvalidData, problem);
     let mut options = fs::OpenOptions::new();
@@ -271,8 +275,8 @@ fn read_picture(file: &Path) -> io::Result<Vec<u8>> {
     if bytes.starts_with(PNG_SIGNATURE) { Ok(bytes) } else { Err(invalid("the picture is not a PNG")) }
 }
 
-/// Downloads the assets that are not yet in the folder of the process.
-async fn place_assets(node: &Node, warm: &mut Warm, wanted: &WantedPreview) -> Result<(), StoreError> {
+/// Downloads the assets of a request that are not in the folder of the process yet.
+async fn download_assets(node: &Node, process: &mut PreviewProcess, wanted: &WantedPreview) -> Result<(), StoreError> {
     let store = node.service.store();
     let mut missing: Vec<(ObjectKey<'_>, PathBuf, String)> = Vec::new();
     for (id, image) in &wanted.assets.images {
@@ -285,13 +289,13 @@ async fn place_assets(node: &Node, warm: &mut Warm, wanted: &WantedPreview) -> R
         }
     }
     for (key, file, name) in missing {
-        if warm.placed.contains(&name) {
+        if process.downloaded.contains(&name) {
             continue;
         }
-        let place = warm.folder.path().join(file);
+        let place = process.folder.path().join(file);
         download(store, &key, &place).await?;
         node.options.fence.give(&[Path::new(&place)])?;
-        warm.placed.insert(name);
+        process.downloaded.insert(name);
     }
     Ok(())
 }
@@ -302,15 +306,15 @@ fn image_file(id: &str) -> PathBuf {
     PathBuf::from(format!("image-{id}"))
 }
 
-async fn end_idle(node: &Node, warm: &mut Vec<Warm>) {
-    while let Some(at) = warm.iter().position(|one| one.used.elapsed() > IDLE || !one.is_running()) {
-        end(node, warm.swap_remove(at)).await;
+async fn end_idle(node: &Node, processes: &mut Vec<PreviewProcess>) {
+    while let Some(at) = processes.iter().position(|one| one.used.elapsed() > IDLE || !one.is_running()) {
+        end(node, processes.swap_remove(at)).await;
     }
 }
 
-/// Ends a preview process, and tells other processes that its model is not loaded any more.
-async fn end(node: &Node, warm: Warm) {
-    let Warm { child, folder, model, .. } = warm;
+/// Ends a preview process, and stores for other processes that its model is no longer loaded.
+async fn end(node: &Node, process: PreviewProcess) {
+    let PreviewProcess { child, folder, model, .. } = process;
     // On a blocking thread, because it waits for the process.
     let ending = tokio::task::spawn_blocking(move || {
         drop(child);
@@ -319,7 +323,7 @@ async fn end(node: &Node, warm: Warm) {
     if let Err(error) = ending.await {
         tracing::error!(error = %error, "ending a preview panicked");
     }
-    // A worker that stops does not wait for a database that does not respond. The cleanup deletes the rows, too.
+    // A worker that stops does not wait long for the database. If this fails, maintenance deletes the rows later.
     match timeout(UNLOADING_TIME, node.service.model_unloaded(&model)).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
@@ -329,7 +333,7 @@ async fn end(node: &Node, warm: Warm) {
     }
 }
 
-impl Warm {
+impl PreviewProcess {
     fn is_running(&self) -> bool {
         self.child.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }

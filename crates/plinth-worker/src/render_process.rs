@@ -1,4 +1,4 @@
-//! A process that renders one model again and again, and keeps it loaded meanwhile.
+//! A reused job process: it keeps one model loaded and draws several renders of it, one after another.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
-use crate::child::{ChildPlan, Ended, WarmChild, crashed};
+use crate::child::{ChildPlan, Ended, ReusableChild, crashed};
 use crate::job::{JobListener, pass_on};
 use crate::options::WorkerOptions;
 
@@ -25,9 +25,9 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 /// An idle process may have this fraction of the memory that a job may have.
 const IDLE_MEMORY: u64 = 4;
 
-/// What all renders of one process have in common.
+/// Identifies the model that a process has loaded. All renders of the process have the same key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Subject {
+pub(crate) struct ProcessKey {
     pub(crate) workspace: WorkspaceId,
     pub(crate) model: ModelId,
     /// SHA-256 of the model's file.
@@ -36,23 +36,23 @@ pub(crate) struct Subject {
     pub(crate) texture_side: u32,
 }
 
-/// A process that stays for renders of one subject. It ends soon after this value is dropped, after a render that did
-/// not succeed, and when it has been idle for a while.
+/// A process for all renders with the same key. It ends soon after this value is dropped, after a render that failed, and when
+/// it has been idle for a while.
 #[derive(Debug)]
 pub(crate) struct RenderProcess {
-    subject: Subject,
+    process_key: ProcessKey,
     folder: PathBuf,
-    /// Keeps the folder until the files of a render were taken from it.
+    /// Keeps the folder from being removed before the files of the last render have been moved out of it.
     files: Option<Arc<TempDir>>,
     messages: Sender<Message>,
     thread: JoinHandle<()>,
 }
 
-/// What a process is told.
+/// A message to the thread of a process.
 enum Message {
     Render(Assignment),
-    /// The files of the last render were taken from the folder, so the process is idle.
-    Rest,
+    /// The files of the last render have been moved out of the folder, so the process is idle.
+    Idle,
 }
 
 struct Assignment {
@@ -66,12 +66,12 @@ struct Assignment {
 }
 
 impl RenderProcess {
-    /// Starts a process whose first task is in the job description of `folder`. The folder is removed when the process
-    /// has ended and its files are not needed any more.
-    /// Errors: the thread that watches the process cannot be started.
+    /// Starts a process. Its first task is in the job description in `folder`. The folder is removed when the process has
+    /// ended and its files are no longer needed.
+    /// Errors: the thread of the process cannot be started.
     pub(crate) fn start(
         options: WorkerOptions,
-        subject: Subject,
+        process_key: ProcessKey,
         plan: ChildPlan,
         folder: Arc<TempDir>,
     ) -> io::Result<Self> {
@@ -83,11 +83,11 @@ impl RenderProcess {
             serve(&options, &plan, &received);
             drop(folder);
         })?;
-        Ok(Self { subject, folder: path, files, messages, thread })
+        Ok(Self { process_key, folder: path, files, messages, thread })
     }
 
-    pub(crate) fn subject(&self) -> &Subject {
-        &self.subject
+    pub(crate) fn process_key(&self) -> &ProcessKey {
+        &self.process_key
     }
 
     /// Returns the folder of the process.
@@ -95,7 +95,7 @@ impl RenderProcess {
         &self.folder
     }
 
-    /// Runs a render: the task, or with `None` the one in the job description. If it does not succeed, the process ends.
+    /// Draws a render: `task`, or with `None` the task in the job description. If the render fails, the process ends.
     pub(crate) async fn run(
         &self,
         task: Option<String>,
@@ -111,16 +111,16 @@ impl RenderProcess {
         answer.await.unwrap_or_else(|_ended| crashed("the process of the renderer has ended".to_owned()))
     }
 
-    /// Returns what keeps the folder of a process that failed.
+    /// Returns the value that keeps the folder of a process that failed from being removed.
     pub(crate) fn into_files(self) -> Option<Arc<TempDir>> {
         self.files
     }
 
-    /// Tells the process that it is idle, so that it ends after a while.
-    pub(crate) fn rest(&mut self) {
+    /// Marks the process as idle, so that it ends after a while without a render.
+    pub(crate) fn set_idle(&mut self) {
         self.files = None;
-        // Sending fails if the process has ended, which the next render finds out.
-        let _ended = self.messages.send(Message::Rest);
+        // Sending fails if the process has ended; `is_running` is false then.
+        let _ended = self.messages.send(Message::Idle);
     }
 
     /// Returns whether the process still runs. It may end at any time.
@@ -137,9 +137,9 @@ impl RenderProcess {
     }
 }
 
-/// Starts the process and passes messages to it, until it ends or is to end.
+/// Starts the process and passes renders to it, until the process ends or must end.
 fn serve(options: &WorkerOptions, plan: &ChildPlan, messages: &Receiver<Message>) {
-    let mut child = WarmChild::start(options, plan);
+    let mut child = ReusableChild::start(options, plan);
     while let Some(assignment) = next(child.as_ref().ok(), messages, options.memory_bytes / IDLE_MEMORY) {
         let Assignment { task, time, mut on_event, cut, span, reply } = assignment;
         let options = WorkerOptions { timeout: time, ..options.clone() };
@@ -150,7 +150,7 @@ fn serve(options: &WorkerOptions, plan: &ChildPlan, messages: &Receiver<Message>
         // The spans of stages end with the render.
         drop(on_event);
         let stays = matches!(ended, Ended::Done(ChildEvent::Rendered { .. }));
-        // Sending fails only if nobody waits for the render any more.
+        // Sending fails only if the caller no longer waits for the render.
         let _unheard = reply.send(ended);
         if !stays {
             return;
@@ -158,13 +158,13 @@ fn serve(options: &WorkerOptions, plan: &ChildPlan, messages: &Receiver<Message>
     }
 }
 
-/// Waits for the next render. Returns `None` if there is none in time, or if the idle process must end.
-fn next(child: Option<&WarmChild>, messages: &Receiver<Message>, memory_bytes: u64) -> Option<Assignment> {
+/// Waits for the next render. Returns `None` if none arrives in time, or if the idle process must end.
+fn next(child: Option<&ReusableChild>, messages: &Receiver<Message>, memory_bytes: u64) -> Option<Assignment> {
     let mut idle_since: Option<Instant> = None;
     loop {
         match messages.recv_timeout(CHECK_INTERVAL) {
             Ok(Message::Render(assignment)) => return Some(assignment),
-            Ok(Message::Rest) => idle_since = Some(Instant::now()),
+            Ok(Message::Idle) => idle_since = Some(Instant::now()),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return None,
         }

@@ -33,21 +33,22 @@ use crate::node::{Node, left_to_others};
 use crate::outage::{retry_database, retry_store};
 use crate::outputs::outputs;
 use crate::progress::{Progress, WRITTEN, report_progress, store_progress};
-use crate::render_process::Subject;
+use crate::render_process::ProcessKey;
 use crate::report::{encoded_in_software, record_duration, report, report_end};
 use crate::slots::Slot;
 use crate::traces::part;
 use crate::upload::upload_render;
 
-/// Maximum size of the file of a model that stays loaded after a render. Larger ones need the memory while they are drawn.
-const MAX_WARM_BYTES: u64 = 64 << 20;
+/// Maximum size of the file of a model that stays loaded after a render. A larger model would leave too little memory for
+/// the next render.
+const MAX_KEPT_BYTES: u64 = 64 << 20;
 
 /// Runs a group of renders with the same frames, and reports the result of each render. Gives `slot` to the next render
 /// when all frames are drawn. If `kill` is cancelled, the renders return to the queue.
 pub(crate) async fn render(node: &Node, claims: &[Claim], slot: &mut Slot, kill: &CancellationToken) {
     let cut = kill.child_token();
     let lease_renewal = LeaseRenewal::new(&node.service, claims, node.options.outage, cut.clone());
-    // The folder exists until the end, so that a disk that the job has filled is still full when the room is checked.
+    // The folder is kept until the end: if the job has filled the disk, the later check of free space must still see that.
     let folder = node.scratch.job().map_err(|error| JobError::preparing(&error));
     let failed_files = Mutex::default();
     let made = match &folder {
@@ -118,7 +119,7 @@ async fn make(
         warnings
     } else {
         tracing::warn!("a process that had drawn other renders failed; the render is drawn by a new one");
-        // The stills of the new process replace those that the failed one had drawn.
+        // The new process draws the stills again; they replace those of the process that failed.
         for part in &mut parts {
             part.stored = RenderFiles::none(settings.video().quality.codec());
         }
@@ -138,12 +139,12 @@ fn read_settings(claim: &Claim) -> Result<RenderSettings, JobError> {
     })
 }
 
-/// Returns what a process can draw that stays after the render, or `None` if no process stays. Drafts take what light there
-/// is in memory, so their pictures would depend on the renders before.
-fn subject(claim: &Claim, settings: &RenderSettings, sha256: &str) -> Option<Subject> {
+/// Returns the key of a process that can be reused for other renders after this one. Returns `None` if the process must not
+/// be reused: the light of a draft depends on what the process has in memory, so its frames would depend on earlier renders.
+fn process_key(claim: &Claim, settings: &RenderSettings, sha256: &str) -> Option<ProcessKey> {
     let render = &claim.render;
     let stays = settings.video().output == Output::Video && !render.is_system_preview;
-    stays.then(|| Subject {
+    stays.then(|| ProcessKey {
         workspace: render.workspace_id.clone(),
         model: render.model_id.clone(),
         sha256: sha256.to_owned(),
@@ -151,8 +152,8 @@ fn subject(claim: &Claim, settings: &RenderSettings, sha256: &str) -> Option<Sub
     })
 }
 
-/// Returns whether a failure can be due to what the process drew before. An input file that cannot be read fails in each
-/// process. A process that had time left was ended by the limit of its processor time, which all its renders have used.
+/// Returns whether earlier renders of the process may have caused a failure. An unreadable input file fails in every process.
+/// A process that ends before its time limit has exceeded its limit of processor time, to which all its renders contribute.
 fn may_be_due_to_others(code: FailureCode, has_time: bool) -> bool {
     match code {
         FailureCode::RendererCrash
@@ -174,25 +175,24 @@ struct Group<'a> {
     cut: &'a CancellationToken,
     lease_renewal: &'a LeaseRenewal,
     folder: &'a Path,
-    /// What keeps the files of processes that failed.
+    /// The folders of processes that failed, which exist until these values are dropped.
     failed_files: &'a Mutex<Vec<Arc<TempDir>>>,
     files: &'a OutputPaths,
 }
 
 impl Group<'_> {
-    /// Fetches the input files and draws all frames. Returns the warnings of the job. With `may_be_warm`, uses a process
-    /// that has drawn the model before, if there is one. Returns `None` if such a process failed: the failure may be due
-    /// to the renders before.
+    /// Fetches the input files and draws all frames. Returns the warnings of the job. With `may_reuse`, uses a process that
+    /// has already drawn the model, if there is one. Returns `None` if such a process failed, because an earlier render may
+    /// have caused the failure.
     async fn fetch_and_draw(
         &self,
         claim: &Claim,
         settings: &RenderSettings,
         parts: &mut [Part<'_>],
-        may_be_warm: bool,
+        may_reuse: bool,
     ) -> Result<Option<Vec<String>>, JobError> {
         let begin = Instant::now();
-        let fetched =
-            or_cancelled(self.cut, self.fetch(claim, settings, may_be_warm)).instrument(part("fetch")).await?;
+        let fetched = or_cancelled(self.cut, self.fetch(claim, settings, may_reuse)).instrument(part("fetch")).await?;
         record_duration("fetch", begin);
         let begin = Instant::now();
         let warnings = self.draw(fetched, parts).instrument(part("draw")).await?;
@@ -201,7 +201,7 @@ impl Group<'_> {
     }
 
     /// Downloads the input files of the job into its folder.
-    async fn fetch(&self, claim: &Claim, settings: &RenderSettings, may_be_warm: bool) -> Result<Fetched, JobError> {
+    async fn fetch(&self, claim: &Claim, settings: &RenderSettings, may_reuse: bool) -> Result<Fetched, JobError> {
         let Node { service, scratch, options, .. } = self.node;
         let model = PathBuf::from("model.glb");
         let lost =
@@ -209,15 +209,15 @@ impl Group<'_> {
         let sha256 = retry_database(options.outage, "the model", || service.model_sha256(claim))
             .await
             .map_err(|error| lost(&error))?;
-        let mut subject = subject(claim, settings, &sha256);
-        let process = self.node.idle_processes.take(subject.as_ref().filter(|_subject| may_be_warm)).await;
+        let mut process_key = process_key(claim, settings, &sha256);
+        let process = self.node.idle_processes.take(process_key.as_ref().filter(|_key| may_reuse)).await;
         if process.is_none() {
             let wanted = RequestedModel { id: &claim.render.model_id, sha256: &sha256 };
             let file = self.folder.join(&model);
             let fetch = || fetch_model(service.store(), scratch, options.cache_bytes, &wanted, &file);
             retry_store(self.node.options.outage, "the model", fetch).await.map_err(|error| lost(&error))?;
             let bytes = std::fs::metadata(&file).map_err(|error| lost(&error))?.len();
-            subject = subject.filter(|_subject| bytes <= MAX_WARM_BYTES);
+            process_key = process_key.filter(|_key| bytes <= MAX_KEPT_BYTES);
         }
         let RenderAssets { env, images } =
             retry_database(options.outage, "the assets", || service.find_render_assets(claim, settings))
@@ -254,9 +254,9 @@ impl Group<'_> {
             encoder: self.node.encoder,
             watermark: claim.is_marked(),
             draft: claim.render.is_system_preview,
-            stays: subject.is_some(),
+            stays: process_key.is_some(),
         };
-        Ok(Fetched { task, subject, process })
+        Ok(Fetched { task, process_key, process })
     }
 
     async fn fetch_environment(&self, id: &EnvId) -> Result<EnvironmentFiles, JobError> {
@@ -270,16 +270,16 @@ impl Group<'_> {
         Ok(environment_files(""))
     }
 
-    /// Runs the job. Stores the posters while the video is still being drawn. Returns the warnings of the job, or `None`
-    /// if a process failed that had drawn the model before.
+    /// Runs the job. Stores the posters while the video is still being drawn. Returns the warnings of the job, or `None` if a
+    /// reused process failed.
     async fn draw(&self, fetched: Fetched, parts: &mut [Part<'_>]) -> Result<Option<Vec<String>>, JobError> {
-        let was_warm = fetched.process.is_some();
+        let is_reused = fetched.process.is_some();
         let Some(workspace) = parts.first().map(|part| part.claim.render.workspace_id.clone()) else {
             return Ok(Some(Vec::new()));
         };
         let drawing = match Drawing::prepare(self.node, fetched, self.folder, self.failed_files) {
             Ok(drawing) => drawing,
-            Err(_ended) if was_warm => return Ok(None),
+            Err(_ended) if is_reused => return Ok(None),
             Err(error) => return Err(JobError::preparing(&error)),
         };
         let (tell, posters_written) = oneshot::channel();
@@ -328,7 +328,7 @@ impl Group<'_> {
                 self.failed_files.lock().unwrap_or_else(PoisonError::into_inner).extend(drawing.into_files());
                 shown?;
                 let has_time = begin.elapsed() < time;
-                let may_be_due_to_others = was_warm
+                let may_be_due_to_others = is_reused
                     && matches!(&error, JobError::Failed(failure) if may_be_due_to_others(failure.code, has_time));
                 if may_be_due_to_others { Ok(None) } else { Err(error) }
             }

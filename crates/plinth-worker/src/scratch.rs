@@ -47,7 +47,7 @@ impl Scratch {
         tempfile::Builder::new().prefix("job-").tempdir_in(self.run.path())
     }
 
-    /// Creates a folder for a process that stays after its first job. The folder is removed on drop.
+    /// Creates a folder for a reused job process. The folder is removed on drop.
     pub(crate) fn process(&self) -> io::Result<TempDir> {
         tempfile::Builder::new().prefix("process-").tempdir_in(self.run.path())
     }

@@ -48,7 +48,7 @@ pub enum ChildEvent {
     /// A question about a frame of a preview has been answered.
     PreviewAnswered { answer: Box<PreviewAnswer> },
     /// A frame of a preview could not be drawn, or a question about it could not be answered. Later frames may still succeed.
-    PreviewRefused(ChildFailure),
+    PreviewRejected(ChildFailure),
     /// The last event of a failed task.
     Failed(ChildFailure),
 }

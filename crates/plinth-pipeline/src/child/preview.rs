@@ -78,7 +78,7 @@ pub(super) fn preview(
     for line in requests {
         match respond(&mut stage, &line, cancel) {
             Ok(event) => tell(event),
-            Err(failure) => tell(ChildEvent::PreviewRefused(failure)),
+            Err(failure) => tell(ChildEvent::PreviewRejected(failure)),
         }
     }
     Ok(())

@@ -28,7 +28,7 @@ impl Worker {
             match worked {
                 Ok(Some(is_package)) => package_first = !is_package,
                 Ok(None) => tokio::select! {
-                    () = self.service.render_placed() => {}
+                    () = self.service.render_queued() => {}
                     () = sleep(POLL.mul_f64(0.75 + 0.5 * fastrand::f64())) => {}
                 },
                 Err(error) => {

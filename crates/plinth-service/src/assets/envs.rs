@@ -84,12 +84,12 @@ impl Service {
     ) -> Result<AssetCreated> {
         let row = env.clone();
         let files: Vec<_> = parts.iter().map(|(part, file)| (ObjectKey::Env(&env.id, *part), file.path())).collect();
-        let inserting = self.store_named(caller, env_prefix(&env.id), &files, move |tx, now| {
+        let inserting = self.store_referenced(caller, env_prefix(&env.id), &files, move |tx, now| {
             Box::pin(async move {
                 check_quota(envs::usage(tx, &row.workspace_id).await?, row.file_size)?;
                 let id = row.id.to_string();
                 envs::insert(tx, &Env { created_at: now, ..row }).await?;
-                Ok(Inserted::Named(AssetCreated { id, deduped: None }))
+                Ok(Inserted::Referenced(AssetCreated { id, deduped: None }))
             })
         });
         inserting.await

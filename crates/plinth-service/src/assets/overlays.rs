@@ -78,11 +78,11 @@ impl Service {
         };
         let row = overlay.clone();
         let (prefix, files) = (key.path(), [(key, file.path())]);
-        let inserting = self.store_named(caller, prefix, &files, move |tx, now| {
+        let inserting = self.store_referenced(caller, prefix, &files, move |tx, now| {
             Box::pin(async move {
                 check_count(overlays::count(tx, &row.workspace_id).await?)?;
                 overlays::insert(tx, &Overlay { created_at: now, ..row }).await?;
-                Ok(Inserted::Named(()))
+                Ok(Inserted::Referenced(()))
             })
         });
         inserting.await?;

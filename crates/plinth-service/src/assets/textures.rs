@@ -50,7 +50,7 @@ impl Service {
         let row = texture.clone();
         let key = ObjectKey::Texture(&texture.id);
         let (prefix, files) = (key.path(), [(key, file.path())]);
-        let inserting = self.store_named(caller, prefix, &files, move |tx, now| {
+        let inserting = self.store_referenced(caller, prefix, &files, move |tx, now| {
             Box::pin(async move {
                 // Another request may have stored the same content in the meantime.
                 if let Some(known) = textures::find_by_sha256(tx, &row.workspace_id, &row.sha256).await? {
@@ -59,7 +59,7 @@ impl Service {
                 check_quota(textures::usage(tx, &row.workspace_id).await?, row.file_size)?;
                 let id = row.id.to_string();
                 textures::insert(tx, &Texture { created_at: now, ..row }).await?;
-                Ok(Inserted::Named(AssetCreated { id, deduped: None }))
+                Ok(Inserted::Referenced(AssetCreated { id, deduped: None }))
             })
         });
         inserting.await

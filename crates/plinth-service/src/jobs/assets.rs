@@ -47,7 +47,7 @@ pub struct AssetMissing {
 
 /// Asset identifiers in the settings.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Named {
+struct AssetIds {
     env: Option<String>,
     overlays: BTreeSet<String>,
     textures: BTreeSet<String>,
@@ -77,13 +77,13 @@ impl Service {
         workspace: &WorkspaceId,
         settings: &RenderSettings,
     ) -> Result<std::result::Result<RenderAssets, AssetMissing>> {
-        let named = named(settings);
+        let ids = asset_ids(settings);
         let mut assets = RenderAssets::default();
-        if named == Named::default() {
+        if ids == AssetIds::default() {
             return Ok(Ok(assets));
         }
         let mut conn = self.db.read().await?;
-        if let Some(id) = &named.env {
+        if let Some(id) = &ids.env {
             assets.env = match EnvId::parse(id) {
                 Some(id) => envs::find(&mut conn, workspace, &id).await?.map(|env| env.id),
                 None => None,
@@ -92,14 +92,14 @@ impl Service {
                 return Ok(Err(missing(FailureCode::EnvDownloadFailed, "environment", id)));
             }
         }
-        for id in named.overlays {
+        for id in ids.overlays {
             match find_overlay(&mut conn, workspace, &id, None).await? {
                 Some(overlay) => assets.images.insert(id, ImageAsset::Overlay(overlay)),
                 None => return Ok(Err(missing(FailureCode::OverlayMissing, "overlay", &id))),
             };
         }
         // A missing texture is no error. The renderer keeps the material's original texture and reports a warning.
-        for id in named.textures {
+        for id in ids.textures {
             if let Some(image) = find_texture(&mut conn, workspace, &id).await? {
                 assets.images.insert(id, image);
             }
@@ -137,9 +137,9 @@ async fn find_texture(conn: &mut Conn, workspace: &WorkspaceId, id: &str) -> Res
     Ok(find_overlay(conn, workspace, id, Some(Layer::Texture)).await?.map(ImageAsset::Overlay))
 }
 
-fn named(settings: &RenderSettings) -> Named {
+fn asset_ids(settings: &RenderSettings) -> AssetIds {
     let edits = settings.material_edits().values();
-    Named {
+    AssetIds {
         env: settings.environment().id.clone(),
         overlays: settings.overlay_ids().cloned().collect(),
         textures: edits.filter_map(|edit| edit.map_asset_id.clone()).collect(),
@@ -164,10 +164,10 @@ mod tests {
             "decals": [decal("o2"), decal("o1")],
             "materialEdits": {"Wood": {"mapAssetId": "t1"}, "Steel": {"roughness": 0.5}},
         });
-        let named = named(&RenderSettings::from_json(&settings, ParseOptions::default()).unwrap());
-        assert_eq!(named.env.as_deref(), Some("e1"));
-        assert_eq!(named.overlays.into_iter().collect::<Vec<_>>(), ["o1", "o2"]);
-        assert_eq!(named.textures.into_iter().collect::<Vec<_>>(), ["t1"]);
-        assert_eq!(super::named(&RenderSettings::default()), Named::default());
+        let ids = asset_ids(&RenderSettings::from_json(&settings, ParseOptions::default()).unwrap());
+        assert_eq!(ids.env.as_deref(), Some("e1"));
+        assert_eq!(ids.overlays.into_iter().collect::<Vec<_>>(), ["o1", "o2"]);
+        assert_eq!(ids.textures.into_iter().collect::<Vec<_>>(), ["t1"]);
+        assert_eq!(asset_ids(&RenderSettings::default()), AssetIds::default());
     }
 }

@@ -71,7 +71,7 @@ impl Service {
         });
         let is_reclaimed = reclaimed.await?;
         if is_reclaimed {
-            self.placed.notify_one();
+            self.queued.notify_one();
         }
         Ok(is_reclaimed)
     }

@@ -18,8 +18,8 @@ const RECONNECT: Duration = Duration::from_secs(1);
 const RECONNECT_EACH: Duration = Duration::from_millis(5);
 
 impl Service {
-    /// Wakes the worker that waits for [`render_placed`](Self::render_placed) when another process has queued work that the
-    /// worker takes, and for [`preview_placed`](Self::preview_placed) when one has requested a preview. Of many workers that listen, only some wake up. Never returns; does nothing on SQLite.
+    /// Wakes the worker that waits for [`render_queued`](Self::render_queued) when another process has queued work that the
+    /// worker takes, and for [`preview_requested`](Self::preview_requested) when one has requested a preview. Of many workers that listen, only some wake up. Never returns; does nothing on SQLite.
     pub async fn listen_for_work(&self, takes: &Takes) {
         let mut listeners = 0;
         loop {
@@ -32,8 +32,8 @@ impl Service {
     }
 
     fn look_for_work(&self) {
-        self.placed.notify_one();
-        self.arrivals.placed.notify_one();
+        self.queued.notify_one();
+        self.arrivals.requested.notify_one();
     }
 
     async fn listen_until_lost(&self, db: &Db, takes: &Takes, listeners: &mut u32) -> Result<(), DbError> {
@@ -48,17 +48,17 @@ impl Service {
                 Ok(heard) => match heard? {
                     Heard::Queued(queued) => {
                         if takes.includes(queued.class) && fastrand::f64() < all.chance(queued) {
-                            self.placed.notify_one();
+                            self.queued.notify_one();
                         }
                     }
                     Heard::Preview(Some(holder)) => {
                         if holder == self.arrivals.token {
-                            self.arrivals.placed.notify_one();
+                            self.arrivals.requested.notify_one();
                         }
                     }
                     Heard::Preview(None) => {
                         if fastrand::f64() < all.chance_of_preview() {
-                            self.arrivals.placed.notify_one();
+                            self.arrivals.requested.notify_one();
                         }
                     }
                 },

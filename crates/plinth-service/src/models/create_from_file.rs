@@ -15,7 +15,9 @@ use super::upload::Uploaded;
 use crate::access::Caller;
 use crate::error::{Result, ServiceError};
 use crate::ids::New as _;
-use crate::renders::{Wanted, check_free_uploads, check_funds, free_uploads_since, place, place_system_preview};
+use crate::renders::{
+    Wanted, check_free_uploads, check_funds, free_uploads_since, insert_renders, insert_system_preview,
+};
 use crate::service::Service;
 use crate::write::Inserted;
 
@@ -46,7 +48,7 @@ impl Service {
             None if self.may_have_preview(caller, &received).await? => {}
             None => self.check_free_upload(caller).await?,
         }
-        let placing = Placing {
+        let creation = Creation {
             caller: caller.clone(),
             sha256: received.file.sha256.clone(),
             new_model: None,
@@ -57,40 +59,41 @@ impl Service {
         // The file of an existing model was checked at its first upload, so this check is skipped. A ZIP is always
         // converted, because only its GLB can be compared with stored files.
         if received.format == Format::Glb
-            && let Some(uploaded) = self.run(&placing).await?
+            && let Some(uploaded) = self.run(&creation).await?
         {
             return Ok(uploaded);
         }
         let checked = self.check_model(&caller.payer_id, received.file, received.format, received.code).await?;
         let model = new_model(caller, received.name, &checked)?;
-        let placing = Placing { sha256: model.sha256.clone(), ..placing };
+        let creation = Creation { sha256: model.sha256.clone(), ..creation };
         if received.format == Format::Zip
-            && let Some(uploaded) = self.run(&placing).await?
+            && let Some(uploaded) = self.run(&creation).await?
         {
             return Ok(uploaded);
         }
         let key = ObjectKey::Model(&model.id);
         let (prefix, files) = (key.path(), [(key, checked.glb.path())]);
-        let placing = Placing { new_model: Some(model.clone()), ..placing };
-        let inserting = self.store_named(caller, prefix, &files, |tx, now| {
+        let creation = Creation { new_model: Some(model.clone()), ..creation };
+        let inserting = self.store_referenced(caller, prefix, &files, |tx, now| {
             Box::pin(async move {
-                let placed = placing.run(tx, now).await?;
-                let placed = placed.ok_or_else(|| ServiceError::internal("no model was created for a stored file"))?;
-                Ok(if placed.is_new { Inserted::Named(placed) } else { Inserted::Unneeded(placed) })
+                let created = creation.run(tx, now).await?;
+                let created =
+                    created.ok_or_else(|| ServiceError::internal("no model was created for a stored file"))?;
+                Ok(if created.is_new { Inserted::Referenced(created) } else { Inserted::Unneeded(created) })
             })
         });
-        let placed = inserting.await?;
-        self.placed.notify_one();
-        Ok(placed)
+        let created = inserting.await?;
+        self.queued.notify_one();
+        Ok(created)
     }
 
     /// Creates a render of the existing model with this file. Returns `None` if no active model has the file.
-    async fn run(&self, placing: &Placing) -> Result<Option<Uploaded>> {
-        let attempt = placing.clone();
+    async fn run(&self, creation: &Creation) -> Result<Option<Uploaded>> {
+        let attempt = creation.clone();
         let uploaded =
-            self.write_locked(placing.caller.payer_id.clone(), |tx, now| Box::pin(attempt.run(tx, now))).await?;
+            self.write_locked(creation.caller.payer_id.clone(), |tx, now| Box::pin(attempt.run(tx, now))).await?;
         if uploaded.is_some() {
-            self.placed.notify_one();
+            self.queued.notify_one();
         }
         Ok(uploaded)
     }
@@ -118,7 +121,7 @@ impl Service {
 
 /// The transaction that creates a model and its first render.
 #[derive(Clone, Debug)]
-struct Placing {
+struct Creation {
     caller: Caller,
     /// Hex SHA-256 of the model's file.
     sha256: String,
@@ -129,7 +132,7 @@ struct Placing {
     free_per_day: u32,
 }
 
-impl Placing {
+impl Creation {
     /// Creates the model and the render. The transaction must have locked the paying account. Returns `None` and
     /// changes nothing if no model has the file and `new_model` is `None`.
     async fn run(self, tx: &mut Tx, now: i64) -> Result<Option<Uploaded>> {
@@ -150,18 +153,18 @@ impl Placing {
             }
             (None, None) => return Ok(None),
         };
-        let render_id = self.place_render(tx, &id, now).await?;
+        let render_id = self.insert_render(tx, &id, now).await?;
         let result = UploadResult { model_id: id, render_id, duplicate: (!is_new).then_some(true) };
         Ok(Some(Uploaded { result, is_new }))
     }
 
-    async fn place_render(self, tx: &mut Tx, model: &ModelId, now: i64) -> Result<RenderId> {
+    async fn insert_render(self, tx: &mut Tx, model: &ModelId, now: i64) -> Result<RenderId> {
         let Some(settings) = self.settings else {
-            return place_system_preview(tx, &self.caller, model, self.free_per_day, now).await;
+            return insert_system_preview(tx, &self.caller, model, self.free_per_day, now).await;
         };
         let wanted = Wanted::of_upload(model.clone(), settings);
-        let placed = place(tx, &self.caller, vec![wanted], None, now).await?;
-        let first = placed.into_iter().next().ok_or_else(|| ServiceError::internal("one render"))?;
+        let created = insert_renders(tx, &self.caller, vec![wanted], None, now).await?;
+        let first = created.into_iter().next().ok_or_else(|| ServiceError::internal("one render"))?;
         Ok(first.render.id)
     }
 }

@@ -1,4 +1,4 @@
-//! Wakes the request handlers that wait for previews, and the worker of this process.
+//! Notifications inside this process: for request handlers that wait for a preview, and for the worker.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,13 +10,13 @@ use crate::ids::random_text;
 
 const TOKEN_CHARS: usize = 24;
 
-/// What this process waits for, and who it is to others.
+/// The waiting request handlers and the worker of this process.
 #[derive(Debug)]
 pub(crate) struct Arrivals {
     /// Identifies the worker of this process in leases.
     pub(crate) token: String,
     /// Wakes the worker of this process when a preview may be waiting.
-    pub(crate) placed: Notify,
+    pub(crate) requested: Notify,
     /// Handlers that wait for a picture, by the identifier of their request.
     waiting: Mutex<BTreeMap<String, Arc<Notify>>>,
     is_listening: AtomicBool,
@@ -26,7 +26,7 @@ impl Arrivals {
     pub(crate) fn new() -> Self {
         Self {
             token: random_text(TOKEN_CHARS),
-            placed: Notify::new(),
+            requested: Notify::new(),
             waiting: Mutex::default(),
             is_listening: AtomicBool::new(false),
         }
@@ -46,7 +46,7 @@ impl Arrivals {
         }
     }
 
-    /// Returns what wakes the handler of a request, until [`forget`](Self::forget).
+    /// Returns the notification for the handler of a request. It exists until [`forget`](Self::forget).
     pub(super) fn expect(&self, request_id: &str) -> Arc<Notify> {
         let notify = Arc::new(Notify::new());
         self.waiting().insert(request_id.to_owned(), Arc::clone(&notify));

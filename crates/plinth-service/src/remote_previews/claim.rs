@@ -1,4 +1,4 @@
-//! The worker's side: claims requests, holds their leases while they are drawn, and stores the pictures.
+//! The part of the worker: claims requests, renews their leases while they are drawn, and stores the pictures.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub(super) struct Travelling {
 
 impl Travelling {
     pub(super) fn of(wanted: WantedPreview) -> Self {
-        // Without `..`, so that a new field is not forgotten here.
+        // All fields are listed, so that the compiler reports a new one.
         let WantedPreview {
             workspace_id: _,
             model_id: _,
@@ -57,8 +57,8 @@ impl Travelling {
 }
 
 impl Service {
-    /// Claims a preview that another process has requested. What is sent to its `reply` is stored for that process; if the
-    /// reply is dropped, another worker draws the preview. Returns `None` if no preview waits.
+    /// Claims a preview that another process has requested. Returns `None` if no request waits. The result that the caller sends
+    /// to `reply` is stored for the other process. If the caller drops `reply`, another worker draws the preview.
     pub async fn claim_preview(&self) -> Result<Option<WantedPreview>> {
         while let Some(request) = self.claim_request().await? {
             match self.wanted(&request).await {
@@ -73,7 +73,7 @@ impl Service {
         Ok(None)
     }
 
-    /// Tells other processes that this worker has unloaded a model.
+    /// Stores for other processes that this worker has unloaded a model.
     pub async fn model_unloaded(&self, model: &ModelId) -> Result<()> {
         let (token, model) = (self.arrivals.token.clone(), model.clone());
         let deleted =
@@ -83,7 +83,7 @@ impl Service {
 
     async fn claim_request(&self) -> Result<Option<Request>> {
         if !self.db.is_shared() {
-            // Workers poll SQLite. Reading does not wait for its only writer.
+            // Workers poll SQLite. They read first, because a claim would wait for the only writer.
             let mut conn = self.db.read().await?;
             let times = times(self.options.clock.now_ms(&mut conn).await?);
             if !previews::is_any_open(&mut conn, times).await? {
@@ -112,7 +112,7 @@ impl Service {
         let read: Travelling = serde_json::from_str(&request.request).map_err(|error| unreadable(&error))?;
         let settings = RenderSettings::from_json(&read.settings, ParseOptions { uncapped_length: true });
         let settings = settings.map_err(|error| unreadable(&error))?;
-        // The assets are those of the workspace at this moment.
+        // The assets may have changed since the request was stored, so they are looked up now.
         let assets = self.find_assets(&request.workspace_id, &settings).await.map_err(|error| unreadable(&error))?;
         let assets = assets.map_err(|missing| missing.message)?;
         let (reply, drawn) = oneshot::channel();
@@ -131,7 +131,7 @@ impl Service {
         Ok((wanted, drawn))
     }
 
-    /// Renews the lease of a request until the worker has drawn it, and stores what it has drawn.
+    /// Renews the lease of a request until the worker has drawn it, then stores the picture.
     async fn hold_until_drawn(&self, key: RequestKey, mut drawn: oneshot::Receiver<PreviewReply>) {
         let ended = loop {
             tokio::select! {
@@ -141,7 +141,7 @@ impl Service {
                 },
                 () = sleep(RENEWAL_INTERVAL) => match self.renew_request(&key).await {
                     Ok(true) => {}
-                    // The receiver is dropped, by which the worker sees that nobody waits for the preview.
+                    // The receiver is dropped, so the worker sees that the request was withdrawn.
                     Ok(false) => return,
                     // The lease may expire; then another worker draws the preview.
                     Err(error) => tracing::warn!(error = %error, "the lease of a preview could not be renewed"),
@@ -176,7 +176,7 @@ impl Service {
                 previews::finish(tx, &key, lease, drawn).await
             })
         });
-        // Nobody waits for a picture that is not stored.
+        // If the picture was not stored, the request was withdrawn or replaced.
         Ok(stored.await.map(drop)?)
     }
 

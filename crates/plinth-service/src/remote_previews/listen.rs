@@ -11,8 +11,8 @@ use crate::service::Service;
 const RECONNECT: Duration = Duration::from_secs(1);
 
 impl Service {
-    /// Wakes the requests of this process when a worker elsewhere has drawn their previews. Without it, they poll the
-    /// database. Never returns; does nothing on SQLite.
+    /// Notifies the request handlers of this process when a worker of another process has drawn their previews. If this task
+    /// does not run, the handlers poll the database. Never returns. Does nothing on SQLite.
     pub async fn listen_for_pictures(&self) {
         loop {
             let Err(error) = self.hear_pictures().await;
@@ -32,8 +32,8 @@ impl Service {
     }
 
     /// Waits until a preview may be waiting for the worker of this process.
-    pub async fn preview_placed(&self) {
-        self.arrivals.placed.notified().await;
+    pub async fn preview_requested(&self) {
+        self.arrivals.requested.notified().await;
     }
 
     /// Returns whether PostgreSQL notifies workers of previews. On SQLite they have to poll.

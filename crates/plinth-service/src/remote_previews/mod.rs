@@ -1,8 +1,8 @@
-//! Previews that are drawn by a worker in another process. A request is a row of the database, of which PostgreSQL notifies
-//! the workers; the picture comes back in the same row.
+//! Previews that a worker in another process draws. The server stores a request as a row of the database, PostgreSQL notifies
+//! the workers, and the worker that draws the preview stores the picture in the same row.
 //!
-//! The server of the request needs no driver, and neither process connects to the other. The worker that has the model
-//! loaded gets the next request for it, unless it does not take it in time.
+//! The server needs no graphics driver, and neither process connects to the other. The next request for a model is reserved for
+//! the worker that has the model loaded. If this worker does not claim it in time, any worker may.
 
 mod arrivals;
 mod claim;
@@ -11,12 +11,13 @@ mod wait;
 
 pub(crate) use arrivals::Arrivals;
 
-/// Time without a renewal after which a worker that draws a preview counts as lost, in milliseconds.
+/// Lease time of a request that is being drawn, in milliseconds. If its worker does not renew the lease for this long, the
+/// request returns to the queue.
 const DRAWING_LEASE_MS: i64 = 6000;
-/// Time after a preview for which the next request for the model is left to the same worker, in milliseconds. Workers unload
-/// a model after about a minute without a request.
+/// Time after a preview for which its worker counts as having the model loaded, in milliseconds. Workers unload a model after
+/// about a minute without a request.
 const HOLDING_MS: i64 = 65_000;
-/// Time for which a request is left to the worker that has the model loaded, in milliseconds.
+/// Time for which a request is reserved for the worker that has the model loaded, in milliseconds.
 const RESERVED_MS: i64 = 2000;
 /// Maximum time that a request waits for its picture, in milliseconds. It is longer than the time limit of a frame.
 const MAX_WAIT_MS: i64 = 150_000;

@@ -1,4 +1,4 @@
-//! The server's side: stores the request and waits for the picture.
+//! The part of the server: stores the request and waits for the picture.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,16 +19,16 @@ use crate::previews::{WantedPreview, not_drawn};
 use crate::service::Service;
 
 const REQUEST_ID_CHARS: usize = 16;
-/// Interval at which a request is looked at although no notification came, because its worker may be lost.
+/// Interval at which the state of a request is read without a notification, because its worker may be lost.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
-/// The same without notifications.
+/// The same interval if the database sends no notifications.
 const POLL_INTERVAL: Duration = Duration::from_millis(40);
 /// Time after which a request that no worker takes fails, if no worker draws previews.
 const NOBODY_AFTER: Duration = Duration::from_secs(5);
 /// Time after which a request that no worker takes fails, because all workers are busy.
 const BUSY_AFTER: Duration = Duration::from_secs(30);
 
-/// A request that waits. Dropping it withdraws the request, so that no worker draws it in vain.
+/// A request that waits. Dropping this value withdraws the request, so that no worker draws it for nobody.
 struct Waiting {
     service: Service,
     key: RequestKey,
@@ -37,7 +37,7 @@ struct Waiting {
 }
 
 impl Service {
-    /// Has a worker in another process draw a preview for a page. Returns what it has drawn.
+    /// Requests a preview from the workers of other processes and waits for the result.
     /// Errors: no worker takes the request, or it cannot be drawn.
     pub(crate) async fn draw_elsewhere(
         &self,
@@ -55,8 +55,8 @@ impl Service {
         let inserting =
             self.write_at(move |tx, now| Box::pin(async move { previews::insert(tx, &request, now).await }));
         inserting.await?;
-        // The worker of this process takes the request if it started after it was looked for.
-        self.arrivals.placed.notify_one();
+        // The worker of this process may have started in the meantime; it claims the request then.
+        self.arrivals.requested.notify_one();
         waiting.picture().await
     }
 
@@ -66,7 +66,7 @@ impl Service {
         if is_preview_worker_listening(&mut conn).await? == Some(true) {
             return Ok(true);
         }
-        // On SQLite, workers are known by what they draw.
+        // SQLite has no notifications, so only workers that draw a preview are known.
         let now = self.options.clock.now_ms(&mut conn).await?;
         Ok(previews::is_any_drawn(&mut conn, now).await?)
     }

@@ -5,7 +5,7 @@ use plinth_spec::idempotency::ReplayKey;
 use plinth_spec::wire::{BatchItem, BatchRender, CreateBatch, CreateRender, CreatedRender};
 use plinth_spec::{ErrorCode, limits};
 
-use super::place::{Placed, Wanted, place};
+use super::insert::{CreatedOrReplayed, Wanted, insert_renders};
 use super::settings::parse_settings;
 use super::view::{echoed_settings, is_preview};
 use crate::access::Caller;
@@ -16,15 +16,16 @@ impl Service {
     /// Creates a render. Returns the earlier render instead if an identical request created one before.
     pub async fn create_render(&self, caller: &Caller, request: CreateRender, key: ReplayKey) -> Result<CreatedRender> {
         let item = BatchItem { model_id: request.model_id, render_settings: request.render_settings };
-        let placed = self.place_now(caller, vec![wanted(caller, &item)?], key).await?;
-        let [placed] = <[Placed; 1]>::try_from(placed).map_err(|_several| ServiceError::internal("one render"))?;
+        let created = self.insert_now(caller, vec![wanted(caller, &item)?], key).await?;
+        let [created] =
+            <[CreatedOrReplayed; 1]>::try_from(created).map_err(|_several| ServiceError::internal("one render"))?;
         Ok(CreatedRender {
-            id: placed.render.id.clone(),
-            model_id: placed.render.model_id.clone(),
-            status: placed.render.status,
-            is_preview: is_preview(&placed.render),
-            render_settings: echoed_settings(&placed.render.settings, placed.render.pool)?,
-            deduped: placed.is_replay.then_some(true),
+            id: created.render.id.clone(),
+            model_id: created.render.model_id.clone(),
+            status: created.render.status,
+            is_preview: is_preview(&created.render),
+            render_settings: echoed_settings(&created.render.settings, created.render.pool)?,
+            deduped: created.is_replay.then_some(true),
         })
     }
 
@@ -44,26 +45,26 @@ impl Service {
             return Err(ServiceError::new(ErrorCode::TooMany, message));
         }
         let wanted = items.iter().map(|item| wanted(caller, item)).collect::<Result<_>>()?;
-        let placed = self.place_now(caller, wanted, key).await?;
-        let rows = placed.into_iter().map(|placed| BatchRender {
-            is_preview: is_preview(&placed.render),
-            status: placed.render.status,
-            id: placed.render.id,
-            model_id: placed.render.model_id,
-            deduped: placed.is_replay.then_some(true),
+        let created = self.insert_now(caller, wanted, key).await?;
+        let rows = created.into_iter().map(|created| BatchRender {
+            is_preview: is_preview(&created.render),
+            status: created.render.status,
+            id: created.render.id,
+            model_id: created.render.model_id,
+            deduped: created.is_replay.then_some(true),
         });
         Ok(rows.collect())
     }
 
-    async fn place_now(&self, caller: &Caller, wanted: Vec<Wanted>, key: ReplayKey) -> Result<Vec<Placed>> {
+    async fn insert_now(&self, caller: &Caller, wanted: Vec<Wanted>, key: ReplayKey) -> Result<Vec<CreatedOrReplayed>> {
         let payer = caller.payer_id.clone();
         let caller = caller.clone();
-        let placed = self.write_locked(payer, move |tx, now| {
-            Box::pin(async move { place(tx, &caller, wanted, Some(&key), now).await })
+        let created = self.write_locked(payer, move |tx, now| {
+            Box::pin(async move { insert_renders(tx, &caller, wanted, Some(&key), now).await })
         });
-        let placed = placed.await?;
-        self.placed.notify_one();
-        Ok(placed)
+        let created = created.await?;
+        self.queued.notify_one();
+        Ok(created)
     }
 }
 

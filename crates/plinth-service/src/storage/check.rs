@@ -4,18 +4,18 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};
 
 use futures_util::StreamExt as _;
-use plinth_db::naming::{self, Kind};
+use plinth_db::referencing_rows::{self, Kind};
 use plinth_db::unreferenced_objects;
 use plinth_store::Listed;
 
-use super::named::{Named, naming_row};
+use super::references::{References, referencing_row};
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
-use crate::write::UNNAMED_MS;
+use crate::write::UNREFERENCED_MS;
 
 /// Maximum duration of an upload, in milliseconds. An unreferenced object that is younger may belong to an upload in
 /// progress.
-const SAFETY_MS: i64 = UNNAMED_MS;
+const SAFETY_MS: i64 = UNREFERENCED_MS;
 /// Maximum number of rows per query, and of scheduled deletions per transaction.
 const AT_ONCE: u32 = 500;
 
@@ -51,7 +51,7 @@ pub struct Checked {
 struct Listing {
     checked: Checked,
     /// Number of objects that a row references.
-    named: u64,
+    referenced: u64,
     /// Paths of objects that no row references and that are not scheduled for deletion.
     orphans: Vec<String>,
     /// Hashes of the paths of all objects. They need about 20 MB for a million objects.
@@ -79,7 +79,7 @@ impl Service {
         let mut listed = Listing::default();
         self.find_orphans(&mut listed, found).await?;
         if repair && !listed.orphans.is_empty() {
-            if listed.named == 0 {
+            if listed.referenced == 0 {
                 let message = "nothing was marked for removal: no row references any file of the store, so this may be the database \
                              of another installation";
                 return Err(ServiceError::bad_request(message));
@@ -99,18 +99,18 @@ impl Service {
             unreferenced_objects::list(&mut self.db.read().await?).await?.into_iter().collect();
         let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;
         let mut objects = self.store.list("")?;
-        let mut last: Option<((Kind, String), Named)> = None;
+        let mut last: Option<((Kind, String), References)> = None;
         while let Some(object) = objects.next().await {
             let Listed { path, size, modified_at_ms } = object?;
             listed.checked.objects += 1;
             listed.checked.bytes += size;
             listed.add(&path);
-            let Some(row) = naming_row(&path) else {
+            let Some(row) = referencing_row(&path) else {
                 listed.checked.foreign += 1;
                 continue;
             };
-            if self.is_named(&path, row, &mut last).await? {
-                listed.named += 1;
+            if self.is_referenced(&path, row, &mut last).await? {
+                listed.referenced += 1;
             } else if modified_at_ms > now - SAFETY_MS {
                 listed.checked.young += u64::from(!is_marked(&marks, &path));
             } else if !is_marked(&marks, &path) {
@@ -123,23 +123,23 @@ impl Service {
 
     /// Returns whether a row references an object. `last` caches the row, because the listing returns the objects of a
     /// row one after another.
-    async fn is_named(
+    async fn is_referenced(
         &self,
         path: &str,
         (kind, id): (Kind, &str),
-        last: &mut Option<((Kind, String), Named)>,
+        last: &mut Option<((Kind, String), References)>,
     ) -> Result<bool> {
-        if let Some((row, named)) = last
+        if let Some((row, references)) = last
             && *row == (kind, id.to_owned())
-            && named.has(path)
+            && references.has(path)
         {
             return Ok(true);
         }
-        let row = naming::find(&mut self.db.read().await?, kind, id).await?;
-        let named = row.as_ref().map(Named::by).transpose()?.unwrap_or_default();
-        let is_named = named.has(path);
-        *last = Some(((kind, id.to_owned()), named));
-        Ok(is_named)
+        let row = referencing_rows::find(&mut self.db.read().await?, kind, id).await?;
+        let references = row.as_ref().map(References::of).transpose()?.unwrap_or_default();
+        let is_referenced = references.has(path);
+        *last = Some(((kind, id.to_owned()), references));
+        Ok(is_referenced)
     }
 
     /// Schedules objects for deletion, except objects that a row references in the meantime.
@@ -147,10 +147,10 @@ impl Service {
         let marking = self.write_at(move |tx, now| {
             Box::pin(async move {
                 for path in paths {
-                    let Some((kind, id)) = naming_row(&path) else { continue };
-                    let row = naming::find(tx, kind, id).await?;
-                    let named = row.as_ref().map(Named::by).transpose()?.unwrap_or_default();
-                    if !named.has(&path) {
+                    let Some((kind, id)) = referencing_row(&path) else { continue };
+                    let row = referencing_rows::find(tx, kind, id).await?;
+                    let references = row.as_ref().map(References::of).transpose()?.unwrap_or_default();
+                    if !references.has(&path) {
                         unreferenced_objects::insert(tx, &path, now).await?;
                     }
                 }
@@ -164,12 +164,12 @@ impl Service {
         for kind in Kind::ALL {
             let mut after = String::new();
             loop {
-                let rows = naming::page(&mut self.db.read().await?, kind, &after, AT_ONCE).await?;
+                let rows = referencing_rows::page(&mut self.db.read().await?, kind, &after, AT_ONCE).await?;
                 let Some(last) = rows.last() else { break };
                 last.id().clone_into(&mut after);
                 for row in &rows {
                     listed.checked.rows += 1;
-                    for path in Named::by(row)?.required {
+                    for path in References::of(row)?.required {
                         // An object that was stored after the listing is looked up in the store.
                         let is_there = listed.has(&path) || self.store.find_path(&path).await?.is_some();
                         if !is_there && self.is_still_named(kind, row.id(), &path).await? {
@@ -185,9 +185,9 @@ impl Service {
     /// Reads a row again and returns whether it still references an object. The row may have been changed or deleted
     /// since the first read.
     async fn is_still_named(&self, kind: Kind, id: &str, path: &str) -> Result<bool> {
-        let row = naming::find(&mut self.db.read().await?, kind, id).await?;
-        let named = row.as_ref().map(Named::by).transpose()?.unwrap_or_default();
-        Ok(named.required.iter().any(|named| named == path))
+        let row = referencing_rows::find(&mut self.db.read().await?, kind, id).await?;
+        let references = row.as_ref().map(References::of).transpose()?.unwrap_or_default();
+        Ok(references.required.iter().any(|reference| reference == path))
     }
 }
 

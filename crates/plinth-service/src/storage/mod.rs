@@ -3,8 +3,8 @@
 mod check;
 mod hold;
 mod measure;
-mod named;
+mod references;
 
 pub use check::{Checked, Finding};
 pub use hold::Hold;
-pub use named::Named;
+pub use references::References;

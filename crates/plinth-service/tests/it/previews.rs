@@ -173,7 +173,7 @@ async fn round_trip_without_drawing() {
     let pictures = tokio::spawn(async move { pictures.listen_for_pictures().await });
     let elsewhere = tokio::spawn(async move {
         loop {
-            worker.preview_placed().await;
+            worker.preview_requested().await;
             while let Some(next) = worker.claim_preview().await.unwrap() {
                 next.reply.send(Ok(vec![7; PICTURE])).unwrap();
             }

@@ -1,5 +1,5 @@
-// The overview for administrators: loads the state of the installation again every few seconds, while the page is visible and
-// the user reads or selects nothing in it.
+// The overview for administrators: loads the state of the installation again every few seconds while the page is visible, unless
+// the user has selected text or focused a control in it.
 
 import { need } from "./dom.js";
 import { refresh } from "./live.js";
@@ -8,7 +8,7 @@ const PAUSE_MS = 5000;
 const box = need("#update");
 const stale = need("#stale");
 
-/** Whether a new state would move the keyboard focus or end a selection. */
+/** Whether replacing the state would move the keyboard focus or end a selection. */
 function isInUse() {
   const area = need("#state");
   const selection = document.getSelection();

@@ -5,7 +5,7 @@ import { el, svg } from "./dom.js";
 const [WIDTH, HEIGHT] = [320, 220];
 /** Direction from which the drawing shows the model, in degrees. */
 const [AZIMUTH, ELEVATION] = [30, 22];
-/** Pause after the last change before the cameras are asked for. */
+/** Pause between the last change and the request for the cameras. */
 const REST_MS = 400;
 
 const radians = (degrees) => (degrees * Math.PI) / 180;

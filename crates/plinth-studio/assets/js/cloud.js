@@ -24,7 +24,7 @@ export class Cloud {
     this.choose = choose;
     this.chosen = 0;
     this.isWaiting = false;
-    // Where the looking camera is: angles in radians, and the distance from the centre in units.
+    // Position of the camera that looks at the points: angles in radians, and distance from the centre in units.
     this.azimuth = 0;
     this.elevation = 0;
     this.distance = 1;
@@ -71,13 +71,13 @@ export class Cloud {
     this.redraw();
   }
 
-  /** Looks from a distance at which all cameras are seen. */
+  /** Moves the camera so far away that all cameras of the dataset are visible. */
   reset() {
     const half = Math.atan(this.dataset.height / (2 * this.dataset.focal));
     this.turnTo(-Math.PI / 3, Math.PI / 7, (this.reach * (1 + 2 * CAMERA_LENGTH)) / Math.sin(half));
   }
 
-  /** Looks from the camera of the chosen view, which looks at the centre. */
+  /** Moves the camera to that of the chosen view, which looks at the centre. */
   lookThrough() {
     const [x, y, z] = this.places[this.chosen];
     const distance = Math.hypot(x, y, z);

@@ -27,7 +27,7 @@ export function projector(eye, { width, height }) {
 }
 
 /**
- * Draws points as squares; the nearest one of a pixel is seen.
+ * Draws points as squares. Where several cover a pixel, the nearest one is visible.
  * @param {import("./points.js").Points} points
  * @param {Eye} eye
  * @param {ImageData} image

@@ -1,10 +1,10 @@
-// Compares with the picture before the last change: both are drawn with the camera and the time of now, and a slider shows one or
+// Compares the picture with the one before the last change. Both are drawn with the current camera and time; a slider shows one or
 // the other.
 
 import { el } from "./dom.js";
 import { FULL } from "./preview.js";
 
-/** What changes the view but not the look. */
+/** Fields that do not change the look. Both pictures use their current values. */
 const OF_VIEW = ["rotateY", "zoom", "form_token", "look_name", "look_replace"];
 
 /**
@@ -18,7 +18,7 @@ export function compare(button, preview) {
   stage.after(row);
   let [before, now] = [null, null];
   let picture = null;
-  /** What was sent for the picture of now. */
+  /** The request for the current picture. */
   let beside = "";
 
   const sentNow = () => new URLSearchParams(new FormData(form));
@@ -83,7 +83,7 @@ export function compare(button, preview) {
   });
   range.addEventListener("change", (event) => event.stopPropagation());
   form.addEventListener("previewed", (event) => {
-    // If the settings have changed, the pictures are no longer those of before and now.
+    // After a change of the settings, the two pictures no longer show the last change.
     if (preview.shown.toString() !== beside) stop();
     if (event.detail === FULL) note();
   });

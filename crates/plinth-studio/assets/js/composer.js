@@ -1,5 +1,5 @@
-// The composer: controls, price while settings change, undo, resets, copies, and what is done by looking at the picture. Without
-// this script the form does the same by its buttons.
+// The composer: controls, the price after each change, undo, resets, copies, and everything that uses the preview. Without
+// this script, the buttons of the form send it to the server.
 
 import { Control } from "./control.js";
 import { copy } from "./clipboard.js";
@@ -13,7 +13,7 @@ import { ask, showPrice, showProblem } from "./price.js";
 import { structure } from "./structure.js";
 import { Values } from "./values.js";
 
-/** Pause after the last change before the server is asked. */
+/** Pause between the last change and the request to the server. */
 const REST_MS = 300;
 
 const form = need("form.composer");
@@ -31,7 +31,7 @@ for (const control of controls) {
   if (input?.tagName === "TEXTAREA") structure(control, input, schema.properties[control.key], materials, () => changed(true));
 }
 
-// What the server makes of the form is what is shown, copied and ordered.
+// The settings that the server returns for the form are shown, copied and ordered.
 
 /** Marks the control of the setting that was rejected, and opens its group. */
 function blame(key) {
@@ -47,12 +47,12 @@ function blame(key) {
 }
 
 let settings = JSON.parse(need(".settings-json", form).textContent || "{}");
-/** Whether price and settings are those of the form. */
+/** Whether price and settings belong to the current form. */
 let isSettled = true;
 let timer = 0;
 let asked = null;
 
-/** Returns whether the server accepts the form as it is now. Without its answer there is no price. */
+/** Returns whether the server accepts the current form. There is no price before it has answered. */
 async function update() {
   clearTimeout(timer);
   asked?.abort();
@@ -88,7 +88,7 @@ function markGroups() {
   for (const group of form.querySelectorAll(".group")) group.classList.toggle("touched", group.querySelector(".control.changed") !== null);
 }
 
-/** @param {boolean} isStep whether undo goes back to what was before this change */
+/** @param {boolean} isStep whether this change is a step of undo */
 function changed(isStep) {
   markGroups();
   if (isStep) history.note();
@@ -103,14 +103,14 @@ form.addEventListener("input", (event) => {
   const control = controls.find((one) => one.inputs.includes(event.target));
   if (!control) return;
   control.refresh();
-  // The change is meant to be seen, so the camera is that of the order again.
+  // The camera of the order is restored, so that the user sees what the change does.
   if (["camera", "path"].includes(control.root.closest(".group").dataset.group)) looking?.view.leave();
   changed(false);
 });
 form.addEventListener("change", (event) => {
   if (controls.some((one) => one.root.contains(event.target))) changed(true);
 });
-// The Enter key in a field takes its value over; it neither orders nor loads the page again.
+// The Enter key in a field only applies its value. It does not send the form.
 form.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || !(event.target instanceof HTMLInputElement)) return;
   event.preventDefault();
@@ -137,7 +137,7 @@ for (const button of form.querySelectorAll("[data-copy]")) {
     shown = setTimeout(() => { button.textContent = label; }, 1500);
   });
 }
-// An order is sent once the server has answered what it costs: whoever is no longer signed in keeps the settings.
+// An order is sent only after the server has returned its price. If the session has ended, the page and its settings stay.
 let isOrdered = false;
 form.addEventListener("submit", async (event) => {
   if (event.submitter?.value !== "order" || isOrdered) {
@@ -148,7 +148,7 @@ form.addEventListener("submit", async (event) => {
   isOrdered = await update();
   if (isOrdered) form.requestSubmit(event.submitter);
 });
-// The browser shows what is wrong with a field only where the field can be seen.
+// The browser shows the error of a field only if the field is visible.
 form.addEventListener("invalid", (event) => {
   const control = controls.find((one) => one.inputs.includes(event.target));
   if (control) values.reveal(control.key);
@@ -158,7 +158,7 @@ looks(form, controls, () => {
   changed(true);
 });
 finder(need("#find-setting", form), form);
-// The browser restores what the fields held when it goes back to the page. Only the fields are restored, not what depends on them.
+// When the user goes back to the page, the browser restores the values of the fields, but nothing that depends on them.
 const isRestored = controls.some((control) => control.isEdited);
 for (const control of controls) control.refresh();
 markGroups();

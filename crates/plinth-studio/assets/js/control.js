@@ -17,7 +17,7 @@ export class Control {
     return this.inputs.length === 1 && this.inputs[0].value === "on";
   }
 
-  /** What the control holds, as its default is written. */
+  /** The value of the control, in the form in which its default is written. */
   get value() {
     const [first] = this.inputs;
     if (!first) return "";
@@ -26,7 +26,7 @@ export class Control {
     return this.inputs.filter((input) => input.checked).map((input) => input.value).join("\n");
   }
 
-  /** Whether the control holds something else than the page that the server sent. */
+  /** Whether the value differs from that in the page that the server sent. */
   get isEdited() {
     return this.inputs.some((input) => {
       if (input.type === "checkbox") return input.checked !== input.defaultChecked;
@@ -37,7 +37,7 @@ export class Control {
     });
   }
 
-  /** Adds boxes for names that the model does not have, so that they are not dropped. */
+  /** Adds boxes for names that the model does not have, so that they are not lost. */
   #addNames(names) {
     const list = this.root.querySelector(".names-list");
     const known = new Set(this.inputs.map((input) => input.value));
@@ -56,7 +56,7 @@ export class Control {
     for (const input of this.inputs) {
       if (input.type === "checkbox") input.checked = this.#isFlag ? written === "true" : Array.isArray(value) && value.includes(input.value);
       else input.value = written;
-      // A name that is not among those known is shown as such, not dropped.
+      // An unknown name is added as an option, so that it is not lost.
       if (input.tagName === "SELECT" && input.value !== written) {
         input.append(el("option", { value: written, textContent: `${written} (not found)`, selected: true }));
       }
@@ -68,13 +68,13 @@ export class Control {
     this.set(undefined);
   }
 
-  /** Shows the value in whatever stands beside the input. */
+  /** Shows the value in the slider or the colour picker beside the input. */
   refresh() {
     this.root.classList.toggle("changed", this.value !== this.root.dataset.default);
     this.root.dispatchEvent(new CustomEvent("refresh"));
   }
 
-  /** Adds what needs a script: the button that resets, a slider, a colour picker. */
+  /** Adds the controls that need a script: the reset button, a slider, a colour picker. */
   complete(changed) {
     const [input] = this.inputs;
     const reset = el("button", { type: "button", className: "reset", textContent: "Reset", "aria-label": `Reset ${this.title}` });
@@ -82,7 +82,7 @@ export class Control {
       const hasFocus = reset.matches(":focus-visible");
       this.reset();
       changed();
-      // The button is hidden now, which would take the focus away.
+      // The button is now hidden and would lose the focus.
       const controls = [...this.root.querySelectorAll("button, input, select, textarea")];
       if (hasFocus) controls.find((one) => one !== reset && one.checkVisibility())?.focus();
     });

@@ -1,4 +1,4 @@
-// The order as other programs write it.
+// The order as JSON, curl command or Python program.
 
 const body = (settings, model) => ({ modelId: model, renderSettings: settings });
 

@@ -1,9 +1,9 @@
-// Points at the model by keys: Enter shows a crosshair in the middle of the picture, arrow keys move it, Enter asks what is
-// there, Escape hides it.
+// Selects a point of the model with the keyboard: Enter shows a crosshair in the middle of the picture, arrow keys move it, Enter
+// selects the point, Escape hides the crosshair.
 
 import { el } from "./dom.js";
 
-/** How far one press of a key moves the crosshair, as a fraction of the picture; with the Shift key five times as far. */
+/** Distance by which a key moves the crosshair, as a fraction of the picture. With the Shift key it is five times as far. */
 const STEP = 0.02;
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 

@@ -8,7 +8,7 @@ import { ViewGrid } from "./view_grid.js";
 import { ViewStage } from "./view_stage.js";
 
 const VIEW_ANCHOR = /^#view-(\d+)$/;
-/** The view in the address of the page, which links can name. */
+/** The view in the address of the page, so that links can refer to a view. */
 const viewInAddress = () => Number(VIEW_ANCHOR.exec(location.hash)?.[1] ?? 0);
 
 /** @param {HTMLElement} area */
@@ -23,7 +23,7 @@ async function start(area) {
     try {
       history.replaceState(null, "", `#view-${view}`);
     } catch {
-      // Some browsers limit how often the address may change. The next view is in it again.
+      // Some browsers limit how often the address may change. The address is correct again after a later change.
     }
   };
   const stage = new ViewStage(dataset, choose);

@@ -6,7 +6,7 @@ import { placeOf, rounded } from "./decals.js";
  * @param {import("./preview.js").Preview} preview
  * @param {import("./values.js").Values} values
  * @param {import("./surfaces.js").SurfaceMenu} menu
- * @returns {() => import("./steer.js").Held | null} called when the pointer is pressed: what it holds, if it is on a decal
+ * @returns {() => import("./steer.js").Held | null} called when the pointer is pressed; returns what a drag moves if the pointer is on a decal
  */
 export function decalDrag(preview, values, menu) {
   return () => {
@@ -16,7 +16,7 @@ export function decalDrag(preview, values, menu) {
     let isAsking = false;
     let isDropped = false;
 
-    /** Puts the decal on a surface. It keeps its rotation on a flat surface. */
+    /** Moves the decal to a point of a surface. On a flat surface, it keeps its rotation. */
     const put = ({ position, normal, euler }) => {
       const decals = values.get("decals") ?? [];
       const at = placeOf(decals, held);
@@ -37,7 +37,7 @@ export function decalDrag(preview, values, menu) {
           const [below] = (await preview.surfacesBelowDecals(...place)).surfaces;
           if (below) put(below);
         } catch {
-          // The decal stays where it is, until the next movement.
+          // The decal stays in its position until the next movement.
         }
       }
       isAsking = false;

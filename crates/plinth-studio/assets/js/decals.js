@@ -6,16 +6,16 @@ import { freeId } from "./structure.js";
 
 /** Length of the longer side of a new decal; the model is 2 units long. */
 const SIZE = 0.5;
-/** Drops digits that no picture shows. */
+/** Rounds a number to digits that can change a picture. */
 export const rounded = (vector) => vector.map((number) => Math.round(number * 1e4) / 1e4);
 
-/** Whether each decal has an identifier that no other one has. */
+/** Whether the identifiers of all decals differ. */
 const areNamed = (decals) => decals.every(({ id }) => id) && new Set(decals.map(({ id }) => id)).size === decals.length;
 
 /**
- * Gives each decal of a form that is sent its place in the list as its identifier, where their own do not tell them apart.
+ * Replaces the identifiers of the decals in a request by their indices, if their own identifiers are not unique.
  * @param {URLSearchParams} body
- * @returns {(decal: string) => {decal: string, decalAt: number | null}} what an answer means by an identifier
+ * @returns {(decal: string) => {decal: string, decalAt: number | null}} converts an identifier in the response to that of the form
  */
 export function numberDecals(body) {
   let decals;
@@ -30,7 +30,7 @@ export function numberDecals(body) {
 }
 
 /**
- * Returns the place of a decal in the list; -1 if it is gone.
+ * Returns the index of a decal in the list; -1 if it was removed.
  * @param {{id: string}[]} decals
  * @param {{decal: string, decalAt?: number | null}} surface a surface of the picture
  */
@@ -88,7 +88,7 @@ export function decalPlacer(form, values, say) {
     const decals = values.get("decals") ?? [];
     const scale = ["scaleX", "scaleY", "scaleZ"].map((key) => Number(values.get(key) ?? 1));
     const [position, normal, euler] = [target.position, target.normal, target.euler].map(rounded);
-    // With the present scale as its own, the decal stays in its place if the model is stretched later.
+    // The decal stores the current scale of the model, so that it keeps its position if the model is stretched later.
     const decal = { id: freeId(decals, "decal"), imageAssetId: choice.value, position, normal, euler, size: SIZE, placementScale: scale };
     values.set("decals", [...decals, decal]);
     values.commit();

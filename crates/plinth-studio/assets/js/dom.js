@@ -42,10 +42,10 @@ export function need(selector, within = document) {
   return found;
 }
 
-/** The message if the server cannot be reached. */
+/** Message if the server cannot be reached. */
 export const NO_ANSWER = "The server does not answer. Please try again.";
 
-/** An answer of the server that says what is wrong. */
+/** An error response of the server. */
 export class Rejection extends Error {
   /**
    * @param {string} message
@@ -58,9 +58,9 @@ export class Rejection extends Error {
 }
 
 /**
- * Reads the JSON of an answer.
+ * Reads the JSON of a response.
  * @param {Response} answer
- * @returns {Promise<any>} rejected with a {@link Rejection} if the server did not do what was asked
+ * @returns {Promise<any>} rejected with a {@link Rejection} if the status is an error
  */
 export async function readJson(answer) {
   const said = await answer.json().catch(() => null);
@@ -69,7 +69,7 @@ export async function readJson(answer) {
 }
 
 /**
- * Returns what to tell people about a request that failed.
+ * Returns the message for a request that failed.
  * @param {unknown} error
  */
 export const reason = (error) => (error instanceof Rejection ? error.message : NO_ANSWER);

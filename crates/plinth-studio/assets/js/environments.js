@@ -1,4 +1,4 @@
-// Uploads of environments: shows how much is sent, and that the file is being encoded.
+// Uploads of environments: shows the progress of the upload, then that the file is being encoded.
 
 import { el, need } from "./dom.js";
 
@@ -26,7 +26,7 @@ function send(form) {
       location.reload();
       return;
     }
-    // Pages of errors have the message alone; the page of environments has it above the form.
+    // An error page consists of the message; the page of environments shows it above the form.
     const said = (request.response?.querySelector("main .problem") ?? request.response?.querySelector("main p"))?.textContent;
     fail(said?.trim() || `The upload failed with status ${request.status}.`);
   });

@@ -1,5 +1,5 @@
-// Receives the events of renders: from a stream, or from time to time if the account has too many streams open. A page in the
-// background has no stream: over plain HTTP a browser opens at most six connections to a server, for all its tabs together.
+// Receives the events of renders from a stream, or by polling if the account has too many open streams. A page in the
+// background closes its stream, because over plain HTTP a browser opens at most six connections to a server for all its tabs.
 
 const RETRY_MS = 15_000;
 
@@ -23,7 +23,7 @@ export function listen(address, receive) {
       if (!isClosed) receive(JSON.parse(data));
     });
     opened.addEventListener("error", () => {
-      // The browser connects again by itself unless the server has answered with an error.
+      // The browser reconnects, except after an error response.
       if (opened.readyState === EventSource.CLOSED && stream === opened) askOnce();
     });
   };

@@ -1,9 +1,9 @@
-// Looks around the model with a camera of its own, which is not that of the order. The preview draws it as the base pose of a
-// camera path; keyframes are made from it.
+// The free view: a camera that the user moves around the model, independent of the camera of the order. The preview draws it as the
+// base pose of a camera path, and keyframes are made from it.
 
 /** Settings that would move the camera away from its base pose. */
 const OF_PATHS = ["keyframes", "startAngle", "endAngle", "startTilt", "endTilt", "startZoom", "endZoom", "startFov", "endFov", "swayEnabled", "output"];
-/** How much closer one step comes. */
+/** Factor by which one step changes the distance. */
 const CLOSER = 0.93;
 const [NEAREST, FARTHEST] = [0.05, 100];
 /** Smallest angle between the camera and the vertical axis, in degrees. */
@@ -13,7 +13,7 @@ const radians = (degrees) => (degrees * Math.PI) / 180;
 const degrees = (angle) => (angle * 180) / Math.PI;
 const plus = (a, b, times) => a.map((number, i) => number + b[i] * times);
 const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
-/** Drops digits that no picture shows. */
+/** Rounds a number to digits that can change a picture. */
 const rounded = (number) => Math.round(number * 1e4) / 1e4;
 
 /** @typedef {{position: number[], lookAt: number[], fov: number}} Pose as in the setting `keyframes` */
@@ -21,13 +21,13 @@ const rounded = (number) => Math.round(number * 1e4) / 1e4;
 export class FreeView {
   #camera = null;
   #isStarting = false;
-  /** How often it has ended. */
+  /** Number of times that the free view has ended. */
   #ends = 0;
 
   /**
    * @param {import("./preview.js").Preview} preview
-   * @param {HTMLButtonElement} button begins and ends it
-   * @param {HTMLElement} note says that the picture is not that of the order
+   * @param {HTMLButtonElement} button starts and ends the free view
+   * @param {HTMLElement} note says that the picture does not show the camera of the order
    */
   constructor(preview, button, note) {
     this.preview = preview;
@@ -40,14 +40,14 @@ export class FreeView {
     return this.#camera !== null;
   }
 
-  /** Begins at the camera of the picture. */
+  /** Starts the free view with the camera of the picture. */
   async start() {
     if (this.#isStarting) return;
     this.#isStarting = true;
     const ends = this.#ends;
     try {
       const { camera } = await this.preview.surfacesAt(0.5, 0.5);
-      // If it was ended in the meantime, this is the camera of an earlier picture.
+      // If the free view was ended in the meantime, this camera is obsolete.
       if (ends === this.#ends) this.lookFrom(camera);
     } catch (error) {
       this.preview.say(error instanceof TypeError ? "No answer" : error.message);

@@ -24,7 +24,7 @@ export function hiddenMeshes(box, stage, values) {
     all.addEventListener("click", () => set([]));
     const focused = [...box.querySelectorAll("button")].indexOf(document.activeElement);
     box.replaceChildren(el("span", { className: "quiet", textContent: "Hidden" }), ...buttons, ...(names.length > 1 ? [all] : []));
-    // The button that was pressed is gone; the focus goes to the next one, else to the picture.
+    // The pressed button was removed, so the focus moves to the next one, or else to the picture.
     const left = box.querySelectorAll("button");
     if (focused >= 0) (left[Math.min(focused, left.length - 1)] ?? stage).focus();
   };

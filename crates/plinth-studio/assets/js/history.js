@@ -1,6 +1,6 @@
 // Undo and redo of a form's controls.
 
-/** Most steps that are kept. */
+/** Maximum number of steps that are stored. */
 const STEPS = 200;
 
 export class History {
@@ -21,7 +21,7 @@ export class History {
     undo.addEventListener("click", () => this.go(-1));
     redo.addEventListener("click", () => this.go(1));
     document.addEventListener("keydown", (event) => {
-      // A text field has an undo of its own.
+      // Browsers have their own undo for text fields.
       const isText = event.target instanceof HTMLTextAreaElement || ["text", "search"].includes(event.target.type);
       if (isText || !(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z") return;
       event.preventDefault();
@@ -33,7 +33,7 @@ export class History {
     return this.controls.map((control) => control.inputs.map((input) => input.type === "checkbox" ? input.checked : input.value));
   }
 
-  /** Notes the state after a change. */
+  /** Stores the state after a change. */
   note() {
     const state = this.#state();
     if (JSON.stringify(state) === JSON.stringify(this.#steps[this.#place])) return;
@@ -43,7 +43,7 @@ export class History {
   }
 
   go(by) {
-    // A value that is being typed is a step, too.
+    // A value that the user is typing is a step, too.
     this.note();
     const state = this.#steps[this.#place + by];
     if (!state) return;

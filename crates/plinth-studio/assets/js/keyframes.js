@@ -1,9 +1,9 @@
-// Keyframes of the camera, made by looking: a button for each keyframe, and buttons that add, replace and remove them.
+// Keyframes from the current camera: a button for each keyframe, and buttons that add, replace and remove keyframes.
 
 import { el } from "./dom.js";
 
 /**
- * Returns after how many keyframes a time of the path comes. Keyframes are as far apart as their dwells and the segments say.
+ * Returns the number of keyframes before a time of the path. The next keyframe comes after the dwell of this one and a segment.
  * @param {{dwell?: number}[]} frames
  * @param {number} segment seconds between two keyframes
  * @param {boolean} isLoop whether the path returns to its first keyframe
@@ -85,7 +85,7 @@ export function keyframes(box, preview, view, values) {
       parts.push(button(`Replace ${current + 1}`, replace), button(`Remove ${current + 1}`, remove));
     }
     box.replaceChildren(...chips, ...parts);
-    // Focus would be lost with the button that was pressed.
+    // The pressed button is replaced, so the focus is set again.
     if (hadFocus) box.querySelector("[aria-pressed=true]")?.focus() ?? box.querySelector("button").focus();
   };
   values.watch("keyframes", show);

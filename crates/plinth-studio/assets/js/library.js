@@ -31,7 +31,7 @@ function count(bulk) {
     if (shown && shown.textContent !== text) shown.textContent = text;
   };
   bulk.addEventListener("change", show);
-  // The Enter key on a box would press a button that does something with the models.
+  // The Enter key on a box would press the first button of the form.
   bulk.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && event.target.type === "checkbox") event.preventDefault();
   });
@@ -56,7 +56,7 @@ function start(page) {
 
 start(document);
 
-/** Shows the models as they are now, without what depends on them being lost: chosen boxes, the search, results of uploads. */
+/** Updates the list of models. Chosen boxes, the search and the results of uploads stay. */
 export async function showModels() {
   const fresh = await refresh("models");
   if (fresh) start(fresh);

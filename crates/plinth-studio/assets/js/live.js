@@ -14,7 +14,7 @@ import { showTimes } from "./times.js";
 export function follow(area, changed) {
   const states = new Map();
   const { following } = area.dataset;
-  /** Renders that have not ended. A stream that is opened again also tells about those that ended before. */
+  /** Renders that have not ended. A reopened stream also sends events of renders that have ended. */
   const unfinished = new Set(following?.split(",") ?? [need(".live-render", area).dataset.render]);
   const events = listen(area.dataset.events, (render) => {
     if (!unfinished.has(render.id)) return;
@@ -24,7 +24,7 @@ export function follow(area, changed) {
     const before = states.get(render.id) ?? null;
     states.set(render.id, render.status);
     if (render.isFinal) unfinished.delete(render.id);
-    // The server ends the stream when all renders have ended. Without this the browser would connect again.
+    // The server ends the stream when all renders have ended. If it were not closed here, the browser would reconnect.
     if (unfinished.size === 0) events.close();
     changed(render, before);
   });
@@ -33,7 +33,7 @@ export function follow(area, changed) {
 
 function show(area, { status, label, fraction, text }) {
   const shown = area.querySelector(".status");
-  // Screen readers are told about a state, not about each percent.
+  // Screen readers announce a new state, but not each percent.
   if (shown.textContent !== label) {
     shown.className = `status ${status}`;
     shown.textContent = label;
@@ -44,13 +44,13 @@ function show(area, { status, label, fraction, text }) {
 
 const CONTROLS = "a[href], button, input, summary";
 
-/** Names a control of a page among all others, also in a newer state of the page. */
+/** Returns a text that identifies a control on the page, also after the page was loaded again. */
 const nameOf = ({ tagName, href, name, value, type, id }) => JSON.stringify([tagName, href, name, isTyped(type) ? id : value]);
 
-/** Whether people type the value of a field of this type. */
+/** Whether the user types the value of a field of this type. */
 const isTyped = (type) => ["text", "search", "number"].includes(type);
 
-/** Replaces an element by its new state. What is checked or typed stays, and so does the focus. */
+/** Replaces an element by its new state. Checked boxes, typed text and the focus stay. */
 function replace(old, fresh) {
   const now = document.activeElement;
   const focused = old.contains(now) ? nameOf(now) : null;
@@ -68,13 +68,13 @@ function replace(old, fresh) {
 }
 
 /**
- * Numbers of the requests that brought an element, in the order in which they were sent.
+ * For each loaded element, the number of its request; later requests have larger numbers.
  * @type {WeakMap<Element, number>}
  */
 const numbers = new WeakMap();
 let sent = 0;
 
-/** Whether an element, or one around it, comes from a later request. */
+/** Whether an element, or an element that contains it, was loaded by a later request. */
 function isNewer(element, number) {
   for (let one = element; one; one = one.parentElement) if ((numbers.get(one) ?? 0) > number) return true;
   return false;
@@ -82,7 +82,7 @@ function isNewer(element, number) {
 
 /**
  * Loads the page again and replaces an element of it by its new state. The browser parses the page, without running its
- * scripts. An answer that a later one has overtaken is dropped.
+ * scripts. A response is ignored if that of a later request has arrived before.
  * @param {string} id identifier of the element
  * @returns {Promise<HTMLElement | null>} the new element
  */

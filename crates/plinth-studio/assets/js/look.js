@@ -1,4 +1,4 @@
-// Everything in the composer that is done by looking at the picture: camera, time, comparing, pointing at the model.
+// Everything in the composer that uses the preview: camera, time, comparison, selecting points of the model.
 
 import { cameras } from "./cameras.js";
 import { compare } from "./compare.js";
@@ -15,7 +15,7 @@ import { surfaceActions } from "./surface_actions.js";
 import { SurfaceMenu } from "./surfaces.js";
 import { timeline } from "./timeline.js";
 
-/** How much one step zooms. */
+/** Amount by which one step zooms. */
 const ZOOM_STEP = 0.05;
 
 /**
@@ -27,19 +27,19 @@ export function look(form, values, changed) {
   const preview = new Preview(form, need(".stage", form), need(".scrubber", form), need(".preview-state", form));
   const view = new FreeView(preview, need("[data-view=free]", form), need(".view-note", form));
 
-  /** Adds to a number within its range. */
+  /** Adds to a number and keeps it in its range. */
   const move = (key, by, isStep) => {
     const control = values.controls.get(key);
     const [input] = control.inputs;
     const [min, max] = [Number(input.min), Number(input.max)];
     let next = Number(input.value) + by;
-    // An angle goes on at the other end.
+    // Angles wrap around.
     if (key === "rotateY") next = next > max ? next - (max - min) : next < min ? next + (max - min) : next;
     input.value = String(Math.round(Math.min(max, Math.max(min, next)) * 100) / 100);
     control.refresh();
     changed(isStep);
   };
-  /** A path of poses does not depend on the settings that a drag changes, so a drag looks around. */
+  /** The settings that a drag changes have no effect on a path of poses, so a drag starts the free view. */
   const isFree = () => {
     const isPath = values.get("effect") === "keyframes" && (values.get("keyframes") ?? values.get("camera")) !== undefined;
     if (isPath && !view.isOn) view.start();

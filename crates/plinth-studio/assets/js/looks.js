@@ -1,4 +1,4 @@
-// Looks in the composer: applies one to the controls, so that undo goes back, and saves the settings as a new one.
+// Looks in the composer: applies a look to the controls as one step of undo, and saves the settings as a new look.
 
 import { el, need, reason } from "./dom.js";
 import { post } from "./session.js";
@@ -27,7 +27,7 @@ export function looks(form, controls, applied) {
   const name = need("#look_name", form);
   const button = need("button[value=save-look]", form);
   const state = need(".look-state", form);
-  // The composer would take the Enter key as a change of a setting.
+  // The composer would handle the Enter key as a change of a setting.
   name.addEventListener("keydown", (event) => {
     if (event.key !== "Enter") return;
     event.preventDefault();
@@ -47,7 +47,7 @@ export function looks(form, controls, applied) {
       const known = [...list.querySelectorAll("a")].find((link) => link.dataset.look === said.look.id);
       if (known) known.dataset.settings = settings;
       else list.prepend(tile(said.look, settings));
-      // The name of another look may be in the field by now.
+      // The field may contain the name of another look by now.
       if (name.value === body.get("look_name")) {
         name.value = "";
         need("[name=look_replace]", form).checked = false;

@@ -25,7 +25,7 @@ if (order) {
   };
 
   form.addEventListener("change", update);
-  // What the page shows at first may be an earlier choice that the browser restored.
+  // The browser may have restored an earlier choice.
   if (need(".problem[role=alert]", form).hidden) update();
   else order.hidden = false;
 }

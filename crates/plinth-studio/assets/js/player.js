@@ -39,7 +39,7 @@ async function attach(video, stream, library) {
     return;
   }
   const file = video.src;
-  // A worker would need a policy that allows scripts from blobs.
+  // A web worker would need a content security policy that allows scripts from blobs.
   const hls = new Hls({ enableWorker: false });
   hls.on(Hls.Events.ERROR, (/** @type {string} */ _event, /** @type {{ fatal: boolean, details: string }} */ error) => {
     if (!error.fatal) return;
@@ -122,7 +122,7 @@ function start(player) {
   const toggle = () => (video.paused ? begin() : video.pause());
   let attached = false;
   const begin = async () => {
-    // A video that plays already goes on playing the file.
+    // If the video is playing already, it continues with the file.
     if (isReady && stream && hls && !attached) {
       attached = true;
       await attach(video, stream, hls);

@@ -1,14 +1,14 @@
-// The preview: pictures by the renderer itself. A small one while something changes, the full one when it rests. One request at
-// a time, so that a slow renderer is never behind by more than one picture.
+// The preview: pictures by the renderer. A small one is drawn while settings change, the full one after a pause. There is only one
+// request at a time, so that a slow renderer is never behind by more than one picture.
 
 import { numberDecals } from "./decals.js";
 import { el, readJson, reason } from "./dom.js";
 
 const SMALL = 640;
 export const FULL = 1280;
-/** Pause after the last change before the full picture is asked for. */
+/** Pause between the last change and the request for the full picture. */
 const REST_MS = 600;
-/** Identifies this page, so that requests of other pages of the account do not replace its own. */
+/** Identifies this page, so that other pages of the account do not replace its requests. */
 const PAGE = [...crypto.getRandomValues(new Uint8Array(12))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
 export class Preview {
@@ -52,7 +52,7 @@ export class Preview {
     return this.#isBusy;
   }
 
-  /** Something has changed: a small picture at once, the full one later. */
+  /** Draws a small picture at once and the full one later, because something has changed. */
   changed() {
     clearTimeout(this.#rest);
     this.#ask(SMALL);
@@ -63,7 +63,7 @@ export class Preview {
     this.state.textContent = text;
   }
 
-  /** Says what is being drawn. Screen readers are told it, so nothing is said about each picture of a playing video. */
+  /** Shows what is being drawn. Screen readers announce this text, so it does not change for each picture of a playing video. */
   #progress(text) {
     if (!this.isPlaying) this.say(text);
   }
@@ -101,7 +101,7 @@ export class Preview {
       const longest = this.#wanted;
       this.#wanted = null;
       await this.#draw(longest);
-      // The rest begins when the small picture is there: a full one in between would delay the next change.
+      // The pause begins when the small picture has arrived: a full picture before it would delay the next change.
       if (longest === SMALL && this.#wanted === null) this.#rest = setTimeout(() => this.#ask(FULL), REST_MS);
     }
     this.#isBusy = false;
@@ -127,7 +127,7 @@ export class Preview {
   }
 
   /**
-   * Sends one request at a time: through another server, a second one would replace the first.
+   * Sends one request at a time, because a second one would replace the first.
    * @param {string} address
    * @param {URLSearchParams} body
    * @param {AbortSignal} [signal]
@@ -152,7 +152,7 @@ export class Preview {
     try {
       const answer = await this.#send(this.address, sent);
       if (!answer.ok) {
-        // What is wrong with the settings stands beside the price.
+        // An error in the settings is shown beside the price.
         this.say(answer.status === 400 ? "No preview" : await readJson(answer).catch(reason));
         return null;
       }
@@ -192,7 +192,7 @@ export class Preview {
   }
 
   /**
-   * Asks the same as if the model had no decals, which may hide what they lie on.
+   * Asks the same for the model without its decals, because a decal may hide the surface below it.
    * @param {number} x fraction of the picture from the left
    * @param {number} y fraction of the picture from the top
    */

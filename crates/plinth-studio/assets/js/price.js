@@ -4,7 +4,7 @@ import { el, need } from "./dom.js";
 import { post } from "./session.js";
 
 /**
- * Sends the form as it is and returns the JSON of the answer.
+ * Sends the form unchanged and returns the JSON of the response.
  * @param {HTMLFormElement} form
  * @param {AbortSignal} signal
  */

@@ -1,9 +1,9 @@
-// Requests of scripts. They go on with the present session if somebody has signed in again in another tab.
+// Requests of scripts. If the user has signed in again in another tab, they use the new session.
 
 import { readJson } from "./dom.js";
 
 /**
- * Takes the CSRF token of the present session into all forms of the page. The workspace in it stays that of the page.
+ * Writes the CSRF token of the current session into all forms of the page. They keep the workspace of the page.
  * @returns {Promise<string | null>} the field of forms; null if it is the same, or if nobody is signed in
  */
 async function renewToken() {
@@ -18,7 +18,7 @@ async function renewToken() {
 }
 
 /**
- * Sends a form and returns the JSON of the answer.
+ * Sends a form and returns the JSON of the response.
  * @param {string} address
  * @param {URLSearchParams | FormData} body
  * @param {AbortSignal} [signal]

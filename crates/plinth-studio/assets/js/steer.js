@@ -1,10 +1,10 @@
 // Moves the camera of the preview by dragging, by the wheel and by keys. A click without dragging points at the model.
 
-/** How far a drag over the whole width turns the camera, in degrees. */
+/** Angle by which a drag over the whole width turns the camera, in degrees. */
 const TURN = 360;
-/** How far one press of a key turns the camera, in degrees. */
+/** Angle by which one press of a key turns the camera, in degrees. */
 const KEY_TURN = 5;
-/** A pointer that has moved by fewer pixels has clicked. */
+/** A press that moves the pointer by fewer pixels is a click. */
 const CLICK_PIXELS = 4;
 
 /**

@@ -3,7 +3,7 @@
 
 import { el } from "./dom.js";
 
-/** What members of objects begin with where the smallest value that is allowed would show nothing. */
+/** Initial values of members for which the smallest allowed value would show nothing. */
 const STARTS = {
   pose: { position: [0, 0.5, 4], lookAt: [0, 0, 0], fov: 40 },
   normal: [0, 0, 1],
@@ -49,7 +49,7 @@ export function structure(control, area, schema, materials, changed) {
   let current;
   let shown = null;
   let shape = null;
-  /** What shows the values in the inputs. */
+  /** Functions that show the values in the inputs. */
   let inputs = [];
   const show = () => {
     if (shown === area.value) return;
@@ -57,14 +57,14 @@ export function structure(control, area, schema, materials, changed) {
     try {
       current = area.value.trim() === "" ? undefined : JSON.parse(area.value);
     } catch {
-      // What is not JSON is left for people to correct.
+      // Text that is not JSON stays as it is, so that the user can correct it.
       shape = null;
       area.hidden = false;
       box.replaceChildren();
       return;
     }
     const next = shapeOf(current);
-    // Inputs with the same members stay, so that a click or the Tab key that ended an edit reaches what it meant.
+    // Inputs are kept if their members are the same, so that a click or the Tab key after an edit reaches its target.
     if (next !== shape) {
       shape = next;
       inputs = [];
@@ -86,7 +86,7 @@ export function structure(control, area, schema, materials, changed) {
 /** Describes which members a value has, without the values of numbers, texts and flags. */
 const shapeOf = (value) => (value === undefined ? "" : JSON.stringify(value, (_key, one) => (typeof one === "object" ? one : 0)));
 
-/** Changes the content of a box. The focus goes to the control that has the name of the one that had it, else to the nearest. */
+/** Replaces the content of a box. The focus moves to the control with the same name as before, or else to the nearest one. */
 function keepFocus(box, change) {
   const controls = () => [...box.querySelectorAll("button, input, select, textarea")];
   const before = document.activeElement;
@@ -98,7 +98,7 @@ function keepFocus(box, change) {
   (now.find((one) => one.getAttribute("aria-label") === name) ?? now[Math.min(place, now.length - 1)])?.focus({ preventScroll: true });
 }
 
-/** Returns what edits a value of this schema. `get` returns the present value; `set(undefined)` removes it. */
+/** Returns a control for a value of this schema. `get` returns the current value; `set(undefined)` removes it. */
 function editor(schema, get, set, context) {
   if (schema.type === "array" && schema.items.type === "number") return [vector(schema, get, set, context)];
   if (schema.type === "array") return list(schema, get, set, context);
@@ -133,7 +133,7 @@ function list(schema, get, set, context) {
   return rows;
 }
 
-/** A choice with a button that takes it. A choice alone would change something with each arrow key. */
+/** A choice with a button that applies it. Without the button, each arrow key would change the setting. */
 function chooser(title, prompt, label, names, take) {
   const choose = el("select", { "aria-label": title }, el("option", { value: "", textContent: prompt }),
     ...names.map((name) => el("option", { value: name, textContent: name })));
@@ -261,7 +261,7 @@ function showImages(input, value) {
     ...(isKnown ? [] : [option(value, `${value} (not found)`)]));
 }
 
-/** A value to begin with: the one of its name, else the smallest that the schema accepts. */
+/** The initial value of a member: that of `STARTS` for its name, else the smallest that the schema accepts. */
 function blank(schema, key) {
   if (key in STARTS) return structuredClone(STARTS[key]);
   if (schema.enum) return schema.enum[0];

@@ -1,11 +1,11 @@
-// What is at a point of the picture: a line around the mesh below the mouse, and a small menu that names mesh and material and leads
-// to their settings.
+// The surface at a point of the picture: a line around the mesh below the mouse, and a menu with the names of mesh and material and
+// links to their settings.
 
 import { el, svg } from "./dom.js";
 
 /** Distance between the menu and the edge of the window, in pixels. */
 const MARGIN = 8;
-/** How long the mouse rests before the mesh below it is asked for. */
+/** Time for which the mouse must rest before the mesh below it is requested. */
 const REST_MS = 150;
 
 /** Returns the name of a surface. */
@@ -21,7 +21,7 @@ export class SurfaceMenu {
   #hovered = null;
   /** The surface whose name was shown when the pointer was pressed. */
   pressed = null;
-  /** Cancels the question about what is below the mouse. */
+  /** Cancels the request for the surface below the mouse. */
   #asked = new AbortController();
 
   /**
@@ -62,7 +62,7 @@ export class SurfaceMenu {
     stage.addEventListener("pointerdown", () => {
       this.pressed = this.#hovered;
       forget();
-      // The menu of an earlier click would open during a drag.
+      // Otherwise the menu of an earlier click would open during a drag.
       this.#number += 1;
     });
     form.addEventListener("previewed", forget);
@@ -82,7 +82,7 @@ export class SurfaceMenu {
       this.#below.textContent = nearest.decal === null ? nameOf(nearest) : `${nameOf(nearest)}: drag it`;
       this.#below.hidden = false;
     } catch {
-      // Nobody has asked for the name; a click says why there is no answer.
+      // The user has not asked for the name, so no error is shown; a click shows it.
     }
   }
 
@@ -106,7 +106,7 @@ export class SurfaceMenu {
     this.preview.say("Looking…");
     try {
       const { surfaces } = await this.preview.surfacesAt(...at);
-      // A later click has its own answer.
+      // The response belongs to an earlier click.
       if (number !== this.#number) return;
       this.preview.say(surfaces.length === 0 ? "Nothing of the model is here" : "");
       if (surfaces.length === 0) return;

@@ -1,8 +1,8 @@
-// The time of the picture: the clock beside the slider, playing, and how often the animation runs during the video.
+// The time of the picture: the clock beside the slider, playback, and the repetitions of the animation during the video.
 
 import { el } from "./dom.js";
 
-/** Most repetitions of an animation that are drawn one by one. */
+/** Maximum number of repetitions of an animation that are shown one by one. */
 const MOST_RUNS = 60;
 
 const seconds = (number) => `${number.toFixed(1)} s`;
@@ -19,7 +19,7 @@ export function timeline(box, clock, play, preview, values, clips) {
   const length = () => Math.max(0.01, Number(values.get("length")) || 6);
   const share = () => (preview.isMoved ? Number(preview.position.value) : 0);
 
-  // Playing: each picture shows the time at which it is asked for, so a slow renderer skips pictures instead of slowing down.
+  // During playback, each picture shows the time of its request, so a slow renderer skips pictures and does not slow down the video.
   let begin = null;
   const step = () => {
     if (begin !== null) preview.goTo((((performance.now() - begin) / 1000) % length()) / length());

@@ -22,7 +22,7 @@ if (form) {
    * @param {string[]} [folders] names of folders, which cannot be uploaded
    */
   const enqueue = (files, folders = []) => {
-    // The results of earlier files stay until others are sent.
+    // The results of earlier files stay until other files are sent.
     if (waiting === 0) list.replaceChildren();
     for (const name of folders) {
       list.append(el("li", {}, el("span", { textContent: name }), el("span", { className: "bad", textContent: "This is a folder. Drop the files in it." })));

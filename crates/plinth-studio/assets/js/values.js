@@ -1,4 +1,4 @@
-// Reads and writes settings in their controls, for everything that changes them other than by their controls.
+// Reads and writes the values of controls, for scripts that change settings.
 
 /** @typedef {{key: string, root: HTMLElement, inputs: HTMLInputElement[], value: string, set: (value: unknown) => void}} Control */
 

@@ -55,7 +55,7 @@ export class ViewGrid {
   }
 
   /**
-   * Marks the view that is shown. The Tab key leads to it, the arrow keys to the others.
+   * Marks the current view. The Tab key moves the focus to it, the arrow keys to other views.
    * @param {number} view
    */
   mark(view) {

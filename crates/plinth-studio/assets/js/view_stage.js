@@ -64,7 +64,7 @@ export class ViewStage {
     return { field, parts: [el("div", {}, el("label", { htmlFor: id }, label), field)] };
   }
 
-  /** The colours of depth with the ends of their range, and the depth at the pointer. */
+  /** The scale of the colours of depth with its smallest and largest value, and the depth at the pointer. */
   scaleOf() {
     const canvas = /** @type {HTMLCanvasElement} */ (
       el("canvas", { className: "depth-scale", width: 256, height: 1, "aria-hidden": "true" })
@@ -76,7 +76,7 @@ export class ViewStage {
   }
 
   /**
-   * Shows a view with the chosen layers. The pictures of the view before stay until the new ones are loaded.
+   * Shows a view with the chosen layers. The previous pictures stay until the new ones are loaded.
    * @param {number} view
    */
   async show(view) {

@@ -1,9 +1,9 @@
-//! What pages for administrators call actions, work and states.
+//! Labels of actions, kinds of work and states on the pages for administrators.
 
 use plinth_service::admin::{Kind, WorkerView};
 use plinth_spec::{AdminAction, WorkClass, WorkerState};
 
-/// Returns what an administrator did.
+/// Returns the label of an action.
 pub(super) const fn action(action: AdminAction) -> &'static str {
     match action {
         AdminAction::GrantCredits => "Granted credits",
@@ -18,7 +18,7 @@ pub(super) const fn action(action: AdminAction) -> &'static str {
     }
 }
 
-/// Returns the name of a kind and class of work.
+/// Returns the label of a kind and class of work.
 pub(super) fn work(kind: Kind, class: Option<WorkClass>) -> String {
     match (kind, class) {
         (Kind::Package, _) => "Packaging for streaming".to_owned(),
@@ -28,7 +28,7 @@ pub(super) fn work(kind: Kind, class: Option<WorkClass>) -> String {
     }
 }
 
-/// Returns the state of a worker, and the name of its colour.
+/// Returns the label of the state of a worker, and the name of its colour.
 pub(super) const fn worker_state(worker: &WorkerView) -> (&'static str, &'static str) {
     match worker.row.state {
         _ if worker.is_lost => ("Lost", "error"),

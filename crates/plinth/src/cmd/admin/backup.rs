@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::{ArgMatches, Command};
 use futures_util::StreamExt as _;
-use plinth_db::naming::{self, Kind};
+use plinth_db::referencing_rows::{self, Kind};
 use plinth_db::{Db, DbOptions};
-use plinth_service::storage::Named;
+use plinth_service::storage::References;
 use plinth_service::{Service, file_sha256};
 use plinth_store::Store;
 use serde_json::json;
@@ -116,29 +116,29 @@ impl<'a> Backup<'a> {
         for kind in Kind::ALL {
             let mut after = String::new();
             loop {
-                let rows = naming::page(&mut db.read().await?, kind, &after, ROWS_PER_QUERY).await?;
+                let rows = referencing_rows::page(&mut db.read().await?, kind, &after, ROWS_PER_QUERY).await?;
                 let Some(last) = rows.last() else { break };
                 last.id().clone_into(&mut after);
                 for row in &rows {
-                    self.copy_named(Named::by(row).map_err(message_only)?).await?;
+                    self.copy_objects(References::of(row).map_err(message_only)?).await?;
                 }
             }
         }
         Ok(())
     }
 
-    async fn copy_named(&mut self, named: Named) -> Result<()> {
-        let required: BTreeSet<String> = named.required.into_iter().collect();
+    async fn copy_objects(&mut self, references: References) -> Result<()> {
+        let required: BTreeSet<String> = references.required.into_iter().collect();
         for path in &required {
             if !self.copy_object(path).await? {
                 self.gone += 1;
                 note!("plinth: the database references {path}, which does not exist");
             }
         }
-        if let Some(path) = &named.optional {
+        if let Some(path) = &references.optional {
             self.copy_object(path).await?;
         }
-        for folder in &named.folders {
+        for folder in &references.folders {
             let mut objects = self.service.store().list(folder)?;
             while let Some(object) = objects.next().await {
                 let path = object?.path;

@@ -232,7 +232,7 @@ impl Deployment {
     /// Returns the options of a worker whose tasks of renders are read by [`Self::render_tasks`].
     pub(crate) fn options_that_log_tasks(&self) -> WorkerOptions {
         let log = self.folder.path().join("tasks");
-        // Further tasks of a process that stays are lines of its standard input.
+        // Further tasks of a reused process are lines of its standard input.
         let lines = r#"cat "$3/job.json" >> LOG; echo >> LOG
             if grep -q '"stays":true' "$3/job.json"; then tee -a LOG | "$@"; else exec "$@"; fi"#;
         self.options_with(&lines.replace("LOG", log.to_str().unwrap()))

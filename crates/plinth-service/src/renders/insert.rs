@@ -48,7 +48,7 @@ impl Wanted {
 
 /// A created or replayed render.
 #[derive(Clone, Debug)]
-pub(crate) struct Placed {
+pub(crate) struct CreatedOrReplayed {
     pub render: Render,
     /// Whether an earlier request created the render.
     pub is_replay: bool,
@@ -60,13 +60,13 @@ pub(crate) struct Placed {
 /// Errors: the balance is too low, the caller has lost its rights, or the model of a new render is not active. A replay with
 /// the same key needs no active model.
 // Spec, Create-render rules, 1 to 6.
-pub(crate) async fn place(
+pub(crate) async fn insert_renders(
     tx: &mut Tx,
     caller: &Caller,
     wanted: Vec<Wanted>,
     key: Option<&ReplayKey>,
     now: i64,
-) -> Result<Vec<Placed>> {
+) -> Result<Vec<CreatedOrReplayed>> {
     let payer = accounts::lock(tx, &caller.payer_id).await?;
     let payer = payer.ok_or_else(|| ServiceError::internal("the paying account is missing"))?;
     check_current_rights(tx, caller, now).await?;
@@ -84,28 +84,28 @@ pub(crate) async fn place(
         wanted.iter().zip(is_new).filter(|(_, is_new)| *is_new).map(|(want, _)| want.cost()).collect();
     let pools = decide_funding(payer.balance, &costs)?;
     let mut funding = costs.into_iter().zip(pools);
-    let mut placed = Vec::with_capacity(drafts.len());
+    let mut created = Vec::with_capacity(drafts.len());
     let mut of_other_keys = Vec::new();
     for (draft, earlier) in drafts.into_iter().zip(earlier) {
-        placed.push(if let Some(Earlier { render, has_same_key }) = earlier {
+        created.push(if let Some(Earlier { render, has_same_key }) = earlier {
             if !has_same_key {
                 of_other_keys.push(render.id.clone());
             }
-            Placed { render, is_replay: true }
+            CreatedOrReplayed { render, is_replay: true }
         } else {
             let (cost, pool) = funding.next().ok_or_else(|| ServiceError::internal("a render without funding"))?;
-            Placed { render: funded(draft, cost, pool), is_replay: false }
+            CreatedOrReplayed { render: funded(draft, cost, pool), is_replay: false }
         });
     }
     if let Some(key) = key.filter(|key| !key.as_str().is_empty()) {
         // The answer to a key stays the same, even if the request is repeated after the other window.
         renders::insert_replayed_keys(tx, &caller.workspace_id, key.as_str(), &of_other_keys, now).await?;
     }
-    let new: Vec<Render> = placed.iter().filter(|one| !one.is_replay).map(|one| one.render.clone()).collect();
+    let new: Vec<Render> = created.iter().filter(|one| !one.is_replay).map(|one| one.render.clone()).collect();
     renders::insert_all(tx, &new).await?;
     charge(tx, &caller.payer_id, &new, now).await?;
-    queue::enter(tx, Kind::Render, placed.iter().map(|placed| placed.render.work_class), &caller.payer_id).await?;
-    Ok(placed)
+    queue::enter(tx, Kind::Render, created.iter().map(|created| created.render.work_class), &caller.payer_id).await?;
+    Ok(created)
 }
 
 /// Decides which pool pays for each render.
@@ -121,7 +121,7 @@ fn decide_funding(balance: Balance, costs: &[Cost]) -> Result<Vec<Pool>> {
     })
 }
 
-/// Returns an error early if the balance does not cover a render. [`place`] checks the balance again with the account
+/// Returns an error early if the balance does not cover a render. [`insert_renders`] checks the balance again with the account
 /// locked.
 pub(crate) async fn check_funds(conn: &mut Conn, payer: &AccountId, wanted: &Wanted) -> Result<()> {
     let payer = accounts::find(conn, payer).await?;
@@ -166,7 +166,7 @@ fn draft(caller: &Caller, want: &Wanted, key: Option<&ReplayKey>, before: &[Rend
 /// Creates the free preview of an upload without settings. If the model has a preview already, returns it. Locks the
 /// paying account. Errors: the account has used up its free previews of the last 24 hours, or the caller has lost its
 /// rights.
-pub(crate) async fn place_system_preview(
+pub(crate) async fn insert_system_preview(
     tx: &mut Tx,
     caller: &Caller,
     model: &ModelId,

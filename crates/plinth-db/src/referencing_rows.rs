@@ -22,7 +22,7 @@ pub enum Kind {
 
 /// A row that references objects in the store.
 #[derive(Clone, Debug)]
-pub enum Naming {
+pub enum ReferencingRow {
     Model(ModelId),
     /// An upload directly to the store that the client has not finalized.
     Staged(StagedId),
@@ -37,7 +37,7 @@ impl Kind {
     pub const ALL: [Self; 6] = [Self::Model, Self::Staged, Self::Overlay, Self::Texture, Self::Env, Self::Render];
 }
 
-impl Naming {
+impl ReferencingRow {
     /// Returns the row's identifier.
     pub fn id(&self) -> &str {
         match self {
@@ -78,14 +78,14 @@ macro_rules! over {
 
 /// Lists at most `limit` rows in ascending order of their identifiers. Starts after the identifier `after`, or at the
 /// first row if `after` is empty.
-pub async fn page(conn: &mut Conn, kind: Kind, after: &str, limit: u32) -> Result<Vec<Naming>> {
+pub async fn page(conn: &mut Conn, kind: Kind, after: &str, limit: u32) -> Result<Vec<ReferencingRow>> {
     let sql = over!(kind, "id > $1 ORDER BY id LIMIT $2");
     let rows = conn.fetch_all(sql, params![after, i64::from(limit)]).await?;
-    rows.iter().map(|row| Naming::of(kind, row)).collect()
+    rows.iter().map(|row| ReferencingRow::of(kind, row)).collect()
 }
 
 /// Finds a row by its identifier.
-pub async fn find(conn: &mut Conn, kind: Kind, id: &str) -> Result<Option<Naming>> {
+pub async fn find(conn: &mut Conn, kind: Kind, id: &str) -> Result<Option<ReferencingRow>> {
     let row = conn.fetch_optional(over!(kind, "id = $1"), params![id]).await?;
-    row.as_ref().map(|row| Naming::of(kind, row)).transpose()
+    row.as_ref().map(|row| ReferencingRow::of(kind, row)).transpose()
 }

@@ -1,6 +1,6 @@
 //! Maps rows to the objects that they reference, and object paths to the rows that reference them.
 
-use plinth_db::naming::{Kind, Naming};
+use plinth_db::referencing_rows::{Kind, ReferencingRow};
 use plinth_db::renders::Render;
 use plinth_spec::EnvPart;
 use plinth_spec::id::{EnvId, ModelId, OverlayId, RenderId, StagedId, TextureId};
@@ -13,7 +13,7 @@ use crate::jobs::RenderFiles;
 
 /// The objects that a row references.
 #[derive(Clone, Debug, Default)]
-pub struct Named {
+pub struct References {
     /// Objects that must exist.
     pub required: Vec<String>,
     /// An object that may exist.
@@ -24,23 +24,23 @@ pub struct Named {
     pub under_way: Vec<String>,
 }
 
-impl Named {
+impl References {
     /// Returns the objects that a row references.
     /// Errors: this version cannot parse the row.
-    pub fn by(row: &Naming) -> Result<Self> {
-        let mut named = Self::default();
+    pub fn of(row: &ReferencingRow) -> Result<Self> {
+        let mut references = Self::default();
         match row {
-            Naming::Model(id) => named.required.push(ObjectKey::Model(id).path()),
-            Naming::Staged(id) => named.optional = Some(ObjectKey::Staged(id).path()),
-            Naming::Overlay(id) => named.required.push(ObjectKey::Overlay(id).path()),
-            Naming::Texture(id) => named.required.push(ObjectKey::Texture(id).path()),
-            Naming::Env(id, has_thumb) => {
+            ReferencingRow::Model(id) => references.required.push(ObjectKey::Model(id).path()),
+            ReferencingRow::Staged(id) => references.optional = Some(ObjectKey::Staged(id).path()),
+            ReferencingRow::Overlay(id) => references.required.push(ObjectKey::Overlay(id).path()),
+            ReferencingRow::Texture(id) => references.required.push(ObjectKey::Texture(id).path()),
+            ReferencingRow::Env(id, has_thumb) => {
                 let parts = EnvPart::required().chain(has_thumb.then_some(EnvPart::Thumb));
-                named.required.extend(parts.map(|part| ObjectKey::Env(id, part).path()));
+                references.required.extend(parts.map(|part| ObjectKey::Env(id, part).path()));
             }
-            Naming::Render(render) => named.add_render(render)?,
+            ReferencingRow::Render(render) => references.add_render(render)?,
         }
-        Ok(named)
+        Ok(references)
     }
 
     fn add_render(&mut self, render: &Render) -> Result<()> {
@@ -68,14 +68,14 @@ impl Named {
 
     /// Returns whether the row references an object.
     pub(crate) fn has(&self, path: &str) -> bool {
-        self.required.iter().chain(&self.optional).any(|named| named == path)
+        self.required.iter().chain(&self.optional).any(|reference| reference == path)
             || self.folders.iter().chain(&self.under_way).any(|folder| path.starts_with(folder.as_str()))
     }
 }
 
 /// Returns the table and the identifier of the row to which an object with this path belongs. Returns `None` for a path
 /// that the service does not use.
-pub(crate) fn naming_row(path: &str) -> Option<(Kind, &str)> {
+pub(crate) fn referencing_row(path: &str) -> Option<(Kind, &str)> {
     let (folder, rest) = path.split_once('/')?;
     let (id, _part) = rest.split_once('/').unwrap_or((rest, ""));
     let glb = rest.strip_suffix(".glb");
@@ -114,11 +114,11 @@ mod tests {
             (ObjectKey::Hls(&render, 1, 1, MASTER), Kind::Render),
         ];
         for (key, kind) in keys {
-            assert_eq!(naming_row(&key.path()), Some((kind, id)), "{key:?}");
+            assert_eq!(referencing_row(&key.path()), Some((kind, id)), "{key:?}");
         }
         for foreign in ["lost+found/x", "README", "models/notes.txt", "models/x/y00000000001.glb", "renders/2024/a.mp4"]
         {
-            assert_eq!(naming_row(foreign), None, "{foreign}");
+            assert_eq!(referencing_row(foreign), None, "{foreign}");
         }
     }
 }
