@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests the chart: strict lint, six sets of values against the schemas of Kubernetes 1.30 to 1.37, of KEDA and of the
-# Prometheus operator, golden manifests, and a test per promise (test.py).
+# Prometheus operator, golden manifests, and a test per promise (test.py); and the images that are named beside the chart.
 #
 #   deploy/helm/test.sh [--bless]    --bless writes the golden manifests anew
 #
@@ -31,5 +31,6 @@ fi
 if ! [[ -d $tools/node_modules/@kubernetes-models/keda ]]; then
     npm install --silent --no-fund --no-audit --prefix "$tools" @kubernetes-models/keda@2.0.0 @kubernetes-models/prometheus-operator@6.0.0
 fi
+"$tools/venv/bin/python" -B deploy/test_images.py
 cp deploy/helm/custom.mjs "$tools/"
 HELM=$helm TOOLS=$tools exec "$tools/venv/bin/python" -B deploy/helm/test.py "$@"
