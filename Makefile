@@ -96,7 +96,7 @@ gallery: build ## render every setting with several values to docs/gallery/ (ONL
 	@scripts/tools.sh render "$$(scripts/find.sh python)" -B scripts/gallery/gallery.py $(MODEL) $(if $(ONLY),--only $(ONLY))
 
 dist: ## make the packages in dist/: archive, Debian package, Python wheels, SBOM, checksums (PROGRAM=one that is built)
-	@scripts/setup.sh
+	@scripts/setup.sh dist
 	scripts/dist.sh $(if $(PROGRAM),--program "$(PROGRAM)")
 
 image: ## make the OCI image in dist/ from its Debian package, without a registry (root, mmdebstrap, buildah)

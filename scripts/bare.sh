@@ -51,6 +51,14 @@ inside() { # ROOT COMMAND [ARGUMENT ...]
     "${enter[@]}" </dev/null
 }
 
+# Whether a folder has the licence texts of what is linked into the program.
+has_licences() { # FOLDER
+    local text
+    for text in LICENSE-MIT LICENSE-APACHE THIRD-PARTY.txt hls.js-LICENSE; do
+        [[ -s $1/$text ]] || { say "$1 lacks $text" >&2; exit 1; }
+    done
+}
+
 # Copies a root file system that has nothing but certificates, which is made once, and installs packages there.
 make_root() { # NAME [PACKAGE ...]
     local root=$work/$1 base=$work/$suite
@@ -100,6 +108,7 @@ try_deb() {
     inside "$root" sh -c 'DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends /root/plinth.deb' \
         >"$work/deb.log" 2>&1
     say "deb: installed after $(took)"
+    has_licences "$root/usr/share/doc/plinth/licences"
     inside "$root" sh -c 'plinth --version && plinth doctor && cd /root && plinth render flight_helmet.glb -o a.mp4 --quality share --length 1 -q' \
         >>"$work/deb.log" 2>&1
     mv "$root/root/a.mp4" "$work/deb.mp4"
@@ -143,6 +152,7 @@ try_wheel() {
     grep -q 'apt-get install ffmpeg' "$work/wheel-doctor.log"
     inside "$root" sh -c 'cd /root && v/bin/pip install --quiet --find-links dist "plinth[bundled]"' >>"$work/wheel.log" 2>&1
     say "wheel: installed after $(took)"
+    has_licences "$(echo "$root"/root/v/lib/python3*/site-packages/plinth-*.dist-info/licenses)"
     inside "$root" sh -c 'cd /root && v/bin/plinth doctor && v/bin/plinth render flight_helmet.glb -o a.mp4 --quality share --length 1 -q' >>"$work/wheel.log" 2>&1
     mv "$root/root/a.mp4" "$work/wheel.mp4"
     is_video "$work/wheel.mp4"
@@ -181,6 +191,7 @@ config["linux"].pop("resources", None)
 json.dump(config, open(path, "w"))
 PYTHON
     say "image: unpacked after $(took)"
+    has_licences "$bundle/rootfs/usr/share/doc/plinth/licences"
     trap 'runc delete --force "$name" 2>/dev/null; say "image: FAILED; what was said is in $work" >&2' EXIT
     runc run --bundle "$bundle" "$name" >"$work/image-serve.out" 2>>"$work/image.log" &
     server=$!
@@ -202,6 +213,9 @@ if ((${#parts[@]} == 0)); then
     compgen -G 'dist/plinth-*-image.tar.gz' >/dev/null && parts+=(image)
 fi
 ((${#parts[@]} > 0)) || { say "dist/ is empty; run make dist" >&2; exit 1; }
+# Of each file that is there.
+(cd dist && sha256sum --quiet --strict --check SHA256SUMS && [[ $(wc -l <SHA256SUMS) == $(find . -type f ! -name SHA256SUMS | wc -l) ]]) ||
+    { say "dist/SHA256SUMS does not fit the files in dist/" >&2; exit 1; }
 # Not in a condition: there, the shell would go on after a failure.
 part=
 trap 'if [[ -n $part ]]; then say "$part: FAILED; what was said is in $work" >&2; fi' EXIT

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Makes the packages in dist/: an archive with the program, a Debian package, Python wheels, an SBOM, and their checksums.
+# Makes the packages in dist/: an archive with the program, a Debian package, Python wheels, SBOMs, and their checksums.
 #
 #   scripts/dist.sh                      builds with the profile `release`
 #   scripts/dist.sh --program PROGRAM    packages a program that is built
 #
-# The version is that of Cargo.toml. Needs what building needs (scripts/setup.sh), dpkg-dev, patchelf and a Python with venv;
-# cargo-deb is taken from PATH, or built below the target folder.
+# The version is that of Cargo.toml. Needs what `scripts/setup.sh dist` installs; cargo-deb is taken from PATH, or built below
+# the target folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -56,6 +56,6 @@ tar -C "$parts" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@${SOUR
 scripts/wheels.sh "$parts/plinth" "$parts/licences" "$version" dist
 scripts/linked.py sbom "$triple" >"dist/plinth-$version.cyclonedx.json"
 
-(cd dist && sha256sum -- * >SHA256SUMS)
+scripts/checksums.sh dist
 say "made from $program:"
 ls -lh dist | awk 'NR > 1 { print "    " $5 "  " $9 }'

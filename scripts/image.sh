@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Makes the OCI image without a registry: a root file system from Debian's archive, the Debian package of dist/, and buildah.
+# Beside it an SBOM lists the packages in it; SHA256SUMS gets both.
 #
 #   scripts/image.sh [--output FILE]    default: dist/plinth-VERSION-image.tar, an OCI archive, for `podman load`, `skopeo copy`
 #
@@ -35,7 +36,7 @@ FROM scratch
 ADD root.tar /
 COPY image/healthcheck.sh /usr/local/bin/plinth-healthcheck
 COPY image/prepare.sh *.deb /tmp/
-RUN dpkg -i /tmp/*.deb && sh /tmp/prepare.sh && rm -rf /var/lib/apt/lists/* /tmp/*
+RUN dpkg --path-include='/usr/share/doc/plinth/*' -i /tmp/*.deb && sh /tmp/prepare.sh && rm -rf /var/lib/apt/lists/* /tmp/*
 BASE
     sed -n '/^ENV /,$p' Containerfile
 } >"$work/context/Containerfile"
@@ -48,6 +49,16 @@ rm -f "$output"
 buildah "${store[@]}" push --quiet "plinth:$version" "docker-archive:$output:plinth:$version"
 gzip -6 --stdout "$output" >"$output.gz"
 rm "$output"
+# The packages of the root file system, and the one that was installed there.
+{
+    tar -xOf "$work/context/root.tar" ./var/lib/dpkg/status
+    printf '\n'
+    dpkg-deb -f "${packages[0]}"
+    echo "Status: install ok installed"
+} >"$work/status"
+tar -xOf "$work/context/root.tar" ./usr/lib/os-release >"$work/os-release"
+scripts/debian_sbom.py plinth-image "$version" "$work/status" "$work/os-release" >"${output%.tar}.cyclonedx.json"
+if [[ $(realpath "$(dirname "$output")") == "$PWD/dist" ]]; then scripts/checksums.sh dist; fi
 megabytes=$(($(stat -c %s "$output.gz") / 1000000))
 say "$output.gz: $megabytes MB compressed"
 ((megabytes <= 350)) || { say "that is more than 350 MB" >&2; exit 1; }

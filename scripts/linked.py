@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""What is linked into the program, by `cargo metadata` and the sources that cargo has fetched.
+"""What is linked into the program, by `cargo metadata` and the sources that cargo has fetched, and the scripts of others in it.
 
 usage: scripts/linked.py licences TARGET-TRIPLE    the licence texts of all crates
-       scripts/linked.py sbom TARGET-TRIPLE        a CycloneDX 1.6 document in JSON
+       scripts/linked.py sbom TARGET-TRIPLE        a CycloneDX 1.6 document in JSON, with the scripts that the web UI includes
 
-A crate without a licence file is listed with its SPDX expression alone. Exits with 1 if a crate names no licence.
+A crate without a licence file is listed with its SPDX expression alone. Exits with 1 if a crate names no licence, or if the
+README of the vendored scripts does not describe one.
 """
 
+import hashlib
 import json
 import re
 import subprocess
@@ -15,6 +17,8 @@ from pathlib import Path
 
 NAMES = ("licen", "copying", "notice", "unlicense")
 ROOT = "plinth"
+# Scripts of others, which the program of this crate includes, with a table that describes them.
+VENDORED, VENDORED_BY = Path("crates/plinth-studio/assets/vendor"), "plinth-studio"
 
 
 class Graph:
@@ -87,17 +91,39 @@ def component(package, sums):
     return found
 
 
+def vendored():
+    """The scripts of npm packages that the web UI includes, as components."""
+    row = re.compile(r"^\| `(.*?)` \| \[(.*?)\]\(.*?\) ([0-9][0-9.]*).*? \| ([^,|]*)", re.MULTILINE)
+    rows = {file: rest for file, *rest in row.findall((VENDORED / "README.md").read_text())}
+    found = []
+    for path in sorted(VENDORED.iterdir()):
+        if path.suffix in (".md", ".LICENSE"):
+            continue
+        if path.name not in rows:
+            sys.exit(f"linked: {VENDORED}/README.md does not describe {path.name}")
+        name, version, expression = rows[path.name]
+        url = f"pkg:npm/{name}@{version}"
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        found.append({"type": "library", "bom-ref": url, "name": name, "version": version, "purl": url,
+                      "licenses": [{"expression": expression.strip()}], "hashes": [{"alg": "SHA-256", "content": digest}]})
+    return found
+
+
 def sbom(graph):
     sums, refs = checksums(), {package["id"]: purl(package) for package in graph.packages}
     parts = {package["id"]: component(package, sums) for package in graph.packages}
     program = {**parts.pop(graph.root), "type": "application"}
+    dependencies = {refs[id]: [refs[d] for d in below] for id, below in sorted(graph.dependencies.items())}
+    scripts = vendored()
+    includes = next(refs[package["id"]] for package in graph.packages if package["name"] == VENDORED_BY)
+    dependencies[includes] += [script["bom-ref"] for script in scripts]
     document = {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
         "version": 1,
         "metadata": {"component": program},
-        "components": list(parts.values()),
-        "dependencies": [{"ref": refs[id], "dependsOn": [refs[d] for d in below]} for id, below in sorted(graph.dependencies.items())],
+        "components": [*parts.values(), *scripts],
+        "dependencies": [{"ref": ref, "dependsOn": below} for ref, below in dependencies.items()],
     }
     print(json.dumps(document, indent=1))
 

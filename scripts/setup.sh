@@ -5,6 +5,8 @@
 #   scripts/setup.sh test ...      also ProRes, a software Vulkan driver, PostgreSQL, Chromium, Python with numpy and
 #                                  Pillow
 #   scripts/setup.sh lint ...      rustfmt, clippy
+#   scripts/setup.sh dist ...      what packages are made of and with: dpkg-shlibdeps, patchelf, objdump, lavapipe, a Python that
+#                                  can create virtual environments
 #   scripts/setup.sh faults ...    what makes hosts out of network namespaces: ip, nft, unshare, libfaketime
 #   scripts/setup.sh python ...    Python with numpy and Pillow
 #   scripts/setup.sh venv ...      a Python that can create virtual environments
@@ -117,6 +119,20 @@ need_hosts() {
     if ! compgen -G "/usr/lib/*/faketime/libfaketimeMT.so.1" >/dev/null; then need libfaketime "libfaketime"; fi
 }
 
+need_venv() {
+    if ! found venv; then need "python3 python3-venv" "a Python that can create virtual environments"; fi
+}
+
+need_packaging() {
+    if ! have dpkg-shlibdeps; then need dpkg-dev "the program dpkg-shlibdeps"; fi
+    if ! have patchelf; then need patchelf "the program patchelf"; fi
+    if ! have objdump || ! have strip; then need binutils "the programs objdump and strip"; fi
+    # The wheel with the driver carries these.
+    if ! has_vulkan_loader; then need libvulkan1 "the Vulkan loader (libvulkan.so.1)"; fi
+    if ! has_vulkan_driver "*lvp*"; then need mesa-vulkan-drivers "Mesa's software Vulkan driver, lavapipe"; fi
+    need_venv
+}
+
 need_python() {
     if ! found python && ! make_python; then
         need "python3 python3-numpy python3-pil" "Python with $(sed '/^#/d' "$here/python.txt" | paste -sd' ')"
@@ -175,9 +191,10 @@ for purpose in "$@"; do
         lint) need_lints ;;
         faults) need_hosts ;;
         python) need_python ;;
-        venv) if ! found venv; then need "python3 python3-venv" "a Python that can create virtual environments"; fi ;;
+        venv) need_venv ;;
+        dist) need_packaging ;;
         *)
-            say "unknown purpose '$purpose'; use render, test, lint, faults, python or venv" >&2
+            say "unknown purpose '$purpose'; use render, test, lint, dist, faults, python or venv" >&2
             exit 2
             ;;
     esac

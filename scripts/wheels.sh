@@ -3,8 +3,8 @@
 #
 #   scripts/wheels.sh PROGRAM LICENCES VERSION TARGET-FOLDER
 #
-# LICENCES is a folder with the licence texts. The driver is taken from this machine's packages (Debian, Ubuntu); where there
-# is none, the second wheel is left out, and that is said. Needs a Python with venv, and pip's registry.
+# LICENCES is a folder with the licence texts. The driver is taken from this machine's packages (Debian, Ubuntu), which an SBOM
+# beside the wheels lists. Needs a Python with venv, pip's registry, and what scripts/setup.sh dist installs.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -44,11 +44,15 @@ cp "$licences"/* "$work/plinth/"
 install -D -m 755 "$program" "$work/plinth/src/plinth/bin/plinth"
 printf 'imageio-ffmpeg>=0.6\nplinth-lavapipe==%s\n' "$version" >"$work/plinth/bundled.txt"
 make "$work/plinth" "$(tag "$program")"
+for text in "$licences"/*; do
+    "$python" -m zipfile -l "$out/plinth-$version"-*.whl | grep -qF "/licenses/$(basename "$text") " ||
+        { say "the wheel lacks the licence text $(basename "$text")" >&2; exit 1; }
+done
 
 icd=$(find /usr/share/vulkan/icd.d -name 'lvp_icd*.json' 2>/dev/null | head -n 1)
 if [[ -z $icd ]]; then
-    say "plinth-lavapipe was not made: this machine has no lavapipe (Debian, Ubuntu: mesa-vulkan-drivers)"
-    exit 0
+    say "this machine has no lavapipe, which plinth[bundled] brings (apt-get install mesa-vulkan-drivers)" >&2
+    exit 1
 fi
 command -v patchelf >/dev/null || { say "patchelf is missing (apt-get install patchelf)" >&2; exit 1; }
 copy plinth-lavapipe
@@ -87,3 +91,7 @@ for library in "$lib"/*.so*; do patchelf --set-rpath '$ORIGIN' "$library"; done
 printf '{"file_format_version": "1.0.0", "ICD": {"library_path": "./%s", "api_version": "1.3.0"}}\n' \
     "$(basename "$driver")" >"$lib/lvp_icd.json"
 make "$work/plinth-lavapipe" "$(tag "$lib"/*.so* "$lib"/loader/*)"
+packages=()
+for text in "$texts"/*.txt; do packages+=("$(basename "$text" .txt)"); done
+"$here/scripts/debian_sbom.py" plinth-lavapipe "$version" /var/lib/dpkg/status /etc/os-release "${packages[@]}" \
+    >"$out/plinth-lavapipe-$version.cyclonedx.json"

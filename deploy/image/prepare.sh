@@ -15,3 +15,5 @@ find / -xdev -type f -perm /6000 -exec chmod a-s {} +
 # Speech synthesis, a filter of ffmpeg that nothing here uses, loads when ffmpeg starts and so stays; logs and caches go.
 rm -rf /var/cache/apt/* /var/cache/debconf/* /var/log/*.log /var/log/apt /usr/share/man /usr/share/bash-completion \
     /usr/share/fish /usr/share/zsh
+# Images leave out documents, but for the licences of what they hold.
+test -s /usr/share/doc/plinth/licences/THIRD-PARTY.txt
