@@ -336,6 +336,17 @@ class Alerts(unittest.TestCase):
                            'plinth_http_requests_total{status="500"}': "0+10x60"}, {"PlinthApiErrors"}),
     ]
 
+    def test_alerts_and_dashboard_name_metrics_that_the_program_has(self):
+        declared = set()
+        for source in (HERE.parent.parent / "crates").glob("*/src/**/*.rs"):
+            for kind, name in re.findall(r'\b(counter|gauge|histogram)!\(\s*"(plinth_\w+)"', source.read_text()):
+                declared |= {name} if kind != "histogram" else {f"{name}_{part}" for part in ("bucket", "sum", "count")}
+        self.assertGreater(len(declared), 10)
+        for file in sorted((CHART / "files").iterdir()):
+            named = set(re.findall(r"\bplinth_\w+", file.read_text()))
+            self.assertTrue(named, file)
+            self.assertEqual(named - declared, set(), file)
+
     @unittest.skipUnless(shutil.which("promtool"), "promtool is not installed (Debian's package prometheus has it)")
     def test_alerts_fire_when_they_should(self):
         rules = yaml.safe_load(self.RULES.read_text())["groups"][0]["rules"]
