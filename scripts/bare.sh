@@ -4,11 +4,13 @@
 #
 #   scripts/bare.sh [deb] [wheel] [image]    default: those that dist/ has
 #
-#   deb      apt install ./plinth_*.deb; plinth render; plinth serve with the session of the README; an upgrade keeps data
+#   deb      apt install of an older version; plinth serve with the session of the README; an upgrade meanwhile; the new version
+#            has that render, and draws another; plinth render; removal keeps data
 #   wheel    only Python: pip install plinth, whose doctor says what the machine lacks; then plinth[bundled]; plinth render
 #   image    under runc, without privileges and with a read-only root: the same session
 #
 # Needs root, mmdebstrap, for the image runc and umoci and skopeo. Each file system is removed when it has passed.
+#   PREVIOUS_DEB    the older version (default: the package of dist/ with a lower version)
 #   SUITE    of Debian, for deb and wheel: trixie (13, default), bookworm (12)
 #   WORK     a folder for file systems, where the videos stay (default: a new one in /var/tmp, removed)
 set -euo pipefail
@@ -81,57 +83,105 @@ is_video() { # FILE
     [[ $(ffprobe -v error -count_frames -select_streams v -show_entries stream=codec_name,nb_read_frames -of csv=p=0 "$1") =~ ^h264,[1-9] ]]
 }
 
-# The session of the README, against a server on this machine: $1 is its first output, $2 the video.
+url=http://127.0.0.1:$port/v1
+api() { curl -sS -f -H "Authorization: Bearer $key" "$@"; } # with the key in `key`
+
+# The session of the README, against a server on this machine: $1 is its first output, $2 the video. Sets `key` and `render`.
 session() { # OUTPUT-FILE VIDEO
-    local key url=http://127.0.0.1:$port/v1 begin=$SECONDS render
+    local begin=$SECONDS
     until grep -q plinth_sk_ "$1" 2>/dev/null; do
         ((SECONDS - begin < 60)) || { say "the server does not start:" >&2; cat "$1" >&2; exit 1; }
         sleep 0.2
     done
     key=$(grep -o 'plinth_sk_[A-Za-z0-9]*' "$1" | head -n 1)
-    api() { curl -sS -f -H "Authorization: Bearer $key" "$@"; }
+    order "$2"
+}
+
+# Uploads the model and downloads its video. Sets `render`.
+order() { # VIDEO
+    local begin=$SECONDS
     render=$(api -F file=@$model -F 'renderSettings={"quality":"share","length":2}' $url/models | sed 's/.*"renderId":"\([^"]*\)".*/\1/')
     until api "$url/renders/$render" | grep -qE '"status":"(done|error)"'; do
         ((SECONDS - begin < 240)) || { say "the render does not end" >&2; exit 1; }
         sleep 1
     done
-    api -o "$2" "$url/renders/$render/video"
-    is_video "$2"
+    api -o "$1" "$url/renders/$render/video"
+    is_video "$1"
+}
+
+# The package that is upgraded: PREVIOUS_DEB, or the package with a lower version.
+make_previous() { # PACKAGE OUTPUT
+    if [[ -n ${PREVIOUS_DEB:-} ]]; then
+        cp "$PREVIOUS_DEB" "$2"
+        return
+    fi
+    dpkg-deb -R "$1" "$work/previous"
+    sed -i 's/^Version: .*/Version: 0.0.1-1/' "$work/previous/DEBIAN/control"
+    dpkg-deb --root-owner-group -Zgzip -z1 -b "$work/previous" "$2" >/dev/null
+    rm -rf "$work/previous"
+}
+
+# Starts the server as the systemd unit does: its user, its configuration. Sets `server`.
+serve_deb() { # ROOT
+    : >"$work/deb-serve.out"
+    set_enter "$1" setpriv --reuid plinth --regid plinth --init-groups env HOME=/var/lib/plinth \
+        plinth serve --config /etc/plinth/plinth.toml --listen 127.0.0.1:$port
+    "${enter[@]}" </dev/null >"$work/deb-serve.out" 2>>"$work/deb.log" &
+    server=$!
+}
+
+end_deb() {
+    # unshare itself ignores the signal.
+    kill "$(pgrep -P "$server")"
+    wait "$server" 2>/dev/null || true
 }
 
 try_deb() {
-    local package root server
+    local package root server key render old begin
     package=$(realpath dist/plinth_*.deb)
     root=$(make_root deb)
+    install_deb() { # PACKAGE
+        inside "$root" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+            -o Dpkg::Options::=--force-confold "/root/$1" >>"$work/deb.log" 2>&1
+    }
+    installed() { inside "$root" dpkg-query -W -f '${Version}' plinth; }
     cp "$package" "$root/root/plinth.deb"
+    make_previous "$package" "$root/root/previous.deb"
     cp $model "$root/root/"
-    inside "$root" sh -c 'DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends /root/plinth.deb' \
-        >"$work/deb.log" 2>&1
-    say "deb: installed after $(took)"
+    : >"$work/deb.log"
+    install_deb previous.deb
+    say "deb: $(installed) installed after $(took)"
+    # A graphics card belongs to one of these groups.
+    [[ " $(inside "$root" id -nG plinth) " == *" video "* ]]
+    serve_deb "$root"
+    session "$work/deb-serve.out" "$work/deb-session.mp4"
+    old=$render
+    echo '# mine' >>"$root/etc/plinth/plinth.toml"
+    # While the server runs: it goes on with the files that it has opened.
+    install_deb plinth.deb
+    [[ $(installed) == "$(dpkg-deb -f "$package" Version)" && $(installed) != "$(dpkg-deb -f "$root/root/previous.deb" Version)" ]]
+    api -o /dev/null "$url/renders/$old"
+    end_deb
     has_licences "$root/usr/share/doc/plinth/licences"
+    tail -n 1 "$root/etc/plinth/plinth.toml" | grep -q '^# mine$'
     inside "$root" sh -c 'plinth --version && plinth doctor && cd /root && plinth render flight_helmet.glb -o a.mp4 --quality share --length 1 -q' \
         >>"$work/deb.log" 2>&1
     mv "$root/root/a.mp4" "$work/deb.mp4"
     is_video "$work/deb.mp4"
-    # As the systemd unit starts it: its user, its configuration.
-    : >"$work/deb-serve.out"
-    set_enter "$root" setpriv --reuid plinth --regid plinth --init-groups env HOME=/var/lib/plinth \
-        plinth serve --config /etc/plinth/plinth.toml --listen 127.0.0.1:$port
-    "${enter[@]}" </dev/null >"$work/deb-serve.out" 2>>"$work/deb.log" &
-    server=$!
-    session "$work/deb-serve.out" "$work/deb-session.mp4"
-    # unshare itself ignores the signal.
-    kill "$(pgrep -P "$server")"
-    wait "$server" 2>/dev/null || true
-    # A graphics card belongs to one of these groups.
-    [[ " $(inside "$root" id -nG plinth) " == *" video "* ]]
-    echo '# mine' >>"$root/etc/plinth/plinth.toml"
-    inside "$root" sh -c 'DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --reinstall /root/plinth.deb' >>"$work/deb.log" 2>&1
-    tail -n 1 "$root/etc/plinth/plinth.toml" | grep -q '^# mine$'
-    [[ -s $root/var/lib/plinth/plinth.db ]]
+    # The new version has the account with its key, reads the render of the old one, and draws further ones.
+    serve_deb "$root"
+    begin=$SECONDS
+    until api -o "$work/deb-again.mp4" "$url/renders/$old/video" 2>>"$work/deb.log"; do
+        ((SECONDS - begin < 60)) || { say "the new version does not have the render of the old one" >&2; exit 1; }
+        sleep 0.2
+    done
+    cmp "$work/deb-session.mp4" "$work/deb-again.mp4"
+    order "$work/deb-order.mp4"
+    end_deb
+    [[ $render != "$old" && -s $root/var/lib/plinth/plinth.db ]]
     inside "$root" sh -c 'apt-get purge -y -qq plinth' >>"$work/deb.log" 2>&1
     [[ -s $root/var/lib/plinth/plinth.db && ! -e $root/usr/bin/plinth ]]
-    say "deb: installs, renders, serves the README's session, keeps data over an upgrade: $(took)"
+    say "deb: renders, serves the README's session, keeps render, account and configuration over an upgrade: $(took)"
     rm -rf --one-file-system "$root"
 }
 
@@ -161,7 +211,7 @@ try_wheel() {
 }
 
 try_image() {
-    local image name=plinth-bare-$$ bundle=$work/bundle server
+    local image name=plinth-bare-$$ bundle=$work/bundle server key render
     image=$(realpath dist/plinth-*-image.tar.gz)
     rm -rf --one-file-system "$bundle" "$work/oci"
     gzip -dc "$image" >"$work/image.tar"

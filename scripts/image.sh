@@ -36,7 +36,7 @@ FROM scratch
 ADD root.tar /
 COPY image/healthcheck.sh /usr/local/bin/plinth-healthcheck
 COPY image/prepare.sh *.deb /tmp/
-RUN dpkg --path-include='/usr/share/doc/plinth/*' -i /tmp/*.deb && sh /tmp/prepare.sh && rm -rf /var/lib/apt/lists/* /tmp/*
+RUN dpkg -i /tmp/*.deb && sh /tmp/prepare.sh && rm -rf /var/lib/apt/lists/* /tmp/*
 BASE
     sed -n '/^ENV /,$p' Containerfile
 } >"$work/context/Containerfile"

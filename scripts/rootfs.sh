@@ -29,4 +29,5 @@ if (($# > 0)); then options+=("--include=$(IFS=,; echo "$*")"); fi
 printf 'deb %s %s main\n' "$mirror" "$suite" "$mirror" "$suite-updates" "${mirror%/debian*}/debian-security" "$suite-security" |
     mmdebstrap --quiet "${options[@]}" --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
         --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \
+        --dpkgopt='path-include=/usr/share/doc/plinth/*' \
         --dpkgopt=force-unsafe-io "$suite" "$target" -
