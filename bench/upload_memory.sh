@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Starts a server, uploads a model of almost 1 GB and prints how much memory the server took for that.
+# Starts a server, uploads a model of almost 1 GB and prints how much memory and processor time the server took for that.
 # usage: bench/upload_memory.sh    MEGABYTES=1000 LIMIT_MB=64; fails when the server grew by more than the limit
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -42,6 +42,8 @@ done
 base=$(sed -n 's/.*serves at //p' "$folder/out")
 token=$(grep -o 'plinth_sk_[A-Za-z0-9]*' "$folder/out" | head -1)
 field() { awk -v name="$1:" '$1 == name { print $2 }' "/proc/$server/status"; }
+# Seconds of the server, and of its children that have ended, such as checks of models.
+processors() { sed 's/.*) //' "/proc/$server/stat" | awk -v ticks="$(getconf CLK_TCK)" -v "from=$1" '{ print ($from + $(from + 1)) / ticks }'; }
 upload() { curl -sS -H "Authorization: Bearer $token" -F "file=@$1" "$base/v1/models"; echo; }
 
 # A small upload first, so that the cost of a first upload is not measured.
@@ -49,10 +51,12 @@ cp fixtures/models/flight_helmet.glb "$folder/small.glb"
 upload "$folder/small.glb"
 before=$(field VmRSS)
 echo 5 >"/proc/$server/clear_refs" # resets the peak
+own=$(processors 12) checks=$(processors 14)
 begin=$(date +%s%N)
 upload "$folder/big.glb"
 millis=$((($(date +%s%N) - begin) / 1000000))
 peak=$(field VmHWM)
+echo "processors: $(processors 12) s of the server in all, $own s before; $(processors 14) s of its checks, $checks s before"
 grown=$(((peak - before) / 1024))
 echo "upload of $megabytes MB: ${millis} ms, server at $((before / 1024)) MB before, $((peak / 1024)) MB at its peak: $grown MB more"
 if ((grown >= limit)); then
