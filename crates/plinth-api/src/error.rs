@@ -59,7 +59,7 @@ pub(crate) async fn method_not_allowed() -> ApiError {
 /// Converts the panic of a handler into an internal error.
 #[expect(clippy::needless_pass_by_value, reason = "the panic layer passes the payload by value")]
 pub(crate) fn panicked(panic: Box<dyn std::any::Any + Send + 'static>) -> Response {
-    let words = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    let words = words.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-    ApiError(ServiceError::internal(format!("a handler panicked: {words}"))).into_response()
+    let message = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let message = message.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+    ApiError(ServiceError::internal(format!("a handler panicked: {message}"))).into_response()
 }

@@ -41,10 +41,10 @@ pub(crate) async fn respond(api: &Api, headers: &HeaderMap, delivery: Delivery) 
             }
             Wanted::Part(part) => {
                 let content = api.service.open_delivery(&delivery, Some(part.clone())).await?;
-                let said = format!("bytes {}-{}/{size}", part.start, part.end - 1);
+                let content_range = format!("bytes {}-{}/{size}", part.start, part.end - 1);
                 let mut response =
                     sized(StatusCode::PARTIAL_CONTENT, part.end - part.start, Body::from_stream(content));
-                set(&mut response, header::CONTENT_RANGE, &said);
+                set(&mut response, header::CONTENT_RANGE, &content_range);
                 response
             }
         }
@@ -88,8 +88,8 @@ pub(crate) fn sized(status: StatusCode, length: u64, body: Body) -> Response {
 }
 
 fn not_satisfiable(size: u64) -> Response {
-    let words = format!("the range lies outside of the file, which has {size} bytes");
-    let mut response = ApiError::new(ErrorCode::RangeNotSatisfiable, words).into_response();
+    let message = format!("the range lies outside of the file, which has {size} bytes");
+    let mut response = ApiError::new(ErrorCode::RangeNotSatisfiable, message).into_response();
     set(&mut response, header::CONTENT_RANGE, &format!("bytes */{size}"));
     response
 }

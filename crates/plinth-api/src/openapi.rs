@@ -79,12 +79,12 @@ fn described() -> OpenApi {
 fn describe_limits(operation: &mut Operation) {
     for parameter in operation.parameters.iter_mut().flatten() {
         let RefOr::T(parameter) = parameter else { continue };
-        let (words, schema) = match parameter.name.as_str() {
+        let (description, schema) = match parameter.name.as_str() {
             "limit" => ("Maximum number of rows on the page.".to_owned(), limit_schema()),
             "expires" => (format!("Lifetime of the link in seconds; {}.", expires_bounds()), expires_schema()),
             _ => continue,
         };
-        parameter.description = Some(words);
+        parameter.description = Some(description);
         parameter.schema = Some(schema.into());
     }
 }
@@ -110,8 +110,8 @@ fn describe_parts(operation: &mut Operation) {
         "The part of the file that `Range` requests.".clone_into(&mut part.description);
         responses.insert("206".to_owned(), part.into());
     }
-    let words = "The file has not changed: its `ETag` is in `If-None-Match`.";
-    responses.insert("304".to_owned(), ResponseBuilder::new().description(words).build().into());
+    let description = "The file has not changed: its `ETag` is in `If-None-Match`.";
+    responses.insert("304".to_owned(), ResponseBuilder::new().description(description).build().into());
 }
 
 /// Adds further media types to file responses: media types that depend on the file, and plain bytes for generated
@@ -143,10 +143,10 @@ fn describe_errors(path: &str, operation: &mut Operation) {
     let mut all: Vec<(u16, ErrorCode)> = codes.iter().flat_map(|code| statuses(code).map(|s| (s, *code))).collect();
     all.sort_by_key(|(status, code)| (*status, code.as_str()));
     for group in all.chunk_by(|a, b| a.0 == b.0) {
-        let words: Vec<String> =
+        let meanings: Vec<String> =
             group.iter().map(|(_, code)| format!("`{}`: {}", code.as_str(), code.meaning())).collect();
         let body = ContentBuilder::new().schema(Some(Ref::from_schema_name("ErrorBody"))).build();
-        let response = ResponseBuilder::new().description(words.join(" ")).content(JSON, body).build();
+        let response = ResponseBuilder::new().description(meanings.join(" ")).content(JSON, body).build();
         operation.responses.responses.insert(group[0].0.to_string(), response.into());
     }
 }

@@ -104,7 +104,7 @@ impl Answer {
     pub fn rejection(&self) -> (u16, &str) {
         let error = &self.body["error"];
         assert_eq!(error["status"], self.status, "{self:?}");
-        assert!(error["message"].as_str().is_some_and(|words| !words.is_empty()), "{self:?}");
+        assert!(error["message"].as_str().is_some_and(|message| !message.is_empty()), "{self:?}");
         (self.status, error["code"].as_str().unwrap_or_default())
     }
 

@@ -46,18 +46,18 @@ pub fn aws() -> Option<&'static Path> {
     FOUND.get_or_init(look).as_deref()
 }
 
-fn find(variable: &str, words: &[&str]) -> PathBuf {
-    if let Some(told) = std::env::var_os(variable).filter(|told| !told.is_empty()) {
-        return PathBuf::from(told);
+fn find(variable: &str, arguments: &[&str]) -> PathBuf {
+    if let Some(path) = std::env::var_os(variable).filter(|path| !path.is_empty()) {
+        return PathBuf::from(path);
     }
-    let done = find_script(words);
-    let said = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.success(), "this test needs a program that `make setup` installs: {}", said.trim());
+    let done = find_script(arguments);
+    let problem = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "this test needs a program that `make setup` installs: {}", problem.trim());
     PathBuf::from(OsString::from_vec(done.stdout.trim_ascii_end().to_vec()))
 }
 
-fn find_script(words: &[&str]) -> Output {
+fn find_script(arguments: &[&str]) -> Output {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/find.sh");
-    let done = Command::new(&script).args(words).output();
+    let done = Command::new(&script).args(arguments).output();
     done.unwrap_or_else(|error| panic!("{} cannot be started: {error}", script.display()))
 }

@@ -82,8 +82,8 @@ mod tests {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut said = [0; 6];
-        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut said).unwrap();
+        let mut output = [0; 6];
+        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut output).unwrap();
         let session = child.id();
         let all_there = (0..KILL_ROUNDS).any(|_look| {
             thread::sleep(ROUND_PAUSE);

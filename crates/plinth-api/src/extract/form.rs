@@ -156,8 +156,8 @@ fn broken(code: ErrorCode, error: &MultipartError) -> ApiError {
     rejected(code, &format!("the form cannot be read: {}", error.body_text()))
 }
 
-fn rejected(code: ErrorCode, words: &str) -> ApiError {
-    plinth_service::ServiceError::new(code, words).with_status(400).into()
+fn rejected(code: ErrorCode, message: &str) -> ApiError {
+    plinth_service::ServiceError::new(code, message).with_status(400).into()
 }
 
 #[cfg(test)]

@@ -114,8 +114,8 @@ mod tests {
         let script = "import sys, zipfile; z = zipfile.ZipFile(sys.argv[1]); \
             print([(i.filename, i.file_size, i.header_offset > 1 << 32) for i in z.infolist()], z.read('last.txt'))";
         let done = Command::new(plinth_testkit::python()).args(["-c", script]).arg(&zip).output().unwrap();
-        let said = String::from_utf8(done.stdout).unwrap();
+        let output = String::from_utf8(done.stdout).unwrap();
         let expected = "[('big.png', 4294967301, False), ('last.txt', 7, True)] b'the end'";
-        assert_eq!(said.trim(), expected, "{}", String::from_utf8_lossy(&done.stderr));
+        assert_eq!(output.trim(), expected, "{}", String::from_utf8_lossy(&done.stderr));
     }
 }

@@ -141,13 +141,13 @@ mod tests {
     #[test]
     fn a_requested_encoder_is_never_replaced() {
         let only = EncoderChoice::Only(H264Encoder::Nvenc);
-        for (outcome, said) in [
+        for (outcome, message) in [
             (Outcome::Fails("no card".to_owned()), "h264_nvenc cannot be used on this machine: no card"),
             (Outcome::NotBuiltIn, "built without it"),
         ] {
             let works = trial(H264Encoder::Vaapi, Outcome::Works);
             let error = decide_encoder(only, vec![trial(H264Encoder::Nvenc, outcome), works]).unwrap_err();
-            assert!(error.to_string().contains(said), "{error}");
+            assert!(error.to_string().contains(message), "{error}");
         }
     }
 }

@@ -189,7 +189,7 @@ fn in_process<S: Subject>(
     // The process writes its output to files. With pipes, the parent would have to read both pipes while it waits. The
     // process itself limits the size of the files.
     let mut report = tempfile::tempfile_in(folder).map_err(CheckError::failed)?;
-    let mut said = tempfile::tempfile_in(folder).map_err(CheckError::failed)?;
+    let mut stderr = tempfile::tempfile_in(folder).map_err(CheckError::failed)?;
     let mut command = Command::new(&checker.program);
     command.arg("check-file").args(S::ARGS).arg("--memory-bytes").arg(memory_bytes.to_string());
     command.arg("--seconds").arg(checker.time.as_secs().to_string()).arg(file).args(to);
@@ -200,7 +200,7 @@ fn in_process<S: Subject>(
     }
     command.env_clear().stdin(Stdio::null());
     command.stdout(report.try_clone().map_err(CheckError::failed)?);
-    command.stderr(said.try_clone().map_err(CheckError::failed)?);
+    command.stderr(stderr.try_clone().map_err(CheckError::failed)?);
     let mut child = command.spawn().map_err(CheckError::failed)?;
     let ended = wait(&mut child, checker.time, stop);
     if ended.is_none() {
@@ -215,8 +215,8 @@ fn in_process<S: Subject>(
     let Some(status) = ended else { return Err(too_long()) };
     let text = read(&mut report).map_err(CheckError::failed)?;
     serde_json::from_slice(&text).map_err(|unreadable| {
-        let said = read(&mut said).map(|text| String::from_utf8_lossy(&text).into_owned()).unwrap_or_default();
-        if is_out_of_memory(&said) {
+        let stderr = read(&mut stderr).map(|text| String::from_utf8_lossy(&text).into_owned()).unwrap_or_default();
+        if is_out_of_memory(&stderr) {
             let most = memory_bytes >> 20;
             return CheckError::TooMuch(format!(
                 "the {} needs more than {most} MB of memory to be read; simplify it",
@@ -229,7 +229,7 @@ fn in_process<S: Subject>(
         if status.signal() == Some(SIGXCPU) {
             return too_long();
         }
-        CheckError::failed(format!("the check ended with {status}: {unreadable}; {said}"))
+        CheckError::failed(format!("the check ended with {status}: {unreadable}; {stderr}"))
     })
 }
 

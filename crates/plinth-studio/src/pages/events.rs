@@ -128,11 +128,11 @@ impl Watch {
         let signed_in = service.session(&self.user.secret).await.ok().flatten()?;
         let ids: Vec<RenderId> = self.unfinished.keys().cloned().collect();
         let found = service.render_progress(&signed_in.caller, &ids).await.ok()?;
-        let mut told = std::mem::take(&mut self.unfinished);
+        let mut unfinished = std::mem::take(&mut self.unfinished);
         for render in found {
             let live = LiveRender::of(&render);
             let event = live.event();
-            if told.remove(&render.id).flatten().as_ref() != Some(&event) {
+            if unfinished.remove(&render.id).flatten().as_ref() != Some(&event) {
                 self.due.push_back(event.clone());
             }
             if !live.is_final || self.with_streams && live.awaits_stream {

@@ -47,15 +47,15 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     end_with_parent("the job cannot be set to end with the worker")?;
     let cancel = Arc::new(AtomicBool::new(false));
     let requests = read_requests(Arc::clone(&cancel));
-    let mut told = Ok(());
+    let mut written = Ok(());
     let mut tell = |event| {
-        if told.is_ok() {
-            told = serde_json::to_writer(&mut *out, &event).map_err(Into::into).and_then(|()| {
+        if written.is_ok() {
+            written = serde_json::to_writer(&mut *out, &event).map_err(Into::into).and_then(|()| {
                 out.write_all(b"\n")?;
                 out.flush()
             });
         }
-        if told.is_err() {
+        if written.is_err() {
             // Writing fails if the worker has ended, so the job stops.
             cancel.store(true, Ordering::Relaxed);
         }
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
         }
     });
     run_child(&job.task, &mut requests, &mut tell, &cancel);
-    Ok(told?)
+    Ok(written?)
 }
 
 /// Starts a new session for this process and its later children, and sets resource limits. The worker measures and

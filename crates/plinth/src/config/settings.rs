@@ -232,8 +232,8 @@ fn log_level(lookup: &Lookup<'_>) -> Result<Targets> {
     let found = lookup.get(&row::LOG_LEVEL)?;
     let must_be =
         "error, warn, info, debug, trace or off, or a list with levels of crates, such as info,plinth_api=debug";
-    let mut words = found.text.split(',').filter(|part| !part.contains('='));
-    if !words.all(|word| word.parse::<LevelFilter>().is_ok()) {
+    let mut levels = found.text.split(',').filter(|part| !part.contains('='));
+    if !levels.all(|level| level.parse::<LevelFilter>().is_ok()) {
         return Err(found.wrong(must_be).into());
     }
     Ok(found.parse(must_be)?)

@@ -302,8 +302,9 @@ mod tests {
 
     #[test]
     fn the_default_numbers_of_connections_are_true() {
-        let words = format!("{}, `plinth worker` {}", plinth_db::DbOptions::POSTGRES_CONNECTIONS, WORKER_CONNECTIONS);
-        assert_eq!(DATABASE_CONNECTIONS.default.text(), words);
+        let expected =
+            format!("{}, `plinth worker` {}", plinth_db::DbOptions::POSTGRES_CONNECTIONS, WORKER_CONNECTIONS);
+        assert_eq!(DATABASE_CONNECTIONS.default.text(), expected);
     }
 
     #[test]

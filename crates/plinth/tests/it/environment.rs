@@ -19,9 +19,9 @@ fn an_encoded_panorama_lights_a_model_like_its_source() {
     std::fs::write(&hdr, lamp()).unwrap();
     let done = plinth(&["environment", "encode", &hdr, "-o", &folder]);
     assert!(done.status.success(), "{}", text(&done.stderr));
-    let said = text(&done.stdout);
-    assert!(said.contains("size           32×16\n") && said.contains("largest error  "), "{said}");
-    assert!(!said.contains("warning"), "{said}");
+    let output = text(&done.stdout);
+    assert!(output.contains("size           32×16\n") && output.contains("largest error  "), "{output}");
+    assert!(!output.contains("warning"), "{output}");
     let files = ["lamp.sdr.webp", "lamp.gainmap.webp", "lamp.json"].map(|name| format!("{folder}/{name}"));
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 3);
     let picture = |env: &str| {
@@ -42,11 +42,11 @@ fn json_has_the_files_the_size_and_the_error() {
     let hdr = place.file("lamp.hdr");
     std::fs::write(&hdr, lamp()).unwrap();
     let done = plinth(&["environment", "encode", &hdr, "-o", &place.file(""), "--max-width", "16", "--json"]);
-    let said: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
-    let sizes = ["width", "height", "sourceWidth", "sourceHeight"].map(|key| said[key].as_u64().unwrap());
+    let output: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    let sizes = ["width", "height", "sourceWidth", "sourceHeight"].map(|key| output[key].as_u64().unwrap());
     assert_eq!(sizes, [16, 8, 32, 16]);
-    assert!(said["largestError"].as_f64().unwrap() < 0.015, "{said}");
-    for file in said["files"].as_array().unwrap() {
+    assert!(output["largestError"].as_f64().unwrap() < 0.015, "{output}");
+    for file in output["files"].as_array().unwrap() {
         let path = file["path"].as_str().unwrap();
         assert_eq!(std::fs::metadata(path).unwrap().len(), file["bytes"].as_u64().unwrap());
     }
@@ -70,9 +70,9 @@ fn files_that_are_no_panorama_are_rejected_and_nothing_is_written() {
         (cut, "the environment cannot be read"),
     ] {
         let done = plinth(&["environment", "encode", &file, "-o", &folder]);
-        let said = text(&done.stderr);
-        assert_eq!(done.status.code(), Some(1), "{said}");
-        assert!(said.contains(expected) && said.contains(&file), "{said}");
+        let output = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(1), "{output}");
+        assert!(output.contains(expected) && output.contains(&file), "{output}");
     }
     assert!(!std::path::Path::new(&folder).exists());
     let done = plinth(&["environment", "encode", "a.hdr", "-o", &folder, "--max-width", "9000"]);

@@ -76,8 +76,8 @@ impl StripeClient {
             }
         }
         if !status.is_success() {
-            let said = serde_json::from_slice::<ErrorBody>(&bytes).ok().and_then(|body| body.error.message);
-            return Err(unavailable(format!("Stripe answered {status}: {}", said.unwrap_or_default())));
+            let message = serde_json::from_slice::<ErrorBody>(&bytes).ok().and_then(|body| body.error.message);
+            return Err(unavailable(format!("Stripe answered {status}: {}", message.unwrap_or_default())));
         }
         serde_json::from_slice(&bytes).map_err(unavailable)
     }

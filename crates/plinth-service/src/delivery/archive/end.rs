@@ -69,18 +69,18 @@ mod tests {
         zip.finish().unwrap().into_inner()
     }
 
-    fn said(bytes: Vec<u8>) -> String {
+    fn outcome(bytes: Vec<u8>) -> String {
         check_end(&mut Cursor::new(bytes), 1000).map_or_else(|error| error.to_string(), |()| "good".to_owned())
     }
 
     #[test]
     fn archives_that_claim_long_lists_are_rejected() {
         let good = archive();
-        assert_eq!(said(good.clone()), "good");
+        assert_eq!(outcome(good.clone()), "good");
         let mut long = good.clone();
         let at = good.len() - 22;
         long[at + 12..at + 16].copy_from_slice(&2000_u32.to_le_bytes());
-        assert!(said(long).contains("too long"));
+        assert!(outcome(long).contains("too long"));
         // The same claim in a ZIP64 record.
         let wide = |claimed: u64, record_at: u64| {
             let mut bytes = good[..at].to_vec();
@@ -95,9 +95,9 @@ mod tests {
             bytes.extend_from_slice(&good[at..]);
             bytes
         };
-        assert_eq!(said(wide(100, at as u64)), "good");
-        assert!(said(wide(1 << 40, at as u64)).contains("too long"));
-        assert!(said(wide(100, 0)).contains("not before its locator"));
+        assert_eq!(outcome(wide(100, at as u64)), "good");
+        assert!(outcome(wide(1 << 40, at as u64)).contains("too long"));
+        assert!(outcome(wide(100, 0)).contains("not before its locator"));
     }
 
     #[test]
@@ -106,7 +106,7 @@ mod tests {
         for bytes in
             [Vec::new(), b"PK".to_vec(), vec![0; 5000], good[..good.len() - 1].to_vec(), [&good[..], b"x"].concat()]
         {
-            assert_ne!(said(bytes), "good");
+            assert_ne!(outcome(bytes), "good");
         }
     }
 }

@@ -120,14 +120,14 @@ impl<'a> Backup<'a> {
                 let Some(last) = rows.last() else { break };
                 last.id().clone_into(&mut after);
                 for row in &rows {
-                    self.copy_objects(References::of(row).map_err(message_only)?).await?;
+                    self.copy_references(References::of(row).map_err(message_only)?).await?;
                 }
             }
         }
         Ok(())
     }
 
-    async fn copy_objects(&mut self, references: References) -> Result<()> {
+    async fn copy_references(&mut self, references: References) -> Result<()> {
         let required: BTreeSet<String> = references.required.into_iter().collect();
         for path in &required {
             if !self.copy_object(path).await? {

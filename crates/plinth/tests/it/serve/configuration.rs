@@ -130,8 +130,8 @@ fn doctor(installation: &Installation, args: &[&str]) -> (String, Value, Option<
     // Both processes run concurrently, because they wait long for a missing database.
     let [plain, json] = [start(&[]), start(&["--json"])].map(|child| child.wait_with_output().unwrap());
     assert_eq!(plain.status.code(), json.status.code());
-    let said = [&plain.stdout[..], &plain.stderr, &json.stdout, &json.stderr].map(text).concat();
-    assert!(!said.contains("secret"), "{said}");
+    let output = [&plain.stdout[..], &plain.stderr, &json.stdout, &json.stderr].map(text).concat();
+    assert!(!output.contains("secret"), "{output}");
     (text(&plain.stdout) + &text(&plain.stderr), serde_json::from_slice(&json.stdout).unwrap(), plain.status.code())
 }
 

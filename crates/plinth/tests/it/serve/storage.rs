@@ -40,17 +40,17 @@ async fn files_without_rows_and_rows_without_files_are_found(served: Served) {
     std::fs::remove_file(installation.objects().join("renders").join(&id).join("1/video.mp4")).unwrap();
     let found = installation.try_admin(&["storage", "check", "--repair"]);
     assert_eq!(found.status.code(), Some(1));
-    let said: serde_json::Value = serde_json::from_slice(&found.stdout).unwrap();
+    let output: serde_json::Value = serde_json::from_slice(&found.stdout).unwrap();
     assert_eq!(
-        (&said["young"], &said["foreign"]),
+        (&output["young"], &output["foreign"]),
         (&json!(1), &json!(1)),
-        "one of the files may belong to an upload: {said}"
+        "one of the files may belong to an upload: {output}"
     );
     let expected = json!([
         {"problem": "unnamed", "path": "models/nobody000000.glb", "size": 1},
         {"problem": "gone", "path": format!("renders/{id}/1/video.mp4"), "size": null},
     ]);
-    assert_eq!(said["found"], expected);
+    assert_eq!(output["found"], expected);
     let left = installation.try_admin(&["storage", "check"]);
     let left: serde_json::Value = serde_json::from_slice(&left.stdout).unwrap();
     assert_eq!(left["found"].as_array().unwrap().len(), 1, "the file without a row is scheduled for deletion: {left}");
@@ -90,9 +90,12 @@ async fn nothing_is_repaired_if_no_row_names_a_file(served: Served) {
     set_age(&orphan, MORE);
     for _ in 0..2 {
         let rejected = served.installation.try_admin(&["storage", "check", "--repair"]);
-        let said = text(&rejected.stderr);
+        let output = text(&rejected.stderr);
         assert_eq!(rejected.status.code(), Some(1));
-        assert!(said.contains("nothing was marked for removal") && said.contains("another installation"), "{said}");
+        assert!(
+            output.contains("nothing was marked for removal") && output.contains("another installation"),
+            "{output}"
+        );
     }
 }
 

@@ -13,9 +13,9 @@ fn is_rejected(backup: &Path, words: &str) {
     let other = Installation::with_sqlite();
     for command in ["verify", "restore"] {
         let done = other.try_admin(&[command, backup.to_str().unwrap()]);
-        let said = text(&done.stderr);
-        assert_eq!(done.status.code(), Some(1), "{command}: {said}");
-        assert!(said.contains(words), "{command}: '{words}' is not in: {said}");
+        let output = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(1), "{command}: {output}");
+        assert!(output.contains(words), "{command}: '{words}' is not in: {output}");
     }
     let restored =
         ["plinth.db", "objects", ".restoring"].map(|name| other.folder.path().join("data").join(name).exists());

@@ -33,11 +33,11 @@ async fn a_backup_goes_into_a_new_folder_that_others_cannot_read() {
     let (served, _, backup) = small().await;
     let mode = std::fs::metadata(&backup).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
-    let said = failure(&served.installation, &["backup", backup.to_str().unwrap()]);
-    assert!(said.contains("is not empty; choose a new folder"), "{said}");
+    let output = failure(&served.installation, &["backup", backup.to_str().unwrap()]);
+    assert!(output.contains("is not empty; choose a new folder"), "{output}");
     let inside = served.installation.objects().join("backup");
-    let said = failure(&served.installation, &["backup", inside.to_str().unwrap()]);
-    assert!(said.contains("is inside the store"), "{said}");
+    let output = failure(&served.installation, &["backup", inside.to_str().unwrap()]);
+    assert!(output.contains("is inside the store"), "{output}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -49,22 +49,22 @@ async fn a_failed_backup_is_rejected_and_releases_its_hold() {
     while long.as_os_str().len() < 4080 {
         long.push("x".repeat((4080 - long.as_os_str().len()).min(200)));
     }
-    let said = failure(&served.installation, &["backup", long.to_str().unwrap()]);
-    assert!(said.contains("manifest.jsonl.part cannot be created"), "{said}");
+    let output = failure(&served.installation, &["backup", long.to_str().unwrap()]);
+    assert!(output.contains("manifest.jsonl.part cannot be created"), "{output}");
     assert!(!is_held(&served.installation).await, "the hold is released");
     // Makes an object unreadable by replacing it with a link to itself.
     let video = served.installation.objects().join("renders").join(&render).join("1/video.mp4");
     std::fs::remove_file(&video).unwrap();
     symlink(&video, &video).unwrap();
     let backup = folder(&served.installation, "backup");
-    let said = failure(&served.installation, &["backup", backup.to_str().unwrap()]);
+    let output = failure(&served.installation, &["backup", backup.to_str().unwrap()]);
     assert!(
-        said.contains("failed and is incomplete; remove the folder") && said.contains("video.mp4 cannot be copied"),
-        "{said}"
+        output.contains("failed and is incomplete; remove the folder") && output.contains("video.mp4 cannot be copied"),
+        "{output}"
     );
     assert!(!is_held(&served.installation).await, "the hold is released");
-    let said = failure(&served.installation, &["verify", backup.to_str().unwrap()]);
-    assert!(said.contains("not a complete backup"), "{said}");
+    let output = failure(&served.installation, &["verify", backup.to_str().unwrap()]);
+    assert!(output.contains("not a complete backup"), "{output}");
     // A missing object is reported. The backup succeeds without it.
     std::fs::remove_file(&video).unwrap();
     let backup = folder(&served.installation, "another");
@@ -76,8 +76,8 @@ async fn a_failed_backup_is_rejected_and_releases_its_hold() {
 async fn the_error_for_postgres_names_the_commands_to_use() {
     let served = Served::with_postgres_and_s3().await;
     let backup = folder(&served.installation, "backup");
-    let said = failure(&served.installation, &["backup", backup.to_str().unwrap()]);
-    assert!(said.contains("pg_dump") && said.contains("plinth admin storage hold"), "{said}");
+    let output = failure(&served.installation, &["backup", backup.to_str().unwrap()]);
+    assert!(output.contains("pg_dump") && output.contains("plinth admin storage hold"), "{output}");
     assert!(!backup.exists());
 }
 
@@ -85,23 +85,23 @@ async fn the_error_for_postgres_names_the_commands_to_use() {
 async fn a_restoration_goes_into_an_empty_folder_without_a_server() {
     let (served, render, backup) = small().await;
     let backup = backup.to_str().unwrap();
-    let said = failure(&served.installation, &["restore", backup]);
-    assert!(said.contains("another plinth serve uses"), "{said}");
+    let output = failure(&served.installation, &["restore", backup]);
+    assert!(output.contains("another plinth serve uses"), "{output}");
     let other = Installation::with_sqlite();
     let data = other.folder.path().join("data");
     std::fs::create_dir_all(data.join("objects")).unwrap();
-    let said = failure(&other, &["restore", backup]);
-    assert!(said.contains("is not empty; choose a new folder with --data"), "{said}");
+    let output = failure(&other, &["restore", backup]);
+    assert!(output.contains("is not empty; choose a new folder with --data"), "{output}");
     std::fs::remove_dir(data.join("objects")).unwrap();
     let elsewhere = ["--database-url", "sqlite:///nowhere/plinth.db", "restore", backup];
-    let said = failure(&other, &elsewhere);
-    assert!(said.contains("only be restored to --data"), "{said}");
+    let output = failure(&other, &elsewhere);
+    assert!(output.contains("only be restored to --data"), "{output}");
     // A server does not open the files of an interrupted restoration. The next restoration replaces them.
     let left = data.join(".restoring/objects/models");
     std::fs::create_dir_all(&left).unwrap();
     std::fs::write(left.join("half.glb"), "x").unwrap();
-    let said = failure(&other, &["account", "create", "eve@example.org"]);
-    assert!(said.contains("was interrupted; empty the folder and run `plinth admin restore` again"), "{said}");
+    let output = failure(&other, &["account", "create", "eve@example.org"]);
+    assert!(output.contains("was interrupted; empty the folder and run `plinth admin restore` again"), "{output}");
     other.admin(&["restore", backup]);
     assert_eq!(names(&data), ["objects", "plinth.db", "plinth.db.serve.lock"].map(PathBuf::from));
     let server = other.serve(&["--no-worker"]);
