@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use plinth_spec::idempotency::REPLAY_MS;
+use plinth_spec::state::ModelStates;
 use plinth_spec::{EnvPart, ErrorCode, limits};
 use serde_json::{Value, json};
 
@@ -203,6 +204,10 @@ fn bounds_and_defaults_match_the_limits() {
     assert_eq!(property("IngestModel", "url")["maxLength"], limits::URL_CHARS);
     let search = parameters.iter().find(|parameter| parameter["name"] == "search").unwrap();
     assert_eq!(search["schema"]["maxLength"], limits::TITLE_CHARS);
+    let of_models = document["paths"]["/models"]["get"]["parameters"].as_array().unwrap();
+    let status = of_models.iter().find(|parameter| parameter["name"] == "status").unwrap();
+    assert_eq!(status["schema"]["pattern"], format!("^({})$", ModelStates::NAMES.join("|")));
+    assert_eq!(status["schema"]["default"], ModelStates::DEFAULT.as_str());
 }
 
 /// Descriptions repeat some limits as numbers, because doc comments cannot refer to constants.
@@ -225,7 +230,7 @@ fn descriptions_name_the_limits() {
         let description = &document["components"]["schemas"][form]["properties"][field]["description"];
         assert!(description.as_str().unwrap_or_default().contains(&promise), "{form}.{field}: {description}");
     }
-    let headers = document["paths"]["/v1/renders"]["post"]["parameters"].as_array().unwrap();
+    let headers = document["paths"]["/renders"]["post"]["parameters"].as_array().unwrap();
     let key = headers.iter().find(|parameter| parameter["name"] == "Idempotency-Key").unwrap();
     let promise = format!("within {} minutes", REPLAY_MS / 60_000);
     assert!(key["description"].as_str().unwrap().contains(&promise), "{key}");
