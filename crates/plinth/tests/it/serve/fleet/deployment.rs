@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use plinth_testkit::{Answer, Client, FaultyProxy, Host, Network, Postgres, S3Server};
+use reqwest::StatusCode;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
@@ -93,9 +94,11 @@ impl Fleet {
             nodes.push(Node::new(host, folder.path(), &args, &variables));
         }
         for (number, args) in (1..).zip(&plan.workers) {
-            let host = network.add(&format!("worker{number}"));
+            let name = format!("worker{number}");
+            let host = network.add(&name);
             let listen = format!("{}:{PORT}", host.address());
-            let args = [&["worker", "--worker-slots", "1", "--health-listen", &listen], args.as_slice()].concat();
+            let own = ["worker", "--worker-slots", "1", "--health-listen", &listen, "--worker-name", &name];
+            let args = [&own, args.as_slice()].concat();
             nodes.push(Node::new(host, folder.path(), &args, &variables));
         }
         for node in &nodes {
@@ -173,6 +176,13 @@ impl Fleet {
 
     fn base(&self, number: usize) -> String {
         format!("http://{}:{PORT}", self.nodes[number].host.address())
+    }
+
+    /// Whether a node says that it takes no work.
+    pub(super) async fn is_draining(&self, node: &Node) -> bool {
+        let url = format!("http://{}:{PORT}/readyz", node.host.address());
+        let response = timeout(BETWEEN_CHECKS * 4, self.client.http.get(&url).send()).await;
+        response.is_ok_and(|sent| sent.is_ok_and(|sent| sent.status() == StatusCode::SERVICE_UNAVAILABLE))
     }
 
     /// Returns the number of a server that is ready, in turns; of any server if none is ready.
@@ -277,7 +287,7 @@ fn variables(database: &Postgres, s3: &S3Server, hosts: &Hosts, more: &[(&str, &
 }
 
 fn admin(folder: &TempDir, variables: &[(String, String)], args: &[&str]) -> serde_json::Value {
-    let mut program = Command::new(PathBuf::from(env!("CARGO_BIN_EXE_plinth")));
+    let mut program = Command::new(super::program());
     program.current_dir(folder.path()).envs(variables.iter().map(|(name, value)| (name, value)));
     let done = program.arg("admin").args(args).arg("--json").output().unwrap();
     assert!(done.status.success(), "{args:?}: {}", crate::text(&done.stderr));

@@ -37,7 +37,7 @@ impl Node {
             args: args.iter().map(|arg| (*arg).to_owned()).collect(),
             variables: variables.to_vec(),
             folder,
-            program: Mutex::new(PathBuf::from(env!("CARGO_BIN_EXE_plinth"))),
+            program: Mutex::new(super::program()),
             process: Mutex::new(None),
             strike: tokio::sync::Mutex::new(()),
         };
@@ -102,6 +102,11 @@ impl Node {
         if let Some(process) = self.process().as_ref() {
             signal(process, name);
         }
+    }
+
+    /// Whether the process has ended; its status is kept for `stop`.
+    pub(super) fn has_ended(&self) -> bool {
+        self.process().as_mut().is_none_or(|process| process.try_wait().unwrap().is_some())
     }
 
     pub(super) fn is_running(&self) -> bool {

@@ -13,8 +13,10 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::deployment::{Fleet, Plan};
+use super::drain::drain;
 use super::node::Node;
 use super::pools::{Pool, scale};
+use super::program;
 use crate::serve::crash::clients::{Clients as _, PAUSE, TIMEOUT};
 use crate::serve::crash::{check, number, requests};
 use crate::worker::autoscaler::select;
@@ -32,7 +34,7 @@ const DRAIN_SECS: &str = "3";
 #[ignore = "needs root and network namespaces: make faults"]
 async fn a_fleet_is_scaled_and_upgraded_without_loss() {
     let (orders, begin) = (number("FLEET_ORDERS").unwrap_or(ORDERS), Instant::now());
-    let new = PathBuf::from(env!("CARGO_BIN_EXE_plinth"));
+    let new = program();
     let old: Option<PathBuf> = number("FLEET_PREVIOUS");
     let (cpu, gpu) =
         (["--pool", "cpu", "--takes", "share,standard"], ["--pool", "gpu", "--takes", "standard,4k,pro,dataset"]);
@@ -53,13 +55,13 @@ async fn a_fleet_is_scaled_and_upgraded_without_loss() {
     let first = fleet.answer(|client| requests::upload_request(client, "first")).await.0;
     let model = first.text("modelId");
     let mut renders = vec![first.text("renderId")];
-    let per_wave = orders.div_ceil(WAVES);
+    let (per_wave, mut drained) = (orders.div_ceil(WAVES), 0);
     for wave in 0..WAVES {
         let sending = send(&fleet, &model, wave * per_wave..(wave + 1) * per_wave);
         // In a task of its own, because it blocks its thread while a server ends.
         let replacing = tokio::spawn(replace(Arc::clone(&fleet), wave, new.clone()));
         renders.extend(sending.await);
-        replacing.await.unwrap();
+        drained += replacing.await.unwrap();
         fleet.until_all_have_ended().await;
         until_scaled_to_zero(&fleet).await;
     }
@@ -90,7 +92,7 @@ async fn a_fleet_is_scaled_and_upgraded_without_loss() {
         assert!(most == 2 && stopped >= 2, "the pool {} was not scaled out and in", pool.name);
     }
     let version = if old.is_some() { "the previous version" } else { "the same version" };
-    println!("  {orders} orders in {WAVES} waves; the servers replaced {version}");
+    println!("  {orders} orders in {WAVES} waves; the servers replaced {version}; a drained worker finished {drained} jobs");
     fleet.close().await;
 }
 
@@ -116,8 +118,9 @@ async fn send(fleet: &Fleet, model: &str, orders: std::ops::Range<usize>) -> Vec
 }
 
 /// Replaces servers and drains nodes during a wave: in the second one all servers by the new version, one after the
-/// other; in the third a server is away for a time.
-async fn replace(fleet: Arc<Fleet>, wave: usize, new: PathBuf) {
+/// other; in the third a server is away for a time; in the fourth a worker at work is drained. Returns the number of jobs that
+/// the drained worker finished.
+async fn replace(fleet: Arc<Fleet>, wave: usize, new: PathBuf) -> usize {
     match wave {
         1 => {
             for node in &fleet.nodes {
@@ -137,8 +140,10 @@ async fn replace(fleet: Arc<Fleet>, wave: usize, new: PathBuf) {
             server.start();
             fleet.until_ready().await;
         }
+        3 => return drain(&fleet).await,
         _ => {}
     }
+    0
 }
 
 async fn until_scaled_to_zero(fleet: &Fleet) {
