@@ -95,9 +95,9 @@ gallery: build ## render every setting with several values to docs/gallery/ (ONL
 	@scripts/setup.sh python
 	@scripts/tools.sh render "$$(scripts/find.sh python)" -B scripts/gallery/gallery.py $(MODEL) $(if $(ONLY),--only $(ONLY))
 
-dist: ## make the packages in dist/: archive, Debian package, Python wheels, SBOM, checksums (PROGRAM=one that is built)
-	@scripts/setup.sh dist
-	scripts/dist.sh $(if $(PROGRAM),--program "$(PROGRAM)")
+dist: ## make the packages in dist/: archive, Debian package, Python wheels, SBOMs, checksums (PROGRAM=one that is built, FOR=arm64)
+	@scripts/setup.sh dist $(FOR)
+	scripts/dist.sh $(if $(PROGRAM),--program "$(PROGRAM)") $(if $(filter arm64,$(FOR)),--target aarch64-unknown-linux-gnu)
 
 image: ## make the OCI image in dist/ from its Debian package, without a registry (root, mmdebstrap, buildah)
 	scripts/image.sh

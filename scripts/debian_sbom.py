@@ -14,6 +14,9 @@ import sys
 from pathlib import Path
 from urllib.parse import quote
 
+# Not of the distribution.
+OWN = {"plinth"}
+
 
 def installed(status):
     """The stanzas of packages that are installed, by their names."""
@@ -29,7 +32,8 @@ def installed(status):
 def component(package, system):
     name, version = package["Package"], package["Version"]
     distribution = f"{system['ID']}-{system['VERSION_ID']}"
-    purl = f"pkg:deb/{system['ID']}/{name}@{quote(version, safe='')}?arch={package['Architecture']}&distro={distribution}"
+    origin = "" if name in OWN else f"{system['ID']}/"
+    purl = f"pkg:deb/{origin}{name}@{quote(version, safe='')}?arch={package['Architecture']}&distro={distribution}"
     # A source package has this package's name and version unless it is named.
     source, _, source_version = package.get("Source", name).partition(" ")
     properties = [{"name": "debian:source", "value": f"{source} {source_version.strip('()') or version}"}]

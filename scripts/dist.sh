@@ -3,25 +3,44 @@
 #
 #   scripts/dist.sh                      builds with the profile `release`
 #   scripts/dist.sh --program PROGRAM    packages a program that is built
+#   scripts/dist.sh --target TRIPLE      builds for another architecture of Linux, or packages a PROGRAM of it; makes no wheel with
+#                                        the driver, because that is taken from this machine
 #
-# The version is that of Cargo.toml. Needs what `scripts/setup.sh dist` installs; cargo-deb is taken from PATH, or built below
-# the target folder.
+# The version is that of Cargo.toml. Needs what `scripts/setup.sh dist` installs, for aarch64 also `arm64`; cargo-deb is taken from
+# PATH, or built below the target folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+say() { echo "dist: $*"; }
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
-program=$target/release/plinth
-if [[ ${1:-} == --program ]]; then program=$2; fi
+host=$(rustc -vV | sed -n 's/^host: //p')
+triple=$host program=
+while (($# > 0)); do
+    case $1 in
+        --program) program=$2 ;;
+        --target) triple=$2 ;;
+        *) say "unknown argument $1; see the beginning of this script" >&2; exit 2 ;;
+    esac
+    shift 2
+done
 # crates/plinth/Cargo.toml names the files here for cargo-deb.
 parts=target/dist
 version=$(cargo metadata --format-version 1 --no-deps --locked | python3 -c '
 import json, sys
 print(next(p["version"] for p in json.load(sys.stdin)["packages"] if p["name"] == "plinth"))')
-triple=$(rustc -vV | sed -n 's/^host: //p')
 name=plinth-$version-$triple
-say() { echo "dist: $*"; }
-for needed in dpkg-shlibdeps:dpkg-dev patchelf:patchelf objdump:binutils python3:python3; do
-    command -v "${needed%:*}" >/dev/null || { say "${needed%:*} is missing (apt-get install ${needed#*:})" >&2; exit 1; }
+# The programs of another architecture have its name before theirs, and an emulator runs what is made with them.
+prefix='' emulator=() deb_target=()
+if [[ $triple != "$host" ]]; then
+    arch=${triple%%-*}
+    prefix=$arch-linux-gnu-
+    emulator=("qemu-$arch-static" -L "/usr/$arch-linux-gnu")
+    deb_target=(--target "$triple" --variant crossed)
+    linker=CARGO_TARGET_$(tr a-z- A-Z_ <<<"$triple")_LINKER
+    export "$linker=${!linker:-${prefix}gcc}"
+fi
+for needed in dpkg-shlibdeps patchelf "${prefix}objdump" "${prefix}strip" "${emulator[@]:0:1}"; do
+    command -v "$needed" >/dev/null || { say "$needed is missing (scripts/setup.sh dist${prefix:+ arm64})" >&2; exit 1; }
 done
 
 tool() { # NAME VERSION: the path of a cargo tool, built where it is missing
@@ -37,11 +56,14 @@ tool() { # NAME VERSION: the path of a cargo tool, built where it is missing
 }
 cargo_deb=$(tool cargo-deb "~3")
 
-if [[ ${1:-} != --program ]]; then ${CARGO:-cargo} build --locked --release -p plinth; fi
+if [[ -z $program ]]; then
+    program=$target/${prefix:+$triple/}release/plinth
+    ${CARGO:-cargo} build --locked --release -p plinth ${prefix:+--target "$triple"}
+fi
 rm -rf dist "$parts"
 mkdir -p dist "$parts/licences"
-strip -o "$parts/plinth" "$program"
-"$parts/plinth" package-files "$parts"
+"${prefix}strip" -o "$parts/plinth" "$program"
+"${emulator[@]}" "$parts/plinth" package-files "$parts"
 cp LICENSE-MIT LICENSE-APACHE "$parts/licences/"
 cp crates/plinth-studio/assets/vendor/hls.LICENSE "$parts/licences/hls.js-LICENSE"
 scripts/linked.py licences "$triple" >"$parts/licences/THIRD-PARTY.txt"
@@ -52,9 +74,9 @@ cp -r "$parts"/{plinth,man,completions,licences} README.md CHANGELOG.md "$parts/
 tar -C "$parts" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}" \
     -cf - "$name" | gzip -9n >"dist/$name.tar.gz"
 
-"$cargo_deb" deb --no-build --no-strip -p plinth --output dist/ 2> >(grep -v '^warning' >&2) >/dev/null
-scripts/wheels.sh "$parts/plinth" "$parts/licences" "$version" dist
-scripts/linked.py sbom "$triple" >"dist/plinth-$version.cyclonedx.json"
+"$cargo_deb" deb --no-build --no-strip -p plinth "${deb_target[@]}" --output dist/ 2> >(grep -v '^warning' >&2) >/dev/null
+scripts/wheels.sh "$parts/plinth" "$parts/licences" "$version" dist "$triple"
+scripts/linked.py sbom "$triple" >"dist/$name.cyclonedx.json"
 
 scripts/checksums.sh dist
 say "made from $program:"

@@ -7,6 +7,7 @@
 #   scripts/setup.sh lint ...      rustfmt, clippy
 #   scripts/setup.sh dist ...      what packages are made of and with: dpkg-shlibdeps, patchelf, objdump, lavapipe, a Python that
 #                                  can create virtual environments
+#   scripts/setup.sh arm64 ...     a linker and an emulator for aarch64, and Rust's library for it
 #   scripts/setup.sh faults ...    what makes hosts out of network namespaces: ip, nft, unshare, libfaketime
 #   scripts/setup.sh python ...    Python with numpy and Pillow
 #   scripts/setup.sh venv ...      a Python that can create virtual environments
@@ -133,6 +134,15 @@ need_packaging() {
     need_venv
 }
 
+need_arm64() {
+    if ! have aarch64-linux-gnu-gcc; then need "gcc-aarch64-linux-gnu libc6-dev-arm64-cross" "a C compiler for aarch64"; fi
+    if ! have qemu-aarch64-static; then need qemu-user-static "an emulator of aarch64"; fi
+    if ! rustc --print target-libdir --target aarch64-unknown-linux-gnu | xargs test -d; then
+        say "installing Rust's library for aarch64 with rustup (about 30 MB)"
+        rustup target add aarch64-unknown-linux-gnu
+    fi
+}
+
 need_python() {
     if ! found python && ! make_python; then
         need "python3 python3-numpy python3-pil" "Python with $(sed '/^#/d' "$here/python.txt" | paste -sd' ')"
@@ -193,8 +203,9 @@ for purpose in "$@"; do
         python) need_python ;;
         venv) need_venv ;;
         dist) need_packaging ;;
+        arm64) need_arm64 ;;
         *)
-            say "unknown purpose '$purpose'; use render, test, lint, dist, faults, python or venv" >&2
+            say "unknown purpose '$purpose'; use render, test, lint, dist, arm64, faults, python or venv" >&2
             exit 2
             ;;
     esac

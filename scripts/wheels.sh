@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Makes the Python wheels: `plinth`, which carries the program, and `plinth-lavapipe`, a Vulkan driver for plinth[bundled].
 #
-#   scripts/wheels.sh PROGRAM LICENCES VERSION TARGET-FOLDER
+#   scripts/wheels.sh PROGRAM LICENCES VERSION TARGET-FOLDER TRIPLE
 #
-# LICENCES is a folder with the licence texts. The driver is taken from this machine's packages (Debian, Ubuntu), which an SBOM
+# LICENCES is a folder with the licence texts, TRIPLE what the program was built for. The driver is made only for this machine's
+# architecture: it is taken from this machine's packages (Debian, Ubuntu), which an SBOM
 # beside the wheels lists. Needs a Python with venv, pip's registry, and what scripts/setup.sh dist installs.
 set -euo pipefail
 
@@ -12,6 +13,7 @@ program=$1
 licences=$2
 version=$3
 out=$4
+arch=${5%%-*}
 say() { echo "wheels: $*"; }
 
 work=$(mktemp -d)
@@ -20,11 +22,14 @@ python=$("$here/scripts/find.sh" venv)
 mkdir -p "$out"
 "$python" -B "$here/packages/python/test_launcher.py" --quiet
 
+objdump=objdump
+if [[ $arch != "$(uname -m)" ]]; then objdump=$arch-linux-gnu-objdump; fi
+
 # The C library that this needs, as wheels name it.
 tag() { # FILE ...
     local newest
-    newest=$(objdump -T "$@" 2>/dev/null | grep -o 'GLIBC_[0-9.]*' | sed 's/GLIBC_//' | sort -Vu | tail -n 1)
-    echo "manylinux_${newest/./_}_$(uname -m)"
+    newest=$("$objdump" -T "$@" 2>/dev/null | grep -o 'GLIBC_[0-9.]*' | sed 's/GLIBC_//' | sort -Vu | tail -n 1)
+    echo "manylinux_${newest/./_}_$arch"
 }
 
 make() { # FOLDER PLATFORM
@@ -49,6 +54,10 @@ for text in "$licences"/*; do
         { say "the wheel lacks the licence text $(basename "$text")" >&2; exit 1; }
 done
 
+if [[ $arch != "$(uname -m)" ]]; then
+    say "the driver of plinth[bundled] for $arch is made on such a machine, not here"
+    exit 0
+fi
 icd=$(find /usr/share/vulkan/icd.d -name 'lvp_icd*.json' 2>/dev/null | head -n 1)
 if [[ -z $icd ]]; then
     say "this machine has no lavapipe, which plinth[bundled] brings (apt-get install mesa-vulkan-drivers)" >&2
@@ -94,4 +103,4 @@ make "$work/plinth-lavapipe" "$(tag "$lib"/*.so* "$lib"/loader/*)"
 packages=()
 for text in "$texts"/*.txt; do packages+=("$(basename "$text" .txt)"); done
 "$here/scripts/debian_sbom.py" plinth-lavapipe "$version" /var/lib/dpkg/status /etc/os-release "${packages[@]}" \
-    >"$out/plinth-lavapipe-$version.cyclonedx.json"
+    >"$out/plinth-lavapipe-$version-$arch.cyclonedx.json"

@@ -93,7 +93,10 @@ impl Node {
     /// Tells the process to stop, and waits for its end.
     pub(super) fn stop(&self) -> Option<ExitStatus> {
         let mut process = self.process().take()?;
-        signal(&process, "TERM");
+        // The number of a process that has ended may be that of another one.
+        if process.try_wait().unwrap().is_none() {
+            signal(&process, "TERM");
+        }
         Some(block_in_place(|| process.wait()).unwrap())
     }
 
