@@ -11,6 +11,11 @@ use seccompiler::{
 
 use crate::error::FenceError;
 
+/// fchmodat2, which libc does not name for every architecture. All have the same number (Linux, scripts/syscall.tbl).
+const FCHMODAT2: c_long = 452;
+#[cfg(target_arch = "x86_64")]
+const _: () = assert!(FCHMODAT2 == libc::SYS_fchmodat2);
+
 /// System calls that fail with EPERM.
 #[rustfmt::skip]
 const FORBIDDEN: &[c_long] = &[
@@ -28,7 +33,7 @@ const FORBIDDEN: &[c_long] = &[
     libc::SYS_move_mount, libc::SYS_open_tree, libc::SYS_fsopen, libc::SYS_fsconfig, libc::SYS_fsmount,
     libc::SYS_fspick, libc::SYS_mount_setattr,
     // Changing permissions and owners by path, which Landlock does not restrict.
-    libc::SYS_fchmodat, libc::SYS_fchmodat2, libc::SYS_fchownat, libc::SYS_setxattr, libc::SYS_lsetxattr,
+    libc::SYS_fchmodat, FCHMODAT2, libc::SYS_fchownat, libc::SYS_setxattr, libc::SYS_lsetxattr,
     libc::SYS_removexattr, libc::SYS_lremovexattr,
     // Creating symbolic links and special files. Landlock also denies this; the worker would follow a link when it
     // reads the job's files.
@@ -39,7 +44,7 @@ const FORBIDDEN: &[c_long] = &[
     libc::SYS_bpf, libc::SYS_perf_event_open, libc::SYS_userfaultfd, libc::SYS_keyctl, libc::SYS_add_key,
     libc::SYS_request_key, libc::SYS_fanotify_init, libc::SYS_lookup_dcookie, libc::SYS_personality,
     // System administration.
-    libc::SYS_kexec_load, libc::SYS_init_module, libc::SYS_finit_module, libc::SYS_delete_module, libc::SYS_reboot,
+    libc::SYS_kexec_load, libc::SYS_kexec_file_load, libc::SYS_init_module, libc::SYS_finit_module, libc::SYS_delete_module, libc::SYS_reboot,
     libc::SYS_swapon, libc::SYS_swapoff, libc::SYS_acct, libc::SYS_quotactl, libc::SYS_sethostname,
     libc::SYS_setdomainname, libc::SYS_settimeofday, libc::SYS_clock_settime, libc::SYS_clock_adjtime,
     libc::SYS_adjtimex, libc::SYS_syslog, libc::SYS_vhangup, libc::SYS_nfsservctl,
@@ -50,7 +55,7 @@ const FORBIDDEN: &[c_long] = &[
 #[rustfmt::skip]
 const FORBIDDEN_HERE: &[c_long] = &[
     libc::SYS_chmod, libc::SYS_chown, libc::SYS_lchown, libc::SYS_utime, libc::SYS_utimes, libc::SYS_futimesat,
-    libc::SYS_symlink, libc::SYS_mknod, libc::SYS_kexec_file_load, libc::SYS_iopl, libc::SYS_ioperm, libc::SYS_modify_ldt, libc::SYS_uselib, libc::SYS_ustat,
+    libc::SYS_symlink, libc::SYS_mknod, libc::SYS_iopl, libc::SYS_ioperm, libc::SYS_modify_ldt, libc::SYS_uselib, libc::SYS_ustat,
     libc::SYS_sysfs, libc::SYS__sysctl,
 ];
 #[cfg(not(target_arch = "x86_64"))]

@@ -56,7 +56,14 @@ impl JobUser {
     }
 
     /// Makes the user the owner of a file or folder.
+    #[cfg(target_os = "linux")]
     pub(crate) fn own(&self, path: &Path) -> std::io::Result<()> {
         std::os::unix::fs::lchown(path, Some(self.uid), Some(self.gid))
+    }
+
+    /// Errors: always, because there are no job users elsewhere.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn own(&self, _path: &Path) -> std::io::Result<()> {
+        Err(std::io::ErrorKind::Unsupported.into())
     }
 }

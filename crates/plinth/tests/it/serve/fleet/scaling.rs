@@ -92,7 +92,9 @@ async fn a_fleet_is_scaled_and_upgraded_without_loss() {
         assert!(most == 2 && stopped >= 2, "the pool {} was not scaled out and in", pool.name);
     }
     let version = if old.is_some() { "the previous version" } else { "the same version" };
-    println!("  {orders} orders in {WAVES} waves; the servers replaced {version}; a drained worker finished {drained} jobs");
+    println!(
+        "  {orders} orders in {WAVES} waves; the servers replaced {version}; a drained worker finished {drained} jobs"
+    );
     fleet.close().await;
 }
 
