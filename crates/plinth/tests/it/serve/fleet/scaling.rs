@@ -86,16 +86,19 @@ async fn a_fleet_is_scaled_and_upgraded_without_loss() {
         fleet.refused.load(Ordering::SeqCst),
         begin.elapsed().as_secs_f64()
     );
-    for pool in pools.iter() {
-        let (most, stopped) = (pool.most.load(Ordering::SeqCst), pool.stopped.load(Ordering::SeqCst));
-        println!("  pool {}: at most {most} workers; {stopped} workers stopped", pool.name);
-        assert!(most == 2 && stopped >= 2, "the pool {} was not scaled out and in", pool.name);
-    }
+    pools.iter().for_each(check_scaling);
     let version = if old.is_some() { "the previous version" } else { "the same version" };
     println!(
         "  {orders} orders in {WAVES} waves; the servers replaced {version}; a drained worker finished {drained} jobs"
     );
     fleet.close().await;
+}
+
+/// Checks that a pool was scaled out to all its nodes and in again.
+fn check_scaling(pool: &Pool) {
+    let (most, stopped) = (pool.most.load(Ordering::SeqCst), pool.stopped.load(Ordering::SeqCst));
+    println!("  pool {}: at most {most} workers; {stopped} workers stopped", pool.name);
+    assert!(most == 2 && stopped >= 2, "the pool {} was not scaled out and in", pool.name);
 }
 
 /// Sends the orders of a wave. Returns the ids of their renders.
