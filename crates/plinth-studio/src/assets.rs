@@ -29,7 +29,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STREAM_PLAYER: &str = "hls.js";
 
 /// Name, media type and content of each file.
-static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 50]> = LazyLock::new(|| {
+static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 51]> = LazyLock::new(|| {
     [
         ("style.css", CSS, STYLE.into()),
         ("shell.js", SCRIPT, include_str!("../assets/js/shell.js").into()),
@@ -53,6 +53,7 @@ static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 50]> = LazyLock::new(||
         ("points.js", SCRIPT, include_str!("../assets/js/points.js").into()),
         ("cloud.js", SCRIPT, include_str!("../assets/js/cloud.js").into()),
         ("cloud_drawing.js", SCRIPT, include_str!("../assets/js/cloud_drawing.js").into()),
+        ("upload_beside.js", SCRIPT, include_str!("../assets/js/upload_beside.js").into()),
         ("environments.js", SCRIPT, include_str!("../assets/js/environments.js").into()),
         (STREAM_PLAYER, SCRIPT, include_str!("../assets/vendor/hls.light.min.mjs").into()),
         ("preview.js", SCRIPT, include_str!("../assets/js/preview.js").into()),
@@ -94,6 +95,7 @@ const STYLE: &str = concat!(
     include_str!("../assets/css/result.css"),
     include_str!("../assets/css/dataset.css"),
     include_str!("../assets/css/environments.css"),
+    include_str!("../assets/css/images.css"),
     include_str!("../assets/css/admin.css"),
 );
 

@@ -56,6 +56,16 @@ fn of_environments() -> Router<Studio> {
         .route("/environments/{id}/delete", get(environments::ask_to_delete).post(environments::delete))
 }
 
+fn of_images() -> Router<Studio> {
+    Router::new()
+        // The limit is disabled, because each file of an upload has its own size limit.
+        .route("/images", get(images::list).post(images::upload).layer(DefaultBodyLimit::disable()))
+        .route("/images/overlays/{id}/picture", get(images::overlay_picture))
+        .route("/images/overlays/{id}/delete", get(images::ask_to_delete_overlay).post(images::delete_overlay))
+        .route("/images/textures/{id}/picture", get(images::texture_picture))
+        .route("/images/textures/{id}/delete", get(images::ask_to_delete_texture).post(images::delete_texture))
+}
+
 /// The pages for administrators. For everybody else, no method of these paths exists.
 fn of_admin() -> Router<Studio> {
     use admin::{account, account_actions as actions, accounts, assets, log, overview};
@@ -109,8 +119,6 @@ pub fn router(studio: &Studio) -> Router {
         .route("/keys/{id}/revoke", get(keys::ask_to_revoke).post(keys::revoke))
         // The limit is disabled, because each file of an upload has its own size limit.
         .route("/models", get(library::home).post(upload::upload).layer(DefaultBodyLimit::disable()))
-        // Each file has its own size limit, as for models.
-        .route("/images", post(images::upload).layer(DefaultBodyLimit::disable()))
         .route("/models/bulk", post(bulk::change))
         .route("/models/check-hash", post(upload::check_hash))
         .route("/models/{id}", get(model::show).post(model::edit))
@@ -127,6 +135,7 @@ pub fn router(studio: &Studio) -> Router {
         .merge(of_render())
         .merge(of_looks())
         .merge(of_environments())
+        .merge(of_images())
         .merge(of_admin())
         .fallback(async || PageError::not_found())
         .method_not_allowed_fallback(async || PageError::wrong_method())

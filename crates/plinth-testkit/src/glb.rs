@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::image::png;
+
 /// Returns a GLB with one triangle. Its node has this name, so different names give different files.
 pub fn glb_with_triangle(name: &str) -> Vec<u8> {
     triangle(&json!({"mesh": 0, "name": name}))
@@ -69,6 +71,50 @@ pub fn glb_with_sphere(rows: u16) -> Vec<u8> {
         "buffers": [{"byteLength": positions.len() + indices.len()}],
     });
     glb(&document, &[positions, indices].concat())
+}
+
+/// Returns a GLB with a triangle that has texture coordinates, a material with a colour map, and an animation. All of them
+/// have this name, with a number at the end.
+pub fn glb_with_names(name: &str) -> Vec<u8> {
+    let positions: [f32; 9] = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0];
+    let coordinates: [f32; 6] = [0.0, 1.0, 1.0, 1.0, 0.0, 0.0];
+    let (times, moves): ([f32; 2], [f32; 6]) = ([0.0, 1.0], [0.0, 0.0, 0.0, 0.1, 0.0, 0.0]);
+    let parts = [positions.as_slice(), &coordinates, &times, &moves];
+    let bytes = |part: &[f32]| part.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
+    let (mut buffer, mut views) = (Vec::new(), Vec::new());
+    for part in parts.map(bytes).into_iter().chain([png(120)]) {
+        views.push(json!({"buffer": 0, "byteOffset": buffer.len(), "byteLength": part.len()}));
+        buffer.extend(part);
+        buffer.resize(buffer.len().next_multiple_of(4), 0);
+    }
+    let accessor = |view: usize, count: usize, kind: &str, most: &Value| {
+        let least = vec![0.0; most.as_array().map_or(0, Vec::len)];
+        json!({"bufferView": view, "componentType": 5126, "count": count, "type": kind, "min": least, "max": most})
+    };
+    let document = json!({
+        "asset": {"version": "2.0", "generator": format!("{name} 0")},
+        "scene": 0,
+        "scenes": [{"nodes": [0]}],
+        "nodes": [{"mesh": 0, "name": format!("{name} 1")}],
+        "meshes": [{"name": format!("{name} 2"), "primitives": [{"attributes": {"POSITION": 0, "TEXCOORD_0": 1}, "material": 0}]}],
+        "materials": [{"name": format!("{name} 3"), "pbrMetallicRoughness": {"baseColorTexture": {"index": 0}}}],
+        "textures": [{"source": 0}],
+        "images": [{"name": format!("{name} 4"), "bufferView": 4, "mimeType": "image/png"}],
+        "animations": [{
+            "name": format!("{name} 5"),
+            "channels": [{"sampler": 0, "target": {"node": 0, "path": "translation"}}],
+            "samplers": [{"input": 2, "output": 3}],
+        }],
+        "accessors": [
+            accessor(0, 3, "VEC3", &json!([1.0, 1.0, 0.0])), accessor(1, 3, "VEC2", &json!([1.0, 1.0])),
+            accessor(2, 2, "SCALAR", &json!([1.0])), accessor(3, 2, "VEC3", &json!([0.1, 0.0, 0.0])),
+        ],
+        "bufferViews": views,
+        "buffers": [{"byteLength": buffer.len()}],
+        // An optional extension that no reader knows, so that there is a warning.
+        "extensionsUsed": ["EXT_of_nobody"],
+    });
+    glb(&document, &buffer)
 }
 
 /// Returns a GLB without meshes.

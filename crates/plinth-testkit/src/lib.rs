@@ -22,7 +22,7 @@ mod web;
 pub use client::{Answer, Client, header};
 pub use faulty_proxy::{FaultyProxy, ProxyFault};
 pub use form::Form;
-pub use glb::{glb_too_large_to_draw, glb_with_sphere, glb_with_triangle, glb_without_meshes};
+pub use glb::{glb_too_large_to_draw, glb_with_names, glb_with_sphere, glb_with_triangle, glb_without_meshes};
 pub use hardware::hardware_ffmpeg;
 pub use hash::sha256_hex;
 pub use hosts::HOSTS_INSIDE;

@@ -2,12 +2,14 @@
 
 mod env_picture;
 mod envs;
+mod images;
 mod overlays;
 mod panorama;
 mod picture;
 mod textures;
 
 pub use envs::{EnvPartFile, NewEnv};
+pub use images::ImageUsage;
 pub use overlays::NewOverlay;
 pub use panorama::NewPanorama;
 pub use textures::NewTexture;

@@ -11,6 +11,7 @@ import { look } from "./look.js";
 import { looks } from "./looks.js";
 import { ask, showPrice, showProblem } from "./price.js";
 import { structure } from "./structure.js";
+import { choiceUploads } from "./upload_beside.js";
 import { Values } from "./values.js";
 
 /** Pause between the last change and the request to the server. */
@@ -30,6 +31,8 @@ for (const control of controls) {
   control.complete(() => changed(true));
   if (input?.tagName === "TEXTAREA") structure(control, input, schema.properties[control.key], materials, () => changed(true));
 }
+
+choiceUploads(form, values);
 
 // The settings that the server returns for the form are shown, copied and ordered.
 

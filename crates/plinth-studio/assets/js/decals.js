@@ -43,7 +43,7 @@ export const placeOf = (decals, { decal, decalAt }) =>
  * @param {(message: string) => void} say
  */
 export function decalPlacer(form, values, say) {
-  const known = need("#images");
+  const known = need("#decal-images");
   const choice = el("select", { id: "decal-image" });
   const file = el("input", { type: "file", id: "decal-file", accept: "image/png,image/jpeg,image/webp" });
   const place = el("button", { type: "button", className: "main", textContent: "Place it" });
@@ -70,6 +70,7 @@ export function decalPlacer(form, values, say) {
     place.disabled = true;
     const body = new FormData();
     body.set("form_token", need("[name=form_token]", form).value);
+    body.set("kind", "decal");
     body.set("file", file.files[0]);
     try {
       const said = await post(form.dataset.images, body);

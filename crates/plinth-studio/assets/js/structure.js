@@ -2,6 +2,7 @@
 // which is what is sent.
 
 import { el } from "./dom.js";
+import { imageUpload } from "./upload_beside.js";
 
 /** Initial values of members for which the smallest allowed value would show nothing. */
 const STARTS = {
@@ -14,8 +15,11 @@ const STARTS = {
   imageAspect: 1,
 };
 
-/** Members that name an image. */
-const IMAGES = ["imageAssetId", "mapAssetId"];
+/**
+ * Members that name an image, and the kind of their images.
+ * @type {Record<string, "decal" | "texture">}
+ */
+const IMAGES = { imageAssetId: "decal", mapAssetId: "texture" };
 
 /**
  * Values of materials without edits, by name, as far as they are known. An edit begins with them.
@@ -68,7 +72,7 @@ export function structure(control, area, schema, materials, changed) {
     if (next !== shape) {
       shape = next;
       inputs = [];
-      keepFocus(box, () => box.replaceChildren(...editor(schema, () => current, set, { materials, title: control.key, inputs })));
+      keepFocus(box, () => box.replaceChildren(...editor(schema, () => current, set, { materials, form: control.root.closest("form"), title: control.key, inputs })));
     }
     for (const input of inputs) input();
   };
@@ -234,9 +238,8 @@ function scalar(schema, get, set, context) {
     for (const [side, bound] of [["min", schema.minimum], ["max", schema.maximum]]) if (bound !== undefined) input[side] = bound;
     read = () => Number(input.value);
     show = () => { input.value = String(get() ?? 0); };
-  } else if (IMAGES.includes(context.key)) {
-    input = el("select");
-    show = () => showImages(input, get() ?? "");
+  } else if (Object.hasOwn(IMAGES, context.key)) {
+    return imageChoice(IMAGES[context.key], get, set, context);
   } else if (schema.pattern?.includes("#")) {
     input = el("input", { type: "color" });
     show = () => { input.value = get() ?? "#ffffff"; };
@@ -252,13 +255,36 @@ function scalar(schema, get, set, context) {
   return input;
 }
 
-/** Shows a choice among the images of the workspace. */
-function showImages(input, value) {
+/** A choice among the images of one kind, with an upload of another one. */
+function imageChoice(kind, get, set, context) {
+  const input = el("select", { "aria-label": context.title });
+  const show = () => showImages(input, kind, get() ?? "");
+  const take = ({ id, name }) => {
+    document.querySelector(`#${kind}-images`).prepend(el("option", { value: id, label: name }));
+    set(id);
+    show();
+  };
+  context.inputs.push(show);
+  // Another control may have uploaded an image.
+  input.addEventListener("focus", show);
+  input.addEventListener("change", (event) => {
+    event.stopPropagation();
+    set(input.value);
+  });
+  return el("div", { className: "structure" }, input, imageUpload(context.form, kind, take));
+}
+
+/** Shows the images of one kind. One of another kind is shown where it is the present value. */
+function showImages(input, kind, value) {
   const option = (id, name) => el("option", { value: id, textContent: name, selected: id === value });
-  const known = [...document.querySelectorAll("#images option")];
-  const isKnown = value === "" || known.some((image) => image.value === value);
-  input.replaceChildren(option("", "Choose an image…"), ...known.map((image) => option(image.value, image.label || image.value)),
-    ...(isKnown ? [] : [option(value, `${value} (not found)`)]));
+  const nameOf = (image) => image.label || image.value;
+  const known = [...document.querySelectorAll(`#${kind}-images option`)];
+  const rest = [];
+  if (value !== "" && !known.some((image) => image.value === value)) {
+    const other = [...document.querySelectorAll("#decal-images option, #texture-images option, #bgImageId option")].find((image) => image.value === value);
+    rest.push(option(value, other ? `${nameOf(other)} (no ${kind})` : `${value} (not found)`));
+  }
+  input.replaceChildren(option("", "Choose an image…"), ...known.map((image) => option(image.value, nameOf(image))), ...rest);
 }
 
 /** The initial value of a member: that of `STARTS` for its name, else the smallest that the schema accepts. */

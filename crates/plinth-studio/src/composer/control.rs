@@ -68,33 +68,41 @@ impl Control {
 /// What settings can name: assets of the workspace, and parts of the model.
 pub(crate) struct Assets {
     environments: Vec<(String, String)>,
+    /// Images for the background. The other images of the workspace can be the background, too, but are not offered.
     backgrounds: Vec<(String, String)>,
+    other_images: Vec<(String, String)>,
     clips: Vec<(String, String)>,
     meshes: Vec<String>,
     /// Whether the length of a video has no maximum.
     has_any_length: bool,
-    /// Identifiers and names of all images.
-    pub(crate) images: Vec<(String, String)>,
+    /// Identifiers and names of the images for decals.
+    pub(crate) decals: Vec<(String, String)>,
+    /// Identifiers and names of the images for materials.
+    pub(crate) textures: Vec<(String, String)>,
 }
 
 impl Assets {
     /// Finds what settings for a model can name.
     pub(crate) async fn of(service: &Service, caller: &Caller, model: &ModelDetail) -> Result<Self> {
-        let named = |id: String, name: String| if name.is_empty() { (id.clone(), id) } else { (id, name) };
         let environments = service.list_envs(caller).await?.data;
-        let overlays = service.list_overlays(caller, None).await?.data;
+        let textures = service.list_textures(caller).await?.data;
+        let mut overlays = service.list_overlays(caller, None).await?.data;
+        let mut of_layer = |layer: Layer| -> Vec<(String, String)> {
+            overlays.extract_if(.., |row| row.layer == layer).map(|row| named(row.id.to_string(), row.name)).collect()
+        };
+        let (decals, backgrounds, in_texture_layer) =
+            (of_layer(Layer::Decal), of_layer(Layer::Background), of_layer(Layer::Texture));
+        let others = of_layer(Layer::Foreground);
         let mut clips: Vec<_> = model.animations.iter().map(|clip| (clip.name.clone(), clip.name.clone())).collect();
         if !clips.is_empty() {
             clips.insert(0, ("*".to_owned(), "The first one".to_owned()));
         }
         Ok(Self {
             environments: environments.into_iter().map(|env| named(env.id, env.name)).collect(),
-            images: overlays.iter().map(|overlay| named(overlay.id.to_string(), overlay.name.clone())).collect(),
-            backgrounds: overlays
-                .into_iter()
-                .filter(|overlay| overlay.layer != Layer::Texture)
-                .map(|overlay| named(overlay.id.to_string(), overlay.name))
-                .collect(),
+            other_images: [others.as_slice(), &decals, &in_texture_layer].concat(),
+            backgrounds,
+            decals,
+            textures: textures.into_iter().map(|row| named(row.id, row.name)).chain(in_texture_layer).collect(),
             clips,
             meshes: model.mesh_names.clone().unwrap_or_default(),
             // Spec: administrators may order videos of any length.
@@ -118,6 +126,11 @@ const VALUES: [(&str, AssetList); 3] = [
     ("animation", |assets| &assets.clips),
 ];
 
+/// Returns an identifier and what is shown for it: the name if there is one.
+pub(crate) fn named(id: String, name: String) -> (String, String) {
+    if name.is_empty() { (id.clone(), id) } else { (id, name) }
+}
+
 /// Makes the form of settings.
 pub(crate) fn groups(settings: &Map<String, Value>, assets: &Assets) -> Vec<SettingsGroup> {
     let group = |declared: &Declared| {
@@ -139,7 +152,7 @@ fn control(field: &Field, value: Option<&Value>, assets: &Assets) -> Control {
     let value_text = value.map_or_else(|| default.clone(), text);
     let kind = match field.shape {
         Shape::Text { .. } => match assets.values_of(field.key) {
-            Some(known) => Kind::Choice(with_current(known, &value_text)),
+            Some(known) => Kind::Choice(with_current(known, &assets.other_images, &value_text)),
             None => Kind::Text,
         },
         Shape::Texts { .. } => Kind::Names(names(value, &assets.meshes)),
@@ -180,12 +193,14 @@ fn kind_of(field: &Field) -> Kind {
     }
 }
 
-/// The known values, with none at first, and the current one at the end where it is not known.
-fn with_current(known: &[(String, String)], current: &str) -> Vec<(String, String)> {
+/// The known values, with none at first, and the current one at the end where it is not among them. Its name is that in
+/// `others`.
+fn with_current(known: &[(String, String)], others: &[(String, String)], current: &str) -> Vec<(String, String)> {
     let mut values = vec![(String::new(), "None".to_owned())];
     values.extend_from_slice(known);
     if !values.iter().any(|(value, _label)| value == current) {
-        values.push((current.to_owned(), format!("{current} (not found)")));
+        let other = others.iter().find(|(value, _label)| value == current);
+        values.push(other.cloned().unwrap_or_else(|| (current.to_owned(), format!("{current} (not found)"))));
     }
     values
 }
@@ -228,7 +243,9 @@ mod tests {
             clips: Vec::new(),
             meshes: vec!["Seat".to_owned()],
             has_any_length: false,
-            images: Vec::new(),
+            other_images: vec![pair("o1", "Logo")],
+            decals: Vec::new(),
+            textures: Vec::new(),
         }
     }
 
@@ -253,6 +270,8 @@ mod tests {
         assert!(
             matches!(kind("envId"), Some(Kind::Choice(values)) if values.len() == 3 && values[2].1 == "gone (not found)")
         );
+        let shown = with_current(&[], &assets().other_images, "o1");
+        assert_eq!(shown[1], ("o1".to_owned(), "Logo".to_owned()));
         assert!(
             matches!(kind("hiddenMeshNames"), Some(Kind::Names(names)) if *names == [("Seat".to_owned(), true), ("Leg".to_owned(), true)])
         );

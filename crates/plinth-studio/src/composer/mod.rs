@@ -8,6 +8,6 @@ mod read;
 mod script_settings;
 
 pub(crate) use changed::{ChangedSetting, changed_settings};
-pub(crate) use control::{Assets, Kind, SettingsGroup, groups};
+pub(crate) use control::{Assets, Kind, SettingsGroup, groups, named};
 pub(crate) use label::{setting_of, with_label};
 pub(crate) use read::read_settings;

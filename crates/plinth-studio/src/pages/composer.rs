@@ -35,8 +35,10 @@ struct ComposerPage {
     groups: Vec<SettingsGroup>,
     /// Names of the model's materials, for the controls of a script.
     materials: Vec<String>,
-    /// Identifiers and names of the workspace's images, for decals and materials.
-    images: Vec<(String, String)>,
+    /// Identifiers and names of the images for decals.
+    decals: Vec<(String, String)>,
+    /// Identifiers and names of the images for materials.
+    textures: Vec<(String, String)>,
     /// Names of the model's animations, and their lengths in seconds.
     clips: Vec<(String, f64)>,
     quote: Option<Quote>,
@@ -209,7 +211,8 @@ async fn page_of(
         name,
         cover,
         groups: groups(settings, &assets),
-        images: assets.images,
+        decals: assets.decals,
+        textures: assets.textures,
         clips: model.animations.into_iter().map(|clip| (clip.name, clip.duration)).collect(),
         materials: model.material_names.unwrap_or_default(),
         quote,

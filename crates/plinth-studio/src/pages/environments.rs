@@ -1,6 +1,7 @@
 //! The page of environments: list, upload, picture, delete.
 
 use askama::Template;
+use axum::Json;
 use axum::body::Body;
 use axum::extract::multipart::Field;
 use axum::extract::{Path, Request, State};
@@ -10,12 +11,16 @@ use plinth_service::assets::{EnvPartFile, NewEnv, NewPanorama};
 use plinth_service::models::Incoming;
 use plinth_spec::wire::AssetRow;
 use plinth_spec::{EnvPart, limits};
+use serde_json::json;
 
+use super::composer::rejected;
+use crate::composer::named;
 use crate::error::{PageError, Result};
 use crate::form::{EmptyForm, SessionForm, check_file_form};
 use crate::format::{self, DisplayTime, sentence};
 use crate::frame::{Frame, page};
 use crate::multipart::{FileForm, chunk, skip};
+use crate::response::wants_json;
 use crate::session::CurrentUser;
 use crate::studio::Studio;
 
@@ -110,9 +115,11 @@ async fn show(studio: &Studio, user: &CurrentUser, problem: Option<String>, name
     }))
 }
 
-/// Creates an environment from a panorama, or from a gain map in three files. The CSRF token must come before the files.
+/// Creates an environment from a panorama, or from a gain map in three files. A script gets its identifier and its name as
+/// JSON. The CSRF token must come before the files.
 pub(crate) async fn upload(State(studio): State<Studio>, user: CurrentUser, request: Request) -> Result<Response> {
     let caller = user.editor()?;
+    let is_script = wants_json(request.headers());
     studio.service.check_env_count(caller).await?;
     let form = FileForm::from(request).await?;
     let Sent { name, panorama, parts } = receive(&studio, &user, form).await?;
@@ -123,7 +130,13 @@ pub(crate) async fn upload(State(studio): State<Studio>, user: CurrentUser, requ
         studio.service.create_env(caller, new).await
     };
     match created {
+        Ok(created) if is_script => {
+            let name = studio.service.env_name(caller, &created.id).await?;
+            let (id, name) = named(created.id, name);
+            Ok(Json(json!({"id": id, "name": name})).into_response())
+        }
         Ok(_created) => Ok(to_list(&studio).into_response()),
+        Err(error) if is_script => Ok(rejected(&error)),
         Err(error) if error.status >= 500 => Err(error.into()),
         Err(error) => {
             let mut response = show(&studio, &user, Some(sentence(&error.message)), &name).await?;

@@ -57,7 +57,7 @@ async fn panoramas_and_gain_maps_become_environments(served: Served) {
     );
     let model = served.client.upload("chair", None).await.text("modelId");
     let composer = alice.get(&format!("/models/{model}/compose")).await;
-    assert!(composer.shows("garden") && composer.shows("/environments\">"), "{}", composer.html);
+    assert!(composer.shows("garden") && composer.shows("/environments\""), "{}", composer.html);
     let id = rows[2]["id"].as_str().unwrap();
     let request = alice.request(Method::GET, &format!("/environments/{id}/picture"));
     let picture = request.send().await.unwrap();

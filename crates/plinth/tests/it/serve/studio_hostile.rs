@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use plinth_spec::limits;
 use plinth_testkit::{Form, glb_with_triangle};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -68,6 +69,8 @@ pub(super) async fn hostile_objects(served: &Served) -> (Browser, BTreeMap<&'sta
     let order = json!({"modelId": model, "renderSettings": settings});
     assert_eq!(bound.post("/renders", order).await.status, 201);
     let environment = bound.form("/assets/envs", environment().text("name", HOSTILE)).await.text("id");
+    let image = Form::default().file("file", "a.png", &plinth_testkit::png(7)).text("name", HOSTILE);
+    let image = bound.form("/overlays", image.text("layer", "decal")).await.text("id");
     let keys = browser.get("/keys").await;
     let key = keys.between("/keys/", "/revoke\"").to_owned();
     let account = client.get("/account").await.text("id");
@@ -75,6 +78,7 @@ pub(super) async fn hostile_objects(served: &Served) -> (Browser, BTreeMap<&'sta
         ("models", model),
         ("renders", render),
         ("environments", environment),
+        ("images", image),
         ("keys", key),
         ("teams", team_id),
         ("member", account.clone()),
@@ -157,7 +161,7 @@ async fn objects_of_another_workspace_do_not_exist(served: Served) {
         own.map(|(name, id)| (*name, id.clone())).chain([("asset", "poster".to_owned())]).collect();
     let nothing: BTreeMap<&str, String> = BTreeMap::from([("asset", "poster".to_owned())]);
     let names_object = |route: &&String| {
-        ["/models/{", "/renders/{", "/keys/{", "/teams/{", "/environments/{", "/admin"]
+        ["/models/{", "/renders/{", "/keys/{", "/teams/{", "/environments/{", "/images/", "/admin"]
             .iter()
             .any(|p| route.starts_with(p))
     };
@@ -194,23 +198,34 @@ async fn objects_of_another_workspace_do_not_exist(served: Served) {
     assert_eq!(state(&served, &ids).await, before);
 }
 
-/// Decals beyond the limits of number and size are rejected before anything is charged.
+/// As many decals as the limit allows are accepted. Decals beyond the limits of number and size are rejected before anything
+/// is charged.
 async fn oversized_decals_are_rejected(served: Served) {
     let (mut browser, ids) = hostile_objects(&served).await;
     browser.send("/workspace", &[("workspace", &ids["teams"])]).await;
     let path = format!("/models/{}/compose", ids["models"]);
-    let decal = |url: &str| json!({"imageId": url, "position": [0, 0, 1], "normal": [0, 0, 1], "size": 1});
-    let many = Value::Array(vec![decal(UNKNOWN); 65]).to_string();
-    let huge = Value::Array(vec![decal(&"x".repeat(600 << 10))]).to_string();
+    let decal = |image: &str, size: f64| json!({"id": "a", "imageAssetId": image, "position": [0, 0, 1], "normal": [0, 0, 1], "euler": [0, 0, 0], "size": size});
+    let image = ids["images"].as_str();
+    let most = Value::Array(vec![decal(image, 1.0); limits::DECALS]).to_string();
+    let priced = browser.send(&path, &[("action", "price"), ("decals", &most)]).await;
+    assert!(priced.status == 200 && priced.shows("credit"), "{}: {}", priced.status, priced.html);
+    let many = Value::Array(vec![decal(image, 1.0); limits::DECALS + 1]).to_string();
+    let large = Value::Array(vec![decal(image, 101.0)]).to_string();
+    let huge = Value::Array(vec![decal(&"x".repeat(600 << 10), 1.0)]).to_string();
     let before = served.client.get("/account").await.data()["paid"].clone();
-    for (decals, statuses) in [(&many, [400, 400]), (&huge, [400, 413])] {
+    for (decals, status, reason) in
+        [(&many, 400, "at most 64"), (&large, 400, "size must be"), (&huge, 413, "too large")]
+    {
         let page = browser.send(&path, &[("action", "order"), ("decals", decals)]).await;
-        assert!(statuses.contains(&page.status), "{}: {}", page.status, page.html);
+        assert!(page.status == status && page.shows(reason), "{reason}: {}: {}", page.status, page.html);
     }
     let large = vec![0_u8; (25 << 20) + 1];
     let form = Form::default().file("file", "a.png", &large).text("layer", "texture");
     assert_eq!(served.client.form("/overlays", form).await.rejection(), (400, "file_too_large"));
     assert_eq!(served.client.get("/account").await.data()["paid"], before);
+    let accepted = [("action", "order"), ("quality", "share"), ("length", "1"), ("decals", &most)];
+    let sent = browser.send(&path, &accepted).await;
+    assert_eq!(sent.status, 303, "{}", sent.html);
 }
 
 /// Returns what the forms of another account could have changed.

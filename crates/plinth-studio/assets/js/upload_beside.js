@@ -1,0 +1,109 @@
+// Uploads beside a choice of the composer: a button that sends a file without leaving the page, so that a composition that is not
+// saved stays, and chooses what was made of it.
+
+import { el, need, reason } from "./dom.js";
+import { post } from "./session.js";
+
+const IMAGES = "image/png,image/jpeg,image/webp";
+/** The ends of the names that `plinth environment encode` gives to the files of an environment, and the fields of the form. */
+const PARTS = [[".sdr.webp", "sdr"], [".gainmap.webp", "gainmap"], [".json", "metadata"], [".webp", "thumb"]];
+
+/** @typedef {{id: string, name: string}} Made what the server has stored */
+
+/**
+ * Returns a button that uploads.
+ * @param {HTMLFormElement} form the form with the CSRF token
+ * @param {object} upload
+ * @param {string} upload.address
+ * @param {string} upload.label
+ * @param {string} upload.accept
+ * @param {boolean} [upload.multiple] whether several files make one asset
+ * @param {string} upload.busy what is said meanwhile
+ * @param {(body: FormData, files: File[]) => void} upload.fill
+ * @param {(made: Made) => void} upload.take
+ */
+function uploader(form, { address, label, accept, multiple = false, busy, fill, take }) {
+  const file = /** @type {HTMLInputElement} */ (el("input", { type: "file", accept, multiple, hidden: true, "aria-label": label }));
+  const button = /** @type {HTMLButtonElement} */ (el("button", { type: "button", textContent: label }));
+  const state = el("p", { role: "status" });
+  button.addEventListener("click", () => file.click());
+  // Nothing has changed yet.
+  file.addEventListener("input", (event) => event.stopPropagation());
+  file.addEventListener("change", async (event) => {
+    event.stopPropagation();
+    const files = [...file.files ?? []];
+    if (files.length === 0) return;
+    const body = new FormData();
+    body.set("form_token", need("[name=form_token]", form).value);
+    fill(body, files);
+    file.value = "";
+    state.className = "quiet";
+    state.textContent = busy;
+    button.disabled = true;
+    try {
+      const made = await post(address, body);
+      take(made);
+      state.textContent = `${made.name} is uploaded.`;
+    } catch (error) {
+      state.className = "problem";
+      state.textContent = reason(error);
+    }
+    button.disabled = false;
+  });
+  return el("div", { className: "upload-beside" }, button, file, state);
+}
+
+/**
+ * Returns a button that uploads an image.
+ * @param {HTMLFormElement} form
+ * @param {"decal" | "background" | "texture"} kind
+ * @param {(made: Made) => void} take
+ */
+export function imageUpload(form, kind, take) {
+  const fill = (/** @type {FormData} */ body, /** @type {File[]} */ [image]) => {
+    body.set("kind", kind);
+    body.set("file", image);
+  };
+  return uploader(form, { address: form.dataset.images ?? "", label: `Upload a ${kind}…`, accept: IMAGES, busy: "Uploading…", fill, take });
+}
+
+/**
+ * Fills in the fields of an environment: a panorama, or the files of a prepared environment, which their names tell apart.
+ * @param {FormData} body
+ * @param {File[]} files
+ */
+function fillEnvironment(body, files) {
+  for (const file of files) {
+    const name = file.name.toLowerCase();
+    const [, field] = PARTS.find(([end]) => name.endsWith(end)) ?? ["", "panorama"];
+    if (field === "sdr") body.set("name", file.name.slice(0, -".sdr.webp".length));
+    body.append(field, file);
+  }
+}
+
+/**
+ * Puts uploads beside the choices of the background's image and of the environment.
+ * @param {HTMLFormElement} form
+ * @param {import("./values.js").Values} values
+ */
+export function choiceUploads(form, values) {
+  const takeInto = (/** @type {string} */ key) => (/** @type {Made} */ { id, name }) => {
+    const [choice] = values.controls.get(key)?.inputs ?? [];
+    choice?.append(el("option", { value: id, textContent: name }));
+    values.set(key, id);
+    values.commit();
+  };
+  const place = (/** @type {string} */ key, /** @type {HTMLElement} */ upload) => {
+    values.controls.get(key)?.inputs[0]?.after(upload);
+  };
+  place("bgImageId", imageUpload(form, "background", takeInto("bgImageId")));
+  place("envId", uploader(form, {
+    address: form.dataset.environments ?? "",
+    label: "Upload an environment…",
+    accept: ".hdr,.exr,.webp,.json",
+    multiple: true,
+    busy: "Uploading and encoding. A large panorama takes half a minute.",
+    fill: fillEnvironment,
+    take: takeInto("envId"),
+  }));
+}

@@ -1,0 +1,184 @@
+//! Tests of the page of images, and of uploads in the composer.
+
+use plinth_spec::limits;
+use plinth_testkit::{Client, Form, glb_with_names, png};
+use reqwest::Method;
+use serde_json::json;
+
+use super::browser::{Browser, Page};
+use super::on_both;
+use super::server::{EMAIL, Served};
+use super::studio_browser::{drawing, no_errors, sign_in};
+use super::studio_pages::fits;
+use super::webdriver::Chromium;
+
+const BOB: &str = "bob@example.org";
+
+/// Uploads an image with the form of the page.
+async fn upload(served: &Served, browser: &Browser, kind: &str, name: &str, bytes: &[u8]) -> Page {
+    let token = browser.get("/keys").await.form_token();
+    let form = Form::default().text("form_token", &token).text("kind", kind).file("file", name, bytes);
+    let request = browser.request(Method::POST, "/images").header("origin", &served.server.base);
+    Page::of(request.header("content-type", Form::content_type()).body(form.body())).await
+}
+
+/// Returns the identifiers of the images in a list of the API.
+async fn ids(client: &Client, list: &str) -> Vec<String> {
+    let answer = client.get(list).await;
+    let rows = answer.data().as_array().unwrap();
+    rows.iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()
+}
+
+async fn images_are_stored_by_kind_listed_and_deleted(served: Served) {
+    let mut browser = served.browser(EMAIL).await;
+    for (shade, kind) in (1..).zip(["decal", "background", "texture"]) {
+        let page = upload(&served, &browser, kind, &format!("{kind}.png"), &png(shade)).await;
+        assert_eq!((page.status, page.header("location")), (303, "/images"), "{}", page.html);
+    }
+    let client = &served.client;
+    let (decal, background) =
+        (ids(client, "/overlays?layer=decal").await, ids(client, "/overlays?layer=background").await);
+    let texture = ids(client, "/assets/textures").await;
+    assert_eq!((decal.len(), background.len(), texture.len()), (1, 1, 1));
+    assert!(ids(client, "/overlays?layer=texture").await.is_empty());
+    // The same texture again has the name of the first one.
+    assert_eq!(upload(&served, &browser, "texture", "again.png", &png(3)).await.status, 303);
+    // Each setting is offered what it can use.
+    let model = client.upload("chair", None).await.text("modelId");
+    let composer = browser.get(&format!("/models/{model}/compose")).await;
+    let list = |name: &str| composer.between(&format!("<datalist id=\"{name}\">"), "</datalist>").to_owned();
+    assert!(list("decal-images").contains(&decal[0]) && !list("decal-images").contains(&texture[0]));
+    assert!(list("texture-images").contains(&texture[0]) && !list("texture-images").contains(&decal[0]));
+    let backgrounds = composer.between("<select id=\"bgImageId\"", "</select>");
+    assert!(backgrounds.contains(&background[0]) && !backgrounds.contains(&decal[0]), "{backgrounds}");
+    let page = browser.get("/images").await;
+    for shown in ["decal.png", "background.png", "texture.png", "2×2", "of which\n  2 are used", "of which 1 with"] {
+        assert!(page.shows(shown), "{shown}: {}", page.html);
+    }
+    for (table, id) in [("overlays", &decal[0]), ("overlays", &background[0]), ("textures", &texture[0])] {
+        let path = format!("/images/{table}/{id}");
+        let picture = browser.get(&format!("{path}/picture")).await;
+        assert_eq!((picture.status, picture.header("content-type")), (200, "image/png"), "{path}");
+        assert!(browser.get(&format!("{path}/delete")).await.shows("Delete the image"));
+        assert_eq!(browser.send(&format!("{path}/delete"), &[]).await.status, 303);
+        for gone in ["picture", "delete"] {
+            assert_eq!(browser.get(&format!("{path}/{gone}")).await.status, 404, "{path}");
+        }
+    }
+    assert_eq!(browser.get("/images").await.html.matches("There are none yet").count(), 3);
+}
+
+async fn images_that_cannot_be_stored_are_rejected_with_the_reason(served: Served) {
+    let browser = served.browser(EMAIL).await;
+    for kind in ["decal", "texture"] {
+        let page = upload(&served, &browser, kind, "a.png", b"no image").await;
+        assert!(page.status == 400 && page.shows("role=\"alert\""), "{} {}", page.status, page.html);
+    }
+    for kind in ["foreground", "sky", ""] {
+        let page = upload(&served, &browser, kind, "a.png", &png(1)).await;
+        assert!(page.status == 400 && page.shows("unknown kind"), "{} {}", page.status, page.html);
+    }
+    // A published image is everybody's, and nobody can delete it here.
+    let system = served.client.form("/overlays", Form::default().file("file", "s.png", &png(9))).await.text("id");
+    served.installation.admin(&["account", "make-admin", EMAIL]);
+    let mut admin = served.browser(EMAIL).await;
+    let published =
+        admin.send("/admin/assets/publish", &[("kind", "overlay"), ("id", &system), ("reason", "a test")]).await;
+    assert_eq!(published.status, 303, "{}", published.html);
+    served.installation.account(BOB);
+    let mut bob = served.browser(BOB).await;
+    let page = bob.get("/images").await;
+    assert!(page.shows("Of all workspaces") && !page.shows("Delete…"), "{}", page.html);
+    assert_eq!(bob.get(&format!("/images/overlays/{system}/picture")).await.status, 200);
+    assert_eq!(bob.send(&format!("/images/overlays/{system}/delete"), &[]).await.status, 404);
+    // The quota is shown, and the page offers to delete images when it is reached.
+    for n in 0..limits::OVERLAYS {
+        let form = Form::default().file("file", "a.png", &png(u8::try_from(n).unwrap())).text("layer", "decal");
+        assert_eq!(served.client.form("/overlays", form).await.status, 200);
+    }
+    let page = upload(&served, &browser, "decal", "a.png", &png(1)).await;
+    assert!(page.status == 429 && page.shows("at most 100 overlays; delete some first"), "{}", page.html);
+    assert!(page.shows("/delete\"") && page.shows("100 are used"), "{}", page.html);
+}
+
+on_both! {
+    images_are_stored_by_kind_listed_and_deleted images_that_cannot_be_stored_are_rejected_with_the_reason
+}
+
+/// A Radiance HDR panorama of 16×8 texels.
+fn panorama() -> Vec<u8> {
+    [b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 8 +X 16\n".to_vec(), [200, 120, 40, 129].repeat(128)].concat()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_uploaded_in_the_composer_is_chosen_and_rendered() {
+    let served = drawing();
+    let Some(page) = Chromium::start(true).await else { return };
+    let client = &served.client;
+    let form = Form::default().file("file", "chair.glb", &glb_with_names("oak"));
+    let model = client.form("/models", form).await.text("modelId");
+    sign_in(&served, &page).await;
+    page.resize(1280, 800).await;
+    page.open(&format!("{}/models/{model}/compose", served.server.base)).await;
+    page.until("document.querySelector('[data-key=bgImageId] .upload-beside')").await;
+    let file = |name: &str, content: &[u8]| {
+        let path = served.installation.folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let until_settings = async |text: &str| {
+        page.until(&format!("document.querySelector('.settings-json').textContent.includes({})", json!(text))).await;
+    };
+    // A composition that is not saved stays through the uploads.
+    page.run("document.querySelector('#quality').value = 'share'; document.querySelector('#length').value = '0.2';")
+        .await;
+    page.run("for (const group of document.querySelectorAll('.group')) group.open = true;").await;
+    page.click("[data-key=materialEdits] .chooser button").await;
+    page.run(
+        "const choose = document.querySelector('[data-key=materialEdits] .chooser select'); choose.value = 'oak 3';",
+    )
+    .await;
+    page.click("[data-key=materialEdits] .chooser button").await;
+    page.until("document.querySelector('[data-key=materialEdits] fieldset .chooser')").await;
+    page.run(
+        "const more = document.querySelector('[data-key=materialEdits] fieldset .chooser'); \
+         more.querySelector('select').value = 'mapAssetId'; more.querySelector('button').click();",
+    )
+    .await;
+    page.until("document.querySelector('[data-key=materialEdits] input[type=file]')").await;
+    page.type_into("[data-key=materialEdits] input[type=file]", &file("veneer.png", &png(200))).await;
+    page.until(
+        "document.querySelector('[data-key=materialEdits] [role=status]')?.textContent === 'veneer.png is uploaded.'",
+    )
+    .await;
+    let texture = ids(client, "/assets/textures").await.remove(0);
+    until_settings(&texture).await;
+    page.type_into("[data-key=bgImageId] input[type=file]", &file("sky.png", &png(90))).await;
+    let background = async {
+        page.until("document.querySelector('#bgImageId').selectedOptions[0].textContent === 'sky.png'").await;
+        ids(client, "/overlays?layer=background").await.remove(0)
+    };
+    until_settings(&background.await).await;
+    page.type_into("[data-key=envId] input[type=file]", &file("garden.hdr", &panorama())).await;
+    page.until("document.querySelector('#envId').selectedOptions[0].textContent === 'garden'").await;
+    until_settings(&ids(client, "/assets/envs").await.remove(0)).await;
+    // A file that is rejected says why, beside the choice.
+    page.type_into("[data-key=envId] input[type=file]", &file("notes.hdr", b"no panorama")).await;
+    page.until("document.querySelector('[data-key=envId] .problem')?.textContent.includes('neither Radiance HDR')")
+        .await;
+    let messages = page.console().await;
+    assert!(messages.iter().all(|line| line.contains("400 (Bad Request)")), "{messages:?}");
+    fits(&page).await;
+    page.click("button[value=order]").await;
+    page.until("location.pathname.startsWith('/renders/')").await;
+    page.until("document.querySelector('.head .status.done')").await;
+    let path = page.run("return location.pathname;").await;
+    let render = client.get(path.as_str().unwrap()).await;
+    assert_eq!(render.data()["renderSettings"]["materialEdits"]["oak 3"]["mapAssetId"], json!(texture));
+    assert_eq!(render.data()["warnings"].as_array().map_or(0, Vec::len), 0, "{render:?}");
+    page.open(&format!("{}/images", served.server.base)).await;
+    page.until("[...document.querySelectorAll('.image img')].filter((one) => one.naturalWidth === 2).length === 2")
+        .await;
+    fits(&page).await;
+    no_errors(&page).await;
+}
