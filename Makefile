@@ -42,7 +42,7 @@ test: ## run all tests and list the failures (also installs PostgreSQL, and Pyth
 	@scripts/setup.sh test
 	@scripts/tools.sh test scripts/test.sh
 
-lint: ## check format, lints, layers, paths and versions in documents, docs of crate roots, and licences if cargo-deny is installed
+lint: ## check format, lints, layers, paths and versions in documents, docs of crate roots, types of scripts if Node is installed, and licences if cargo-deny is
 	@scripts/setup.sh lint
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
@@ -50,6 +50,7 @@ lint: ## check format, lints, layers, paths and versions in documents, docs of c
 	@scripts/paths.sh
 	@scripts/root_docs.sh
 	@scripts/versions.sh
+	@scripts/types.sh
 	@if cargo deny --version >/dev/null 2>&1; then set -x; cargo deny check; \
 	else echo "not checked: licences and advisories, because cargo-deny is not installed (cargo install cargo-deny)"; fi
 

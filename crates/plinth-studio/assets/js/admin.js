@@ -5,11 +5,14 @@ import { need } from "./dom.js";
 import { refresh } from "./live.js";
 
 const PAUSE_MS = 5000;
+/** @type {HTMLInputElement} */
 const box = need("#update");
+/** @type {HTMLElement} */
 const stale = need("#stale");
 
 /** Whether replacing the state would move the keyboard focus or end a selection. */
 function isInUse() {
+  /** @type {HTMLElement} */
   const area = need("#state");
   const selection = document.getSelection();
   const focused = document.activeElement?.matches(":focus-visible") && area.contains(document.activeElement);

@@ -71,7 +71,7 @@ export function cameras(box, preview, view, values) {
   range.addEventListener("change", (event) => event.stopPropagation());
 
   const load = async () => {
-    const body = new URLSearchParams(new FormData(preview.form));
+    const body = new URLSearchParams(/** @type {any} */ (new FormData(preview.form)));
     if (body.toString() === asked) return;
     asked = body.toString();
     number += 1;

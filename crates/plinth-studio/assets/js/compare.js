@@ -21,7 +21,7 @@ export function compare(button, preview) {
   /** The request for the current picture. */
   let beside = "";
 
-  const sentNow = () => new URLSearchParams(new FormData(form));
+  const sentNow = () => new URLSearchParams(/** @type {any} */ (new FormData(form)));
   const look = (sent) => {
     const copy = new URLSearchParams(sent);
     for (const key of OF_VIEW) copy.delete(key);
@@ -82,7 +82,7 @@ export function compare(button, preview) {
     place();
   });
   range.addEventListener("change", (event) => event.stopPropagation());
-  form.addEventListener("previewed", (event) => {
+  form.addEventListener("previewed", (/** @type {any} */ event) => {
     // After a change of the settings, the two pictures no longer show the last change.
     if (preview.shown.toString() !== beside) stop();
     if (event.detail === FULL) note();

@@ -29,7 +29,7 @@ const materials = [...document.querySelectorAll("#material-names option")].map((
 for (const control of controls) {
   const [input] = control.inputs;
   control.complete(() => changed(true));
-  if (input?.tagName === "TEXTAREA") structure(control, input, schema.properties[control.key], materials, () => changed(true));
+  if (input?.tagName === "TEXTAREA") structure(control, /** @type {any} */ (input), schema.properties[control.key], materials, () => changed(true));
 }
 
 choiceUploads(form, values);

@@ -32,7 +32,8 @@ export class Control {
       if (input.type === "checkbox") return input.checked !== input.defaultChecked;
       if (input.tagName !== "SELECT") return input.value !== input.defaultValue;
       // Without a chosen option the first one is shown.
-      const initial = [...input.options].find((option) => option.defaultSelected) ?? input.options[0];
+      const { options } = /** @type {any} */ (input);
+      const initial = [...options].find((option) => option.defaultSelected) ?? options[0];
       return input.value !== (initial?.value ?? "");
     });
   }

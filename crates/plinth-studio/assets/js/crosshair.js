@@ -38,7 +38,7 @@ export function crosshair(preview, point) {
       at = at.map((share, i) => Math.min(1, Math.max(0, share + step * arrow[i])));
       place();
     } else if (event.key === "Enter") {
-      point(...place());
+      point(.../** @type {[number, number]} */ (place()));
     } else if (event.key === "Escape") {
       hide();
     } else {

@@ -12,6 +12,7 @@ export function decalDrag(preview, values, menu) {
   return () => {
     const held = menu.pressed;
     if ((held?.decal ?? null) === null) return null;
+    /** @type {[number, number] | null} */
     let wanted = null;
     let isAsking = false;
     let isDropped = false;

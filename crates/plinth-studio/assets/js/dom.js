@@ -2,16 +2,17 @@
 
 /**
  * Creates an element.
- * @param {string} name
+ * @template {keyof HTMLElementTagNameMap} Name
+ * @param {Name} name
  * @param {Record<string, unknown>} [properties] properties of the element; those with a dash are attributes
  * @param {...(Node | string | null)} children
- * @returns {HTMLElement}
+ * @returns {HTMLElementTagNameMap[Name]}
  */
 export function el(name, properties = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(properties)) {
     if (key.includes("-")) made.setAttribute(key, String(value));
-    else made[key] = value;
+    else Reflect.set(made, key, value);
   }
   made.append(...children.filter((child) => child !== null));
   return made;

@@ -20,7 +20,7 @@ export class History {
     this.#steps = [this.#state()];
     undo.addEventListener("click", () => this.go(-1));
     redo.addEventListener("click", () => this.go(1));
-    document.addEventListener("keydown", (event) => {
+    document.addEventListener("keydown", (/** @type {any} */ event) => {
       // Browsers have their own undo for text fields.
       const isText = event.target instanceof HTMLTextAreaElement || ["text", "search"].includes(event.target.type);
       if (isText || !(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z") return;
@@ -29,6 +29,7 @@ export class History {
     });
   }
 
+  /** @returns {any[][]} */
   #state() {
     return this.controls.map((control) => control.inputs.map((input) => input.type === "checkbox" ? input.checked : input.value));
   }

@@ -6,7 +6,10 @@ import { follow, refresh } from "./live.js";
 
 const still = window.matchMedia("(prefers-reduced-motion: reduce)");
 
-/** Plays the video of a picture while the pointer is on its area. */
+/**
+ * Plays the video of a picture while the pointer is on its area.
+ * @param {HTMLElement} picture
+ */
 function enliven(picture) {
   const area = picture.closest("a, .stage");
   const play = () => {
@@ -22,7 +25,10 @@ function enliven(picture) {
   area.addEventListener("blur", stop);
 }
 
-/** Counts the chosen models. */
+/**
+ * Counts the chosen models.
+ * @param {HTMLFormElement} bulk
+ */
 function count(bulk) {
   const show = () => {
     const chosen = bulk.querySelectorAll(".pick input:checked").length;
@@ -32,15 +38,19 @@ function count(bulk) {
   };
   bulk.addEventListener("change", show);
   // The Enter key on a box would press the first button of the form.
-  bulk.addEventListener("keydown", (event) => {
+  bulk.addEventListener("keydown", (/** @type {any} */ event) => {
     if (event.key === "Enter" && event.target.type === "checkbox") event.preventDefault();
   });
   show();
 }
 
+/** @type {{close: () => void} | null} */
 let following = null;
 
-/** Follows the renders of the models that are shown. */
+/**
+ * Follows the renders of the models that are shown.
+ * @param {ParentNode} page
+ */
 function start(page) {
   for (const picture of page.querySelectorAll("[data-video]")) enliven(picture);
   for (const bulk of page.querySelectorAll("form.bulk")) count(bulk);

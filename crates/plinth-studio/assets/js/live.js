@@ -52,6 +52,7 @@ const isTyped = (type) => ["text", "search", "number"].includes(type);
 
 /** Replaces an element by its new state. Checked boxes, typed text and the focus stay. */
 function replace(old, fresh) {
+  /** @type {any} */
   const now = document.activeElement;
   const focused = old.contains(now) ? nameOf(now) : null;
   const checked = new Set([...old.querySelectorAll("input:checked")].map(nameOf));

@@ -36,7 +36,7 @@ export function looks(form, controls, applied) {
   });
   button.addEventListener("click", async (event) => {
     event.preventDefault();
-    const body = new URLSearchParams(new FormData(form));
+    const body = new URLSearchParams(/** @type {any} */ (new FormData(form)));
     body.set("action", "save-look");
     state.className = "look-state";
     state.textContent = "Saving…";

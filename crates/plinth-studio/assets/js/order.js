@@ -3,10 +3,13 @@
 import { need, reason } from "./dom.js";
 import { ask, showPrice, showProblem } from "./price.js";
 
+/** @type {HTMLFormElement | null} */
 const form = document.querySelector("form.look-order");
+/** @type {HTMLButtonElement | null} */
 const order = form?.querySelector("button[value=order]");
 if (order) {
   for (const element of form.querySelectorAll(".unscripted")) element.hidden = true;
+  /** @type {AbortController | null} */
   let asked = null;
 
   const update = async () => {

@@ -2,6 +2,7 @@
 
 import { follow, refresh } from "./live.js";
 
+/** @type {HTMLElement | null} */
 const list = document.querySelector("[data-events]");
 if (list) {
   follow(list, ({ id, status, isFinal }, before) => {

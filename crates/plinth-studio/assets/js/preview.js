@@ -79,7 +79,7 @@ export class Preview {
 
   /** Returns what is sent for a picture of the form. */
   body() {
-    const body = new URLSearchParams(new FormData(this.form));
+    const body = new URLSearchParams(/** @type {any} */ (new FormData(this.form)));
     this.aim(body);
     return body;
   }

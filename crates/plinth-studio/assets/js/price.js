@@ -11,7 +11,7 @@ import { post } from "./session.js";
 export async function ask(form, signal) {
   // `form.action` may be the button of that name.
   const address = form.getAttribute("action");
-  return post(address, new URLSearchParams(new FormData(form)), signal);
+  return post(address, new URLSearchParams(/** @type {any} */ (new FormData(form))), signal);
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import { follow } from "./live.js";
 
+/** @type {HTMLElement | null} */
 const area = document.querySelector("[data-events]");
 if (area) {
   const events = follow(area, ({ status, isFinal }, before) => {

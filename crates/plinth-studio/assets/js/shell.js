@@ -5,9 +5,10 @@ import { showTimes } from "./times.js";
 document.documentElement.classList.add("scripted");
 showTimes(document);
 
+/** @type {NodeListOf<HTMLDetailsElement>} */
 const menus = document.querySelectorAll("details.menu");
 document.addEventListener("click", (event) => {
-  for (const menu of menus) if (!menu.contains(event.target)) menu.open = false;
+  for (const menu of menus) if (!menu.contains(/** @type {Node} */ (event.target))) menu.open = false;
 });
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return;

@@ -86,10 +86,13 @@ export class SurfaceMenu {
     }
   }
 
-  /** Returns a point of the window as fractions of the picture; null if it is outside. */
+  /**
+   * Returns a point of the window as fractions of the picture; null if it is outside.
+   * @returns {[number, number] | null}
+   */
   inPicture(left, top) {
     const box = this.preview.box();
-    const at = [(left - box.left) / box.width, (top - box.top) / box.height];
+    const at = /** @type {[number, number]} */ ([(left - box.left) / box.width, (top - box.top) / box.height]);
     return at.every((share) => share >= 0 && share <= 1) ? at : null;
   }
 
@@ -129,6 +132,7 @@ export class SurfaceMenu {
   #show(surfaces, chosen) {
     const surface = surfaces[chosen];
     const what = surface.decal === null ? surface.material ?? "a material without a name" : "a decal";
+    /** @type {HTMLElement[]} */
     const parts = [
       el("p", { className: "surface-name" }, el("strong", { textContent: surface.decal ?? surface.mesh }), el("span", { className: "quiet", textContent: what })),
     ];

@@ -51,7 +51,7 @@ export function timeline(box, clock, play, preview, values, clips) {
   const clipName = el("select", { "aria-label": "Animation" });
   const own = values.controls.get("animation").inputs[0];
   if (clips.size > 0) {
-    clipName.append(...[...own.options].map((option) => el("option", { value: option.value, textContent: option.value === "" ? "No animation" : option.textContent })));
+    clipName.append(...[.../** @type {any} */ (own).options].map((option) => el("option", { value: option.value, textContent: option.value === "" ? "No animation" : option.textContent })));
     clipName.addEventListener("change", (event) => {
       event.stopPropagation();
       values.set("animation", clipName.value || undefined);
@@ -80,7 +80,7 @@ export function timeline(box, clock, play, preview, values, clips) {
     about.textContent = `${seconds((at % run) * speed)} of ${seconds(clip)}; runs ${(whole / run).toFixed(1)} times`;
     const count = Math.min(MOST_RUNS, Math.ceil(whole / run));
     if (track.childElementCount !== count) track.replaceChildren(...Array.from({ length: count }, () => el("span")));
-    [...track.children].forEach((part, i) => {
+    [...track.querySelectorAll("span")].forEach((part, i) => {
       part.style.left = `${(100 * i * run) / whole}%`;
       part.style.width = `${(100 * Math.min(run, whole - i * run)) / whole}%`;
       part.classList.toggle("now", Math.min(count - 1, Math.floor(at / run)) === i);

@@ -1,6 +1,6 @@
 // Reads and writes the values of controls, for scripts that change settings.
 
-/** @typedef {{key: string, root: HTMLElement, inputs: HTMLInputElement[], value: string, set: (value: unknown) => void}} Control */
+/** @typedef {{key: string, root: HTMLElement, inputs: HTMLInputElement[], value: string, set: (value: unknown) => void, refresh: () => void}} Control */
 
 export class Values {
   /**
