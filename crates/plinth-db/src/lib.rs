@@ -29,6 +29,7 @@ pub mod ledger;
 pub mod link_secrets;
 pub mod looks;
 pub mod mails;
+pub mod model_contents;
 pub mod models;
 pub mod outcomes;
 pub mod overlays;

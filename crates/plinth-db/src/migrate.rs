@@ -53,6 +53,7 @@ const FILES: &[(i64, &str, &str)] = &[
     (420, "render_hours", include_str!("../migrations/0420_render_hours.sql")),
     (421, "render_hour_triggers", include_str!("../migrations/0421_render_hour_triggers.sql")),
     (422, "render_hours_of_old_renders", include_str!("../migrations/0422_render_hours_of_old_renders.sql")),
+    (430, "model_contents", include_str!("../migrations/0430_model_contents.sql")),
 ];
 
 /// Migrations that have another text on PostgreSQL, because the two databases declare triggers differently.

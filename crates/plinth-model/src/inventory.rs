@@ -5,8 +5,9 @@ use serde::Serialize;
 use crate::decode::image;
 use crate::error::Result;
 use crate::load::{LoadOptions, element_count, load};
-use crate::model::Topology;
+use crate::model::{Material, Topology};
 use crate::source::Source;
+use crate::texture_slot::TextureSlot;
 use crate::warnings::Warnings;
 
 /// Summary of the contents of a model.
@@ -20,6 +21,8 @@ pub struct Inventory {
     pub mesh_names: Vec<String>,
     /// Render-time names of the materials. The setting `materialEdits` refers to these names.
     pub material_names: Vec<String>,
+    /// For each material, the names of its texture maps in three.js. The setting `textureMaps` refers to these names.
+    pub material_maps: Vec<Vec<&'static str>>,
     /// Number of drawn triangles, including instances.
     pub triangles: u64,
     /// Number of drawn line segments, including instances.
@@ -74,6 +77,11 @@ pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
     // The last material is glTF's default material, which has no name.
     let named = &model.materials[..source.root.materials.len()];
     let material_names = named.iter().map(|material| material.name.clone()).collect();
+    let maps = |material: &Material| {
+        let used = TextureSlot::ALL.into_iter().filter(|slot| slot.of(material).is_some());
+        used.flat_map(|slot| slot.map_names().iter().copied()).collect()
+    };
+    let material_maps = named.iter().map(maps).collect();
     let mut unreadable = Warnings::default();
     let mut textures = Vec::new();
     for (i, image) in source.root.images.iter().enumerate() {
@@ -99,6 +107,7 @@ pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
             .collect(),
         mesh_names: model.nodes.iter().filter(|n| n.mesh.is_some()).map(|n| n.name.clone()).collect(),
         material_names,
+        material_maps,
         triangles: sum(|p| element_count(Topology::Triangles, p)),
         lines: sum(|p| element_count(Topology::Lines, p)),
         points: sum(|p| element_count(Topology::Points, p)),

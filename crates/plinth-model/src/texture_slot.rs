@@ -33,9 +33,10 @@ macro_rules! reference_mut {
     };
 }
 
-/// Declares the slots: name in Rust, name in shaders, encoding, and the field of the material or of its extension.
+/// Declares the slots: name in Rust, name in shaders, names of the maps in three.js, encoding, and the field of the material or of
+/// its extension.
 macro_rules! slots {
-    ($($slot:ident = $name:literal, $encoding:ident, $($field:ident).+;)*) => {
+    ($($slot:ident = $name:literal, [$($map:literal),*], $encoding:ident, $($field:ident).+;)*) => {
         /// Every texture that a material can have.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[expect(missing_docs, reason = "named like the fields of the material")]
@@ -51,6 +52,14 @@ macro_rules! slots {
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$slot => $name,)*
+                }
+            }
+
+            /// Returns the names of the maps of three.js that use the texture. In that of metalness and roughness, the map of a
+            /// later name uses a later channel.
+            pub const fn map_names(self) -> &'static [&'static str] {
+                match self {
+                    $(Self::$slot => &[$($map),*],)*
                 }
             }
 
@@ -79,25 +88,25 @@ macro_rules! slots {
 }
 
 slots! {
-    BaseColor = "base_color", Srgb, base_color_texture;
-    MetallicRoughness = "metallic_roughness", Linear, metallic_roughness_texture;
-    Normal = "normal", Normal, normal_texture;
-    Occlusion = "occlusion", Linear, occlusion_texture;
-    Emissive = "emissive", Srgb, emissive_texture;
-    Specular = "specular", Linear, specular_texture;
-    SpecularColor = "specular_color", Srgb, specular_color_texture;
-    Clearcoat = "clearcoat", Linear, clearcoat.texture;
-    ClearcoatRoughness = "clearcoat_roughness", Linear, clearcoat.roughness_texture;
-    ClearcoatNormal = "clearcoat_normal", Normal, clearcoat.normal_texture;
-    SheenColor = "sheen_color", Srgb, sheen.color_texture;
-    SheenRoughness = "sheen_roughness", Linear, sheen.roughness_texture;
-    Transmission = "transmission", Linear, transmission.texture;
-    Thickness = "thickness", Linear, volume.thickness_texture;
-    Iridescence = "iridescence", Linear, iridescence.texture;
-    IridescenceThickness = "iridescence_thickness", Linear, iridescence.thickness_texture;
-    Anisotropy = "anisotropy", Linear, anisotropy.texture;
-    DiffuseTransmission = "diffuse_transmission", Linear, diffuse_transmission.texture;
-    DiffuseTransmissionColor = "diffuse_transmission_color", Srgb, diffuse_transmission.color_texture;
+    BaseColor = "base_color", ["map"], Srgb, base_color_texture;
+    MetallicRoughness = "metallic_roughness", ["roughnessMap", "metalnessMap"], Linear, metallic_roughness_texture;
+    Normal = "normal", ["normalMap"], Normal, normal_texture;
+    Occlusion = "occlusion", ["aoMap"], Linear, occlusion_texture;
+    Emissive = "emissive", ["emissiveMap"], Srgb, emissive_texture;
+    Specular = "specular", ["specularIntensityMap"], Linear, specular_texture;
+    SpecularColor = "specular_color", ["specularColorMap"], Srgb, specular_color_texture;
+    Clearcoat = "clearcoat", ["clearcoatMap"], Linear, clearcoat.texture;
+    ClearcoatRoughness = "clearcoat_roughness", ["clearcoatRoughnessMap"], Linear, clearcoat.roughness_texture;
+    ClearcoatNormal = "clearcoat_normal", ["clearcoatNormalMap"], Normal, clearcoat.normal_texture;
+    SheenColor = "sheen_color", ["sheenColorMap"], Srgb, sheen.color_texture;
+    SheenRoughness = "sheen_roughness", ["sheenRoughnessMap"], Linear, sheen.roughness_texture;
+    Transmission = "transmission", ["transmissionMap"], Linear, transmission.texture;
+    Thickness = "thickness", ["thicknessMap"], Linear, volume.thickness_texture;
+    Iridescence = "iridescence", ["iridescenceMap"], Linear, iridescence.texture;
+    IridescenceThickness = "iridescence_thickness", ["iridescenceThicknessMap"], Linear, iridescence.thickness_texture;
+    Anisotropy = "anisotropy", ["anisotropyMap"], Linear, anisotropy.texture;
+    DiffuseTransmission = "diffuse_transmission", [], Linear, diffuse_transmission.texture;
+    DiffuseTransmissionColor = "diffuse_transmission_color", [], Srgb, diffuse_transmission.color_texture;
 }
 
 /// Returns a material with every extension that has textures.

@@ -12,35 +12,18 @@ enum Map {
     Nothing,
 }
 
-/// The names of all maps of three.js' `MeshPhysicalMaterial`, with their equivalents.
-const MAPS: &[(&str, Map)] = &[
-    ("map", Map::Texture(TextureSlot::BaseColor)),
-    ("roughnessMap", Map::Channel(1)),
-    ("metalnessMap", Map::Channel(2)),
-    ("normalMap", Map::Texture(TextureSlot::Normal)),
-    ("aoMap", Map::Texture(TextureSlot::Occlusion)),
-    ("emissiveMap", Map::Texture(TextureSlot::Emissive)),
-    ("specularIntensityMap", Map::Texture(TextureSlot::Specular)),
-    ("specularColorMap", Map::Texture(TextureSlot::SpecularColor)),
-    ("clearcoatMap", Map::Texture(TextureSlot::Clearcoat)),
-    ("clearcoatRoughnessMap", Map::Texture(TextureSlot::ClearcoatRoughness)),
-    ("clearcoatNormalMap", Map::Texture(TextureSlot::ClearcoatNormal)),
-    ("sheenColorMap", Map::Texture(TextureSlot::SheenColor)),
-    ("sheenRoughnessMap", Map::Texture(TextureSlot::SheenRoughness)),
-    ("transmissionMap", Map::Texture(TextureSlot::Transmission)),
-    ("thicknessMap", Map::Texture(TextureSlot::Thickness)),
-    ("iridescenceMap", Map::Texture(TextureSlot::Iridescence)),
-    ("iridescenceThicknessMap", Map::Texture(TextureSlot::IridescenceThickness)),
-    ("anisotropyMap", Map::Texture(TextureSlot::Anisotropy)),
-    ("alphaMap", Map::Nothing),
-    ("bumpMap", Map::Nothing),
-    ("displacementMap", Map::Nothing),
-    ("lightMap", Map::Nothing),
-    ("envMap", Map::Nothing),
-];
+/// Maps of three.js' `MeshPhysicalMaterial` without an equivalent.
+const OTHER_MAPS: [&str; 5] = ["alphaMap", "bumpMap", "displacementMap", "lightMap", "envMap"];
+/// The channel of roughness in the metallic-roughness texture. That of metalness is the next one.
+const ROUGHNESS_CHANNEL: usize = 1;
 
 fn map_named(name: &str) -> Option<Map> {
-    MAPS.iter().find(|(known, _)| *known == name).map(|(_, map)| *map)
+    for slot in TextureSlot::ALL {
+        let Some(at) = slot.map_names().iter().position(|known| *known == name) else { continue };
+        let is_shared = slot == TextureSlot::MetallicRoughness;
+        return Some(if is_shared { Map::Channel(ROUGHNESS_CHANNEL + at) } else { Map::Texture(slot) });
+    }
+    OTHER_MAPS.contains(&name).then_some(Map::Nothing)
 }
 
 /// Returns whether three.js has a map of this name.
@@ -86,4 +69,18 @@ fn whiten(model: &mut Model, material: usize, channel: usize) {
         model.textures.push(Texture { image: model.images.len() - 1, ..texture });
         TextureRef { texture: model.textures.len() - 1, ..reference }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roughness_and_metalness_are_channels_of_one_texture() {
+        assert!(matches!(map_named("roughnessMap"), Some(Map::Channel(1))));
+        assert!(matches!(map_named("metalnessMap"), Some(Map::Channel(2))));
+        assert!(matches!(map_named("map"), Some(Map::Texture(TextureSlot::BaseColor))));
+        assert!(matches!(map_named("envMap"), Some(Map::Nothing)));
+        assert!(!is_known("Map") && is_known("anisotropyMap"));
+    }
 }

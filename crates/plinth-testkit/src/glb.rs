@@ -99,7 +99,8 @@ pub fn glb_with_names(name: &str) -> Vec<u8> {
         "meshes": [{"name": format!("{name} 2"), "primitives": [{"attributes": {"POSITION": 0, "TEXCOORD_0": 1}, "material": 0}]}],
         "materials": [{"name": format!("{name} 3"), "pbrMetallicRoughness": {"baseColorTexture": {"index": 0}}}],
         "textures": [{"source": 0}],
-        "images": [{"name": format!("{name} 4"), "bufferView": 4, "mimeType": "image/png"}],
+        // Nothing uses the second image, and it cannot be read, of which the check warns.
+        "images": [{"name": format!("{name} 4"), "bufferView": 4, "mimeType": "image/png"}, {"bufferView": 99}],
         "animations": [{
             "name": format!("{name} 5"),
             "channels": [{"sampler": 0, "target": {"node": 0, "path": "translation"}}],
@@ -111,7 +112,6 @@ pub fn glb_with_names(name: &str) -> Vec<u8> {
         ],
         "bufferViews": views,
         "buffers": [{"byteLength": buffer.len()}],
-        // An optional extension that no reader knows, so that there is a warning.
         "extensionsUsed": ["EXT_of_nobody"],
     });
     glb(&document, &buffer)

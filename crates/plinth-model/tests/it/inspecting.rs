@@ -47,7 +47,9 @@ fn material_names_keep_their_spaces_and_missing_ones_are_generated() {
     glb.material()["name"] = "dark oak".into();
     glb.push("materials", json!({}));
     glb.push("materials", json!({"name": ""}));
-    let names = inspected(&glb).material_names;
+    let inventory = inspected(&glb);
+    assert_eq!(inventory.material_maps, [vec!["map"], vec![], vec![]]);
+    let names = inventory.material_names;
     assert_eq!(names, ["dark oak", "material_1", "material_2"]);
     // `materialEdits` refers to the names of the model.
     let loaded: Vec<String> = glb.load().materials.into_iter().map(|material| material.name).collect();

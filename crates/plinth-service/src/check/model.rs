@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 
+use crate::models::ModelContents;
 use plinth_model::obj_zip::{self, ImportError};
 use plinth_model::{Inventory, LoadOptions, inspect};
 use plinth_spec::wire::Animation;
@@ -16,6 +17,8 @@ pub enum FileReport {
         /// Mesh names in the form that render settings use.
         mesh_names: Vec<String>,
         material_names: Vec<String>,
+        /// What else is in the model.
+        contents: Box<ModelContents>,
     },
     /// The file is not a model.
     Rejected {
@@ -41,13 +44,15 @@ pub fn check_file(mut file: File, to: Option<File>) -> std::io::Result<FileRepor
         to.write_all(&bytes)?;
     }
     Ok(match inspect(&bytes, &options) {
-        Ok(Inventory { animations, mesh_names, material_names, .. }) => {
+        Ok(inventory) => {
+            let contents = Box::new(ModelContents::of(&inventory));
+            let Inventory { animations, mesh_names, material_names, .. } = inventory;
             let animations = animations.into_iter().map(|clip| Animation {
                 name: clip.name,
                 duration: f64::from(clip.duration),
                 channels: clip.channels as u64,
             });
-            FileReport::Model { animations: animations.collect(), mesh_names, material_names }
+            FileReport::Model { animations: animations.collect(), mesh_names, material_names, contents }
         }
         Err(error) => FileReport::Rejected { status: 422, message: error.to_string() },
     })

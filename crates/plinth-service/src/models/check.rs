@@ -5,6 +5,7 @@ use plinth_spec::id::AccountId;
 use plinth_spec::wire::Animation;
 use tracing::Instrument as _;
 
+use super::contents::ModelContents;
 use super::incoming::{ReceivedFile, new_file};
 use crate::check::{CheckError, FileReport};
 use crate::error::{Result, ServiceError};
@@ -17,6 +18,7 @@ pub(crate) struct Checked {
     pub animations: Vec<Animation>,
     pub mesh_names: Vec<String>,
     pub material_names: Vec<String>,
+    pub contents: Box<ModelContents>,
 }
 
 /// File format of an upload.
@@ -65,7 +67,7 @@ impl Service {
             })?;
         match report {
             FileReport::Rejected { status, message } => Err(ServiceError::new(code, message).with_status(status)),
-            FileReport::Model { animations, mesh_names, material_names } => {
+            FileReport::Model { animations, mesh_names, material_names, contents } => {
                 let glb = match converted {
                     Some(converted) => {
                         let hashing = tokio::task::spawn_blocking(move || ReceivedFile::from_file(converted));
@@ -73,7 +75,7 @@ impl Service {
                     }
                     None => file,
                 };
-                Ok(Checked { glb, animations, mesh_names, material_names })
+                Ok(Checked { glb, animations, mesh_names, material_names, contents })
             }
         }
     }

@@ -2,7 +2,7 @@
 //! transaction.
 
 use plinth_db::models::{self, Model};
-use plinth_db::{Tx, renders, staged};
+use plinth_db::{Tx, model_contents, renders, staged};
 use plinth_spec::id::{ModelId, RenderId, StagedId};
 use plinth_spec::state::ModelStatus;
 use plinth_spec::wire::UploadResult;
@@ -65,6 +65,7 @@ impl Service {
         }
         let checked = self.check_model(&caller.payer_id, received.file, received.format, received.code).await?;
         let model = new_model(caller, received.name, &checked)?;
+        let contents = serde_json::to_string(&checked.contents).map_err(ServiceError::internal)?;
         let creation = Creation { sha256: model.sha256.clone(), ..creation };
         if received.format == Format::Zip
             && let Some(uploaded) = self.run(&creation).await?
@@ -73,7 +74,7 @@ impl Service {
         }
         let key = ObjectKey::Model(&model.id);
         let (prefix, files) = (key.path(), [(key, checked.glb.path())]);
-        let creation = Creation { new_model: Some(model.clone()), ..creation };
+        let creation = Creation { new_model: Some((model.clone(), contents)), ..creation };
         let inserting = self.store_referenced(caller, prefix, &files, |tx, now| {
             Box::pin(async move {
                 let created = creation.run(tx, now).await?;
@@ -125,8 +126,9 @@ struct Creation {
     caller: Caller,
     /// Hex SHA-256 of the model's file.
     sha256: String,
-    /// Model to insert if no active model has the file. The file of this model is already in the store.
-    new_model: Option<Model>,
+    /// Model to insert if no active model has the file, with its contents as JSON. The file of this model is already in the
+    /// store.
+    new_model: Option<(Model, String)>,
     settings: Option<RenderSettings>,
     staged: Option<StagedId>,
     free_per_day: u32,
@@ -147,8 +149,9 @@ impl Creation {
         }
         let (id, is_new) = match (known, &self.new_model) {
             (Some(known), _) => (known, false),
-            (None, Some(model)) => {
+            (None, Some((model, contents))) => {
                 models::insert(tx, &Model { created_at: now, updated_at: now, ..model.clone() }).await?;
+                model_contents::insert(tx, &model.id, contents).await?;
                 (model.id.clone(), true)
             }
             (None, None) => return Ok(None),

@@ -1,6 +1,7 @@
 //! Models: uploads, ingest, lists and edits.
 
 mod check;
+mod contents;
 mod create_from_file;
 mod edit;
 mod incoming;
@@ -9,6 +10,7 @@ mod list;
 mod staged;
 mod upload;
 
+pub use contents::{ModelContents, ModelTexture, texture_map_names};
 pub use incoming::Incoming;
 pub(crate) use incoming::{ReceivedFile, new_file, remove_orphans};
 pub use list::ModelQuery;

@@ -168,16 +168,33 @@ function map(schema, get, set, context) {
   return rows;
 }
 
-/** A map of flags by any name, such as of textures: `name=true`, one a line. */
+/**
+ * Returns the names of the texture maps that a material has; all names if it is not known which.
+ * @param {string} material
+ * @returns {string[]}
+ */
+function mapsOf(material) {
+  const known = [...document.querySelectorAll("#material-names option")].find((option) => option.value === material);
+  const maps = known?.dataset.maps;
+  if (maps !== undefined) return maps.split(" ").filter((name) => name !== "");
+  return [...document.querySelectorAll("#map-names option")].map((option) => option.value);
+}
+
+/** The texture maps of a material: a box for each, which is checked where the map is used. */
 function flags(get, set, context) {
-  const area = el("textarea", { rows: 2, placeholder: "map=false", "aria-label": context.title });
-  context.inputs.push(() => { area.value = Object.entries(get() ?? {}).map(([key, value]) => `${key}=${value}`).join("\n"); });
-  area.addEventListener("change", (event) => {
-    event.stopPropagation();
-    const lines = area.value.split("\n").map((line) => line.split("=")).filter(([key]) => key.trim() !== "");
-    set(lines.length === 0 ? undefined : Object.fromEntries(lines.map(([key, flag]) => [key.trim(), (flag ?? "").trim() !== "false"])));
+  const names = [...new Set([...mapsOf(context.material), ...Object.keys(get() ?? {})])];
+  if (names.length === 0) return el("p", { className: "quiet", textContent: "The material has no texture maps." });
+  const boxes = names.map((name) => {
+    const box = el("input", { type: "checkbox", "aria-label": `${context.title} ${name}` });
+    context.inputs.push(() => { box.checked = get()?.[name] !== false; });
+    box.addEventListener("change", (event) => {
+      event.stopPropagation();
+      const others = Object.fromEntries(Object.entries(get() ?? {}).filter(([key]) => key !== name));
+      set(box.checked ? others : { ...others, [name]: false });
+    });
+    return el("label", { className: "choice" }, box, ` ${name}`);
   });
-  return area;
+  return el("div", { className: "names-list" }, ...boxes);
 }
 
 function object(schema, get, set, context) {

@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use plinth_service::access::Caller;
 use plinth_service::delivery::Cover;
+use plinth_service::models::{ModelContents, texture_map_names};
 use plinth_service::{Result as ServiceResult, ServiceError};
 use plinth_spec::idempotency::ReplayKey;
 use plinth_spec::pricing::Quote;
@@ -33,8 +34,10 @@ struct ComposerPage {
     name: String,
     cover: Option<Cover>,
     groups: Vec<SettingsGroup>,
-    /// Names of the model's materials, for the controls of a script.
-    materials: Vec<String>,
+    /// The model's materials, for the controls of a script.
+    materials: Vec<MaterialChoice>,
+    /// Names of all texture maps.
+    map_names: Vec<&'static str>,
     /// Identifiers and names of the images for decals.
     decals: Vec<(String, String)>,
     /// Identifiers and names of the images for materials.
@@ -54,6 +57,21 @@ struct ComposerPage {
     json: String,
     /// Base URL of the API.
     api: String,
+}
+
+/// A material of the model.
+struct MaterialChoice {
+    name: String,
+    /// Names of its texture maps, with spaces between them. `None` if they are not known.
+    maps: Option<String>,
+}
+
+impl MaterialChoice {
+    fn of(name: String, contents: Option<&ModelContents>) -> Self {
+        let maps =
+            contents.map(|contents| contents.material_maps.get(&name).map(|maps| maps.join(" ")).unwrap_or_default());
+        Self { name, maps }
+    }
 }
 
 /// Query parameters of the composer.
@@ -204,6 +222,8 @@ async fn page_of(
     let (service, caller) = (&studio.service, user.caller());
     let assets = Assets::of(service, caller, &model).await?;
     let cover = service.model_covers(caller, std::slice::from_ref(&model.row.id)).await?.pop().flatten();
+    let contents = service.model_contents(&model.row.id).await?;
+    let material_names = model.material_names.unwrap_or_default();
     let name = model.row.title.unwrap_or(model.row.original_name);
     let mut response = page(&ComposerPage {
         frame: Frame::new(studio, &format!("Compose {name}"), Some(user)).at("models").with_scripts(&["composer.js"]),
@@ -214,7 +234,8 @@ async fn page_of(
         decals: assets.decals,
         textures: assets.textures,
         clips: model.animations.into_iter().map(|clip| (clip.name, clip.duration)).collect(),
-        materials: model.material_names.unwrap_or_default(),
+        materials: material_names.into_iter().map(|name| MaterialChoice::of(name, contents.as_ref())).collect(),
+        map_names: texture_map_names().collect(),
         quote,
         problem: error.as_ref().map(|error| sentence(&with_label(&error.message))),
         looks: cards(studio, caller).await?,

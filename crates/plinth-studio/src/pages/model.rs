@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use plinth_service::ServiceError;
 use plinth_service::delivery::Cover;
+use plinth_service::models::ModelContents;
 use plinth_spec::settings::Output;
 use plinth_spec::state::ModelStatus;
 use plinth_spec::wire::{Animation, Change, RenderSummary, UpdateModel};
@@ -43,6 +44,8 @@ struct ModelPage {
     animations: Vec<Animation>,
     meshes: Option<Vec<String>>,
     materials: Option<Vec<String>>,
+    /// What else is in the model; `None` if it is not known.
+    contents: Option<ModelContents>,
     renders: Vec<RenderRow>,
     title_chars: usize,
 }
@@ -117,6 +120,7 @@ async fn page_of(
     let model = service.model(user.caller(), id).await?;
     let row = model.row;
     let cover = service.model_covers(user.caller(), std::slice::from_ref(&row.id)).await?.pop().flatten();
+    let contents = service.model_contents(&row.id).await?;
     let name = row.title.clone().unwrap_or_else(|| row.original_name.clone());
     let now = Fields {
         title: row.title.clone().unwrap_or_default(),
@@ -152,6 +156,7 @@ async fn page_of(
         animations: model.animations,
         meshes: model.mesh_names,
         materials: model.material_names,
+        contents,
         renders: model.renders.iter().map(render_row).collect(),
         title_chars: limits::TITLE_CHARS,
     });

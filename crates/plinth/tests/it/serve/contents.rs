@@ -3,12 +3,12 @@
 use plinth_db::{Db, DbError, DbOptions, models};
 use plinth_spec::id::ModelId;
 use plinth_spec::state::ModelStatus;
-use plinth_testkit::Form;
+use plinth_testkit::{Form, glb_with_names};
 use serde_json::{Value, json};
 
 use super::backstage::Backstage;
 use super::on_both;
-use super::server::Served;
+use super::server::{EMAIL, Served};
 use crate::glb;
 
 async fn clips_are_listed(served: Served) {
@@ -74,6 +74,44 @@ async fn names_are_listed_or_null(served: Served) {
         unknown.data().as_object().unwrap().contains_key("meshNames"),
         "unknown names are null; the field is not omitted"
     );
+    let page = served.browser(EMAIL).await.get("/models/before000000").await;
+    assert!(page.shows("not known</span>") && page.shows("Textures and warnings of this model are not known"));
+    assert!(!page.shows("<summary>Textures"), "{}", page.html);
+    let composer = served.browser(EMAIL).await.get("/models/before000000/compose").await;
+    assert_eq!(composer.status, 200, "{}", composer.html);
 }
 
-on_both! { clips_are_listed names_are_listed_or_null }
+/// The page of a model shows what the API leaves out.
+async fn textures_warnings_and_triangles_are_on_the_page_of_a_model(served: Served) {
+    let client = &served.client;
+    let form = Form::default().file("file", "a.glb", &glb_with_names("oak"));
+    let model = client.form("/models", form).await.text("modelId");
+    let browser = served.browser(EMAIL).await;
+    let page = browser.get(&format!("/models/{model}")).await;
+    for shown in [
+        "oak 4 <span class=\"quiet\">png, 2×2</span>",
+        "EXT_of_nobody",
+        "bufferView 99 does not exist",
+        "<dt>Triangles</dt><dd>1</dd>",
+        "<dt>Made with</dt><dd>oak 0</dd>",
+    ] {
+        assert!(page.shows(shown), "{shown}: {}", page.html);
+    }
+    let composer = browser.get(&format!("/models/{model}/compose")).await;
+    assert!(composer.shows("<option value=\"oak 3\" data-maps=\"map\">"), "{}", composer.html);
+    // A copy of the file is the same model.
+    let form = Form::default().file("file", "b.glb", &glb_with_names("oak"));
+    assert_eq!(client.form("/models", form).await.text("modelId"), model);
+    let detail = client.get(&format!("/models/{model}")).await;
+    for key in ["contents", "textures", "warnings", "triangles"] {
+        assert_eq!(detail.data().get(key), None, "{key}");
+    }
+    // A model without textures has none, which is known.
+    let plain = client.upload("plain", None).await.text("modelId");
+    let page = browser.get(&format!("/models/{plain}")).await;
+    assert!(page.shows("The model has none.") && page.shows("Everything in the file can be used."), "{}", page.html);
+}
+
+on_both! {
+    clips_are_listed names_are_listed_or_null textures_warnings_and_triangles_are_on_the_page_of_a_model
+}

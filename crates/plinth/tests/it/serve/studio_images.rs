@@ -153,6 +153,19 @@ async fn what_is_uploaded_in_the_composer_is_chosen_and_rendered() {
     .await;
     let texture = ids(client, "/assets/textures").await.remove(0);
     until_settings(&texture).await;
+    // Each texture map of the material has a box.
+    page.run(
+        "const more = document.querySelector('[data-key=materialEdits] fieldset > .structure > .chooser'); \
+         more.querySelector('select').value = 'textureMaps'; more.querySelector('button').click();",
+    )
+    .await;
+    let maps =
+        "[...document.querySelectorAll('[data-key=materialEdits] .names-list label')].map((one) => one.textContent)";
+    page.until(&format!("{maps}.join() === ' map'")).await;
+    page.click("[data-key=materialEdits] .names-list input").await;
+    until_settings("\"map\": false").await;
+    page.click("[data-key=materialEdits] .names-list input").await;
+    page.until("!document.querySelector('.settings-json').textContent.includes('false')").await;
     page.type_into("[data-key=bgImageId] input[type=file]", &file("sky.png", &png(90))).await;
     let background = async {
         page.until("document.querySelector('#bgImageId').selectedOptions[0].textContent === 'sky.png'").await;
