@@ -76,7 +76,7 @@ async fn hostile_names_in_a_model_run_nothing_in_a_browser() {
         .await;
         page.until("document.querySelector('.timeline').childElementCount > 0").await;
         unharmed().await;
-        let render = if is_ordered { order.text("renderId") } else { made.text("renderId") };
+        let render = if is_ordered { order.text("id") } else { made.text("renderId") };
         page.open(&format!("{}/renders/{render}", served.server.base)).await;
         page.until("document.querySelector('.head .status')").await;
         page.until("document.querySelector('.head .status.done')").await;
