@@ -20,6 +20,8 @@ pub struct WorkerOptions {
     pub takes: Takes,
     /// Time without a job after which the worker stops. With `None`, an idle worker keeps running.
     pub exit_when_idle: Option<Duration>,
+    /// Time without a request after which a preview process is ended.
+    pub preview_idle: Duration,
     /// Number of concurrent renders. As many packagings run beside them. With `None`, one on a software driver, which uses
     /// all cores for one job, and two on a graphics card.
     pub slots: Option<NonZeroUsize>,
@@ -65,6 +67,8 @@ impl WorkerOptions {
     pub const MEMORY_MB: u64 = 8192;
     /// Default of [`cache_bytes`](Self::cache_bytes), in MiB.
     pub const CACHE_MB: u64 = 10_240;
+    /// Default of [`preview_idle`](Self::preview_idle), in seconds.
+    pub const PREVIEW_IDLE_SECS: u64 = 60;
     /// Default of [`outage`](Self::outage), in seconds.
     pub const OUTAGE_SECS: u64 = 600;
     /// Maximum of [`outage`](Self::outage), in seconds. What an attempt has stored is deleted an hour after its lease was
@@ -92,6 +96,7 @@ impl WorkerOptions {
             preview_timeout: Duration::from_secs(limits::PREVIEW_SECS),
             memory_bytes: Self::MEMORY_MB << 20,
             cache_bytes: Self::CACHE_MB << 20,
+            preview_idle: Duration::from_secs(Self::PREVIEW_IDLE_SECS),
             room_bytes: 100 << 20,
             outage: Duration::from_secs(Self::OUTAGE_SECS),
             poll: Duration::from_millis(500),

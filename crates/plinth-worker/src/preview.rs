@@ -30,10 +30,10 @@ use crate::outputs::OUT;
 
 /// Maximum number of preview processes. Each has one model loaded.
 const MAX_PROCESSES: usize = 2;
-/// Time without a request after which a preview process is ended.
-const IDLE: Duration = Duration::from_mins(1);
-/// Interval between two checks for idle processes.
+/// Maximum interval between two checks for idle processes.
 const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
+/// Minimum interval between two checks for idle processes.
+const LEAST_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// Time limit of one frame, including the time to load the model.
 const FRAME_TIME: Duration = Duration::from_mins(2);
 /// Interval at which a worker polls for requests of other processes after it has found one, if the database does not notify it.
@@ -64,7 +64,7 @@ struct PreviewProcess {
 /// which are rows of the database. Draws one frame at a time, so that previews hardly slow down renders.
 pub(crate) async fn serve_previews(node: Arc<Node>, mut here: mpsc::Receiver<WantedPreview>, stop: CancellationToken) {
     let mut processes: Vec<PreviewProcess> = Vec::new();
-    let mut idle_check = tokio::time::interval(IDLE_CHECK_INTERVAL);
+    let mut idle_check = tokio::time::interval(IDLE_CHECK_INTERVAL.min(node.options.preview_idle).max(LEAST_CHECK_INTERVAL));
     let mut elsewhere = Elsewhere { look_at: tokio::time::Instant::now(), claimed: None };
     loop {
         let next = tokio::select! {
@@ -110,7 +110,7 @@ impl Elsewhere {
                 (Some(next), Duration::ZERO)
             }
             // A user is working in a composer, so the next request will come soon.
-            Ok(None) if !node.service.notifies_workers() && self.claimed.is_some_and(|at| now - at < IDLE) => {
+            Ok(None) if !node.service.notifies_workers() && self.claimed.is_some_and(|at| now - at < node.options.preview_idle) => {
                 (None, POLL_INTERVAL)
             }
             Ok(None) => (None, node.options.poll),
@@ -307,7 +307,7 @@ fn image_file(id: &str) -> PathBuf {
 }
 
 async fn end_idle(node: &Node, processes: &mut Vec<PreviewProcess>) {
-    while let Some(at) = processes.iter().position(|one| one.used.elapsed() > IDLE || !one.is_running()) {
+    while let Some(at) = processes.iter().position(|one| one.used.elapsed() > node.options.preview_idle || !one.is_running()) {
         end(node, processes.swap_remove(at)).await;
     }
 }

@@ -190,6 +190,9 @@ rows! {
     PREVIEW_TIMEOUT_SECONDS: Worker, "preview_timeout_seconds", "SECONDS",
         Default::Number(limits::PREVIEW_SECS),
         "Time limit of a free preview; a preview that takes longer fails";
+    PREVIEW_IDLE_SECONDS: Worker, "preview_idle_seconds", "SECONDS",
+        Default::Number(WorkerOptions::PREVIEW_IDLE_SECS),
+        "Time without a request after which a preview of the composer ends, and its model is unloaded";
     RENDER_MEMORY_MB: Worker, "render_memory_mb", "MB", Default::Number(WorkerOptions::MEMORY_MB),
         "Memory limit of a render with its encoders; a render that needs more fails";
     MODEL_CACHE_MB: Worker, "model_cache_mb", "MB", Default::Number(WorkerOptions::CACHE_MB),

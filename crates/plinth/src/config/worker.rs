@@ -50,6 +50,7 @@ pub(super) fn worker_options(
         fence,
         timeout: Duration::from_secs(lookup.count(&row::RENDER_TIMEOUT_SECONDS)?),
         preview_timeout: Duration::from_secs(lookup.count(&row::PREVIEW_TIMEOUT_SECONDS)?),
+        preview_idle: Duration::from_secs(lookup.count(&row::PREVIEW_IDLE_SECONDS)?),
         outage: Duration::from_secs(lookup.count(&row::WORKER_OUTAGE_SECONDS)?),
         memory_bytes: lookup.count::<u64>(&row::RENDER_MEMORY_MB)? << 20,
         cache_bytes: lookup.count::<u64>(&row::MODEL_CACHE_MB)? << 20,

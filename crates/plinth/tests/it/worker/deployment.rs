@@ -203,6 +203,7 @@ impl Deployment {
             preview_timeout: TIMEOUT,
             memory_bytes: 4 << 30,
             cache_bytes: 1 << 30,
+            preview_idle: TIMEOUT,
             outage: TIMEOUT,
             room_bytes: 0,
             poll: Duration::from_millis(50),

@@ -1,6 +1,6 @@
 //! Previews that other processes have requested: a compromised job, a worker that stops, and a full disk.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use plinth_db::{Db, DbOptions, previews};
 use plinth_service::previews::Preview;
@@ -11,6 +11,7 @@ use serde_json::json;
 use tokio::time::{sleep, timeout};
 
 use super::deployment::{Deployment, TIMEOUT, Worker};
+use crate::processes_in;
 
 /// Opens a second service on the same database and store, as a server without a worker does.
 async fn server(deployment: &Deployment) -> Service {
@@ -86,6 +87,49 @@ async fn a_worker_that_stops_leaves_its_preview_to_another(deployment: Deploymen
     let picture = image::load_from_memory(&drawn.unwrap()).unwrap();
     assert_eq!((picture.width(), picture.height()), (64, 36));
     second.stop().await;
+}
+
+/// Returns the processor time that the processes of a deployment have used, in ticks of the clock.
+fn processor_ticks(deployment: &Deployment) -> u64 {
+    let of = |id: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        // The name of the program, in parentheses, may contain spaces.
+        let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
+        [11, 12].iter().filter_map(|at| fields.get(*at)?.parse::<u64>().ok()).sum::<u64>()
+    };
+    processes_in(deployment.folder.path()).keys().map(of).sum()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idle_preview_uses_no_processor_time_and_ends() {
+    const IDLE: Duration = Duration::from_secs(4);
+    let deployment = Deployment::in_real_time().await;
+    let (model, _render) = deployment.upload("chair", None).await;
+    let server = server(&deployment).await;
+    // The free preview of the upload is drawn by another process, so no worker may take it.
+    let options = WorkerOptions { preview_idle: IDLE, takes: "preview".parse().unwrap(), ..deployment.options() };
+    let worker = deployment.start_worker(options);
+    for zoom in [1.0, 1.5] {
+        ask(&deployment, &server, &model, zoom).await.unwrap();
+        let begin = Instant::now();
+        sleep(IDLE / 8).await;
+        let before = (processes_in(deployment.folder.path()), processor_ticks(&deployment));
+        sleep(IDLE / 4).await;
+        let after = (processes_in(deployment.folder.path()), processor_ticks(&deployment));
+        assert!(
+            begin.elapsed() > IDLE || !after.0.is_empty() && before.0 == after.0,
+            "it stays for a while: {after:?}"
+        );
+        assert!(after.1 <= before.1 + 1, "{before:?} {after:?}");
+        let ending = async {
+            while !processes_in(deployment.folder.path()).is_empty() {
+                sleep(Duration::from_millis(50)).await;
+            }
+        };
+        timeout(TIMEOUT / 2, ending).await.unwrap();
+        assert!(begin.elapsed() >= IDLE, "{:?}", begin.elapsed());
+    }
+    worker.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
