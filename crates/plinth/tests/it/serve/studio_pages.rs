@@ -27,9 +27,11 @@ async fn is_accessible(page: &Chromium) {
     assert_eq!(findings, Value::Array(Vec::new()), "{place}");
 }
 
-/// Asserts, for two widths of the window, that the current page needs no horizontal scrolling and is accessible.
+/// Asserts that the current page needs no horizontal scrolling in a narrow, a wide and a very wide window, and that it is
+/// accessible, also in dark colours.
 pub(super) async fn fits(page: &Chromium) {
-    for width in [360, 1280] {
+    for (width, colors) in [(360, "light"), (2560, "dark"), (1280, "light")] {
+        page.prefer(colors).await;
         page.resize(width, 800).await;
         page.until(&format!("window.innerWidth === {width}")).await;
         let wide = page.run("return document.documentElement.scrollWidth;").await;

@@ -82,6 +82,13 @@ impl Chromium {
         self.call(Method::POST, "/goog/cdp/execute", command).await;
     }
 
+    /// Shows pages as people see them who prefer `light` or `dark` colours.
+    pub(crate) async fn prefer(&self, colors: &str) {
+        let features = json!({"features": [{"name": "prefers-color-scheme", "value": colors}]});
+        let command = json!({"cmd": "Emulation.setEmulatedMedia", "params": features});
+        self.call(Method::POST, "/goog/cdp/execute", command).await;
+    }
+
     /// Runs a function body in the page, and returns its result.
     pub(crate) async fn run(&self, script: &str) -> Value {
         self.call(Method::POST, "/execute/sync", json!({"script": script, "args": []})).await
