@@ -10,6 +10,7 @@ import base64
 import io
 import json
 import math
+import os
 import re
 import socket
 import struct
@@ -23,7 +24,7 @@ from pathlib import Path
 from PIL import Image
 
 ROOT = Path(__file__).resolve().parent.parent
-PLINTH = ROOT / "target/debug/plinth"
+PLINTH = ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "debug/plinth"
 DOCS = ROOT / "docs/images/studio"
 ADA, BOB = "ada@example.org", "bob@example.org"
 WIDTHS = (360, 1280, 2560)

@@ -213,9 +213,11 @@ async fn oversized_decals_are_rejected(served: Served) {
     let large = Value::Array(vec![decal(image, 101.0)]).to_string();
     let huge = Value::Array(vec![decal(&"x".repeat(600 << 10), 1.0)]).to_string();
     let before = served.client.get("/account").await.data()["paid"].clone();
-    for (decals, status, reason) in
-        [(&many, 400, "Decals must have 0 to 64 entries, not 65"), (&large, 400, "size must be"), (&huge, 400, "length limit exceeded")]
-    {
+    for (decals, status, reason) in [
+        (&many, 400, "Decals must have 0 to 64 entries, not 65"),
+        (&large, 400, "size must be"),
+        (&huge, 400, "length limit exceeded"),
+    ] {
         let page = browser.send(&path, &[("action", "order"), ("decals", decals)]).await;
         assert!(page.status == status && page.shows(reason), "{reason}: {}: {}", page.status, page.html);
     }

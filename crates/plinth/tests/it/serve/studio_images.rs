@@ -175,6 +175,14 @@ async fn what_is_uploaded_in_the_composer_is_chosen_and_rendered() {
     page.type_into("[data-key=envId] input[type=file]", &file("garden.hdr", &panorama())).await;
     page.until("document.querySelector('#envId').selectedOptions[0].textContent === 'garden'").await;
     until_settings(&ids(client, "/assets/envs").await.remove(0)).await;
+    // The files of an environment that was prepared before are told apart by their names.
+    let webp = b"RIFF\0\0\0\0WEBPsome".as_slice();
+    let prepared = [("hall.gainmap.webp", webp), ("hall.json", b"{}".as_slice()), ("hall.sdr.webp", webp)];
+    page.type_into("[data-key=envId] input[type=file]", &prepared.map(|(name, bytes)| file(name, bytes)).join("\n"))
+        .await;
+    page.until("document.querySelector('#envId').selectedOptions[0].textContent === 'hall'").await;
+    page.click("[data-do=undo]").await;
+    page.until("document.querySelector('#envId').selectedOptions[0].textContent === 'garden'").await;
     // A file that is rejected says why, beside the choice.
     page.type_into("[data-key=envId] input[type=file]", &file("notes.hdr", b"no panorama")).await;
     page.until("document.querySelector('[data-key=envId] .problem')?.textContent.includes('neither Radiance HDR')")
