@@ -2,6 +2,7 @@
 
 use glam::{DMat3, DQuat, DVec3, EulerRot, Vec2, Vec3};
 use plinth_model::{Material, Primitive};
+use plinth_spec::limits;
 use plinth_spec::preview::{MAX_OUTLINE_CORNERS, MAX_SURFACES, MaterialValues, SurfaceAtPoint, SurfacesAtPoint};
 use rayon::prelude::*;
 
@@ -61,6 +62,8 @@ impl Scene {
 }
 
 impl Found<'_> {
+    /// Describes a surface. Names of models may be as long as their files; a longer one than settings can have is shortened or
+    /// left out.
     fn describe(&self, hit: &Hit, primitive: &Primitive) -> SurfaceAtPoint {
         let (model, drawn) = (&self.scene.model, &self.posed[hit.posed]);
         let material = &model.materials[primitive.material];
@@ -71,8 +74,8 @@ impl Found<'_> {
         let frame_up = upright_from_world.transform_vector3(self.view.up().as_dvec3());
         let name = |is_decal: bool| Some(material.name.clone()).filter(|_| material.overlay == is_decal);
         SurfaceAtPoint {
-            mesh: model.nodes[drawn.node].name.clone(),
-            material: name(false).filter(|name| !name.is_empty()),
+            mesh: model.nodes[drawn.node].name.chars().take(limits::NAME_CHARS).collect(),
+            material: name(false).filter(|name| !name.is_empty() && name.chars().count() <= limits::NAME_CHARS),
             values: values(material),
             decal: name(true),
             is_back: hit.is_back,
