@@ -64,7 +64,8 @@ struct PreviewProcess {
 /// which are rows of the database. Draws one frame at a time, so that previews hardly slow down renders.
 pub(crate) async fn serve_previews(node: Arc<Node>, mut here: mpsc::Receiver<WantedPreview>, stop: CancellationToken) {
     let mut processes: Vec<PreviewProcess> = Vec::new();
-    let mut idle_check = tokio::time::interval(IDLE_CHECK_INTERVAL.min(node.options.preview_idle).max(LEAST_CHECK_INTERVAL));
+    let mut idle_check =
+        tokio::time::interval(IDLE_CHECK_INTERVAL.min(node.options.preview_idle).max(LEAST_CHECK_INTERVAL));
     let mut elsewhere = Elsewhere { look_at: tokio::time::Instant::now(), claimed: None };
     loop {
         let next = tokio::select! {
@@ -110,7 +111,10 @@ impl Elsewhere {
                 (Some(next), Duration::ZERO)
             }
             // A user is working in a composer, so the next request will come soon.
-            Ok(None) if !node.service.notifies_workers() && self.claimed.is_some_and(|at| now - at < node.options.preview_idle) => {
+            Ok(None)
+                if !node.service.notifies_workers()
+                    && self.claimed.is_some_and(|at| now - at < node.options.preview_idle) =>
+            {
                 (None, POLL_INTERVAL)
             }
             Ok(None) => (None, node.options.poll),
@@ -307,7 +311,9 @@ fn image_file(id: &str) -> PathBuf {
 }
 
 async fn end_idle(node: &Node, processes: &mut Vec<PreviewProcess>) {
-    while let Some(at) = processes.iter().position(|one| one.used.elapsed() > node.options.preview_idle || !one.is_running()) {
+    while let Some(at) =
+        processes.iter().position(|one| one.used.elapsed() > node.options.preview_idle || !one.is_running())
+    {
         end(node, processes.swap_remove(at)).await;
     }
 }

@@ -93,11 +93,11 @@ export function choiceUploads(form, values) {
     values.set(key, id);
     values.commit();
   };
-  const place = (/** @type {string} */ key, /** @type {HTMLElement} */ upload) => {
+  const addBeside = (/** @type {string} */ key, /** @type {HTMLElement} */ upload) => {
     values.controls.get(key)?.inputs[0]?.after(upload);
   };
-  place("bgImageId", imageUpload(form, "background", takeInto("bgImageId")));
-  place("envId", uploader(form, {
+  addBeside("bgImageId", imageUpload(form, "background", takeInto("bgImageId")));
+  addBeside("envId", uploader(form, {
     address: form.dataset.environments ?? "",
     label: "Upload an environment…",
     accept: ".hdr,.exr,.webp,.json",
