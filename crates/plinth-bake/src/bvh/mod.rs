@@ -53,6 +53,7 @@ pub(crate) struct Bvh {
     /// For each block, the IDs of its triangles. They are read only for the hit that a ray returns.
     ids: Vec<[TriangleId; BLOCK]>,
     /// Whether the processor has AVX.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only x86-64 has AVX"))]
     avx: bool,
 }
 
