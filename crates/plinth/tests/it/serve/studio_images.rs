@@ -110,29 +110,19 @@ fn panorama() -> Vec<u8> {
     [b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 8 +X 16\n".to_vec(), [200, 120, 40, 129].repeat(128)].concat()
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_uploaded_in_the_composer_is_chosen_and_rendered() {
-    let served = drawing();
-    let Some(page) = Chromium::start(true).await else { return };
-    let client = &served.client;
-    let form = Form::default().file("file", "chair.glb", &glb_with_names("oak"));
-    let model = client.form("/models", form).await.text("modelId");
-    sign_in(&served, &page).await;
-    page.resize(1280, 800).await;
-    page.open(&format!("{}/models/{model}/compose", served.server.base)).await;
-    page.until("document.querySelector('[data-key=bgImageId] .upload-beside')").await;
-    let file = |name: &str, content: &[u8]| {
-        let path = served.installation.folder.path().join(name);
-        std::fs::write(&path, content).unwrap();
-        path.to_str().unwrap().to_owned()
-    };
-    let until_settings = async |text: &str| {
-        page.until(&format!("document.querySelector('.settings-json').textContent.includes({})", json!(text))).await;
-    };
-    // A composition that is not saved stays through the uploads.
-    page.run("document.querySelector('#quality').value = 'share'; document.querySelector('#length').value = '0.2';")
-        .await;
-    page.run("for (const group of document.querySelectorAll('.group')) group.open = true;").await;
+/// Writes a file for an upload, and returns its path.
+fn file(served: &Served, name: &str, content: &[u8]) -> String {
+    let path = served.installation.folder.path().join(name);
+    std::fs::write(&path, content).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+async fn until_settings(page: &Chromium, text: &str) {
+    page.until(&format!("document.querySelector('.settings-json').textContent.includes({})", json!(text))).await;
+}
+
+/// Uploads a texture for the material of the model, and switches its map off and on. Returns the identifier of the texture.
+async fn edit_material(served: &Served, page: &Chromium) -> String {
     page.click("[data-key=materialEdits] .chooser button").await;
     page.run(
         "const choose = document.querySelector('[data-key=materialEdits] .chooser select'); choose.value = 'oak 3';",
@@ -146,13 +136,13 @@ async fn what_is_uploaded_in_the_composer_is_chosen_and_rendered() {
     )
     .await;
     page.until("document.querySelector('[data-key=materialEdits] input[type=file]')").await;
-    page.type_into("[data-key=materialEdits] input[type=file]", &file("veneer.png", &png(200))).await;
+    page.type_into("[data-key=materialEdits] input[type=file]", &file(served, "veneer.png", &png(200))).await;
     page.until(
         "document.querySelector('[data-key=materialEdits] [role=status]')?.textContent === 'veneer.png is uploaded.'",
     )
     .await;
-    let texture = ids(client, "/assets/textures").await.remove(0);
-    until_settings(&texture).await;
+    let texture = ids(&served.client, "/assets/textures").await.remove(0);
+    until_settings(page, &texture).await;
     // Each texture map of the material has a box.
     page.run(
         "const more = document.querySelector('[data-key=materialEdits] fieldset > .structure > .chooser'); \
@@ -163,30 +153,57 @@ async fn what_is_uploaded_in_the_composer_is_chosen_and_rendered() {
         "[...document.querySelectorAll('[data-key=materialEdits] .names-list label')].map((one) => one.textContent)";
     page.until(&format!("{maps}.join() === ' map'")).await;
     page.click("[data-key=materialEdits] .names-list input").await;
-    until_settings("\"map\": false").await;
+    until_settings(page, "\"map\": false").await;
     page.click("[data-key=materialEdits] .names-list input").await;
     page.until("!document.querySelector('.settings-json').textContent.includes('false')").await;
-    page.type_into("[data-key=bgImageId] input[type=file]", &file("sky.png", &png(90))).await;
-    let background = async {
-        page.until("document.querySelector('#bgImageId').selectedOptions[0].textContent === 'sky.png'").await;
-        ids(client, "/overlays?layer=background").await.remove(0)
-    };
-    until_settings(&background.await).await;
-    page.type_into("[data-key=envId] input[type=file]", &file("garden.hdr", &panorama())).await;
+    texture
+}
+
+/// Uploads a panorama and a prepared environment, and a file that is rejected.
+async fn add_environments(served: &Served, page: &Chromium) {
+    page.type_into("[data-key=envId] input[type=file]", &file(served, "garden.hdr", &panorama())).await;
     page.until("document.querySelector('#envId').selectedOptions[0].textContent === 'garden'").await;
-    until_settings(&ids(client, "/assets/envs").await.remove(0)).await;
+    until_settings(page, &ids(&served.client, "/assets/envs").await.remove(0)).await;
     // The files of an environment that was prepared before are told apart by their names.
     let webp = b"RIFF\0\0\0\0WEBPsome".as_slice();
     let prepared = [("hall.gainmap.webp", webp), ("hall.json", b"{}".as_slice()), ("hall.sdr.webp", webp)];
-    page.type_into("[data-key=envId] input[type=file]", &prepared.map(|(name, bytes)| file(name, bytes)).join("\n"))
-        .await;
+    page.type_into(
+        "[data-key=envId] input[type=file]",
+        &prepared.map(|(name, bytes)| file(served, name, bytes)).join("\n"),
+    )
+    .await;
     page.until("document.querySelector('#envId').selectedOptions[0].textContent === 'hall'").await;
     page.click("[data-do=undo]").await;
     page.until("document.querySelector('#envId').selectedOptions[0].textContent === 'garden'").await;
     // A file that is rejected says why, beside the choice.
-    page.type_into("[data-key=envId] input[type=file]", &file("notes.hdr", b"no panorama")).await;
+    page.type_into("[data-key=envId] input[type=file]", &file(served, "notes.hdr", b"no panorama")).await;
     page.until("document.querySelector('[data-key=envId] .problem')?.textContent.includes('neither Radiance HDR')")
         .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_uploaded_in_the_composer_is_chosen_and_rendered() {
+    let served = drawing();
+    let Some(page) = Chromium::start(true).await else { return };
+    let client = &served.client;
+    let form = Form::default().file("file", "chair.glb", &glb_with_names("oak"));
+    let model = client.form("/models", form).await.text("modelId");
+    sign_in(&served, &page).await;
+    page.resize(1280, 800).await;
+    page.open(&format!("{}/models/{model}/compose", served.server.base)).await;
+    page.until("document.querySelector('[data-key=bgImageId] .upload-beside')").await;
+    // A composition that is not saved stays through the uploads.
+    page.run("document.querySelector('#quality').value = 'share'; document.querySelector('#length').value = '0.2';")
+        .await;
+    page.run("for (const group of document.querySelectorAll('.group')) group.open = true;").await;
+    let texture = edit_material(&served, &page).await;
+    page.type_into("[data-key=bgImageId] input[type=file]", &file(&served, "sky.png", &png(90))).await;
+    let background = async {
+        page.until("document.querySelector('#bgImageId').selectedOptions[0].textContent === 'sky.png'").await;
+        ids(client, "/overlays?layer=background").await.remove(0)
+    };
+    until_settings(&page, &background.await).await;
+    add_environments(&served, &page).await;
     let messages = page.console().await;
     assert!(messages.iter().all(|line| line.contains("400 (Bad Request)")), "{messages:?}");
     fits(&page).await;

@@ -3,7 +3,6 @@
 use plinth_testkit::{Form, glb_with_names};
 use serde_json::json;
 
-use super::server::EMAIL;
 use super::studio_browser::{drawing, no_errors, sign_in};
 use super::studio_pages::fits;
 use super::webdriver::Chromium;
@@ -78,7 +77,6 @@ async fn hostile_names_in_a_model_run_nothing_in_a_browser() {
         unharmed().await;
         let render = if is_ordered { order.text("id") } else { made.text("renderId") };
         page.open(&format!("{}/renders/{render}", served.server.base)).await;
-        page.until("document.querySelector('.head .status')").await;
         page.until("document.querySelector('.head .status.done')").await;
         unharmed().await;
         fits(&page).await;
@@ -88,6 +86,4 @@ async fn hostile_names_in_a_model_run_nothing_in_a_browser() {
     fits(&page).await;
     assert_eq!(page.run(&format!("return {RAN} ?? null;")).await, json!(null));
     no_errors(&page).await;
-    let listed = served.client.get("/models").await;
-    assert_eq!(listed.data().as_array().map(Vec::len), Some(4), "{EMAIL}");
 }

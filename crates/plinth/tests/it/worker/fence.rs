@@ -43,13 +43,13 @@ async fn attacked(fence: FenceOptions) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_compromised_job_reaches_neither_database_nor_other_jobs_nor_secrets_nor_network() {
-    let said = attacked(FenceOptions::default()).await;
+    let said = Box::pin(attacked(FenceOptions::default())).await;
     assert!(said.starts_with("reached: ; refused: open-database "), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_fence_the_attacks_succeed() {
-    let said = attacked(FenceOptions::off()).await;
+    let said = Box::pin(attacked(FenceOptions::off())).await;
     let reached = said.strip_prefix("reached: ").and_then(|rest| rest.split(';').next()).unwrap();
     // The message is truncated, so it lists only the first attacks.
     for attack in ["open-database", "read-other-job", "parent-environment"] {
