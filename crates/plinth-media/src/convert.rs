@@ -71,16 +71,21 @@ impl Yuva444p10 {
     fn fill(&mut self, region: Region, pixel: impl Fn(usize, usize) -> [f32; 4] + Sync) {
         let stride = self.width * 2;
         let [first, top, width, height] = [region.x, region.y, region.width, region.height].map(|side| side as usize);
-        for (p, plane) in self.bytes.chunks_exact_mut(stride * self.height).enumerate() {
-            plane[top * stride..(top + height) * stride].par_chunks_exact_mut(stride).enumerate().for_each(
-                |(i, row)| {
-                    let target = row[first * 2..(first + width) * 2].as_chunks_mut::<2>().0;
-                    for (x, to) in target.iter_mut().enumerate() {
-                        *to = component(p, pixel(first + x, top + i)).to_le_bytes();
-                    }
-                },
-            );
-        }
+        let mut planes = self.bytes.chunks_exact_mut(stride * self.height);
+        let mut rows = || {
+            let plane = planes.next().unwrap_or_default();
+            plane[top * stride..(top + height) * stride].par_chunks_exact_mut(stride)
+        };
+        let rows = (rows(), rows(), rows(), rows()).into_par_iter();
+        rows.enumerate().for_each(|(i, (luma, blue, red, alpha))| {
+            let mut target =
+                [luma, blue, red, alpha].map(|row| row[first * 2..(first + width) * 2].as_chunks_mut::<2>().0);
+            for x in 0..width {
+                for (plane, value) in target.iter_mut().zip(yuva(pixel(first + x, top + i))) {
+                    plane[x] = value.to_le_bytes();
+                }
+            }
+        });
     }
 
     /// Returns the bytes of all planes.
@@ -99,16 +104,13 @@ fn rgba(format: PixelFormat, from: &[u8]) -> [f32; 4] {
     }
 }
 
-/// Converts a colour to Y, U, V or A (`index` 0 to 3) as a 10-bit value.
-fn component(index: usize, [r, g, b, a]: [f32; 4]) -> u16 {
+/// Converts a colour to Y, U, V and A as 10-bit values.
+fn yuva([r, g, b, a]: [f32; 4]) -> [u16; 4] {
     const KR: f32 = 0.2126;
     const KB: f32 = 0.0722;
     let y = KR * r + (1.0 - KR - KB) * g + KB * b;
-    let value = match index {
-        0 => 64.0 + 876.0 * y,
-        1 => 512.0 + 896.0 * (b - y) / (2.0 * (1.0 - KB)),
-        2 => 512.0 + 896.0 * (r - y) / (2.0 * (1.0 - KR)),
-        _ => 1023.0 * a,
-    };
-    value.round().clamp(0.0, 1023.0) as u16
+    let u = 512.0 + 896.0 * (b - y) / (2.0 * (1.0 - KB));
+    let v = 512.0 + 896.0 * (r - y) / (2.0 * (1.0 - KR));
+    // The conversion to an integer rounds down, and negative values to 0. `f32::round` would be a call for each value.
+    [64.0 + 876.0 * y, u, v, 1023.0 * a].map(|value| ((value + 0.5) as u16).min(1023))
 }

@@ -84,7 +84,7 @@ pub(crate) fn words_from_halves(pixels: &[u8], straight: bool) -> Vec<u8> {
         let scale = if straight && alpha > 0.0 { 1.0 / alpha } else { 1.0 };
         for i in 0..4 {
             let value = if i == 3 { alpha } else { (read(i) * scale).clamp(0.0, 1.0) };
-            to[2 * i..2 * i + 2].copy_from_slice(&((value * 65535.0).round() as u16).to_ne_bytes());
+            to[2 * i..2 * i + 2].copy_from_slice(&((value * 65535.0 + 0.5) as u16).to_ne_bytes());
         }
     });
     out
