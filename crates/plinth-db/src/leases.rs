@@ -12,7 +12,7 @@ use crate::renders::{Render, columns};
 use crate::row::Row;
 use crate::sql::{Sql, params, touched};
 use crate::states::{BuiltSql, after, after_packaging, may, may_package};
-use crate::{Conn, Result, Tx, storage};
+use crate::{Conn, DbError, Result, Tx, storage};
 
 /// Maximum number of accounts without work that a claim removes from the queue if it has found a render.
 const MAX_LEAVING: usize = 4;
@@ -315,7 +315,8 @@ fn payer_and_class(row: &Row) -> Result<(AccountId, Option<WorkClass>)> {
     Ok((row.parsed("payer_id", AccountId::parse)?, row.maybe_parsed("work_class", WorkClass::from_name)?))
 }
 
-/// Lists renders whose lease has expired, the earliest expiry first.
+/// Lists renders whose lease has expired, the earliest expiry first. A row that cannot be read is left out and logged, so that it
+/// does not keep the others from being requeued.
 pub async fn list_lost(conn: &mut Conn, now: i64, limit: u32) -> Result<Vec<Lost>> {
     let sql = concat!(
         "SELECT lease_token, losses, ",
@@ -323,9 +324,19 @@ pub async fn list_lost(conn: &mut Conn, now: i64, limit: u32) -> Result<Vec<Lost
         " FROM renders WHERE lease_token IS NOT NULL AND lease_until < $1 ORDER BY lease_until LIMIT $2"
     );
     let rows = conn.fetch_all(sql, params![now, i64::from(limit)]).await?;
-    rows.iter()
-        .map(|row| Ok(Lost { token: row.text("lease_token")?, losses: row.int("losses")?, render: Render::of(row)? }))
-        .collect()
+    Ok(rows.iter().filter_map(readable).collect())
+}
+
+fn readable(row: &Row) -> Option<Lost> {
+    let lost = || {
+        Ok::<_, DbError>(Lost { token: row.text("lease_token")?, losses: row.int("losses")?, render: Render::of(row)? })
+    };
+    lost()
+        .inspect_err(|error| {
+            let id = row.text("id").unwrap_or_default();
+            tracing::error!(render.id = id, %error, "a render with an expired lease cannot be read; it is not requeued");
+        })
+        .ok()
 }
 
 /// Returns whether the lease has expired. If it has, the render's row stays locked until the transaction ends, so that
@@ -338,4 +349,44 @@ pub async fn is_lost(tx: &mut Tx, id: &RenderId, token: &str, now: i64) -> Resul
     }
     let sql = Sql { sqlite: held!(""), postgres: held!(" FOR UPDATE") };
     Ok(tx.fetch_optional(sql, params![id, token, now]).await?.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use plinth_testkit::TestDatabase;
+
+    use super::*;
+    use crate::{Db, DbOptions};
+
+    const ROWS: [&str; 4] = [
+        "INSERT INTO accounts (id, email, is_admin, paid, free, created_at) VALUES ('aaaaaaaaaaaa', 'a', FALSE, 0, 0, 0)",
+        "INSERT INTO workspaces (id, name, owner_id, is_personal, created_at) \
+         VALUES ('wwwwwwwwwwww', 'w', 'aaaaaaaaaaaa', TRUE, 0)",
+        "INSERT INTO models (id, workspace_id, original_name, file_size, sha256, animations, animation_count, status, \
+         created_at, updated_at) VALUES ('mmmmmmmmmmmm', 'wwwwwwwwwwww', 'm', 1, '', '[]', 0, 'active', 0, 0)",
+        // A program of a later version has stored a code in the first row that this version does not know.
+        "INSERT INTO renders (id, workspace_id, model_id, payer_id, settings, settings_sha256, replay_key, replay_ordinal, \
+         is_system_preview, credits, status, hls_status, failure_code, warnings, attempt, hls_attempt, lease_token, \
+         lease_until, created_at, updated_at) SELECT id, 'wwwwwwwwwwww', 'mmmmmmmmmmmm', 'aaaaaaaaaaaa', '{}', '', '', 0, \
+         FALSE, 0, 'poster-processing', 'pending', code, '[]', 1, 0, token, 10, 0, 0 \
+         FROM (SELECT 'r00000000001' AS id, 'unknown' AS code, 'one' AS token \
+         UNION ALL SELECT 'r00000000002', NULL, 'two') found",
+    ];
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn an_unreadable_row_does_not_hide_other_lost_leases() {
+        for database in [TestDatabase::sqlite(), TestDatabase::postgres()] {
+            let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
+            let lost = db.write(|tx| {
+                Box::pin(async move {
+                    for sql in ROWS {
+                        tx.execute(sql, params![]).await?;
+                    }
+                    list_lost(tx, 11, 9).await
+                })
+            });
+            let lost = lost.await.unwrap();
+            assert_eq!(lost.iter().map(|one| one.token.as_str()).collect::<Vec<_>>(), ["two"]);
+        }
+    }
 }

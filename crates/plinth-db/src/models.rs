@@ -6,7 +6,7 @@ use plinth_spec::state::ModelStatus;
 
 use crate::row::Row;
 use crate::sql::{Param, containing, params, touched};
-use crate::table::{numbered, table};
+use crate::table::{insert, numbered, row};
 use crate::{Conn, Result, Tx, storage};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,19 +25,24 @@ pub struct Model {
     pub file_size: u64,
     /// Hex SHA-256 of the stored GLB.
     pub sha256: String,
-    /// Animation clips, as JSON.
-    pub animations: String,
     /// Number of animation clips.
     pub animation_count: u64,
-    /// Mesh names, as JSON; `None` if they were not extracted.
-    pub mesh_names: Option<String>,
-    /// Material names, as JSON; `None` if they were not extracted.
-    pub material_names: Option<String>,
     pub status: ModelStatus,
     /// Time of the upload.
     pub created_at: i64,
     /// Time of the last change.
     pub updated_at: i64,
+}
+
+/// Contents of a model, which are read only for its details, because they may be large.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contents {
+    /// Animation clips, as JSON.
+    pub animations: String,
+    /// Mesh names, as JSON; `None` if they were not extracted.
+    pub mesh_names: Option<String>,
+    /// Material names, as JSON; `None` if they were not extracted.
+    pub material_names: Option<String>,
 }
 
 /// Filter of a list of models.
@@ -55,8 +60,14 @@ pub struct ModelFilter {
     pub search: Option<String>,
 }
 
-table!(Model in "models", columns: id, workspace_id, original_name, title, sku, file_size, sha256, animations,
-    animation_count, mesh_names, material_names, status, created_at, updated_at; tags = tags);
+row!(columns, model -> Model {
+    id: "id", workspace_id: "workspace_id", original_name: "original_name", title: "title", sku: "sku",
+    file_size: "file_size", sha256: "sha256", animation_count: "animation_count", status: "status",
+    created_at: "created_at", updated_at: "updated_at"; tags = tags
+});
+row!(content_columns, contents_of -> Contents {
+    animations: "animations", mesh_names: "mesh_names", material_names: "material_names"
+});
 
 macro_rules! select {
     () => {
@@ -81,8 +92,12 @@ macro_rules! filter {
 }
 
 /// Inserts a model, without its tags, and adds its size to the counter of the workspace.
-pub async fn insert(tx: &mut Tx, model: &Model) -> Result<()> {
-    model.add(tx).await?;
+pub async fn insert(tx: &mut Tx, model: &Model, contents: &Contents) -> Result<()> {
+    insert!(tx, "models", id: &model.id, workspace_id: &model.workspace_id, original_name: model.original_name.as_str(),
+        title: model.title.as_deref(), sku: model.sku.as_deref(), file_size: model.file_size.cast_signed(),
+        sha256: model.sha256.as_str(), animation_count: model.animation_count.cast_signed(), status: model.status.as_str(),
+        created_at: model.created_at, updated_at: model.updated_at, animations: contents.animations.as_str(),
+        mesh_names: contents.mesh_names.as_deref(), material_names: contents.material_names.as_deref())?;
     storage::add(tx, &model.workspace_id, model.file_size.cast_signed()).await
 }
 
@@ -92,8 +107,14 @@ pub async fn find(conn: &mut Conn, workspace: &WorkspaceId, id: &ModelId) -> Res
     conn.fetch_optional(sql, params![id, workspace, ModelStatus::Deleted.as_str()])
         .await?
         .as_ref()
-        .map(Model::of)
+        .map(model)
         .transpose()
+}
+
+/// Finds the contents of a model.
+pub async fn contents(conn: &mut Conn, id: &ModelId) -> Result<Option<Contents>> {
+    let sql = concat!("SELECT ", content_columns!(), " FROM models WHERE id = $1");
+    conn.fetch_optional(sql, params![id]).await?.as_ref().map(contents_of).transpose()
 }
 
 /// Returns the identifiers from `ids` whose models are active and belong to the workspace.
@@ -165,7 +186,7 @@ pub async fn list(conn: &mut Conn, filter: &ModelFilter, page: &PageRequest) -> 
             conn.fetch_all(sql, params).await?
         }
     };
-    rows.iter().map(Model::of).collect()
+    rows.iter().map(model).collect()
 }
 
 /// Counts the models that match a filter, on all pages together.

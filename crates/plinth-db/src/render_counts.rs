@@ -2,7 +2,7 @@
 //! workspace do not wait for each other. The number is the value in the table `render_counts` plus the changes that have not been
 //! added to it yet.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use plinth_spec::id::WorkspaceId;
 use plinth_spec::state::RenderStatus;
@@ -53,19 +53,24 @@ pub async fn add_changes(tx: &mut Tx) -> Result<u64> {
     Ok(changes.len() as u64 + render_hours::add_changes(tx, CHANGES_AT_ONCE).await?)
 }
 
-/// Lists the workspaces whose numbers, by state or by hour, differ from their renders. The list is empty unless the triggers were
-/// switched off, for example by a restore.
-pub async fn find_miscounted(conn: &mut Conn) -> Result<Vec<WorkspaceId>> {
-    let sql = "SELECT DISTINCT workspace_id FROM (SELECT workspace_id, status FROM (\
-               SELECT workspace_id, status, count(*) AS n FROM renders WHERE deleted_at IS NULL GROUP BY workspace_id, status \
-               UNION ALL SELECT workspace_id, status, -renders FROM render_counts \
-               UNION ALL SELECT workspace_id, status, -change FROM render_count_changes) counted \
-               GROUP BY workspace_id, status HAVING sum(n) <> 0) differing ORDER BY workspace_id";
-    let rows = conn.fetch_all(sql, params![]).await?;
-    let mut found =
-        rows.iter().map(|row| row.parsed("workspace_id", WorkspaceId::parse)).collect::<Result<BTreeSet<_>>>()?;
-    found.extend(render_hours::find_miscounted(conn).await?);
-    Ok(found.into_iter().collect())
+/// Lists the workspaces after this one, in the order of their identifiers. Begins with the first one if it is `None`.
+pub async fn list_workspaces(conn: &mut Conn, after: Option<&WorkspaceId>, limit: u32) -> Result<Vec<WorkspaceId>> {
+    let sql = "SELECT id FROM workspaces WHERE id > $1 ORDER BY id LIMIT $2";
+    let after = after.map_or("", WorkspaceId::as_str);
+    let rows = conn.fetch_all(sql, params![after, i64::from(limit)]).await?;
+    rows.iter().map(|row| row.parsed("id", WorkspaceId::parse)).collect()
+}
+
+/// Returns whether a number of a workspace, by state or by hour, differs from its renders. That is so only if the triggers were
+/// switched off, for example by a restore. Reads the renders of one workspace only, because a statement has a time limit.
+pub async fn is_miscounted(conn: &mut Conn, workspace: &WorkspaceId) -> Result<bool> {
+    let sql = "SELECT status FROM (\
+               SELECT status, count(*) AS n FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL GROUP BY status \
+               UNION ALL SELECT status, -renders FROM render_counts WHERE workspace_id = $1 \
+               UNION ALL SELECT status, -change FROM render_count_changes WHERE workspace_id = $1) counted \
+               GROUP BY status HAVING sum(n) <> 0 LIMIT 1";
+    let differs = conn.fetch_optional(sql, params![workspace]).await?.is_some();
+    Ok(differs || render_hours::is_miscounted(conn, workspace).await?)
 }
 
 /// Counts the renders of a workspace again and sets its numbers by state and by hour.
@@ -121,8 +126,12 @@ mod tests {
         writing.await.unwrap();
     }
 
+    fn workspace() -> WorkspaceId {
+        WorkspaceId::parse("wwwwwwwwwwww").unwrap()
+    }
+
     async fn count_in(db: &Db, status: RenderStatus) -> u64 {
-        let workspace = WorkspaceId::parse("wwwwwwwwwwww").unwrap();
+        let workspace = workspace();
         count(&mut db.read().await.unwrap(), &workspace, status).await.unwrap()
     }
 
@@ -137,7 +146,7 @@ mod tests {
             for _before_and_after in 0..2 {
                 let counted = (count_in(&db, RenderStatus::Pending).await, count_in(&db, RenderStatus::Done).await);
                 assert_eq!(counted, (1, 1));
-                assert_eq!(find_miscounted(&mut db.read().await.unwrap()).await.unwrap(), []);
+                assert!(!is_miscounted(&mut db.read().await.unwrap(), &workspace()).await.unwrap());
                 db.write(|tx| Box::pin(async move { add_changes(tx).await })).await.unwrap();
             }
             execute(&db, &["DELETE FROM renders WHERE id = 'r1'", "UPDATE renders SET deleted_at = 1 WHERE id = 'r2'"])
@@ -149,21 +158,25 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn wrong_numbers_are_found_and_corrected() {
-        let workspace = WorkspaceId::parse("wwwwwwwwwwww").unwrap();
+        let workspace = workspace();
         for database in [TestDatabase::sqlite(), TestDatabase::postgres()] {
             let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
             let changes = "INSERT INTO render_count_changes VALUES ('wwwwwwwwwwww', 'failed', 3)";
             execute(&db, &["INSERT INTO render_counts VALUES ('wwwwwwwwwwww', 'done', 5)", changes]).await;
-            let found = async || find_miscounted(&mut db.read().await.unwrap()).await.unwrap();
-            assert_eq!(found().await, std::slice::from_ref(&workspace));
+            execute(&db, &[ACCOUNT, WORKSPACE]).await;
+            let found = async || is_miscounted(&mut db.read().await.unwrap(), &workspace).await.unwrap();
+            assert!(found().await);
+            let listed = list_workspaces(&mut db.read().await.unwrap(), None, 9).await.unwrap();
+            assert_eq!(listed, std::slice::from_ref(&workspace));
+            assert_eq!(list_workspaces(&mut db.read().await.unwrap(), Some(&workspace), 9).await.unwrap(), []);
             assert_eq!((count_in(&db, RenderStatus::Done).await, count_in(&db, RenderStatus::Failed).await), (5, 3));
             let recounted = workspace.clone();
             db.write(move |tx| Box::pin(async move { recount(tx, &recounted).await })).await.unwrap();
-            assert_eq!(found().await, []);
+            assert!(!found().await);
             assert_eq!((count_in(&db, RenderStatus::Done).await, count_in(&db, RenderStatus::Failed).await), (0, 0));
             // The recorded change is added to the number, which then is correct again.
             assert_eq!(db.write(|tx| Box::pin(async move { add_changes(tx).await })).await.unwrap(), 1);
-            assert_eq!((found().await, count_in(&db, RenderStatus::Failed).await), (Vec::new(), 0));
+            assert_eq!((found().await, count_in(&db, RenderStatus::Failed).await), (false, 0));
         }
     }
 }

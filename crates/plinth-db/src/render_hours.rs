@@ -71,15 +71,15 @@ pub(crate) async fn add_changes(tx: &mut Tx, limit: u64) -> Result<u64> {
     Ok(changes.len() as u64)
 }
 
-/// Lists the workspaces for which a number differs from the renders.
-pub(crate) async fn find_miscounted(conn: &mut Conn) -> Result<Vec<WorkspaceId>> {
-    let sql = "SELECT DISTINCT workspace_id FROM (SELECT workspace_id, hour FROM (\
-               SELECT workspace_id, updated_at / 3600000 AS hour, count(*) AS n FROM renders WHERE deleted_at IS NULL \
-               GROUP BY workspace_id, updated_at / 3600000 \
-               UNION ALL SELECT workspace_id, hour, -renders FROM render_hours \
-               UNION ALL SELECT workspace_id, hour, -change FROM render_hour_changes) counted \
-               GROUP BY workspace_id, hour HAVING sum(n) <> 0) differing ORDER BY workspace_id";
-    conn.fetch_all(sql, params![]).await?.iter().map(|row| row.parsed("workspace_id", WorkspaceId::parse)).collect()
+/// Returns whether a number of a workspace differs from its renders.
+pub(crate) async fn is_miscounted(conn: &mut Conn, workspace: &WorkspaceId) -> Result<bool> {
+    let sql = "SELECT hour FROM (\
+               SELECT updated_at / 3600000 AS hour, count(*) AS n FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL \
+               GROUP BY updated_at / 3600000 \
+               UNION ALL SELECT hour, -renders FROM render_hours WHERE workspace_id = $1 \
+               UNION ALL SELECT hour, -change FROM render_hour_changes WHERE workspace_id = $1) counted \
+               GROUP BY hour HAVING sum(n) <> 0 LIMIT 1";
+    Ok(conn.fetch_optional(sql, params![workspace]).await?.is_some())
 }
 
 /// Counts the renders of a workspace again and sets its numbers. Only one transaction at a time may call it.

@@ -6,7 +6,7 @@ use crate::decode::image;
 use crate::error::Result;
 use crate::load::{LoadOptions, element_count, load};
 use crate::model::{Material, Topology};
-use crate::source::Source;
+use crate::source::{Source, cut_name};
 use crate::texture_slot::TextureSlot;
 use crate::warnings::Warnings;
 
@@ -16,6 +16,7 @@ use crate::warnings::Warnings;
 pub struct Inventory {
     /// The program that wrote the file, as stated in the file.
     pub generator: Option<String>,
+    /// The first animation clips: at most 10 000, with names of at most 1 MB. The lists of names have the same limits.
     pub animations: Vec<AnimationSummary>,
     /// Render-time names of the nodes with meshes. The setting `hiddenMeshNames` refers to these names.
     pub mesh_names: Vec<String>,
@@ -65,6 +66,11 @@ pub struct TextureSummary {
     pub height: u32,
 }
 
+/// Maximum number of entries of a list of names.
+const NAMES: usize = 10_000;
+/// Maximum size of all names of a list as JSON, in bytes.
+const NAMES_BYTES: usize = 1 << 20;
+
 /// Maximum side length of decoded images during an inspection, in pixels.
 const INSPECTED_TEXTURE_SIDE: u32 = 64;
 
@@ -76,19 +82,23 @@ pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
     let model = load(&source, INSPECTED_TEXTURE_SIDE)?;
     // The last material is glTF's default material, which has no name.
     let named = &model.materials[..source.root.materials.len()];
-    let material_names = named.iter().map(|material| material.name.clone()).collect();
-    let maps = |material: &Material| {
+    let mut omitted = Warnings::default();
+    let listed_materials = listed("materials", named, |material| Some(&material.name), &mut omitted);
+    let mesh_names = listed("meshes", &model.nodes, |node| node.mesh.is_some().then_some(&node.name), &mut omitted);
+    let animations = listed("animations", &model.animations, |clip| Some(&clip.name), &mut omitted);
+    let material_names = listed_materials.iter().map(|material| material.name.clone()).collect();
+    let maps = |material: &&Material| {
         let used = TextureSlot::ALL.into_iter().filter(|slot| slot.of(material).is_some());
         used.flat_map(|slot| slot.map_names().iter().copied()).collect()
     };
-    let material_maps = named.iter().map(maps).collect();
+    let material_maps = listed_materials.iter().map(maps).collect();
     let mut unreadable = Warnings::default();
     let mut textures = Vec::new();
-    for (i, image) in source.root.images.iter().enumerate() {
+    for (i, image) in source.root.images.iter().enumerate().take(NAMES) {
         // An image that cannot be read is not used by any material; otherwise `load` would have returned an error.
         match image_header(&source, i) {
             Ok((format, (width, height))) => {
-                let (name, format) = (image.name.clone(), format.to_owned());
+                let (name, format) = (image.name.as_deref().map(|name| cut_name(name).to_owned()), format.to_owned());
                 textures.push(TextureSummary { name, format, width, height });
             }
             Err(problem) => unreadable.add(&format!("not used: {problem}")),
@@ -100,12 +110,11 @@ pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
     };
     Ok(Inventory {
         generator: source.root.asset.as_ref().and_then(|a| a.generator.clone()),
-        animations: model
-            .animations
-            .iter()
+        animations: animations
+            .into_iter()
             .map(|a| AnimationSummary { name: a.name.clone(), duration: a.duration, channels: a.channels.len() })
             .collect(),
-        mesh_names: model.nodes.iter().filter(|n| n.mesh.is_some()).map(|n| n.name.clone()).collect(),
+        mesh_names: mesh_names.into_iter().map(|node| node.name.clone()).collect(),
         material_names,
         material_maps,
         triangles: sum(|p| element_count(Topology::Triangles, p)),
@@ -115,8 +124,30 @@ pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
         textures,
         extensions_used: source.root.extensions_used.clone(),
         extensions_required: source.root.extensions_required.clone(),
-        warnings: model.warnings.into_iter().chain(unreadable.into_list()).collect(),
+        warnings: model.warnings.into_iter().chain(omitted.into_list()).chain(unreadable.into_list()).collect(),
     })
+}
+
+/// Returns the named ones among `all`, as many as a list may have, and warns if there are more.
+fn listed<'a, T>(kind: &str, all: &'a [T], name: impl Fn(&T) -> Option<&String>, omitted: &mut Warnings) -> Vec<&'a T> {
+    let mut free_bytes = NAMES_BYTES;
+    let mut listed: Vec<&T> = all.iter().filter(|one| name(one).is_some()).collect();
+    let fits = listed.iter().take(NAMES).take_while(|one| {
+        let left = free_bytes.checked_sub(name(one).map_or(0, |name| json_bytes(name)));
+        free_bytes = left.unwrap_or_default();
+        left.is_some()
+    });
+    let (fitting, total) = (fits.count(), listed.len());
+    if fitting < total {
+        omitted.add(&format!("{kind}: only the first {fitting} of {total} names are listed"));
+    }
+    listed.truncate(fitting);
+    listed
+}
+
+/// Returns the size of a text as JSON in a list, with the comma.
+fn json_bytes(text: &str) -> usize {
+    serde_json::to_string(text).map_or(text.len(), |json| json.len()) + 1
 }
 
 /// Returns the format and the size of an image, read from its header.

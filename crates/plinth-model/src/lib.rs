@@ -27,4 +27,5 @@ pub use inventory::{AnimationSummary, Inventory, TextureSummary, inspect};
 pub use limits::Limits;
 pub use load::{LoadOptions, load_glb};
 pub use model::*;
+pub use source::{NAME_CHARS, cut_name};
 pub use texture_slot::{TextureEncoding, TextureSlot};

@@ -8,7 +8,7 @@ use crate::limits::Limits;
 use crate::model::{
     Animation, Image, Material, Mesh, Model, Node, Primitive, Property, Skin, Texture, Topology, Transform, Trs,
 };
-use crate::source::{Source, shortened};
+use crate::source::{NAME_CHARS, Source, shortened};
 use crate::texture_slot::TextureSlot;
 use crate::warnings::Warnings;
 
@@ -155,14 +155,16 @@ fn fill_in_defaults(source: &Source<'_>, nodes: &mut [Node]) -> Result<()> {
     Ok(())
 }
 
-/// Replaces spaces in a name by `_`. If the name was used before, appends `_1`, `_2` and so on.
+/// Replaces spaces in a name by `_`. If the name was used before, appends `_1`, `_2` and so on. The result has at most
+/// [`NAME_CHARS`] characters.
 fn unique_name(seen: &mut BTreeMap<String, usize>, name: &str) -> String {
-    let base: String = name.chars().map(|c| if c.is_whitespace() { '_' } else { c }).collect();
+    let base: String = name.chars().take(NAME_CHARS).map(|c| if c.is_whitespace() { '_' } else { c }).collect();
     let mut candidate = base.clone();
     while seen.contains_key(&candidate) {
         let next = seen.entry(base.clone()).or_insert(0);
         *next += 1;
-        candidate = format!("{base}_{next}");
+        let suffix = format!("_{next}");
+        candidate = base.chars().take(NAME_CHARS - suffix.len()).collect::<String>() + &suffix;
     }
     seen.insert(candidate.clone(), 0);
     candidate

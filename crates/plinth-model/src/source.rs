@@ -170,6 +170,14 @@ fn check_asset(root: &Root) -> Result<()> {
 }
 
 /// Truncates a text from the file to 80 characters, for use in a message.
+/// Maximum length of the render-time name of a node, a material or an animation clip, in characters.
+pub const NAME_CHARS: usize = 256;
+
+/// Returns the first [`NAME_CHARS`] characters of a name in a file, which are its render-time name.
+pub fn cut_name(name: &str) -> &str {
+    name.char_indices().nth(NAME_CHARS).map_or(name, |(end, _)| &name[..end])
+}
+
 pub(crate) fn shortened(text: &str) -> String {
     if text.chars().count() <= 80 { text.to_owned() } else { text.chars().take(79).chain(['…']).collect() }
 }

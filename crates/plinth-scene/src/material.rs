@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use plinth_model::{AlphaMode, Image, Material, Model, Sheen, Texture, TextureRef, Topology};
+use plinth_model::{AlphaMode, Image, Material, Model, Sheen, Texture, TextureRef, Topology, cut_name};
 use plinth_spec::settings::{AlphaChoice, Faces, MaterialEdit, RenderSettings};
 
 use crate::assets::SceneAssets;
@@ -27,7 +27,8 @@ pub(crate) fn edited(
     }
     let mut model = Arc::unwrap_or_clone(model);
     for (name, edit) in settings.material_edits() {
-        let named: Vec<usize> = (0..model.materials.len()).filter(|i| model.materials[*i].name == *name).collect();
+        let named: Vec<usize> =
+            (0..model.materials.len()).filter(|i| model.materials[*i].name == cut_name(name)).collect();
         let mut warn = |message: &str| warnings.push(format!("materialEdits.{name}: {message}"));
         if named.is_empty() {
             warn("the model has no such material");

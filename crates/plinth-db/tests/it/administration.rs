@@ -159,7 +159,7 @@ async fn the_largest_accounts_come_first(address: &str) {
         Box::pin(async move {
             make::tenant(tx, 2).await?;
             for n in [2, 3] {
-                plinth_db::models::insert(tx, &make::model(n, 2)).await?;
+                plinth_db::models::insert(tx, &make::model(n, 2), &make::contents()).await?;
             }
             Ok::<_, DbError>(())
         })

@@ -66,7 +66,7 @@ async fn the_oldest_render_is_claimed_first_and_claim_like_finds_equal_frames(ad
     let claimed = db
         .write(|tx| {
             Box::pin(async move {
-                models::insert(tx, &make::model(2, 1)).await?;
+                models::insert(tx, &make::model(2, 1), &make::contents()).await?;
                 for (n, model) in [(5, 1), (3, 1), (4, 2)] {
                     renders::insert(tx, &make::render(n, model)).await?;
                 }

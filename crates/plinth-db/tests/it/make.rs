@@ -1,7 +1,7 @@
 //! Builders of test rows.
 
 use plinth_db::accounts::Account;
-use plinth_db::models::Model;
+use plinth_db::models::{Contents, Model};
 use plinth_db::renders::Render;
 use plinth_db::workspaces::Workspace;
 use plinth_db::{Db, DbError, DbOptions, Tx, accounts, models, queue, renders, workspaces};
@@ -42,7 +42,7 @@ pub(crate) async fn open(address: &str) -> Db {
     db.write(|tx| {
         Box::pin(async move {
             tenant(tx, 1).await?;
-            models::insert(tx, &model(1, 1)).await
+            models::insert(tx, &model(1, 1), &contents()).await
         })
     })
     .await
@@ -83,14 +83,15 @@ pub(crate) fn model(n: u32, workspace: u32) -> Model {
         tags: Vec::new(),
         file_size: 100,
         sha256: id_text('f', n),
-        animations: "[]".to_owned(),
         animation_count: 0,
-        mesh_names: Some("[\"a\"]".to_owned()),
-        material_names: None,
         status: ModelStatus::Active,
         created_at: i64::from(n),
         updated_at: i64::from(n),
     }
+}
+
+pub(crate) fn contents() -> Contents {
+    Contents { animations: "[]".to_owned(), mesh_names: Some("[\"a\"]".to_owned()), material_names: None }
 }
 
 pub(crate) fn render(n: u32, model: u32) -> Render {
@@ -155,5 +156,12 @@ pub(crate) fn entry(n: u32, kind: LedgerType, credits: i64, render: Option<u32>)
         source: "test".to_owned(),
         description: "test".to_owned(),
         created_at: i64::from(n),
+    }
+}
+
+/// Asserts that the numbers of renders of all workspaces are right.
+pub(crate) async fn assert_counted(conn: &mut plinth_db::Conn) {
+    for workspace in plinth_db::render_counts::list_workspaces(conn, None, 1000).await.unwrap() {
+        assert!(!plinth_db::render_counts::is_miscounted(conn, &workspace).await.unwrap(), "{workspace}");
     }
 }

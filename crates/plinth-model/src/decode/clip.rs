@@ -4,7 +4,7 @@ use crate::accessor::Reader;
 use crate::error::{ModelError, Result};
 use crate::limits::check;
 use crate::model::{Animation, Channel, Interpolation, Property};
-use crate::source::{Source, shortened};
+use crate::source::{Source, cut_name, shortened};
 
 /// Decodes all animation clips. `model_index` maps node indices of the document to node indices of the model; a channel
 /// is dropped if its node is not part of the model. `target_count` returns the number of morph targets of a node of the
@@ -18,7 +18,7 @@ pub(crate) fn clips(
     let mut out = Vec::with_capacity(source.root.animations.len());
     for (i, animation) in source.root.animations.iter().enumerate() {
         let mut clip = Animation {
-            name: animation.name.clone().unwrap_or_else(|| format!("animation_{i}")),
+            name: animation.name.as_deref().map_or_else(|| format!("animation_{i}"), |name| cut_name(name).to_owned()),
             ..Animation::default()
         };
         for (k, channel) in animation.channels.iter().enumerate() {

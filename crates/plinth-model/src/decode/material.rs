@@ -3,7 +3,7 @@
 use crate::error::{ModelError, Result};
 use crate::json;
 use crate::model::{AlphaMode, Material, Sampler, Texture, TextureRef, Wrap};
-use crate::source::{Source, shortened};
+use crate::source::{Source, cut_name, shortened};
 
 /// Decodes all materials, and appends glTF's default material.
 pub(crate) fn materials(source: &Source<'_>) -> Result<Vec<Material>> {
@@ -20,7 +20,8 @@ pub(crate) fn materials(source: &Source<'_>) -> Result<Vec<Material>> {
 /// Returns the render-time name of a material. Unlike node names, material names keep their spaces, and several materials may
 /// have the same name.
 fn name(i: usize, json: &json::Material) -> String {
-    json.name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| format!("material_{i}"))
+    let name = json.name.as_deref().filter(|name| !name.is_empty());
+    name.map_or_else(|| format!("material_{i}"), |name| cut_name(name).to_owned())
 }
 
 /// Decodes all textures. A texture without an image becomes `None`.

@@ -81,3 +81,41 @@ fn inspect_rejects_the_same_files_as_loading() {
     glb.image("image/png", b"noise");
     assert_eq!(inspect(&glb.bytes(), &LoadOptions::default()).unwrap_err().to_string(), glb.load_error());
 }
+
+#[test]
+fn names_are_cut_to_256_characters_and_stay_unique() {
+    let mut glb = Glb::textured();
+    glb.image("image/png", &png(1, 1, &[9; 4]));
+    let long = "ä".repeat(1000);
+    glb.material()["name"] = long.clone().into();
+    glb.json["nodes"] = json!([{"mesh": 0, "name": long}, {"mesh": 0, "name": long}]);
+    glb.json["scenes"][0]["nodes"] = json!([0, 1]);
+    let inventory = inspected(&glb);
+    assert_eq!(inventory.mesh_names, ["ä".repeat(256), "ä".repeat(254) + "_1"]);
+    assert_eq!(inventory.material_names, ["ä".repeat(256)]);
+    let loaded = glb.load();
+    assert_eq!(loaded.nodes[1].name, inventory.mesh_names[1], "the renderer matches the listed names");
+    assert_eq!(loaded.materials[0].name, inventory.material_names[0]);
+}
+
+#[test]
+fn lists_of_names_are_cut_by_number_and_size() {
+    let mut glb = Glb::textured();
+    glb.image("image/png", &png(1, 1, &[9; 4]));
+    for i in 0..10_100 {
+        glb.push("materials", json!({"name": format!("m{i}")}));
+    }
+    // As JSON, each of these characters takes six bytes.
+    let long = "\u{1}".repeat(256);
+    glb.json["nodes"] = (0..900).map(|_| json!({"mesh": 0, "name": long})).collect();
+    glb.json["scenes"][0]["nodes"] = (0..900).collect();
+    let inventory = inspected(&glb);
+    assert_eq!(inventory.material_names.len(), 10_000);
+    assert!(serde_json::to_string(&inventory.mesh_names).unwrap().len() <= (1 << 20) + 2);
+    let said: Vec<_> = inventory.warnings.iter().filter(|warning| warning.ends_with("names are listed")).collect();
+    assert_eq!(said[0], "materials: only the first 10000 of 10101 names are listed");
+    assert!(
+        said[1].starts_with("meshes: only the first 6") && said[1].ends_with("of 900 names are listed"),
+        "{said:?}"
+    );
+}

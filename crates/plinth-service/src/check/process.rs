@@ -23,11 +23,13 @@ use crate::service::{Checker, Service};
 /// Memory limit of an image check: the largest allowed image plus the working memory of its decoder.
 const IMAGE_MEMORY_BYTES: u64 = 1536 << 20;
 /// Maximum size in bytes of the report on stdout, and of the output on stderr.
-const REPORT_BYTES: u64 = 64 << 20;
+const REPORT_BYTES: u64 = 4 << 20;
 /// Numbers of the signals by which an operator or a service manager stops all processes of a server: SIGHUP, SIGINT, SIGTERM.
 const STOP_SIGNALS: [i32; 3] = [1, 2, 15];
 /// Time in seconds after which a client may send a file again whose check was interrupted.
 const INTERRUPTED_RETRY_SECS: u64 = 5;
+/// Time that a check waits for a permit, in addition to the time limit of a check.
+const TURN_TIME: Duration = Duration::from_mins(1);
 /// Number of the signal that the kernel sends to a process that exceeds its CPU time limit.
 const SIGXCPU: i32 = 24;
 /// Initial and maximum interval between two polls of the process.
@@ -151,7 +153,16 @@ impl Service {
         file: PathBuf,
         to: Vec<PathBuf>,
     ) -> Result<std::result::Result<S, CheckError>> {
-        let turn = S::turns(self).acquire(payer, 1).await?;
+        // The next permit goes to the account with the fewest checks, so the first check of an account waits for the end of one
+        // other check at most.
+        let most = self.options.checker.as_ref().map_or(Duration::ZERO, |checker| checker.time) + TURN_TIME;
+        let turn = tokio::time::timeout(most, S::turns(self).acquire(payer, 1)).await;
+        let turn = turn.map_err(|_late| {
+            let message =
+                format!("the account has too many files that wait for their check; send the {} later", S::NAME);
+            let error = ServiceError::new(ErrorCode::RateLimited, message);
+            ServiceError { retry_after_secs: Some(TURN_TIME.as_secs()), ..error }
+        })??;
         let (checker, folder) = (self.options.checker.clone(), self.options.incoming.clone());
         let stop = StopOnDrop(Arc::default());
         let stopped = Arc::clone(&stop.0);

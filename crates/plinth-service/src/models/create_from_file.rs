@@ -1,7 +1,7 @@
 //! The steps that all kinds of upload share: check the file, store it, then create the model and its render in one
 //! transaction.
 
-use plinth_db::models::{self, Model};
+use plinth_db::models::{self, Contents, Model};
 use plinth_db::{Tx, model_contents, renders, staged};
 use plinth_spec::id::{ModelId, RenderId, StagedId};
 use plinth_spec::state::ModelStatus;
@@ -64,7 +64,7 @@ impl Service {
             return Ok(uploaded);
         }
         let checked = self.check_model(&caller.payer_id, received.file, received.format, received.code).await?;
-        let model = new_model(caller, received.name, &checked)?;
+        let (model, names) = new_model(caller, received.name, &checked)?;
         let contents = serde_json::to_string(&checked.contents).map_err(ServiceError::internal)?;
         let creation = Creation { sha256: model.sha256.clone(), ..creation };
         if received.format == Format::Zip
@@ -74,7 +74,7 @@ impl Service {
         }
         let key = ObjectKey::Model(&model.id);
         let (prefix, files) = (key.path(), [(key, checked.glb.path())]);
-        let creation = Creation { new_model: Some((model.clone(), contents)), ..creation };
+        let creation = Creation { new_model: Some((model.clone(), names, contents)), ..creation };
         let inserting = self.store_referenced(caller, prefix, &files, |tx, now| {
             Box::pin(async move {
                 let created = creation.run(tx, now).await?;
@@ -126,9 +126,9 @@ struct Creation {
     caller: Caller,
     /// Hex SHA-256 of the model's file.
     sha256: String,
-    /// Model to insert if no active model has the file, with its contents as JSON. The file of this model is already in the
+    /// Model to insert if no active model has the file, with its names and, as JSON, its other contents. The file of this model is already in the
     /// store.
-    new_model: Option<(Model, String)>,
+    new_model: Option<(Model, Contents, String)>,
     settings: Option<RenderSettings>,
     staged: Option<StagedId>,
     free_per_day: u32,
@@ -149,8 +149,8 @@ impl Creation {
         }
         let (id, is_new) = match (known, &self.new_model) {
             (Some(known), _) => (known, false),
-            (None, Some((model, contents))) => {
-                models::insert(tx, &Model { created_at: now, updated_at: now, ..model.clone() }).await?;
+            (None, Some((model, names, contents))) => {
+                models::insert(tx, &Model { created_at: now, updated_at: now, ..model.clone() }, names).await?;
                 model_contents::insert(tx, &model.id, contents).await?;
                 (model.id.clone(), true)
             }
@@ -172,9 +172,14 @@ impl Creation {
     }
 }
 
-fn new_model(caller: &Caller, name: String, checked: &Checked) -> Result<Model> {
+fn new_model(caller: &Caller, name: String, checked: &Checked) -> Result<(Model, Contents)> {
     let json = |names: &[String]| serde_json::to_string(names).map_err(ServiceError::internal);
-    Ok(Model {
+    let contents = Contents {
+        animations: serde_json::to_string(&checked.animations).map_err(ServiceError::internal)?,
+        mesh_names: Some(json(&checked.mesh_names)?),
+        material_names: Some(json(&checked.material_names)?),
+    };
+    let model = Model {
         id: ModelId::new_random(),
         workspace_id: caller.workspace_id.clone(),
         original_name: glb_name(name),
@@ -183,14 +188,12 @@ fn new_model(caller: &Caller, name: String, checked: &Checked) -> Result<Model> 
         tags: Vec::new(),
         file_size: checked.glb.size,
         sha256: checked.glb.sha256.clone(),
-        animations: serde_json::to_string(&checked.animations).map_err(ServiceError::internal)?,
         animation_count: checked.animations.len() as u64,
-        mesh_names: Some(json(&checked.mesh_names)?),
-        material_names: Some(json(&checked.material_names)?),
         status: ModelStatus::Active,
         created_at: 0,
         updated_at: 0,
-    })
+    };
+    Ok((model, contents))
 }
 
 /// Replaces the extension of the name of a ZIP with `.glb`, because the stored file, which clients can download, is a

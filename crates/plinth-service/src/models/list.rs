@@ -87,13 +87,14 @@ impl Service {
         let (most, characters) = (limits::MODEL_RENDERS, limits::MODEL_RENDERS_CHARACTERS);
         let mut conn = self.db.read().await?;
         let renders = renders::list_summaries(&mut conn, &model.id, &caller.workspace_id, most, characters).await?;
+        let found = models::contents(&mut conn, &model.id).await?.ok_or_else(ServiceError::model_not_found)?;
         let names = |json: &Option<String>| {
             json.as_deref().map(serde_json::from_str::<Vec<String>>).transpose().map_err(ServiceError::internal)
         };
         Ok(ModelDetail {
-            animations: serde_json::from_str(&model.animations).map_err(ServiceError::internal)?,
-            mesh_names: names(&model.mesh_names)?,
-            material_names: names(&model.material_names)?,
+            animations: serde_json::from_str(&found.animations).map_err(ServiceError::internal)?,
+            mesh_names: names(&found.mesh_names)?,
+            material_names: names(&found.material_names)?,
             renders: renders.iter().map(summary).collect::<Result<_>>()?,
             row: row(model),
         })

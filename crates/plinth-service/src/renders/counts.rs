@@ -2,8 +2,13 @@
 
 use plinth_db::render_counts::{self, CHANGES_AT_ONCE};
 
+use plinth_spec::id::WorkspaceId;
+
 use crate::error::Result;
 use crate::service::Service;
+
+/// Number of workspaces that are listed at a time.
+const CHECKED_AT_ONCE: u32 = 500;
 
 impl Service {
     /// Adds the recorded changes of the numbers of renders to these numbers, so that few rows must be read to count. Returns how many
@@ -20,13 +25,34 @@ impl Service {
     }
 
     /// Corrects the numbers of renders of each workspace for which one is wrong, because rows were written while triggers were switched
-    /// off. Returns the number of corrected workspaces.
+    /// off. Goes on after a workspace for which that fails. Returns the number of corrected workspaces.
     pub async fn recount_renders(&self) -> Result<usize> {
-        let workspaces = render_counts::find_miscounted(&mut self.db.read().await?).await?;
-        let found = workspaces.len();
-        for workspace in workspaces {
-            self.db.write(move |tx| Box::pin(async move { render_counts::recount(tx, &workspace).await })).await?;
+        let (mut corrected, mut last) = (0, None);
+        loop {
+            let page =
+                render_counts::list_workspaces(&mut self.db.read().await?, last.as_ref(), CHECKED_AT_ONCE).await?;
+            for workspace in &page {
+                match self.recount_workspace(workspace).await {
+                    Ok(was_wrong) => corrected += usize::from(was_wrong),
+                    Err(error) => {
+                        tracing::error!(workspace.id = %workspace, %error, cause = ?error.cause, "the numbers of renders of a workspace could not be checked");
+                    }
+                }
+            }
+            last = match page.into_iter().next_back() {
+                Some(workspace) => Some(workspace),
+                None => return Ok(corrected),
+            };
         }
-        Ok(found)
+    }
+
+    /// Corrects the numbers of a workspace. Returns whether one was wrong.
+    async fn recount_workspace(&self, workspace: &WorkspaceId) -> Result<bool> {
+        if !render_counts::is_miscounted(&mut self.db.read().await?, workspace).await? {
+            return Ok(false);
+        }
+        let workspace = workspace.clone();
+        self.db.write(move |tx| Box::pin(async move { render_counts::recount(tx, &workspace).await })).await?;
+        Ok(true)
     }
 }

@@ -50,18 +50,16 @@ async fn names_are_listed_or_null(served: Served) {
         tags: Vec::new(),
         file_size: 1,
         sha256: "0".repeat(64),
-        animations: "[]".to_owned(),
         animation_count: 0,
-        mesh_names: None,
-        material_names: None,
         status: ModelStatus::Active,
         created_at: 0,
         updated_at: 0,
     };
+    let contents = models::Contents { animations: "[]".to_owned(), mesh_names: None, material_names: None };
     let db = Db::open(&served.installation.database(), DbOptions::default()).await.unwrap();
     let written = db.write(move |tx| {
         Box::pin(async move {
-            models::insert(tx, &old).await?;
+            models::insert(tx, &old, &contents).await?;
             Ok::<_, DbError>(())
         })
     });
