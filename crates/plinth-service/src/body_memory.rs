@@ -1,4 +1,4 @@
-//! Memory budget for request bodies. A large body is read only after memory was reserved for it.
+//! Memory budget for bodies of requests and responses. A large body is read or built only after memory was reserved for it.
 
 use std::time::Duration;
 
@@ -18,19 +18,26 @@ const MEMORY_PER_BYTE: u64 = 8;
 /// Timeout for reserving memory, in seconds.
 const WAIT_SECS: u64 = 30;
 
-/// A reservation of memory for a request body; released on drop.
+/// A reservation of memory for a body; released on drop.
 #[derive(Debug)]
 pub struct BodyMemory(#[expect(dead_code, reason = "the permit is released on drop")] Option<FairPermit>);
 
+impl BodyMemory {
+    /// Returns the reservation of a body that is so small that it needs none.
+    pub(crate) fn none() -> Self {
+        Self(None)
+    }
+}
+
 impl Service {
-    /// Reserves the memory for reading a body of `bytes` bytes, and waits until the memory is available. A small body
+    /// Reserves the memory for reading or building a body of `bytes` bytes, and waits until the memory is available. A small body
     /// needs no reservation.
     /// Errors: `rate_limited` if the memory is not available within 30 s.
     pub async fn body_memory(&self, caller: &Caller, bytes: usize) -> Result<BodyMemory> {
         if bytes <= limits::JSON_SMALL_BYTES {
-            return Ok(BodyMemory(None));
+            return Ok(BodyMemory::none());
         }
-        let waiting = self.body_memory.acquire(&caller.payer_id, bytes as u64 * MEMORY_PER_BYTE);
+        let waiting = self.body_memory.acquire(&caller.payer_id, (bytes as u64).saturating_mul(MEMORY_PER_BYTE));
         let granted = tokio::time::timeout(Duration::from_secs(WAIT_SECS), waiting).await;
         let granted = granted.map_err(|_late| ServiceError {
             retry_after_secs: Some(WAIT_SECS),

@@ -10,13 +10,21 @@ mod models;
 mod overlays;
 mod renders;
 
+use std::convert::Infallible;
+
 use axum::Json;
-use axum::http::StatusCode;
+use axum::body::Body;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures_util::stream;
+use plinth_service::{BodyMemory, ServiceError};
 use plinth_spec::wire::Data;
 use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
 
+use crate::error::Result;
+use crate::file::{set, sized};
 use crate::state::Api;
 
 /// Returns the endpoints that need an API key.
@@ -37,6 +45,22 @@ pub(crate) fn open() -> OpenApiRouter<Api> {
 /// Wraps data in a 200 response.
 fn ok<T: Serialize>(data: T) -> Response {
     Json(Data { data }).into_response()
+}
+
+/// Number of bytes of a response that are passed to the connection at once.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// Builds a JSON response that keeps its reservation of memory until it is sent, or the client has gone.
+fn with_memory<T: Serialize>(body: &T, memory: BodyMemory) -> Result<Response> {
+    let bytes = Bytes::from(serde_json::to_vec(body).map_err(ServiceError::internal)?);
+    let length = bytes.len() as u64;
+    let pieces = stream::unfold((bytes, memory), async |(mut left, memory)| {
+        let piece = left.split_to(PIECE_BYTES.min(left.len()));
+        (!piece.is_empty()).then_some((Ok::<_, Infallible>(piece), (left, memory)))
+    });
+    let mut response = sized(StatusCode::OK, length, Body::from_stream(pieces));
+    set(&mut response, header::CONTENT_TYPE, "application/json");
+    Ok(response)
 }
 
 /// Wraps data in a 201 response.

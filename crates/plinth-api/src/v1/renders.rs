@@ -1,6 +1,5 @@
 //! Endpoints of renders.
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -19,7 +18,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::by_id::by_id;
-use super::{created, ok};
+use super::{created, ok, with_memory};
 
 use crate::access::{Editor, Reader};
 use crate::error::Result;
@@ -106,10 +105,11 @@ pub(crate) async fn list_renders(
     State(api): State<Api>,
     Reader(caller): Reader,
     Query(query): Query<ListQuery>,
-) -> Result<Json<Page<Render>>> {
+) -> Result<Response> {
     let ListQuery { model, status, limit, offset, cursor, updated_since } = query;
     let query = RenderQuery { model, status, updated_since, limit, offset, cursor };
-    Ok(Json(api.service.list_renders(&caller, &query).await?))
+    let (page, memory) = api.service.list_renders(&caller, &query).await?;
+    with_memory(&page, memory)
 }
 
 by_id! {

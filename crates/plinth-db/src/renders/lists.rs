@@ -104,25 +104,70 @@ impl Shape {
 /// Returns one page of the renders that match a filter, newest first. A page that is requested by a cursor contains one
 /// extra row if another page follows.
 pub async fn list(conn: &mut Conn, filter: &RenderFilter, page: &PageRequest) -> Result<Vec<Render>> {
-    let shape = Shape::of(conn, filter).await?;
-    let (after, limit) = match &page.start {
-        Start::Offset(0) => (None, page.limit),
-        Start::Offset(offset) => match find_position(conn, filter, shape, offset - 1).await? {
-            None => return Ok(Vec::new()),
-            found => (found, page.limit),
-        },
-        Start::After(position) => (position.clone(), page.limit + 1),
-    };
+    let Some(place) = PagePlace::of(conn, filter, page).await? else { return Ok(Vec::new()) };
+    place.rows(conn, filter).await
+}
+
+/// Returns one page as [`list`] does, or the number of characters of its settings and warnings if they are more than
+/// `characters`.
+pub async fn list_if_small(
+    conn: &mut Conn,
+    filter: &RenderFilter,
+    page: &PageRequest,
+    characters: u64,
+) -> Result<std::result::Result<Vec<Render>, u64>> {
+    let Some(place) = PagePlace::of(conn, filter, page).await? else { return Ok(Ok(Vec::new())) };
     let sql = over!(
-        shape,
-        concat!("SELECT ", columns!()),
+        place.shape,
+        "SELECT CAST(length(settings) + length(warnings) AS BIGINT) AS characters",
         "AND (created_at, id) < ($5, $6) ORDER BY created_at DESC, id DESC LIMIT $7"
     );
-    let f = filter;
-    let status = f.status.map(RenderStatus::as_str);
-    let (at, id) = after.as_ref().map_or((i64::MAX, ""), |p| (p.created_at_ms, p.id.as_str()));
-    let params = params![&f.workspace_id, f.model_id.as_ref(), status, f.updated_since, at, id, i64::from(limit)];
-    conn.fetch_all(sql, params).await?.iter().map(Render::of).collect()
+    let rows = conn.fetch_all(sql, &place.params(filter)).await?;
+    let total = rows.iter().map(|row| row.count("characters")).sum::<Result<u64>>()?;
+    if total > characters {
+        return Ok(Err(total));
+    }
+    place.rows(conn, filter).await.map(Ok)
+}
+
+/// The place of a page in its list.
+struct PagePlace {
+    shape: Shape,
+    /// Position of the row before the page; `None` if the page is the first one.
+    after: Option<Position>,
+    limit: u32,
+}
+
+impl PagePlace {
+    /// Finds the place of a page. Returns `None` if the list ends before it.
+    async fn of(conn: &mut Conn, filter: &RenderFilter, page: &PageRequest) -> Result<Option<Self>> {
+        let shape = Shape::of(conn, filter).await?;
+        let (after, limit) = match &page.start {
+            Start::Offset(0) => (None, page.limit),
+            Start::Offset(offset) => match find_position(conn, filter, shape, offset - 1).await? {
+                None => return Ok(None),
+                found => (found, page.limit),
+            },
+            Start::After(position) => (position.clone(), page.limit + 1),
+        };
+        Ok(Some(Self { shape, after, limit }))
+    }
+
+    async fn rows(&self, conn: &mut Conn, filter: &RenderFilter) -> Result<Vec<Render>> {
+        let sql = over!(
+            self.shape,
+            concat!("SELECT ", columns!()),
+            "AND (created_at, id) < ($5, $6) ORDER BY created_at DESC, id DESC LIMIT $7"
+        );
+        conn.fetch_all(sql, &self.params(filter)).await?.iter().map(Render::of).collect()
+    }
+
+    fn params(&self, filter: &RenderFilter) -> Vec<Param> {
+        let f = filter;
+        let status = f.status.map(RenderStatus::as_str);
+        let (at, id) = self.after.as_ref().map_or((i64::MAX, ""), |p| (p.created_at_ms, p.id.as_str()));
+        params![&f.workspace_id, f.model_id.as_ref(), status, f.updated_since, at, id, i64::from(self.limit)].to_vec()
+    }
 }
 
 /// Finds the position of the row with the zero-based index `number` in the list. Reads the skipped rows from the

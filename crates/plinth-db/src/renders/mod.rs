@@ -1,6 +1,8 @@
 //! Renders. A row is both the render and its entry in the work queue.
 
-pub use lists::{RenderFilter, RenderSummary, count, list, list_summaries, newest, newest_done, newest_done_with};
+pub use lists::{
+    RenderFilter, RenderSummary, count, list, list_if_small, list_summaries, newest, newest_done, newest_done_with,
+};
 pub use replay::{Earlier, delete_replayed_keys, find_earlier, insert_replayed_keys};
 
 use std::sync::LazyLock;

@@ -17,6 +17,11 @@ use crate::service::Service;
 /// Maximum length of a failure message, in characters.
 const MESSAGE_CHARS: usize = 500;
 
+/// Maximum number of stored warnings of a render. If there are more, one more says how many were left out.
+const WARNINGS: usize = 50;
+/// Maximum length of a stored warning, in characters.
+const WARNING_CHARS: usize = 300;
+
 /// Time in milliseconds after which a worker whose lease was lost has certainly stopped storing files of the render.
 pub(crate) const LATE_MS: i64 = 3600 * 1000;
 
@@ -36,7 +41,7 @@ impl Service {
     pub async fn finish_render(&self, claim: &Claim, files: &RenderFiles, warnings: &[String]) -> Reported {
         let bytes = files.stored_bytes();
         let files = files.to_column().map_err(ServiceError::internal)?;
-        let warnings = serde_json::to_string(warnings).map_err(ServiceError::internal)?;
+        let warnings = serde_json::to_string(&stored_warnings(warnings)).map_err(ServiceError::internal)?;
         self.report(claim, RenderEvent::Finish, move |render, report| {
             Ok(Report {
                 poster_attempt: Some(render.attempt),
@@ -148,7 +153,30 @@ pub(super) async fn fail(
     Ok(Ok(()))
 }
 
+/// Limits the number and the length of warnings, which come from the job.
+fn stored_warnings(warnings: &[String]) -> Vec<String> {
+    let omitted = warnings.len().saturating_sub(WARNINGS);
+    let stored = warnings.iter().take(WARNINGS).map(|warning| warning.chars().take(WARNING_CHARS).collect());
+    stored.chain((omitted > 0).then(|| format!("and {omitted} more warnings"))).collect()
+}
+
 fn first_line(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
     line.chars().filter(|c| !c.is_control()).take(MESSAGE_CHARS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stored_warnings_are_limited_in_number_and_length() {
+        let few = vec!["no mesh 'a'".to_owned()];
+        assert_eq!(stored_warnings(&few), few);
+        let many = vec!["ä".repeat(1000); 512];
+        let stored = stored_warnings(&many);
+        assert_eq!(stored.len(), 51);
+        assert_eq!(stored[49], "ä".repeat(300));
+        assert_eq!(stored[50], "and 462 more warnings");
+    }
 }

@@ -3,12 +3,14 @@
 use plinth_db::ledger;
 use plinth_db::renders::{self, RenderFilter};
 use plinth_spec::id::{ModelId, RenderId};
+use plinth_spec::limits;
 use plinth_spec::page::{PageMeta, PageRequest, Position, Start, cursor_from_position};
 use plinth_spec::state::RenderStatus;
 use plinth_spec::wire::{Page, Render, Timestamp};
 
 use super::view::view;
 use crate::access::Caller;
+use crate::body_memory::BodyMemory;
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
@@ -47,8 +49,10 @@ impl Service {
         found.ok_or_else(ServiceError::render_not_found)
     }
 
-    /// Returns one page of the workspace's renders, newest first.
-    pub async fn list_renders(&self, caller: &Caller, query: &RenderQuery) -> Result<Page<Render>> {
+    /// Returns one page of the workspace's renders, newest first, and the reservation of memory for it, which lasts until
+    /// the page is sent.
+    /// Errors: `rate_limited` if the page is large and its memory is not available within 30 s.
+    pub async fn list_renders(&self, caller: &Caller, query: &RenderQuery) -> Result<(Page<Render>, BodyMemory)> {
         let status = query.status.as_deref().map(status).transpose()?;
         let model = query.model.as_deref();
         let filter = RenderFilter {
@@ -63,7 +67,21 @@ impl Service {
         let mut conn = self.db.read().await?;
         // A malformed model identifier matches no renders.
         let nothing = model.is_some() && filter.model_id.is_none();
-        let mut rows = if nothing { Vec::new() } else { renders::list(&mut conn, &filter, &page).await? };
+        let small = limits::JSON_SMALL_BYTES as u64;
+        let listed = match nothing {
+            true => Ok(Vec::new()),
+            false => renders::list_if_small(&mut conn, &filter, &page, small).await?,
+        };
+        let (mut rows, memory) = match listed {
+            Ok(rows) => (rows, BodyMemory::none()),
+            Err(characters) => {
+                // Others use the connection while this request waits for memory.
+                drop(conn);
+                let memory = self.body_memory(caller, usize::try_from(characters).unwrap_or(usize::MAX)).await?;
+                conn = self.db.read().await?;
+                (renders::list(&mut conn, &filter, &page).await?, memory)
+            }
+        };
         let meta = match page.start {
             Start::Offset(offset) => {
                 let total = if nothing { 0 } else { renders::count(&mut conn, &filter).await? };
@@ -80,7 +98,8 @@ impl Service {
                 }
             }
         };
-        Ok(Page { data: rows.iter().map(view).collect::<Result<_>>()?, meta })
+        let data = rows.into_iter().map(|row| view(&row)).collect::<Result<_>>()?;
+        Ok((Page { data, meta }, memory))
     }
 }
 

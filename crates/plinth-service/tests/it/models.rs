@@ -194,7 +194,8 @@ async fn models_are_edited_archived_and_deleted_in_allowed_states_only(address: 
     assert_eq!(code(service.model(caller, &id).await), ErrorCode::ModelNotFound);
     assert_eq!(code(service.delete_model(caller, &id).await), ErrorCode::ModelNotFound);
     assert_eq!(count("any").await, 0);
-    let renders = service.list_renders(caller, &plinth_service::renders::RenderQuery::default()).await.unwrap();
+    let (renders, _memory) =
+        service.list_renders(caller, &plinth_service::renders::RenderQuery::default()).await.unwrap();
     assert_eq!(renders.data.len(), 1, "renders of a deleted model remain");
     let hash = CheckHash { sha256: Some("0".repeat(64)) };
     assert!(!service.check_hash(caller, &hash).await.unwrap().exists);

@@ -79,7 +79,7 @@ async fn a_single_render_starts_in_the_next_free_slot(address: &str) {
     tenant(&test_service, "greedy", 10_000).await;
     let mut slots = [claim(&test_service).await.unwrap(), claim(&test_service).await.unwrap()];
     let modest = tenant(&test_service, "modest", 1).await;
-    let model = service.list_renders(&modest, &RenderQuery::default()).await.unwrap().data[0].model_id.to_string();
+    let model = service.list_renders(&modest, &RenderQuery::default()).await.unwrap().0.data[0].model_id.to_string();
     for number in 0..50_i32 {
         if number > 0 {
             let render_settings = Some(json!({"length": 1, "rotateY": number}));

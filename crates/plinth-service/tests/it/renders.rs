@@ -1,5 +1,7 @@
 //! Creating, listing and ending renders.
 
+use std::time::Duration;
+
 use plinth_service::renders::RenderQuery;
 use plinth_spec::ErrorCode;
 use plinth_spec::FailureCode;
@@ -249,7 +251,7 @@ async fn renders_of_another_workspace_are_not_found(address: &str) {
     assert_eq!(code(service.dismiss_render(&other, &id).await), ErrorCode::RenderNotFound);
     assert_eq!(code(service.download_url(&other, &id, None, None).await), ErrorCode::RenderNotFound);
     assert_eq!(code(service.hls(&other, &id, "").await), ErrorCode::RenderNotFound);
-    assert!(service.list_renders(&other, &RenderQuery::default()).await.unwrap().data.is_empty());
+    assert!(service.list_renders(&other, &RenderQuery::default()).await.unwrap().0.data.is_empty());
 }
 
 async fn lists_filter_by_model_state_and_time_of_change(address: &str) {
@@ -259,7 +261,7 @@ async fn lists_filter_by_model_state_and_time_of_change(address: &str) {
     let render = test_service.render(&a, json!({"length": 1}), None).await.unwrap();
     let list = async |query: RenderQuery| test_service.service.list_renders(&test_service.caller, &query).await;
     let text = |value: &str| Some(value.to_owned());
-    let count = async |query: RenderQuery| list(query).await.unwrap().data.len();
+    let count = async |query: RenderQuery| list(query).await.unwrap().0.data.len();
     assert_eq!(count(RenderQuery { model: text(&a), ..RenderQuery::default() }).await, 2);
     assert_eq!(count(RenderQuery { model: text(&b), ..RenderQuery::default() }).await, 1);
     assert_eq!(count(RenderQuery { model: text("nonsense"), ..RenderQuery::default() }).await, 0);
@@ -267,8 +269,27 @@ async fn lists_filter_by_model_state_and_time_of_change(address: &str) {
     let bad = RenderQuery { status: text("finished"), ..RenderQuery::default() };
     assert_eq!(code(list(bad).await), ErrorCode::BadRequest);
     let since = RenderQuery { updated_since: text("2027-01-15T08:00:01Z"), ..RenderQuery::default() };
-    let changed = list(since).await.unwrap();
+    let (changed, _memory) = list(since).await.unwrap();
     assert_eq!(changed.data.iter().map(|r| &r.id).collect::<Vec<_>>(), [&render.id]);
+}
+
+async fn large_pages_reserve_memory_until_they_are_sent(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let model = test_service.model("chair").await;
+    let settings = json!({"quality": "share", "length": 1, "hiddenMeshNames": vec!["x".repeat(256); 512]});
+    let items = vec![(model.as_str(), settings); 33];
+    service.create_batch(caller, batch(&items), ReplayKey::from_header(None)).await.unwrap();
+    let list = async |limit: &str| {
+        let query = RenderQuery { limit: Some(limit.to_owned()), ..RenderQuery::default() };
+        tokio::time::timeout(Duration::from_secs(1), service.list_renders(caller, &query)).await
+    };
+    let (page, memory) = list("100").await.unwrap().unwrap();
+    assert_eq!(page.data.len(), 34);
+    assert!(list("100").await.is_err(), "two such pages have more than the share of one account");
+    assert!(list("2").await.is_ok(), "a small page has room");
+    drop(memory);
+    assert!(list("100").await.is_ok());
 }
 
 mod both {
@@ -285,5 +306,6 @@ mod both {
         only_pending_renders_are_cancelled_and_only_ended_ones_deleted
         renders_of_another_workspace_are_not_found
         lists_filter_by_model_state_and_time_of_change
+        large_pages_reserve_memory_until_they_are_sent
     }
 }

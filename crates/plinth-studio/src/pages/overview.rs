@@ -70,7 +70,7 @@ pub(crate) async fn show(
         cursor: Some(place.after.clone().unwrap_or_default()),
         ..RenderQuery::default()
     };
-    let renders = service.list_renders(caller, &query).await?;
+    let (renders, _memory) = service.list_renders(caller, &query).await?;
     let models: Vec<_> = renders.data.iter().map(|render| render.model_id.clone()).collect();
     let names = service.model_names(caller, &models).await?;
     let older = match renders.meta {
