@@ -28,6 +28,10 @@ const FORBIDDEN: &[c_long] = &[
     libc::SYS_shmget, libc::SYS_semget, libc::SYS_msgget, libc::SYS_mq_open,
     // Leaving the POSIX session: the worker finds all processes of a job by their session.
     libc::SYS_setsid,
+    // Raising its own resource limits. `prlimit64`, which also reads them, has a rule of its own.
+    libc::SYS_setrlimit,
+    // Starting a program that exists only in memory, which Landlock does not restrict.
+    libc::SYS_execveat,
     // Namespaces and mounts.
     libc::SYS_unshare, libc::SYS_setns, libc::SYS_mount, libc::SYS_umount2, libc::SYS_pivot_root, libc::SYS_chroot,
     libc::SYS_move_mount, libc::SYS_open_tree, libc::SYS_fsopen, libc::SYS_fsconfig, libc::SYS_fsmount,
@@ -130,7 +134,39 @@ fn forbidden(starts_processes: bool) -> Result<BTreeMap<i64, Vec<SeccompRule>>, 
     rules.insert(libc::SYS_ioctl, vec![rule(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, libc::TIOCSTI)?]);
     // Denies changing the times of a file by path. Calls for an open file pass a null path and are allowed.
     rules.insert(libc::SYS_utimensat, vec![rule(1, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?]);
+    forbid_control_of_others(&mut rules)?;
     Ok(rules)
+}
+
+/// System calls of [`forbid_control_of_others`].
+#[rustfmt::skip]
+const CONTROLS: &[c_long] = &[
+    libc::SYS_prlimit64, libc::SYS_setpriority, libc::SYS_ioprio_set, libc::SYS_sched_setaffinity,
+    libc::SYS_sched_setscheduler, libc::SYS_sched_setparam, libc::SYS_sched_setattr, libc::SYS_prctl,
+];
+
+/// Denies changing the limits, priority and processors of other processes, which the kernel allows for processes of the
+/// same user, and changing the limits of this process. Also denies outliving the parent.
+fn forbid_control_of_others(rules: &mut BTreeMap<i64, Vec<SeccompRule>>) -> Result<(), BackendError> {
+    use SeccompCmpArgLen::{Dword, Qword};
+    use SeccompCmpOp::{Eq, Ne};
+    // The third argument points to new limits, and is null if the limits are only read.
+    rules.insert(libc::SYS_prlimit64, vec![rule(0, Dword, Ne, 0)?, rule(2, Qword, Ne, 0)?]);
+    // The kind 0 of `setpriority` and the kind 1 of `ioprio_set` mean one process; the process 0 is the calling one.
+    rules.insert(libc::SYS_setpriority, vec![rule(0, Dword, Ne, 0)?, rule(1, Dword, Ne, 0)?]);
+    rules.insert(libc::SYS_ioprio_set, vec![rule(0, Dword, Ne, 1)?, rule(1, Dword, Ne, 0)?]);
+    let scheduling =
+        [libc::SYS_sched_setaffinity, libc::SYS_sched_setscheduler, libc::SYS_sched_setparam, libc::SYS_sched_setattr];
+    for call in scheduling {
+        rules.insert(call, vec![rule(0, Dword, Ne, 0)?]);
+    }
+    let (death_signal, kill) = (libc::PR_SET_PDEATHSIG.unsigned_abs(), libc::SIGKILL.unsigned_abs());
+    let forgets_parent = SeccompRule::new(vec![
+        SeccompCondition::new(0, Dword, Eq, u64::from(death_signal))?,
+        SeccompCondition::new(1, Dword, Ne, u64::from(kill))?,
+    ])?;
+    rules.insert(libc::SYS_prctl, vec![forgets_parent]);
+    Ok(())
 }
 
 fn rule(argument: u8, size: SeccompCmpArgLen, is: SeccompCmpOp, value: u64) -> Result<SeccompRule, BackendError> {
@@ -142,7 +178,8 @@ fn rule(argument: u8, size: SeccompCmpArgLen, is: SeccompCmpOp, value: u64) -> R
 fn forbid_x32(rules: &mut BTreeMap<i64, Vec<SeccompRule>>) {
     const BIT: i64 = 0x4000_0000;
     const OWN: std::ops::RangeInclusive<i64> = 512..=547;
-    let more = [libc::SYS_clone, libc::SYS_utimensat].into_iter().chain(ABSENT.iter().copied()).chain(OWN);
+    let conditional = [libc::SYS_clone, libc::SYS_utimensat].into_iter().chain(CONTROLS.iter().copied());
+    let more = conditional.chain(ABSENT.iter().copied()).chain(OWN);
     let numbers: Vec<i64> = rules.keys().copied().chain(more).collect();
     rules.extend(numbers.into_iter().map(|number| (number | BIT, Vec::new())));
 }

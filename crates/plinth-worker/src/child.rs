@@ -16,6 +16,7 @@ use plinth_service::is_out_of_memory;
 use plinth_spec::FailureCode;
 use tokio_util::sync::CancellationToken;
 
+use crate::disk::{DiskUse, JobDisk};
 use crate::options::WorkerOptions;
 use crate::session;
 
@@ -23,6 +24,8 @@ use crate::session;
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Interval at which the memory of a job is measured.
 const MEMORY_INTERVAL: Duration = Duration::from_millis(500);
+/// Maximum number of processes of a job.
+const PROCESSES: usize = 256;
 /// Time in which a job must exit after it has sent its result or closed its output.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum length of an event line, in bytes.
@@ -43,6 +46,8 @@ pub(crate) struct ChildPlan {
     pub(crate) variables: Vec<(&'static str, PathBuf)>,
     /// Sandbox of the child. The child enters it after it has read the job description, before it reads any other file.
     pub(crate) fence: Option<Fence>,
+    /// Measures the disk space of the job.
+    pub(crate) disk: Arc<JobDisk>,
 }
 
 /// Result of a job.
@@ -80,6 +85,14 @@ fn explain(options: &WorkerOptions, outcome: Outcome, status: Option<ExitStatus>
         Outcome::Cancelled => Ended::Cancelled,
         Outcome::TimedOut => failed(FailureCode::Timeout, timeout_message(options)),
         Outcome::OutOfMemory => crashed(memory_message(options)),
+        Outcome::TooMuchDisk => {
+            let most = options.disk_bytes >> 20;
+            crashed(format!(
+                "the render needs more than {most} MB of disk space; a shorter or smaller video needs less"
+            ))
+        }
+        Outcome::DiskFull => crashed("the disk of the render node is full".to_owned()),
+        Outcome::TooManyProcesses => crashed(format!("the renderer started more than {PROCESSES} processes")),
         Outcome::InvalidEvent => crashed("the renderer sent an invalid event".to_owned()),
         Outcome::Closed => match status.map(|status| (status, status.signal())) {
             Some((_status, Some(SIGXCPU))) => failed(FailureCode::Timeout, timeout_message(options)),
@@ -165,8 +178,27 @@ impl ReusableChild {
     /// has at most `memory_bytes` of memory.
     pub(crate) fn is_resting(&self, memory_bytes: u64) -> bool {
         let is_silent = matches!(self.running.events.try_recv(), Err(TryRecvError::Empty));
-        is_silent && session::memory_bytes(self.running.child.id()) <= memory_bytes
+        let usage = session::usage(self.running.child.id());
+        is_silent && usage.memory_bytes <= memory_bytes && usage.processes <= PROCESSES
     }
+
+    /// Sets the limit of processor time that the process may have used in its whole life, but not above its hard limit, which
+    /// is that of this process. Without more processor time, the next task may fail; it then runs again in another process.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn allow_processor_time(&self, secs: u64) {
+        use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
+
+        let Some(pid) = i32::try_from(self.running.child.id()).ok().and_then(Pid::from_raw) else { return };
+        let maximum = getrlimit(Resource::Cpu).maximum;
+        let current = Some(maximum.map_or(secs, |maximum| maximum.min(secs)));
+        if let Err(error) = prlimit(Some(pid), Resource::Cpu, Rlimit { current, maximum }) {
+            tracing::debug!(%error, "a job could not get more processor time");
+        }
+    }
+
+    /// Does nothing, because only Linux can change the limits of another process.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn allow_processor_time(&self, _secs: u64) {}
 }
 
 /// Writes a line in a thread of its own, because a process that does not read blocks the writer. Returns the channel that
@@ -199,6 +231,9 @@ enum Outcome {
     InvalidEvent,
     TimedOut,
     OutOfMemory,
+    TooManyProcesses,
+    TooMuchDisk,
+    DiskFull,
     Cancelled,
 }
 
@@ -209,6 +244,7 @@ struct Running {
     child: Child,
     events: Receiver<Result<ChildEvent, InvalidEvent>>,
     stderr_tail: Arc<Mutex<VecDeque<u8>>>,
+    disk: Arc<JobDisk>,
 }
 
 impl Running {
@@ -235,7 +271,7 @@ impl Running {
             let kept = Arc::clone(&stderr_tail);
             thread::spawn(move || collect_stderr(stderr, &kept));
         }
-        Ok(Self { child, events, stderr_tail })
+        Ok(Self { child, events, stderr_tail, disk: Arc::clone(&plan.disk) })
     }
 
     fn listen(
@@ -262,8 +298,17 @@ impl Running {
             }
             if measured_at.elapsed() > MEMORY_INTERVAL {
                 measured_at = Instant::now();
-                if session::memory_bytes(self.child.id()) > options.memory_bytes {
+                let usage = session::usage(self.child.id());
+                if usage.memory_bytes > options.memory_bytes {
                     return Outcome::OutOfMemory;
+                }
+                if usage.processes > PROCESSES {
+                    return Outcome::TooManyProcesses;
+                }
+                match self.disk.measure(self.child.id()) {
+                    DiskUse::Allowed => {}
+                    DiskUse::TooMuch => return Outcome::TooMuchDisk,
+                    DiskUse::LargestOnFullDisk => return Outcome::DiskFull,
                 }
             }
         }

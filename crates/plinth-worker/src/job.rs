@@ -4,6 +4,7 @@ use std::fs::{create_dir_all, read_dir};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use plinth_pipeline::child::{ChildEvent, ChildFailure, ChildJob, ChildLimits, ChildTask, MachineFound, ProbeTask};
@@ -12,6 +13,7 @@ use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::child::{ChildPlan, Ended, run};
+use crate::disk::{DiskLimits, JobDisk};
 use crate::environment::programs;
 use crate::error::WorkerError;
 use crate::node::Node;
@@ -81,6 +83,12 @@ pub(crate) fn pass_on(listener: Option<JobListener>) -> impl FnMut(ChildEvent) +
     }
 }
 
+/// Returns the processor time in seconds that a process may use for a task with this time limit.
+pub(crate) fn processor_secs(time: Duration) -> u64 {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    (time + CPU_LEEWAY).as_secs() * cores
+}
+
 impl Node {
     /// Runs a job in a child process, and passes its events to the listener.
     pub(crate) async fn run_child(
@@ -125,6 +133,7 @@ impl Node {
         for made in &writable {
             create_dir_all(made)?;
         }
+        let is_render = matches!(task, ChildTask::Render(_));
         ChildJob { task, limits: self.limits(time) }.write(folder)?;
         let fence = &self.options.fence;
         let inputs = read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
@@ -137,7 +146,10 @@ impl Node {
         let programs = programs(&self.options.environment, &self.options.ffmpeg);
         // Mesa looks for the home folder in /etc/passwd, not in HOME, unless this variable names its cache of shaders.
         let variables = vec![("XDG_CACHE_HOME", home.join(".cache")), ("HOME", home), ("TMPDIR", temporary)];
+        let reserve_bytes = if is_render { self.options.room_bytes } else { 0 };
+        let limits = DiskLimits { most_bytes: self.options.disk_bytes, reserve_bytes };
         Ok(ChildPlan {
+            disk: Arc::new(JobDisk::new(&self.disks, folder, &writable, limits)),
             folder: folder.to_owned(),
             variables,
             fence: fence.fence(writable, vec![folder.to_owned()], programs),
@@ -145,15 +157,10 @@ impl Node {
     }
 
     fn limits(&self, time: Duration) -> ChildLimits {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from) as u64;
         // The worker itself limits the wall-clock time of a job, and the memory of all its processes together. The
         // kernel enforces the CPU time limit even if the worker hangs, and enforces the memory limit for each single
         // process.
-        ChildLimits {
-            cpu_secs: (time + CPU_LEEWAY).as_secs() * cores,
-            file_bytes: FILE_BYTES,
-            memory_bytes: self.options.memory_bytes,
-        }
+        ChildLimits { cpu_secs: processor_secs(time), file_bytes: FILE_BYTES, memory_bytes: self.options.memory_bytes }
     }
 
     /// Probes the graphics adapter and the encoders of this machine. Returns `None` if the worker was stopped during

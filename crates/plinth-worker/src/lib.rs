@@ -7,6 +7,7 @@
 
 mod child;
 mod counters;
+mod disk;
 mod drawing;
 mod environment;
 mod error;

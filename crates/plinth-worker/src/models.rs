@@ -25,7 +25,7 @@ pub(crate) struct RequestedModel<'a> {
     pub(crate) sha256: &'a str,
 }
 
-/// Places the file of a model in the folder of a job. Takes it from the cache, or downloads it from the store. The hash
+/// Places the file of a model in the folder of a job, and replaces the one that an earlier try has left there. Takes it from the cache, or downloads it from the store. The hash
 /// of the file is checked in both cases.
 pub(crate) async fn fetch_model(
     store: &Store,
@@ -35,6 +35,11 @@ pub(crate) async fn fetch_model(
     file: &Path,
 ) -> Result<(), StoreError> {
     let kept = cached_model_path(scratch, wanted.id);
+    // What an earlier try has left may be a hard link to a cached file, which must not be opened for writing.
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+        _ => {}
+    }
     // The hard link stays valid even if another worker evicts the cached file.
     if std::fs::hard_link(&kept, file).is_ok() {
         if has_sha256(file, wanted.sha256).await? {
@@ -147,7 +152,36 @@ fn used_and_size(path: &Path) -> io::Result<(SystemTime, u64)> {
 mod tests {
     use std::time::Duration;
 
+    use plinth_store::{LinkSigner, StoreOptions};
+
     use super::*;
+
+    #[tokio::test]
+    async fn a_file_that_an_earlier_try_has_left_is_replaced_and_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::open(folder.path()).unwrap();
+        let store = Store::open(StoreOptions {
+            address: format!("file://{}", folder.path().join("store").display()),
+            s3: Vec::new(),
+            s3_public_endpoint: None,
+            signer: LinkSigner::new("http://127.0.0.1:1".parse().unwrap()),
+        });
+        let store = store.unwrap();
+        let (id, other, file) = (ModelId::parse("model0000000").unwrap(), folder.path().join("other"), "model.glb");
+        let file = folder.path().join(file);
+        std::fs::write(&other, "another model").unwrap();
+        store.put_file(&ObjectKey::Model(&id), &other).await.unwrap();
+        let (sha256, _size) = file_sha256(&other).unwrap();
+        std::fs::write(&other, "a cached file").unwrap();
+        std::fs::hard_link(&other, &file).unwrap();
+        let wanted = RequestedModel { id: &id, sha256: &sha256 };
+        fetch_model(&store, &scratch, 1 << 20, &wanted, &file).await.unwrap();
+        assert_eq!(std::fs::read_to_string(&other).unwrap(), "a cached file");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "another model");
+        // The second try finds the model in the cache.
+        fetch_model(&store, &scratch, 1 << 20, &wanted, &file).await.unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "another model");
+    }
 
     #[test]
     fn least_recently_used_models_are_evicted_first() {

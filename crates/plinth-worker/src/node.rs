@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use crate::counters;
+use crate::disk::Disks;
 use crate::error::WorkerError;
 use crate::idle_processes::IdleProcesses;
 use crate::options::WorkerOptions;
@@ -47,6 +48,8 @@ pub(crate) struct Node {
     pub(crate) encoder: H264Encoder,
     /// Processes that have a model loaded and wait for its next render.
     pub(crate) idle_processes: IdleProcesses,
+    /// The disk space of the running jobs.
+    pub(crate) disks: Disks,
     /// State of the worker, which it reports.
     state: watch::Sender<WorkerState>,
     /// Number of models that are loaded for previews. While there are some, the worker is not idle.
@@ -99,7 +102,8 @@ pub async fn run(
     let (state, reported) = watch::channel(WorkerState::Claiming);
     let (previews, idle_processes) = (AtomicUsize::new(0), IdleProcesses::default());
     let encoder = H264Encoder::default();
-    let mut node = Node { service, options, scratch, encoder, idle_processes, state, previews };
+    let disks = Disks::default();
+    let mut node = Node { service, options, scratch, encoder, idle_processes, disks, state, previews };
     let Some(found) = node.probe(&stop).await? else { return Ok(()) };
     for (encoder, reason) in found.encoder.failures() {
         tracing::info!(%encoder, reason, "a hardware encoder does not work and is not used");

@@ -45,9 +45,11 @@ pub struct WorkerOptions {
     pub preview_timeout: Duration,
     /// Memory limit of a job, in bytes.
     pub memory_bytes: u64,
+    /// Limit of the disk space of a job, in bytes.
+    pub disk_bytes: u64,
     /// Size limit of the cache of models and their baked light, in bytes.
     pub cache_bytes: u64,
-    /// Free space in `scratch`, in bytes, below which the worker claims nothing. A job that fails while there is less is
+    /// Free space in `scratch`, in bytes, below which the worker claims nothing and ends the render that uses most of it. A job that fails while there is less is
     /// not reported: its lease expires, so that another worker runs it.
     pub room_bytes: u64,
     /// Maximum time that a job waits for a store or a database that does not respond. Then the job fails. The lease of the job

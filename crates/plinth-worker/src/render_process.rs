@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
 use crate::child::{ChildPlan, Ended, ReusableChild, crashed};
-use crate::job::{JobListener, pass_on};
+use crate::job::{JobListener, pass_on, processor_secs};
 use crate::options::WorkerOptions;
 
 /// Time without a render after which a process is ended.
@@ -140,9 +140,14 @@ impl RenderProcess {
 /// Starts the process and passes renders to it, until the process ends or must end.
 fn serve(options: &WorkerOptions, plan: &ChildPlan, messages: &Receiver<Message>) {
     let mut child = ReusableChild::start(options, plan);
+    let mut allowed_secs = 0;
     while let Some(assignment) = next(child.as_ref().ok(), messages, options.memory_bytes / IDLE_MEMORY) {
         let Assignment { task, time, mut on_event, cut, span, reply } = assignment;
         let options = WorkerOptions { timeout: time, ..options.clone() };
+        allowed_secs += processor_secs(time);
+        if let (Ok(child), Some(_)) = (&child, &task) {
+            child.allow_processor_time(allowed_secs);
+        }
         let ended = span.in_scope(|| match &mut child {
             Ok(child) => child.ask(&options, task.as_deref(), &mut on_event, &cut),
             Err(error) => crashed(format!("the renderer cannot be started: {error}")),

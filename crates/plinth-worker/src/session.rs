@@ -17,10 +17,33 @@ struct Member {
     memory_pages: u64,
 }
 
-/// Returns the resident memory of all processes of a session, in bytes.
-pub(crate) fn memory_bytes(session: u32) -> u64 {
-    let pages: u64 = members(session).iter().map(|member| member.memory_pages).sum();
-    pages * rustix::param::page_size() as u64
+/// What the processes of a session use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Usage {
+    /// Number of running processes.
+    pub(crate) processes: usize,
+    /// Resident memory of all of them.
+    pub(crate) memory_bytes: u64,
+}
+
+/// Measures all processes of a session.
+pub(crate) fn usage(session: u32) -> Usage {
+    let members = members(session);
+    let pages: u64 = members.iter().map(|member| member.memory_pages).sum();
+    Usage { processes: members.len(), memory_bytes: pages * rustix::param::page_size() as u64 }
+}
+
+/// Returns the files on disk that processes of a session keep open although they were deleted.
+pub(crate) fn deleted_files(session: u32) -> impl Iterator<Item = std::fs::Metadata> {
+    let folders = members(session).into_iter().map(|member| format!("/proc/{}/fd", member.pid.as_raw_nonzero()));
+    folders.filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten().filter_map(|entry| {
+        let place = std::fs::read_link(entry.path()).ok()?;
+        let place = place.to_str()?;
+        // Memory that is used like a file is not on the disk.
+        let is_deleted = place.ends_with(" (deleted)") && !place.starts_with("/memfd:") && !place.starts_with("/dev/");
+        let about = std::fs::metadata(entry.path()).ok().filter(|_about| is_deleted)?;
+        about.is_file().then_some(about)
+    })
 }
 
 /// Kills all processes of a session and waits until they have ended.
@@ -90,7 +113,8 @@ mod tests {
             members(session).len() >= 4
         });
         assert!(all_there, "the session has two shells, each with a sleep process");
-        assert!(memory_bytes(session) > 100_000);
+        let usage = usage(session);
+        assert!(usage.memory_bytes > 100_000 && usage.processes >= 4, "{usage:?}");
         kill(session);
         assert!(members(session).is_empty());
         assert!(!child.wait().unwrap().success());

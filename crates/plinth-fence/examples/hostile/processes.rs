@@ -34,6 +34,28 @@ pub(crate) const ATTACKS: &[Attack] = &[
             unsafe { libc::setsid() >= 0 }
         })
     }),
+    ("limit-parent", |_t| limits(parent()).is_some_and(|old| set_limits(parent(), &old))),
+    ("raise-own-limit", |_t| {
+        limits(0).is_some_and(|own| set_limits(0, &libc::rlimit64 { rlim_cur: own.rlim_max, ..own }))
+    }),
+    // SAFETY: the calls receive only numbers. The parent gets the priority that it has.
+    ("renice-parent", |_t| unsafe {
+        let which = libc::PRIO_PROCESS;
+        libc::setpriority(which, parent().unsigned_abs(), libc::getpriority(which, parent().unsigned_abs())) == 0
+    }),
+    ("pin-parent", |_t| {
+        let mut processors = [0_u64; 128];
+        let size = size_of_val(&processors);
+        // SAFETY: the kernel writes at most `size` bytes to the array, and reads as many. The parent gets the processors
+        // that it has.
+        unsafe {
+            libc::syscall(libc::SYS_sched_getaffinity, parent(), size, processors.as_mut_ptr()) > 0
+                && libc::syscall(libc::SYS_sched_setaffinity, parent(), size, processors.as_ptr()) == 0
+        }
+    }),
+    // SAFETY: the call receives only numbers.
+    ("forget-parent", |_t| unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, 0) == 0 }),
+    ("program-in-memory", |_t| in_fork(run_from_memory)),
 ];
 
 /// Attacks of a process that must not start others.
@@ -51,6 +73,35 @@ pub(crate) const STARTS: &[Attack] = &[
 
 fn parent() -> i32 {
     std::os::unix::process::parent_id().try_into().unwrap()
+}
+
+/// Returns the limits on the size of core files of a process; 0 is this process.
+fn limits(process: i32) -> Option<libc::rlimit64> {
+    let mut found = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the call writes to the structure, and reads nothing.
+    let done = unsafe { libc::prlimit64(process, libc::RLIMIT_CORE, std::ptr::null(), &raw mut found) };
+    (done == 0).then_some(found)
+}
+
+fn set_limits(process: i32, limits: &libc::rlimit64) -> bool {
+    // SAFETY: the call reads the structure, and writes nothing.
+    unsafe { libc::prlimit64(process, libc::RLIMIT_CORE, limits, std::ptr::null_mut()) == 0 }
+}
+
+/// Runs a program of the system that was copied to memory. Returns only on failure.
+fn run_from_memory() -> bool {
+    let Ok(program) = read("/bin/true") else { return false };
+    // SAFETY: the strings and lists are null-terminated, and the buffer has the given size.
+    unsafe {
+        let file = libc::memfd_create(c"program".as_ptr(), 0);
+        let arguments = [c"true".as_ptr(), std::ptr::null()];
+        if libc::write(file, program.as_ptr().cast(), program.len()) > 0 {
+            let nothing = std::ptr::null::<*const libc::c_char>();
+            let path = c"".as_ptr();
+            libc::syscall(libc::SYS_execveat, file, path, arguments.as_ptr(), nothing, libc::AT_EMPTY_PATH);
+        }
+    }
+    false
 }
 
 fn of_parent(file: &str) -> String {

@@ -11,7 +11,9 @@ use plinth_service::check::{PanoramaReport, check_file, check_image};
 use plinth_spec::{EnvPart, limits};
 use rustix::process::{Resource, setsid};
 
-use super::confine::{bound, bound_memory, end_with_parent, enter_fence, fence_arg};
+use super::confine::{
+    JOB_NICENESS, bound, bound_memory, bound_processor_time, end_with_parent, enter_fence, fence_arg, lower_priority,
+};
 
 /// Size limit of a file that a check writes.
 const FILE_BYTES: u64 = 4 << 30;
@@ -42,6 +44,7 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let number = |name: &str| args.get_one::<u64>(name).copied().with_context(|| format!("--{name} is missing"));
     let file: &PathBuf = args.get_one("FILE").context("FILE is missing")?;
+    lower_priority(JOB_NICENESS);
     plinth_fence::close_inherited_files();
     // The files are opened before the process enters the sandbox, because their paths are not accessible inside of it.
     let opened = File::open(file).with_context(|| file.display().to_string())?;
@@ -53,7 +56,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     bound(Resource::Fsize, FILE_BYTES, "the size of files")?;
     // The limit of CPU time is twice the time limit, because two threads may work at the same time. The server enforces
     // the wall-clock limit.
-    bound(Resource::Cpu, number("seconds")?.saturating_mul(2), "CPU time")?;
+    bound_processor_time(number("seconds")?.saturating_mul(2), false)?;
     enter_fence(args)?;
     end_with_parent("the check cannot be set to end with the server")?;
     let report = if args.get_flag("image") {

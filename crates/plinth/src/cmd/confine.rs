@@ -5,21 +5,34 @@ use clap::{Arg, ArgMatches};
 use plinth_fence::Fence;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Sets the soft limit of a resource for this process and its children to `most`, but not above the hard limit. The
-/// hard limit is not changed, because only a soft limit that is exceeded raises a signal of its own, such as SIGXCPU.
-/// Errors: the system rejects the limit. The message contains `what`, the name of the limit.
-pub(super) fn bound(resource: Resource, most: u64, what: &str) -> Result<()> {
-    let allowed = getrlimit(resource);
-    let current = allowed.maximum.map_or(most, |maximum| maximum.min(most));
-    setrlimit(resource, Rlimit { current: Some(current), ..allowed })
-        .with_context(|| format!("{what} cannot be limited"))
+/// Added to the nice value of processes that read models and draw, so that the server stays prompt beside them.
+pub(super) const JOB_NICENESS: i32 = 5;
+/// Processor time in seconds between the signal SIGXCPU and the end by force.
+const CPU_GRACE_SECS: u64 = 5;
+
+/// Lowers the priority of this process and its children. Without the lower priority they only slow down others, so an error is
+/// ignored.
+pub(super) fn lower_priority(niceness: i32) {
+    let _allowed = rustix::process::nice(niceness);
 }
 
-/// Raises the limit of processor time for another task by `secs`, but not above the hard limit.
+/// Sets the soft and the hard limit of a resource for this process and its children to `most`, but not above the present
+/// hard limit.
+/// Errors: the system rejects the limit. The message contains `what`, the name of the limit.
+pub(super) fn bound(resource: Resource, most: u64, what: &str) -> Result<()> {
+    let most = Some(getrlimit(resource).maximum.map_or(most, |maximum| maximum.min(most)));
+    setrlimit(resource, Rlimit { current: most, maximum: most }).with_context(|| format!("{what} cannot be limited"))
+}
+
+/// Limits the processor time of this process and of each of its children. Only the soft limit raises a signal of its own,
+/// SIGXCPU, so the hard limit is higher. With `may_be_raised`, it is not changed, so that the worker can raise the soft limit
+/// for another task; the sandbox keeps the process from doing so itself.
 /// Errors: the system rejects the limit.
-pub(super) fn allow_processor_time(secs: u64) -> Result<()> {
-    let Some(limit) = getrlimit(Resource::Cpu).current else { return Ok(()) };
-    bound(Resource::Cpu, limit.saturating_add(secs), "processor time")
+pub(super) fn bound_processor_time(secs: u64, may_be_raised: bool) -> Result<()> {
+    let allowed = getrlimit(Resource::Cpu).maximum;
+    let within = |secs: u64| Some(allowed.map_or(secs, |maximum| maximum.min(secs)));
+    let maximum = if may_be_raised { allowed } else { within(secs.saturating_add(CPU_GRACE_SECS)) };
+    setrlimit(Resource::Cpu, Rlimit { current: within(secs), maximum }).context("processor time cannot be limited")
 }
 
 /// Forbids core files, and limits private writable memory. The address space is not limited, because drivers reserve

@@ -12,7 +12,9 @@ use clap::{Arg, ArgMatches, Command, value_parser};
 use plinth_pipeline::child::{ChildJob, ChildLimits, ChildTask, run_child};
 use rustix::process::{Resource, setsid};
 
-use super::confine::{allow_processor_time, bound, bound_memory, end_with_parent, enter_fence, fence_arg};
+use super::confine::{
+    JOB_NICENESS, bound, bound_memory, bound_processor_time, end_with_parent, enter_fence, fence_arg, lower_priority,
+};
 
 /// Time in which a job must stop by itself after its worker has ended.
 const LEAVE: Duration = Duration::from_secs(5);
@@ -38,10 +40,13 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     plinth_fence::close_inherited_files();
     std::env::set_current_dir(folder).context("the job's folder cannot be entered")?;
     let job = ChildJob::read(Path::new(".")).context("the job's description cannot be read")?;
-    confine(job.limits)?;
-    if matches!(job.task, ChildTask::Package(_)) {
-        // Packagings use the processors when renders beside them do not. Without the lower priority they only take longer.
-        let _allowed = rustix::process::nice(PACKAGING_NICENESS);
+    confine(&job)?;
+    match job.task {
+        // Packagings use the processors when renders beside them do not.
+        ChildTask::Package(_) => lower_priority(PACKAGING_NICENESS),
+        ChildTask::Render(_) | ChildTask::Probe(_) => lower_priority(JOB_NICENESS),
+        // Somebody waits for a preview.
+        ChildTask::Preview(_) => {}
     }
     enter_fence(args)?;
     end_with_parent("the job cannot be set to end with the worker")?;
@@ -60,24 +65,18 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
             cancel.store(true, Ordering::Relaxed);
         }
     };
-    let is_render = matches!(job.task, ChildTask::Render(_));
-    let mut requests = requests.into_iter().inspect(|_task| {
-        if is_render {
-            // Without more processor time, the render may fail. The worker then runs it again in another process.
-            drop(allow_processor_time(job.limits.cpu_secs));
-        }
-    });
-    run_child(&job.task, &mut requests, &mut tell, &cancel);
+    run_child(&job.task, &mut requests.into_iter(), &mut tell, &cancel);
     Ok(written?)
 }
 
 /// Starts a new session for this process and its later children, and sets resource limits. The worker measures and
 /// kills the processes of a job by their session.
-fn confine(limits: ChildLimits) -> Result<()> {
+fn confine(job: &ChildJob) -> Result<()> {
+    let ChildLimits { cpu_secs, file_bytes, memory_bytes } = job.limits;
     setsid().context("the job cannot start a session")?;
-    bound_memory(limits.memory_bytes)?;
-    bound(Resource::Fsize, limits.file_bytes, "the size of files")?;
-    bound(Resource::Cpu, limits.cpu_secs, "processor time")
+    bound_memory(memory_bytes)?;
+    bound(Resource::Fsize, file_bytes, "the size of files")?;
+    bound_processor_time(cpu_secs, matches!(job.task, ChildTask::Render(_)))
 }
 
 /// Returns a channel with the lines of standard input. The worker keeps standard input open as long as it lives. When

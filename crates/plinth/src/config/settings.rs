@@ -180,6 +180,7 @@ fn service_options(lookup: &Lookup<'_>, data_dir: &Path, fence: FenceOptions) ->
         low_balance: lookup.count(&row::LOW_BALANCE)?,
         incoming: data_dir.join("incoming"),
         incoming_bytes: lookup.count::<u64>(&row::INCOMING_MB)? << 20,
+        reserve_bytes: lookup.count::<u64>(&row::DISK_RESERVE_MB)? << 20,
         fetch: FetchOptions { allowed_hosts: rules.collect::<std::result::Result<_, _>>()?, ..FetchOptions::default() },
         ..ServiceOptions::default()
     })

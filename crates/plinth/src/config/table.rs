@@ -159,6 +159,8 @@ rows! {
         "Time limit for checking a model or image; a file that needs longer is rejected";
     INCOMING_MB: Rules, "incoming_mb", "MB", Default::Number(ServiceOptions::INCOMING_BYTES >> 20),
         "Total size of the models and panoramas that this server receives at the same time, in <data>/incoming; one account can use half of it, further uploads wait";
+    DISK_RESERVE_MB: Rules, "disk_reserve_mb", "MB", Default::Number(ServiceOptions::RESERVE_BYTES >> 20),
+        "Free space on the disks of <data>/incoming and of local files below which the server receives no models and images";
     STRIPE_SECRET_KEY: Accounts secret, "stripe_secret_key", "KEY", Default::Otherwise("no credits are sold"),
         "Secret key of Stripe, sk_test_… or sk_live_…, with which credits are sold";
     STRIPE_WEBHOOK_SECRET: Accounts secret, "stripe_webhook_secret", "SECRET,…", Default::Otherwise("none"),
@@ -195,6 +197,8 @@ rows! {
         "Time without a request after which a preview of the composer ends, and its model is unloaded";
     RENDER_MEMORY_MB: Worker, "render_memory_mb", "MB", Default::Number(WorkerOptions::MEMORY_MB),
         "Memory limit of a render with its encoders; a render that needs more fails";
+    RENDER_DISK_MB: Worker, "render_disk_mb", "MB", Default::Number(65_536),
+        "Limit of the disk space that a render uses for its files; a render that needs more fails";
     MODEL_CACHE_MB: Worker, "model_cache_mb", "MB", Default::Number(WorkerOptions::CACHE_MB),
         "Size limit of this machine's cache of models and their baked light";
     WORKER_NAME: Worker, "worker_name", "NAME", Default::Otherwise("host name and process id"),

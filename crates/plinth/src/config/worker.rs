@@ -53,6 +53,7 @@ pub(super) fn worker_options(
         preview_idle: Duration::from_secs(lookup.count(&row::PREVIEW_IDLE_SECONDS)?),
         outage: Duration::from_secs(lookup.count(&row::WORKER_OUTAGE_SECONDS)?),
         memory_bytes: lookup.count::<u64>(&row::RENDER_MEMORY_MB)? << 20,
+        disk_bytes: lookup.count::<u64>(&row::RENDER_DISK_MB)? << 20,
         cache_bytes: lookup.count::<u64>(&row::MODEL_CACHE_MB)? << 20,
         poll: if has_notifications { POLL_NOTIFIED } else { options.poll },
         grace: Duration::from_secs(lookup.count(&row::WORKER_GRACE_SECONDS)?),

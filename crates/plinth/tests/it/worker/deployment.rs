@@ -71,7 +71,9 @@ impl Deployment {
 
     /// Receives the bytes of an uploaded file.
     pub(crate) async fn file(&self, bytes: &[u8]) -> Incoming {
-        let mut file = self.service.incoming_file(bytes.len() as u64).unwrap();
+        let size = bytes.len() as u64;
+        let room = self.service.room(&self.caller, size, Some(size)).await.unwrap();
+        let mut file = self.service.incoming_file(&room, size).unwrap();
         file.write(bytes).await.unwrap();
         file
     }
@@ -202,6 +204,7 @@ impl Deployment {
             timeout: TIMEOUT,
             preview_timeout: TIMEOUT,
             memory_bytes: 4 << 30,
+            disk_bytes: 4 << 30,
             cache_bytes: 1 << 30,
             preview_idle: TIMEOUT,
             outage: TIMEOUT,

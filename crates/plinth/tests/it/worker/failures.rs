@@ -269,6 +269,28 @@ async fn a_render_over_its_memory_limit_is_killed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_render_over_its_disk_limit_is_killed() {
+    let deployment = Deployment::new().await;
+    let id = deployment.upload_and_render("chair", endless()).await;
+    // The second file is deleted while it is open.
+    let script = "if ! grep -q '\"render\"' \"$3/job.json\"; then exec \"$@\"; fi\n\
+                  cd \"$3/out\" && exec setsid -w bash -c 'head -c 30M /dev/zero >1; exec 3>2; rm 2; head -c 30M /dev/zero >&3; sleep 60'";
+    let options = WorkerOptions { disk_bytes: 50 << 20, ..deployment.options_with(script) };
+    let render = deployment.render_with_worker(&id, options).await;
+    assert_failed(&deployment, &render, "renderer_crash", "more than 50 MB of disk space").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_render_with_many_processes_is_killed() {
+    let deployment = Deployment::new().await;
+    let id = deployment.upload_and_render("chair", endless()).await;
+    let script = "if ! grep -q '\"render\"' \"$3/job.json\"; then exec \"$@\"; fi\n\
+                  exec setsid -w bash -c 'for i in $(seq 300); do sleep 60 & done; wait'";
+    let render = deployment.render_with_worker(&id, deployment.options_with(script)).await;
+    assert_failed(&deployment, &render, "renderer_crash", "more than 256 processes").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_kernel_enforces_the_memory_limit_of_a_render() {
     let deployment = Deployment::new().await;
     let id = deployment.upload_and_render("chair", endless()).await;

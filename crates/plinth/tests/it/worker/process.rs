@@ -178,11 +178,15 @@ async fn a_job_has_no_secrets_and_has_resource_limits() {
     let limits = about("limits");
     let line = |name: &str| limits.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
     assert!(line("Max core file size").contains(" 0 "), "{limits}");
-    assert!(line("Max file size").contains(" 68719476736 "), "{limits}");
+    assert!(line("Max file size").contains(" 68719476736          68719476736 "), "hard and soft: {limits}");
     let cpu_secs = line("Max cpu time").split_whitespace().nth(3).and_then(|soft| soft.parse::<u64>().ok());
     assert!(cpu_secs >= Some(3600), "{limits}");
     assert!(line("Max data size").contains(" 8589934592 "), "{limits}");
     assert_eq!(about("oom_score_adj").trim(), "1000");
+    // proc_pid_stat(5), field 19. Renders leave the processors to the server.
+    let stat = about("stat");
+    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_ascii_whitespace().collect();
+    assert_eq!(fields[16], "5", "{stat}");
     drop(worker);
     until_no_job_lives(&deployment).await;
 }

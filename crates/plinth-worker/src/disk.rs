@@ -1,0 +1,150 @@
+//! Measures the disk space of jobs, so that one job cannot fill the disk that all jobs of the worker share.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::session;
+
+/// Number of bytes in a block of [`MetadataExt::blocks`].
+const BLOCK_BYTES: u64 = 512;
+
+/// The disk space of the running jobs, by folder. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Disks(Arc<Mutex<HashMap<PathBuf, u64>>>);
+
+impl Disks {
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, u64>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The disk space that one job may use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DiskLimits {
+    /// Maximum size of all files of the job, in bytes.
+    pub(crate) most_bytes: u64,
+    /// Free space in bytes below which the largest job is ended.
+    pub(crate) reserve_bytes: u64,
+}
+
+/// Measures the disk space of a job.
+#[derive(Debug)]
+pub(crate) struct JobDisk {
+    disks: Disks,
+    /// Folder of the job.
+    folder: PathBuf,
+    /// Folders in which the job may write.
+    writable: Vec<PathBuf>,
+    limits: DiskLimits,
+}
+
+/// Result of a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DiskUse {
+    Allowed,
+    /// The job uses more than it may.
+    TooMuch,
+    /// The disk is almost full, and no other job uses more of it.
+    LargestOnFullDisk,
+}
+
+impl JobDisk {
+    pub(crate) fn new(disks: &Disks, folder: &Path, writable: &[PathBuf], limits: DiskLimits) -> Self {
+        Self { disks: disks.clone(), folder: folder.to_owned(), writable: writable.to_vec(), limits }
+    }
+
+    /// Measures the files of the job, also those that a process of its session has deleted and keeps open.
+    pub(crate) fn measure(&self, session: u32) -> DiskUse {
+        let mut seen = BTreeSet::new();
+        let named: u64 = self.writable.iter().map(|folder| folder_bytes(folder, &mut seen)).sum();
+        let bytes = named + session::deleted_files(session).map(|file| file_bytes(&file, &mut seen)).sum::<u64>();
+        let mut disks = self.disks.lock();
+        disks.insert(self.folder.clone(), bytes);
+        let is_largest = disks.values().all(|other| *other <= bytes);
+        drop(disks);
+        if bytes > self.limits.most_bytes {
+            DiskUse::TooMuch
+        } else if is_largest && free_bytes(&self.folder).is_some_and(|free| free < self.limits.reserve_bytes) {
+            DiskUse::LargestOnFullDisk
+        } else {
+            DiskUse::Allowed
+        }
+    }
+}
+
+impl Drop for JobDisk {
+    fn drop(&mut self) {
+        self.disks.lock().remove(&self.folder);
+    }
+}
+
+fn free_bytes(folder: &Path) -> Option<u64> {
+    let disk = rustix::fs::statvfs(folder).ok()?;
+    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
+/// Returns the disk space of all files in a folder. Files that cannot be read are left out, because the job may delete them at any
+/// time. A file with several names counts once.
+fn folder_bytes(folder: &Path, seen: &mut BTreeSet<(u64, u64)>) -> u64 {
+    let (mut bytes, mut folders) = (0, vec![folder.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = std::fs::read_dir(folder) else { continue };
+        for entry in entries.flatten() {
+            let Ok(about) = entry.metadata() else { continue };
+            if about.is_dir() {
+                folders.push(entry.path());
+            }
+            bytes += file_bytes(&about, seen);
+        }
+    }
+    bytes
+}
+
+fn file_bytes(about: &Metadata, seen: &mut BTreeSet<(u64, u64)>) -> u64 {
+    if seen.insert((about.dev(), about.ino())) { about.blocks() * BLOCK_BYTES } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{File, create_dir, hard_link, write};
+
+    use super::*;
+
+    fn job(disks: &Disks, folder: &Path, name: &str, limits: DiskLimits) -> JobDisk {
+        let own = folder.join(name);
+        create_dir(&own).unwrap();
+        create_dir(own.join("out")).unwrap();
+        JobDisk::new(disks, &own, &[own.join("out")], limits)
+    }
+
+    #[test]
+    fn a_job_that_writes_more_than_its_limit_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let limits = DiskLimits { most_bytes: 300_000, reserve_bytes: 0 };
+        let job = job(&Disks::default(), folder.path(), "a", limits);
+        let out = job.writable[0].clone();
+        create_dir(out.join("deep")).unwrap();
+        write(out.join("deep/1"), vec![1; 200_000]).unwrap();
+        hard_link(out.join("deep/1"), out.join("again")).unwrap();
+        File::create(out.join("sparse")).unwrap().set_len(1 << 30).unwrap();
+        assert_eq!(job.measure(std::process::id()), DiskUse::Allowed);
+        write(out.join("2"), vec![1; 200_000]).unwrap();
+        assert_eq!(job.measure(std::process::id()), DiskUse::TooMuch);
+    }
+
+    #[test]
+    fn only_the_largest_job_ends_on_a_full_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let (disks, limits) = (Disks::default(), DiskLimits { most_bytes: u64::MAX, reserve_bytes: u64::MAX });
+        let [small, large] = ["small", "large"].map(|name| job(&disks, folder.path(), name, limits));
+        write(small.writable[0].join("1"), vec![1; 100_000]).unwrap();
+        write(large.writable[0].join("1"), vec![1; 200_000]).unwrap();
+        assert_eq!(large.measure(0), DiskUse::LargestOnFullDisk);
+        assert_eq!(small.measure(0), DiskUse::Allowed);
+        drop(large);
+        assert_eq!(small.measure(0), DiskUse::LargestOnFullDisk);
+    }
+}
