@@ -48,6 +48,29 @@ pub async fn set_size(tx: &mut Tx, id: &StagedId, size: u64) -> Result<()> {
     tx.execute(sql, params![id, size.cast_signed()]).await.map(drop)
 }
 
+/// Lists the uploads with which accounts exceed `most` bytes, among those that [`open_bytes`] adds up. The files that were
+/// uploaded by links of earlier requests come first, so the latest ones are too many.
+pub async fn list_beyond(conn: &mut Conn, since: i64, most: u64) -> Result<Vec<StagedId>> {
+    let sql = "SELECT id, owner_id, size FROM (SELECT s.id, s.size, s.created_at, w.owner_id, \
+               CAST(sum(s.size) OVER (PARTITION BY w.owner_id) AS BIGINT) AS total \
+               FROM staged_uploads s JOIN workspaces w ON w.id = s.workspace_id \
+               WHERE s.created_at > $1 AND s.finalized_at IS NULL AND s.size > 0 AND s.size <> $2 \
+               AND w.deleted_at IS NULL) counted WHERE total > $3 ORDER BY owner_id, created_at, id";
+    let (mut owner, mut used, mut beyond) = (String::new(), 0, Vec::new());
+    for row in conn.fetch_all(sql, params![since, TOO_LARGE, most.cast_signed()]).await? {
+        let (of, size) = (row.text("owner_id")?, row.count("size")?);
+        if of != owner {
+            (owner, used) = (of, 0);
+        }
+        if used + size > most {
+            beyond.push(row.parsed("id", StagedId::parse)?);
+        } else {
+            used += size;
+        }
+    }
+    Ok(beyond)
+}
+
 /// Returns which of these uploads are finalized.
 pub async fn list_finalized(conn: &mut Conn, ids: &[StagedId]) -> Result<Vec<StagedId>> {
     if ids.is_empty() {

@@ -29,8 +29,13 @@ impl Service {
         let reclaiming = async {
             // The database may have been out of reach until this process was started.
             let mut timer = timer(lease / 2, lease / 4);
+            let mut rounds = Rounds { lease, last_ms: None };
             loop {
                 timer.tick().await;
+                if self.now_ms().await.is_ok_and(|now_ms| rounds.begin(now_ms)) {
+                    // This process was stopped, or the clock was moved: workers must have the time to renew their leases.
+                    tokio::time::sleep(lease / 2).await;
+                }
                 if !self.reclaim_leases().await {
                     while self.store_time_of_write().await.is_err() {
                         timer.tick().await;
@@ -81,6 +86,10 @@ impl Service {
             () = measuring => {}
             () = cleaning_unfinished => {}
         }
+    }
+
+    async fn now_ms(&self) -> Result<i64> {
+        Ok(self.options.clock.now_ms(&mut self.db.read().await?).await?)
     }
 
     /// Returns false if the database failed.
@@ -171,6 +180,21 @@ impl Service {
             Ok(files) => tracing::info!(files, "deleted partly written objects"),
             Err(error) => tracing::error!(error = %causes(&error), "cleaning up the store failed"),
         }
+    }
+}
+
+/// The times at which rounds that requeue renders began, by the clock of the database.
+struct Rounds {
+    lease: Duration,
+    last_ms: Option<i64>,
+}
+
+impl Rounds {
+    /// Begins a round. Returns true if so much time has passed since the last one that the leases of this process and of others
+    /// that were suspended with it may have expired, although their workers live. Rounds begin each quarter of a lease.
+    fn begin(&mut self, now_ms: i64) -> bool {
+        let last_ms = self.last_ms.replace(now_ms);
+        last_ms.is_some_and(|last_ms| u128::try_from(now_ms - last_ms).is_ok_and(|ms| ms > self.lease.as_millis() / 2))
     }
 }
 

@@ -44,9 +44,31 @@ async fn a_file_that_is_too_large_is_remembered_and_does_not_count(address: &str
     assert_eq!(seen().await, (LIMIT + 7, [false, false]));
 }
 
+async fn the_latest_uploads_beyond_the_limit_of_an_account_are_listed(address: &str) {
+    let db = make::open(address).await;
+    let id = |n| StagedId::parse(&make::id_text('s', n)).unwrap();
+    let beyond = db.write(move |tx| {
+        Box::pin(async move {
+            make::tenant(tx, 2).await?;
+            // The third is too large for what the first has left, the fourth is not. The fifth belongs to another account.
+            let uploads = [(1, 1, 60), (2, 1, 0), (3, 1, 50), (4, 1, 40), (5, 2, 100), (6, 1, LIMIT + 1)];
+            for (n, workspace, size) in uploads {
+                let (created_at, ticket) = (i64::from(n) + 10, n.to_string());
+                staged::insert(tx, &id(n), &ticket, &make::workspace_id(workspace), created_at).await?;
+                staged::set_size(tx, &id(n), size).await?;
+            }
+            let all = staged::list_beyond(tx, 0, 100).await?;
+            staged::finalize(tx, &id(1), 20).await?;
+            Ok::<_, DbError>((all, staged::list_beyond(tx, 0, 100).await?))
+        })
+    });
+    assert_eq!(beyond.await.unwrap(), (vec![id(3)], Vec::new()));
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
         a_file_that_is_too_large_is_remembered_and_does_not_count
+        the_latest_uploads_beyond_the_limit_of_an_account_are_listed
     }
 }

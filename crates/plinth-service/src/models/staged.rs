@@ -201,8 +201,9 @@ impl Service {
         measured.await
     }
 
-    /// Records the sizes of files that clients have uploaded to S3 directly. Deletes files that are too large for a model, and
-    /// files that were uploaded after the upload was finalized, because a link to S3 accepts files until it expires. Returns
+    /// Records the sizes of files that clients have uploaded to S3 directly. Deletes files that are too large for a model, the
+    /// latest files beyond the limit of an account, and files that were uploaded after the upload was finalized, because a
+    /// link to S3 accepts files until it expires. A file that cannot be deleted is left for the next call. Returns
     /// the number of deleted files. S3 does not enforce the limits, so uploads are measured afterwards. So are the files of a
     /// local store, for those that a server stored before it was killed.
     pub async fn measure_staged(&self) -> Result<u64> {
@@ -212,8 +213,7 @@ impl Service {
             let Listed { path, size, .. } = object?;
             let Some(id) = id_of(&path) else { continue };
             if size > limits::MODEL_FILE_BYTES {
-                self.store.delete(&ObjectKey::Staged(&id)).await?;
-                deleted += 1;
+                deleted += u64::from(self.delete_staged(&id).await);
             }
             // One byte more than the limit marks a file that was rejected.
             sizes.push((id, size.min(limits::MODEL_FILE_BYTES + 1)));
@@ -222,8 +222,7 @@ impl Service {
             let ids: Vec<StagedId> = some.iter().map(|(id, _size)| id.clone()).collect();
             let finalized = staged::list_finalized(&mut self.db.read().await?, &ids).await?;
             for id in &finalized {
-                self.store.delete(&ObjectKey::Staged(id)).await?;
-                deleted += 1;
+                deleted += u64::from(self.delete_staged(id).await);
             }
             let some: Vec<_> = some.iter().filter(|(id, _size)| !finalized.contains(id)).cloned().collect();
             let measured = self.db.write(move |tx| {
@@ -236,7 +235,29 @@ impl Service {
             });
             measured.await?;
         }
+        let mut conn = self.db.read().await?;
+        let since = since(self.options.clock.now_ms(&mut conn).await?);
+        let beyond = staged::list_beyond(&mut conn, since, limits::STAGED_BYTES).await?;
+        drop(conn);
+        for id in beyond {
+            if self.delete_staged(&id).await {
+                deleted += 1;
+                let forgotten = self.db.write(move |tx| {
+                    Box::pin(async move { Ok::<_, ServiceError>(staged::set_size(tx, &id, 0).await?) })
+                });
+                forgotten.await?;
+            }
+        }
         Ok(deleted)
+    }
+
+    /// Deletes the file of an upload. Returns false if that fails.
+    async fn delete_staged(&self, id: &StagedId) -> bool {
+        let deleted = self.store.delete(&ObjectKey::Staged(id)).await;
+        if let Err(error) = &deleted {
+            tracing::warn!(staged.id = %id, %error, "an uploaded file could not be deleted; the next run tries again");
+        }
+        deleted.is_ok()
     }
 
     /// Finds the staged upload whose file has this path in the store, and its workspace.

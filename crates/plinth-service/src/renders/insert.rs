@@ -104,7 +104,7 @@ pub(crate) async fn insert_renders(
     let new: Vec<Render> = created.iter().filter(|one| !one.is_replay).map(|one| one.render.clone()).collect();
     renders::insert_all(tx, &new).await?;
     charge(tx, &caller.payer_id, &new, now).await?;
-    queue::enter(tx, Kind::Render, created.iter().map(|created| created.render.work_class), &caller.payer_id).await?;
+    queue::enter(tx, Kind::Render, new.iter().map(|render| render.work_class), &caller.payer_id).await?;
     Ok(created)
 }
 

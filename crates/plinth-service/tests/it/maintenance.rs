@@ -112,9 +112,32 @@ async fn expired_leases_that_cannot_be_written_are_counted(address: &str) {
     holding.abort();
 }
 
+async fn workers_that_were_suspended_with_the_server_can_renew_their_leases(address: &str) {
+    let test_service = TestService::with(address, |options| options.lease_secs = 6).await;
+    let service = &test_service.service;
+    test_service.upload("chair", Some("{}")).await.unwrap();
+    let claim = test_service.claim().await;
+    let server = service.clone();
+    let maintenance = tokio::spawn(async move { server.run_maintenance().await });
+    // The first round begins after three seconds.
+    tokio::time::sleep(Duration::from_millis(3_700)).await;
+    test_service.wait_ms(60_000);
+    // A round begins after at most 1.5 s, before the worker renews its lease.
+    tokio::time::sleep(Duration::from_millis(2_300)).await;
+    assert!(service.renew_claim(&claim).await.unwrap().is_ok(), "the lease was not taken");
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert!(service.renew_claim(&claim).await.unwrap().is_ok());
+    // Later rounds take leases again.
+    test_service.wait_ms(6_100);
+    tokio::time::sleep(Duration::from_secs(7)).await;
+    assert!(service.renew_claim(&claim).await.unwrap().is_err());
+    maintenance.abort();
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
+        workers_that_were_suspended_with_the_server_can_renew_their_leases
         a_started_server_gives_workers_time_to_renew_expired_leases
         expired_leases_that_cannot_be_written_are_counted
         a_render_whose_files_cannot_be_read_does_not_stop_the_measuring

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use plinth_db::{Heard, QueueListener, Queued};
+use plinth_spec::idempotency::ReplayKey;
+use plinth_spec::wire::{BatchItem, CreateBatch};
 use plinth_spec::{Takes, WorkClass};
 use plinth_testkit::TestDatabase;
 use serde_json::json;
@@ -57,6 +59,27 @@ async fn everything_that_enters_the_queue_is_announced_once() {
     let [share, standard] = [(1, WorkClass::Share), (1, WorkClass::Standard)];
     let expected = [share, standard, standard, share, standard, standard, standard, (1, WorkClass::Pro)];
     assert_eq!(heard, expected, "preview, order, release, two lost leases, packaging, its release, order");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_repeated_batch_is_not_announced() {
+    let database = TestDatabase::postgres();
+    let test_service = TestService::new(database.address()).await;
+    let model = test_service.model("chair").await;
+    let mut listener = listen(&test_service, &Takes::default()).await;
+    let order = async || {
+        let item = BatchItem {
+            model_id: Some(model.clone()),
+            render_settings: Some(json!({"quality": "standard", "length": 1})),
+        };
+        let batch = CreateBatch { renders: Some(vec![item.clone(), item]) };
+        let key = ReplayKey::from_header(Some("a batch"));
+        test_service.service.create_batch(&test_service.caller, batch, key).await.unwrap()
+    };
+    order().await;
+    assert!(order().await.iter().all(|render| render.deduped == Some(true)));
+    test_service.render(&model, json!({"quality": "pro", "length": 1}), None).await.unwrap();
+    assert_eq!(heard(&mut listener, WorkClass::Pro).await, [(2, WorkClass::Standard), (1, WorkClass::Pro)]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -238,6 +238,14 @@ async fn an_account_uses_at_most_half_of_the_room_for_files_that_are_being_recei
     assert!(!waits(ada, None).await);
 }
 
+async fn a_full_disk_receives_no_files(address: &str) {
+    let test_service = TestService::with(address, |options| options.reserve_bytes = u64::MAX).await;
+    let error = test_service.service.incoming_model(&test_service.caller, Some(1)).await.unwrap_err();
+    assert_eq!((error.code, error.status, error.retry_after_secs), (ErrorCode::RateLimited, 429, Some(60)));
+    let room = test_service.service.room(&test_service.caller, 1, Some(1)).await.unwrap_err();
+    assert_eq!(room.code, ErrorCode::RateLimited);
+}
+
 async fn a_check_is_stopped_after_its_time_limit(address: &str) {
     let test_service = TestService::new(address).await;
     let slow = test_service.checked_by(address, "exec sleep 600", Duration::from_secs(1)).await;
@@ -341,6 +349,51 @@ async fn an_interrupted_check_is_an_error_that_may_be_retried(address: &str) {
     upload(&test_service.service, &test_service.caller, "a.glb", &glb, Some("{}")).await.unwrap();
 }
 
+/// Uploads go to S3 beside PostgreSQL, and to a folder beside SQLite.
+async fn the_latest_files_beyond_the_limit_of_an_account_are_deleted(address: &str) {
+    let test_service = TestService::new(address).await;
+    let caller = &test_service.caller;
+    let s3 = S3Server::start().await;
+    let in_s3 = test_service.with_s3(&s3);
+    let service = if address.starts_with("postgres") { &in_s3 } else { &test_service.service };
+    let links = [service.create_upload_url(caller, None).await.unwrap(), {
+        test_service.wait_ms(1_000);
+        service.create_upload_url(caller, None).await.unwrap()
+    }];
+    let ids = links.each_ref().map(|link| {
+        let name = link.url.split("/staged/").nth(1).unwrap();
+        StagedId::parse(name.split(".glb").next().unwrap()).unwrap()
+    });
+    for id in &ids {
+        let file = tempfile_with(&glb_with_triangle("late"));
+        service.store().put_file(&ObjectKey::Staged(id), file.path()).await.unwrap();
+    }
+    assert_eq!(service.measure_staged().await.unwrap(), 0);
+    let [early, late] = ids;
+    service.store().delete(&ObjectKey::Staged(&early)).await.unwrap();
+    let written = service.db().write(move |tx| {
+        Box::pin(async move { plinth_db::staged::set_size(tx, &early, limits::MODEL_FILE_BYTES).await })
+    });
+    written.await.unwrap();
+    assert_eq!(service.measure_staged().await.unwrap(), 0, "the account has not reached its limit");
+    // Further uploads of the account, which are as old as the first.
+    let workspace = caller.workspace_id.clone();
+    let written = service.db().write(move |tx| {
+        Box::pin(async move {
+            for n in 0..limits::STAGED_BYTES / limits::MODEL_FILE_BYTES - 1 {
+                let id = StagedId::parse(&format!("{n:012}")).unwrap();
+                plinth_db::staged::insert(tx, &id, &n.to_string(), &workspace, test_service::START).await?;
+                plinth_db::staged::set_size(tx, &id, limits::MODEL_FILE_BYTES).await?;
+            }
+            Ok::<_, plinth_db::DbError>(())
+        })
+    });
+    written.await.unwrap();
+    assert_eq!(service.measure_staged().await.unwrap(), 1);
+    assert!(service.store().find(&ObjectKey::Staged(&late)).await.unwrap().is_none());
+    assert_eq!(service.measure_staged().await.unwrap(), 0);
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
@@ -352,9 +405,11 @@ mod both {
         a_file_that_is_stored_while_its_upload_is_finalized_is_deleted
         an_account_sends_a_limited_number_of_files_at_the_same_time
         an_account_uses_at_most_half_of_the_room_for_files_that_are_being_received
+        a_full_disk_receives_no_files
         a_check_is_stopped_after_its_time_limit
         dropping_the_request_stops_its_check
         files_that_arrive_after_the_finalization_are_deleted
+        the_latest_files_beyond_the_limit_of_an_account_are_deleted
         an_interrupted_check_is_an_error_that_may_be_retried
     }
 }
