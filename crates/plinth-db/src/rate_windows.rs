@@ -1,7 +1,9 @@
 //! Request counters of the rate limits. Each key has one fixed time window.
 
-use crate::sql::params;
-use crate::{Conn, Result, Tx};
+use std::fmt::Write as _;
+
+use crate::sql::{Param, params};
+use crate::{Conn, DbError, Result, Tx};
 
 /// State of a window after a request was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,17 +14,60 @@ pub struct Window {
     pub ends_at: i64,
 }
 
-/// Counts a request in the key's current window. Starts a new window if the current one has ended.
-pub async fn count(tx: &mut Tx, key: &str, length_ms: i64, now: i64) -> Result<Window> {
-    let sql = "INSERT INTO rate_windows (key, started_at, ends_at, requests) VALUES ($1, $2, $3, 1) \
-               ON CONFLICT (key) DO UPDATE SET \
-               requests = CASE WHEN rate_windows.ends_at <= $2 THEN 1 ELSE rate_windows.requests + 1 END, \
-               started_at = CASE WHEN rate_windows.ends_at <= $2 THEN $2 ELSE rate_windows.started_at END, \
-               ends_at = CASE WHEN rate_windows.ends_at <= $2 THEN $3 ELSE rate_windows.ends_at END \
-               RETURNING requests, ends_at";
-    let row = tx.fetch_one(sql, params![key, now, now + length_ms]).await?;
-    Ok(Window { requests: row.count("requests")?, ends_at: row.int("ends_at")? })
+/// Counts a request under several keys, each of which has a limit, in their current windows. Starts a new window if the
+/// current one has ended. Stops after the first key whose limit is exceeded. Returns the windows of the counted keys, and the
+/// time. `now` is the time; `None` for that of the database's clock.
+///
+/// This is one statement and thus one round trip, because every request executes it. It is committed without waiting for the
+/// disk: a crash of the database may forget the requests of the last second.
+/// Errors: the database is SQLite, with which counters are kept in memory.
+pub async fn count(
+    conn: &mut Conn,
+    counted: &[(String, u32)],
+    length_ms: i64,
+    now: Option<i64>,
+) -> Result<(Vec<Window>, i64)> {
+    let (mut steps, mut columns, mut joins) = (String::new(), String::new(), String::new());
+    let mut values = vec![Param::from(now), Param::from(length_ms)];
+    for (n, (key, limit)) in counted.iter().enumerate() {
+        let (key_number, limit_number) = (values.len() + 1, values.len() + 2);
+        values.extend([Param::from(key.as_str()), Param::from(i64::from(*limit))]);
+        // Each step reads the result of the step before, so they are executed in order.
+        let source = n.checked_sub(1).map_or_else(
+            || "FROM clock".to_owned(),
+            |before| format!("FROM clock, step{before} WHERE step{before}.requests <= step{before}.most"),
+        );
+        let is_over = "w.ends_at <= excluded.started_at";
+        let _never_fails = write!(
+            steps,
+            ", step{n} AS (INSERT INTO rate_windows AS w (key, started_at, ends_at, requests) \
+             SELECT ${key_number}, clock.now, clock.now + CAST($2 AS BIGINT), 1 {source} ON CONFLICT (key) DO UPDATE SET \
+             requests = CASE WHEN {is_over} THEN 1 ELSE w.requests + 1 END, \
+             started_at = CASE WHEN {is_over} THEN excluded.started_at ELSE w.started_at END, \
+             ends_at = CASE WHEN {is_over} THEN excluded.ends_at ELSE w.ends_at END \
+             RETURNING requests, ends_at, CAST(${limit_number} AS BIGINT) AS most)"
+        );
+        let _never_fails = write!(columns, ", step{n}.requests AS requests{n}, step{n}.ends_at AS ends_at{n}");
+        let _never_fails = write!(joins, " LEFT JOIN step{n} ON true");
+    }
+    let sql = format!(
+        "WITH clock AS MATERIALIZED (SELECT coalesce(CAST($1 AS BIGINT), \
+         CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)) AS now, \
+         set_config('synchronous_commit', 'off', true) AS commits){steps} \
+         SELECT clock.now, clock.commits{columns} FROM clock{joins}"
+    );
+    let rows = conn.fetch_all_built(&sql, &values).await?;
+    let row = rows.first().ok_or(DbError::Corrupt { column: "now", value: String::new() })?;
+    let mut windows = Vec::with_capacity(counted.len());
+    for &(requests, ends_at) in COLUMNS.iter().take(counted.len()) {
+        let Some(requests) = row.maybe_int(requests)? else { break };
+        windows.push(Window { requests: requests.unsigned_abs(), ends_at: row.int(ends_at)? });
+    }
+    Ok((windows, row.int("now")?))
 }
+
+/// Names of the columns of the counted keys, of which there are at most three.
+const COLUMNS: [(&str, &str); 3] = [("requests0", "ends_at0"), ("requests1", "ends_at1"), ("requests2", "ends_at2")];
 
 /// Returns the key's window, which may have ended; `None` if the key has none.
 pub async fn find(conn: &mut Conn, key: &str) -> Result<Option<Window>> {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Instant;
 
 use plinth_db::{Conn, DbError, Tx};
 
@@ -21,6 +22,22 @@ impl Clock {
         match self {
             Self::Database => conn.now_ms().await,
             Self::Set(time) => Ok(time.load(Ordering::SeqCst)),
+        }
+    }
+
+    /// Returns the Unix time in milliseconds without the database, from a time `then` that it returned at the instant `at`.
+    pub(crate) fn since_ms(&self, then: i64, at: Instant) -> i64 {
+        match self {
+            Self::Database => then.saturating_add(i64::try_from(at.elapsed().as_millis()).unwrap_or(i64::MAX)),
+            Self::Set(time) => time.load(Ordering::SeqCst),
+        }
+    }
+
+    /// Returns the time that a test has set.
+    pub(crate) fn set_ms(&self) -> Option<i64> {
+        match self {
+            Self::Database => None,
+            Self::Set(time) => Some(time.load(Ordering::SeqCst)),
         }
     }
 

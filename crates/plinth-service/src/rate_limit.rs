@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use plinth_db::Db;
 use plinth_db::rate_windows::{self, Window};
@@ -9,7 +10,9 @@ use plinth_spec::id::AccountId;
 use plinth_spec::{ErrorCode, limits};
 
 use crate::access::Caller;
+use crate::clock::Clock;
 use crate::error::{Result, ServiceError};
+use crate::fair_semaphore::FairSemaphore;
 use crate::hash::sha256_hex;
 use crate::service::Service;
 
@@ -70,13 +73,13 @@ impl Service {
                 vec![(format!("{name}:{token}"), limit), (format!("{name}:by:{account}"), of_account)]
             }
         };
-        self.count(counted, window_ms).await
+        self.count(account.as_str(), counted, window_ms).await
     }
 
     /// Counts an action of an account in a window of its own, which has a limit.
     /// Errors: `rate_limited` if there were too many.
     pub(crate) async fn count_for(&self, account: &AccountId, action: &str, limit: u32, window_ms: i64) -> Result<()> {
-        self.count(vec![(format!("{action}:{account}"), limit)], window_ms).await?.check().map(drop)
+        self.count(account.as_str(), vec![(format!("{action}:{account}"), limit)], window_ms).await?.check().map(drop)
     }
 
     /// Counts a request for a link for a new password. Returns whether a mail may be sent to the address.
@@ -84,9 +87,9 @@ impl Service {
     pub(crate) async fn count_recovery(&self, client: &str, is_shared: bool, email: &str) -> Result<bool> {
         let factor = if is_shared { limits::PASSWORDS_PER_UNTRUSTED_PROXY / limits::PASSWORDS_PER_CLIENT } else { 1 };
         let of_client = limits::PASSWORD_LINKS_PER_CLIENT * factor;
-        self.count(vec![(format!("recovery:{client}"), of_client)], HOUR_MS).await?.check()?;
+        self.count(client, vec![(format!("recovery:{client}"), of_client)], HOUR_MS).await?.check()?;
         let of_address = vec![(format!("recovery:to:{}", sha256_hex(email)), limits::PASSWORD_LINKS_PER_ADDRESS)];
-        Ok(!self.count(of_address, HOUR_MS).await?.is_exceeded)
+        Ok(!self.count(client, of_address, HOUR_MS).await?.is_exceeded)
     }
 
     /// Counts an attempt to sign in with a password for an e-mail address. `client` is the network of the client.
@@ -95,7 +98,7 @@ impl Service {
     pub(crate) async fn count_password(&self, client: &str, is_shared: bool, email: &str) -> Result<()> {
         let account = sha256_hex(email);
         let of_client = if is_shared { limits::PASSWORDS_PER_UNTRUSTED_PROXY } else { limits::PASSWORDS_PER_CLIENT };
-        let client = format!("password:{client}");
+        let (holder, client) = (client, format!("password:{client}"));
         // Checked first, so that a client cannot create a window for each of any number of addresses.
         if let Some(allowance) = self.find_exhausted(&client, of_client, PASSWORDS_MS).await? {
             return allowance.check().map(drop);
@@ -107,7 +110,7 @@ impl Service {
             (client, of_client),
             (format!("password:{account}"), limits::PASSWORDS_PER_ACCOUNT),
         ];
-        self.count(counted, PASSWORDS_MS).await?.check().map(drop)
+        self.count(holder, counted, PASSWORDS_MS).await?.check().map(drop)
     }
 
     /// Returns the allowance of a key if its limit is reached, so that the next request would exceed it.
@@ -116,7 +119,7 @@ impl Service {
         let now = self.options.clock.now_ms(&mut conn).await?;
         let window = match &self.windows {
             Windows::Memory(windows) => lock(windows).get(key).copied(),
-            Windows::Database => rate_windows::find(&mut conn, key).await?,
+            Windows::Database(_) => rate_windows::find(&mut conn, key).await?,
         };
         let exhausted = window.filter(|window| window.ends_at > now && window.requests >= u64::from(limit));
         Ok(exhausted.map(|window| Allowance { is_exceeded: true, ..allowance(limit, window, window_ms, now) }))
@@ -125,31 +128,42 @@ impl Service {
     /// Counts a request under several keys, each of which has a limit. A window starts with its first request. The
     /// counters are in the database if several processes share it, and otherwise in memory. Stops at the first key
     /// whose limit is exceeded, and returns the allowance of this key. If no limit is exceeded, returns the allowance
-    /// of the first key.
-    async fn count(&self, counted: Vec<(String, u32)>, window_ms: i64) -> Result<Allowance> {
-        if let Windows::Memory(windows) = &self.windows {
-            let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;
-            let mut windows = lock(windows);
-            let counting = counted
-                .into_iter()
-                .map(|(key, limit)| allowance(limit, count_in(&mut windows, key, window_ms, now), window_ms, now));
-            return first_or_exceeded(counting).ok_or_else(no_limit);
+    /// of the first key. In the database, few requests of one holder are counted at the same time, and none while the limit is
+    /// known to be exceeded, so that a holder cannot use up the connections by its requests for the same rows.
+    // Decision 0070.
+    async fn count(&self, holder: &str, counted: Vec<(String, u32)>, window_ms: i64) -> Result<Allowance> {
+        let shared = match &self.windows {
+            Windows::Database(shared) => shared,
+            Windows::Memory(windows) => {
+                let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;
+                let mut windows = lock(windows);
+                let counting = counted
+                    .into_iter()
+                    .map(|(key, limit)| allowance(limit, count_in(&mut windows, key, window_ms, now), window_ms, now));
+                return first_or_exceeded(counting).ok_or_else(no_limit);
+            }
+        };
+        let clock = &self.options.clock;
+        if let Some(exceeded) = shared.find_exceeded(&counted, window_ms, clock) {
+            return Ok(exceeded);
         }
-        let counting = self.write_at(move |tx, now| {
-            Box::pin(async move {
-                let mut allowances = Vec::new();
-                for (key, limit) in counted {
-                    let window = rate_windows::count(tx, &key, window_ms, now).await?;
-                    let allowance = allowance(limit, window, window_ms, now);
-                    allowances.push(allowance);
-                    if allowance.is_exceeded {
-                        break;
-                    }
-                }
-                Ok::<_, ServiceError>(allowances)
-            })
-        });
-        first_or_exceeded(counting.await?.into_iter()).ok_or_else(no_limit)
+        let _turn = shared.turns.acquire(&holder.to_owned(), 1).await?;
+        // A request before this one may have found the limit exceeded.
+        if let Some(exceeded) = shared.find_exceeded(&counted, window_ms, clock) {
+            return Ok(exceeded);
+        }
+        let mut conn = self.db.read().await?;
+        let (windows, now) = rate_windows::count(&mut conn, &counted, window_ms, clock.set_ms()).await?;
+        drop(conn);
+        let mut allowances = Vec::with_capacity(windows.len());
+        for ((key, limit), window) in counted.into_iter().zip(windows) {
+            let allowance = allowance(limit, window, window_ms, now);
+            if allowance.is_exceeded {
+                lock(&shared.exceeded).insert(key, Exceeded { window, now, at: Instant::now() });
+            }
+            allowances.push(allowance);
+        }
+        first_or_exceeded(allowances.into_iter()).ok_or_else(no_limit)
     }
 }
 
@@ -181,23 +195,61 @@ pub(crate) enum Windows {
     /// In the memory of this process, which avoids a disk write per request.
     Memory(Arc<Mutex<HashMap<String, Window>>>),
     /// In the database, which all processes share.
-    Database,
+    Database(Arc<SharedWindows>),
+}
+
+/// Maximum number of requests of one holder that are counted in the database at the same time.
+const COUNTED_AT_ONCE: u64 = 2;
+
+/// What one process knows about counters in the database.
+#[derive(Debug)]
+pub(crate) struct SharedWindows {
+    /// Requests wait here for those of the same holder, without a connection.
+    turns: FairSemaphore<String>,
+    /// Windows whose limit is exceeded, by key.
+    exceeded: Mutex<HashMap<String, Exceeded>>,
+}
+
+/// A window whose limit is exceeded. More requests are rejected until it ends.
+#[derive(Clone, Copy, Debug)]
+struct Exceeded {
+    window: Window,
+    /// Time of the database's clock at the instant `at`.
+    now: i64,
+    at: Instant,
+}
+
+impl SharedWindows {
+    /// Returns the allowance of the first of these keys whose limit is known to be exceeded.
+    fn find_exceeded(&self, counted: &[(String, u32)], window_ms: i64, clock: &Clock) -> Option<Allowance> {
+        let exceeded = lock(&self.exceeded);
+        counted.iter().find_map(|(key, limit)| {
+            let known = exceeded.get(key)?;
+            let now = clock.since_ms(known.now, known.at);
+            (now < known.window.ends_at).then(|| allowance(*limit, known.window, window_ms, now))
+        })
+    }
 }
 
 impl Windows {
     pub(crate) fn of(db: &Db) -> Self {
-        if db.is_shared() { Self::Database } else { Self::Memory(Arc::default()) }
+        if !db.is_shared() {
+            return Self::Memory(Arc::default());
+        }
+        let turns = FairSemaphore::new(u64::MAX, COUNTED_AT_ONCE);
+        Self::Database(Arc::new(SharedWindows { turns, exceeded: Mutex::default() }))
     }
 
     /// Removes the windows that have ended from memory.
     pub(crate) fn forget_ended(&self, now: i64) {
-        if let Self::Memory(windows) = self {
-            lock(windows).retain(|_, window| window.ends_at > now);
+        match self {
+            Self::Memory(windows) => lock(windows).retain(|_, window| window.ends_at > now),
+            Self::Database(shared) => lock(&shared.exceeded).retain(|_, known| known.window.ends_at > now),
         }
     }
 }
 
-fn lock(windows: &Mutex<HashMap<String, Window>>) -> MutexGuard<'_, HashMap<String, Window>> {
+fn lock<T>(windows: &Mutex<HashMap<String, T>>) -> MutexGuard<'_, HashMap<String, T>> {
     windows.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -1,27 +1,28 @@
 //! Rate windows, scheduled deletions, staged uploads, deletion holds, and the key-value table of an installation.
 
 use plinth_db::rate_windows::{self, Window};
-use plinth_db::{DbError, holds, instance, staged, unreferenced_objects};
+use plinth_db::{Db, DbError, holds, instance, staged, unreferenced_objects};
 use plinth_spec::id::StagedId;
-use plinth_testkit::on_both_databases;
+use plinth_testkit::{TestDatabase, on_both_databases};
 
 use crate::make;
 
-async fn a_new_window_starts_after_the_old_one_ends(address: &str) {
-    let db = make::open(address).await;
-    let windows = db
-        .write(|tx| {
-            Box::pin(async move {
-                let mut windows = Vec::new();
-                for now in [1_000, 1_500, 60_999, 61_000] {
-                    windows.push(rate_windows::count(tx, "k", 60_000, now).await?);
-                }
-                windows.push(rate_windows::count(tx, "other", 60_000, 2_000).await?);
-                Ok::<_, DbError>(windows)
-            })
-        })
-        .await
-        .unwrap();
+/// Counts a request under one key.
+async fn count(db: &Db, key: &str, now: i64) -> Window {
+    let counted = [(key.to_owned(), 100)];
+    let (windows, at) = rate_windows::count(&mut db.read().await.unwrap(), &counted, 60_000, Some(now)).await.unwrap();
+    assert_eq!(at, now);
+    windows[0]
+}
+
+#[tokio::test]
+async fn a_new_window_starts_after_the_old_one_ends() {
+    let database = TestDatabase::postgres();
+    let db = make::open(database.address()).await;
+    let mut windows = Vec::new();
+    for (key, now) in [("k", 1_000), ("k", 1_500), ("k", 60_999), ("k", 61_000), ("other", 2_000)] {
+        windows.push(count(&db, key, now).await);
+    }
     let window = |requests, ends_at| Window { requests, ends_at };
     assert_eq!(
         windows,
@@ -30,13 +31,27 @@ async fn a_new_window_starts_after_the_old_one_ends(address: &str) {
     assert_eq!(db.write(|tx| Box::pin(rate_windows::delete_ended(tx, 62_000))).await.unwrap(), 1);
 }
 
-async fn concurrent_requests_are_all_counted(address: &str) {
-    let db = make::open(address).await;
+#[tokio::test]
+async fn a_request_that_exceeds_a_limit_is_not_counted_under_the_keys_after_it() {
+    let database = TestDatabase::postgres();
+    let db = make::open(database.address()).await;
+    let mut conn = db.read().await.unwrap();
+    let counted = [("first", 9), ("second", 2), ("third", 9)].map(|(key, limit)| (key.to_owned(), limit));
+    let mut seen = Vec::new();
+    for _request in 0..3 {
+        let (windows, _now) = rate_windows::count(&mut conn, &counted, 60_000, None).await.unwrap();
+        seen.push(windows.iter().map(|window| window.requests).collect::<Vec<_>>());
+    }
+    assert_eq!(seen, [vec![1, 1, 1], vec![2, 2, 2], vec![3, 3]]);
+}
+
+#[tokio::test]
+async fn concurrent_requests_are_all_counted() {
+    let database = TestDatabase::postgres();
+    let db = make::open(database.address()).await;
     let counting = (0..60).map(|_n| {
         let db = db.clone();
-        tokio::spawn(
-            async move { db.write(|tx| Box::pin(rate_windows::count(tx, "k", 60_000, 5))).await.unwrap().requests },
-        )
+        tokio::spawn(async move { count(&db, "k", 5).await.requests })
     });
     let mut seen = Vec::new();
     for count in counting.collect::<Vec<_>>() {
@@ -134,8 +149,6 @@ async fn a_hold_counts_until_it_expires_and_is_not_renewed_after_that(address: &
 mod both {
     use super::on_both_databases;
     on_both_databases! {
-        a_new_window_starts_after_the_old_one_ends
-        concurrent_requests_are_all_counted
         prefixes_are_claimed_in_order_of_time_and_removed_after_deletion
         a_ticket_works_once_and_only_in_its_workspace
         insert_or_find_keeps_the_first_value

@@ -1,10 +1,13 @@
 //! Authentication and authorization.
 
+use std::time::Duration;
+
+use plinth_service::Meter;
 use plinth_service::access::{Caller, ClientAddress, NewAccount, NewKey};
 use plinth_spec::role::Role;
 use plinth_spec::wire::Scope;
 use plinth_spec::{ErrorCode, limits};
-use plinth_testkit::on_both_databases;
+use plinth_testkit::{TestDatabase, on_both_databases};
 
 use crate::test_service::{self, EMAIL, TestService, code};
 
@@ -106,7 +109,7 @@ async fn requests_are_counted_exactly_per_token_and_window(address: &str) {
     let (service, caller) = (&test_service.service, &test_service.caller);
     let counting = (0..40).map(|_n| {
         let (service, caller) = (service.clone(), caller.clone());
-        tokio::spawn(async move { service.count_request(&caller, plinth_service::Meter::Requests).await.unwrap() })
+        tokio::spawn(async move { service.count_request(&caller, Meter::Requests).await.unwrap() })
     });
     let mut passed = 0;
     for allowance in counting.collect::<Vec<_>>() {
@@ -114,12 +117,12 @@ async fn requests_are_counted_exactly_per_token_and_window(address: &str) {
     }
     assert_eq!(passed, 30);
     test_service.wait_ms(58_500);
-    let over = service.count_request(caller, plinth_service::Meter::Requests).await.unwrap();
+    let over = service.count_request(caller, Meter::Requests).await.unwrap();
     let error = over.check().unwrap_err();
     assert_eq!((error.code, error.retry_after_secs), (ErrorCode::RateLimited, Some(2)), "rounded up");
-    assert_eq!(service.count_request(caller, plinth_service::Meter::Ingests).await.unwrap().remaining, 19);
+    assert_eq!(service.count_request(caller, Meter::Ingests).await.unwrap().remaining, 19);
     test_service.wait_ms(1_500);
-    let fresh = service.count_request(caller, plinth_service::Meter::Requests).await.unwrap();
+    let fresh = service.count_request(caller, Meter::Requests).await.unwrap();
     assert_eq!((fresh.remaining, fresh.reset_secs, fresh.is_exceeded), (29, 60, false));
 }
 
@@ -132,13 +135,13 @@ async fn the_requests_of_all_keys_of_an_account_are_limited(address: &str) {
         let key = test_service::key(service, &test_service.caller.account_id, None, scopes).await;
         let caller = service.authenticate(Some(&key)).await.unwrap();
         for _request in 0..4 {
-            let allowance = service.count_request(&caller, plinth_service::Meter::Requests).await.unwrap();
+            let allowance = service.count_request(&caller, Meter::Requests).await.unwrap();
             passed += u32::from(allowance.check().is_ok());
         }
     }
     assert_eq!(passed, 3 * limits::ACCOUNT_FACTOR);
     let guest = test_service::caller(service, "grace@example.org").await;
-    service.count_request(&guest, plinth_service::Meter::Requests).await.unwrap().check().unwrap();
+    service.count_request(&guest, Meter::Requests).await.unwrap().check().unwrap();
 }
 
 async fn a_sign_in_link_opens_one_session(address: &str) {
@@ -342,6 +345,65 @@ async fn the_number_of_active_keys_per_account_is_limited(address: &str) {
     assert!(test_service.service.create_key(new(None)).await.is_err());
     test_service.wait_ms(60_000);
     test_service.service.create_key(new(None)).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_of_one_account_do_not_use_up_the_connections() {
+    let database = TestDatabase::postgres();
+    let test_service = TestService::new(database.address()).await;
+    let service = &test_service.service;
+    let guest = test_service::caller(service, "guest@example.org").await;
+    let key = format!("requests:{}", test_service.caller.token_id.as_ref().unwrap());
+    let (locked, is_locked) = tokio::sync::oneshot::channel();
+    // Another process counts a request of the same account, slowly.
+    let slow = service.db().clone();
+    let slow = tokio::spawn(async move {
+        let counting = slow.write(|tx| {
+            Box::pin(async move {
+                plinth_db::rate_windows::count(tx, &[(key, 300)], 60_000, Some(1)).await?;
+                locked.send(()).unwrap();
+                tokio::time::sleep(Duration::from_secs(3)).await;
+                Ok::<_, plinth_db::DbError>(())
+            })
+        });
+        counting.await.unwrap();
+    });
+    is_locked.await.unwrap();
+    let many = (0..100).map(|_request| {
+        let (service, caller) = (service.clone(), test_service.caller.clone());
+        tokio::spawn(async move { service.count_request(&caller, Meter::Requests).await.unwrap() })
+    });
+    let many: Vec<_> = many.collect();
+    for _request in 0..20 {
+        let request = async {
+            service.count_request(&guest, Meter::Requests).await.unwrap();
+            service.account(&guest).await.unwrap();
+        };
+        tokio::time::timeout(Duration::from_secs(1), request).await.expect("another account is served");
+    }
+    assert!(!slow.is_finished(), "the test was too slow to show anything");
+    slow.await.unwrap();
+    for counted in many {
+        assert!(!counted.await.unwrap().is_exceeded);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_limit_that_is_known_to_be_exceeded_needs_no_database() {
+    let database = TestDatabase::postgres();
+    let test_service = TestService::with(database.address(), |options| options.requests_per_minute = 2).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let other = test_service.beside(database.address()).await;
+    for is_exceeded in [false, false, true] {
+        assert_eq!(service.count_request(caller, Meter::Requests).await.unwrap().is_exceeded, is_exceeded);
+    }
+    assert!(other.count_request(caller, Meter::Requests).await.unwrap().is_exceeded, "processes share the counters");
+    service.db().close().await;
+    let known = service.count_request(caller, Meter::Requests).await.unwrap();
+    assert!(known.is_exceeded && known.remaining == 0 && known.reset_secs > 0, "{known:?}");
+    test_service.wait_ms(60_000);
+    assert!(service.count_request(caller, Meter::Requests).await.is_err(), "a new window is in the database");
+    assert!(!other.count_request(caller, Meter::Requests).await.unwrap().is_exceeded);
 }
 
 mod both {
