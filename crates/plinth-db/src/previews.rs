@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
+use plinth_spec::fair_share::UNUSED;
 use plinth_spec::id::{AccountId, ModelId, WorkspaceId};
 use plinth_spec::names;
 
@@ -191,6 +192,8 @@ static CLAIM: LazyLock<BuiltSql> = LazyLock::new(|| {
              AND NOT EXISTS (SELECT 1 FROM page_previews AS other WHERE other.payer_id = wanted.payer_id \
              AND other.status = $7 AND other.lease_until > $2) \
              ORDER BY CASE WHEN asked_at <= $3 THEN 0 WHEN lease_token = $1 THEN 1 ELSE 2 END, \
+             CASE WHEN asked_at <= $3 THEN 0 \
+             ELSE coalesce((SELECT score FROM shares WHERE shares.account_id = wanted.payer_id), $8) END, \
              asked_at, account_id, model_id, page_id LIMIT 1{lock}) \
              UPDATE page_previews SET status = $7, lease_token = $1, lease_until = $5 \
              WHERE (account_id, model_id, page_id) IN (SELECT account_id, model_id, page_id FROM picked) \
@@ -199,7 +202,8 @@ static CLAIM: LazyLock<BuiltSql> = LazyLock::new(|| {
     })
 });
 
-/// Claims a request: the oldest one that has waited for long, else one whose model this worker has loaded, else the oldest.
+/// Claims a request: the oldest one that has waited for long, else one whose model this worker has loaded, else another; among
+/// the latter that of the account that recently used the least worker time, then the oldest.
 /// Skips requests that are reserved for another worker, and paying accounts for which a preview is being drawn.
 pub async fn claim(tx: &mut Tx, lease: Lease<'_>, times: ClaimTimes) -> Result<Option<Request>> {
     if tx.is_postgres() {
@@ -207,7 +211,7 @@ pub async fn claim(tx: &mut Tx, lease: Lease<'_>, times: ClaimTimes) -> Result<O
     }
     let (waiting, drawing) = (Status::Waiting.as_str(), Status::Drawing.as_str());
     let ClaimTimes { now, unreserved_until, abandoned_until } = times;
-    let values = params![lease.token, now, unreserved_until, abandoned_until, lease.until, waiting, drawing];
+    let values = params![lease.token, now, unreserved_until, abandoned_until, lease.until, waiting, drawing, UNUSED];
     tx.fetch_optional(&CLAIM, values).await?.as_ref().map(request).transpose()
 }
 

@@ -285,6 +285,11 @@ pub async fn count_slot(tx: &mut Tx, id: &RenderId, token: &str, now: i64, is_la
     charge(tx, &account, now - since, now).await
 }
 
+/// Charges the time in which a worker drew a preview to the account that pays for renders of the workspace.
+pub async fn charge_preview(tx: &mut Tx, account: &AccountId, used_ms: i64, now: i64) -> Result<()> {
+    charge(tx, account, used_ms, now).await
+}
+
 async fn charge(tx: &mut Tx, account: &AccountId, used_ms: i64, now: i64) -> Result<()> {
     if used_ms <= 0 {
         return Ok(());

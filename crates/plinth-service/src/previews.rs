@@ -2,18 +2,20 @@
 //! through memory, any other through the database.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use plinth_spec::id::{ModelId, WorkspaceId};
+use plinth_db::queue;
+use plinth_spec::id::{AccountId, ModelId, WorkspaceId};
 use plinth_spec::preview::{PreviewAnswer, PreviewQuestion};
 use plinth_spec::settings::{Dataset, Output, ParseOptions};
-use plinth_spec::{ErrorCode, RenderSettings};
+use plinth_spec::{ErrorCode, RenderSettings, limits};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc::error::SendError;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::access::Caller;
 use crate::error::{Result, ServiceError};
-use crate::fair_semaphore::FairSemaphore;
+use crate::fair_semaphore::{FairPermit, FairSemaphore};
 use crate::jobs::RenderAssets;
 use crate::renders::parse_settings;
 use crate::service::Service;
@@ -26,6 +28,10 @@ const MIN_SIDE: u32 = 64;
 pub const MAX_PICTURE_BYTES: u64 = 16 << 20;
 /// Maximum number of previews of all accounts that may wait or be drawn at a time. Each account may have one.
 const AT_ONCE: u64 = 16;
+/// Maximum time that a preview waits for others.
+const TURN_TIME: Duration = Duration::from_mins(1);
+/// Time in seconds after which a rejected preview may be requested again.
+const PREVIEW_RETRY_SECS: u64 = 2;
 /// Maximum length of the identifier of a page, in bytes.
 const MAX_PAGE_ID_BYTES: usize = 64;
 
@@ -120,13 +126,40 @@ impl Service {
         }
     }
 
+    /// Waits until the account has no other preview in progress, and until the server draws fewer than it may.
+    /// Errors: `rate_limited` if too many previews of the account wait, or after a minute.
+    async fn preview_turn(&self, caller: &Caller) -> Result<FairPermit> {
+        let limited = |message: &str| ServiceError {
+            retry_after_secs: Some(PREVIEW_RETRY_SECS),
+            ..ServiceError::new(ErrorCode::RateLimited, message)
+        };
+        let turns = &self.previews.turns;
+        if turns.waiting(&caller.payer_id) >= limits::PREVIEWS_WAITING {
+            return Err(limited("too many previews of the account wait; close other pages"));
+        }
+        let turn = tokio::time::timeout(TURN_TIME, turns.acquire(&caller.payer_id, 1)).await;
+        turn.unwrap_or_else(|_late| Err(limited("the server is busy with other previews; try again later")))
+    }
+
+    /// Charges the time in which a preview was drawn, so that the account's share of the workers is the same whatever they do for
+    /// it. Failing changes only the order of the queue, so it is logged.
+    pub(crate) async fn charge_preview(&self, payer: &AccountId, used: Duration) {
+        let (payer, used_ms) = (payer.clone(), i64::try_from(used.as_millis()).unwrap_or(i64::MAX));
+        let charged = self
+            .write_lease(move |tx, now| Box::pin(async move { queue::charge_preview(tx, &payer, used_ms, now).await }));
+        if let Err(error) = charged.await {
+            tracing::warn!(%error, "the time of a preview could not be charged");
+        }
+    }
+
     /// Draws a frame of a model with the given settings, or answers a question about it. Returns a PNG, or a
     /// [`PreviewAnswer`] as JSON. If the account has another preview in progress,
     /// waits for it first.
-    /// Errors: the settings are invalid, refer to a missing asset or cannot be drawn, or no worker takes the request.
+    /// Errors: the settings are invalid, refer to a missing asset or cannot be drawn, no worker takes the request, or too many
+    /// previews wait.
     pub async fn preview(&self, caller: &Caller, model: &str, preview: Preview) -> Result<Vec<u8>> {
         // Previews do not count toward the rate limit, because an account can have only one preview at a time.
-        let _turn = self.previews.turns.acquire(&caller.payer_id, 1).await?;
+        let _turn = self.preview_turn(caller).await?;
         let model = self.model_row(caller, model).await?;
         let settings = match preview.question {
             Some(PreviewQuestion::DatasetCameras) => of_dataset(caller, preview.settings)?,
@@ -159,7 +192,9 @@ impl Service {
         if let Err(SendError(wanted)) = self.previews.sender.send(wanted).await {
             return self.draw_elsewhere(caller, preview.page_id, wanted).await;
         }
+        let begin = Instant::now();
         let drawn = drawn.await;
+        self.charge_preview(&caller.payer_id, begin.elapsed()).await;
         drawn
             .map_err(|_dropped| ServiceError::internal("the worker stopped before the preview was drawn"))?
             .map_err(not_drawn)

@@ -264,9 +264,35 @@ async fn the_table_is_unlogged_on_postgresql() {
     assert_eq!(String::from_utf8_lossy(&done.stdout).trim(), "u");
 }
 
+async fn the_account_that_used_the_least_worker_time_comes_first(address: &str) {
+    let table = Table(make::open(address).await);
+    for (n, payer) in [(2, 2), (3, 3), (4, 4)] {
+        table.place(&paid_by(payer, payer, n, ["", "", "two", "three", "four"][n as usize]), i64::from(n)).await;
+    }
+    let charging = table.0.write(|tx| {
+        Box::pin(async move {
+            for (account, used_ms) in [(2, 60_000), (3, 5_000)] {
+                make::tenant(tx, account).await?;
+                plinth_db::queue::charge_preview(tx, &make::account_id(account), used_ms, 1).await?;
+            }
+            Ok::<_, plinth_db::DbError>(())
+        })
+    });
+    charging.await.unwrap();
+    let mut order = Vec::new();
+    while let Some(id) = table.claim("worker", 10).await {
+        order.push(id);
+    }
+    assert_eq!(order, ["four", "three", "two"]);
+    // What has waited for long comes first, the oldest before others.
+    table.place(&paid_by(5, 5, 5, "new"), 200).await;
+    assert_eq!(table.claim("worker", 210).await.as_deref(), Some("two"));
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
+        the_account_that_used_the_least_worker_time_comes_first
         a_picture_is_stored_for_the_request_and_removed_after_reading
         a_request_is_left_to_the_worker_that_has_the_model_for_a_short_time
         a_request_that_has_waited_comes_before_those_of_loaded_models

@@ -1,7 +1,7 @@
 //! The part of the worker: claims requests, renews their leases while they are drawn, and stores the pictures.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use plinth_db::previews::{self, ClaimTimes, Lease, Request, RequestKey};
 use plinth_spec::RenderSettings;
@@ -64,7 +64,11 @@ impl Service {
             match self.wanted(&request).await {
                 Ok((wanted, drawn)) => {
                     let service = self.clone();
-                    tokio::spawn(async move { service.hold_until_drawn(request.key, drawn).await });
+                    tokio::spawn(async move {
+                        let begin = Instant::now();
+                        service.hold_until_drawn(request.key, drawn).await;
+                        service.charge_preview(&request.payer_id, begin.elapsed()).await;
+                    });
                     return Ok(Some(wanted));
                 }
                 Err(problem) => self.store_drawn(&request.key, Err(problem)).await?,
