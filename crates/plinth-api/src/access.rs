@@ -16,11 +16,15 @@ static LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
 static REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
 static RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 
-/// Middleware that authenticates the bearer token and counts the request. The response headers report how many requests
+/// Middleware that authenticates the bearer token and counts the request, toward the rate limit and as an open one. The response headers report how many requests
 /// the rate limit still allows.
 pub(crate) async fn let_in(State(api): State<Api>, mut request: Request, next: Next) -> Response {
     let caller = match api.service.authenticate(bearer(request.headers())).await {
         Ok(caller) => caller,
+        Err(error) => return ApiError::from(error).into_response(),
+    };
+    let open = match api.service.open_request(&caller) {
+        Ok(open) => open,
         Err(error) => return ApiError::from(error).into_response(),
     };
     if let Some(drain_limit) = request.extensions().get::<DrainLimit>() {
@@ -40,6 +44,7 @@ pub(crate) async fn let_in(State(api): State<Api>, mut request: Request, next: N
     say(allowance, response.headers_mut());
     // The tracing middleware reads the caller from the response, to log it.
     response.extensions_mut().insert(caller);
+    response.extensions_mut().insert(open);
     response
 }
 

@@ -10,16 +10,19 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::header;
 use axum::middleware::Next;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
-use plinth_service::DrainLimit;
+use plinth_service::{DrainLimit, Service};
 use tokio::time::{Instant, Sleep, sleep};
 use tower_http::timeout::TimeoutBody;
+
+use crate::serve::ConnectionScarcity;
+use crate::state::Api;
 
 /// Maximum time between two chunks of a body.
 const STALL: Duration = Duration::from_secs(30);
@@ -28,6 +31,11 @@ const GRACE: Duration = Duration::from_secs(30);
 /// Minimum rate of an upload. Each time the server has received this number of bytes, the total time grows by one
 /// second.
 const BYTES_PER_SECOND: u64 = 4096;
+/// The minimum rate while connections or room for files are scarce. It applies after [`SCARCE_GRACE`].
+const SCARCE_BYTES_PER_SECOND: u64 = 64 << 10;
+/// Total time that the server waits for the body of an authenticated client while connections or room for files are scarce.
+/// Received bytes extend this time.
+const SCARCE_GRACE: Duration = Duration::from_mins(1);
 /// Maximum time that the server waits for any body: the largest file arrives in it at 12 kB/s.
 const MAX_TIME: Duration = Duration::from_hours(24);
 /// Total time that the server waits for the body of an unauthenticated client. The only such bodies are small forms,
@@ -37,7 +45,9 @@ const UNAUTHENTICATED_TIME: Duration = Duration::from_secs(10);
 const DRAIN_TIME: Duration = Duration::from_mins(5);
 
 /// Middleware that applies the time limits to the body of a request, and drains what the handler leaves unread.
-pub(crate) async fn limit_body_time(mut request: Request, next: Next) -> Response {
+pub(crate) async fn limit_body_time(State(api): State<Api>, mut request: Request, next: Next) -> Response {
+    let connections = request.extensions().get::<ConnectionScarcity>().cloned();
+    let scarcity = Scarcity { connections, service: api.service };
     let drain_limit = DrainLimit::default();
     request.extensions_mut().insert(drain_limit.clone());
     // A client with `Expect: 100-continue` sends no body before it receives `100 Continue`, which the server never
@@ -46,14 +56,28 @@ pub(crate) async fn limit_body_time(mut request: Request, next: Next) -> Respons
     let request = request.map(|body| {
         let inner = Some(Body::new(TimeoutBody::new(STALL, body)));
         let (waited, waiting, received) = (Duration::ZERO, None, 0);
-        Body::new(TimedBody { inner, is_coming: !is_waiting, drain_limit, waited, waiting, received })
+        Body::new(TimedBody { inner, is_coming: !is_waiting, drain_limit, scarcity, waited, waiting, received })
     });
     next.run(request).await
 }
 
+/// What may be scarce while bodies arrive.
+struct Scarcity {
+    connections: Option<ConnectionScarcity>,
+    service: Service,
+}
+
+impl Scarcity {
+    fn is_scarce(&self) -> bool {
+        self.connections.as_ref().is_some_and(ConnectionScarcity::is_scarce) || self.service.is_room_scarce()
+    }
+}
+
 /// Returns the total time that the server waits for a body, if it has received `received` bytes of it.
-fn total_time(drain_limit: &DrainLimit, received: u64) -> Duration {
-    if drain_limit.is_extended() {
+fn total_time(drain_limit: &DrainLimit, received: u64, is_scarce: bool) -> Duration {
+    if drain_limit.is_extended() && is_scarce {
+        MAX_TIME.min(SCARCE_GRACE + Duration::from_secs(received / SCARCE_BYTES_PER_SECOND))
+    } else if drain_limit.is_extended() {
         MAX_TIME.min(GRACE + Duration::from_secs(received / BYTES_PER_SECOND))
     } else {
         UNAUTHENTICATED_TIME
@@ -66,6 +90,7 @@ struct TimedBody {
     /// Whether the client sends the body: it did not wait for `100 Continue`, or has received it.
     is_coming: bool,
     drain_limit: DrainLimit,
+    scarcity: Scarcity,
     /// Time spent waiting for the client. Does not include time in which the handler did not read.
     waited: Duration,
     /// Start of the current wait for a chunk, and the timer that limits the wait.
@@ -85,8 +110,9 @@ impl HttpBody for TimedBody {
         let mut polled = Pin::new(inner).poll_frame(cx);
         if polled.is_pending() {
             let (drain_limit, waited, received) = (&this.drain_limit, this.waited, this.received);
+            let scarcity = &this.scarcity;
             let (_since, end) = this.waiting.get_or_insert_with(|| {
-                let left = total_time(drain_limit, received).saturating_sub(waited);
+                let left = total_time(drain_limit, received, scarcity.is_scarce()).saturating_sub(waited);
                 (Instant::now(), Box::pin(sleep(left)))
             });
             if end.as_mut().poll(cx).is_ready() {
@@ -139,10 +165,15 @@ mod tests {
     #[test]
     fn only_an_authenticated_client_gains_time_with_each_received_byte_up_to_a_day() {
         let drain_limit = DrainLimit::default();
-        assert_eq!(total_time(&drain_limit, 1 << 20), UNAUTHENTICATED_TIME);
+        let total = |received, is_scarce| total_time(&drain_limit, received, is_scarce);
+        assert_eq!([total(1 << 20, false), total(1 << 20, true)], [UNAUTHENTICATED_TIME; 2]);
         drain_limit.extend();
-        assert_eq!(total_time(&drain_limit, 0), GRACE);
-        assert_eq!(total_time(&drain_limit, 1 << 20), GRACE + Duration::from_secs(256));
-        assert_eq!(total_time(&drain_limit, 1 << 30), MAX_TIME);
+        assert_eq!(total(0, false), GRACE);
+        assert_eq!(total(1 << 20, false), GRACE + Duration::from_secs(256));
+        assert_eq!(total(1 << 30, false), MAX_TIME);
+        assert_eq!(total(0, true), SCARCE_GRACE);
+        assert_eq!(total(1 << 20, true), SCARCE_GRACE + Duration::from_secs(16));
+        // A gigabyte at 10 Mbit/s takes 859 s.
+        assert!(total(1 << 30, true) > Duration::from_secs(859));
     }
 }

@@ -7,6 +7,7 @@ mod error;
 mod extract;
 mod file;
 mod local_link;
+mod open_body;
 mod openapi;
 mod operation_errors;
 mod router;

@@ -9,6 +9,7 @@ use crate::access::let_in;
 use crate::body_timeout::limit_body_time;
 use crate::error::{method_not_allowed, not_found, panicked};
 use crate::local_link::{get_file, put_file};
+use crate::open_body::keep_open;
 use crate::openapi::document;
 use crate::state::Api;
 use crate::trace::traced;
@@ -39,6 +40,7 @@ pub fn router(api: &Api, pages: Router) -> Router {
         // axum's limit is disabled, because each extractor of a body enforces its own limit.
         .layer(DefaultBodyLimit::disable())
         .layer(CatchPanicLayer::custom(panicked))
-        .layer(middleware::from_fn(limit_body_time))
+        .layer(middleware::from_fn_with_state(api.clone(), limit_body_time))
+        .layer(middleware::from_fn(keep_open))
         .layer(middleware::from_fn(traced))
 }

@@ -37,11 +37,27 @@ pub struct ServeOptions {
     pub trusted_proxies: Vec<TrustedProxy>,
 }
 
+/// Tells how many connections are free. An extension of each request.
+#[derive(Clone, Debug)]
+pub(crate) struct ConnectionScarcity {
+    connections: Arc<Semaphore>,
+    /// Fewer free connections than this are scarce.
+    scarce: usize,
+}
+
+impl ConnectionScarcity {
+    /// Returns whether few connections are free.
+    pub(crate) fn is_scarce(&self) -> bool {
+        self.connections.available_permits() < self.scarce
+    }
+}
+
 /// Serves connections until `stop` is cancelled, then waits for running requests to finish.
 pub async fn serve(listener: TcpListener, router: Router, options: ServeOptions, stop: CancellationToken) {
     let mut builder = Builder::new(TokioExecutor::new()).http1_only();
     builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(BUFFER_BYTES);
     let connections = Arc::new(Semaphore::new(options.max_connections));
+    let scarcity = ConnectionScarcity { connections: Arc::clone(&connections), scarce: options.max_connections / 8 };
     let trusted_proxies: Arc<[TrustedProxy]> = options.trusted_proxies.into();
     let ending = GracefulShutdown::new();
     loop {
@@ -65,10 +81,11 @@ pub async fn serve(listener: TcpListener, router: Router, options: ServeOptions,
             tracing::debug!(error = %error, "a connection was closed before its first request");
             continue;
         }
-        let trusted_proxies = Arc::clone(&trusted_proxies);
+        let (trusted_proxies, scarcity) = (Arc::clone(&trusted_proxies), scarcity.clone());
         let service = router.clone().map_request(move |mut request: Request<Incoming>| {
             let client = client_address(peer.ip(), request.headers(), &trusted_proxies);
             request.extensions_mut().insert(client);
+            request.extensions_mut().insert(scarcity.clone());
             request
         });
         let service = TowerToHyperService::new(service);

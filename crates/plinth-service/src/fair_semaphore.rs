@@ -64,6 +64,16 @@ impl<H: Holder> FairSemaphore<H> {
         granted.await.map_err(ServiceError::internal)
     }
 
+    /// Returns how many requests of a holder wait.
+    pub(crate) fn waiting(&self, holder: &H) -> usize {
+        self.state().waiting.iter().filter(|waiter| waiter.holder == *holder && !waiter.grant.is_closed()).count()
+    }
+
+    /// Returns whether less than an eighth of `capacity` units is free.
+    pub(crate) fn is_scarce(&self, capacity: u64) -> bool {
+        self.state().free < capacity / 8
+    }
+
     /// Grants permits to waiters while enough units are free.
     fn grant(&self) {
         loop {

@@ -18,6 +18,7 @@ use crate::fair_semaphore::FairSemaphore;
 use crate::fetch::FetchOptions;
 use crate::health::StoreHealth;
 use crate::mail::MailOptions;
+use crate::open_requests::OpenRequests;
 use crate::previews::PreviewDesk;
 use crate::rate_limit::Windows;
 use crate::remote_previews::Arrivals;
@@ -59,6 +60,8 @@ pub struct ServiceOptions {
     pub incoming: PathBuf,
     /// Maximum total size of the files in this folder. One account can use at most half of it.
     pub incoming_bytes: u64,
+    /// Free space in this folder and in a local store, in bytes, below which no files are received.
+    pub reserve_bytes: u64,
     /// Options for downloading models from URLs.
     pub fetch: FetchOptions,
     /// Sale of credits; `None` if no credits are sold.
@@ -97,6 +100,8 @@ impl ServiceOptions {
     pub const HOLD_SECS: u32 = 600;
     /// Default of [`checks_at_once`](Self::checks_at_once).
     pub const CHECKS_AT_ONCE: u8 = 2;
+    /// Default of [`reserve_bytes`](Self::reserve_bytes): 1 GB.
+    pub const RESERVE_BYTES: u64 = 1 << 30;
     /// Default of [`incoming_bytes`](Self::incoming_bytes): 64 GB.
     pub const INCOMING_BYTES: u64 = 64 << 30;
 }
@@ -116,6 +121,7 @@ impl Default for ServiceOptions {
             checker: None,
             incoming: std::env::temp_dir(),
             incoming_bytes: Self::INCOMING_BYTES,
+            reserve_bytes: 0,
             fetch: FetchOptions::default(),
             stripe: None,
             mail: None,
@@ -149,6 +155,7 @@ pub struct Service {
     pub(crate) passwords: FairSemaphore<String>,
     /// One permit for each stream of events.
     pub(crate) event_streams: FairSemaphore,
+    pub(crate) open_requests: OpenRequests,
     pub(crate) queued: Arc<Notify>,
     /// Notified when this process has stored a mail.
     pub(crate) mail_stored: Arc<Notify>,
@@ -173,6 +180,7 @@ impl Service {
             incoming_bytes: FairSemaphore::new(options.incoming_bytes, options.incoming_bytes / 2),
             passwords: FairSemaphore::new(MAX_CONCURRENT_PASSWORD_CHECKS, 1),
             event_streams: FairSemaphore::new(MAX_EVENT_STREAMS, limits::EVENT_STREAMS_AT_ONCE),
+            open_requests: OpenRequests::default(),
             stop_checks: CancellationToken::new(),
             queued: Arc::new(Notify::new()),
             mail_stored: Arc::new(Notify::new()),

@@ -60,6 +60,12 @@ pub const JSON_BATCH_BYTES: usize = 4 << 20;
 pub const JSON_VALUES: usize = 65_536;
 /// Maximum size of a form field other than files and `renderSettings`, in bytes.
 pub const FORM_FIELD_BYTES: usize = 16 << 10;
+/// Maximum size of the content of all unknown fields of a form, in bytes.
+pub const FORM_UNKNOWN_BYTES: usize = 1 << 20;
+/// Maximum number of fields of a form.
+pub const FORM_FIELDS: usize = 256;
+/// Maximum number of files in one form of the web UI.
+pub const FORM_FILES: usize = 100;
 /// Maximum number of bytes that a form may contain before the content of its next part, such as headers.
 pub const FORM_HEAD_BYTES: usize = 64 << 10;
 
@@ -177,6 +183,10 @@ pub const STAGED_UPLOADS: u64 = 100;
 pub const STAGED_BYTES: u64 = 20 << 30;
 /// Maximum number of model files that an account may send at the same time. Further uploads wait.
 pub const UPLOADS_AT_ONCE: u64 = 16;
+/// Maximum number of requests that an account has open at the same time. Further requests are rejected.
+pub const REQUESTS_AT_ONCE: u32 = 256;
+/// Maximum number of previews of an account that wait for the one that is drawn. Further requests are rejected.
+pub const PREVIEWS_WAITING: usize = 8;
 /// Maximum number of pages on which an account follows renders at the same time.
 pub const EVENT_STREAMS_AT_ONCE: u64 = 20;
 /// All API keys of an account together may make this many times the requests of one key.

@@ -7,6 +7,7 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_LENGTH;
 use bytes::Bytes;
 use plinth_service::PartHeads;
+use plinth_spec::limits;
 
 use crate::error::{PageError, Result};
 
@@ -15,6 +16,8 @@ pub(crate) struct FileForm {
     parts: Multipart,
     heads: PartHeads,
     length: Option<u64>,
+    /// Number of fields so far.
+    fields: usize,
 }
 
 impl FileForm {
@@ -24,7 +27,7 @@ impl FileForm {
         let request = request.map(|body| Body::from_stream(heads.limit(body.into_data_stream())));
         let parts = Multipart::from_request(request, &()).await;
         let parts = parts.map_err(|error| PageError::new(error.status(), &error.body_text()))?;
-        Ok(Self { parts, heads, length })
+        Ok(Self { parts, heads, length, fields: 0 })
     }
 
     /// Returns the size of the request, if it states it.
@@ -34,6 +37,11 @@ impl FileForm {
 
     /// Returns the next field; `None` at the end of the form. The field before it must have been read or skipped.
     pub(crate) async fn next(&mut self) -> Result<Option<Field<'_>>> {
+        self.fields += 1;
+        if self.fields > limits::FORM_FIELDS {
+            let message = format!("the form has more than {} fields", limits::FORM_FIELDS);
+            return Err(PageError::new(StatusCode::BAD_REQUEST, &message));
+        }
         let heads = &self.heads;
         heads.read(self.parts.next_field()).await.map_err(|error| {
             let too_long = |problem: String| PageError::new(StatusCode::BAD_REQUEST, &problem);
@@ -47,9 +55,16 @@ pub(crate) async fn chunk(field: &mut Field<'_>) -> Result<Option<Bytes>> {
     field.chunk().await.map_err(|error| broken(&error))
 }
 
-/// Reads and discards a field.
+/// Reads and discards an unknown field. Errors: it is too large.
 pub(crate) async fn skip(mut field: Field<'_>) -> Result<()> {
-    while chunk(&mut field).await?.is_some() {}
+    let mut skipped = 0;
+    while let Some(piece) = chunk(&mut field).await? {
+        skipped += piece.len();
+        if skipped > limits::FORM_UNKNOWN_BYTES {
+            let message = format!("an unknown field of the form has more than {} bytes", limits::FORM_UNKNOWN_BYTES);
+            return Err(PageError::new(StatusCode::BAD_REQUEST, &message));
+        }
+    }
     Ok(())
 }
 

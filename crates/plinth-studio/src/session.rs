@@ -75,6 +75,10 @@ pub(crate) async fn load_session(State(studio): State<Studio>, mut request: Requ
         Ok(None) => return next.run(request).await,
         Err(error) => return error.into_response(),
     };
+    let open = match studio.service.open_request(user.caller()) {
+        Ok(open) => open,
+        Err(error) => return PageError::from(error).into_response(),
+    };
     if let Some(drain_limit) = request.extensions().get::<DrainLimit>() {
         drain_limit.extend();
     }
@@ -83,6 +87,7 @@ pub(crate) async fn load_session(State(studio): State<Studio>, mut request: Requ
     let mut response = next.run(request).await;
     // The tracing middleware reads the caller from the response, to log it.
     response.extensions_mut().insert(caller);
+    response.extensions_mut().insert(open);
     response
 }
 

@@ -7,11 +7,16 @@ use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE};
 use bytes::{Bytes, BytesMut};
 use percent_encoding::percent_decode_str;
-use plinth_service::PartHeads;
+use plinth_service::access::Caller;
 use plinth_service::models::Incoming;
+use plinth_service::{BodyMemory, FieldText, PartHeads, Service};
 use plinth_spec::{ErrorCode, limits};
 
 use crate::error::{ApiError, Result};
+
+/// Maximum size of the content of all fields of a form that are not files, in bytes.
+const FIELDS_BYTES: u64 =
+    (limits::JSON_RENDER_BYTES + limits::FORM_UNKNOWN_BYTES + 16 * limits::FORM_FIELD_BYTES) as u64;
 
 /// A multipart form that is read field by field.
 pub(crate) struct Form {
@@ -19,6 +24,12 @@ pub(crate) struct Form {
     parts: Option<Multipart>,
     heads: PartHeads,
     malformed: ErrorCode,
+    /// Number of fields so far.
+    fields: usize,
+    /// Number of bytes of unknown fields so far.
+    skipped: usize,
+    /// Number of bytes that the content of all fields may still have.
+    left: u64,
 }
 
 /// Returns the size of a request's body, if its header states it.
@@ -29,8 +40,9 @@ pub(crate) fn content_length(headers: &HeaderMap) -> Option<u64> {
 impl Form {
     /// Starts to read the form of a request. An empty body without a `Content-Type` is read as an empty form, so that the
     /// error message names the first missing field. A malformed form is rejected with status 400 and the code `malformed`,
-    /// and a body of another type with `bad_request`.
-    pub(crate) async fn from(request: Request, malformed: ErrorCode) -> Result<Self> {
+    /// and a body of another type with `bad_request`. The files of the form may have at most `files_bytes` together.
+    pub(crate) async fn from(request: Request, malformed: ErrorCode, files_bytes: u64) -> Result<Self> {
+        let left = files_bytes + FIELDS_BYTES;
         let content_type = request.headers().get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default());
         if !content_type.is_some_and(|kind| kind.to_ascii_lowercase().starts_with("multipart/form-data")) {
             let other = || rejected(ErrorCode::BadRequest, "send a form: Content-Type: multipart/form-data");
@@ -38,14 +50,14 @@ impl Form {
                 return Err(other());
             }
             to_bytes(request.into_body(), 0).await.map_err(|_not_empty| other())?;
-            return Ok(Self { parts: None, heads: PartHeads::default(), malformed });
+            return Ok(Self { parts: None, heads: PartHeads::default(), malformed, fields: 0, skipped: 0, left });
         }
         let heads = PartHeads::default();
         let request = request.map(|body| Body::from_stream(heads.limit(body.into_data_stream())));
         let parts = Multipart::from_request(request, &()).await;
         let parts =
             parts.map_err(|_kind| rejected(malformed, "the Content-Type of the form names no valid boundary"))?;
-        Ok(Self { parts: Some(parts), heads, malformed })
+        Ok(Self { parts: Some(parts), heads, malformed, fields: 0, skipped: 0, left })
     }
 
     /// Returns the next field; `None` at the end of the form. The field before it must have been read or skipped.
@@ -56,7 +68,12 @@ impl Form {
         let field = heads.read(parts.next_field()).await.map_err(|error| {
             heads.problem().map_or_else(|| broken(malformed, &error), |problem| rejected(malformed, &problem))
         })?;
-        Ok(field.map(|field| Part { field, malformed }))
+        self.fields += 1;
+        if self.fields > limits::FORM_FIELDS {
+            return Err(rejected(malformed, &format!("the form has more than {} fields", limits::FORM_FIELDS)));
+        }
+        let (skipped, left) = (&mut self.skipped, &mut self.left);
+        Ok(field.map(|field| Part { field, malformed, skipped, left }))
     }
 }
 
@@ -64,6 +81,8 @@ impl Form {
 pub(crate) struct Part<'a> {
     field: Field<'a>,
     malformed: ErrorCode,
+    skipped: &'a mut usize,
+    left: &'a mut u64,
 }
 
 impl Part<'_> {
@@ -80,12 +99,19 @@ impl Part<'_> {
 
     /// Returns the next chunk of the field's content; `None` at the end of the field.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>> {
-        self.field.chunk().await.map_err(|error| broken(self.malformed, &error))
+        let chunk = self.field.chunk().await.map_err(|error| broken(self.malformed, &error))?;
+        let bytes = chunk.as_ref().map_or(0, Bytes::len) as u64;
+        let too_large = || ApiError::new(ErrorCode::FileTooLarge, "the fields of the form are too large together");
+        *self.left = self.left.checked_sub(bytes).ok_or_else(too_large)?;
+        Ok(chunk)
     }
 
-    /// Reads and discards the field.
+    /// Reads and discards the field. Errors: the unknown fields of the form are too large together.
     pub(crate) async fn skip(mut self) -> Result<()> {
-        while self.chunk().await?.is_some() {}
+        while let Some(piece) = self.chunk().await? {
+            *self.skipped += piece.len();
+            check_length(*self.skipped, limits::FORM_UNKNOWN_BYTES)?;
+        }
         Ok(())
     }
 
@@ -115,11 +141,31 @@ impl Part<'_> {
         text_of(&name, self.bytes(limits::FORM_FIELD_BYTES).await?, malformed)
     }
 
-    /// Reads render settings as JSON text. The handler receives the whole form before it reserves memory and parses the
-    /// text, so that no memory is reserved during the slow upload of a file.
-    pub(crate) async fn render_settings(self) -> Result<String> {
+    /// Receives render settings as JSON text. The handler receives the whole form before it reserves memory and parses the
+    /// text, so that no memory is reserved during the slow upload of a file. A long text waits on disk.
+    pub(crate) async fn render_settings(mut self, service: &Service) -> Result<RenderSettingsText> {
         let name = self.name();
-        text_of(&name, self.bytes(limits::JSON_RENDER_BYTES).await?, ErrorCode::InvalidSettings)
+        let (mut text, mut bytes) = (FieldText::default(), 0);
+        while let Some(piece) = self.chunk().await? {
+            bytes += piece.len();
+            check_length(bytes, limits::JSON_RENDER_BYTES)?;
+            text.write(service, &piece, limits::JSON_RENDER_BYTES).await?;
+        }
+        Ok(RenderSettingsText { name, text })
+    }
+}
+
+/// Render settings in a field of a form.
+pub(crate) struct RenderSettingsText {
+    name: String,
+    text: FieldText,
+}
+
+impl RenderSettingsText {
+    /// Returns the JSON text, and the reservation of memory for processing it.
+    pub(crate) async fn read(self, service: &Service, caller: &Caller) -> Result<(String, BodyMemory)> {
+        let (bytes, memory) = self.text.read(service, caller).await?;
+        Ok((text_of(&self.name, bytes.into(), ErrorCode::InvalidSettings)?, memory))
     }
 }
 

@@ -15,7 +15,7 @@ use super::{created, ok};
 
 use crate::access::{Editor, Reader};
 use crate::error::Result;
-use crate::extract::{Form, Path};
+use crate::extract::{Form, Path, content_length};
 use crate::state::Api;
 
 /// Returns the endpoints of this file.
@@ -62,6 +62,9 @@ pub(crate) struct EnvForm {
     height: Option<u32>,
 }
 
+/// Maximum size of the four files of an environment, in bytes.
+const ENV_BYTES: u64 = 4 * limits::ENV_PART_BYTES;
+
 /// Stores a texture
 #[utoipa::path(post, path = "/assets/textures", tag = "assets",
     request_body(content = TextureForm, content_type = "multipart/form-data"), responses(
@@ -73,11 +76,12 @@ pub(crate) async fn create_texture(
     Editor(caller): Editor,
     request: Request,
 ) -> Result<Response> {
-    let mut form = Form::from(request, ErrorCode::BadRequest).await?;
+    let room = api.service.room(&caller, limits::IMAGE_BYTES, content_length(request.headers())).await?;
+    let mut form = Form::from(request, ErrorCode::BadRequest, limits::IMAGE_BYTES).await?;
     let mut new = NewTexture::default();
     while let Some(part) = form.next().await? {
         match part.name().as_str() {
-            "file" => new.file = part.into_file(api.service.incoming_file(limits::IMAGE_BYTES)?).await?,
+            "file" => new.file = part.into_file(api.service.incoming_file(&room, limits::IMAGE_BYTES)?).await?,
             "name" => new.name = Some(part.text().await?),
             _ => part.skip().await?,
         }
@@ -101,14 +105,15 @@ pub(crate) async fn list_textures(State(api): State<Api>, Reader(caller): Reader
 ))]
 pub(crate) async fn create_env(State(api): State<Api>, Editor(caller): Editor, request: Request) -> Result<Response> {
     api.service.check_env_count(&caller).await?;
-    let mut form = Form::from(request, ErrorCode::BadRequest).await?;
+    let room = api.service.room(&caller, ENV_BYTES, content_length(request.headers())).await?;
+    let mut form = Form::from(request, ErrorCode::BadRequest, ENV_BYTES).await?;
     let mut new = NewEnv::default();
     while let Some(part) = form.next().await? {
         let name = part.name();
         match (EnvPart::from_name(&name), name.as_str()) {
             (Some(kind), _) => {
                 new.files.retain(|file| file.part != kind);
-                let file = part.into_file(api.service.incoming_file(limits::ENV_PART_BYTES)?).await?;
+                let file = part.into_file(api.service.incoming_file(&room, limits::ENV_PART_BYTES)?).await?;
                 new.files.extend(file.map(|file| EnvPartFile { part: kind, file }));
             }
             (None, "name") => new.name = Some(part.text().await?),

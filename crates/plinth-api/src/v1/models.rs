@@ -6,11 +6,11 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use plinth_service::Meter;
 use plinth_service::models::{Incoming, ModelQuery, Upload, Uploaded};
-use plinth_spec::ErrorCode;
 use plinth_spec::wire::{
     Archived, CheckHash, CreateUploadUrl, Data, FinalizeUpload, HashMatch, IngestModel, ModelDeleted, ModelDetail,
     ModelEdited, ModelRow, Page, SignedUrl, StagedUpload, UpdateModel, UploadResult,
 };
+use plinth_spec::{ErrorCode, limits};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
@@ -64,27 +64,32 @@ fn uploaded(uploaded: Uploaded) -> Response {
 ))]
 pub(crate) async fn upload_model(State(api): State<Api>, Editor(caller): Editor, request: Request) -> Result<Response> {
     let length = content_length(request.headers());
-    let mut form = Form::from(request, ErrorCode::UploadFailed).await?;
+    let mut form = Form::from(request, ErrorCode::UploadFailed, limits::MODEL_FILE_BYTES).await?;
     let mut file: Option<(Incoming, String)> = None;
     let mut settings = None;
     while let Some(mut part) = form.next().await? {
         match part.name().as_str() {
             "file" => {
                 let name = part.file_name();
+                // Only the last file counts.
+                drop(file.take());
                 let mut incoming = api.service.incoming_model(&caller, length).await?;
                 while let Some(piece) = part.chunk().await? {
                     incoming.write(&piece).await?;
                 }
                 file = Some((incoming, name));
             }
-            "renderSettings" => settings = Some(part.render_settings().await?),
+            "renderSettings" => settings = Some(part.render_settings(&api.service).await?),
             _ => part.skip().await?,
         }
     }
     let missing = || ApiError::new(ErrorCode::NoFile, "send a model in the field 'file'");
     // A field without file name is not a file. Browsers send an empty one if the user has chosen no file.
     let (file, name) = file.filter(|(_, name)| !name.is_empty()).ok_or_else(missing)?;
-    let _memory = api.service.body_memory(&caller, settings.as_ref().map_or(0, String::len)).await?;
+    let (settings, _memory) = match settings {
+        Some(text) => Some(text.read(&api.service, &caller).await?).unzip(),
+        None => (None, None),
+    };
     Ok(uploaded(api.service.upload_model(&caller, Upload { file, name, settings }).await?))
 }
 

@@ -18,7 +18,7 @@ use super::ok;
 
 use crate::access::{Editor, Reader};
 use crate::error::Result;
-use crate::extract::{Form, JsonBody, Path, Query};
+use crate::extract::{Form, JsonBody, Path, Query, content_length};
 use crate::state::Api;
 
 /// Returns the endpoints of this file.
@@ -59,13 +59,14 @@ pub(crate) async fn create_overlay(
     request: Request,
 ) -> Result<Response> {
     api.service.check_overlay_count(&caller).await?;
-    let mut form = Form::from(request, ErrorCode::BadRequest).await?;
+    let room = api.service.room(&caller, limits::IMAGE_BYTES, content_length(request.headers())).await?;
+    let mut form = Form::from(request, ErrorCode::BadRequest, limits::IMAGE_BYTES).await?;
     let mut new = NewOverlay::default();
     while let Some(part) = form.next().await? {
         match part.name().as_str() {
             "file" => {
                 new.filename = part.file_name();
-                new.file = part.into_file(api.service.incoming_file(limits::IMAGE_BYTES)?).await?;
+                new.file = part.into_file(api.service.incoming_file(&room, limits::IMAGE_BYTES)?).await?;
             }
             "layer" => new.layer = Some(part.text().await?),
             "name" => new.name = Some(part.text().await?),

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use plinth_spec::ErrorCode;
@@ -27,23 +28,26 @@ pub struct Incoming {
     hash: Sha256,
     size: u64,
     limit: u64,
-    /// Permits that limit how many large files an account sends at once, and their size; `None` for other files.
-    permits: Option<[FairPermit; 2]>,
+    /// Permits that limit how many files an account sends at once, and their size; `None` for small texts.
+    permits: Option<Permits>,
 }
+
+/// Permits for the number and the size of files. Several files of one form share them.
+pub(crate) type Permits = Arc<[FairPermit; 2]>;
 
 /// A temporary file that was received completely. Deleted on drop.
 #[derive(Debug)]
 pub(crate) struct ReceivedFile {
     file: NamedTempFile,
     #[expect(dead_code, reason = "the permits are released on drop")]
-    permits: Option<[FairPermit; 2]>,
+    permits: Option<Permits>,
     pub size: u64,
     pub sha256: String,
 }
 
 impl Incoming {
     /// Creates an empty file in a folder.
-    pub(crate) fn new(folder: &Path, limit: u64, permits: Option<[FairPermit; 2]>) -> Result<Self> {
+    pub(crate) fn new(folder: &Path, limit: u64, permits: Option<Permits>) -> Result<Self> {
         let file = new_file(folder)?;
         let writer = tokio::fs::File::from_std(file.reopen()?);
         Ok(Self { file, writer, hash: Sha256::new(), size: 0, limit, permits })

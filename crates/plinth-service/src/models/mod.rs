@@ -15,4 +15,4 @@ pub use incoming::Incoming;
 pub(crate) use incoming::{ReceivedFile, new_file, remove_orphans};
 pub use list::ModelQuery;
 pub(crate) use staged::too_many_bytes;
-pub use upload::{Upload, Uploaded};
+pub use upload::{Room, Upload, Uploaded};

@@ -1,5 +1,7 @@
 //! Creates a model from a file in the body of a request.
 
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use plinth_spec::ErrorCode;
@@ -10,7 +12,7 @@ use serde_json::Value;
 
 use super::check::Format;
 use super::create_from_file::ReceivedModel;
-use super::incoming::Incoming;
+use super::incoming::{Incoming, Permits};
 use crate::access::Caller;
 use crate::body_memory::parse_json;
 use crate::error::{Result, ServiceError};
@@ -20,6 +22,13 @@ use crate::service::Service;
 
 /// Time in seconds that an upload waits for other uploads.
 const WAIT_SECS: u64 = 30;
+
+/// Room for the files of one form. It is released when they are stored or deleted.
+#[derive(Clone, Debug)]
+pub struct Room(Permits);
+
+/// Time in seconds after which a file may be sent again that was rejected because a disk is full.
+const FULL_DISK_RETRY_SECS: u64 = 60;
 
 /// An upload whose file was received completely.
 #[derive(Debug)]
@@ -62,17 +71,55 @@ impl Service {
     /// Starts to receive a large file for an account. The file may have at most `limit` bytes. Its whole size is reserved, so
     /// that files which arrive slowly find room to the end.
     pub(crate) async fn incoming(&self, account: &AccountId, limit: u64, length: Option<u64>) -> Result<Incoming> {
+        let permits = self.permits(account, limit, length).await?;
+        Incoming::new(&self.options.incoming, limit, Some(permits))
+    }
+
+    async fn permits(&self, account: &AccountId, limit: u64, length: Option<u64>) -> Result<Permits> {
+        self.check_disks()?;
         let number = format!("the account is sending {} files already; try again later", limits::UPLOADS_AT_ONCE);
         let one = wait_for(self.uploads.acquire(account, 1), number).await?;
         let bytes = length.unwrap_or(limit).min(limit);
         let full = "the server is receiving as many bytes as it has room for, or the account uses half of this room; try again later";
         let room = wait_for(self.incoming_bytes.acquire(account, bytes), full.to_owned()).await?;
-        Incoming::new(&self.options.incoming, limit, Some([one, room]))
+        Ok(Arc::new([one, room]))
+    }
+
+    /// Checks that the disks of received and stored files have room.
+    /// Errors: `rate_limited` if one is almost full.
+    fn check_disks(&self) -> Result<()> {
+        let folders = [Some(self.options.incoming.as_path()), self.store.folder()];
+        let is_full = |folder: &Path| {
+            // A folder whose disk cannot be measured is written to; that reports what is wrong.
+            let disk = rustix::fs::statvfs(folder);
+            disk.is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < self.options.reserve_bytes)
+        };
+        let Some(full) = folders.into_iter().flatten().find(|folder| is_full(folder)) else { return Ok(()) };
+        tracing::error!(folder = %full.display(), "a disk is almost full; files are rejected");
+        let error = ServiceError::new(ErrorCode::RateLimited, "the server has no room for files; try again later");
+        Err(ServiceError { retry_after_secs: Some(FULL_DISK_RETRY_SECS), ..error })
+    }
+
+    /// Waits for room for the files of a form, which have at most `bytes` together. `length` is the size of the request, if it is
+    /// known.
+    /// Errors: `rate_limited` after 30 s.
+    pub async fn room(&self, caller: &Caller, bytes: u64, length: Option<u64>) -> Result<Room> {
+        Ok(Room(self.permits(&caller.payer_id, bytes, length).await?))
     }
 
     /// Starts to receive a file of at most `limit` bytes.
-    pub fn incoming_file(&self, limit: u64) -> Result<Incoming> {
-        Incoming::new(&self.options.incoming, limit, None)
+    pub fn incoming_file(&self, room: &Room, limit: u64) -> Result<Incoming> {
+        Incoming::new(&self.options.incoming, limit, Some(Arc::clone(&room.0)))
+    }
+
+    /// Returns whether the room for files that are being received is scarce.
+    pub fn is_room_scarce(&self) -> bool {
+        self.incoming_bytes.is_scarce(self.options.incoming_bytes)
+    }
+
+    /// Starts to receive the text of a form field.
+    pub(crate) fn incoming_text(&self, limit: usize) -> Result<Incoming> {
+        Incoming::new(&self.options.incoming, limit as u64, None)
     }
 
     /// Creates a model and a render from an uploaded file.

@@ -19,7 +19,9 @@ fn png(shade: u8) -> Bytes {
 }
 
 async fn file(test_service: &TestService, bytes: &[u8]) -> Incoming {
-    let mut file = test_service.service.incoming_file(limits::ENV_PART_BYTES).unwrap();
+    let length = Some(bytes.len() as u64);
+    let room = test_service.service.room(&test_service.caller, limits::ENV_PART_BYTES, length).await.unwrap();
+    let mut file = test_service.service.incoming_file(&room, limits::ENV_PART_BYTES).unwrap();
     file.write(bytes).await.unwrap();
     file
 }

@@ -131,7 +131,8 @@ async fn assets_are_not_stored_for_callers_without_rights(address: &str) {
     let service = &test_service.service;
     let (team, key, ..) = editor(&test_service).await;
     let png = async || {
-        let mut file = service.incoming_file(limits::IMAGE_BYTES).unwrap();
+        let room = service.room(&key, limits::IMAGE_BYTES, None).await.unwrap();
+        let mut file = service.incoming_file(&room, limits::IMAGE_BYTES).unwrap();
         file.write(&plinth_testkit::png(1)).await.unwrap();
         Some(file)
     };

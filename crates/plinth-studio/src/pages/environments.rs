@@ -7,6 +7,7 @@ use axum::extract::multipart::Field;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Redirect, Response};
+use plinth_service::ServiceError;
 use plinth_service::assets::{EnvPartFile, NewEnv, NewPanorama};
 use plinth_service::models::Incoming;
 use plinth_spec::wire::AssetRow;
@@ -148,6 +149,7 @@ pub(crate) async fn upload(State(studio): State<Studio>, user: CurrentUser, requ
 
 async fn receive(studio: &Studio, user: &CurrentUser, mut form: FileForm) -> Result<Sent> {
     let (mut sent, length) = (Sent::default(), form.length());
+    let mut room = None;
     let mut is_checked = false;
     while let Some(field) = form.next().await? {
         let part = match field.name() {
@@ -180,7 +182,11 @@ async fn receive(studio: &Studio, user: &CurrentUser, mut form: FileForm) -> Res
             sent.panorama = None;
             service.incoming_panorama(user.caller(), length).await?
         } else {
-            service.incoming_file(limits::ENV_PART_BYTES)?
+            if room.is_none() {
+                room = Some(service.room(user.caller(), 4 * limits::ENV_PART_BYTES, length).await?);
+            }
+            let room = room.as_ref().ok_or_else(|| ServiceError::internal("no room for a file"))?;
+            service.incoming_file(room, limits::ENV_PART_BYTES)?
         };
         let file = received(field, to).await?;
         // Browsers send an empty field if the user has chosen no file.

@@ -212,6 +212,7 @@ async fn receive(studio: &Studio, user: &CurrentUser, mut form: FileForm) -> Res
     let (service, caller) = (&studio.service, user.caller());
     let (mut is_checked, mut kind, mut sent) = (false, ImageKind::Overlay(Layer::Decal), None);
     let mut stored = Ok(());
+    let room = service.room(caller, limits::IMAGE_BYTES, form.length()).await?;
     while let Some(mut field) = form.next().await? {
         match field.name() {
             Some("form_token") => {
@@ -228,7 +229,7 @@ async fn receive(studio: &Studio, user: &CurrentUser, mut form: FileForm) -> Res
                 if let ImageKind::Overlay(_layer) = kind {
                     stored = service.check_overlay_count(caller).await;
                 }
-                let mut file = service.incoming_file(limits::IMAGE_BYTES)?;
+                let mut file = service.incoming_file(&room, limits::IMAGE_BYTES)?;
                 // The rest of a file that is rejected is read and discarded, so that the browser receives the answer.
                 while let Some(piece) = chunk(&mut field).await? {
                     if stored.is_ok() {

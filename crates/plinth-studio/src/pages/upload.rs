@@ -8,8 +8,8 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use plinth_service::models::{Upload, Uploaded};
 use plinth_service::{Meter, ServiceError};
-use plinth_spec::ErrorCode;
 use plinth_spec::wire::{CheckHash, HashMatch};
+use plinth_spec::{ErrorCode, limits};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -63,6 +63,10 @@ pub(crate) async fn upload(State(studio): State<Studio>, user: CurrentUser, requ
                 is_checked = true;
             }
             Some("file") if !is_checked => check_file_form(&user, None)?,
+            Some("file") if received.len() == limits::FORM_FILES => {
+                let message = format!("choose at most {} files at once", limits::FORM_FILES);
+                return Err(ServiceError::new(ErrorCode::BadRequest, message).into());
+            }
             Some("file") => received.extend(Box::pin(receive(&studio, &user, field, (received.len(), length))).await?),
             _ => skip(field).await?,
         }
@@ -96,7 +100,8 @@ async fn receive(
     (before, length): (usize, Option<u64>),
 ) -> Result<Option<Received>> {
     let (service, caller) = (&studio.service, user.caller());
-    let name = field.file_name().unwrap_or_default().to_owned();
+    // One character more than a name may have, so that a longer one is rejected.
+    let name: String = field.file_name().unwrap_or_default().chars().take(limits::TITLE_CHARS + 1).collect();
     let mut file = service.incoming_model(caller, length).await?;
     let mut stored = Ok(());
     // The rest of a file that is too large is read and discarded, because other files may follow.

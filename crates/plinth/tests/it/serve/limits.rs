@@ -1,7 +1,10 @@
 //! Tests of each limit, with the last valid value and with the first invalid value.
 
+use std::io::Write as _;
+use std::net::TcpStream;
 use std::time::Duration;
 
+use plinth_spec::limits;
 use plinth_testkit::{Answer, Client, Form, glb_with_triangle};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -137,6 +140,43 @@ on_both! {
     the_limits_of_requests the_limits_of_settings the_rate_limit_is_exact
     a_model_that_takes_too_much_memory_is_rejected long_idempotency_keys_are_truncated
 }
+
+/// Each of the open requests waits for its body.
+async fn the_open_requests_of_an_account_are_limited(served: Served) {
+    let client = &served.client;
+    let head = format!(
+        "POST /v1/quote HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
+         Content-Length: 10\r\n\r\n",
+        client.token
+    );
+    let address = served.server.base.strip_prefix("http://").unwrap();
+    // Some more, because one may be rejected while the account is read.
+    let open = (0..limits::REQUESTS_AT_ONCE + 8).map(|_request| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(head.as_bytes()).unwrap();
+        stream
+    });
+    let open: Vec<TcpStream> = open.collect();
+    let account = async |wanted: u16| {
+        for _try in 0..50 {
+            let answer = client.get("/account").await;
+            if answer.status == wanted {
+                return answer;
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+        panic!("no answer with the status {wanted}");
+    };
+    let rejected = account(429).await;
+    assert_eq!((rejected.rejection(), rejected.header("retry-after")), ((429, "rate_limited"), "1"));
+    served.installation.account("guest@example.org");
+    let guest = served.client(&served.installation.key("guest@example.org", &[]));
+    assert_eq!(guest.get("/account").await.status, 200);
+    drop(open);
+    account(200).await;
+}
+
+on_both! { the_open_requests_of_an_account_are_limited }
 
 /// Numeric settings with their minimum and maximum.
 #[rustfmt::skip]

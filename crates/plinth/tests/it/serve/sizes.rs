@@ -244,8 +244,31 @@ async fn headers_of_the_parts_of_a_form_have_a_size_limit() {
         assert_eq!(send(format!("--x\r\nX: {endless}")).await, (400, true), "{path}");
         assert_eq!(send(endless.clone()).await, (400, true), "{path}");
         assert_eq!(send(format!("{unused}--x\r\nX: {endless}")).await, (400, true), "{path}");
-        // The content of an unused field is not limited.
+        // The content of an unused field has another limit.
         assert!(!send(format!("{unused}{file}")).await.1, "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn unknown_fields_of_forms_have_a_size_limit_and_fields_a_maximum_number() {
+    let served = Served::with_sqlite();
+    let client = &served.client;
+    let (glb, half) = (glb_with_triangle("a"), "a".repeat(limits::FORM_UNKNOWN_BYTES / 2 - 100));
+    for (path, file, status) in
+        [("/models", "a.glb", 201), ("/assets/textures", "a.png", 201), ("/overlays", "a.png", 200)]
+    {
+        let content = if status == 201 && path == "/models" { glb.clone() } else { png(1) };
+        let form = || Form::default().text("layer", "background").file("file", file, &content);
+        let within = form().text("unknown", &half).text("other", &half);
+        // A form may have other rules for its fields; it is not too large.
+        assert_ne!(client.form(path, within.clone()).await.body["error"]["code"], "file_too_large", "{path}");
+        assert_eq!(
+            client.form(path, within.text("more", &"a".repeat(300))).await.rejection(),
+            (400, "file_too_large"),
+            "{path}"
+        );
+        let many = (0..limits::FORM_FIELDS).fold(form(), |form, n| form.text(&n.to_string(), "a"));
+        assert_eq!(client.form(path, many).await.status, 400, "{path}");
     }
 }
 
