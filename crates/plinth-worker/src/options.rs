@@ -67,6 +67,8 @@ impl WorkerOptions {
     pub const TIMEOUT_SECS: u64 = 3600;
     /// Default of [`memory_bytes`](Self::memory_bytes), in MiB.
     pub const MEMORY_MB: u64 = 8192;
+    /// Default of [`disk_bytes`](Self::disk_bytes), in MiB.
+    pub const DISK_MB: u64 = 65_536;
     /// Default of [`cache_bytes`](Self::cache_bytes), in MiB.
     pub const CACHE_MB: u64 = 10_240;
     /// Default of [`preview_idle`](Self::preview_idle), in seconds.
@@ -97,6 +99,7 @@ impl WorkerOptions {
             timeout: Duration::from_secs(Self::TIMEOUT_SECS),
             preview_timeout: Duration::from_secs(limits::PREVIEW_SECS),
             memory_bytes: Self::MEMORY_MB << 20,
+            disk_bytes: Self::DISK_MB << 20,
             cache_bytes: Self::CACHE_MB << 20,
             preview_idle: Duration::from_secs(Self::PREVIEW_IDLE_SECS),
             room_bytes: 100 << 20,

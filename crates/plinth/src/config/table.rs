@@ -197,7 +197,7 @@ rows! {
         "Time without a request after which a preview of the composer ends, and its model is unloaded";
     RENDER_MEMORY_MB: Worker, "render_memory_mb", "MB", Default::Number(WorkerOptions::MEMORY_MB),
         "Memory limit of a render with its encoders; a render that needs more fails";
-    RENDER_DISK_MB: Worker, "render_disk_mb", "MB", Default::Number(65_536),
+    RENDER_DISK_MB: Worker, "render_disk_mb", "MB", Default::Number(WorkerOptions::DISK_MB),
         "Limit of the disk space that a render uses for its files; a render that needs more fails";
     MODEL_CACHE_MB: Worker, "model_cache_mb", "MB", Default::Number(WorkerOptions::CACHE_MB),
         "Size limit of this machine's cache of models and their baked light";

@@ -165,7 +165,7 @@ async fn the_open_requests_of_an_account_are_limited(served: Served) {
             }
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
-        panic!("no answer with the status {wanted}");
+        panic!("no answer with the status {wanted}: {}", served.installation.log());
     };
     let rejected = account(429).await;
     assert_eq!((rejected.rejection(), rejected.header("retry-after")), ((429, "rate_limited"), "1"));
