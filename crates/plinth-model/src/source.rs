@@ -175,7 +175,8 @@ pub const NAME_CHARS: usize = 256;
 
 /// Returns the first [`NAME_CHARS`] characters of a name in a file, which are its render-time name.
 pub fn cut_name(name: &str) -> &str {
-    name.char_indices().nth(NAME_CHARS).map_or(name, |(end, _)| &name[..end])
+    let end = name.char_indices().nth(NAME_CHARS).map(|(end, _)| end);
+    end.and_then(|end| name.get(..end)).unwrap_or(name)
 }
 
 pub(crate) fn shortened(text: &str) -> String {
