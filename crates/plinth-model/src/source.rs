@@ -169,7 +169,6 @@ fn check_asset(root: &Root) -> Result<()> {
     Ok(())
 }
 
-/// Truncates a text from the file to 80 characters, for use in a message.
 /// Maximum length of the render-time name of a node, a material or an animation clip, in characters.
 pub const NAME_CHARS: usize = 256;
 
@@ -179,6 +178,7 @@ pub fn cut_name(name: &str) -> &str {
     end.and_then(|end| name.get(..end)).unwrap_or(name)
 }
 
+/// Truncates a text from the file to 80 characters, for use in a message.
 pub(crate) fn shortened(text: &str) -> String {
     if text.chars().count() <= 80 { text.to_owned() } else { text.chars().take(79).chain(['…']).collect() }
 }

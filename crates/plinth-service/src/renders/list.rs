@@ -68,10 +68,8 @@ impl Service {
         // A malformed model identifier matches no renders.
         let nothing = model.is_some() && filter.model_id.is_none();
         let small = limits::JSON_SMALL_BYTES as u64;
-        let listed = match nothing {
-            true => Ok(Vec::new()),
-            false => renders::list_if_small(&mut conn, &filter, &page, small).await?,
-        };
+        let listed =
+            if nothing { Ok(Vec::new()) } else { renders::list_if_small(&mut conn, &filter, &page, small).await? };
         let (mut rows, memory) = match listed {
             Ok(rows) => (rows, BodyMemory::none()),
             Err(characters) => {
