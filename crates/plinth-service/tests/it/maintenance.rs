@@ -118,7 +118,7 @@ async fn workers_that_were_suspended_with_the_server_can_renew_their_leases(addr
     test_service.upload("chair", Some("{}")).await.unwrap();
     let claim = test_service.claim().await;
     let server = service.clone();
-    let maintenance = tokio::spawn(async move { server.run_maintenance().await });
+    let maintenance = tokio::spawn(async move { Box::pin(server.run_maintenance()).await });
     // The first round begins after three seconds.
     tokio::time::sleep(Duration::from_millis(3_700)).await;
     test_service.wait_ms(60_000);
