@@ -16,8 +16,8 @@ static LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
 static REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
 static RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 
-/// Middleware that authenticates the bearer token and counts the request, toward the rate limit and as an open one. The response headers report how many requests
-/// the rate limit still allows.
+/// Middleware that authenticates the bearer token and counts the request, toward the rate limit and as an open one. The response
+/// headers report how many requests the rate limit still allows.
 pub(crate) async fn let_in(State(api): State<Api>, mut request: Request, next: Next) -> Response {
     let caller = match api.service.authenticate(bearer(request.headers())).await {
         Ok(caller) => caller,
