@@ -36,8 +36,13 @@ const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 const LEAST_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// Time limit of one frame, including the time to load the model.
 const FRAME_TIME: Duration = Duration::from_mins(2);
-/// Interval at which a worker polls for requests of other processes after it has found one, if the database does not notify it.
-const POLL_INTERVAL: Duration = Duration::from_millis(40);
+/// Interval at which a worker polls for requests of other processes just after it has found one, if the database does not notify
+/// it: somebody turns the model or moves a slider.
+const BUSY_POLL_INTERVAL: Duration = Duration::from_millis(10);
+/// Time for which the interval is that short.
+const BUSY_TIME: Duration = Duration::from_secs(2);
+/// The interval afterwards, while the model is loaded.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Pause after an error of the database while polling for requests of other processes.
 const ERROR_PAUSE: Duration = Duration::from_secs(2);
 /// Time limit for storing that a model was unloaded.
@@ -110,14 +115,7 @@ impl Elsewhere {
                 self.claimed = Some(now);
                 (Some(next), Duration::ZERO)
             }
-            // A user is working in a composer, so the next request will come soon.
-            Ok(None)
-                if !node.service.notifies_workers()
-                    && self.claimed.is_some_and(|at| now - at < node.options.preview_idle) =>
-            {
-                (None, POLL_INTERVAL)
-            }
-            Ok(None) => (None, node.options.poll),
+            Ok(None) => (None, self.pause(node, now)),
             Err(error) => {
                 tracing::error!(error = %error, cause = ?error.cause, "looking for previews failed");
                 (None, ERROR_PAUSE)
@@ -125,6 +123,16 @@ impl Elsewhere {
         };
         self.look_at = now + pause;
         next
+    }
+
+    /// Returns the pause before the next poll, if there is no request.
+    fn pause(&self, node: &Node, now: tokio::time::Instant) -> Duration {
+        match self.claimed.map(|at| now - at) {
+            Some(since) if !node.service.notifies_workers() && since < node.options.preview_idle => {
+                if since < BUSY_TIME { BUSY_POLL_INTERVAL } else { POLL_INTERVAL }
+            }
+            _ => node.options.poll,
+        }
     }
 }
 

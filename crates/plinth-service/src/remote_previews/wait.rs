@@ -22,7 +22,7 @@ const REQUEST_ID_CHARS: usize = 16;
 /// Interval at which the state of a request is read without a notification, because its worker may be lost.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// The same interval if the database sends no notifications.
-const POLL_INTERVAL: Duration = Duration::from_millis(40);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// Time after which a request that no worker takes fails, if no worker draws previews.
 const NOBODY_AFTER: Duration = Duration::from_secs(5);
 /// Time after which a request that no worker takes fails, because all workers are busy.
