@@ -44,18 +44,17 @@ impl LightCache {
 /// changes it.
 pub(crate) fn prepared(gpu: &Gpu, inputs: &PrepareInputs<'_>, cache: Option<&Cache>) -> (Arc<Prepared>, NewResults) {
     let is_draft = inputs.scene.light_detail == LightDetail::Draft;
+    let in_memory = gpu.device.cache().filter(|_cache| !inputs.moving.contains(&true));
     let names = cache.map(|cache| (cache, LightCacheKeys::of(cache, inputs)));
     let new = |indices| {
-        // Drafts change too often to be worth a file.
-        let files = names.as_ref().filter(|_names| !is_draft).map(|(cache, names)| (*cache, names));
+        // Drafts change too often to be worth a file, if they are kept in memory.
+        let files =
+            names.as_ref().filter(|_names| !(is_draft && in_memory.is_some())).map(|(cache, names)| (*cache, names));
         let (light, fresh) = prepare(inputs, files, indices);
         (Arc::new(light), fresh)
     };
-    let (Some(device_cache), Some((_cache, names))) = (gpu.device.cache(), &names) else { return new(None) };
-    if inputs.moving.contains(&true) {
-        return new(None);
-    }
-    let known = || device_cache.light.lock().unwrap_or_else(PoisonError::into_inner);
+    let (Some(in_memory), Some((_cache, names))) = (in_memory, &names) else { return new(None) };
+    let known = || in_memory.light.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(light) = known().find(names, is_draft) {
         return (light, NewResults::default());
     }

@@ -41,8 +41,9 @@ fn keyframes_read_and_write_settings() {
 fn controls_of_objects_name_members_of_settings() {
     let script = include_str!("../../assets/js/structure.js");
     let (starts, _) = script.split_once("const STARTS = {").unwrap().1.split_once("\n};").unwrap();
-    let starts = starts.lines().filter_map(|line| line.trim().split_once(':')).map(|(name, _value)| name);
-    let members: Vec<&str> = starts.chain(quoted(script, "const IMAGES = [", "]")).collect();
+    let (images, _) = script.split_once("const IMAGES = {").unwrap().1.split_once("};").unwrap();
+    let entries = starts.lines().chain(images.split(','));
+    let members: Vec<&str> = entries.filter_map(|entry| entry.trim().split_once(':')).map(|(name, _)| name).collect();
     assert!(members.len() > 2);
     let schema = schema().to_string();
     for member in members {
