@@ -175,10 +175,10 @@ pub async fn is_any_open(conn: &mut Conn, times: ClaimTimes) -> Result<bool> {
     Ok(conn.fetch_optional(sql, values).await?.is_some())
 }
 
-/// Returns whether a worker is drawing a preview.
-pub async fn is_any_drawn(conn: &mut Conn, now: i64) -> Result<bool> {
-    let sql = "SELECT 1 AS found FROM page_previews WHERE status = $2 AND lease_until > $1 LIMIT 1";
-    Ok(conn.fetch_optional(sql, params![now, Status::Drawing.as_str()]).await?.is_some())
+/// Returns whether a worker holds a lease: it draws a preview, or has a model loaded.
+pub async fn is_any_leased(conn: &mut Conn, now: i64) -> Result<bool> {
+    let sql = "SELECT 1 AS found FROM page_previews WHERE lease_until > $1 LIMIT 1";
+    Ok(conn.fetch_optional(sql, params![now]).await?.is_some())
 }
 
 static CLAIM: LazyLock<BuiltSql> = LazyLock::new(|| {

@@ -250,8 +250,8 @@ async fn rows_of_ended_previews_are_deleted(address: &str) {
     table.place(&request(1, 1, "old"), 10).await;
     assert_eq!(table.claim("w1", 1010).await, None);
     assert_eq!(table.claim("w1", 1009).await.as_deref(), Some("old"));
-    let drawn = async |now| previews::is_any_drawn(&mut table.0.read().await.unwrap(), now).await.unwrap();
-    assert!(drawn(1009 + LEASE - 1).await && !drawn(1009 + LEASE).await);
+    let leased = async |now| previews::is_any_leased(&mut table.0.read().await.unwrap(), now).await.unwrap();
+    assert!(leased(1009 + LEASE - 1).await && !leased(1009 + LEASE).await);
 }
 
 #[tokio::test]

@@ -66,9 +66,9 @@ impl Service {
         if is_preview_worker_listening(&mut conn).await? == Some(true) {
             return Ok(true);
         }
-        // SQLite has no notifications, so only workers that draw a preview are known.
+        // SQLite has no notifications, so only workers that draw a preview or have a model loaded are known.
         let now = self.options.clock.now_ms(&mut conn).await?;
-        Ok(previews::is_any_drawn(&mut conn, now).await?)
+        Ok(previews::is_any_leased(&mut conn, now).await?)
     }
 }
 

@@ -95,11 +95,11 @@ async fn database(served: &Served) -> Db {
     Db::open(&served.installation.database(), DbOptions::default()).await.unwrap()
 }
 
-/// Returns whether a worker holds the lease of a preview that it draws.
-async fn is_drawing(db: &Db) -> bool {
+/// Returns whether a worker draws a preview or has a model loaded.
+async fn is_leased(db: &Db) -> bool {
     let mut conn = db.read().await.unwrap();
     let now = conn.now_ms().await.unwrap();
-    previews::is_any_drawn(&mut conn, now).await.unwrap()
+    previews::is_any_leased(&mut conn, now).await.unwrap()
 }
 
 /// Sends a signal to the processes of jobs.
@@ -153,11 +153,11 @@ async fn the_preview_of_a_killed_worker_is_drawn_by_another(served: Served) {
     let first = Worker::start(&served, &["--takes", "preview"]);
     composer.draw(&[("longest", "320")]).await;
     let db = database(&served).await;
-    // The job hangs, so the worker is in the middle of the next preview.
+    // The job hangs, so the worker cannot answer.
     signal_jobs(&served, "STOP");
     let asking = async { composer.ask(&[("longest", "320"), ("zoom", "1.5")]).await };
     let killing = async {
-        until(&db, is_drawing).await;
+        until(&db, is_leased).await;
         drop(first);
         Worker::start(&served, &["--takes", "preview"])
     };

@@ -34,11 +34,11 @@ async fn ask(deployment: &Deployment, server: &Service, model: &str, zoom: f64) 
     timeout(TIMEOUT, server.preview(&deployment.caller, model, preview)).await.unwrap()
 }
 
-/// Returns whether a worker holds the lease of a preview that it draws.
-async fn is_drawing(service: &Service) -> bool {
+/// Returns whether a worker draws a preview or has a model loaded.
+async fn is_leased(service: &Service) -> bool {
     let mut conn = service.db().read().await.unwrap();
     let now = conn.now_ms().await.unwrap();
-    previews::is_any_drawn(&mut conn, now).await.unwrap()
+    previews::is_any_leased(&mut conn, now).await.unwrap()
 }
 
 /// A job that answers each request as if it had drawn a picture, after a command has made the file `"$file"`.
@@ -76,7 +76,7 @@ async fn a_worker_that_stops_leaves_its_preview_to_another(deployment: Deploymen
     let hangs = "if ! grep -q '\"preview\"' \"$3/job.json\"; then exec \"$@\"; fi\nsleep 1000";
     let first = deployment.start_worker(deployment.options_with(hangs));
     let stopping = async {
-        while !is_drawing(&server).await {
+        while !is_leased(&server).await {
             sleep(Duration::from_millis(20)).await;
         }
         first.stop().await;
