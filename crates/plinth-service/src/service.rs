@@ -100,8 +100,8 @@ impl ServiceOptions {
     pub const HOLD_SECS: u32 = 600;
     /// Default of [`checks_at_once`](Self::checks_at_once).
     pub const CHECKS_AT_ONCE: u8 = 2;
-    /// Default of [`reserve_bytes`](Self::reserve_bytes): 1 GB.
-    pub const RESERVE_BYTES: u64 = 1 << 30;
+    /// Default of [`reserve_bytes`](Self::reserve_bytes): 100 MB, so that small disks can be used, too.
+    pub const RESERVE_BYTES: u64 = 100 << 20;
     /// Default of [`incoming_bytes`](Self::incoming_bytes): 64 GB.
     pub const INCOMING_BYTES: u64 = 64 << 30;
 }
