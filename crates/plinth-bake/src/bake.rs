@@ -17,7 +17,8 @@ use crate::samples::{NO_SAMPLE, SamplePoint, SamplePoints, VertexSamples};
 use crate::sampling::RayDirections;
 use crate::types::{BakeLight, BakeMesh, BakeOptions, Baked, BakedMesh, GatheredLight, LightGrid};
 
-/// Computes the light on every mesh that receives light. See [`bake_around`].
+/// Computes the light on every mesh that receives light, like [`bake_around`], with occluders that are built from
+/// `meshes`.
 pub fn bake(
     meshes: &[BakeMesh],
     environment: &EnvironmentMap,
@@ -28,8 +29,8 @@ pub fn bake(
     bake_around(&Occluders::new(meshes), meshes, environment, lights, camera_positions, options)
 }
 
-/// Computes the light on every mesh that receives light. `occluders` were built for the same meshes. Cameras are at `camera_positions`: where a camera sees the
-/// light change, more points are sampled.
+/// Computes the light on every mesh that receives light. `occluders` must have been built from the same `meshes`. More
+/// points are sampled where the light varies on a surface that is visible from one of `camera_positions`.
 /// Shape: the lists of the result have one entry per mesh. The entry of a mesh that does not receive light is empty.
 pub fn bake_around(
     occluders: &Occluders,
@@ -83,7 +84,7 @@ pub fn bake_around(
     Baked { meshes: baked_meshes(&scene, &samples, &lit, grids, options), surfaces }
 }
 
-/// Returns the light of the sample points, sorted into the meshes to which they belong.
+/// Returns the light of the sample points, grouped by mesh.
 fn baked_meshes(
     scene: &Scene<'_>,
     samples: &SamplePoints<'_>,
@@ -110,7 +111,7 @@ fn baked_meshes(
 }
 
 /// Returns for each sample point whether a camera sees it. Only points that are a corner of one of `sub_triangles` are
-/// tested. The entries of all other points are false, and nothing uses them.
+/// tested. The entries of all other points are false and are not used.
 fn visible_to_cameras(
     scene: &Scene<'_>,
     coarse: &CoarseSamples<'_>,
@@ -130,7 +131,8 @@ fn visible_to_cameras(
         .collect()
 }
 
-/// Fraction of the probe budget that is not used if the vertices use the whole ray budget.
+/// Fraction of `BakeOptions::probe_budget` that is not used if the sample points at vertices use the whole
+/// `BakeOptions::ray_budget`.
 const PROBES_SAVED_BY_VERTICES: f32 = 0.85;
 
 /// Casts the rays of all coarse sample points. A sample point at a vertex casts `rays_per_vertex` rays.

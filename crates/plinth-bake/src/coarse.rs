@@ -1,4 +1,4 @@
-//! The sample points for which the radiosity is solved. They are the vertices, and evenly spaced lattice points on
+//! The sample points for which the radiosity equations are solved: the vertices, and evenly spaced lattice points on
 //! large triangles.
 
 use crate::lattice::{Lattice, LatticePoint};
@@ -11,17 +11,17 @@ const MAX_INITIAL_LEVEL: u32 = 6;
 const DROPPED_FRACTION: f32 = 0.6;
 /// Value that is stored instead of an index for triangles without a lattice.
 const NO_LATTICE: u32 = u32::MAX;
-/// Factor by which the spacing is increased until there are not too many lattice points.
+/// Factor by which the spacing is multiplied repeatedly while there are too many lattice points.
 const SPACING_GROWTH: f32 = 1.25;
 
 /// The sample points of all vertices, and of lattices on large triangles.
 pub(crate) struct CoarseSamples<'a> {
     pub(crate) samples: SamplePoints<'a>,
-    /// Number of sample points at vertices. In the list of sample points, they precede the lattice points.
+    /// Number of sample points at vertices. In the list of sample points, the vertices precede the lattice points.
     pub(crate) vertex_count: usize,
     lattices: Vec<(Lattice, Vec<u32>)>,
-    /// For each mesh, separately for its sides, the index of each triangle's lattice, or `NO_LATTICE`. The list of a side
-    /// without lattices is empty.
+    /// For each mesh and each of its two sides: the index into `lattices` for each triangle, or `NO_LATTICE`. The list
+    /// of a side without lattices is empty.
     lattice_of: Vec<[Vec<u32>; 2]>,
     /// The sides of triangles that have a lattice, sorted.
     pub(crate) sides: Vec<TriangleSide>,
@@ -69,7 +69,8 @@ impl<'a> CoarseSamples<'a> {
         self.lattice_at(side).map_or(Lattice { level: 0 }, |(lattice, _)| *lattice)
     }
 
-    /// Returns the lattice of a triangle side with its sample points, if it is large.
+    /// Returns the lattice of a triangle side with the indices of its sample points. Returns `None` if the triangle has
+    /// no lattice.
     fn lattice_at(&self, side: TriangleSide) -> Option<&(Lattice, Vec<u32>)> {
         let of_triangles = &self.lattice_of[side.mesh as usize][usize::from(side.back)];
         of_triangles.get(side.triangle as usize).and_then(|index| self.lattices.get(*index as usize))
@@ -97,7 +98,7 @@ impl<'a> CoarseSamples<'a> {
     }
 }
 
-/// Converts the coordinates of a point in a lattice of this level to coordinates in the finest lattice.
+/// Converts the coordinates of a point in a lattice of the given level to coordinates in the finest lattice.
 pub(crate) const fn to_finest((i, j): LatticePoint, level: u32) -> LatticePoint {
     (i << (MAX_LEVEL - level), j << (MAX_LEVEL - level))
 }
@@ -126,7 +127,7 @@ fn large_triangles(samples: &SamplePoints<'_>, spacing: f32) -> Vec<(u32, u32, f
     out
 }
 
-/// Returns the smallest spacing that gives at most `max_points` lattice points, but at least `min_spacing`.
+/// Returns `min_spacing`, or a larger spacing if there would otherwise be more than `max_points` lattice points.
 fn spacing(large: &[(u32, u32, f32)], min_spacing: f32, max_points: usize) -> f32 {
     let mut spacing = min_spacing;
     let count = |spacing: f32| -> usize {

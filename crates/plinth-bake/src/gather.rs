@@ -1,4 +1,4 @@
-//! Casts rays from a sample point, and sums up the light that arrives along them.
+//! Casts rays from a sample point, and sums up the light that arrives along these rays.
 
 use std::f32::consts::PI;
 
@@ -17,11 +17,10 @@ use crate::types::{BakeLight, BakeMesh};
 const ORIGIN_OFFSET: f32 = 1e-3;
 /// Maximum number of transparent surfaces that one ray passes through.
 const MAX_TRANSPARENT_HITS: usize = 16;
-/// A camera sees through surfaces whose transparency is at least this.
+/// Minimum transparency (0 to 1) of surfaces through which a camera sees.
 const MIN_SEE_THROUGH: f32 = 0.05;
 
-/// Minimum fraction of a sample point's rays that hit a back face first if the point is inside a body. Rays are counted
-/// by their weight.
+/// A sample point counts as inside a body if at least this fraction of its rays, by weight, hit a back face first.
 const MIN_INSIDE_SHARE: f32 = 0.95;
 
 /// The surface that blocks more of a ray's light than any other surface.
@@ -43,18 +42,18 @@ pub(crate) struct GatherResult {
     pub(crate) direct: Vec3,
     /// Irradiance from the environment if there were no geometry.
     pub(crate) unoccluded: Vec3,
-    /// Fraction of the environment's light that arrives from a direction, as spherical harmonics up to degree 1.
+    /// Fraction of the environment's light from a direction that arrives, as coefficients of spherical harmonics up to
+    /// degree 1.
     pub(crate) visibility: Vec4,
-    /// Inverse of the normal matrix of the least-squares fit. The matrix maps the weighted sum of value ×
-    /// `basis(direction)` to the coefficients of a function that approximates the values. The coefficients have the
-    /// same form as `visibility`.
+    /// Inverse of the normal matrix of a least-squares fit over the rays' directions. Multiplied by the weighted sum of
+    /// value × `basis(direction)`, this inverse gives the coefficients of a function of direction that approximates the
+    /// values. The coefficients have the same form as `visibility`.
     pub(crate) harmonics_solver: Mat4,
     pub(crate) occluders: Vec<Occluder>,
     blocked_share: f32,
     /// Irradiance from each of `Scene::lights`, shadowed by geometry.
     pub(crate) light_irradiance: Vec<Vec3>,
-    /// Fraction of the rays that first hit the back face of a single-sided opaque surface. Rays are counted by their
-    /// weight.
+    /// Fraction of the rays, by weight, that first hit the back face of a single-sided opaque surface.
     back_hit_share: f32,
     /// Mean of the inverse distances to the occluders.
     pub(crate) mean_inverse_distance: f32,
@@ -74,7 +73,7 @@ impl GatherResult {
         self.back_hit_share >= MIN_INSIDE_SHARE
     }
 
-    /// Returns for each colour channel the fraction of the environment's irradiance that arrives.
+    /// Returns for each colour channel the fraction of the environment's irradiance that arrives at the sample point.
     pub(crate) fn direct_share(&self) -> Vec3 {
         ratio(self.direct, self.unoccluded)
     }
@@ -135,7 +134,7 @@ impl<'a> Scene<'a> {
             visibility_fit.add(direction, cast.transmitted, weight);
             weights += weight;
         }
-        // The weights should add up to 1. The difference is sampling noise, which the division by their sum removes.
+        // The weights add up to 1 except for sampling noise. Dividing by their sum removes this error.
         let scale = 1.0 / weights.max(1e-6);
         out.direct *= scale * PI;
         out.unoccluded *= scale * PI;
@@ -273,7 +272,7 @@ struct RayResult {
     transmitted: f32,
     /// The surface that blocks more of the ray's light than any other surface.
     occluder: Option<Occluder>,
-    /// Whether the first surface was hit on its back face, and is single-sided and opaque.
+    /// Whether the first surface that the ray hit is single-sided and opaque, and was hit on its back face.
     hit_back_first: bool,
     /// Sum over all hits of the inverse distance times the fraction of light that the surface blocks.
     mean_inverse_distance: f32,

@@ -26,7 +26,7 @@ pub(crate) fn grids(
         (0..samples.meshes.len()).map(|mesh| triangles_with_grid(&levels, samples, mesh, min_edge)).collect();
     let values_of = |level: u32| 2 * Lattice { level }.point_count();
     let mut max_level = MAX_LEVEL;
-    // If there are too many values, the maximum level is lowered for all triangles. Therefore the grids of two
+    // If there are too many values, the maximum level is lowered for all triangles alike, so that the grids of adjacent
     // triangles still match along their common edge.
     while triangle_levels.iter().flatten().map(|(_, level)| values_of(*level)).sum::<usize>() > MAX_GRID_VALUES
         && max_level > 0
@@ -75,7 +75,7 @@ fn triangles_with_grid(levels: &Levels, samples: &SamplePoints<'_>, m: usize, mi
         .collect()
 }
 
-/// The finest lattice level that has a sample point, for the inside of each triangle and for each edge.
+/// For the inside of each triangle and for each edge: the finest lattice level at which there is a sample point.
 struct Levels {
     inside: FxHashMap<TriangleSide, u32>,
     edges: BTreeMap<(u32, u32), u32>,
@@ -119,7 +119,7 @@ fn level_of((i, j): LatticePoint) -> u32 {
 }
 
 /// Returns the light at every point of the lattice of a triangle side. The light at a point without a sample is the
-/// mean of the light at the two parents of the point.
+/// mean of the light at the point's `Lattice::parents`.
 fn lattice_light(
     samples: &SamplePoints<'_>,
     lit: &[LitPoint],
@@ -158,8 +158,9 @@ fn lattice_light(
     fill_unreliable(lattice, values).into_iter().map(GatheredLight::from).collect()
 }
 
-/// Replaces the light of points that are inside other bodies by the mean of their reliable neighbours. This is repeated
-/// until every point is reliable, or no further point has a reliable neighbour.
+/// Replaces the light of unreliable points, which are inside other bodies, by the mean light of their reliable
+/// neighbours. Replaced points become reliable. This step is repeated until no unreliable point has a reliable
+/// neighbour.
 fn fill_unreliable(lattice: Lattice, values: Vec<Option<(LightValue, bool)>>) -> Vec<LightValue> {
     let mut values: Vec<(LightValue, bool)> = values.into_iter().flatten().collect();
     debug_assert_eq!(values.len(), lattice.point_count());

@@ -25,14 +25,15 @@ pub struct LightInterpolator {
 }
 
 impl LightInterpolator {
-    /// Resamples the light of both poses to the same lattices. If a triangle has a lattice in one pose, it gets a
-    /// lattice of the same level in the other. If it has lattices in both poses, both get the finer level. `indices`
-    /// are the vertex indices of the mesh, three per triangle.
+    /// Resamples the light of both poses to the same lattices. If a triangle has a lattice in only one pose, the
+    /// triangle gets a lattice of the same level in the other pose. If the triangle has lattices in both poses, both
+    /// lattices get the finer level. `indices` are the vertex indices of the mesh, three per triangle.
     pub fn new(from: &BakedMesh, to: &BakedMesh, indices: &[u32]) -> Self {
         let mut levels: Vec<(u32, u32)> =
             from.grids.iter().chain(&to.grids).map(|grid| (grid.triangle, grid.lattice.level)).collect();
         levels.sort_unstable();
-        // Only the finest level of each triangle is kept. It is sorted last.
+        // Only the finest level of each triangle is kept. `dedup_by_key` keeps the first entry, so the list is
+        // reversed.
         levels.reverse();
         levels.dedup_by_key(|(triangle, _)| *triangle);
         levels.reverse();

@@ -1,8 +1,8 @@
 //! Detects inverted hulls: single-sided meshes whose front faces point inwards.
 //!
-//! Such meshes have two uses. The first is outlines of stylised models: the far side of the hull is visible around the
-//! model. The second is rooms whose walls are invisible from outside. As seen from outside, the meshes are invisible,
-//! so light passes through them, too.
+//! Such meshes are used for outlines of stylised models (the far side of the hull is visible around the model), and for
+//! rooms whose near walls are invisible from outside. From outside, the near side of an inverted hull is invisible, so
+//! light passes through the hull, too.
 
 use glam::Vec3;
 

@@ -2,7 +2,7 @@
 //! lattice of level 0 consists of the corners. Lattices need no texture coordinates, and neighbouring triangles share
 //! the points on their common edge.
 
-/// A regular lattice on a triangle, each edge of which is divided into 2^level segments.
+/// A regular lattice on a triangle. Each edge of the triangle is divided into 2^level segments.
 ///
 /// The point (i, j) has the barycentric weights `(1 − (i + j) / n, i / n, j / n)`, with `n = 2^level` and `i + j ≤ n`.
 /// The points are stored in rows of equal j. The shader `lib/gathered_light.wgsl` reads them in the same order.
@@ -75,8 +75,8 @@ impl Lattice {
         }
     }
 
-    /// Returns the parents of a point: two points at the distance `step` from it, whose midpoint it is. The parents are
-    /// part of the next coarser lattice; the point is not.
+    /// Returns the parents of a point: the two points of the next coarser lattice that are `step` away from the point,
+    /// in opposite directions. The point itself is not part of the coarser lattice.
     pub(crate) const fn parents((i, j): LatticePoint, step: u32) -> [LatticePoint; 2] {
         match (i / step % 2, j / step % 2) {
             (0, _) => [(i, j - step), (i, j + step)],

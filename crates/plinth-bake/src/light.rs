@@ -24,7 +24,7 @@ impl LightValue {
 }
 
 impl LightValue {
-    /// Sets negative components to zero. They can result from subtracting light values.
+    /// Sets negative components of `direct` and `indirect` to zero. Subtracting light values can make them negative.
     pub(crate) fn non_negative(self) -> Self {
         Self { direct: self.direct.max(Vec3::ZERO), indirect: self.indirect.max(Vec3::ZERO), ..self }
     }
@@ -67,12 +67,12 @@ impl From<LightValue> for GatheredLight {
     }
 }
 
-/// The light at a sample point. Further fields decide whether more points are sampled around it.
+/// The light at a sample point, and values that decide whether more points are sampled around this point.
 #[derive(Clone, Copy)]
 pub(crate) struct LitPoint {
     pub(crate) light: LightValue,
-    /// Light that the probe rays found; `None` if the point has not been probed. The probe rays are the same at all
-    /// sample points with the same normal.
+    /// Light that was computed with the probe rays, whose directions are the same at all sample points with the same
+    /// normal. `None` if the point has not been probed.
     pub(crate) probe: Option<LightValue>,
     /// Irradiance from everything except the `BakeLight`s. The renderer draws the shadows of the `BakeLight`s itself.
     pub(crate) irradiance: Vec3,
@@ -98,8 +98,8 @@ impl LitPoint {
         }
     }
 
-    /// Returns the light that interpolation gives at the midpoint: the mean of both irradiances. All other fields are
-    /// those of `self`.
+    /// Returns the light that interpolation gives halfway between two sample points. Its irradiance is the mean of both
+    /// irradiances. All other fields are those of `self`.
     pub(crate) fn midpoint(&self, other: &Self) -> Self {
         Self { irradiance: self.irradiance.midpoint(other.irradiance), ..*self }
     }

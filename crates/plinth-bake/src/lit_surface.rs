@@ -1,5 +1,5 @@
-//! Computes the radiance that leaves the surfaces of the model. The renderer uses it for the reflections that other
-//! surfaces show.
+//! Computes the radiance that leaves the surfaces of the model. The renderer uses the radiance for reflections of these
+//! surfaces in other surfaces.
 
 use glam::{Vec2, Vec3};
 use rayon::prelude::*;
@@ -12,11 +12,11 @@ use crate::light::LitPoint;
 use crate::samples::TriangleSide;
 use crate::types::BakeMesh;
 
-/// Meshes whose mean transparency is above this do not appear in reflections.
+/// Maximum mean transparency of a mesh that appears in reflections.
 const MAX_TRANSPARENCY: f32 = 0.5;
-/// Fraction of `f0` that is added to the diffuse albedo. It approximates reflections between glossy surfaces, which are
-/// not traced. It does not apply to light from the `BakeLight`s, because their mirror images are visible from only few
-/// directions.
+/// Fraction of `f0` that is added to the diffuse albedo. The added albedo approximates reflections between glossy
+/// surfaces, which are not traced. It is not used for the light from `BakeLight`s, whose mirror images are visible from
+/// only few directions.
 const DIFFUSE_SHARE_OF_F0: f32 = 0.9;
 
 /// The triangles of a mesh, with the radiance that leaves them. The radiance is the same in all directions, as if the
@@ -39,8 +39,8 @@ impl LitSurface {
     }
 }
 
-/// Returns the lit surface of each mesh. The surface is empty if the mesh blocks no light, is transparent, or is an
-/// inverted hull.
+/// Returns the lit surface of each mesh. The surface is empty if the mesh does not block rays, is transparent, has
+/// holes, or is an inverted hull.
 pub(crate) fn lit_surfaces(
     scene: &Scene<'_>,
     coarse: &CoarseSamples<'_>,

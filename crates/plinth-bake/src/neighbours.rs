@@ -1,5 +1,5 @@
-//! Finds neighbouring sample points on a surface, and averages their light. This removes noise and replaces wrong
-//! values.
+//! Finds neighbouring sample points on a surface, and averages their light. Averaging removes noise, and replaces the
+//! light of points inside other bodies.
 
 use std::ops::Add;
 
@@ -16,22 +16,24 @@ const SMOOTHING_PASSES: usize = 2;
 /// Vertices with fewer rays than this are smoothed more, because the variance of their light is inversely proportional to
 /// the number of rays.
 const FEW_RAYS: usize = 12;
-/// Number of passes that replace unreliable values. Each pass extends the reliable values by one neighbour.
+/// Number of passes that replace unreliable values. Each pass replaces the values of points that have a reliable
+/// neighbour, and makes these points reliable.
 const FILLING_PASSES: usize = 4;
 /// Length scale of the smoothing kernel for vertices, in world units.
 const SMOOTHING_LENGTH: f32 = 0.08;
 
-/// Maximum number of steps along the lattice between a lattice point and the points to which the linear function is
-/// fitted.
+/// The linear function at a lattice point is fitted to the light at the points that are at most this many lattice steps
+/// away.
 const MAX_FIT_STEPS: usize = 3;
-/// Distance within which indirect light is assumed to be linear. It is a fraction of the harmonic mean of the distances
-/// to the occluders (Ward, Rubinstein and Clear 1988, "A Ray Tracing Solution for Diffuse Interreflection", eq. 4).
+/// Distance within which indirect light is assumed to be linear, as a fraction of the harmonic mean of the distances to
+/// the occluders (Ward, Rubinstein and Clear 1988, "A Ray Tracing Solution for Diffuse Interreflection", eq. 4).
 const INDIRECT_FIT_RADIUS: f32 = 0.3;
-/// Distance within which light from the environment is assumed to be linear, in the same unit. It is smaller because
+/// Same as `INDIRECT_FIT_RADIUS`, for light that arrives directly from the environment. This value is smaller because
 /// small lamps cast narrow shadows.
 const DIRECT_FIT_RADIUS: f32 = 0.1;
 
-/// The neighbours of each sample point. The lists of all points are stored one after the other in one list.
+/// The neighbours of each sample point. `list` contains the lists of all points one after the other, and `starts` the
+/// start of each.
 pub(crate) struct Neighbours {
     starts: Vec<u32>,
     list: Vec<u32>,
@@ -79,7 +81,7 @@ impl Neighbours {
         for end in &mut ends {
             (*end, sum) = (sum, sum + *end);
         }
-        // Each end is the start of its list, and moves up with each neighbour that is added.
+        // `ends[i]` begins as the start of point i's list in `all`, and grows with each neighbour that is stored.
         let mut all = vec![0; pairs.len()];
         for (from, to) in pairs {
             let end = &mut ends[*from as usize];
@@ -109,8 +111,8 @@ impl Neighbours {
         self.starts.len() - 1
     }
 
-    /// Replaces each unreliable value by the mean of the reliable neighbours. A point that is too far away from any
-    /// reliable point keeps its value.
+    /// Replaces each unreliable value by the mean of the reliable neighbours. A point that is more than
+    /// `FILLING_PASSES` steps away from every reliable point keeps its value.
     pub(crate) fn fill(&self, light: &mut [LightValue], reliable: &[bool]) {
         let mut reliable = reliable.to_vec();
         for _ in 0..FILLING_PASSES {
@@ -207,8 +209,8 @@ impl Neighbours {
     }
 }
 
-/// Fits a linear function to the values at the points `nearby`. The fitted value at `center` is a weighted sum of these
-/// values; the function returns the weights.
+/// Fits a linear function to the values at the points `nearby`. The fitted value at `center` is a weighted sum of the
+/// values at `nearby`. Returns the weights of this sum.
 fn fit_weights(
     center: usize,
     nearby: &[usize],

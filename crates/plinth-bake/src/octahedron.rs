@@ -3,7 +3,7 @@
 
 use glam::Vec3;
 
-/// The point of the map to which a unit direction is mapped. Maps of several sizes can be read there.
+/// The point of the octahedral map to which a unit direction is mapped. It is the same for maps of all resolutions.
 #[derive(Clone, Copy)]
 pub(crate) struct MapPoint {
     /// Coordinates in −1..=1.

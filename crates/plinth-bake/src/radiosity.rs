@@ -32,7 +32,7 @@ struct ReflectingHit {
     specular: Vec3,
 }
 
-/// The solution of the equations for all points of `CoarseSamples`.
+/// The solution of the radiosity equations for all points of `CoarseSamples`.
 pub(crate) struct Radiosity<'a> {
     scene: &'a Scene<'a>,
     coarse: &'a CoarseSamples<'a>,
@@ -70,8 +70,8 @@ impl<'a> Radiosity<'a> {
         out
     }
 
-    /// Removes sample points that are inside other bodies, because they are darker than the visible surface. The
-    /// remaining weights are scaled so that they add up to 1.
+    /// Sets the weights of sample points inside other bodies to zero, because these points are darker than the visible
+    /// surface. The other weights are scaled so that they add up to 1.
     fn without_inside_points(&self, around: [(u32, f32); 3]) -> [(u32, f32); 3] {
         let weights = around.map(|(p, weight)| (p, if self.inside_body[p as usize] { 0.0 } else { weight }));
         let sum: f32 = weights.iter().map(|(_, weight)| weight).sum();
@@ -99,8 +99,8 @@ impl<'a> Radiosity<'a> {
         self.gathered.par_iter().zip(&self.hits).map(fit).collect()
     }
 
-    /// Returns the light that is reflected onto any sample point: its indirect irradiance, the luminance of its
-    /// occluders as a function of direction, and the largest irradiance along a single ray.
+    /// Returns the light that the occluders in `gathered` reflect onto the sample point: the indirect irradiance, the
+    /// luminance of the occluders as a function of direction, and the largest irradiance along a single ray.
     pub(crate) fn reflected_onto(&self, gathered: &GatherResult) -> (Vec3, Vec4, f32) {
         let (mut indirect, mut occluder_luminance, mut max_ray_irradiance) = (Vec3::ZERO, Vec4::ZERO, 0.0_f32);
         for occluder in &gathered.occluders {
@@ -146,7 +146,8 @@ impl ReflectingHit {
         out
     }
 
-    /// Adds the specular reflection, and reduces the diffuse part by the same fraction of light.
+    /// Adds the specular reflection, and subtracts the specularly reflected fraction of the light from the diffuse
+    /// reflection.
     fn add_specular(&mut self, light: &Radiosity<'_>, occluder: &Occluder, surface: &SpecularHit) {
         let SpecularHit { normal, position, f0, roughness } = *surface;
         let mirror_direction = occluder.direction.reflect(normal);
@@ -173,7 +174,7 @@ impl ReflectingHit {
 struct SpecularHit {
     /// Unit normal on the side from which the ray came.
     normal: Vec3,
-    /// It is used only if there are lights.
+    /// World position. It is computed only if `Scene::lights` is not empty.
     position: Vec3,
     f0: Vec3,
     roughness: f32,
@@ -193,8 +194,8 @@ fn reflectance(f0: Vec3, roughness: f32, cosine: f32) -> Vec3 {
 }
 
 /// Returns the radiance that a perfectly reflective surface of this roughness reflects in the direction `v`, divided by
-/// the irradiance of the light. It is the GGX distribution (Walter et al. 2007, eq. 33) times its height-correlated
-/// visibility (Heitz 2014, eq. 99).
+/// the irradiance of the light. The result is the GGX distribution (Walter et al. 2007, eq. 33) times the
+/// height-correlated visibility (Heitz 2014, eq. 99).
 fn highlight(n: Vec3, l: Vec3, v: Vec3, roughness: f32) -> f32 {
     let a2 = roughness.max(MIN_HIGHLIGHT_ROUGHNESS).powi(4);
     let n_dot_h = n.dot((l + v).normalize_or(n)).clamp(0.0, 1.0);

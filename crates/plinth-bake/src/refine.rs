@@ -1,5 +1,6 @@
-//! Adds sample points where interpolating the light would be wrong. The light is computed at the midpoints of the edges
-//! of a sub-triangle. If it differs from the mean of the edge's ends, the sub-triangle is split into four.
+//! Adds sample points where interpolating the light would be wrong. The light is computed at the midpoint of each edge
+//! of a sub-triangle. If this light differs too much from the mean of the light at the edge's ends, the sub-triangle is
+//! split into four.
 
 use glam::Vec3;
 use rayon::prelude::*;
@@ -125,8 +126,8 @@ impl Refiner<'_> {
         }
     }
 
-    /// Casts the probe rays, which are the same at all sample points with the same normal. Also returns the largest
-    /// irradiance along a single ray.
+    /// Casts the probe rays of a sample point. Their directions are the same at all sample points with the same normal.
+    /// Returns the light, the full result of the rays, and the largest irradiance along a single ray.
     fn probe(&self, sample: &SamplePoint) -> (LightValue, GatherResult, f32) {
         let gathered = self.scene.gather(sample, self.directions);
         let (indirect, occluder_luminance, max_ray_irradiance) = self.radiosity.reflected_onto(&gathered);
@@ -147,9 +148,9 @@ impl Refiner<'_> {
         found.len()
     }
 
-    /// Computes the light at the midpoint of an edge. It is the mean of the light at both ends, plus the difference
-    /// between the probe at the midpoint and the mean of the probes at the ends. All three probes have the same
-    /// sampling noise, so the noise cancels out.
+    /// Computes the light at the midpoint of an edge. The result is the mean of the light at both ends, plus the
+    /// difference between the probe at the midpoint and the mean of the probes at the ends. All three probes have the
+    /// same sampling noise, so the noise cancels out.
     fn light_between(&self, sample: &SamplePoint, ends: [&LitPoint; 2]) -> LitPoint {
         let (probe, gathered, max_ray_irradiance) = self.probe(sample);
         let ends: Vec<(LightValue, LightValue)> =
@@ -162,7 +163,8 @@ impl Refiner<'_> {
             };
             let change = probe + mean(|end| end.1) * -1.0;
             let magnitude = (gathered.unoccluded * change.direct + change.indirect).abs().max_element();
-            // Small differences are reduced: if a single ray is blocked only here, the difference is noise.
+            // The change is reduced by the light of the brightest ray, because a change of this size may be noise: a
+            // single ray that is blocked only at this point.
             (mean(|end| end.0) + change * (1.0 - max_ray_irradiance / magnitude.max(max_ray_irradiance))).non_negative()
         };
         LitPoint {
@@ -171,7 +173,7 @@ impl Refiner<'_> {
         }
     }
 
-    /// Returns whether a camera sees the sub-triangle and the light on it may not be linear between its corners.
+    /// Returns whether a camera sees the sub-triangle and the light between its corners could be non-linear.
     fn needs_probing(&self, sub_triangle: &SubTriangle, samples: &SamplePoints<'_>, lit: &[LitPoint]) -> bool {
         let Some(corners) = sub_triangle.corners(samples) else { return false };
         if sub_triangle.edge_length() <= 2.0 * self.options.min_spacing {
@@ -191,7 +193,8 @@ impl Refiner<'_> {
             || max_difference > MAX_CORNER_DIFFERENCE * self.options.max_error
     }
 
-    /// Returns whether the light at the midpoint of any edge differs too much from the mean of the edge's ends.
+    /// Returns whether the light at the midpoint of any edge differs too much from the mean of the light at the edge's
+    /// ends.
     fn needs_split(
         &self,
         sub_triangle: &SubTriangle,
@@ -223,7 +226,8 @@ impl Refiner<'_> {
     }
 }
 
-/// Returns the sub-triangles of the lattices before refinement, and all other triangles that are not small.
+/// Returns the sub-triangles with which refinement starts: those of the coarse lattices, and whole triangles without a
+/// lattice. Triangles with edges up to `MAX_UNREFINED_EDGE` are omitted.
 pub(crate) fn initial_sub_triangles(coarse: &CoarseSamples<'_>) -> Vec<SubTriangle> {
     let mut sub_triangles = Vec::new();
     for (m, mesh) in coarse.samples.meshes.iter().enumerate() {
@@ -253,8 +257,8 @@ fn lattice_sub_triangles(lattice: Lattice) -> impl Iterator<Item = [LatticePoint
     lattice.triangles().map(move |points| points.map(|p| to_finest(p, lattice.level)))
 }
 
-/// Returns the largest difference of a channel between the colours that a surface has in two lights. The colours are in
-/// display encoding (0 to 1).
+/// Returns how much the colour of a surface in the light `a` differs from its colour in the light `b`: the largest
+/// difference of a channel, in display encoding (0 to 1).
 fn difference(albedo: Vec3, a: &LitPoint, b: &LitPoint) -> f32 {
     let displayed =
         |lit: &LitPoint| (albedo * lit.irradiance / std::f32::consts::PI).clamp(Vec3::ZERO, Vec3::ONE).powf(1.0 / 2.2);

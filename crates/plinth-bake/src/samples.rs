@@ -1,8 +1,8 @@
 //! The points at which light is computed: vertices, and lattice points on large triangles.
 //!
 //! Vertices with the same position and normal share a sample point. Lattice points of neighbouring triangles that
-//! coincide on the common edge also share one. Therefore light is continuous across seams, and between triangles of
-//! different density. The two sides of a surface have separate sample points.
+//! coincide on the common edge share a sample point, too. Therefore light is continuous across seams, and between
+//! triangles of different density. The two sides of a surface have separate sample points.
 
 use glam::Vec3;
 use rustc_hash::FxHashMap;
@@ -26,8 +26,8 @@ pub(crate) struct SamplePoint {
     pub(crate) position: Vec3,
     /// Unit normal on the lit side.
     pub(crate) normal: Vec3,
-    /// Small offset of the ray origin into the adjacent triangles. Without it, a floor vertex at the foot of a wall
-    /// would be sampled inside the wall.
+    /// Small offset of the ray origin into the adjacent triangles. Without this offset, a floor vertex at the foot of a
+    /// wall would be sampled inside the wall.
     pub(crate) inset: Vec3,
 }
 
@@ -50,7 +50,7 @@ enum PointKey {
 }
 
 /// For each vertex of a mesh, the index of its sample point, separately for the two sides. The list of a side is empty
-/// if its light is not computed.
+/// if the light on this side is not computed.
 #[derive(Clone, Default)]
 pub(crate) struct VertexSamples {
     pub(crate) front: Vec<u32>,
@@ -175,7 +175,8 @@ impl<'a> SamplePoints<'a> {
         });
     }
 
-    /// Calls `visit(from, to, steps_from_first)` for each sample point on an edge. The order is arbitrary.
+    /// Calls `visit` with the three fields of `PointKey::Edge` for each sample point on an edge. The order is
+    /// arbitrary.
     pub(crate) fn for_each_on_edge(&self, mut visit: impl FnMut(u32, u32, u32)) {
         self.index_by_key.keys().for_each(|key| {
             if let PointKey::Edge(from, to, steps) = key {

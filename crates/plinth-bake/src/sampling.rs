@@ -1,7 +1,7 @@
-//! Generates the directions of rays. Half of the directions are distributed by their cosine to the normal, the other
-//! half by the light of the environment. Both halves are combined by multiple importance sampling with the balance
-//! heuristic (Veach and Guibas 1995, "Optimally Combining Sampling Techniques"). The second half finds small bright
-//! lamps. The first half finds occluders in front of the rest of the sky, which is dim.
+//! Generates the directions of rays. Half of the directions are distributed by their cosine to the normal; they find
+//! occluders in front of dim parts of the sky. The other half is distributed by the light of the environment, and finds
+//! small bright lamps. Both halves are combined by multiple importance sampling with the balance heuristic (Veach and
+//! Guibas 1995, "Optimally Combining Sampling Techniques").
 
 use std::f32::consts::PI;
 
@@ -17,8 +17,8 @@ const GOLDEN_ANGLE: f32 = 2.399_963_2;
 const CELLS_PER_SIDE: usize = 32;
 /// Number of normals along each side of the octahedral map of normals. Each normal has its own distribution of light.
 const NORMALS_PER_SIDE: usize = 16;
-/// Value that is added to the cosine between a normal and a cell. Both are represented by the centre of a texel, so the
-/// true cosine may be larger.
+/// Value that is added to the cosine between a normal and the direction of a cell. The cosine is computed at texel
+/// centres, so it may be larger elsewhere in the texel.
 const COSINE_MARGIN: f32 = 0.1;
 /// Increments of a two-dimensional low-discrepancy sequence (Roberts 2018, "The Unreasonable Effectiveness of
 /// Quasirandom Sequences").
@@ -36,8 +36,8 @@ pub(crate) struct LightDistribution {
 struct CellDistribution {
     /// For each cell, the probability of this cell and all cells before it.
     cumulative: [f32; CELLS_PER_SIDE * CELLS_PER_SIDE],
-    /// Entry i is the first cell whose cumulative probability is above i / `GUIDE_ENTRIES`. The search for a cell starts
-    /// there (Chen and Asau 1974, "On Generating Random Variates from an Empirical Distribution").
+    /// Entry i is the first cell whose cumulative probability is above i / `GUIDE_ENTRIES`. The search for a cell
+    /// starts at this entry (Chen and Asau 1974, "On Generating Random Variates from an Empirical Distribution").
     guide: [u16; GUIDE_ENTRIES],
 }
 
@@ -47,13 +47,13 @@ impl CellDistribution {
         Self { cumulative: *cumulative, guide: std::array::from_fn(first_above) }
     }
 
-    /// Returns whether no light arrives.
+    /// Returns whether all probabilities are zero, because no light arrives from any cell.
     fn is_dark(&self) -> bool {
         self.cumulative[self.cumulative.len() - 1] <= 0.0
     }
 
     /// Returns the first cell whose cumulative probability is above `target`, which is in 0..=1. Returns the last cell
-    /// if there is none.
+    /// if no sum is above `target`.
     fn cell_at(&self, target: f32) -> usize {
         let entry = (target * GUIDE_ENTRIES as f32) as usize;
         let mut cell = usize::from(self.guide[entry.min(GUIDE_ENTRIES - 1)]);
@@ -114,13 +114,13 @@ pub(crate) struct RaySample {
     pub(crate) direction: Vec3,
     /// The point of octahedral maps to which the direction is mapped.
     pub(crate) point: MapPoint,
-    /// The weighted sum of the radiances from all directions is the irradiance divided by π.
+    /// The sum of radiance × weight over all directions is the irradiance divided by π.
     pub(crate) weight: f32,
 }
 
 /// A set of ray directions over the hemisphere above a surface.
 pub(crate) struct RayDirections {
-    /// Cosines and sines of the azimuths of the first half, which is distributed by the cosine to the normal.
+    /// Cosine and sine of the azimuth of each direction that is distributed by its cosine to the normal.
     azimuths: Vec<Vec2>,
     light_count: usize,
     /// Whether all points with the same normal use the same directions.
@@ -128,7 +128,8 @@ pub(crate) struct RayDirections {
 }
 
 impl RayDirections {
-    /// Creates directions that differ from point to point. Their sampling errors are noise, which averaging removes.
+    /// Creates directions that differ from point to point. Therefore sampling errors are noise, which averaging over
+    /// neighbouring points removes.
     pub(crate) fn jittered(count: usize) -> Self {
         let light_count = count / 2;
         let azimuths = (0..count - light_count).map(|i| Vec2::from_angle(i as f32 * GOLDEN_ANGLE)).collect();
@@ -149,7 +150,8 @@ impl RayDirections {
     /// Returns directions over the hemisphere of a surface point, with their weights.
     ///
     /// The first half is Vogel's spiral (1979, "A better way to construct the sunflower head"), projected onto the
-    /// hemisphere (Malley's method). The second half samples the distribution of light in equal steps.
+    /// hemisphere (Malley's method). The second half samples the distribution of light in equal steps of the cumulative
+    /// probability.
     pub(crate) fn over_hemisphere<'a>(
         &'a self,
         light: &'a LightDistribution,

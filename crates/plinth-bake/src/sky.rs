@@ -11,7 +11,8 @@ use crate::octahedron::{MapPoint, direction, texel};
 
 /// Number of texels along each side of the map. Each texel spans about three degrees.
 const SIDE: usize = 64;
-/// Minimum number of panorama columns that are averaged. With fewer columns, texels of the map could be empty.
+/// Minimum number of columns at which the panorama is sampled. With fewer columns, some texels of the map could get no
+/// sample.
 const MIN_COLUMNS: u32 = 8 * SIDE as u32;
 
 /// Number of texels along each side of the maps for glossy reflections.

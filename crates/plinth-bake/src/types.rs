@@ -35,7 +35,7 @@ pub struct BakeMesh {
     pub double_sided: bool,
     /// Whether rays can hit the mesh. It is false for a shadow catcher, which only receives light.
     pub occludes: bool,
-    /// Whether the mesh receives light. If it does, the light on it is computed.
+    /// Whether the light that arrives at the mesh is computed.
     pub receives_light: bool,
 }
 
@@ -91,9 +91,9 @@ impl BakeImage {
     }
 }
 
-/// Returns the same as `x.rem_euclid(1.0)`, without its slow division.
+/// Returns `x.rem_euclid(1.0)`, but without a slow division.
 fn repeated(x: f32) -> f32 {
-    // Larger numbers are whole numbers.
+    // From 2^23 on, every `f32` is a whole number and may not fit into an `i32`.
     if x.abs() < 8_388_608.0 {
         let whole = x as i32 as f32;
         let rest = x - whole;
@@ -107,18 +107,18 @@ fn repeated(x: f32) -> f32 {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct GatheredLight {
-    /// Fraction of the environment's irradiance that arrives directly, for each colour channel. It is the irradiance
-    /// with shadows divided by the irradiance without shadows, so it is in 0..=1 except for noise.
+    /// Fraction of the environment's irradiance that arrives directly, for each colour channel. The fraction is the
+    /// irradiance with shadows divided by the irradiance without shadows, so it is in 0..=1 except for noise.
     pub direct: Vec3,
     /// Irradiance from light that was reflected at least once, and from emissive surfaces. It has the same unit as the
     /// irradiance of the environment.
     pub indirect: Vec3,
-    /// Fraction of the environment's light that arrives from a direction, as spherical harmonics up to degree 1 in
-    /// world space: `V(d) ≈ c0 + cx·d.x + cy·d.y + cz·d.z`. The function is fitted over the hemisphere above the
+    /// Fraction of the environment's light from the direction `d` that arrives, as spherical harmonics up to degree 1
+    /// in world space: `V(d) ≈ c0 + cx·d.x + cy·d.y + cz·d.z`. The function is fitted over the hemisphere above the
     /// surface, where c0 is its mean.
     pub visibility: [f32; 4],
-    /// Luminance of the occluders as a function of direction, in the same form as `visibility`. It is 0 where nothing
-    /// blocks the environment. The occluders have the colour of `indirect`.
+    /// Luminance of the occluders as a function of direction, in the same form as `visibility`. The luminance is 0
+    /// where nothing blocks the environment. The colour of the occluders is assumed to be that of `indirect`.
     pub blocked: [f32; 4],
 }
 
@@ -185,7 +185,8 @@ pub struct LightGrid {
     pub back: Vec<GatheredLight>,
 }
 
-/// A light source that is not part of the environment. The light that surfaces reflect from it is computed, too.
+/// A light source that is not part of the environment. The bake computes how surfaces reflect its light; the renderer
+/// computes the light that arrives directly.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BakeLight {
     /// A light source that is infinitely far away.
@@ -218,7 +219,7 @@ pub struct BakeOptions {
     /// Spacing of the lattice points on large triangles before refinement, in world units. The spacing is up to twice
     /// as large if the vertices use the whole ray budget.
     pub spacing: f32,
-    /// Maximum number of lattice points before refinement. The spacing is increased if there would be more.
+    /// Maximum number of lattice points before refinement. The spacing is increased if there would be more points.
     pub max_lattice_points: usize,
     /// Minimum spacing of the lattice points after refinement, in world units.
     pub min_spacing: f32,
@@ -234,16 +235,16 @@ pub struct BakeOptions {
     pub probe_samples: usize,
     /// Number of rays per vertex of a shadow catcher.
     pub shadow_catcher_samples: usize,
-    /// Maximum number of rays of all probes together. It is reduced if the vertices are so dense that they already
-    /// store the light in detail.
+    /// Maximum number of rays of all probes together. The number is reduced if the vertices are so dense that they
+    /// already store the light in detail.
     pub probe_budget: usize,
     /// Whether the light that leaves surfaces is computed.
     pub surfaces: bool,
 }
 
 impl BakeOptions {
-    /// Returns options with about a third of the rays, for animated models. The poses of an animated
-    /// model are baked separately, so the remaining noise changes over time.
+    /// Returns options with about a third of the rays, for animated models. Each pose of an animated model is baked
+    /// separately, so the remaining noise differs from pose to pose.
     #[must_use]
     pub fn coarser(self) -> Self {
         Self {
@@ -260,8 +261,9 @@ impl BakeOptions {
         }
     }
 
-    /// Returns options for pictures that are drawn while a setting changes. They have about half of the
-    /// rays of [`coarser`](Self::coarser) options, also for models whose vertices are so dense that each has the minimum number.
+    /// Returns options for pictures that are drawn while a setting changes. They cast about half as many rays as
+    /// [`coarser`](Self::coarser) options. `min_samples` is reduced, too, because it determines the number of rays if
+    /// there are many vertices.
     #[must_use]
     pub fn draft(self) -> Self {
         Self {

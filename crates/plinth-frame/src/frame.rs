@@ -55,7 +55,7 @@ pub enum Backdrop {
 }
 
 impl Backdrop {
-    /// Returns whether the backdrop can be used with frames of this size.
+    /// Returns whether the backdrop can be used with frames of `width` × `height` pixels.
     pub fn fits(&self, width: u32, height: u32) -> bool {
         match self {
             Self::Picture(pixels) => pixels.len() == width as usize * height as usize * 4,
@@ -87,7 +87,8 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Returns whether the region lies inside the picture, and `pixels` and `backdrop` have the right sizes.
+    /// Returns whether `region` lies inside the picture, and `pixels` and `backdrop` have the sizes that the other
+    /// fields require.
     pub fn is_whole(&self) -> bool {
         let Region { x, y, width, height } = self.region;
         let inside = |first: u32, count: u32, side: u32| first.checked_add(count).is_some_and(|end| end <= side);

@@ -10,8 +10,8 @@ pub struct Layers {
     pub height: u32,
     /// sRGB-encoded colour with straight, antialiased alpha, in the order R, G, B, A.
     pub color: Vec<[u8; 4]>,
-    /// Distance of the nearest surface from the plane through the camera that is perpendicular to the view direction,
-    /// in scene units. 0 where no surface is visible.
+    /// Distance from the camera to the nearest surface, measured along the view direction, in scene units. 0 where no
+    /// surface is visible.
     pub depth: Vec<f32>,
     /// Unit normal of the nearest surface in world space, facing the camera. Zero where no surface is visible.
     pub normal: Vec<[f32; 3]>,

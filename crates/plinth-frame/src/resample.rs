@@ -19,7 +19,7 @@ pub struct RgbaImage<'a> {
     pub pixels: &'a [u8],
 }
 
-/// A rectangle of an image, in pixels. Its edges may lie between pixel borders.
+/// A rectangle of an image, in pixels. The edges of the rectangle need not coincide with pixel borders.
 #[derive(Clone, Copy, Debug)]
 pub struct Crop {
     /// Distance from the left edge of the image.
@@ -44,7 +44,8 @@ pub struct Resampler {
 }
 
 impl Resampler {
-    /// Downscales an image by area averaging, which treats all channels alike.
+    /// Downscales an image by area averaging. Alpha is averaged like the colour channels, and does not weight the
+    /// colours.
     pub fn average(&mut self, source: RgbaImage<'_>, width: u32, height: u32) -> Result<Vec<u8>, ResampleError> {
         let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Box)).use_alpha(false);
         self.resize(source, width, height, &options)
@@ -103,7 +104,8 @@ mod tests {
         let crop = Crop { left: 0.5, top: 0.0, width: 1.0, height: 2.0 };
         let scaled = Resampler::default().catmull_rom(RgbaImage { width: 2, height: 2, pixels: &pixels }, crop, 1, 1);
         let scaled = scaled.unwrap();
-        // Multiplying by alpha and dividing by it again rounds twice.
+        // The resizer multiplies colours by alpha and later divides them by alpha. Both steps round, so the result may
+        // be off by one.
         assert!(scaled[0] == 0 && scaled[2].abs_diff(250) <= 1, "{scaled:?}");
     }
 

@@ -12,7 +12,8 @@ pub trait LayersSink {
     /// Accepts the next view. Blocks while the receiver is busy, which bounds the memory of queued views.
     fn layers(&mut self, layers: Layers) -> Result<(), SinkError>;
 
-    /// Returns the buffers of a view that has been processed, for reuse by the next view; `None` if there are none.
+    /// Returns a view that the receiver has finished with, so that the next view can reuse its buffers. Returns `None`
+    /// if there is no such view.
     fn spare(&mut self) -> Option<Layers>;
 }
 

@@ -47,8 +47,8 @@ pub(super) fn half_area(min: Vec3, max: Vec3) -> f32 {
 }
 
 /// Sorts `items` into the order of the leaves, and returns the nodes of the subtree over them. `first` is the index of
-/// `items[0]` in the list of all items. The subtree has at most `levels` levels below its root, or as few as halving the
-/// items allows.
+/// `items[0]` in the list of all items. The subtree has at most `levels` levels below its root, unless even a balanced
+/// tree needs more.
 pub(super) fn build(items: &mut [BuildItem], first: usize, levels: u32) -> Vec<BinaryNode> {
     let (mut min, mut max) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
     for item in items.iter() {
@@ -61,8 +61,8 @@ pub(super) fn build(items: &mut [BuildItem], first: usize, levels: u32) -> Vec<B
     }
     let mut split_index = split(items).clamp(1, items.len() - 1);
     let below = levels.saturating_sub(1);
-    // The heuristic does not limit the depth: it may separate a few items again and again if their sizes and distances
-    // decrease geometrically.
+    // The surface area heuristic does not limit the depth: if the sizes and distances of items decrease geometrically,
+    // each split may separate only a few items. Such a split is replaced by one that halves the items.
     if min_levels(split_index.max(items.len() - split_index)) > below {
         split_index = items.len() / 2;
         let (axis, ..) = longest_axis(items);
@@ -92,13 +92,13 @@ pub(super) fn build(items: &mut [BuildItem], first: usize, levels: u32) -> Vec<B
     nodes
 }
 
-/// Returns how many levels a tree over this many items needs below its root, if each node halves its items.
+/// Returns how many levels below its root a tree over `items` items needs if each node halves its items.
 const fn min_levels(items: usize) -> u32 {
     items.div_ceil(BLOCK).next_power_of_two().trailing_zeros()
 }
 
-/// Returns the axis along which the doubled centres of the items are farthest apart, with the smallest centre and the extent
-/// along this axis.
+/// Returns the axis along which the doubled centres of the items are farthest apart, with the smallest doubled centre
+/// and the extent of all doubled centres along this axis.
 fn longest_axis(items: &[BuildItem]) -> (usize, f32, f32) {
     let (mut low, mut high) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
     for item in items {

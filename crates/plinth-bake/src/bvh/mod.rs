@@ -1,8 +1,8 @@
 //! A bounding volume hierarchy over triangles. Each node has eight children, whose boxes are tested at once (Wald, Benthin
 //! and Boulos 2008, "Getting Rid of Packets"). The hierarchy is first built as a binary tree.
 //!
-//! Processors with AVX test all eight boxes with one instruction per operation, others test four and four. Both compute the
-//! same numbers, so hits are the same.
+//! Processors with AVX test all eight boxes with 256-bit instructions. Other processors test two groups of four boxes.
+//! Both methods compute the same numbers, so a ray finds the same hit on all processors.
 
 mod build;
 mod node;
@@ -17,8 +17,8 @@ use triangles::{BLOCK, BlockHit, TriangleBlock, TriangleRay};
 
 /// Number of children per node.
 const WIDTH: usize = 8;
-/// Maximum number of levels of the tree below its root. Halving the triangles of each node needs fewer for any number of
-/// triangles that memory can hold.
+/// Maximum number of levels of the tree below its root. A tree whose nodes halve their triangles has fewer levels, even
+/// if the triangles fill the whole memory.
 const MAX_LEVELS: u32 = 64;
 /// Capacity of the traversal stack. Each level of the tree adds at most seven nodes to the stack.
 const MAX_STACK: usize = (WIDTH - 1) * MAX_LEVELS as usize;
@@ -40,8 +40,8 @@ pub(crate) struct Hit {
     pub(crate) id: TriangleId,
 }
 
-/// The index of an inner node, or the index of a leaf's block with the bit `LEAF`. It is small, because the nodes of
-/// large models do not fit into the cache of a core.
+/// The index of an inner node, or the index of a leaf's block with the bit `LEAF` set. A 32-bit index keeps nodes
+/// small, so that more nodes of large models fit into the processor's cache.
 type Child = u32;
 /// Bit that distinguishes leaves from inner nodes.
 const LEAF: u32 = 1 << 31;
@@ -50,7 +50,8 @@ pub(crate) struct Bvh {
     nodes: Vec<Node>,
     /// The triangles of each leaf.
     blocks: Vec<TriangleBlock>,
-    /// For each block, the IDs of its triangles. They are read only for the hit that a ray returns.
+    /// For each block, the IDs of its triangles. They are not part of the block, because only the ID of a ray's final
+    /// hit is read.
     ids: Vec<[TriangleId; BLOCK]>,
     /// Whether the processor has AVX.
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only x86-64 has AVX"))]
@@ -159,7 +160,7 @@ impl Bvh {
                     };
                     let (near, far) = if entered.1 <= known.1 { (entered, known) } else { (known, entered) };
                     nearest = Some(near);
-                    // The new entries are sorted, so that the nearest of them is visited first.
+                    // The entries of this node are sorted by distance, so that the nearest of them is visited first.
                     let mut position = stack.len();
                     stack.push(far);
                     while position > base && stack[position - 1].1 < far.1 {
@@ -275,7 +276,9 @@ mod tests {
 
     #[test]
     fn no_triangles_make_the_tree_deeper_than_the_stack() {
-        // On each axis, sizes and distances are halved 100 times. The heuristic alone separates a few triangles at a time.
+        // On each axis, 200 triangles become smaller and closer to the origin, by a factor of 2^100 in all. Each split
+        // of the surface area heuristic would separate only a few of them, so its tree would be deeper than
+        // `MAX_LEVELS`.
         let corners: Vec<[Vec3; 3]> = (0..600)
             .map(|i| {
                 let size = 2_f32.powf(50.0 - (i / 3) as f32 / 2.0);
@@ -293,7 +296,7 @@ mod tests {
         let bvh = Bvh::new(corners.iter().enumerate().map(|(i, c)| (*c, id(i))));
         for (i, [a, b, c]) in corners.into_iter().enumerate() {
             let (center, size) = ((a + b + c) / 3.0, (b - a).length());
-            // The products of the intersection with a larger or smaller triangle are outside of the range of `f32`.
+            // For larger and smaller triangles, products in the intersection test exceed the range of `f32`.
             if !(1e-12..1e12).contains(&size) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! The inner nodes of the hierarchy.
+//! The inner nodes of the bounding volume hierarchy.
 
 use glam::{Vec3, Vec4};
 
@@ -12,11 +12,12 @@ pub(super) struct Node {
     pub(super) children: [Child; WIDTH],
 }
 
-/// The values of a ray with which boxes are tested.
+/// A ray in the form that the tests of boxes need.
 pub(super) struct NodeRay {
     origin: Vec3,
     inverse: Vec3,
-    /// For each axis, the plane of a box at which the ray enters it and the one at which it leaves.
+    /// For each axis, the index in `Node::planes` of the plane at which the ray enters a box (`enter`) or leaves it
+    /// (`leave`).
     enter: [usize; 3],
     leave: [usize; 3],
 }
@@ -64,7 +65,7 @@ impl Node {
         ([a, b, c, d, e, f, g, h], low | high << 4)
     }
 
-    /// Does the same for eight boxes at once.
+    /// Same as [`entries`](Self::entries), with instructions that test eight boxes at once.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx")]
     #[inline]

@@ -1,4 +1,4 @@
-//! The triangles of a leaf, which one SIMD instruction tests at once.
+//! The triangles of a leaf of the bounding volume hierarchy. SIMD instructions test all of them at once.
 
 use glam::{Vec3, Vec4};
 

@@ -28,7 +28,7 @@ fn a_wide_near_cover_blocks_nearly_all_light_and_reflects_its_colour() {
 
 #[test]
 fn a_tall_wall_blocks_half_of_the_light() {
-    // The wall is in the plane x = 0, directly beside the floor point that is tested.
+    // The wall is in the plane x = −0.02, directly beside the floor point that is tested.
     let floor = plane(0.02, 0.0, Vec3::Z, Vec3::ZERO);
     let mut wall = plane(40.0, 0.0, Vec3::X, Vec3::ZERO);
     wall.positions = wall.positions.iter().map(|p| Vec3::new(-0.02, p.x, p.y)).collect();
@@ -89,8 +89,8 @@ fn a_sphere_on_a_plane_blocks_light_by_its_form_factor() {
     let positions = floor.positions.clone();
     let baked = bake(&[floor, sphere(radius, Vec3::ZERO)], &white(), &[], &[], &options()).meshes;
     for (p, v) in positions.iter().zip(&baked[0].front).filter(|(p, _)| p.length() > 0.6) {
-        // The whole sphere is above the horizon of a point on the plane that it touches. Its form factor is F = h r² /
-        // d³ with h = r.
+        // The sphere stands on the plane, so all of it is above the horizon of every point p of the plane. Its form
+        // factor is F = h r² / d³, where h = r is the height of its centre and d the distance from p to the centre.
         let expected = 1.0 - radius.powi(3) / (p.length_squared() + radius * radius).powf(1.5);
         assert!((v.direct.x - expected).abs() < 0.03, "{p}: {} for {expected}", v.direct.x);
     }

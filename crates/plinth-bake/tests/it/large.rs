@@ -14,7 +14,7 @@ fn baked(meshes: &[BakeMesh]) -> Vec<BakedMesh> {
     bake(meshes, &white(), &[], &CAMERA_POSITIONS, &BakeOptions::default()).meshes
 }
 
-/// Returns the light at a point of a mesh. It is interpolated in the same way as in the renderer.
+/// Returns the light at a point of a mesh. The light is interpolated in the same way as in the renderer.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -98,8 +98,8 @@ fn a_shadow_is_refined_even_if_vertices_use_all_rays() {
 #[test]
 fn the_light_below_a_square_table_matches_its_form_factor() {
     // Below a square table, the visible fraction of the sky is one minus the form factor of the table. For a point at
-    // the distance h below a square of half side length a, the form factor is the sum over its four corners (Howell,
-    // configuration B-4).
+    // the distance h below a square of half side length a, the form factor is the sum of four terms, one per corner of
+    // the square (Howell, configuration B-4).
     let (a, h) = (0.4_f32, 0.25_f32);
     let mut table = square(2.0 * a, h, 0.0);
     table.receives_light = false;
