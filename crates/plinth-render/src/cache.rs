@@ -40,7 +40,8 @@ impl Cache {
         &self.folder
     }
 
-    /// Creates a key that so far contains only the identity of the program and the kind of the computation.
+    /// Returns a new key. It contains the identity of the program and `kind`; the caller adds all inputs of the
+    /// computation.
     pub(crate) fn key(&self, kind: &'static str) -> Key {
         let mut key = Key { kind, hash: XxHash3_128::new() };
         key.list(&self.program);
@@ -53,11 +54,11 @@ impl Cache {
         let mut bytes = std::fs::read(&path).ok()?;
         let is_whole = bytes.split_at_checked(HEAD).is_some_and(|(before, content)| before == head(content));
         if !is_whole {
-            // This may fail because another process has already deleted the file.
+            // Removing the file may fail because another process has already deleted it.
             drop(std::fs::remove_file(&path));
             return None;
         }
-        // The time records the last use. If it cannot be updated, the file is merely deleted sooner.
+        // The modification time records the last use. If it cannot be updated, `trim` may delete the file sooner.
         drop(File::options().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now())));
         bytes.drain(..HEAD);
         Some(bytes)
@@ -81,7 +82,7 @@ impl Cache {
     fn trim(&self) -> io::Result<()> {
         let about = |entry: io::Result<std::fs::DirEntry>| -> Option<(SystemTime, PathBuf, Metadata)> {
             let entry = entry.ok()?;
-            // Another process may delete files at the same time.
+            // Another process may delete files at the same time, so files without metadata are skipped.
             let metadata = entry.metadata().ok().filter(Metadata::is_file)?;
             Some((metadata.modified().ok()?, entry.path(), metadata))
         };

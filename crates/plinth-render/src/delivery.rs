@@ -5,7 +5,8 @@ use plinth_scene::Shot;
 
 use crate::RenderError;
 
-/// For each shot, the first shot of its run of equal pictures, and the number of frames that still need this picture.
+/// Groups consecutive shots with equal pictures. For each shot, `source` is the index of the first shot of its group.
+/// For each first shot, `last_use` is the index of the last shot of the group.
 pub(crate) struct PictureReuse {
     pub(crate) source: Vec<usize>,
     last_use: Vec<usize>,

@@ -1,4 +1,4 @@
-//! The device, with a cache of what it has compiled, for processes that draw one scene after another.
+//! A wgpu device with a cache of compiled and uploaded objects, for processes that draw one scene after another.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -14,7 +14,7 @@ use crate::upload::texture::ImageCache;
 /// Number of entries after which a cache is emptied.
 const MAX_RESULTS: usize = 512;
 
-/// A device of wgpu. What it compiles is cached after [`Self::enable_cache`].
+/// A wgpu device. After [`Self::enable_cache`], the layouts, shader modules and pipelines that it creates are cached.
 pub(crate) struct Device {
     inner: wgpu::Device,
     cache: Option<DeviceCache>,
@@ -35,7 +35,8 @@ pub(crate) struct DeviceCache {
     pub(crate) second_device: Mutex<Option<Arc<Gpu>>>,
 }
 
-/// Everything that distinguishes pipelines: layout, shaders, and the state as its `Debug` form shows it.
+/// Everything that distinguishes pipelines: the layout, the vertex and fragment shaders, and the `Debug` output of all
+/// other state.
 type PipelineKey = (Option<wgpu::PipelineLayout>, wgpu::ShaderModule, Option<wgpu::ShaderModule>, String);
 
 impl Device {
@@ -43,7 +44,7 @@ impl Device {
         Self { inner, cache: None }
     }
 
-    /// Starts to cache what is compiled and uploaded.
+    /// Starts to cache compiled and uploaded objects.
     pub(crate) fn enable_cache(&mut self) {
         self.cache.get_or_insert_default();
     }
@@ -107,7 +108,7 @@ impl Deref for Device {
     }
 }
 
-/// Results by the key of their inputs.
+/// A cache of results. The key of a result identifies its inputs.
 struct ResultCache<K, V>(Mutex<HashMap<K, V>>);
 
 impl<K, V> Default for ResultCache<K, V> {
@@ -117,7 +118,8 @@ impl<K, V> Default for ResultCache<K, V> {
 }
 
 impl<K: Eq + Hash, V: Clone> ResultCache<K, V> {
-    /// Returns the result for a key, or makes it. Several threads may make different results at the same time.
+    /// Returns the cached result for a key, or calls `make` and caches its result. The lock is not held during this
+    /// call, so that several threads can make results at the same time.
     fn get(&self, key: K, make: impl FnOnce() -> V) -> V {
         if let Some(known) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return known.clone();

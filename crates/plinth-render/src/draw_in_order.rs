@@ -1,8 +1,8 @@
 //! Draws the pictures of a scene with one or two renderers, and delivers them in order.
 //!
 //! A software driver processes the triangles of a device on one core, even if the machine has more cores. Two devices
-//! use two cores. The second device is opened after the first picture is finished, so that it does not delay this
-//! picture. Both devices draw the same pixels.
+//! use two cores. The second device is opened after the first picture is finished, so that opening it does not delay
+//! the first picture. Both devices draw the same pixels.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -30,10 +30,10 @@ pub(crate) trait PictureKind: Sync {
     /// Returns the textures that make up a finished picture, with the region and the number of bytes per pixel of each.
     fn planes(&self, renderer: &Renderer<'_>, targets: &Self::Targets) -> Vec<(wgpu::Texture, Region, u32)>;
 
-    /// Records the passes that follow those of the frame plan.
+    /// Records the passes that are drawn after the passes of the frame plan.
     fn record(&self, renderer: &Renderer<'_>, targets: &Self::Targets, recorder: &mut Recorder<'_>);
 
-    /// Creates the picture of a shot from its textures. The memory of `spare` is reused.
+    /// Creates the picture of a shot from its copied textures `planes`. The memory of `spare` is reused.
     fn read(
         &self,
         renderer: &Renderer<'_>,
@@ -88,7 +88,7 @@ fn draw_on_second_device<D: PictureKind>(
     report(sender, drawer.draw_shots(&mut renderer, sender));
 }
 
-/// A picture with its position in the order, or the error of a renderer.
+/// A picture with the index of its shot, or the error of a renderer.
 type SentPicture<D> = Result<(usize, <D as PictureKind>::Picture), RenderError>;
 
 fn report<D: Send>(sender: &Sender<Result<D, RenderError>>, result: Result<(), RenderError>) {
@@ -149,7 +149,7 @@ impl<D: PictureKind> Drawer<'_, D> {
             match claim {
                 Claim::Shot(index) => {
                     let shot = self.shots[index];
-                    // A renderer has the pose of its first shot already.
+                    // The renderer already has the pose of the first shot that it draws.
                     if clip_time.replace(shot.clip_time).is_some_and(|before| before != shot.clip_time) {
                         renderer.pose(self.scene, shot.clip_time)?;
                     }
@@ -169,7 +169,7 @@ impl<D: PictureKind> Drawer<'_, D> {
         }
     }
 
-    /// Sends the oldest picture that is still in progress. Returns false if there was none.
+    /// Waits for the oldest picture in `ring`, and sends it. Returns false if the ring is empty.
     fn send_oldest(
         &self,
         renderer: &Renderer<'_>,
@@ -191,8 +191,8 @@ impl<D: PictureKind> Drawer<'_, D> {
     }
 }
 
-/// Assigns the shots to the renderers in order. A shot is assigned only if fewer than `window` pictures precede it that
-/// have not been delivered, which bounds memory.
+/// Assigns the shots to the renderers in order. A shot is assigned only if fewer than `window` assigned pictures have
+/// not been delivered yet, so that memory is bounded.
 struct ShotQueue {
     state: Mutex<State>,
     changed: Condvar,
@@ -249,7 +249,7 @@ impl ShotQueue {
         }
     }
 
-    /// Waits until the first picture has been delivered. Returns false if drawing was stopped before.
+    /// Waits until the first picture has been delivered. Returns false if drawing was stopped before that.
     fn wait_for_first(&self) -> bool {
         let mut state = self.state();
         while state.delivered == 0 && !state.stopped {

@@ -46,7 +46,8 @@ pub enum RenderError {
         materials: usize,
         triangles: usize,
     },
-    /// Depth and normals were requested for a scene whose background is not transparent, or for another pixel format.
+    /// Depth and normals were requested for a scene whose background is not transparent, or for a pixel format other
+    /// than `Rgba8`.
     #[error("depth and normals require a transparent background and eight bits per channel")]
     LayersNeedTransparency,
     /// The receiver of frames stopped.

@@ -1,5 +1,5 @@
-//! Draws the shadow maps of the first frame while other pipelines are still being created. A software driver draws on
-//! threads of its own, of which the first frame alone uses few.
+//! Draws the shadow maps of the first frame while other pipelines are still being created. A software driver draws the
+//! maps on its own threads, in parallel with the compilation of shaders.
 
 use plinth_scene::Shot;
 
@@ -21,8 +21,8 @@ pub(crate) fn shadow_state(shot: &Shot, moves: bool) -> ShadowState {
     (shot.clip_time.filter(|_time| moves), shot.grow)
 }
 
-/// Starts to draw the shadow maps of the first shot. Returns the state for which they are drawn. `frame_group` creates bind
-/// group 0 without the maps from a uniform buffer.
+/// Starts to draw the shadow maps of the first shot. Returns the state for which the maps are drawn, or `None` if no
+/// shadow map is used. `frame_group` creates bind group 0, without shadow maps, from a uniform buffer.
 /// Errors: if the device fails.
 pub(crate) fn draw_first_shadows(
     gpu: &Gpu,

@@ -16,14 +16,15 @@ pub(crate) struct LightMaps {
     radiance: wgpu::TextureView,
 }
 
-/// Maximum number of entries: one of drafts, and one of the full picture.
+/// Maximum number of entries of `LightMapsCache`: one for drafts, and one for the full picture.
 const MAX_ENTRIES: usize = 2;
 
-/// Maps of the light with which scenes were drawn last, most recent first.
+/// The light with which scenes were drawn last, and the light maps that were created from it. The most recent light
+/// comes first.
 pub(crate) type LightMapsCache = Vec<(Arc<Prepared>, LightMaps)>;
 
 impl LightMaps {
-    /// Returns the maps of a light: kept, or uploaded. Light of moving models is not kept.
+    /// Returns the maps of a light from the device's cache, or uploads them. The maps of moving models are not cached.
     pub(crate) fn of(gpu: &Gpu, light: &Arc<Prepared>, moving: &[bool]) -> Self {
         let Some(cache) = gpu.device.cache().filter(|_cache| !moving.contains(&true)) else {
             return Self::new(gpu, light);

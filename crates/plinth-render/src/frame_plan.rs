@@ -2,7 +2,7 @@
 //!
 //! Before the first frame, and after each change of the pose, the shadow maps and the shadow on the floor are drawn.
 //! Each frame consists of these passes: visibility → surfaces of each pixel → backdrop and floor → shading → (depth of
-//! field) → filter, vignette, grain. If there is a reflecting floor, the reflection is drawn before them with the same
+//! field) → filter, vignette, grain. If there is a reflecting floor, the reflection is drawn first, with the same
 //! passes.
 //!
 //! With transparency, bloom or a reflecting floor, the passes are: visibility → surfaces of each pixel → shading →
@@ -101,7 +101,7 @@ impl FramePlan<'_, '_> {
         ModelParts { solid, transparent }
     }
 
-    /// Determines which surfaces are visible. Returns the region of the canvas that contains them.
+    /// Determines which opaque surfaces are visible. Returns the region of the canvas that contains these surfaces.
     fn visibility(&mut self, view: &View) -> Option<Region> {
         let gpu_scene = self.gpu_scene;
         let targets = &view.targets;
@@ -115,7 +115,7 @@ impl FramePlan<'_, '_> {
         part
     }
 
-    /// Shades both surfaces of each pixel. Each surface has its own render target.
+    /// Shades the first and the second surface of each pixel. `colors` contains a render target for each of the two.
     fn shade(&mut self, view: &View, colors: [wgpu::RenderPassColorAttachment<'_>; SURFACES]) {
         let calls = self.gpu_scene.shading.solid_calls(&view.shaded);
         self.shade_calls(view, ("shade", &view.classify), &calls, colors);
@@ -167,8 +167,8 @@ impl FramePlan<'_, '_> {
         }
     }
 
-    /// Finds the visible surfaces of glass in front of what is drawn so far, and shades them. Returns the region that
-    /// contains them.
+    /// Finds the visible surfaces of the glass in `batches` in front of the picture drawn so far, and shades these
+    /// surfaces. Returns the region that contains them.
     fn glass(&mut self, view: &View, batches: &[usize]) -> Option<Region> {
         let (gpu_scene, targets) = (self.gpu_scene, &view.targets);
         let (glass, maps) = (view.glass.as_ref()?, targets.glass.as_ref()?);
@@ -182,8 +182,9 @@ impl FramePlan<'_, '_> {
         Some(part)
     }
 
-    /// Draws transmissive and blended batches over the samples: those that are shaded already in the region `glass`, or
-    /// all their triangles. With `first`, the opaque surfaces are drawn before them.
+    /// Draws transmissive and blended batches to the multisampled target. If `glass` is a region, the batches are glass
+    /// that has already been shaded in this region; otherwise their triangles are shaded here. If `first` is true, the
+    /// opaque surfaces are drawn before the batches.
     fn layered_run(&mut self, view: &View, part: Region, (batches, glass): (&[usize], Option<Region>), first: bool) {
         let (Some(samples), Some(expand_samples)) = (&view.targets.transparent, &view.expand_samples) else { return };
         let gpu_scene = self.gpu_scene;

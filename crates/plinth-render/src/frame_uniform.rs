@@ -1,4 +1,4 @@
-//! Computes the uniform that all draws of a frame share.
+//! Computes the uniform buffer that all draws of a frame share.
 
 use std::f32::consts::PI;
 
@@ -44,7 +44,7 @@ impl<'a> FrameBase<'a> {
     }
 }
 
-/// Returns the size in pixels of a world unit at distance 1.
+/// Returns the size in pixels of a world unit at a distance of one world unit from the camera.
 pub(crate) fn pixels_per_unit(camera: &Camera, height: u32) -> f32 {
     height as f32 / (2.0 * (0.5 * camera.fov_y).tan())
 }

@@ -26,7 +26,8 @@ impl Renderer<'_> {
         })
     }
 
-    /// Draws one shot of the scene as a frame of its own, with the pixels that it has among the others.
+    /// Draws one shot of the scene as a single frame with the index 0. The pixels are the same as in a video of all
+    /// shots.
     /// Errors: those of [`Self::render`].
     pub fn render_one(&mut self, scene: &Scene, shot: &Shot, sink: &mut dyn FrameSink) -> Result<(), RenderError> {
         self.pose(scene, shot.clip_time)?;
@@ -57,7 +58,7 @@ impl Renderer<'_> {
     }
 }
 
-/// The kind of picture that is drawn: finished frames.
+/// The [`PictureKind`] of finished frames.
 struct Frames;
 
 impl PictureKind for Frames {

@@ -111,7 +111,7 @@ impl Gpu {
         Self::open_adapter(&choose(found, options)?, wgpu::Features::TEXTURE_ADAPTER_SPECIFIC_FORMAT_FEATURES)
     }
 
-    /// Opens an adapter that draws nothing, so that what remains of a frame's time is that of the processor.
+    /// Opens an adapter that draws nothing, so that only the CPU time of a frame is measured.
     #[cfg(feature = "noop")]
     pub fn open_without_drawing() -> Result<Self, GpuError> {
         let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
@@ -119,13 +119,15 @@ impl Gpu {
         descriptor.backend_options.noop = wgpu::NoopBackendOptions::enabled();
         let instance = wgpu::Instance::new(descriptor);
         let found = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::NOOP));
-        // This adapter reports no properties of formats, so those that all adapters have are used.
+        // This adapter does not report the features of texture formats, so only features that all adapters have are
+        // used.
         let mut gpu = Self::open_adapter(found.first().ok_or(GpuError::NoAdapter)?, wgpu::Features::empty())?;
         gpu.report.max_samples = 4;
         Ok(gpu)
     }
 
-    /// Opens the device of an adapter with some features besides those that are always used if there are any.
+    /// Opens the device of an adapter. `of_formats` are features that are enabled in addition to the usual features.
+    /// All of them are optional: those that the adapter lacks are not enabled.
     fn open_adapter(adapter: &wgpu::Adapter, of_formats: wgpu::Features) -> Result<Self, GpuError> {
         let features = adapter.features();
         let wanted = of_formats
@@ -260,7 +262,7 @@ fn choose(found: Vec<wgpu::Adapter>, options: &GpuOptions) -> Result<wgpu::Adapt
         .ok_or_else(|| GpuError::NoSuchAdapter { wanted: wanted.to_owned(), available: names.join(", ") })
 }
 
-/// Records errors and the loss of the device. By default, wgpu would panic.
+/// Stores errors and the loss of the device in `fault`. Without these callbacks, wgpu would panic.
 fn watch(device: &wgpu::Device, fault: &Arc<Mutex<Option<Fault>>>) {
     let record = |slot: &Mutex<Option<Fault>>, new: Fault| {
         let mut held = slot.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -287,5 +289,6 @@ fn watch(device: &wgpu::Device, fault: &Arc<Mutex<Option<Fault>>>) {
     });
 }
 
-/// Message of wgpu if an allocation failed in a call that cannot return an error. wgpu then drops the device.
+/// Part of the message of a lost device if an allocation failed in a call that cannot return an error. wgpu then drops
+/// the device.
 const OUT_OF_MEMORY: &str = "Out of memory";

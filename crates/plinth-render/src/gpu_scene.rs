@@ -1,5 +1,5 @@
-//! Everything on the device that all views of a render share: the model and its shadow maps. It changes from frame to
-//! frame if the model moves.
+//! Everything on the device that all views of a render share: the model and its shadow maps. If the model moves, this
+//! data changes from frame to frame.
 
 use glam::{Mat4, Vec3};
 use plinth_bake::BakedMesh;
@@ -98,8 +98,9 @@ impl GpuScene {
         self.order_batches(gpu, shot);
     }
 
-    /// Sorts opaque batches by material. Transmissive and blended batches are sorted from back to front, and so are
-    /// their triangles. Decals that lie on each other keep their order, because they have the same depth.
+    /// Determines the order in which batches are drawn: first opaque batches by index, then transmissive and blended
+    /// batches from back to front. The triangles of transmissive and blended batches are also sorted from back to
+    /// front. Decals that lie on each other keep their order, because they have the same depth.
     fn order_batches(&mut self, gpu: &Gpu, shot: &Shot) {
         let forward = -shot.camera.view_from_world.row(2).truncate();
         let mut transparent: Vec<(f32, usize)> = Vec::new();
@@ -190,8 +191,8 @@ impl GpuScene {
     }
 
     /// Divides transmissive and blended batches into groups. All batches of a group use the same scene colour pyramid.
-    /// If glass bodies overlap in the picture, the pyramid of the nearer one must contain the farther one, so they need
-    /// different groups.
+    /// If glass bodies overlap in the picture, the pyramid of the nearer body must contain the farther body, so the
+    /// bodies need different groups.
     pub(crate) fn transparent_groups(&self, view: &View) -> Vec<Vec<usize>> {
         let mut groups: Vec<Vec<usize>> = vec![Vec::new()];
         let class = |i: usize| self.material(i).key.class;

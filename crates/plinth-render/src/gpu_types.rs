@@ -9,7 +9,8 @@ use crate::upload::octahedral::{from_octahedral, octahedral};
 /// Number of texture slots of a material.
 pub(crate) const SLOT_COUNT: usize = plinth_model::TextureSlot::ALL.len();
 
-/// Declares uniforms. Lists the names and offsets of their members, which a test compares with the shaders.
+/// Declares uniform structs. `MEMBERS` lists the names and offsets of their members, which a test compares with the
+/// shaders.
 macro_rules! uniforms {
     ($($(#[$attribute:meta])* $name:ident { $($(#[$doc:meta])* $field:ident: $type:ty,)* })*) => {$(
         $(#[$attribute])*
@@ -181,7 +182,7 @@ uniforms! {
         has_normals: f32,
         /// Radius in world units. For lines, it is only used in shadows.
         radius: f32,
-        /// Minimum radius in pixels, followed by the maximum radius.
+        /// Minimum radius in pixels. `most_pixels` is the maximum radius.
         least_pixels: f32,
         most_pixels: f32,
     }
@@ -204,7 +205,8 @@ pub(crate) struct PoseVertex {
     pub(crate) normal: [i16; 2],
     /// Octahedral coordinates of the tangent and its handedness as signed normalised integers. The last number is unused.
     pub(crate) tangent: [i16; 4],
-    /// A copy of the first texture coordinates, because shaders read four words at a time.
+    /// A copy of the first texture coordinates. It fills the vertex up to eight words, because shaders read four words
+    /// at a time.
     pub(crate) uv0: [f32; 2],
 }
 
@@ -233,7 +235,7 @@ fn snorm(x: f32) -> i16 {
     (x.clamp(-1.0, 1.0) * SNORM_ONE).round() as i16
 }
 
-/// What the vertex stage of shading reads for each batch (a vertex stream with one element per instance).
+/// The data of a batch that the vertex shader of shading reads, from a vertex stream with one element per instance.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct ShadedBatch {
@@ -241,9 +243,10 @@ pub(crate) struct ShadedBatch {
     pub(crate) edges: [f32; 4],
     /// The number of the batch.
     pub(crate) number: u32,
-    /// The place of its material among those that share a bind group.
+    /// The index of the batch's material among the materials that share a bind group.
     pub(crate) material: u32,
-    /// 1 if its second surfaces are shaded in the tiles with edges, 0 if they are shaded in the whole region.
+    /// 1 if the second surfaces of the batch are shaded only in tiles with edges, 0 if they are shaded in the whole
+    /// region.
     pub(crate) tiled: u32,
     pub(crate) unused: u32,
 }

@@ -36,7 +36,7 @@ impl Renderer<'_> {
         })
     }
 
-    /// Returns the images of a view. The buffers of `spare` are reused. OutsideRegion the drawn region, all images are empty.
+    /// Returns the images of a view. The buffers of `spare` are reused. Outside the drawn region, all images are empty.
     fn layers(&self, index: u32, planes: &[PlaneView<'_>], spare: Option<Layers>) -> Layers {
         let (width, height) = (self.picture.width, self.picture.height);
         let mut layers = spare.unwrap_or_else(|| Layers::nothing(width, height));
@@ -61,7 +61,7 @@ impl Renderer<'_> {
     }
 }
 
-/// The kind of picture that is drawn: a dataset view with colour, depth and normals.
+/// The [`PictureKind`] of dataset views with colour, depth and normals.
 struct Views;
 
 impl PictureKind for Views {
@@ -90,7 +90,7 @@ impl PictureKind for Views {
     }
 }
 
-/// Returns mutable slices of the rows of a region. `whole` is a picture with this width.
+/// Returns mutable slices of the rows of a region. `whole` contains rows of `width` elements.
 fn rows_of<T>(whole: &mut [T], width: u32, part: Region) -> impl Iterator<Item = &mut [T]> {
     let (left, right) = (part.x as usize, (part.x + part.width) as usize);
     whole

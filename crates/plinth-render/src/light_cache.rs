@@ -8,7 +8,7 @@ use crate::cache::Cache;
 use crate::gpu::Gpu;
 use crate::prepare::{KnownTriangles, LightCacheKeys, ModelLight, NewResults, PrepareInputs, Prepared, prepare};
 
-/// Maximum number of entries: one in full detail, and drafts for what is being changed.
+/// Maximum number of entries: one for the light in full detail, the others for drafts.
 const MAX_ENTRIES: usize = 4;
 
 /// Light of the scenes that were drawn last, most recent first.
@@ -16,7 +16,8 @@ const MAX_ENTRIES: usize = 4;
 pub(crate) struct LightCache(Vec<(LightCacheKeys, Arc<Prepared>)>);
 
 impl LightCache {
-    /// Returns the light with these names. A draft may have light of other cameras, or of another detail.
+    /// Returns the light that is stored under `names`. A draft may also use light that was computed for other cameras
+    /// or with another level of detail.
     fn find(&mut self, names: &LightCacheKeys, is_draft: bool) -> Option<Arc<Prepared>> {
         let is_exact = |known: &LightCacheKeys| known.environment == names.environment && known.model == names.model;
         let fits = |known: &LightCacheKeys| is_exact(known) || is_draft && known.any_camera == names.any_camera;
@@ -25,7 +26,8 @@ impl LightCache {
         Some(Arc::clone(&self.0[0].1))
     }
 
-    /// Returns the triangles to draw, with their name. A draft may have those of other cameras.
+    /// Returns the triangles to draw, with the name under which they are stored. A draft may also use triangles that
+    /// were selected for other cameras.
     fn triangles(&self, names: &LightCacheKeys, is_draft: bool) -> Option<(String, KnownTriangles)> {
         let fits =
             |known: &LightCacheKeys| known.triangles == names.triangles || is_draft && known.surfaces == names.surfaces;
@@ -40,14 +42,14 @@ impl LightCache {
     }
 }
 
-/// Returns the light of a scene: kept, from the cache, or computed. Light of moving models is not kept, because their renderer
-/// changes it.
+/// Returns the light of a scene from memory or from the cache on disk, or computes it. The light of moving models is
+/// not kept in memory, because their renderer changes it.
 pub(crate) fn prepared(gpu: &Gpu, inputs: &PrepareInputs<'_>, cache: Option<&Cache>) -> (Arc<Prepared>, NewResults) {
     let is_draft = inputs.scene.light_detail == LightDetail::Draft;
     let in_memory = gpu.device.cache().filter(|_cache| !inputs.moving.contains(&true));
     let names = cache.map(|cache| (cache, LightCacheKeys::of(cache, inputs)));
     let new = |indices| {
-        // Drafts change too often to be worth a file, if they are kept in memory.
+        // Drafts that are kept in memory are not stored on disk, because they change too often.
         let files =
             names.as_ref().filter(|_names| !(is_draft && in_memory.is_some())).map(|(cache, names)| (*cache, names));
         let (light, fresh) = prepare(inputs, files, indices);
@@ -60,7 +62,8 @@ pub(crate) fn prepared(gpu: &Gpu, inputs: &PrepareInputs<'_>, cache: Option<&Cac
     }
     let triangles = known().triangles(names, is_draft);
     let (light, fresh) = new(triangles.as_ref().map(|(_name, triangles)| triangles.clone()));
-    // The full picture must not take the triangles of other cameras from a draft, so they keep their name.
+    // Reused triangles keep their name. Under the new name, the full picture would later find triangles that were
+    // selected for other cameras.
     let is_reused = |(_name, known): &(String, KnownTriangles)| Arc::ptr_eq(&known.indices, &light.model.indices);
     let triangles = triangles.filter(is_reused).map_or_else(|| names.triangles.clone(), |(name, _known)| name);
     known().keep(LightCacheKeys { triangles, ..names.clone() }, &light);

@@ -29,7 +29,7 @@ pub(crate) fn region_of(scene: &Scene, picture: Picture, area: Option<FloorArea>
     union(&cameras, &boxes, picture.width, picture.height)
 }
 
-/// Enlarges a region for the points and lines at its edge.
+/// Enlarges a region by `reach` pixels, so that it contains the whole outline of points and lines at its edge.
 pub(crate) fn with_reach(part: Region, reach: u32, picture: Picture) -> Region {
     if reach == 0 { part } else { widened(part, reach, picture.width, picture.height) }
 }
@@ -40,7 +40,8 @@ pub(crate) fn reflection_region(scene: &Scene, picture: Picture) -> Region {
     union(&cameras, &[scene.bounds], picture.width, picture.height)
 }
 
-/// Returns the description of the render targets of the reflection. They contain only the model's region with a margin.
+/// Returns the description of the render targets of the reflection. These targets cover only the model's region with a
+/// margin.
 pub(crate) fn mirror_descriptor(look: TargetDescriptor, region: Region) -> TargetDescriptor {
     let format = PICTURE_FORMAT;
     TargetDescriptor { region, model_region: region, picture_format: format, finished_format: format, ..look }
@@ -57,7 +58,7 @@ pub(crate) fn target_descriptor(
 ) -> TargetDescriptor {
     let classes: BTreeSet<DrawClass> = batches.iter().map(|b| materials[b.material].key.class).collect();
     // Refraction needs the radiance of the scene, and bloom needs the radiance of bright surfaces. In all other cases,
-    // alpha is blended in display space, as other viewers do. This saves the pass that applies the tone curve.
+    // alpha is blended in display space, as other viewers do, and no separate pass for the tone curve is needed.
     let transmissive = classes.contains(&DrawClass::Transmissive);
     let has_unlit = batches.iter().any(|batch| materials[batch.material].key.defines.contains("UNLIT"));
     let radiance = transmissive || scene.post.bloom > 0.0;
@@ -67,7 +68,8 @@ pub(crate) fn target_descriptor(
         PixelFormat::Rgba16 => wgpu::TextureFormat::Rgba16Float,
     };
     let transparent = classes.iter().any(|class| class.is_transparent());
-    // The view of the reflection camera uses the same pipelines, and composites its picture from surfaces.
+    // With a reflecting floor, surfaces are not shaded directly into the picture: the view of the reflection camera
+    // uses the same pipelines, but composites its picture from the colours of surfaces.
     let direct = !transparent && !radiance && scene.reflector.is_none();
     // With 8-bit colours, a colour filter would make the steps between colours visible.
     let picture_format = if scene.post.changes_colors() { PICTURE_FORMAT } else { finished_format };

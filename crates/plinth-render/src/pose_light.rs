@@ -1,5 +1,5 @@
-//! The baked light of an animated model. Light is baked for poses at equal steps of time, each when it is first needed.
-//! In between, the light of two poses is interpolated.
+//! The baked light of an animated model. Light is baked for poses at equal steps of time, when a frame first needs it.
+//! Between two of these poses, the light is interpolated.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -97,7 +97,7 @@ impl PoseLight {
         Some(Self { times, moving, floor, smallest, indices, cache, sky: None, keys, between: None })
     }
 
-    /// Returns the light at a clip time. Bakes the light of the poses that are needed, unless it is already known.
+    /// Returns the light at a clip time. Bakes the light of the nearest poses, unless it has already been baked.
     pub(crate) fn at(&mut self, scene: &Scene, time: f32) -> SurfaceLight {
         let (before, after, share) = self.times.around(time);
         let (from, to) = (self.key(scene, before), self.key(scene, after));
@@ -137,8 +137,8 @@ impl PoseLight {
         let mesh = |m: usize| {
             let (before, after): (&BakedMesh, &BakedMesh) = (&from.light.baked[m], &to.light.baked[m]);
             let mirrored = from.mirrored[m];
-            // If the clip reverses the winding between the two poses, their lattices do not match, so the light is not
-            // interpolated.
+            // If the clip reverses the winding of triangles between the two poses, the lattices of the poses do not
+            // match, so the light is not interpolated.
             let after = if to.mirrored[m] == mirrored { after } else { before };
             let mut indices = self.indices[m].clone();
             if mirrored {

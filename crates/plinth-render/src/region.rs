@@ -1,6 +1,6 @@
 //! The region of the picture that can differ from the backdrop in any frame of a video.
 //!
-//! Everything outside this region equals the backdrop. It is not drawn, resolved or copied from the device.
+//! Pixels outside this region equal the backdrop. They are not drawn, resolved or copied from the device.
 
 use glam::{Mat4, Vec3, Vec4};
 use plinth_frame::Region;
@@ -58,7 +58,7 @@ pub(crate) fn union(cameras: &[Camera], boxes: &[(Vec3, Vec3)], width: u32, heig
         return Region { x: 0, y: 0, width: 2, height: 2 };
     }
     let (w, h) = (width as f32, height as f32);
-    // The margin of four pixels is for antialiased edges. Even corners are suitable for chroma subsampling.
+    // The margin of four pixels is for antialiased edges. Chroma subsampling needs corners at even coordinates.
     let even_down = |v: f32, limit: u32| (((v - 4.0).max(0.0) as u32) & !1).min(limit.saturating_sub(2));
     let even_up = |v: f32, limit: u32| (((v + 4.0).max(2.0) as u32 + 1) & !1).min(limit);
     let x0 = even_down((low.x * 0.5 + 0.5) * w, width);

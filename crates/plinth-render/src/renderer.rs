@@ -69,7 +69,7 @@ pub struct Renderer<'g> {
     reflection: Option<Reflection>,
     post: Option<Post>,
     pub(crate) backdrop: Backdrop,
-    /// The state for which only the shadow maps were drawn, before the first frame.
+    /// The state for which the shadow maps, but not the shadow on the floor, were drawn before the first frame.
     maps_of: Option<ShadowState>,
     /// The state for which all shadows were drawn last.
     shadows_of: Option<ShadowState>,
@@ -78,13 +78,14 @@ pub struct Renderer<'g> {
 
 impl<'g> Renderer<'g> {
     /// Prepares everything that the frames share: light, geometry, textures, pipelines and render targets. Results of
-    /// earlier renders are loaded from the cache if possible; new results are stored in it.
+    /// earlier renders are loaded from the cache if possible; new results are stored in the cache.
     /// Errors: if the picture or the model exceeds the limits of the adapter, or the device fails.
     pub fn new(gpu: &'g Gpu, scene: &Scene, picture: Picture, cache: Option<&Cache>) -> Result<Self, RenderError> {
         Self::prepared(gpu, scene, picture, cache, false)
     }
 
-    /// Prepares a renderer that can also draw shots of other cameras than those of the scene. It draws the whole picture.
+    /// Prepares a renderer that can also draw shots of other cameras than those of the scene. Such a renderer always
+    /// draws the whole picture.
     /// Errors: those of [`Self::new`].
     pub fn for_any_camera(
         gpu: &'g Gpu,
@@ -208,7 +209,7 @@ impl<'g> Renderer<'g> {
         let pipelines = pipelines?;
         let model = (materials, pools, batches);
         let gpu_scene = GpuScene::new(model, pipelines, (key_map, sun_map), sprite_reach, triangles);
-        // If the model moves, only one renderer draws it. Therefore its light is not shared and can be changed.
+        // A moving model is drawn by only one renderer. Therefore its light is not shared, and `Arc::get_mut` succeeds.
         let pose_light = Arc::get_mut(&mut light).and_then(|light| PoseLight::new(inputs, light, cache));
         Ok(Self {
             gpu,
@@ -231,8 +232,8 @@ impl<'g> Renderer<'g> {
         })
     }
 
-    /// Submits the commands that `record` records, and starts to copy the textures from the device as the picture
-    /// `index`.
+    /// Submits the commands that `record` records, and starts to copy `textures` from the device. `index` is the index
+    /// of the picture in `ring`.
     pub(crate) fn submit(
         &mut self,
         ring: &mut Readback,
@@ -322,7 +323,7 @@ impl<'g> Renderer<'g> {
         });
     }
 
-    /// Updates the values for the next frame. Returns the uniform of its camera.
+    /// Writes the uniforms of the next frame to the device. Returns the uniform of the camera's view.
     fn update(&mut self, scene: &Scene, shot: &Shot) -> gpu_types::Frame {
         let maps = [&self.gpu_scene.key_map, &self.gpu_scene.sun_map];
         let base = FrameBase::new((scene, &self.light), maps, &self.view.look, self.picture);
@@ -344,7 +345,7 @@ impl<'g> Renderer<'g> {
     }
 }
 
-/// Calls `work` with the inputs of the computations for a scene in its first pose.
+/// Calls `work` with the inputs that prepare a scene in the pose of its first shot.
 pub(crate) fn with_prepare_inputs<T>(
     gpu: &Gpu,
     scene: &Scene,

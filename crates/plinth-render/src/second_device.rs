@@ -11,8 +11,8 @@ use crate::renderer::{Picture, Renderer, with_prepare_inputs};
 use crate::upload::texture::Textures;
 use crate::used_materials::wanted_images;
 
-/// Minimum number of pictures for which a second device is opened. Fewer pictures are drawn before the second device is
-/// ready.
+/// Minimum number of pictures for which a second device is opened. A smaller number of pictures is finished before the
+/// second device is ready.
 const MIN_PICTURES: usize = 20;
 /// Maximum number of pixels of a picture for which a second device is opened. With larger pictures, two sets of render
 /// targets take too much memory, and little of the time is spent on triangles.
@@ -28,8 +28,9 @@ pub(crate) struct SecondDevice<'g> {
 }
 
 impl SecondDevice<'_> {
-    /// Opens a second device of the same adapter. If the first one has a cache, the second one has one, too, and is kept
-    /// in the cache. Returns `None` if this fails.
+    /// Opens a second device of the same adapter. If the first device has a cache, the second device also gets a cache,
+    /// and is stored in the cache of the first, so that later scenes reuse it. Returns `None` if the device cannot be
+    /// opened.
     pub(crate) fn open(&self) -> Option<Arc<Gpu>> {
         let open = || Gpu::open(&GpuOptions { adapter: Some(self.first.report().name.clone()) }).ok();
         let Some(cache) = self.first.device.cache() else { return open().map(Arc::new) };
@@ -54,8 +55,8 @@ impl SecondDevice<'_> {
 
 impl<'g> Renderer<'g> {
     /// Returns the data for drawing the scene on a second device, too. Returns `None` if a second device would not
-    /// shorten the time for this number of pictures. It helps software drivers, because they process the triangles of a
-    /// device on only one core.
+    /// shorten the time for this number of pictures. A second device helps software drivers, because they process the
+    /// triangles of a device on only one core.
     pub(crate) fn second_device(&self, pictures: usize) -> Option<SecondDevice<'g>> {
         let size = u64::from(self.picture.width) * u64::from(self.picture.height);
         let helps = self.gpu.is_software()

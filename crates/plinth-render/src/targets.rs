@@ -6,8 +6,8 @@ use crate::gpu::Gpu;
 use crate::pass::visibility::{SURFACES, SurfaceMaps};
 use crate::pipelines::{BATCH_FORMAT, DEPTH_FORMAT, SURFACE_FORMAT, SurfaceOutput};
 
-/// The render targets of a view. All of them except the finished picture cover only the region that the model can
-/// cover.
+/// The render targets of a view. `finished` covers the drawn region of the picture, and `surfaces` and `batches` cover
+/// the canvas. All other targets cover only the region that the model can cover.
 pub(crate) struct Targets {
     /// The number of the visible triangle in each sample.
     pub(crate) triangles: wgpu::TextureView,
@@ -44,8 +44,8 @@ pub(crate) struct SceneColorTargets {
     pub(crate) color: wgpu::Texture,
     /// For the opaque part of the picture, the distance along the camera's axis times the coverage, and the coverage.
     pub(crate) distance: wgpu::Texture,
-    /// The normal and the distance of the back faces of the glass body that will be drawn next. The other target is the
-    /// depth buffer for drawing them.
+    /// The normal and the distance of the back faces of the glass body that will be drawn next. `back_face_depth` is
+    /// the depth buffer for drawing them.
     pub(crate) back_faces: wgpu::TextureView,
     pub(crate) back_face_depth: wgpu::TextureView,
 }
@@ -73,7 +73,8 @@ pub(crate) struct TargetDescriptor {
     pub(crate) direct: bool,
 }
 
-/// The surfaces of glass. The opaque ones are kept, because the picture is composited from them where there is no glass.
+/// The surfaces of glass, and their colours. They do not replace the opaque surfaces, from which the picture is
+/// composited where there is no glass.
 pub(crate) struct GlassTargets {
     pub(crate) surfaces: [wgpu::TextureView; SURFACES],
     pub(crate) colors: [wgpu::TextureView; SURFACES],

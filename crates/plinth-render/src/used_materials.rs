@@ -49,9 +49,9 @@ pub(crate) fn upload_materials(
     material_sets::upload_all(gpu, model, textures, &variants, scene.world_from_model_scale)
 }
 
-/// Appends copies of the materials of volumes for nodes that are scaled: the thickness of a volume is in the units of its mesh,
-/// and the distance of its attenuation in those of the scene (KHR_materials_volume, "Properties"). Returns the copies by material
-/// and scale.
+/// Appends copies of volume materials for scaled nodes, one per scale. The copies differ because the thickness of a
+/// volume is in units of its mesh, but its attenuation distance is in units of the scene (KHR_materials_volume,
+/// "Properties"). Returns the indices of the copies by material and scale.
 pub(crate) fn upload_scaled_volumes(
     gpu: &Gpu,
     scene: &Scene,
@@ -79,7 +79,7 @@ pub(crate) fn upload_scaled_volumes(
 /// Relative difference of scales that is not visible.
 const SAME_SCALE: f32 = 1e-3;
 
-/// Index of a material in the model, and the bits of the scale of a mesh that it covers.
+/// Index of a material in the model, and the scale of a mesh with this material, as the bits of an `f32`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ScaledVolume(usize, u32);
 
@@ -89,7 +89,7 @@ impl ScaledVolume {
     }
 }
 
-/// How the materials are drawn, which decides how triangles form batches.
+/// How the uploaded materials are drawn. This determines which triangles can form a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MaterialUses {
     list: Vec<MaterialUse>,
@@ -101,12 +101,13 @@ impl MaterialUses {
         Self { list: materials.iter().map(material_use).collect(), scaled }
     }
 
-    /// Returns how the uploaded material with an index is drawn.
+    /// Returns how the uploaded material with the index `uploaded` is drawn.
     pub(crate) fn of(&self, uploaded: usize) -> MaterialUse {
         self.list[uploaded]
     }
 
-    /// Returns the index of the uploaded material of a primitive, whose material in the model is given.
+    /// Returns the index of the uploaded material of a primitive. `material` is the index of the primitive's material
+    /// in the model.
     pub(crate) fn uploaded(&self, material: usize, posed: &PosedPrimitive) -> usize {
         self.scaled.get(&ScaledVolume::of(material, posed)).copied().unwrap_or(material)
     }

@@ -31,9 +31,9 @@ pub(crate) struct View {
     pub(crate) parts: Vec<Option<Region>>,
     /// How the batches are shaded in the current frame.
     pub(crate) shaded: Shaded,
-    /// The vertex stream of shading: the instances of `shaded`.
+    /// The vertex stream of shading, which contains `shaded.instances`.
     pub(crate) shaded_batches: wgpu::Buffer,
-    /// Bind group 0, and another bind group 0 for passes that draw the shadow maps.
+    /// Bind group 0. Passes that draw the shadow maps use `frame_group_without_maps` instead.
     pub(crate) frame_group: wgpu::BindGroup,
     pub(crate) frame_group_without_maps: wgpu::BindGroup,
     frame_buffer: wgpu::Buffer,

@@ -23,7 +23,7 @@ enum Vertices {
     Numbered,
 }
 
-/// Parameters that all pipelines here have in common.
+/// Parameters of a pipeline that this file creates.
 struct Geometry<'a> {
     label: &'a str,
     path: &'a str,
@@ -81,7 +81,7 @@ pub(super) fn create_depth(
             vertices: Vertices::Pose(1),
             vertex_constants: &[("SUN_VIEW", if view == DepthView::Sun { 1.0 } else { 0.0 })],
             fragment_constants: &[],
-            // Both sides of triangles cast shadows, because models may be open.
+            // Both sides of triangles cast shadows, because the surface of a model need not be closed.
             cull: None,
             slope_bias: 2,
             samples: 1,

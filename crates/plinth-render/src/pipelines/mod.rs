@@ -22,7 +22,7 @@ pub(crate) use full_screen::{ADDED, FullScreen, FullScreenTarget, full_screen};
 
 /// Depth format of passes that draw geometry.
 pub(crate) const DEPTH_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
-/// Format of the surfaces of a pixel.
+/// Format of the targets that store the surfaces of each pixel (`Targets::surfaces`).
 pub(crate) const SURFACE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R32Uint;
 /// Format in which the number of a pixel's batch is stored as depth.
 pub(crate) const BATCH_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Depth16Unorm;
@@ -39,7 +39,7 @@ pub(crate) enum SurfaceOutput {
     Radiance,
 }
 
-/// Which lights a scene has. Shader variants do not contain the code of other lights.
+/// Which lights a scene has. Shaders are compiled without the code for other lights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct LightSwitches {
     pub(crate) key: bool,
@@ -99,16 +99,17 @@ pub(crate) enum SpritePass {
 pub(crate) enum Side {
     /// The sides that the material specifies.
     Material,
-    /// Both sides, regardless of the material. This is needed for the inside of closed bodies.
+    /// Both sides, regardless of the material. This shows the inside of closed bodies that are blended.
     Both,
 }
 
 /// How the normal and the distance of a pixel's nearest surface are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Precision {
-    /// They are interpolated by the rasteriser, which is inexact at the edges of grazing triangles.
+    /// The values are interpolated by the rasteriser, which is inexact at the edges of triangles that are seen at a
+    /// grazing angle.
     Interpolated,
-    /// They are computed from the corners of the triangle.
+    /// The values are computed from the corners of the triangle.
     Exact,
 }
 
@@ -158,7 +159,7 @@ impl ShadowPipelines {
 }
 
 impl Pipelines {
-    /// Creates all other pipelines that the batches need. Each variant is created once; all cores are used.
+    /// Creates all pipelines that the batches need besides `shadows`. Each variant is created once; all cores are used.
     /// Errors: if the driver rejects a shader or a pipeline.
     pub(crate) fn new(
         base: &PipelineBase<'_>,
