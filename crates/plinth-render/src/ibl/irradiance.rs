@@ -1,8 +1,8 @@
 //! Computes the irradiance of a surface as a function of its normal, and stores it in an octahedral map.
 //!
 //! Usually, irradiance is stored as spherical harmonics of degree 2 (Ramamoorthi and Hanrahan 2001, "An Efficient
-//! Representation for Irradiance Environment Maps"). If small lamps give most of the light, their error is 50 % and
-//! more.
+//! Representation for Irradiance Environment Maps"). If small lamps give most of the light, the error of these
+//! spherical harmonics is 50 % and more.
 
 use std::f32::consts::{PI, TAU};
 
@@ -13,15 +13,15 @@ use rayon::prelude::*;
 
 use super::OctahedralMap;
 
-/// Number of texels along each side. The number is odd, so that a texel is exactly on each axis, because most walls
-/// face along an axis. At the border, where the map is folded, a value interpolated between two texels would belong to
-/// a tilted direction.
+/// Number of texels along each side. The number is odd, so that the centre of a texel is exactly on each axis, because
+/// most walls face along an axis. With an even number, the value of a horizontal axis would be interpolated between two
+/// texels on the border of the map, both of which face below the horizon.
 const SIDE: u32 = 49;
-/// Number of columns of the panorama from which the light is summed.
+/// The panorama is resampled to this number of columns before its light is summed.
 const PANORAMA_WIDTH: u32 = 128;
 
 /// Computes the irradiance map, in units of π times radiance. The centres of the outermost texels are exactly on the
-/// folded border of the map, so that filtering is also correct there.
+/// folded border of the map, so that filtering is also correct at the border.
 pub(crate) fn irradiance_map(map: &EnvironmentMap) -> OctahedralMap {
     let lamps = lamps(map);
     let at = |i: u32| i as f32 / (SIDE - 1) as f32;
@@ -50,7 +50,7 @@ pub(crate) fn irradiance_map(map: &EnvironmentMap) -> OctahedralMap {
 /// Divides the sphere into parts. Returns the direction, the radiance and the solid angle of each part.
 fn lamps(map: &EnvironmentMap) -> Vec<(Vec3, Vec3, f32)> {
     let reduced = map.reduced(PANORAMA_WIDTH, PANORAMA_WIDTH / 2);
-    // If the panorama has fewer texels than the grid, it is interpolated between them.
+    // If the panorama has fewer texels than the grid, the radiance is interpolated between its texels.
     let grid = EnvironmentMap { width: PANORAMA_WIDTH, height: PANORAMA_WIDTH / 2, pixels: Vec::new() };
     let row = |y: u32| {
         let theta = (y as f32 + 0.5) / grid.height as f32 * PI;

@@ -1,5 +1,5 @@
-//! Filters the environment's light on the CPU. The results are its radiance for several roughnesses, and its
-//! irradiance.
+//! Filters the environment's light on the CPU. The results are maps of the filtered radiance for several roughnesses,
+//! and of the irradiance.
 
 mod irradiance;
 mod pyramid;
@@ -8,7 +8,7 @@ mod specular;
 pub(crate) use irradiance::irradiance_map;
 pub(crate) use specular::prefilter;
 
-/// A map whose texels are directions. The mapping is `octahedral_direction`.
+/// A map over all directions. `octahedral_direction` converts positions in the map to directions.
 pub(crate) struct OctahedralMap {
     /// Side length of mip level 0 in texels.
     pub(crate) side: u32,

@@ -71,8 +71,8 @@ impl Level {
     }
 }
 
-/// Returns the angle of a point around the origin, in −π to π. The error is less than a hundredth of a texel (Abramowitz and
-/// Stegun 1964, equation 4.4.49). The function of the standard library takes as long as reading the texels.
+/// Returns the angle of a point around the origin, in −π to π. The error is less than a hundredth of a texel
+/// (Abramowitz and Stegun 1964, equation 4.4.49). `f32::atan2` would take as long as reading the texels.
 fn angle(x: f32, y: f32) -> f32 {
     let (small, large) = (x.abs().min(y.abs()), x.abs().max(y.abs()));
     let t = small / large.max(f32::MIN_POSITIVE);
@@ -94,7 +94,8 @@ fn angle(x: f32, y: f32) -> f32 {
     half.copysign(y)
 }
 
-/// Returns the angle whose cosine is `x`, with an error as above (equation 4.4.46).
+/// Returns the angle whose cosine is `x` (Abramowitz and Stegun 1964, equation 4.4.46). The error is as small as that
+/// of `angle`.
 fn arc_cosine(x: f32) -> f32 {
     let a = x.abs().min(1.0);
     let terms = [

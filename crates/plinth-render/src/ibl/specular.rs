@@ -15,10 +15,10 @@ use rayon::prelude::*;
 use super::OctahedralMap;
 use super::pyramid::Pyramid;
 
-/// Width of the margin around the octahedral map, as a fraction of the side of a mip level. It is half a texel of the
-/// smallest level, and the same fraction in all levels. The margin contains the directions on the other side of the
-/// folded border, so that filtering at the border mixes neighbouring directions. `SPECULAR_MARGIN` in `lib/ibl.wgsl`
-/// has the same value.
+/// Width of the margin around the octahedral map, as a fraction of the side of a mip level. The margin is half a texel
+/// of the smallest level, and the same fraction of the side in all levels. The margin contains the directions on the
+/// other side of the folded border, so that filtering at the border mixes neighbouring directions. `SPECULAR_MARGIN` in
+/// `lib/ibl.wgsl` has the same value.
 const MARGIN: f32 = 0.5 / MIN_SIDE as f32;
 /// Side length of the smallest mip level in texels: 16 for the map, and half a texel for each of the two margins.
 const MIN_SIDE: u32 = 17;
@@ -36,20 +36,20 @@ pub(crate) fn prefilter(map: &EnvironmentMap, mip_count: u32) -> OctahedralMap {
     OctahedralMap { side: MIN_SIDE << last, mips }
 }
 
-/// Returns the direction of a position in 0..1 of a mip level.
+/// Returns the direction at a position in a mip level. `u` and `v` are in 0..1.
 fn direction_at(u: f32, v: f32) -> Vec3 {
     let inner = |c: f32| (c - MARGIN) / (1.0 - 2.0 * MARGIN);
     let (u, v) = (inner(u), inner(v));
-    // A position beyond an edge has the same direction as its mirror image. It is mirrored at the edge, and about the
-    // middle of the edge.
+    // A position beyond an edge is mirrored at the edge and about the middle of the edge. The mirrored position has the
+    // same direction.
     let (u, v) = if (0.0..=1.0).contains(&u) { (u, v) } else { (if u < 0.0 { -u } else { 2.0 - u }, 1.0 - v) };
     let (u, v) = if (0.0..=1.0).contains(&v) { (u, v) } else { (1.0 - u, if v < 0.0 { -v } else { 2.0 - v }) };
     direction(u, v)
 }
 
 /// Returns the perceptual roughness for which a mip level is filtered. `mip` is the index of the level divided by the
-/// index of the last level. Near 0 the steps are small, because interpolating between a sharp and a blurred reflection
-/// shows both. `lib/ibl.wgsl` contains the inverse of this function.
+/// index of the last level. Near 0, the roughness differs little from level to level, because interpolating between a
+/// sharp and a blurred reflection shows both. `lib/ibl.wgsl` contains the inverse of this function.
 fn roughness_of_mip(mip: f32) -> f32 {
     if mip < 0.4 { (1.25 * mip).powi(2) } else { 1.25 * mip - 0.25 }
 }
@@ -71,8 +71,8 @@ fn filter_mip(pyramid: &Pyramid, side: u32, roughness: f32) -> Vec<[f32; 4]> {
         .collect()
 }
 
-/// Each sample represents a part of the lobe. The sample is averaged over this fraction of its part. With the usual
-/// value 1, the lobe would become wider.
+/// Each sample represents a part of the lobe. The radiance of a sample is averaged over this fraction of the solid
+/// angle of its part. The usual value 1 would make the lobe wider.
 const FOOTPRINT: f32 = 0.5;
 
 /// A sample of the lobe around +Z: its unit direction, its cosine weight, and the mip level of the panorama to be read.
@@ -88,7 +88,7 @@ fn lobe(roughness: f32, level_of: impl Fn(f32) -> f32) -> Vec<LobeSample> {
         return Vec::new();
     }
     let alpha = roughness * roughness;
-    // Narrow lobes need fewer samples, because filtered samples overlap in them.
+    // Narrow lobes need fewer samples, because the filtered samples of a narrow lobe overlap.
     let count = (136.0 * roughness).clamp(8.0, 72.0) as u32;
     (0..count)
         .filter_map(|i| {

@@ -1,5 +1,5 @@
-//! Draws a soft shadow of the key light on the floor. It is the mean of many shadows, each from another point of the
-//! light.
+//! Draws a soft shadow of the key light on the floor. The soft shadow is the mean of many sharp shadows, each cast by
+//! another point of the light.
 
 use glam::{Mat4, Vec3};
 use plinth_scene::KeyLight;
@@ -18,7 +18,7 @@ use crate::upload::geometry::filled;
 const POINTS: usize = 64;
 /// Side length in texels of the shadow map that is drawn for each point.
 const MAP_SIDE: u32 = 640;
-/// Format of the sum of the shadows. It must be able to hold sums of many small values.
+/// Format of the sum of the shadows. The format must be able to represent sums of many small values.
 const SUM_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R16Float;
 
 /// Draws the shadows and computes their sum.

@@ -75,7 +75,7 @@ impl BackgroundPass {
         }
     }
 
-    /// Draws into a target that was cleared.
+    /// Draws the background into a cleared target.
     pub(crate) fn draw(&self, pass: &mut wgpu::RenderPass<'_>) {
         for full_screen in self.picture.iter().chain(self.surroundings.as_ref().map(|p| &p.full_screen)) {
             pass.set_pipeline(&full_screen.pipeline);
@@ -173,7 +173,8 @@ fn panorama(
 fn uniform(surroundings: &Surroundings, look: &TargetDescriptor) -> gpu_types::Surroundings {
     let (sine, cosine) = surroundings.rotation.sin_cos();
     let dome = surroundings.dome;
-    // Bytes are dithered, so that a smooth sky has no visible steps, even after a video encoder has quantised it.
+    // Colours that are stored as bytes are dithered, so that a smooth sky has no visible steps, even after a video
+    // encoder has quantised it.
     let step = if look.picture_format == wgpu::TextureFormat::Rgba8Unorm { 2.0 / 255.0 } else { 0.0 };
     gpu_types::Surroundings {
         opacity: surroundings.opacity,

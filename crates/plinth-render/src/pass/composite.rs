@@ -18,9 +18,9 @@ use crate::upload::geometry::filled;
 
 /// The pass that composites the model, the floor and the backdrop.
 pub(crate) struct Composite {
-    /// CompositeDraw of opaque surfaces. `None` if they are shaded directly into the picture.
+    /// Draws opaque surfaces. `None` if they are shaded directly into the picture.
     surfaces: Option<CompositeDraw>,
-    /// CompositeDraw of transmissive and blended surfaces.
+    /// Draws transmissive and blended surfaces.
     transparent: Option<CompositeDraw>,
     /// Region that the model can cover, relative to the drawn region.
     part: Region,
@@ -60,7 +60,7 @@ struct CompositeDraw {
 
 impl Composite {
     /// Creates the pass. `backdrop` is an sRGB-encoded colour with alpha 1, or all zero for a transparent picture.
-    /// `radiance` receives the radiance of the model without the floor and the backdrop. It has the size of the drawn
+    /// `radiance` receives the radiance of the model without the floor and the backdrop. Its size is that of the drawn
     /// region.
     pub(crate) fn new(
         gpu: &Gpu,

@@ -1,5 +1,5 @@
-//! The calls of passes that need no materials except for the alpha test: visibility, geometry and shadow maps. One call
-//! draws all consecutive batches that share a pool and a pipeline.
+//! The draw calls of passes that need no materials except for the alpha test: visibility, geometry and shadow maps. One
+//! call draws all consecutive batches that share a pool and a pipeline.
 
 use std::ops::Range;
 
@@ -19,15 +19,15 @@ pub(crate) enum Corners<'a> {
     /// The vertices of [`NumberedTriangles`](crate::upload::numbered::NumberedTriangles). The pass writes the numbers of
     /// triangles.
     Numbered,
-    /// The same vertices. The pass reads the triangles by their number within their pool.
+    /// The vertices of `NumberedTriangles`, too. The pass reads each triangle by its number within its pool.
     Exact {
         /// For each pool, bind group 1 with its triangles.
         groups: &'a [wgpu::BindGroup],
     },
 }
 
-/// Draws the maps of the key light and of the sun that are used. `frame` is a bind group without these maps, because a map
-/// cannot be bound while it is drawn.
+/// Draws the shadow maps of the key light and of the sun, if they are used. `frame` is a bind group without these maps,
+/// because a map cannot be bound while it is drawn.
 pub(crate) fn draw_shadow_maps(
     recorder: &mut Recorder<'_>,
     frame: &wgpu::BindGroup,
@@ -61,11 +61,11 @@ pub(crate) struct DepthDraws<'a, 'p, 'e> {
     materials: &'a [MaterialOnGpu],
     pipelines: &'a PerBatch,
     corners: Corners<'a>,
-    /// The pipeline and the pool that are set. Drivers set up all their state again even if a pipeline is set that is set
-    /// already.
+    /// The pipeline and the pool that are currently set. They are set only when they change, because drivers set up all
+    /// their state again even if the same pipeline is set twice.
     pipeline: Option<&'a wgpu::RenderPipeline>,
     pool: Option<usize>,
-    /// The indices of the pool that the next call draws.
+    /// The indices of the pool that the next draw call draws.
     pending: Range<u32>,
 }
 
@@ -112,7 +112,8 @@ impl<'a, 'p, 'e> DepthDraws<'a, 'p, 'e> {
         self.finish();
     }
 
-    /// Sets the buffers of a batch. A pool with alpha-tested triangles has only one batch.
+    /// Sets the buffers of a batch. A pool with alpha-tested triangles has only one batch, so the alpha test is set
+    /// with the pool.
     fn set_pool(&mut self, batch: &Batch, alpha_test: Option<&AlphaTest>) {
         let pool = &self.model.pools[batch.pool];
         let (positions, surface, indices) = match (self.corners, &pool.numbered) {
@@ -133,7 +134,8 @@ impl<'a, 'p, 'e> DepthDraws<'a, 'p, 'e> {
         self.pool = Some(batch.pool);
     }
 
-    /// Draws the pending indices. The vertex shader adds the number of the instance to that of the vertex.
+    /// Draws the pending indices. The instance index is the number of the pool's first triangle. The vertex shader adds
+    /// it to the vertex index.
     fn finish(&mut self) {
         let indices = std::mem::take(&mut self.pending);
         let Some(pool) = self.pool.filter(|_| !indices.is_empty()) else { return };

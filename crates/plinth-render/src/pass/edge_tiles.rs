@@ -1,5 +1,5 @@
 //! Tiles with edges: the tiles of a picture in which a pixel shows more than one triangle. The classify pass records
-//! them. Only in these tiles can a pixel have a second surface. Shader counterparts: `lib/edge_tiles.wgsl` and
+//! these tiles. Pixels outside these tiles have no second surface. Shader counterparts: `lib/edge_tiles.wgsl` and
 //! `lib/edge_runs.wgsl`.
 
 use std::ops::Range;
@@ -21,7 +21,7 @@ const TILE_VERTICES: u32 = 6;
 /// A buffer with one 32-bit word per tile of a picture. The word is not zero if the tile has edges.
 pub(crate) struct EdgeTiles {
     pub(crate) buffer: wgpu::Buffer,
-    /// Number of tiles in a row. The last one is to the right of the picture and never has edges.
+    /// Number of tiles in a row. The last tile of a row is to the right of the picture and never has edges.
     pub(crate) row_tiles: u32,
 }
 

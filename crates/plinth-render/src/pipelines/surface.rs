@@ -1,4 +1,4 @@
-//! Pipelines that compute the colours of surfaces. There is one for each set of material features.
+//! Pipelines that compute the colours of surfaces. There is one pipeline for each set of material features.
 
 use std::collections::BTreeSet;
 
@@ -55,8 +55,8 @@ fn variant(
     Ok(Variant { module, layout, defines, constants })
 }
 
-/// Creates the pipeline that shades the pixels of batches. They are selected by the depth target, which contains the
-/// number of the batch. Each instance is a batch.
+/// Creates the pipeline that shades the pixels of batches. The depth target contains the number of the batch at each
+/// pixel, so the depth test selects the pixels of a batch. Each instance is one batch.
 pub(super) fn create_shade(
     base: &PipelineBase<'_>,
     material: &MaterialOnGpu,

@@ -11,19 +11,20 @@ use crate::upload::boxes::{Bounds, bounds_of};
 use crate::upload::pool::{Pool, vertices_of};
 use crate::upload::sprites::Sprites;
 
-/// Triangles, points or lines that have the same material. Shaders find the batch of a triangle by its number, which is
-/// the index of the batch.
+/// Triangles, points or lines that have the same material. The number of a batch, which shaders read for each triangle,
+/// is the index of the batch.
 #[derive(Clone)]
 pub(crate) struct Batch {
     pub(crate) material: usize,
     /// Index of the pool that contains its vertices and triangles.
     pub(crate) pool: usize,
-    /// Its part of the indices and of the vertices of the pool. Points and lines have no indices.
+    /// The batch's range of the pool's indices. `vertices` is its range of the pool's vertices. Points and lines have
+    /// no indices.
     pub(crate) indices: Range<u32>,
     pub(super) vertices: Range<u32>,
     /// World-space bounds in the current pose.
     pub(crate) bounds: Bounds,
-    /// Boxes that together contain the batch, if it is worth while to know them. Otherwise empty.
+    /// Boxes that together contain the batch. The list is empty if the pool has fewer than `MIN_BATCHES` batches.
     pub(crate) boxes: Vec<Bounds>,
     /// How a transmissive or blended batch is drawn. `None` for opaque and alpha-tested batches.
     pub(crate) transparency: Option<Transparency>,
@@ -34,9 +35,9 @@ pub(crate) struct Batch {
 /// How a transmissive or blended batch is drawn over the surfaces that are already in the picture.
 #[derive(Clone)]
 pub(crate) enum Transparency {
-    /// All its triangles, from back to front.
+    /// All triangles of the batch are drawn, from back to front.
     Sorted(Sortable),
-    /// Only its visible triangles, through a visibility buffer.
+    /// Only the visible triangles of the batch are drawn, through a visibility buffer.
     VisibilityBuffer {
         /// Mean position of the corners of its triangles.
         center: Vec3,
@@ -61,17 +62,17 @@ pub(crate) struct Sortable {
 }
 
 impl Batch {
-    /// Returns the corners of the batch among the corners of its pool.
+    /// Returns the batch's part of `corners`, the corners of its pool.
     pub(super) fn corners<'a>(&self, corners: &'a [u32]) -> &'a [u32] {
         &corners[self.indices.start as usize..self.indices.end as usize]
     }
 
-    /// Updates what depends on the pose. The arguments are the vertices and corners of the pool, and the triangles whose
-    /// winding has changed.
+    /// Updates the values that depend on the pose. `vertices` and `corners` are those of the pool. `turned` are the
+    /// indices of the triangles whose winding has changed.
     pub(super) fn update(&mut self, vertices: &[PoseVertex], corners: &[u32], turned: &[usize]) {
         self.bounds = bounds_of(vertices_of(vertices, &self.vertices));
         match &mut self.transparency {
-            // The pool contains no other batch.
+            // The pool of a sorted batch contains no other batch, so all vertices of the pool belong to this batch.
             Some(Transparency::Sorted(sortable)) => {
                 sortable.positions = vertices.iter().map(|v| Vec3::from(v.position)).collect();
                 for number in turned {
@@ -93,7 +94,8 @@ impl Batch {
         matches!(self.transparency, Some(Transparency::VisibilityBuffer { .. }))
     }
 
-    /// Sorts the triangles from back to front along `forward`, and uploads them. Does nothing if they are not sorted.
+    /// Sorts the triangles from back to front along `forward`, and uploads them. Does nothing if the batch is not drawn
+    /// in sorted order.
     pub(crate) fn sort(&mut self, gpu: &Gpu, pool: &Pool, forward: Vec3) {
         let Some(Transparency::Sorted(sortable)) = &mut self.transparency else { return };
         let depth =
@@ -116,9 +118,9 @@ impl Batch {
     }
 }
 
-/// Returns whether each edge belongs to exactly two triangles, which run along it in opposite directions. Vertices at
-/// the same position count as one. If this is true, the surface encloses a body, and the inside of the body is visible
-/// through its front.
+/// Returns whether the triangles run along each edge equally often in both directions. Vertices at the same position
+/// count as one vertex. If this is true, the surface encloses a body, and the inside of the body is visible through its
+/// front.
 pub(crate) fn is_closed(sortable: &Sortable) -> bool {
     let mut ids: BTreeMap<[u32; 3], u32> = BTreeMap::new();
     let corner: Vec<u32> = sortable

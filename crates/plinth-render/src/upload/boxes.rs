@@ -1,5 +1,5 @@
-//! Boxes around the parts of a batch. Its triangles may be scattered over the whole model, so that the box around all of
-//! them is mostly empty.
+//! Bounding boxes of the parts of a batch. The triangles of a batch may be scattered over the whole model, so that a
+//! single box around all of them would be mostly empty.
 
 use glam::Vec3;
 
@@ -9,14 +9,16 @@ use crate::upload::pool::VertexRange;
 /// Minimum and maximum corner of an axis-aligned box.
 pub(crate) type Bounds = (Vec3, Vec3);
 
-/// Minimum number of batches of a pool for which boxes are computed. Fewer batches cover each pixel only a few times.
+/// Minimum number of batches of a pool for which boxes are computed. If there are fewer batches, each pixel is covered
+/// only a few times, and boxes save little.
 pub(super) const MIN_BATCHES: usize = 8;
 
-/// Number of cells along the longest side of the box around a batch. All triangles whose centre is in the same cell have
-/// one box.
+/// Number of cells along the longest side of the box around a batch. All triangles whose centres are in the same cell
+/// share one box.
 const CELLS: usize = 8;
 
-/// Returns boxes that together contain triangles, which are given by their corners.
+/// Returns boxes that together contain all triangles in `corners`. `low` and `high` are the corners of the box around
+/// all of them.
 pub(super) fn boxes_of_triangles(vertices: &[PoseVertex], corners: &[u32], (low, high): Bounds) -> Vec<Bounds> {
     let cells_per_unit = CELLS as f32 / (high - low).max_element().max(f32::MIN_POSITIVE);
     let mut boxes = vec![NOTHING; CELLS * CELLS * CELLS];
@@ -32,7 +34,7 @@ pub(super) fn boxes_of_triangles(vertices: &[PoseVertex], corners: &[u32], (low,
     boxes
 }
 
-/// Returns a box for each piece of a batch, which is given by its position in the pool.
+/// Returns a box for each piece of a batch. `batch` is the position of the batch in the pool.
 pub(super) fn boxes_of_pieces(vertices: &[PoseVertex], pieces: &[VertexRange], batch: usize) -> Vec<Bounds> {
     let own = pieces.iter().filter(|piece| piece.batch == batch && piece.vertices > 0);
     own.map(|piece| bounds_of(&vertices[piece.first_vertex..piece.first_vertex + piece.vertices])).collect()

@@ -1,5 +1,5 @@
-//! Uploads baked light. It is stored at the vertices, for both sides of the surface, and on lattices over some
-//! triangles. Shaders read it in `lib/gathered_light.wgsl`.
+//! Uploads baked light, which is stored at the vertices and on lattices over some triangles, for both sides of the
+//! surface. `lib/gathered_light.wgsl` contains the shader code that reads this light.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -23,13 +23,13 @@ pub(crate) fn light_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
     bindings::layout(&gpu.device, "gathered light", &[bindings::storage(0), bindings::storage(1)])
 }
 
-/// Number of samples that are packed on one thread.
+/// Minimum number of samples that are packed on one thread.
 const MIN_SAMPLES: usize = 1024;
 
 /// Value of a byte that represents 1. Bytes represent numbers from −2 to 2.
 const UNIT: f32 = 64.0;
 
-/// The packed light at one point. It is small, because software drivers read it one word at a time.
+/// The packed light at one point. It is packed into four words, because software drivers read one word at a time.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub(crate) struct LightSample {
@@ -73,7 +73,7 @@ fn shared_exponent(color: Vec3) -> u32 {
 #[derive(Clone, Copy)]
 pub(crate) struct LightSource<'a> {
     pub(crate) pieces: &'a [VertexRange],
-    /// For each vertex of the pool, its index among the vertices of the pieces. `None` if both are the same.
+    /// For each vertex of the pool, its index among the vertices of the pieces. `None` if both indices are the same.
     pub(crate) chosen: Option<&'a [u32]>,
     /// The range of the pool's triangles among the triangles of its pieces.
     pub(crate) triangles: &'a Range<usize>,
@@ -81,7 +81,9 @@ pub(crate) struct LightSource<'a> {
 
 /// The packed light of a pool.
 struct LightWords {
-    /// For each triangle, the word of its lattice, and the index of the light of back faces.
+    /// For each triangle, two words. The first is the index of the first sample of its lattice, with the lattice level
+    /// in the low `LEVEL_BITS` bits, or 0 without a lattice. The second is the index of the first sample of back faces,
+    /// or 0 without such samples.
     words: Vec<[u32; 2]>,
     samples: Vec<LightSample>,
 }
@@ -96,7 +98,7 @@ impl LightSource<'_> {
         // The batches that have light on back faces.
         let with_back: BTreeSet<usize> =
             self.pieces.iter().filter(|piece| !baked[piece.posed].back.is_empty()).map(|piece| piece.batch).collect();
-        // If there is no baked light, nothing blocks the environment.
+        // Vertices without baked light get the light of a point where nothing blocks the environment.
         let side = |of: fn(&BakedMesh) -> &Vec<GatheredLight>| -> Vec<LightSample> {
             let mut all = Vec::new();
             for piece in self.pieces {
@@ -176,7 +178,7 @@ impl PoolLight {
         Ok(Self { group: bindings::group(&gpu.device, "gathered light", layout, &entries), words, samples })
     }
 
-    /// Replaces the light by that of another pose.
+    /// Replaces the light by the light of another pose.
     /// Errors: if the light exceeds the limits of the adapter.
     pub(crate) fn update(
         &mut self,

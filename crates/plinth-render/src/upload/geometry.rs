@@ -1,11 +1,11 @@
 //! Converts the model to batches. A batch contains triangles in world space that have the same material.
 //!
 //! The pose of the model is computed on the CPU, and the vertex shader only projects the vertices, because software
-//! drivers run it on one thread. Geometry that does not move is merged by material. Geometry that moves is merged
-//! separately, and is uploaded for each frame.
+//! drivers run the vertex shader on one thread. Geometry that does not move is merged by material. Geometry that moves
+//! is merged separately, and is uploaded for each frame.
 //!
 //! A draw call takes a software driver as long as shading some hundred pixels. Therefore opaque batches share their
-//! buffers, which are called a pool, and passes that need no material draw many batches with one call.
+//! buffers (a pool), and passes that need no material draw many batches with one call.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ use crate::upload::sprites::{self, SpriteInputs};
 use crate::upload::triangles::{MAX_BATCHES, MAX_POOL_VERTICES, MAX_TRIANGLES, triangle_format};
 use crate::used_materials::MaterialUses;
 
-/// All batches with their pools, and the words of all triangles for the visibility buffer.
+/// All batches with their pools, and one word per triangle for the visibility buffer (see `triangles.rs`).
 #[derive(Clone)]
 pub(crate) struct Geometry {
     pub(crate) pools: Vec<Pool>,
@@ -55,11 +55,11 @@ pub(crate) fn primitive_of<'a>(scene: &'a Scene, posed: &PosedPrimitive) -> Opti
 /// The way in which the triangles of a material are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DrawMode {
-    /// As part of the opaque scene.
+    /// The triangles are part of the opaque scene.
     Opaque,
-    /// Over the opaque scene, whose samples they replace.
+    /// The triangles are drawn over the opaque scene and replace its samples.
     Glass,
-    /// Over the opaque scene, with which they are blended.
+    /// The triangles are drawn over the opaque scene and blended with it.
     Blended,
 }
 
@@ -95,7 +95,8 @@ pub(crate) fn build(
         let Some(primitive) = primitive_of(scene, one) else { continue };
         if primitive.topology == Topology::Triangles && !indices[i].is_empty() {
             let material = uses.uploaded(primitive.material, one);
-            // Geometry that is drawn from back to front is first sorted by body, so each body has its own batch.
+            // Transmissive and blended geometry is drawn body by body, from back to front. Therefore each posed
+            // primitive is a batch of its own.
             let body = if uses.of(material).drawn == DrawMode::Opaque { 0 } else { i };
             groups.entry((material, moving[i], body)).or_default().push(i);
         }
@@ -113,17 +114,19 @@ pub(crate) fn build(
     Ok(Geometry { pools, batches, triangles, triangle_format: triangle_format(words.len()) })
 }
 
-/// Returns the maximum number of vertices of a pool, which is limited by the packing of corners. The light of the vertices
-/// must fit into one binding of the adapter, even if both sides have light and all lattices have the maximum level.
+/// Returns the maximum number of vertices of a pool. The indices of the vertices must fit into packed corners. The
+/// light of the vertices must fit into one binding of the adapter, even if both sides have light and the lattices have
+/// the maximum number of values.
 fn most_vertices(gpu: &Gpu) -> usize {
     let samples = gpu.max_storage_bytes() as usize / size_of::<LightSample>();
     (samples.saturating_sub(plinth_bake::MAX_GRID_VALUES).max(samples / 2) / 2).min(MAX_POOL_VERTICES)
 }
 
-/// Size of the largest element of a storage buffer. A binding must have room for one.
+/// Minimum size of a buffer in bytes: the size of the largest element of a storage buffer. A binding must have room for
+/// at least one element.
 const LEAST_BYTES: usize = 16;
 
-/// Creates a buffer with this content.
+/// Creates a buffer with the content `bytes`.
 pub(crate) fn filled(
     gpu: &Gpu,
     label: &str,
@@ -149,7 +152,7 @@ pub(crate) fn filled(
     Ok(buffer)
 }
 
-/// Number of vertices that are converted on one thread.
+/// Minimum number of vertices that are converted on one thread.
 const MIN_VERTICES: usize = 1024;
 
 pub(super) fn write_pose(posed: &PosedPrimitive, primitive: &Primitive, out: &mut Vec<PoseVertex>) {
@@ -157,13 +160,13 @@ pub(super) fn write_pose(posed: &PosedPrimitive, primitive: &Primitive, out: &mu
     out.par_extend(posed.positions.par_iter().with_min_len(MIN_VERTICES).enumerate().map(|(v, position)| {
         let normal = posed.normals.get(v).copied().unwrap_or(Vec3::Y);
         let tangent = posed.tangents.get(v).copied().unwrap_or(Vec3::X);
-        // 0 means that the surface has no tangent, so a normal map has no effect.
+        // A handedness of 0 means that the surface has no tangents, so a normal map has no effect.
         let hand = primitive.tangents.get(v).map_or(0.0, |t| t[3]) * flip;
         PoseVertex::new(*position, normal, tangent, hand, uv_of(primitive, 0, v))
     }));
 }
 
-/// Returns texture coordinates of a vertex, or zero if it has none.
+/// Returns the texture coordinates of a vertex, or zero if the vertex has none.
 fn uv_of(primitive: &Primitive, set: usize, v: usize) -> [f32; 2] {
     primitive.uvs.get(set).and_then(|list| list.get(v)).copied().unwrap_or([0.0; 2])
 }

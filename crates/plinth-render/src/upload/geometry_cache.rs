@@ -12,7 +12,7 @@ use crate::upload::geometry::{self, Geometry, PosedModel};
 use crate::upload::sprites::SpriteInputs;
 use crate::used_materials::MaterialUses;
 
-/// Maximum number of entries: one of drafts, and one of the full picture, whose triangles can be smaller.
+/// Maximum number of entries: one for drafts, and one for the full picture, which can have smaller triangles.
 const MAX_ENTRIES: usize = 2;
 
 /// Geometry of the scenes that were drawn last, most recent first.
@@ -26,7 +26,8 @@ struct KeptGeometry {
 }
 
 impl GeometryCache {
-    /// Removes and returns the geometry with these triangles. Light of the same surfaces shares its list of triangles.
+    /// Removes and returns the geometry that has the triangles of `light`. The lists of triangles are compared by
+    /// address, because light of the same surfaces shares one list.
     fn take(&mut self, light: &Prepared, uses: &MaterialUses) -> Option<KeptGeometry> {
         let fits =
             |kept: &KeptGeometry| Arc::ptr_eq(&kept.light.model.indices, &light.model.indices) && kept.uses == *uses;
@@ -40,8 +41,9 @@ impl GeometryCache {
     }
 }
 
-/// Returns the batches of a scene: kept, with other light if necessary, or built. Batches that move are not kept, and neither are
-/// points and lines, which depend on the size of the picture.
+/// Returns the batches of a scene from the device's cache, or builds them. If cached batches have other light, their
+/// light is replaced. Models that move are not cached, and neither are models with points or lines, whose size depends
+/// on the size of the picture.
 /// Errors: those of [`geometry::build`].
 pub(crate) fn geometry(
     gpu: &Gpu,

@@ -8,8 +8,8 @@ use crate::gpu::Gpu;
 use crate::ibl::OctahedralMap;
 use crate::prepare::distance_field::DistanceField;
 
-/// Uploads all mip levels. The format is 32-bit floats on software drivers that can filter them, because they need not
-/// be unpacked. On all other adapters, it is half-precision floats.
+/// Uploads all mip levels of a map. The texels are 32-bit floats on software drivers that can filter such textures,
+/// because 32-bit floats need not be unpacked. On all other adapters, the texels are half-precision floats.
 pub(crate) fn upload_octahedral(gpu: &Gpu, map: &OctahedralMap) -> wgpu::TextureView {
     let format = format(gpu);
     let size = |side: u32| wgpu::Extent3d { width: side, height: side, depth_or_array_layers: 1 };
@@ -45,7 +45,7 @@ pub(crate) fn upload_octahedral(gpu: &Gpu, map: &OctahedralMap) -> wgpu::Texture
     texture.create_view(&wgpu::TextureViewDescriptor::default())
 }
 
-/// Uploads the distances of a distance field. Without a field, uploads a single cell.
+/// Uploads the distances of a distance field. Without a field, the texture has a single cell.
 pub(crate) fn upload_distances(gpu: &Gpu, field: &DistanceField) -> wgpu::TextureView {
     if is_wide(gpu) {
         return upload_field(gpu, field, wgpu::TextureFormat::R32Float, bytemuck::cast_slice(&field.distances));
@@ -54,7 +54,7 @@ pub(crate) fn upload_distances(gpu: &Gpu, field: &DistanceField) -> wgpu::Textur
     upload_field(gpu, field, wgpu::TextureFormat::R16Float, bytemuck::cast_slice(&halves))
 }
 
-/// Uploads the radiance of a distance field. Without a field, uploads a single cell.
+/// Uploads the radiance of a distance field. Without a field, the texture has a single cell.
 pub(crate) fn upload_radiance(gpu: &Gpu, field: &DistanceField) -> wgpu::TextureView {
     let format = format(gpu);
     upload_field(gpu, field, format, &bytes(format, bytemuck::cast_slice(&field.radiance)))

@@ -11,13 +11,13 @@ use crate::gpu_types;
 use crate::prepare::distance_field::is_polished;
 use crate::shader::material_source::{SlotUse, define};
 
-/// How a material is drawn, which determines in which pass.
+/// How a material is drawn. The class determines the pass that draws the material.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum DrawClass {
     Opaque,
     /// The material is alpha-tested.
     Masked,
-    /// The material refracts the opaque scene, and is drawn after it.
+    /// The material refracts the opaque scene, and is drawn after the opaque scene.
     Transmissive,
     /// The material is alpha-blended. It is drawn last, from back to front.
     Blended,
@@ -44,16 +44,16 @@ pub(crate) struct MaterialOnGpu {
     pub(crate) layout: wgpu::BindGroupLayout,
     /// Bind group 2.
     pub(crate) group: wgpu::BindGroup,
-    /// The bind group contains the materials of a set, of which this one has a place. Materials with the same group have
-    /// the same set.
+    /// Number of the set of materials that the bind group contains. `place` is the index of this material in the set.
+    /// Materials with the same bind group have the same set.
     pub(crate) set: usize,
     pub(crate) place: u32,
     /// Bindings of the alpha test in passes that do not shade. `None` if the material has no alpha test.
     pub(crate) alpha_test: Option<AlphaTest>,
     /// Whether the surface encloses a volume, so that light is refracted where it enters and where it leaves.
     pub(crate) refracts: bool,
-    /// Whether the surface casts no shadow, because it transmits most light, or because it lies on a surface that casts
-    /// one.
+    /// Whether the surface casts no shadow, because it transmits most light, or because it lies on another surface,
+    /// which casts the shadow.
     pub(crate) shadowless: bool,
     /// Whether the surface lies on another surface, which has the same depth and normal.
     pub(crate) overlay: bool,
@@ -66,16 +66,16 @@ pub(crate) struct AlphaTest {
     pub(crate) group: wgpu::BindGroup,
 }
 
-/// Scales of the lengths of a volume to world units.
+/// Factors that convert the lengths of a volume to world units.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct VolumeScale {
-    /// Scale from the model file's scene, in which the attenuation distance is given.
+    /// Factor for the attenuation distance, which is in units of the model file's scene.
     pub(crate) world_from_scene: f32,
-    /// Scale from the mesh, in which the thickness is given.
+    /// Factor for the thickness, which is in units of the mesh.
     pub(crate) world_from_mesh: f32,
 }
 
-/// Creates a buffer for the uniforms of materials. Its size is in bytes.
+/// Creates a buffer for the uniforms of materials. `size` is in bytes.
 pub(super) fn material_buffer(gpu: &Gpu, size: u64) -> wgpu::Buffer {
     gpu.device.create_buffer(&wgpu::BufferDescriptor {
         label: Some("material"),
@@ -85,7 +85,8 @@ pub(super) fn material_buffer(gpu: &Gpu, size: u64) -> wgpu::Buffer {
     })
 }
 
-/// Uploads a material for a given shader variant. `set` is the index that it will have.
+/// Uploads a material for a given shader variant. `set` is the index of the uploaded material, which forms a set of its
+/// own.
 pub(crate) fn upload(
     gpu: &Gpu,
     model: &Model,
@@ -152,7 +153,7 @@ fn occlusion_is_packed(model: &Model, material: &Material) -> bool {
     }
 }
 
-/// The define of transmissive materials that are visible only where their alpha is at least the cutoff.
+/// Preprocessor define for transmissive materials that are visible only where their alpha is at least the cutoff.
 const MASKED_GLASS: &str = "MASKED";
 
 pub(crate) fn variant_key(model: &Model, material: &Material, has_colors: bool) -> VariantKey {

@@ -1,5 +1,5 @@
-//! Uploads the materials of a model. Opaque materials with the same shader variant and the same textures form sets. A set
-//! is bound at once, so that one call shades the surfaces of all its materials.
+//! Uploads the materials of a model. Opaque materials with the same shader variant and the same textures form sets. One
+//! bind group contains all materials of a set, so that one draw call shades the surfaces of all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::gpu_types;
 /// Maximum number of materials in a set (`MAX_MATERIALS` in `types/material.wgsl`).
 const MAX_IN_SET: usize = 64;
 
-/// The define of shader variants that read a material from a set.
+/// Preprocessor define for shader variants that read a material from a set.
 const DEFINE: &str = "MATERIAL_SET";
 
 /// What the materials of a set have in common: the shader variant, and the image and the sampler of each slot.
@@ -66,8 +66,8 @@ pub(crate) fn upload_all(
     all.collect()
 }
 
-/// Returns the sets: their shader variants, and the indices of their materials. A variant is compiled once, so all of its
-/// materials are in sets if two of them can share one.
+/// Returns the sets: their shader variants, and the indices of their materials. If two materials of a variant can share
+/// a set, all materials of the variant are in sets, so that the variant is compiled only once.
 fn sets<'a>(model: &Model, variants: &'a [Option<VariantKey>]) -> Vec<(&'a VariantKey, Vec<usize>)> {
     let mut alike: BTreeMap<SetKey<'_>, Vec<usize>> = BTreeMap::new();
     for (i, key) in variants.iter().enumerate() {
@@ -92,7 +92,7 @@ fn with_define(defines: &BTreeSet<String>) -> BTreeSet<String> {
 mod tests {
     use super::*;
 
-    /// Returns the sets of materials that have these roughnesses and whether each of them is unlit.
+    /// Returns the sets of materials. Each material is given by its roughness and whether it is unlit.
     fn sets_of(materials: &[(f32, bool)]) -> Vec<Vec<usize>> {
         let materials = materials.iter().map(|(perceptual_roughness, unlit)| Material {
             perceptual_roughness: *perceptual_roughness,

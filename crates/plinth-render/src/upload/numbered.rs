@@ -2,15 +2,16 @@
 //!
 //! With flat interpolation, a fragment receives the values of the first corner of its triangle. Here, vertex i is the
 //! first corner of triangle i and of no other triangle, so its index is the number of the triangle. A closed mesh has
-//! twice as many vertices in this order. The builtin `primitive_index` does not need the order, but some drivers lack
-//! it. On lavapipe it takes longer than twice the vertices, because lavapipe then copies the corners of every triangle.
+//! twice as many vertices in this order. The builtin `primitive_index` would not need this order, but some drivers do
+//! not support the builtin. On lavapipe, the builtin takes more time than twice as many vertices, because lavapipe then
+//! copies the corners of every triangle.
 
 use crate::RenderError;
 use crate::gpu::Gpu;
 use crate::gpu_types::{PoseVertex, SurfaceVertex};
 use crate::upload::geometry::filled;
 
-/// The triangles of a pool with vertices in this order, on the device.
+/// The triangles of a pool on the device. Vertex i is the first corner of triangle i.
 #[derive(Clone)]
 pub(crate) struct NumberedTriangles {
     /// World-space positions as three 32-bit floats.
@@ -48,14 +49,14 @@ impl NumberedTriangles {
         })
     }
 
-    /// Uploads the positions of a new pose. The pool must be one that moves.
+    /// Uploads the positions of a new pose. Has no effect if the pool does not move.
     pub(crate) fn update(&self, gpu: &Gpu, pose: &[PoseVertex]) {
         if let Some(order) = &self.order {
             gpu.write(&self.positions, 0, bytemuck::cast_slice(&order.positions(pose)));
         }
     }
 
-    /// Reverses the winding of some triangles. The pool must be one that moves.
+    /// Reverses the winding of some triangles. Has no effect if the pool does not move.
     pub(crate) fn turn(&mut self, gpu: &Gpu, triangles: &[usize]) {
         if let Some(order) = &mut self.order {
             for triangle in triangles {
@@ -76,8 +77,8 @@ struct Order {
 }
 
 impl Order {
-    /// Chooses for each triangle a first corner that is not the first corner of another triangle. If all its corners
-    /// have been chosen for other triangles, its first corner is duplicated.
+    /// Chooses for each triangle a first corner that is not the first corner of another triangle. If all three corners
+    /// of a triangle have been chosen for other triangles, the first of the three is duplicated.
     fn new(vertices: usize, corners: &[u32]) -> Self {
         const NOWHERE: u32 = u32::MAX;
         let mut place = vec![NOWHERE; vertices];

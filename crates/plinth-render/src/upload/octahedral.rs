@@ -3,8 +3,8 @@
 
 use glam::{Vec2, Vec3};
 
-/// Returns the octahedral coordinates of a direction. The length of the vector has no effect. Those of the zero vector are
-/// those of +Z.
+/// Returns the octahedral coordinates of a direction. The length of the vector has no effect. The zero vector has the
+/// coordinates of +Z.
 pub(crate) fn octahedral(direction: Vec3) -> Vec2 {
     let sum = direction.x.abs() + direction.y.abs() + direction.z.abs();
     let d = if sum > 0.0 { direction / sum } else { Vec3::Z };

@@ -22,7 +22,7 @@ pub(crate) struct VertexRange {
     pub(super) first_vertex: usize,
     pub(super) vertices: usize,
     pub(super) first_triangle: usize,
-    /// Position of its batch among the batches of the pool.
+    /// Index, among the batches of the pool, of the batch to which the vertices belong.
     pub(super) batch: usize,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Pool {
     pub(super) pieces: Vec<VertexRange>,
     /// For each piece, whether a mirroring node reverses the winding of its triangles.
     pub(super) mirrored: Vec<bool>,
-    /// For each vertex of the pool, its index among the vertices of the pieces. `None` if both are the same.
+    /// For each vertex of the pool, its index among the vertices of the pieces. `None` if both indices are the same.
     pub(super) chosen: Option<Vec<u32>>,
     /// The range of the pool's triangles among the triangles of its pieces.
     pub(super) triangles: Range<usize>,
@@ -59,7 +59,8 @@ pub(crate) struct Model<'a> {
 }
 
 impl Pool {
-    /// Returns the uniform of the pool. `surface` (0 or 1) is the surface of each pixel that is shaded.
+    /// Returns the uniform of the pool. `surface` selects the surface of each pixel that is shaded: 0 for the first, 1
+    /// for the second.
     pub(crate) const fn twin(&self, surface: u32, sprites: gpu_types::SpriteLook) -> gpu_types::Pool {
         gpu_types::Pool { first_triangle: self.first_triangle, surface, sprites }
     }
@@ -84,7 +85,7 @@ impl Pool {
         self.light.update(gpu, layout, source, baked)
     }
 
-    /// Returns the pool with other baked light. The light of this pool stays as it is.
+    /// Returns a copy of the pool with other baked light. The light of `self` does not change.
     /// Errors: if the light exceeds the limits of the adapter.
     pub(crate) fn with_light(
         &self,
@@ -95,8 +96,8 @@ impl Pool {
         Ok(Self { light: PoolLight::new(gpu, layout, self.light_source(), baked)?, ..self.clone() })
     }
 
-    /// Uploads the vertices of a new pose. `batches` are the batches of the pool in the order of their triangles, with
-    /// their numbers.
+    /// Uploads the vertices of a new pose. `batches` are the batches of the pool in the order of their triangles, each
+    /// with its number.
     pub(crate) fn update(
         &mut self,
         gpu: &Gpu,
@@ -137,7 +138,8 @@ impl Pool {
         }
     }
 
-    /// Reverses the winding of the pieces that the clip has mirrored since the last pose. Returns their triangles.
+    /// Reverses the winding of the pieces that are mirrored now but were not in the last pose, or the reverse. Returns
+    /// the indices of their triangles.
     fn turn(&mut self, gpu: &Gpu, posed: &[PosedPrimitive]) -> Vec<usize> {
         let now: Vec<bool> = self.pieces.iter().map(|piece| posed[piece.posed].mirrored).collect();
         if now == self.mirrored {
@@ -163,7 +165,7 @@ impl Pool {
     }
 }
 
-/// Returns the vertices of a range as shaders read them.
+/// Returns the vertices in a range of vertex indices.
 pub(super) fn vertices_of<'a>(vertices: &'a [PoseVertex], range: &Range<u32>) -> &'a [PoseVertex] {
     &vertices[range.start as usize..range.end as usize]
 }

@@ -58,7 +58,7 @@ pub(super) struct PoolSize {
 }
 
 impl PoolSize {
-    /// Returns the size of a pool with at most this many vertices. It has at most 4/3 as many triangles.
+    /// Returns the maximum size of a pool: `vertices` vertices, and 4/3 as many triangles.
     pub(super) const fn most(vertices: usize) -> Self {
         Self { vertices, corners: vertices * 4 / 3 * 3 }
     }
@@ -73,7 +73,7 @@ impl PoolBuilder {
         self.batches.is_empty()
     }
 
-    /// Returns the size that the pool would have with more vertices and corners.
+    /// Returns the size that the pool would have if `more` vertices and corners were added.
     pub(super) fn size_with(&self, more: PoolSize) -> PoolSize {
         PoolSize { vertices: self.pose.len() + more.vertices, corners: self.indices.len() + more.corners }
     }
@@ -82,7 +82,7 @@ impl PoolBuilder {
         self.indices.len() / 3
     }
 
-    /// Ends a batch, which consists of everything that was added since the last one.
+    /// Ends a batch, which consists of everything that was added since the previous batch ended.
     pub(super) fn end_batch(&mut self, number: usize, material: usize) {
         let (first_index, first_vertex) =
             self.batches.last().map_or((0, 0), |last| (last.indices.end, last.vertices.end));
@@ -179,7 +179,7 @@ impl PoolBuilder {
         &self.indices[batch.indices.start as usize..batch.indices.end as usize]
     }
 
-    /// Uploads the pool. Returns it with its batches by their numbers. `index` is the index of the pool.
+    /// Uploads the pool. Returns the pool, and its batches with their numbers. `index` is the index of the pool.
     pub(super) fn upload(
         self,
         gpu: &Gpu,

@@ -13,9 +13,9 @@ use crate::upload::pool::Pool;
 use crate::upload::pool_builder::{PoolBuilder, PoolSize, PoolUse};
 use crate::upload::triangles::FIRST_TRIANGLE;
 
-/// From this number of triangles on, glass is drawn through a visibility buffer, so that each pixel is shaded once.
-/// Drivers shade blocks of pixels, of which a small triangle covers few. The passes of the visibility buffer cost more
-/// than they save for a few large triangles.
+/// Minimum number of triangles of glass that is drawn through a visibility buffer, so that each pixel is shaded once.
+/// Without a visibility buffer, drivers shade blocks of pixels, of which a small triangle covers only a few. For a few
+/// large triangles, the passes of the visibility buffer take more time than they save.
 const FINE_GLASS: usize = 1000;
 
 /// The batches that are added already, and their pools.
@@ -25,7 +25,7 @@ pub(super) struct Pools<'a> {
     light: (&'a wgpu::BindGroupLayout, &'a [BakedMesh]),
     /// Maximum size of a pool.
     most: PoolSize,
-    /// The shared pools to which batches are still added: the one that does not move, and the one that moves.
+    /// The shared pools to which batches are still added: first the pool that does not move, then the pool that moves.
     open: [PoolBuilder; 2],
     /// Number of the next batch.
     next: usize,
@@ -45,8 +45,8 @@ impl<'a> Pools<'a> {
         Self { gpu, light, most, open, next: 0, uploaded: Vec::new(), batches, words: Vec::new() }
     }
 
-    /// Adds posed primitives, given by their indices, that have the same material. They become one batch, or several if
-    /// there are too many triangles.
+    /// Adds posed primitives that have the same material. `members` are the indices of the primitives. They become one
+    /// batch, or several batches if they are too large for one pool.
     pub(super) fn add(
         &mut self,
         scene: &Scene,

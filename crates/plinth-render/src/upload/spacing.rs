@@ -7,8 +7,8 @@ use rayon::prelude::*;
 const LEVELS: u32 = 10;
 /// Average number of points per occupied cell that is enough for an estimate.
 const ENOUGH: usize = 4;
-/// Number of cells that a surface crosses, per square of a cell's side. It is the mean of |x| + |y| + |z| over all unit
-/// normals.
+/// Mean number of cells that a surface crosses, per area of a cell's face: the mean of |x| + |y| + |z| over all unit
+/// normals (x, y, z).
 const CELLS_PER_SQUARE: f32 = 1.5;
 
 /// Returns the mean distance between neighbouring points in world units. The points are assumed to be on a surface, so

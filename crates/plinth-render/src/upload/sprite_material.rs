@@ -112,7 +112,8 @@ fn variant(model: &Model, original: &Material, used: SpriteUse, has_colors: bool
     };
     let mut key = variant_key(model, &material, has_colors);
     if key.class != DrawClass::Opaque {
-        // Blended points and lines cover some of the samples of a pixel instead of being drawn over the picture.
+        // Blended points and lines are drawn like masked ones: they cover a part of the samples of a pixel instead of
+        // being blended with the picture.
         key.class = DrawClass::Masked;
     }
     key.defines.insert("SPRITE".to_owned());

@@ -1,7 +1,7 @@
 //! Uploads points and lines as batches: their vertices in the order in which they are drawn, and their size.
 //!
-//! Their size depends on the camera. Therefore shaders expand them to triangles in each view
-//! ([`crate::pass::sprites`]).
+//! The size of points and lines in the picture depends on the camera. Therefore shaders expand them to triangles in
+//! each view ([`crate::pass::sprites`]).
 
 use std::collections::BTreeMap;
 
@@ -21,8 +21,8 @@ use crate::bindings;
 use crate::gpu::Gpu;
 use crate::gpu_types::{self, PoseVertex, SpriteLook, SurfaceVertex};
 
-/// Width of lines and minimum diameter of points, as a fraction of the picture's shorter side. It is 2 pixels if this
-/// side has 1080 pixels. In small pictures it is at least one pixel.
+/// Width of lines and minimum diameter of points, as a fraction of the picture's shorter side. The size is 2 pixels if
+/// this side has 1080 pixels. In small pictures, the size is at least one pixel.
 const MIN_POINT_SIZE: f32 = 2.0 / 1080.0;
 /// Maximum diameter of points, as a fraction of the picture's shorter side.
 const MAX_POINT_SIZE: f32 = 1.0 / 16.0;
@@ -33,13 +33,14 @@ const OVERLAP: f32 = 2.5;
 const MIN_DIAMETER: f32 = 0.004;
 /// Maximum distance between neighbouring points at which they are treated as a surface, in world units.
 const MAX_SPACING: f32 = 0.02;
-/// Diameter in world units of points that are farther apart. They are drawn as separate dots.
+/// Minimum diameter, in world units, of points that are farther apart than `MAX_SPACING`. Such points are drawn as
+/// separate dots.
 const DOT_DIAMETER: f32 = 0.025;
-/// Width of the shadow of lines in world units. It is about the width of a line in a picture that shows the whole
+/// Width of the shadow of lines in world units. The shadow is about as wide as a line in a picture that shows the whole
 /// model.
 const LINE_WIDTH: f32 = 0.004;
 
-/// If neighbouring points are closer than this, in pixels, some points are removed when that saves time.
+/// If neighbouring points are closer than this number of pixels, some points may be removed to save time.
 const MIN_PIXEL_SPACING: f32 = 0.7;
 
 /// The points or lines of a batch.
@@ -77,15 +78,15 @@ pub(crate) struct SpriteInputs<'a> {
     pub(crate) pixel: Option<f32>,
 }
 
-/// Creates the layout of bind group 1 for points and lines: the pose, the batch and the attributes. They have the same
-/// bindings as in the layout for shading.
+/// Creates the layout of bind group 1 for points and lines: the pose, the batch and the attributes. These resources
+/// have the same binding numbers as in the layout for shading.
 pub(crate) fn sprites_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
     let entries = [bindings::vertex_storage(1), bindings::uniform(3), bindings::vertex_storage(4)];
     bindings::layout(&gpu.device, "sprites", &entries)
 }
 
-/// Appends the batches of points and lines with their pools, and one word for each point or line to the words of
-/// triangles.
+/// Appends the batches of points and lines to `batches`, their pools to `pools`, and one word for each point or line to
+/// `words`.
 pub(crate) fn build(
     gpu: &Gpu,
     scene: &Scene,
@@ -125,8 +126,8 @@ pub(crate) fn build(
 }
 
 /// Returns the word of a point or line for the visibility buffer. Triangles with similar normals may be merged to one
-/// surface, but two points or lines must not. Therefore the bits of the normal contain a number that is different for
-/// each of them (multiplicative hashing: Knuth 1998, "The Art of Computer Programming", 6.4).
+/// surface, but two points or lines must not. Therefore the bits of the normal contain a hash of the number of the
+/// point or line (multiplicative hashing: Knuth 1998, "The Art of Computer Programming", 6.4).
 fn word(batch: usize, number: u32) -> u32 {
     batch as u32 | number.wrapping_mul(2_654_435_769) >> 16 << 16
 }
@@ -196,7 +197,7 @@ impl BatchBuilder {
         self.available += pose.len();
     }
 
-    /// Removes random points until neighbouring points have this distance on average.
+    /// Removes random points until the mean distance between neighbouring points is `distance`.
     fn thin_out(&mut self, distance: f32) {
         let spacing = self.spacing();
         if spacing <= 0.0 || spacing >= distance {
@@ -217,7 +218,7 @@ impl BatchBuilder {
         spacing(&points)
     }
 
-    /// Returns how the points or lines look in a picture with this shorter side.
+    /// Returns how the points or lines look in a picture whose shorter side has `short_side` pixels.
     fn look(&self, used: SpriteUse, short_side: u32) -> SpriteLook {
         let pixels = |share: f32| 0.5 * (share * short_side as f32).max(1.0);
         let (radius, most) = match used.kind {

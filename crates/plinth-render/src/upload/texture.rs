@@ -57,7 +57,7 @@ fn upload_all(gpu: &Gpu, model: &Model, wanted: Vec<(usize, TextureEncoding)>) -
 pub(crate) struct ImageCache(BTreeMap<(u32, u32, TextureEncoding, u128), wgpu::TextureView>);
 
 impl ImageCache {
-    /// Uploads the images that are not cached, and removes all that are not wanted.
+    /// Uploads the images that are not cached, and removes cached images that are not wanted.
     fn upload(&mut self, gpu: &Gpu, model: &Model, wanted: Vec<(usize, TextureEncoding)>) -> Views {
         let key = |(index, encoding): &(usize, TextureEncoding)| {
             let image = &model.images[*index];
@@ -80,7 +80,7 @@ impl ImageCache {
     }
 }
 
-/// The bits of a sampler, by which samplers are compared.
+/// The properties of a sampler, in a form by which samplers are compared.
 pub(super) type SamplerKey = (u8, u8, bool, bool);
 
 pub(super) const fn sampler_key(sampler: Sampler) -> SamplerKey {
@@ -105,8 +105,8 @@ const fn address_mode(wrap: Wrap) -> wgpu::AddressMode {
 
 fn create_sampler(gpu: &Gpu, sampler: Sampler) -> wgpu::Sampler {
     let filter = |nearest| if nearest { wgpu::FilterMode::Nearest } else { wgpu::FilterMode::Linear };
-    // A texture that shrinks without filtering has jagged edges that crawl in a video. Only pixel art, whose texels are to have sharp
-    // edges when it grows, is not filtered.
+    // If a minified texture is not filtered, it has jagged edges that crawl in a video. Therefore nearest-neighbour
+    // minification is used only for pixel art, whose sampler asks for nearest-neighbour magnification, too.
     let min_nearest = sampler.mag_nearest && sampler.min_nearest;
     let smooth = !sampler.mag_nearest;
     gpu.device.create_sampler(&wgpu::SamplerDescriptor {
@@ -155,7 +155,7 @@ fn halve(above: &Level<'_>, encoding: TextureEncoding) -> Level<'static> {
     }
 }
 
-/// Halves both sides. `average` returns the mean of four texels.
+/// Halves the width and the height of a mip level. `average` returns the mean of four texels.
 fn halve_with(above: &Level<'_>, average: impl Fn([[u8; 4]; 4]) -> [u8; 4]) -> Level<'static> {
     let (width, height) = ((above.width / 2).max(1), (above.height / 2).max(1));
     let mut pixels = vec![0; width as usize * height as usize * 4];
@@ -164,7 +164,7 @@ fn halve_with(above: &Level<'_>, average: impl Fn([[u8; 4]; 4]) -> [u8; 4]) -> L
     let rows = |y: usize| y.min(above.height as usize - 1) * columns;
     for (y, row) in pixels.as_chunks_mut::<4>().0.chunks_exact_mut(width as usize).enumerate() {
         let [upper, lower] = [2 * y, 2 * y + 1].map(|y| &texels[rows(y)..rows(y) + columns]);
-        // A single column is averaged with itself, and the last one of an odd number is left out.
+        // A single column is averaged with itself. If there is an odd number of columns, the last column is ignored.
         if columns == 1 {
             row[0] = average([upper[0], upper[0], lower[0], lower[0]]);
             continue;
@@ -199,7 +199,7 @@ fn average_normal(t: [[u8; 4]; 4]) -> [u8; 4] {
         sum + glam::Vec3::new(f32::from(texel[0]), f32::from(texel[1]), f32::from(texel[2])) - 127.5
     });
     let n = sum.normalize_or(glam::Vec3::Z) * 127.5 + 127.5;
-    // Rounds without a call of the system's library, which processors without SSE 4.1 need.
+    // This code replaces `f32::round`, which calls the C library if the compiler may not use SSE 4.1.
     let rounded = |c: f32| c as u8 + u8::from(c - f32::from(c as u8) >= 0.5);
     [rounded(n.x), rounded(n.y), rounded(n.z), mean(t.map(|texel| u32::from(texel[3])))]
 }
@@ -264,7 +264,7 @@ fn upload_levels(gpu: &Gpu, levels: &[Level<'_>]) -> wgpu::TextureView {
             wgpu::Extent3d { width: level.width, height: level.height, depth_or_array_layers: 1 },
         );
     }
-    // The submission releases the staging memory of this image before the next image is written.
+    // This empty submission releases the staging memory of the image before the next image is written.
     gpu.queue.submit([]);
     texture.create_view(&wgpu::TextureViewDescriptor::default())
 }

@@ -13,9 +13,9 @@ pub(crate) const MAX_TRIANGLES: u32 = 1 << 28;
 /// Maximum number of batches. Their numbers are stored as 16-bit depth, and 0 means that there is no batch.
 pub(crate) const MAX_BATCHES: usize = (1 << 16) - 2;
 
-/// Returns the format of triangle numbers in the visibility buffer, if there are this many triangles. The narrow format
-/// halves the memory that a frame writes and reads. Numbers that do not fit into it are stored as two 16-bit halves,
-/// because all adapters support this format with multisampling.
+/// Returns the format of triangle numbers in the visibility buffer for `count` triangles. The 16-bit format halves the
+/// memory that a frame writes and reads. Larger numbers are stored as two 16-bit halves, because all adapters support
+/// `Rg16Uint` with multisampling.
 pub(crate) fn triangle_format(count: usize) -> wgpu::TextureFormat {
     let end = FIRST_TRIANGLE as usize + count;
     if end <= usize::from(u16::MAX) + 1 { wgpu::TextureFormat::R16Uint } else { wgpu::TextureFormat::Rg16Uint }
@@ -39,7 +39,7 @@ const CORNER_BITS: u32 = 21;
 /// Maximum number of vertices of a pool with triangles.
 pub(crate) const MAX_POOL_VERTICES: usize = 1 << CORNER_BITS;
 
-/// Returns two words per triangle, which contain its three corners. Shaders read both at once.
+/// Returns two words per triangle, which contain its three corners. Shaders read both words at once.
 pub(crate) fn packed_corners(corners: &[u32]) -> Vec<[u32; 2]> {
     let pack = |[a, b, c]: &[u32; 3]| {
         let bits = u64::from(*a) | u64::from(*b) << CORNER_BITS | u64::from(*c) << (2 * CORNER_BITS);
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn corners_survive_packing() {
-        // As in `lib/triangle.wgsl`.
+        // Unpacks corners in the same way as `lib/triangle.wgsl`.
         let unpack = |[low, high]: [u32; 2]| {
             let mask = (1 << CORNER_BITS) - 1;
             let middle = low >> CORNER_BITS | high << (32 - CORNER_BITS);
