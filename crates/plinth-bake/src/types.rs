@@ -26,8 +26,8 @@ pub struct BakeMesh {
     pub roughness: Vec<f32>,
     /// Linear emitted radiance of each vertex. If the list is empty, the mesh emits no light.
     pub emission: Vec<Vec3>,
-    /// For each vertex, the fraction of the light that passes straight through the surface: 1 − alpha, or the
-    /// transmission times the luminance of its colour. If the list is empty, the mesh is opaque.
+    /// For each vertex, the fraction of the light that passes straight through the surface. It results from the alpha
+    /// and the transmission of the material. If the list is empty, the mesh is opaque.
     pub transparency: Vec<f32>,
     /// Texture with the colour and the holes of the surface.
     pub texture: Option<BakeTexture>,

@@ -180,7 +180,7 @@ uniforms! {
     SpriteLook {
         /// 1 if the vertices have normals, otherwise 0.
         has_normals: f32,
-        /// Radius in world units. For lines, it is only used in shadows.
+        /// Radius in world units. For lines, the radius is used only in shadows.
         radius: f32,
         /// Minimum radius in pixels. `most_pixels` is the maximum radius.
         least_pixels: f32,

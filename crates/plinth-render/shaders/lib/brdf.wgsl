@@ -41,9 +41,9 @@ fn f_schlick(f0: vec3<f32>, f90: f32, v_dot_h: f32) -> vec3<f32> {
 }
 
 // Scale (x) and bias (y) of the split-sum approximation (Karis 2013, "Real Shading in Unreal Engine 4") for GGX with
-// the height-correlated Smith term. The bias and the sum of both are polynomials in 1 − n·v and roughness. They were
-// fitted by least squares to importance sampling with 2048 directions. The root mean square errors are 0.012 and 0.006.
-// At normal incidence, the bias is 0.
+// the height-correlated Smith term. The bias, and the sum of scale and bias, are polynomials in 1 − n·v and roughness.
+// They were fitted by least squares to importance sampling with 2048 directions. Their root mean square errors are
+// 0.012 and 0.006. At normal incidence, the bias is 0.
 fn dfg(n_dot_v: f32, perceptual_roughness: f32) -> vec2<f32> {
     let u = 1.0 - n_dot_v;
     let u2 = u * u;

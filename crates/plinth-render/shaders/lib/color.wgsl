@@ -16,16 +16,16 @@ fn tone_map_pbr_neutral(radiance: vec3<f32>) -> vec3<f32> {
     return select(mix(compressed, vec3(new_peak), g), c, peak < start_compression);
 }
 
-// Inverse of the tone curve for colours that it does not compress, which are those with all channels below 0.76. If the
-// tone curve is applied to the result, brighter colours become darker than before.
+// Inverse of the tone curve for colours that the curve does not compress: colours with all channels below 0.76. For
+// brighter colours, applying the tone curve to the result gives a colour that is darker than `shown`.
 fn before_tone_map(shown: vec3<f32>) -> vec3<f32> {
     let lowest = min(shown.r, min(shown.g, shown.b));
     return shown + select(0.04, sqrt(lowest / 6.25) - lowest, lowest < 0.04);
 }
 
-// Encodes a linear colour as sRGB (IEC 61966-2-1). The power is a polynomial of the fourth root, which interpolates it at
-// the Chebyshev nodes of the range. It differs from the standard by less than 1e-5; software drivers take much longer for
-// a power.
+// Encodes a linear colour as sRGB (IEC 61966-2-1). The power function is replaced by a polynomial of the fourth root,
+// because software drivers take much longer for a power. The polynomial interpolates the power function at the
+// Chebyshev nodes of the range. The result differs from the standard by less than 1e-5.
 fn srgb_from_linear(linear: vec3<f32>) -> vec3<f32> {
     let c = clamp(linear, vec3(0.0), vec3(1.0));
     let r = sqrt(sqrt(c));
@@ -37,8 +37,8 @@ fn srgb_from_linear(linear: vec3<f32>) -> vec3<f32> {
     return select(curve, 12.92 * c, c <= vec3(0.0031308));
 }
 
-// Decodes an sRGB colour to linear (IEC 61966-2-1). The power is a polynomial, too, and differs from the standard by less
-// than 1e-5.
+// Decodes an sRGB colour to linear (IEC 61966-2-1). The power function is replaced by a polynomial here, too. The
+// result differs from the standard by less than 1e-5.
 fn linear_from_srgb(encoded: vec3<f32>) -> vec3<f32> {
     var curve = fma(encoded, vec3(-0.04716058), vec3(0.2031366));
     curve = fma(encoded, curve, vec3(-0.40627095));

@@ -1,10 +1,12 @@
-// Direct light: the key spotlight, the sun of the environment, point lights and spotlights. Needs layers, shadow.
+// Direct light: the key spotlight, the sun of the environment, point lights and spotlights. Needs lib/layers.wgsl and
+// lib/shadow.wgsl.
 
 struct Beam {
     to_light: vec3<f32>,
     // Irradiance of a surface that faces the light. Shadow and cone are already applied.
     irradiance: vec3<f32>,
-    // Value that is added to the squared roughness, because the light has a size.
+    // Width that is added to the specular lobe, because the light has a size. Its square is added to the square of
+    // alpha.
     spread: f32,
 }
 

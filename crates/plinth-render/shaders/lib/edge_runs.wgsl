@@ -1,6 +1,6 @@
 // Generates six vertices per tile, which cover all tiles with edges. In a horizontal run of such tiles, the six
 // vertices of the first tile cover the whole run. The vertices of all other tiles are degenerate: all six are at one
-// point. Needs `edge_tiles`.
+// point. Needs the buffer `edge_tiles`.
 #import lib/edge_tiles.wgsl
 
 fn has_edges(tile: u32) -> bool {

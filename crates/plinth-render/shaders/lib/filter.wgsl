@@ -12,7 +12,8 @@ fn tinted(c: vec3<f32>, tint: vec3<f32>) -> vec3<f32> {
     return c * tint / max(tint.r, max(tint.g, tint.b));
 }
 
-// Changes the contrast around middle grey. It operates on sRGB-encoded values; a slope of 1 has no effect.
+// Changes the contrast around middle grey. The change is applied to the sRGB-encoded colour. A slope of 1 has no
+// effect.
 fn contrasted(c: vec3<f32>, slope: f32) -> vec3<f32> {
     let e = srgb_from_linear(c);
     let s = e * e * (3.0 - 2.0 * e);

@@ -1,10 +1,10 @@
 // Reads the baked light of surfaces. `upload/gathered_light.rs` packs the data.
 #import lib/color.wgsl
 
-// Two words per triangle. The first is 0 if the triangle has no lattice. Otherwise its upper 28 bits are the index of the
-// light of the lattice, and its lower 4 bits are the number of times that the sides are halved. The second word, which is
-// the same for all triangles of a batch, is the index of the light of back faces among the light of vertices; 0 if the
-// batch has none.
+// Two words per triangle. The first word is 0 if the triangle has no lattice. Otherwise its upper 28 bits are the index
+// of the lattice's first sample in `light_samples`, and its lower 4 bits are the number of times that the edges are
+// halved. The second word is the index of the first sample of back faces, or 0 if the batch has no light on back faces.
+// It is the same for all triangles of a batch.
 @group(3) @binding(0) var<storage, read> light_words: array<TwoWords>;
 @group(3) @binding(1) var<storage, read> light_samples: array<FourWords>;
 
@@ -13,13 +13,13 @@ struct GatheredLight {
     direct: vec3<f32>,
     // Irradiance from other surfaces of the model.
     indirect: vec3<f32>,
-    // Spherical harmonics of degree 1: first the visibility of the environment, then the luminance of the surfaces that
-    // block the environment.
+    // Visibility of the environment as spherical harmonics of degree 1. The next member is the luminance of the
+    // surfaces that block the environment, in the same form.
     visibility: vec4<f32>,
     blocked: vec4<f32>,
 }
 
-// Returns the light of a surface that nothing blocks.
+// Returns the light on a surface from which nothing blocks the environment.
 fn open_light() -> GatheredLight {
     return GatheredLight(vec3(1.0), vec3(0.0), vec4(1.0, 0.0, 0.0, 0.0), vec4(0.0));
 }

@@ -1,4 +1,5 @@
-// The layers of a glTF surface, and their reflection of the environment's light. Needs types/frame.wgsl, brdf, ibl.
+// The layers of a glTF surface, and their reflection of the environment's light. Needs types/frame.wgsl, lib/brdf.wgsl
+// and lib/ibl.wgsl.
 
 struct Surface {
     world: vec3<f32>,
@@ -10,7 +11,7 @@ struct Surface {
     n_dot_v: f32,
     // Squared length of the difference between the geometric normals of this pixel and its neighbours.
     normal_turn: f32,
-    // Perceptual roughness, and its square, which also includes the change of the normal within a pixel.
+    // Perceptual roughness. The next member is its square, which also includes the change of the normal within a pixel.
     roughness: f32,
     alpha_roughness: f32,
     metallic: f32,
@@ -20,8 +21,8 @@ struct Surface {
     dielectric_f0: vec3<f32>,
     metal_f0: vec3<f32>,
     dielectric_f90: f32,
-    // Fraction of the environment's light that arrives, and the irradiance of a surface with the normal `n` from all
-    // light.
+    // Fraction of the environment's light that arrives. The next member is the irradiance of a surface with the normal
+    // `n`, without the light of beams (`lib/direct_light.wgsl`).
     direct: vec3<f32>,
     irradiance: vec3<f32>,
     // Visibility of the environment as spherical harmonics of degree 1.
@@ -56,17 +57,19 @@ fn widened_roughness(normal_turn: f32, perceptual_roughness: f32) -> f32 {
     return sqrt(sqrt(clamp(alpha * alpha + kernel, 0.0, 1.0)));
 }
 
-// Maximum weight of the visibility from the spherical harmonics, which are smoother than the lobes.
+// Weight of the visibility from the spherical harmonics for narrow lobes, which are less smooth than the spherical
+// harmonics.
 const MAX_SH_WEIGHT: f32 = 0.9;
 
-// Returns the position of the centre of a lobe times its cosine, between the normal (0) and the mirror direction (1).
-// It is a fit to the numerical integral (after Lagarde and de Rousiers 2014, "Moving Frostbite to PBR", section 4.9.3).
+// Returns where the centre of a lobe times the cosine lies between the normal (0) and the mirror direction (1). The
+// formula is a fit to the numerical integral (after Lagarde and de Rousiers 2014, "Moving Frostbite to PBR", section
+// 4.9.3).
 fn toward_mirror(alpha: f32, n_dot_v: f32) -> f32 {
     return clamp(1.0 - alpha * mix(1.6 - 1.35 * n_dot_v, 1.0, alpha), 0.0, 1.0);
 }
 
-// Returns the radiance within a lobe around the direction `r`. It combines the environment, where it is visible, and
-// the surfaces that block it, with the resolution of the spherical harmonics.
+// Returns the radiance within a lobe around the direction `r`. The result combines the visible part of the environment
+// with the surfaces that block the rest, both at the resolution of the spherical harmonics.
 fn smoothed_radiance(s: Surface, r: vec3<f32>, perceptual_roughness: f32) -> vec3<f32> {
     return partly_blocked(s, r, perceptual_roughness, environment_radiance(r, perceptual_roughness));
 }
@@ -149,7 +152,8 @@ fn environment_layers(s: Surface, diffuse_weight: f32) -> Layered {
 #else
     let alpha = s.roughness * s.roughness;
     let lean = unit(mix(s.n, r, toward_mirror(alpha, s.n_dot_v)));
-    // The widest lobe is nearly a cosine lobe around the normal. Its visibility is known more exactly: it is `direct`.
+    // The widest lobe is nearly a cosine lobe around the normal. The visibility within a cosine lobe is known more
+    // exactly: it is `direct`, which `irradiance` contains.
     let lobe = reflected_radiance(s, lean, s.roughness, albedo);
     let radiance = mix(lobe, s.irradiance * (INVERSE_PI * frame.gloss), alpha * alpha);
 #endif

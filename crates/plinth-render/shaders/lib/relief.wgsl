@@ -1,6 +1,6 @@
 // Light on the bumps of a normal map. Bumps that face away from the light are shadowed by neighbouring bumps, and light
 // from below the surface does not reach them (Chiang, Li and Burley 2019, "Taming the Shadow Terminator", eq. 3). Needs
-// layers.
+// lib/layers.wgsl.
 
 // Returns the fraction of a beam's light that reaches the bump.
 fn relief_share(s: Surface, to_light: vec3<f32>) -> f32 {
@@ -10,7 +10,7 @@ fn relief_share(s: Surface, to_light: vec3<f32>) -> f32 {
 }
 
 // Returns two values for light that is the same from all directions. w is the fraction of the light that reaches the
-// bump. xyz is the normal of a flat surface that receives this fraction. They are fits to two integrals over all
+// bump. xyz is the normal of a flat surface that receives this fraction. Both values are fits to integrals over all
 // directions: the sum and the first moment of the cosine times `relief_share`.
 fn relief(n: vec3<f32>, geometric: vec3<f32>) -> vec4<f32> {
     let lean = sqrt(max(1.0 - dot(n, geometric), 0.0));

@@ -1,14 +1,14 @@
 // Reflections of the model in its own polished surfaces. Cones are traced through the distance field of the model's
 // surfaces (after Aaltonen 2018, "GPU-based Clay Simulation and Ray-tracing Tech in Claybook"). `distance_field.rs`
-// builds the field. Needs types/frame.wgsl, layers.
+// builds the field. Needs types/frame.wgsl and lib/layers.wgsl.
 
-// Reflections are traced if the perceptual roughness is at most the first value. If it is at least the second value,
-// only the spherical harmonics are used. Between the two values, both results are interpolated.
+// Up to the perceptual roughness `FULLY_TRACED_ROUGHNESS`, reflections are traced. From `MAX_TRACED_ROUGHNESS` on, only
+// the spherical harmonics are used. Between these values, both results are interpolated.
 const FULLY_TRACED_ROUGHNESS: f32 = 0.3;
 const MAX_TRACED_ROUGHNESS: f32 = 0.45;
-// Minimum fraction of blocked directions. With a smaller fraction, a cone would hit nothing.
+// Minimum fraction of blocked directions for which a cone is traced. With a smaller fraction, a cone would hit nothing.
 const MIN_BLOCKED_FRACTION: f32 = 0.05;
-// Minimum reflectance. With a smaller reflectance, the reflection would not be visible.
+// Minimum reflectance for which a cone is traced. With a smaller reflectance, the reflection would not be visible.
 const MIN_REFLECTANCE: f32 = 0.06;
 // Thickness that is added to surfaces, in cells of the distance field.
 const EXTRA_THICKNESS: f32 = 0.6;
@@ -22,7 +22,7 @@ struct SelfReflection {
     filled: f32,
 }
 
-// Traces a cone around a direction. Its width corresponds to the lobe of this roughness.
+// Traces a cone around a direction. The width of the cone corresponds to the specular lobe of the given roughness.
 fn trace_self_reflection(s: Surface, direction: vec3<f32>, perceptual_roughness: f32) -> SelfReflection {
     let cell = frame.field_cell;
     let start = frame.grow_origin + (s.world - frame.grow_origin) * (1.0 / frame.grow);

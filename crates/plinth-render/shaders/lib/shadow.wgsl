@@ -1,5 +1,5 @@
 // Percentage-closer filtering of shadow maps. The size of the map's texels determines the softness, so a softer shadow
-// does not cost more.
+// takes no more time.
 
 // Filters with a tent of 3×3 texels in four bilinear comparisons (Castaño 2013, "Shadow Mapping Summary", part 1).
 fn shadow_pcf(map: texture_depth_2d, uv_in: vec2<f32>, depth: f32, texel: f32) -> f32 {

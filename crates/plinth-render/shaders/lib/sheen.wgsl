@@ -1,11 +1,12 @@
 // Sheen of fibres with multiple scattering (Zeltner, Burley and Chiang 2022, "Practical Multiple-Scattering Sheen Using
 // Linearly Transformed Cosines"). The tables of the paper are replaced by the rational functions of MaterialX 1.39.
-// Needs layers.
+// Needs lib/layers.wgsl and lib/direct_light.wgsl.
 
 struct SheenLobe {
     // Fraction of the light that is reflected towards the camera.
     albedo: f32,
-    // The inverse of the linear transform: its diagonal element, and its shear along the view direction.
+    // Elements of the inverse of the linear transform: `a` is on the diagonal, and `b` is the shear along the view
+    // direction.
     a: f32,
     b: f32,
     // Unit vector in the tangent plane that points towards the camera.
@@ -28,7 +29,7 @@ fn sheen_lobe(s: Surface, roughness: f32) -> SheenLobe {
     return out;
 }
 
-// Returns the radiance of a beam that white sheen reflects.
+// Returns the radiance that white sheen reflects from a beam of light.
 fn sheen_of_beam(s: Surface, beam: Beam, lobe: SheenLobe) -> vec3<f32> {
     let z = dot(beam.to_light, s.n);
     if z <= 0.0 {

@@ -11,7 +11,7 @@ struct Sprite {
     // Positions of the two ends on the line segment, 0..1. They differ from 0 and 1 if the line is clipped at the near
     // plane.
     parts: vec2<f32>,
-    // Radius in pixels. It is 0 if the point or line is not in front of the camera.
+    // Radius in pixels. The radius is 0 if the point or line is not in front of the camera.
     radius: f32,
 }
 
@@ -59,7 +59,7 @@ fn sprite_of(number: u32) -> Sprite {
 }
 
 // Finds the point on the line that is nearest to a pixel on the screen. x is the position of this point between the
-// ends, 0..1. y is its squared distance from the pixel, in pixels.
+// ends, 0..1. y is its squared distance from the pixel, in squared pixels.
 fn nearest_place(s: Sprite, at: vec2<f32>) -> vec2<f32> {
 #ifdef LINES
     let along = s.b - s.a;
@@ -82,7 +82,7 @@ fn is_front(normal: vec3<f32>, to_camera: vec3<f32>) -> bool {
     return dot(normal, to_camera) > -0.25 * length(normal) * length(to_camera);
 }
 
-// Returns the samples of a pixel that the sprite covers. The samples are at Vulkan's standard locations.
+// Returns the samples of a pixel that the sprite covers, as a bit mask. The samples are at Vulkan's standard locations.
 fn covered_samples(s: Sprite, at: vec2<f32>) -> u32 {
     if SAMPLES != 4u {
         return select(0u, 1u, is_covered(s, at));
@@ -98,8 +98,8 @@ fn distance_along(s: Sprite, t: f32) -> f32 {
     return 1.0 / mix(1.0 / s.distances.x, 1.0 / s.distances.y, t);
 }
 
-// Returns the vertices of a sprite and their weights at a pixel, in the same form as for triangles. Textures are read
-// without mip levels.
+// Returns the vertices of a sprite and their weights at a pixel, in the same form as for triangles. The derivatives are
+// 0, so textures are read without mip levels.
 fn seen_sprite(number: u32, at: vec2<f32>) -> Seen {
     var out: Seen;
     out.facing = 1.0;

@@ -1,6 +1,6 @@
 // Computes the colour of a surface as the camera sees it, from its base colour, its emission and all light. Each set of
-// material features has its own variant of this shader. Needs types/frame, material, surface_point. The declarations of
-// the material's textures are generated and inserted before this file.
+// material features has its own variant of this shader. Needs types/frame.wgsl, types/material.wgsl and
+// types/surface_point.wgsl. The declarations of the material's textures are generated and inserted before this file.
 #import lib/color.wgsl
 #import lib/unit.wgsl
 #import lib/brdf.wgsl
@@ -38,8 +38,8 @@ fn base_color(v: SurfacePoint) -> vec4<f32> {
     return base;
 }
 
-// Returns the colour of a surface for the render target. It is premultiplied by the alpha of `base`. Where the backdrop
-// is visible through the surface, alpha is smaller.
+// Returns the colour of a surface for the render target. The colour is premultiplied by the alpha of `base`. Where the
+// backdrop is visible through the surface, the returned alpha is smaller than that of `base`.
 fn surface_color(v: SurfacePoint, base: vec4<f32>) -> vec4<f32> {
 #ifdef LIT
     var emitted = material.emissive;
@@ -68,8 +68,8 @@ fn surface_color(v: SurfacePoint, base: vec4<f32>) -> vec4<f32> {
 #else
 #ifdef UNLIT
 #ifdef BLEND
-    // The tone curve will be applied to the sum of this colour and radiances. The inverse of the curve preserves the
-    // colour.
+    // A later pass applies the tone curve to this colour after it was blended with radiances. The inverse of the curve
+    // is applied here, so that the displayed colour stays the same.
     return vec4(before_tone_map(seen.rgb / max(seen.a, 1e-4)) * seen.a, seen.a);
 #endif
 #endif
@@ -92,7 +92,7 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
     let t = unit(along - geometric * dot(geometric, along) + vec3(1e-8, 0.0, 0.0));
     let hand = select(v.tangent.w, 1.0, v.tangent.w == 0.0);
     let b = cross(geometric, t) * (hand * facing);
-    // The factor is 0 if the surface has no tangents. The normal map then has no effect.
+    // `leans` is 0 if the surface has no tangents. The normal map then has no effect.
     let leans = abs(v.tangent.w);
 #ifdef NORMAL_TEX
     let bump_scale = material.normal_scale * leans;
@@ -121,8 +121,8 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
     s.geometric = geometric;
     s.n_dot_v = clamp(dot(n, to_camera), 1e-3, 1.0);
     s.roughness = clamp(roughness, 0.0, 1.0);
-    // The roughness is increased only for direct light, because only direct light causes flicker. The environment is
-    // already filtered.
+    // The roughness is increased only for direct light, because only direct light causes flicker. The map of the
+    // environment is already filtered.
     s.normal_turn = v.normal_turn;
     let widened = widened_roughness(s.normal_turn, s.roughness);
     s.alpha_roughness = max(widened * widened, 2e-4);
@@ -135,7 +135,7 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
 #ifdef NORMAL_TEX
     let bumpy = relief(n, geometric);
     from_around *= bumpy.w;
-    // If the surface faces away from a lamp, it gets none of the lamp's light, whatever the direction of the bump is.
+    // If the surface faces away from a lamp, a bump gets none of the lamp's light, whatever direction the bump faces.
     from_environment = min(from_environment, environment_irradiance(bumpy.xyz) * bumpy.w);
 #endif
     s.irradiance = from_environment * s.direct + from_around;

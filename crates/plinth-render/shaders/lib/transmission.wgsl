@@ -1,7 +1,7 @@
-// Transmitted light. Light is refracted where it enters a body and where it leaves the body, then a ray is traced
-// through the picture of the scene behind. This works in screen space (after Wyman 2005, "An Approximate Image-Space
-// Approach for Interactive Refraction"), but both intersections are found by iteration. Needs types/frame.wgsl, layers,
-// ibl.
+// Transmitted light. Light is refracted where it enters a body and where it leaves the body. Then a ray is traced
+// through the picture of the scene behind the body. The method works in screen space (after Wyman 2005, "An Approximate
+// Image-Space Approach for Interactive Refraction"), but both intersections are found by iteration. Needs
+// types/frame.wgsl, lib/layers.wgsl and lib/ibl.wgsl.
 
 @group(1) @binding(7) var scene_color: texture_2d<f32>;
 // For the opaque scene: x is the distance along the camera's axis times the coverage, and y is the coverage.
@@ -16,7 +16,8 @@ const MAX_RAY_LENGTH: f32 = 3.0;
 const HIT_STEPS: i32 = 16;
 const HALVINGS: i32 = 5;
 const MAX_ITERATIONS: i32 = HIT_STEPS + 1 + 6 * HALVINGS;
-// If the first step behind a surface is farther behind it than this, the ray has not passed through the surface.
+// If the first point of a ray behind a surface is farther behind the surface than this, in world units, the ray has not
+// passed through the surface, but behind its edge.
 const MAX_DEPTH_GAP: f32 = 0.04;
 
 // Returns the position of a world-space point in the picture, 0..1.
@@ -29,7 +30,8 @@ fn distance_along_axis(point: vec3<f32>) -> f32 {
     return dot(point - frame.camera_position, frame.camera_axis);
 }
 
-// Returns the reflectance of a dielectric for unpolarised light from inside. It is 1 at total internal reflection.
+// Returns the reflectance of a dielectric for unpolarised light from inside. The reflectance is 1 at total internal
+// reflection.
 fn fresnel_from_inside(cos_inside: f32, ior: f32) -> f32 {
     let sin2_outside = ior * ior * (1.0 - cos_inside * cos_inside);
     if sin2_outside >= 1.0 {
@@ -41,7 +43,8 @@ fn fresnel_from_inside(cos_inside: f32, ior: f32) -> f32 {
     return 0.5 * (parallel * parallel + perpendicular * perpendicular);
 }
 
-// Returns the distance of the scene along the camera's axis, blurred by a mip level. It is 0 where there is nothing.
+// Returns the distance of the opaque scene along the camera's axis, blurred by a mip level. Returns 0 where there is no
+// surface.
 fn scene_distance_at(uv: vec2<f32>, mip: f32) -> f32 {
     // At an edge, an interpolated distance would be meaningless. Therefore the distance of a single pixel is used if
     // there is no blur.
@@ -57,8 +60,8 @@ struct Transmitted {
     open: vec3<f32>,
 }
 
-// If the perceptual roughness is at most the first value, glass shows the backdrop sharply. If it is at least the
-// second value, glass shows the environment instead of the backdrop.
+// Up to the perceptual roughness `CLEAR_ROUGHNESS`, glass shows the backdrop sharply. From `FROSTED_ROUGHNESS` on,
+// glass shows the environment instead of the backdrop.
 const CLEAR_ROUGHNESS: f32 = 0.05;
 const FROSTED_ROUGHNESS: f32 = 0.15;
 
@@ -162,8 +165,8 @@ fn crossing(ray: ExitRay) -> Crossing {
     return out;
 }
 
-// Returns the light that leaves a body in a direction, after a path of length `path` inside the body. It is the colour
-// of the picture where the ray hits the scene. Elsewhere it is the backdrop or the environment.
+// Returns the light that leaves a body in a direction, after a path of length `path` inside the body. Where the ray
+// hits the scene, the light is the colour of the picture. Elsewhere it is the backdrop or the environment.
 fn trace_exit_ray(start: vec3<f32>, direction: vec3<f32>, roughness: f32, path: f32) -> Transmitted {
     let around = environment_radiance(direction, roughness);
     let forward = dot(direction, frame.camera_axis);
@@ -186,7 +189,7 @@ fn trace_exit_ray(start: vec3<f32>, direction: vec3<f32>, roughness: f32, path: 
     let uv = picture_uv(start + direction * high);
     let edge = clamp(min(min(uv.x, 1.0 - uv.x), min(uv.y, 1.0 - uv.y)) * 50.0, 0.0, 1.0);
     let found = textureSampleLevel(scene_color, linear_sampler, uv, blur_at(ray, high));
-    // A wide cone to the side leaves the visible part of the scene.
+    // A wide cone that points to the side leaves the visible part of the scene.
     let ahead = select(1.0, smoothstep(0.0, 0.6, forward), wide);
     let share = select(0.0, clamp(found.a, 0.0, 1.0) * edge * ahead, met);
     let open = frame.glass_shows_backdrop * (1.0 - smoothstep(CLEAR_ROUGHNESS, FROSTED_ROUGHNESS, roughness)) * (1.0 - share);
@@ -217,8 +220,8 @@ fn refracted(s: Surface, world: vec3<f32>, thickness: f32, roughness: f32, ior: 
     let through = exp(-material.absorption * path) * s.base;
     let cos_inside = clamp(dot(inside, outward), 0.0, 1.0);
     let kept = fresnel_from_inside(cos_inside, ior);
-    // Light that is reflected inside the body leaves it at another point. This is approximated by the light that would
-    // leave here.
+    // Light that is reflected inside the body leaves it at another point. The shader approximates this light as if it
+    // left the body at this point.
     let reflected = environment_radiance(reflect(inside, outward), roughness);
     var out = Transmitted(reflected * kept * through, vec3(0.0));
     if kept < 1.0 {
@@ -253,9 +256,9 @@ fn transmitted(s: Surface, world: vec3<f32>, thickness: f32) -> Transmitted {
 }
 
 // Returns the radiance and the coverage of a surface through which the backdrop is visible. The coverage is the
-// smallest one with which the surface's own light can be represented in display space (as in the blend mode "screen").
-// If the surface absorbs the backdrop in only some channels, the difference between the channels is added to the colour
-// of the surface.
+// smallest coverage with which the surface's own light can be represented in display space (as in the blend mode
+// "screen"). If the surface absorbs the backdrop in only some channels, the difference between the channels is added to
+// the colour of the surface.
 fn over_backdrop(radiance: vec3<f32>, open: vec3<f32>) -> vec4<f32> {
     // Scaling linear light by a factor scales the sRGB-encoded value by nearly a constant factor, too.
     let left = srgb_from_linear(open);

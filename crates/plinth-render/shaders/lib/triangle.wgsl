@@ -1,12 +1,13 @@
 // Reads triangles by their number, and computes the position of a pixel on a triangle. Needs types/frame.wgsl.
 #import lib/octahedral.wgsl
 
-// The three corners of each triangle as the indices of its vertices, with 21 bits each. The first has the lowest bits.
+// The three corners of each triangle as the indices of its vertices, with 21 bits each. The first corner has the lowest
+// bits.
 @group(1) @binding(0) var<storage, read> corners: array<TwoWords>;
 // The vertices of the current pose: `PoseVertex` structs.
 @group(1) @binding(1) var<storage, read> pose: array<FourWords>;
 
-// Number of elements of `pose` per vertex. The first has the position and the normal.
+// Number of elements of `pose` per vertex. The first element contains the position and the normal.
 const POSE_PARTS: u32 = 2u;
 
 const CORNER_BITS: u32 = 21u;

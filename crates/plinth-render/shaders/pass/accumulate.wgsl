@@ -1,5 +1,5 @@
-// Adds one shadow of the key light on the floor. The mean of many such shadows, each from another point of the light,
-// is a soft shadow.
+// Adds one shadow of the key light on the floor. The soft shadow is the mean of many such shadows, each cast by another
+// point of the light.
 #import types/frame.wgsl
 #import types/floor.wgsl
 #import lib/full_screen.wgsl

@@ -18,7 +18,7 @@ fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
 // Luminances at which a surface begins to glow, and at which it glows fully.
 const GLOW_START: f32 = 0.9;
 const FULL_GLOW: f32 = 2.0;
-// Maximum radiance of a pixel. Brighter single pixels would flicker.
+// Maximum luminance of a pixel. Brighter single pixels would flicker.
 const MAX_LUMINANCE: f32 = 16.0;
 
 @fragment

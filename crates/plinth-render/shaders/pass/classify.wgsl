@@ -1,11 +1,12 @@
 // Groups the samples of each pixel to surfaces. A pixel has one surface, or two surfaces at an edge. Each surface is
-// shaded only once. A batch is the geometry that is drawn with one call.
+// shaded only once. A batch is geometry that has the same material.
 //
 // There are four draws. The first writes the surface of each pixel that shows only one triangle. It also writes the
-// number of the batch of each pixel's first surface as a depth value, and records the tiles with other pixels ("edge
-// pixels"). The following draws cover only these tiles. The second (MARK) marks the edge pixels in another depth
-// buffer. The third (EDGE_PIXELS) determines both surfaces of the marked pixels, which the depth test selects. The
-// fourth (ONE_SURFACE without MARK) replaces the marks by the number of the batch of the second surface.
+// number of the batch of each pixel's first surface as a depth value, and records the tiles that contain pixels with
+// several triangles ("edge pixels"). The following draws cover only these tiles. The second (MARK) marks the edge
+// pixels in another depth buffer. The third (EDGE_PIXELS) determines both surfaces of the marked pixels, which the
+// depth test selects. The fourth (ONE_SURFACE without MARK) replaces the marks by the number of the batch of the second
+// surface.
 #import types/frame.wgsl
 #import types/visibility.wgsl
 #import lib/full_screen.wgsl
@@ -22,8 +23,8 @@
 @group(1) @binding(2) var depth_map: texture_depth_2d;
 #endif
 #endif
-// One word per triangle. The low 16 bits are the number of its batch. The other two bytes are its mean normal in
-// octahedral coordinates.
+// One word per triangle. The low 16 bits are the number of the triangle's batch. The high 16 bits are its mean normal
+// as two 8-bit octahedral coordinates.
 @group(1) @binding(1) var<storage, read> triangles: array<u32>;
 
 #ifdef AT_EDGES
@@ -106,8 +107,8 @@ fn model_pixel(at: vec4<f32>) -> vec2<i32> {
 #ifdef EDGE_PIXELS
 // Two triangles of a batch belong to different surfaces if the cosine between their normals is below this.
 const SAME_NORMAL: f32 = 0.85;
-// They also belong to different surfaces if their depths differ by more than the depth of a plane changes over this
-// number of pixels.
+// Two triangles also belong to different surfaces if their depths differ by more than the depth of a plane changes over
+// this number of pixels.
 const SAME_DEPTH_PIXELS: f32 = 3.0;
 
 fn triangle_normal(info: u32) -> vec3<f32> {
@@ -119,7 +120,8 @@ fn info_of(triangle: u32) -> u32 {
 }
 
 // Returns the surface with the most samples. `same` contains for each sample the samples of the same surface. Only the
-// samples in `among` are considered. x is the triangle that represents the surface, and y its samples.
+// samples in `among` are considered. Sets of samples are bit masks. In the result, x is the triangle that represents
+// the surface, and y are the surface's samples.
 fn largest(ids: vec4<u32>, same: vec4<u32>, among: u32) -> vec2<u32> {
     let members = select(vec4(0u), same & vec4(among), (vec4(among) & vec4(1u, 2u, 4u, 8u)) != vec4(0u));
     let counts = countOneBits(members);

@@ -13,7 +13,7 @@ struct Place {
 
 @group(1) @binding(0) var<uniform> place: Place;
 #ifdef TRANSPARENT
-// If there are transmissive or blended surfaces, the samples are read onto which they were drawn.
+// If there are transmissive or blended surfaces, the multisampled target to which they were drawn is read.
 #import lib/samples.wgsl
 #else
 #import lib/surfaces.wgsl

@@ -2,7 +2,7 @@
 #import types/frame.wgsl
 #import types/posed.wgsl
 
-// Whether the shadow map is that of the sun. Otherwise it is that of the key light.
+// True for the shadow map of the sun, false for the shadow map of the key light.
 override SUN_VIEW: bool = false;
 
 @vertex

@@ -100,7 +100,7 @@ fn fs(v: CornerOut) -> Gathered {
     let own = textureLoad(surfaces, pixel, 0).xy;
     // The soft edge of a circle makes it half a pixel larger.
     let reach = textureLoad(widest, pixel / SQUARE, 0).r + 0.5;
-    // Circles with a radius of less than a pixel are treated as points.
+    // Circles with a radius of at most a quarter of a pixel are treated as points.
     let taps = select(floor(clamp(TAPS_PER_SQUARE * reach * reach, MIN_TAPS, MAX_TAPS)), 0.0, reach <= 0.75);
     // Each lookup represents an equal part of the area within reach.
     let area = reach * reach / max(taps, 1.0);

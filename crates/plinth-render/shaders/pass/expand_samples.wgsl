@@ -1,7 +1,8 @@
 // Copies the shaded surfaces of each pixel to the samples that they cover, so that transmissive and blended surfaces
-// can be drawn over them. The input is the share of the picture of each surface or, with WHOLE, its premultiplied
-// colour. If the alpha of a sample exceeds 1, the excess is the fraction of the colour to which the tone curve is not
-// applied. Drawing over the sample reduces this fraction in the same way as the colour.
+// can be drawn over them. The input is the colour of each surface times the fraction of the pixel that the surface
+// covers or, with WHOLE, the premultiplied colour of the surface. If the alpha of a sample exceeds 1, the excess is the
+// fraction of the colour to which the tone curve is not applied. Drawing over the sample reduces this fraction in the
+// same way as the colour.
 #import types/frame.wgsl
 #import types/visibility.wgsl
 #import lib/full_screen.wgsl

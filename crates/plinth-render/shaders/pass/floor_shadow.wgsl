@@ -1,5 +1,5 @@
-// Computes the shadow on the floor and writes it to a texture. It includes the occlusion of the environment's light,
-// which the bake computed.
+// Computes the shadow on the floor and writes it to a texture. The shadow includes the occlusion of the environment's
+// light, which the bake computed.
 //
 // The penumbra of the key light's shadow widens with the distance from the point of contact (Fernando 2005,
 // "Percentage-Closer Soft Shadows"). FLAT: the edge of the shadow has the same width everywhere. ACCUMULATED: the
@@ -75,8 +75,8 @@ fn key_visibility(point: vec3<f32>) -> f32 {
 #endif
 
 #ifndef FLAT
-// Returns the fraction of the environment's light that reaches a point of the floor. It was computed for the model at
-// full size, so it is scaled together with the model.
+// Returns the fraction of the environment's light that reaches a point of the floor. The fraction was computed for the
+// model at full size, so the position is converted to full size first.
 fn ambient_at(point: vec3<f32>) -> f32 {
     let full = frame.grow_origin + (point - frame.grow_origin) / max(frame.grow, 1e-3);
     let uv = (full - floor_look.center).xz / floor_look.half_extent * 0.5 + 0.5;

@@ -1,7 +1,8 @@
 // Writes the normal and the distance of the nearest surface at the centre of each pixel, aligned with the colours.
-// Masked materials are alpha-tested. Blended materials count if their opacity is at least one half. EXACT: the values
-// are computed from the corners of the triangle. Otherwise they come from the rasteriser, which moves corners by
-// fractions of a pixel; near the edges of grazing triangles, its values are inexact.
+// Masked materials are alpha-tested. Blended materials are drawn where their opacity is at least one half. EXACT: the
+// values are computed from the corners of the triangle. Otherwise the values come from the rasteriser, which moves
+// corners by fractions of a pixel. Therefore they are inexact near the edges of triangles that are seen at a grazing
+// angle.
 #import types/frame.wgsl
 #import types/posed.wgsl
 #ifdef EXACT

@@ -1,4 +1,4 @@
-// Downscales a level of a pyramid by two. It processes both textures of the pyramid, or only the first one (FIRST).
+// Downscales a level of a pyramid by two. Processes both textures of the pyramid, or only the first texture (FIRST).
 #import types/frame.wgsl
 #import lib/full_screen.wgsl
 #import lib/halve.wgsl

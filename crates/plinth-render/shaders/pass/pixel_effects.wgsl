@@ -33,7 +33,7 @@ fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
 }
 
 #ifdef FOCUS
-// Blur with a radius below this is not visible, in pixels.
+// Minimum radius of visible blur, in pixels.
 const MIN_VISIBLE_BLUR: f32 = 0.75;
 // If circles of confusion in front of a pixel cover less than this fraction of it, the sharp and the blurred picture
 // are interpolated.
@@ -128,7 +128,7 @@ fn fs(v: CornerOut) -> @location(0) vec4<f32> {
     p = focused(pixel, v.uv, p);
 #endif
 #ifdef GLOW
-    // The glow is blended with the mode "screen", so that it never exceeds white. It also increases the coverage.
+    // The glow is blended with the mode "screen", so that it never exceeds white. The glow also increases the coverage.
     let glow = textureSampleLevel(glow_map, linear_sampler, v.uv, 0.0).rgb;
     let shine = max(glow.r, max(glow.g, glow.b));
     p = vec4(p.rgb + glow * (1.0 - p.rgb), p.a + shine * (1.0 - p.a));

@@ -1,4 +1,5 @@
-// The reflection of the model in the floor. It fades and blurs with the height of the reflected point.
+// The reflection of the model in the floor. The higher the reflected point is above the floor, the more the reflection
+// is faded and blurred.
 //
 // CATCH: writes the first level of the reflection pyramid, from the picture of a camera below the floor and the height
 // of each pixel above the floor. Otherwise: draws the reflection into the frame, with left and right swapped.
@@ -77,7 +78,7 @@ fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     let height = textureSampleLevel(heights, linear_sampler, uv, HEIGHT_MIP).r / max(weight, 1e-4);
     let radius = reflection.blur * height;
     let level = log2(max(radius, 1.0));
-    // Four lookups make the texels of the mip levels invisible.
+    // Averaging four lookups hides the texels of the mip levels.
     let texel = exp2(level) * 0.5 / vec2<f32>(textureDimensions(source));
     var sum = vec4(0.0);
     for (var i = 0; i < 4; i++) {

@@ -1,8 +1,8 @@
 // Writes the first level of the scene colour pyramid, which refracting surfaces sample: the picture drawn so far, with
 // its coverage and distance.
 //
-// SURFACES: the picture is read from the shaded opaque surfaces. SAMPLES_DRAWN: the picture is read from the samples,
-// which include glass that has already been drawn.
+// SURFACES: the picture is read from the shaded opaque surfaces. SAMPLES_DRAWN: the picture is read from the
+// multisampled target, which includes glass that has already been drawn.
 #import types/frame.wgsl
 #import lib/full_screen.wgsl
 #ifdef SURFACES

@@ -28,21 +28,22 @@ var<private> uv1_steps: vec4<f32>;
 struct BatchIn {
     // The region in which the batch can be visible: left, top, right, bottom.
     @location(0) edges: vec4<f32>,
-    // x: the number of the batch; y: the place of its material in the set; z: 1 if its second surfaces are shaded by
-    // tiles, otherwise 0.
+    // x: the number of the batch; y: the index of its material in the set; z: 1 if its second surfaces are shaded only
+    // in tiles with edges, otherwise 0.
     @location(1) batch: vec3<u32>,
 }
 
 struct ShadeOut {
     @builtin(position) clip: vec4<f32>,
 #ifdef MATERIAL_SET
-    // The place of the material in the set.
+    // The index of the material in the set.
     @location(0) @interpolate(flat) material: u32,
 #endif
 }
 
-// The first three vertices cover the whole picture. The next ones are the corners of two triangles that cover the region
-// of the batch, first for first surfaces, then for second surfaces. Vertices from this one on cover the tiles with edges.
+// The first three vertices cover the whole picture. Vertices 3 to 8 are the corners of two triangles that cover the
+// region of the batch, to shade first surfaces. Vertices 9 to 14 cover the same region, to shade second surfaces.
+// Vertices from `FIRST_TILE_VERTEX` on cover the tiles with edges.
 const FIRST_TILE_VERTEX: u32 = 15u;
 
 @vertex
@@ -105,8 +106,8 @@ fn tangent_of(packed: vec4<u32>) -> vec4<f32> {
 // Number of steps of a channel of the render target. It is 0 if the steps are too small to be visible.
 override STEPS: f32 = 0.0;
 
-// Returns the colour of a surface times the fraction of the pixel that it covers. Both surfaces of a pixel are later
-// added. Alpha is the coverage of both surfaces together, and is written with the first surface.
+// Returns the colour of a surface times the fraction of the pixel that it covers. The results for both surfaces of a
+// pixel are added later. Alpha is the coverage of both surfaces together, and is written with the first surface.
 fn share_of_picture(color: vec3<f32>, surface: u32, pixel: vec2<i32>) -> vec4<f32> {
     let share = surface_coverage(surface);
     let hidden = share + surface_coverage(textureLoad(other_surfaces, pixel, 0).r);
@@ -114,7 +115,7 @@ fn share_of_picture(color: vec3<f32>, surface: u32, pixel: vec2<i32>) -> vec4<f3
     var part = color * share;
     if STEPS > 0.0 && share < 1.0 {
         // The value is rounded to whole steps of the target, so that the shares of two surfaces with the same colour
-        // add up to this colour. It is slightly increased for targets that truncate.
+        // add up to this colour. The value is slightly increased for render targets that truncate values.
         let whole = floor(saturate(color) * STEPS + 0.5);
         let first = floor(whole * share + 0.5);
         let second = whole - floor(whole * (1.0 - share) + 0.5);
@@ -149,7 +150,7 @@ fn fs(given: ShadeOut) -> @location(0) vec4<f32> {
     var b = s.weights;
     // If a surface consists of several triangles, the point may be outside the triangle that represents the surface.
     // Slightly outside, extrapolated attributes are close to those of the neighbouring triangles. Farther outside, or
-    // for thin triangles, they would be wrong.
+    // for thin triangles, extrapolated attributes would be wrong.
     if any(b < vec3(-0.3)) {
         b = nearest_weights(s);
     }
@@ -206,7 +207,8 @@ fn fs(given: ShadeOut) -> @location(0) vec4<f32> {
     base.a = 1.0;
     let seen = surface_color(v, base);
 #ifdef TRANSMISSION
-    // The whole colour: it replaces that of the samples that the surface covers.
+    // The colour is not multiplied by the coverage, because it replaces the colours of the samples that the surface
+    // covers.
     return seen;
 #else
     return share_of_picture(seen.rgb, surface, vec2<i32>(at.xy));

@@ -13,7 +13,7 @@
 #import lib/attributes.wgsl
 #endif
 
-// With CAST, whether the light is the sun. Otherwise it is the key light.
+// With CAST, true for the shadow map of the sun, false for the shadow map of the key light.
 override SUN_VIEW: bool = false;
 
 // Distance by which sprites are moved towards the camera, in radii. A sprite on a surface is then completely visible,
@@ -73,9 +73,10 @@ fn corner_of(k: u32) -> Corner {
 }
 
 #ifdef CAST
-// Returns a corner of the shadow geometry of a sprite. It is a band or a triangle that faces the light and has the same
-// area as the sprite. It is at least one texel of the shadow map wide, so that the shadows of thin lines are not
-// dotted. It is moved behind the sprite by the radius, so that sprites on the same surface do not shade each other.
+// Returns a corner of the shadow geometry of a sprite. The geometry is a band or a triangle that faces the light and
+// has the same area as the sprite. Its width is at least one texel of the shadow map, so that the shadows of thin lines
+// are not dotted. The geometry is moved away from the light by the sprite's radius, so that sprites on the same surface
+// do not shade each other.
 fn placed(number: u32, corner: Corner) -> vec4<f32> {
     var light = frame.key_clip_from_world;
     var texel = frame.key_texel;

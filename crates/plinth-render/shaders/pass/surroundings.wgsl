@@ -1,4 +1,5 @@
-// Draws the visible environment. It is infinitely far away, or is projected onto a dome over a ground disc.
+// Draws the visible environment. The environment is infinitely far away, or is projected onto a dome over a ground
+// disc.
 #import lib/color.wgsl
 #import lib/dither.wgsl
 #import lib/full_screen.wgsl

@@ -20,8 +20,8 @@ struct VisibilityOut {
 #ifdef ALPHA_TEST
 override SAMPLES: u32 = 4u;
 
-// Returns the samples that a masked texel covers: all where alpha is constant and at least the cutoff. Elsewhere, alpha changes
-// from 0 to 1 within about one pixel.
+// Returns the samples that a masked texel covers, as a bit mask. Where alpha is constant, either all or no samples are
+// covered. Elsewhere, the coverage changes from 0 to 1 around the cutoff within about one pixel.
 fn mask_coverage(alpha: f32, cutoff: f32) -> u32 {
     let change = fwidth(alpha);
     var sharp = clamp((alpha - cutoff) / max(change, 1e-4) + 0.5, 0.0, 1.0);

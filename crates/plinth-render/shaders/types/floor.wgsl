@@ -7,7 +7,7 @@ struct Floor {
     edge: f32,
     // Half the size of the rectangle along world x and z.
     half_extent: vec2<f32>,
-    // Radius of the key light as a fraction of its distance.
+    // Diameter of the key light as a fraction of its distance from the model.
     light_size: f32,
     // Darkness of the key light's shadow; the next member is the darkness of the ambient shadow.
     key_darkness: f32,

@@ -16,14 +16,15 @@ struct PunctualLight {
     is_spot: f32,
     // Unit vector of the direction of a spotlight.
     axis: vec3<f32>,
-    // Cosines of half the angles at which a spotlight begins to decrease and has decreased to zero.
+    // Cosines of the angles from the axis at which the light of a spotlight begins to decrease (`inner_cosine`) and at
+    // which it has decreased to zero (`outer_cosine`).
     inner_cosine: f32,
     outer_cosine: f32,
 }
 
 struct Frame {
     clip_from_world: mat4x4<f32>,
-    // The same transform for the whole picture instead of the model's region.
+    // Like `clip_from_world`, but for the whole drawn region of the picture instead of the model's region.
     picture_clip_from_world: mat4x4<f32>,
     key_clip_from_world: mat4x4<f32>,
     sun_clip_from_world: mat4x4<f32>,
@@ -66,9 +67,9 @@ struct Frame {
     sun_angular_radius: f32,
     sun_irradiance: vec3<f32>,
     unused_too: u32,
-    // Two values for the shadow map of the key light, then for that of the sun. The first is the size of a texel as a
-    // fraction of the map. The second is the distance in world units by which a point is moved along its normal before
-    // its depth is compared.
+    // Values for the shadow maps of the key light and of the sun. `key_texel` and `sun_texel` are the size of a texel
+    // as a fraction of the map. `key_normal_offset` and `sun_normal_offset` are the distance in world units by which a
+    // point is moved along its normal before its depth is compared.
     key_texel: f32,
     key_normal_offset: f32,
     sun_texel: f32,

@@ -52,7 +52,7 @@ struct Material {
 // A set of materials that have the same textures.
 const MAX_MATERIALS: u32 = 64u;
 @group(2) @binding(0) var<uniform> materials: array<Material, MAX_MATERIALS>;
-// The one of the batch that is drawn.
+// The material of the batch that is drawn.
 var<private> material: Material;
 #else
 @group(2) @binding(0) var<uniform> material: Material;

@@ -1,5 +1,5 @@
-// A pool: the buffers of one or several batches of triangles, or of one batch of points or lines. A batch is the
-// geometry that has the same material. Rust counterpart: `gpu_types.rs`.
+// A pool: the buffers of one or several batches of triangles, or of one batch of points or lines. A batch is geometry
+// that has the same material. Rust counterpart: `gpu_types.rs`.
 
 struct Pool {
     // The number of the first triangle, point or line of the pool.
@@ -8,9 +8,9 @@ struct Pool {
     surface: u32,
     // 1 if the vertices have normals, otherwise 0. This and the following members are only used for points and lines.
     has_normals: f32,
-    // Radius in world units. For lines, it is only used in shadows.
+    // Radius in world units. For lines, the radius is used only in shadows.
     sprite_radius: f32,
-    // Minimum radius in pixels, followed by the maximum radius.
+    // Minimum radius in pixels; the next member is the maximum radius.
     least_pixels: f32,
     most_pixels: f32,
 }

@@ -1,5 +1,5 @@
-// Vertices of the passes that only determine which surfaces are visible. FACING: vertices have a normal and a distance.
-// ALPHA_TEST: vertices have the attributes that the alpha test needs.
+// Vertices of the passes that only determine which surfaces are visible. With FACING, vertices have a normal and a
+// distance. With ALPHA_TEST, vertices have the attributes that the alpha test needs.
 #ifdef FACING
 #import lib/octahedral.wgsl
 #endif

@@ -2,7 +2,7 @@
 
 struct VertexIn {
     @location(0) position: vec3<f32>,
-    // Octahedral coordinates. Those of the tangent are followed by the handedness.
+    // Octahedral coordinates. The tangent is stored as octahedral coordinates, too, followed by the handedness.
     @location(1) normal: vec2<f32>,
 #include types/surface_attributes.wgsl
 #ifdef LIT

@@ -1,4 +1,4 @@
-//! Merges vertices within one part of the triangles.
+//! Merges vertices within a chunk, which is a part of a surface's triangles.
 
 use glam::Vec3;
 
@@ -6,15 +6,16 @@ use super::surface::{Surface, VertexShape};
 
 /// Value that marks an unused vertex.
 pub(super) const NONE: u32 = u32::MAX;
-/// Minimum length of the sum of the adjacent triangles' normals, as a fraction of the sum of their lengths. Around a
-/// vertex that may be merged, the triangles are nearly coplanar.
+/// A vertex may be merged only if the triangles around it are nearly coplanar: the length of the sum of their normals
+/// must be at least this fraction of the sum of the normals' lengths.
 const MIN_FLATNESS: f32 = 0.97;
-/// The same for the gradients of texture coordinates. Around a vertex that may be merged, the texture is hardly distorted.
+/// Same as `MIN_FLATNESS`, for the gradients of texture coordinates. Around a vertex that may be merged, the texture is
+/// hardly distorted.
 const MIN_EVENNESS: f32 = 0.9;
 /// Minimum cosine of the angle by which a triangle is turned when its corners are merged.
 const MIN_TURN_COSINE: f32 = 0.8;
 
-/// Some triangles of a surface, with their own numbers of vertices.
+/// Some triangles of a surface, with their own numbering of vertices.
 pub(super) struct Chunk<'a> {
     surface: &'a Surface<'a>,
     /// The vertices of the surface that the triangles use.
@@ -22,11 +23,11 @@ pub(super) struct Chunk<'a> {
     triangles: Vec<[u32; 3]>,
 }
 
-/// What is known about a vertex.
+/// Properties of the surface around a vertex.
 #[derive(Clone, Copy, Default)]
 struct Around {
     shape: VertexShape,
-    /// Whether the vertex is inside the chunk, on a smooth part.
+    /// Whether the vertex is inside the chunk, on a smooth part of the surface.
     is_free: bool,
 }
 
@@ -75,7 +76,8 @@ impl<'a> Chunk<'a> {
             for k in 0..3 {
                 let sum = &mut sums[triangle[k] as usize];
                 sum.normal += normal;
-                // Degenerate triangles have no gradients: these become NaN, all comparisons fail, and the vertex is not free.
+                // The gradients of a degenerate triangle are NaN. Comparisons with NaN are false, so its vertices are
+                // not free.
                 sum.area += area;
                 sum.gradients[0] += gradients[0];
                 sum.gradients[1] += gradients[1];
@@ -114,7 +116,7 @@ impl<'a> Chunk<'a> {
         targets
     }
 
-    /// Restores the corners of triangles that would be turned.
+    /// Undoes merging at the corners of triangles that it would turn.
     fn undo_turned(&self, targets: &mut [u32]) {
         loop {
             let mut is_changed = false;
@@ -140,7 +142,7 @@ impl<'a> Chunk<'a> {
             (b - a).cross(c - a)
         };
         let (before, after) = (normal(triangle), normal(moved));
-        // Also true for a triangle without area.
+        // A triangle without area counts as turned, because the comparison is false.
         let is_kept = before.dot(after) > MIN_TURN_COSINE * before.length() * after.length();
         !is_kept
     }
@@ -153,8 +155,9 @@ struct Sum {
     area: f32,
     gradients: [Vec3; 2],
     steepness: f32,
-    /// Sum of the scrambled numbers of the next corners minus those of the previous corners. It is 0 if each next corner of a
-    /// triangle is the previous one of another, which means that the triangles surround the vertex.
+    /// Sum over the triangles around the vertex: the hash of the corner after the vertex minus the hash of the corner
+    /// before the vertex. The sum is 0 if each corner after the vertex in one triangle is the corner before the vertex
+    /// in another triangle, which means that the triangles surround the vertex.
     balance: u32,
 }
 
@@ -174,7 +177,7 @@ fn steepness([s, t]: [Vec3; 2]) -> f32 {
     (s.length_squared() + t.length_squared()).sqrt()
 }
 
-/// Returns a number that looks random (the finaliser of MurmurHash3, Appleby 2011).
+/// Returns a hash of a number (the finaliser of MurmurHash3, Appleby 2011).
 fn scrambled(v: u32) -> u32 {
     let v = (v ^ (v >> 16)).wrapping_mul(0x85eb_ca6b);
     let v = (v ^ (v >> 13)).wrapping_mul(0xc2b2_ae35);

@@ -1,9 +1,9 @@
 //! Merges vertices of very dense meshes, before anything is computed for them.
 //!
 //! Meshes of scanners and sculpting programs have several triangles per pixel. All later steps would read each of their
-//! vertices, and collapsing edges by quadric error (`prepare/simplify.rs`) takes about a microsecond per triangle.
-//! Here, each vertex of a smooth part is merged with a neighbour that lies within about a pixel of it, in a few passes
-//! over the triangles. What remains is simplified as any other mesh.
+//! vertices, and collapsing edges by quadric error (`prepare/simplify.rs`) takes about a microsecond per triangle. This
+//! module merges each vertex of a smooth part with a neighbour that is at most two pixels away, in a few passes over
+//! the triangles. The remaining triangles are simplified like those of any other mesh.
 
 mod chunk;
 mod surface;
@@ -23,7 +23,7 @@ const MIN_TRIANGLES: usize = 200_000;
 /// Number of triangles that are processed together. Vertices that triangles of two chunks share are not moved. The size
 /// is fixed, so that the result does not depend on the number of cores.
 const TRIANGLES_PER_CHUNK: usize = 1 << 18;
-/// Maximum number of rounds. Each of them removes about two thirds of the triangles, as long as their edges are short.
+/// Maximum number of rounds. Each round removes about two thirds of the triangles, as long as their edges are short.
 const MAX_ROUNDS: usize = 2;
 /// A round that keeps more than this fraction of the triangles is the last one.
 const MOST_KEPT_IN_ROUND: f32 = 0.7;
@@ -72,7 +72,7 @@ fn is_mergeable(primitive: &Primitive, material: &Material) -> bool {
         && primitive.joints.is_empty()
         // Flat shading gives each triangle its own vertices.
         && !primitive.is_flat
-        // The change of further texture coordinates is not limited.
+        // The criteria for merging limit only the change of the first texture coordinates.
         && primitive.uvs.iter().skip(1).all(Vec::is_empty)
         // Merged overlays could be below the surface on which they lie.
         && !material.overlay

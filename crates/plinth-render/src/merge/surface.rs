@@ -5,16 +5,16 @@ use plinth_model::{Material, Model, Primitive};
 
 use crate::prepare::is_polished;
 
-/// Maximum distance between two vertices that are merged, in pixels. They lie on the same smooth surface, along which
-/// positions, texture coordinates and normals are interpolated, so that nothing moves by as much.
+/// Maximum distance between two vertices that are merged, in pixels. The visible displacement is much smaller: both
+/// vertices lie on the same smooth surface, along which positions, texture coordinates and normals are interpolated.
 const MAX_DISTANCE: f32 = 2.0;
-/// Maximum distance of a vertex from the tangent plane of the other one, in pixels.
+/// Maximum distance of each of the two vertices from the tangent plane of the other vertex, in pixels.
 const MAX_DISPLACEMENT: f32 = 0.1;
 /// Maximum change of texture coordinates that is not linear, in multiples of their change over one pixel.
 const MAX_UV_ERROR: f32 = 0.25;
 /// Minimum cosine of the angle between the shading normals of two vertices.
 const MIN_COSINE: f32 = 0.97;
-/// The same for polished surfaces.
+/// Same as `MIN_COSINE`, for polished surfaces.
 const MIN_POLISHED_COSINE: f32 = 0.999;
 /// Maximum difference between the colours of two vertices.
 const MAX_COLOR_STEP: f32 = 1.0 / 64.0;

@@ -38,7 +38,7 @@ fn rough() -> Material {
     Material { perceptual_roughness: 1.0, ..Material::default() }
 }
 
-/// Merges the vertices of a primitive for a size of pixels.
+/// Merges the vertices of a primitive for pixels of the size `pixel`.
 fn merged(primitive: &Primitive, material: &Material, pixel: f32) -> Primitive {
     let model = Model::default();
     let surface = Surface { model: &model, material, primitive, pixel };
@@ -95,10 +95,10 @@ fn visible_detail_prevents_merging() {
     let count = |primitive: &Primitive, material: &Material| triangles(&merged(primitive, material, pixel));
     let plain = count(&sheet(smooth, |p| p), &rough());
     let kept = |primitive: &Primitive| count(primitive, &rough()) > 3 * plain;
-    // Bumps of half a pixel.
+    // Bumps with an amplitude of half a pixel.
     let bumpy = |p: Vec2| 0.01 * (150.0 * p.x).sin() * (150.0 * p.y).sin();
     assert!(kept(&sheet(bumpy, |p| p)));
-    // A texture that is distorted within two pixels.
+    // Texture coordinates that are distorted within two pixels.
     assert!(kept(&sheet(smooth, |p| p + 0.02 * Vec2::new((250.0 * p.x).sin() * (250.0 * p.y).sin(), 0.0))));
     // Colours that change from vertex to vertex.
     let mut colored = sheet(smooth, |p| p);

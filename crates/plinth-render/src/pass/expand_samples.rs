@@ -14,12 +14,12 @@ pub(crate) struct ExpandSamples {
     groups: [wgpu::BindGroup; SURFACES],
 }
 
-/// What the colours of surfaces are.
+/// How the colours of surfaces are stored.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SurfaceColors {
-    /// Shares of the picture.
+    /// Colours that are multiplied by the fraction of the pixel that the surface covers.
     Shares,
-    /// Premultiplied colours.
+    /// Premultiplied colours that are not multiplied by this fraction.
     Whole,
 }
 

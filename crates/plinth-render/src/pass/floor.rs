@@ -1,4 +1,4 @@
-//! The floor. Only the shadow on it is visible.
+//! The floor, of which only the shadow is visible.
 
 use glam::{Vec2, Vec3};
 use plinth_scene::{KeyLight, Scene, ShadowLook};
@@ -22,9 +22,9 @@ const SHADOW_SIDE: u32 = 512;
 pub(crate) const AMBIENT_SIDE: u32 = 48;
 /// Distance by which the floor extends beyond the model and the shadow of the key light, in world units.
 const MARGIN: f32 = 0.45;
-/// Share of a key light of default strength in the light on the floor.
+/// Fraction of the light on the floor that comes from a key light of default strength.
 const KEY_SHARE: f32 = 0.34;
-/// Share of the environment's light by which a floor without any of it is darkened.
+/// Fraction by which the floor is darkened where no light of the environment arrives, if `shadowDarkness` is 1.
 const AMBIENT_SHARE: f32 = 0.75;
 /// Width of the border in which the shadow fades out, in world units.
 const EDGE: f32 = 0.35;
@@ -59,14 +59,15 @@ impl FloorArea {
         Self { center: Vec3::new(center.x, scene.floor_height, center.y), half }
     }
 
-    /// Returns the bounding box of the area. Its height is zero.
+    /// Returns the bounding box of the area. The height of the box is zero.
     pub(crate) fn bounds(&self) -> (Vec3, Vec3) {
         let half = Vec3::new(self.half.x, 0.0, self.half.y);
         (self.center - half, self.center + half)
     }
 }
 
-/// Returns the point at which a ray from the light through the point `p` meets the floor.
+/// Returns the point at which a ray from the light through the point `p` meets the floor. Returns `p` if the ray does
+/// not descend.
 fn onto_floor(key: &KeyLight, p: Vec3, floor: f32) -> Vec3 {
     let down = p - key.position;
     if down.y >= -1e-3 {
@@ -86,18 +87,20 @@ pub(crate) struct Floor {
     pub(crate) accumulated: Option<AccumulatedShadow>,
 }
 
-/// Returns the radius of the key light as a fraction of its distance.
+/// Returns the radius of the key light as a fraction of its distance from the model.
 fn light_size(look: ShadowLook) -> f32 {
     0.5 * (0.08 + 0.5 * look.softness * look.softness)
 }
 
-/// Returns the share of the key light in the light on the floor. It is [`KEY_SHARE`] for a light of default strength.
+/// Returns the fraction of the light on the floor that comes from the key light: [`KEY_SHARE`] for a light of default
+/// strength.
 fn key_share(key: &KeyLight) -> f32 {
     let strength = KEY_SHARE * key.strength();
     strength / (strength + 1.0 - KEY_SHARE)
 }
 
-/// Returns how much darker the floor is where a share of its light is blocked.
+/// Returns the fraction by which the floor is darkened where the fraction `share` of its light is blocked. With a
+/// `darkness` of 1, both fractions are the same.
 fn darkened(share: f32, darkness: f32) -> f32 {
     1.0 - (1.0 - share).powf(darkness)
 }
@@ -154,8 +157,8 @@ impl Floor {
         Ok(Self { gather, gather_group, draw, draw_group, ambient: texture, shadow: shadow_view, accumulated })
     }
 
-    /// Replaces the fractions of the environment's light after the pose has changed. Afterwards, [`Self::gather`] must
-    /// be called again.
+    /// Replaces the `ambient` values of [`Self::new`] after the pose has changed. Afterwards, [`Self::gather`] must be
+    /// called again.
     pub(crate) fn relight(&self, gpu: &Gpu, ambient: &[f32]) {
         write_ambient(gpu, &self.ambient, ambient);
     }

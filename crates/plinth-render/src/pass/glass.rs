@@ -1,5 +1,5 @@
-//! Passes for glass that is drawn through a visibility buffer of its own: its visible surfaces are found and shaded like
-//! opaque ones, then drawn over the samples of the picture so far.
+//! Passes for glass that is drawn through a visibility buffer of its own. The visible surfaces of the glass are found
+//! and shaded like opaque surfaces. Then they are drawn over the samples of the picture drawn so far.
 
 use plinth_frame::Region;
 
@@ -63,7 +63,8 @@ impl Glass {
         })
     }
 
-    /// Determines the visible triangles in a region of the canvas, which `draw` draws, and their surfaces.
+    /// Determines the visible triangles of glass in a region of the canvas, and their surfaces. `draw` draws the
+    /// triangles.
     pub(crate) fn find(
         &self,
         recorder: &mut Recorder<'_>,
@@ -97,7 +98,7 @@ impl Glass {
         );
     }
 
-    /// Draws the colours of the surfaces in a region of the canvas in a pass over the samples.
+    /// Draws the colours of the glass surfaces to the samples in a region of the canvas.
     pub(crate) fn draw(&self, pass: &mut wgpu::RenderPass<'_>, part: Region) {
         pass.set_scissor_rect(part.x, part.y, part.width, part.height);
         self.expand_samples.draw(pass);

@@ -1,4 +1,4 @@
-//! The mip levels of a picture and of a second texture that belongs to it.
+//! The mip levels of a picture, and of a second texture that belongs to the picture.
 
 use plinth_frame::Region;
 
@@ -23,7 +23,7 @@ pub(crate) struct Pyramid {
 }
 
 impl Pyramid {
-    /// Creates two textures of the same size.
+    /// Creates the passes for two textures of the same size.
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
@@ -97,8 +97,8 @@ impl Pyramid {
         });
     }
 
-    /// Calls `each` for every level except level 0. Its arguments are the source, the target textures, and the region
-    /// of the target that depends on the region `first` of level 0.
+    /// Calls `each` for every level except level 0. The arguments of `each` are the source, the target textures, and
+    /// the region of the target that depends on the region `first` of level 0.
     fn for_each_level(&self, first: Region, mut each: impl FnMut(&wgpu::BindGroup, &[wgpu::TextureView; 2], Region)) {
         let mut part = first;
         let (mut width, mut height) = self.size;
@@ -117,8 +117,8 @@ fn draw(pass: &mut wgpu::RenderPass<'_>, pipeline: &wgpu::RenderPipeline, source
     pass.draw(0..3, 0..1);
 }
 
-/// Returns the region of a level that depends on the region `part` of the previous level. The level has this width and
-/// height. The filter extends the region by two texels.
+/// Returns the region of a level that depends on the region `part` of the previous level. `width` and `height` are the
+/// size of the level. The filter extends the region by two texels.
 fn halved(part: Region, width: u32, height: u32) -> Region {
     const REACH: u32 = 2;
     let span = |start: u32, length: u32, size: u32| {

@@ -1,8 +1,8 @@
-//! The reflection of the model in the floor. A camera below the floor draws the model like any other picture, which is
-//! then drawn into the frame.
+//! The reflection of the model in the floor. A camera below the floor draws a picture of the model, which is then drawn
+//! into the frame.
 //!
-//! A reflection is a mirror image, but the camera below the floor does not mirror. Therefore all passes work unchanged,
-//! and the picture is read from right to left instead.
+//! A reflection is a mirror image. The camera below the floor draws a picture that is not mirrored, so that all passes
+//! work unchanged. The picture is mirrored when it is drawn into the frame: it is read from right to left.
 
 use glam::{Mat4, Vec3};
 use plinth_frame::Region;
@@ -24,7 +24,7 @@ use crate::targets::{SCENE_COLOR_FORMAT, TargetDescriptor, texture};
 use crate::upload::geometry::filled;
 use crate::view::View;
 
-/// Blur radius in world units per unit of height, at the value 1 of `reflectorDepthBlur`.
+/// Blur radius in world units per unit of height above the floor, if the setting `reflectorDepthBlur` is 1.
 const BLUR: f32 = 0.02;
 
 /// Format of the height above the floor.
@@ -195,7 +195,7 @@ fn put(
     Ok((pipeline, group))
 }
 
-/// Returns the camera that sees the reflection in a mirror at this height. Left and right are swapped in its picture.
+/// Returns the camera whose picture is the reflection in a floor at the height `floor`, with left and right swapped.
 pub(crate) fn mirrored_camera(camera: &Camera, floor: f32) -> Camera {
     let world_from_view = camera.view_from_world.inverse();
     let down = |v: Vec3| Vec3::new(v.x, -v.y, v.z);
@@ -209,7 +209,7 @@ pub(crate) fn mirrored_camera(camera: &Camera, floor: f32) -> Camera {
     Camera { view_from_world: turned.inverse(), position, ..*camera }
 }
 
-/// Returns the mirror image of a box.
+/// Returns the mirror image of a box in a floor at the height `floor`.
 pub(crate) fn mirrored_box((min, max): (Vec3, Vec3), floor: f32) -> (Vec3, Vec3) {
     let at = |y: f32| 2.0 * floor - y;
     (Vec3::new(min.x, at(max.y), min.z), Vec3::new(max.x, at(min.y), max.z))

@@ -1,5 +1,5 @@
-//! The scene colour pyramid, which glass samples. It contains the picture drawn so far with mip levels, the distance of
-//! the picture, and the back faces of the glass body.
+//! The scene colour pyramid, which glass samples. The pyramid contains the picture drawn so far and the distances of
+//! its surfaces, both with mip levels, and the back faces of the glass body that is drawn next.
 
 use super::composite::{surface_entries, surface_resources};
 use super::pyramid::Pyramid;
@@ -112,8 +112,8 @@ impl SceneColorPyramid {
         self.pyramid.fill(recorder, frame, "scene color", part);
     }
 
-    /// Copies everything that was drawn since to the pyramid, including glass, in a region of the canvas. The distance
-    /// is still that of the opaque surfaces.
+    /// Copies a region of the picture drawn so far, including glass, to the pyramid. The distances remain those of the
+    /// opaque surfaces.
     pub(crate) fn capture_drawn(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup, part: Region) {
         let color = kept(&self.pyramid.levels[0][0]);
         draw(&mut recorder.pass("scene color", frame, &[color], None), &self.drawn, part);

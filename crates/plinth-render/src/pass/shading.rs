@@ -1,6 +1,7 @@
-//! The calls that shade visible surfaces. One call shades all batches that share a pool and a bind group of materials.
-//! Each batch is an instance, whose vertices cover the region in which the batch can be visible. A batch whose triangles
-//! are scattered over a large region is split: it has an instance for each run of tiles that its boxes touch.
+//! The draw calls that shade visible surfaces. One call shades all batches that share a pool and a bind group of
+//! materials. Each batch is an instance, whose vertices cover the region in which the batch can be visible. A batch
+//! whose triangles are scattered over a large region is split: it has an instance for each horizontal run of tiles that
+//! its bounding boxes touch.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,27 +18,28 @@ use crate::upload::batch::Batch;
 use crate::upload::material::MaterialOnGpu;
 use crate::view::View;
 
-/// The vertices of an instance: a triangle that covers the picture, two triangles that cover the region of the batch, the
-/// same two if second surfaces are shaded, and the tiles with edges (`pass/shade.wgsl`).
+/// The vertices of an instance (`pass/shade.wgsl`): a triangle that covers the whole picture; two triangles that cover
+/// the region of the batch, to shade first surfaces; two triangles that cover the same region, to shade second
+/// surfaces; and, from `FIRST_TILE_VERTEX` on, the tiles with edges.
 const WHOLE_PICTURE: Range<u32> = 0..3;
 const FIRST_SURFACE: Range<u32> = 3..9;
 const SECOND_SURFACE: Range<u32> = 9..15;
 const FIRST_TILE_VERTEX: u32 = 15;
 
-/// If a region consists of more tiles than this, its second surfaces are shaded only in the tiles with edges. This takes
-/// a call for each batch.
+/// If a region consists of more tiles than this, its second surfaces are shaded only in the tiles with edges. This
+/// takes a draw call for each batch.
 const MOST_TILES: u32 = 16;
 
-/// Maximum number of runs of tiles in a frame. Batches that do not fit are not split.
+/// Maximum number of runs of tiles in a frame. Batches that would exceed this number are not split.
 const MAX_RUNS: usize = 1 << 14;
 
 /// The order in which batches are shaded.
 pub(crate) struct ShadingOrder {
-    /// Batches that are shaded with one call are next to each other.
+    /// The indices of the batches. Batches that are shaded with one call are next to each other.
     batches: Vec<usize>,
-    /// For each batch, its position in this order.
+    /// For each batch, its position in `batches`.
     places: Vec<u32>,
-    /// The batches of each call for opaque surfaces, as positions in this order.
+    /// For each call for opaque surfaces, the positions of its batches in `batches`.
     solid: Vec<Range<u32>>,
 }
 
@@ -62,8 +64,8 @@ impl ShadingOrder {
         order
     }
 
-    /// Returns how the batches are shaded in a frame. `parts` are the regions of the canvas in which they can be visible,
-    /// by batch.
+    /// Returns how the batches are shaded in a frame. For each batch, `parts` contains the region of the canvas in
+    /// which the batch can be visible.
     pub(crate) fn shaded(
         &self,
         look: &TargetDescriptor,
@@ -130,8 +132,9 @@ pub(crate) struct Shaded {
     is_split: Vec<bool>,
 }
 
-/// Returns the runs of tiles that some regions touch, as regions. Returns `None` if there are no regions, or they touch
-/// most tiles of the region `part`, which contains all of them.
+/// Returns the horizontal runs of tiles that `regions` touch, as regions within `part`. The region `part` contains all
+/// of `regions`. Returns `None` if `regions` is empty, or if more than three quarters of the tiles of `part` are
+/// touched.
 fn runs_of(part: Region, regions: impl Iterator<Item = Region>) -> Option<Vec<Region>> {
     let tiles = |first: u32, size: u32| first / TILE_SIDE..(first + size).div_ceil(TILE_SIDE);
     let (columns, rows) = (tiles(part.x, part.width), tiles(part.y, part.height));
@@ -173,7 +176,7 @@ fn is_tiled(part: Region) -> bool {
     tiles(part.x, part.width) * tiles(part.y, part.height) > MOST_TILES
 }
 
-/// The batches of a call, and the instances of their runs, as ranges of instances.
+/// The instances of a call: those of whole batches, and those of the runs of split batches.
 pub(crate) struct ShadeCall {
     batches: Range<u32>,
     runs: Range<u32>,
@@ -193,7 +196,7 @@ impl ShadingOrder {
     }
 }
 
-/// Shades the surfaces number `k` of the batches of some calls.
+/// Shades surfaces of the batches of some calls: first surfaces if `k` is 0, second surfaces if `k` is 1.
 pub(crate) fn shade(
     pass: &mut wgpu::RenderPass<'_>,
     gpu_scene: &GpuScene,
@@ -210,7 +213,7 @@ pub(crate) fn shade(
         let (Some(pipeline), Some(group)) = (&gpu_scene.pipelines.shade[batch], classify.shade_group(pool, k)) else {
             continue;
         };
-        // Drivers set up all their state again even if a pipeline or a group is set that is set already.
+        // Drivers set up all their state again even if the same pipeline or bind group is set twice.
         if bound.map(|(bound, _)| bound) != Some(pipeline) {
             pass.set_pipeline(pipeline);
         }
@@ -225,7 +228,8 @@ pub(crate) fn shade(
         let whole: Vec<(u32, Region)> = whole.filter_map(|(place, batch)| Some((place, view.parts[*batch]?))).collect();
         let vertices = if k == 0 { FIRST_SURFACE } else { SECOND_SURFACE };
         let canvas = view.look.canvas();
-        // A single region is not divided along its diagonal, where both triangles would be shaded in blocks of pixels.
+        // A single region is drawn with one triangle. Two triangles would both shade the blocks of pixels along the
+        // region's diagonal.
         if let ([(place, part)], 0, true) = (whole.as_slice(), k, call.runs.is_empty()) {
             pass.set_scissor_rect(part.x, part.y, part.width, part.height);
             pass.draw(WHOLE_PICTURE, *place..*place + 1);

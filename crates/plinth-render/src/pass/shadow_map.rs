@@ -25,7 +25,7 @@ impl ShadowMap {
         Self { is_used: false, view, clip_from_world: Mat4::IDENTITY, texel: 1.0, normal_offset: 0.0 }
     }
 
-    /// Creates the map of the key light. It covers a sphere. `softness` (0..=1) determines the size of the texels.
+    /// Creates the map of the key light, which covers a sphere. `softness` (0..=1) determines the size of the texels.
     pub(crate) fn for_key(gpu: &Gpu, key: &KeyLight, center: Vec3, radius: f32, softness: f32) -> Self {
         let side = (1536.0 * 0.125_f32.powf(softness.clamp(0.0, 1.0))).round().max(64.0);
         let KeyView { clip_from_world, width } = key_view(key, center, radius);
@@ -38,7 +38,7 @@ impl ShadowMap {
         }
     }
 
-    /// Creates the map of a directional light. It covers a sphere.
+    /// Creates the map of a directional light, which covers a sphere.
     pub(crate) fn for_direction(gpu: &Gpu, to_light: Vec3, center: Vec3, radius: f32, angular_radius: f32) -> Self {
         // A texel is about as wide as the penumbra at a distance of half the model's size.
         let side = (2.0 * radius / (radius * angular_radius.max(0.002) * 0.5)).clamp(256.0, 2048.0).round();
@@ -65,7 +65,7 @@ impl ShadowMap {
 /// The key light's view of a sphere.
 pub(crate) struct KeyView {
     pub(crate) clip_from_world: Mat4,
-    /// Width in world units of the part that is visible at the centre of the sphere.
+    /// Width of the view at the distance of the sphere's centre, in world units.
     width: f32,
 }
 

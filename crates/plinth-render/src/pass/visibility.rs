@@ -29,8 +29,8 @@ pub(crate) struct Classify {
     inner: ClassifyDraw,
     /// Passes for pixels that show several triangles. `None` if pixels have only one sample.
     edges: Option<Edges>,
-    /// For each pool and each surface of a pixel, the bind group with the inputs of shading. `None` for a pool that is
-    /// drawn in another way.
+    /// For each pool and each surface of a pixel, the bind group with the inputs of shading. `None` for a pool whose
+    /// surfaces are not shaded in this way.
     shade_groups: Vec<Option<[wgpu::BindGroup; SURFACES]>>,
     tiles: EdgeTiles,
 }
@@ -87,7 +87,7 @@ pub(crate) fn glass_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
     bindings::layout(&gpu.device, "glass", &entries)
 }
 
-/// The textures that contain the surfaces of each pixel, and the samples from which these are determined.
+/// The textures that contain the surfaces of each pixel, and the samples from which the surfaces are determined.
 #[derive(Clone, Copy)]
 pub(crate) struct SurfaceMaps<'a> {
     /// Number of the visible triangle in each sample.
@@ -95,7 +95,7 @@ pub(crate) struct SurfaceMaps<'a> {
     /// Depth of the same samples.
     pub(crate) depth: &'a wgpu::TextureView,
     pub(crate) surfaces: &'a [wgpu::TextureView; SURFACES],
-    /// The batches of the surfaces, as depth.
+    /// The numbers of the surfaces' batches, stored as depth.
     pub(crate) batches: &'a [wgpu::TextureView; SURFACES],
 }
 
@@ -105,9 +105,9 @@ type ColorOf = fn(&wgpu::TextureView) -> wgpu::RenderPassColorAttachment<'_>;
 /// The contents of the surface maps outside the region in which surfaces are determined.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OutsideRegion {
-    /// No surfaces. Clearing takes time for the whole canvas.
+    /// The maps are cleared and contain no surfaces. Clearing takes time for the whole canvas.
     Emptied,
-    /// Their previous contents. The second surfaces inside the region must already be empty.
+    /// The maps keep their previous contents. The second surfaces inside the region must already be empty.
     Kept,
 }
 
@@ -187,7 +187,8 @@ impl Classify {
         if self.edges.is_some() { SURFACES } else { 1 }
     }
 
-    /// Returns the bind group for shading the surfaces number `k` of a pool. `None` if the pool is drawn in another way.
+    /// Returns the bind group for shading surfaces of a pool: first surfaces if `k` is 0, second surfaces if `k` is 1.
+    /// Returns `None` if the pool's surfaces are not shaded in this way.
     pub(crate) fn shade_group(&self, pool: usize, k: usize) -> Option<&wgpu::BindGroup> {
         self.shade_groups[pool].as_ref().map(|groups| &groups[k])
     }
@@ -273,7 +274,7 @@ impl Inputs<'_> {
         })
     }
 
-    /// Creates a draw that reads the surfaces number `k`.
+    /// Creates a draw that reads the first surfaces if `k` is 0, or the second surfaces if `k` is 1.
     fn of_surface(&self, label: &str, defines: &[&str], k: usize) -> Result<ClassifyDraw, RenderError> {
         let device = &self.gpu.device;
         let entries =

@@ -1,11 +1,11 @@
-//! Computes the values of materials at vertices. The bake and the simplification use them.
+//! Computes the values of materials at vertices. The bake and the simplification use these values.
 
 use glam::Vec3;
 use plinth_model::{Material, Model, Primitive, TextureRef};
 
 use crate::upload::texture::linear_from_byte;
 
-/// Returns the nearest texel of a texture at a vertex, as stored. Without a texture, returns white.
+/// Returns the nearest texel of a texture at a vertex, without decoding it. Without a texture, returns white.
 fn texel(model: &Model, reference: Option<TextureRef>, primitive: &Primitive, v: usize) -> [u8; 4] {
     let white = [255; 4];
     let Some(reference) = reference else { return white };

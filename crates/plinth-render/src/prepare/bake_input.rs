@@ -75,8 +75,8 @@ pub(super) fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32]) 
     }
 }
 
-/// Edges of at least this length, in world units, may cross parts of a texture that the values at their ends do not
-/// represent.
+/// Edges that are longer than this, in world units, may cross parts of a texture that the values at the edge's ends do
+/// not represent.
 const TEXTURED_EDGE: f32 = 0.1;
 /// Number of texels along the longer side of an image for the bake.
 const RAY_IMAGE_SIDE: u32 = 128;
@@ -119,7 +119,8 @@ fn bake_texture(
     })
 }
 
-/// Averages the texels of an image to a few linear texels. If the image has no holes, alpha is 1.
+/// Reduces an image to at most `RAY_IMAGE_SIDE` linear texels per side by averaging. If `has_holes` is false, alpha is
+/// 1.
 fn reduced_image(image: &plinth_model::Image, has_holes: bool) -> BakeImage {
     let step = (image.width.max(image.height).div_ceil(RAY_IMAGE_SIDE)).max(1);
     let (width, height) = ((image.width / step).max(1), (image.height / step).max(1));

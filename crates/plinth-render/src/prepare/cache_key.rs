@@ -16,11 +16,12 @@ use crate::upload::material::used_slots;
 pub(crate) struct LightCacheKeys {
     pub(crate) environment: String,
     pub(crate) model: String,
-    /// The light on the model, whatever the cameras, the size of details and the quality. It is used for drafts.
+    /// Name of the light on the model that does not depend on the cameras, the size of details and the quality. It is
+    /// used for drafts.
     pub(crate) any_camera: String,
-    /// The surfaces of the model, whatever the light.
+    /// Name of the surfaces of the model, which does not depend on the light.
     pub(crate) surfaces: String,
-    /// The triangles to draw.
+    /// Name of the triangles to draw.
     pub(crate) triangles: String,
 }
 
@@ -57,7 +58,8 @@ impl LightCacheKeys {
     }
 }
 
-/// Returns the name of the light on the model in one pose. The triangles were chosen for another pose.
+/// Returns the name of the light on the model in one pose. `indices` are the triangles, which were chosen for another
+/// pose.
 pub(super) fn pose_name(cache: &Cache, inputs: &PrepareInputs<'_>, indices: &[Vec<u32>]) -> String {
     let mut key = cache.key("pose");
     add_environment(&mut key, inputs.scene);

@@ -1,5 +1,6 @@
-//! The grid for reflections of the model in its own polished surfaces. It contains signed distances to the nearest
-//! surface, and the light that leaves this surface. Shaders trace cones through the grid (`lib/self_reflection.wgsl`).
+//! The grid for reflections of the model in its own polished surfaces. The grid contains signed distances to the
+//! nearest surface, and the light that leaves this surface. Shaders trace cones through the grid
+//! (`lib/self_reflection.wgsl`).
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -25,25 +26,25 @@ const MARGIN: f32 = 2.0;
 const BACK_FACING_PENALTY: f32 = 0.5;
 /// Maximum number of cells that are visited, summed over all triangles.
 const MAX_CELL_VISITS: u64 = 12_000_000;
-/// Maximum number of triangles of a model. Larger models have no such reflections, because computing the grid would
+/// Maximum number of triangles of a model. Larger models do not reflect themselves, because computing the grid would
 /// take too long.
 const MAX_TRIANGLES: usize = 1_000_000;
 /// Number of z slices that one task fills.
 const SLICES: usize = 8;
-/// Number of sweeps over the grid that propagate the nearest surface. The direction alternates.
+/// Number of times that the nearest surfaces are propagated through the grid, along each axis in both directions.
 const SWEEPS: usize = 2;
 
 /// A grid with the distances to the surfaces of a model, and the light that leaves these surfaces.
 #[derive(Debug, Default)]
 pub(crate) struct DistanceField {
-    /// Number of cells along x, y and z. It is 0 if there is nothing to reflect.
+    /// Number of cells along x, y and z. All three numbers are 0 if there is nothing to reflect.
     pub(crate) size: UVec3,
     /// Minimum corner of the first cell.
     pub(crate) origin: Vec3,
     /// Side length of a cell in world units.
     pub(crate) cell: f32,
-    /// For each cell, the distance to the nearest surface in world units. It is negative inside a body. The index of x
-    /// changes fastest.
+    /// For each cell, the distance to the nearest surface in world units. The distance is negative inside a body. Cells
+    /// with the same y and z are stored next to each other.
     pub(crate) distances: Vec<f32>,
     /// For each cell, the radiance that leaves the nearest surface. The fourth component is 1.
     pub(crate) radiance: Vec<Vec4>,
@@ -56,7 +57,7 @@ struct Nearest {
     point: Vec3,
     normal: Vec3,
     radiance: Vec3,
-    /// Distance from the cell to the point. It is increased if the surface faces away from the cell.
+    /// Distance from the cell to the point. The cost is increased if the surface faces away from the cell.
     cost: f32,
 }
 
@@ -89,7 +90,7 @@ impl DistanceField {
         if !(longest > 0.0 && longest.is_finite()) {
             return Self::default();
         }
-        // Long triangles touch many cells. If there are many long triangles, the cells are larger.
+        // Long triangles touch many cells. If there are many long triangles, a grid with larger cells is used.
         let grids = [SIDE, SIDE / 2, SIDE / 4].map(|side| Self::empty(min, max, side));
         let Some(grid) = grids.into_iter().find(|grid| grid.work(surfaces) <= MAX_CELL_VISITS) else {
             return Self::default();
@@ -116,7 +117,7 @@ impl DistanceField {
         Self { distances, radiance, ..grid }
     }
 
-    /// Creates an empty grid with these bounds. It has `side` cells along its longest side.
+    /// Creates an empty grid around the box from `min` to `max`. The grid has `side` cells along its longest side.
     fn empty(min: Vec3, max: Vec3, side: u32) -> Self {
         let cell = (max - min).max_element() / (side as f32 - 2.0 * MARGIN);
         let size = ((max - min) / cell + 2.0 * MARGIN).ceil().as_uvec3().clamp(UVec3::splat(4), UVec3::splat(side));
@@ -129,7 +130,7 @@ impl DistanceField {
         triangles.map(|corners| self.cells_at(corners).1.as_u64vec3().element_product()).sum()
     }
 
-    /// Returns for each group of z slices the triangles that touch it: the index of the surface and that of the triangle.
+    /// Returns for each group of z slices the triangles that touch it, as pairs of surface index and triangle index.
     fn triangles_in_slices(&self, surfaces: &[&LitSurface]) -> Vec<Vec<(u32, u32)>> {
         let mut groups = vec![Vec::new(); (self.size.z as usize).div_ceil(SLICES)];
         for (s, surface) in surfaces.iter().enumerate() {
@@ -172,7 +173,8 @@ impl DistanceField {
         ((point - self.origin) / self.cell).max(Vec3::ZERO).as_uvec3().min(self.size - 1)
     }
 
-    /// Stores a triangle in the cells that it touches. Only cells in the range `slices` of z are considered.
+    /// Stores a triangle in the cells that it touches, unless they contain a nearer surface. Only cells in the range
+    /// `slices` of z are considered.
     fn seed(&self, slices: &Range<u32>, seeds: &mut [Option<Nearest>], [a, b, c]: [Vec3; 3], radiance: [Vec3; 3]) {
         if ![a, b, c].iter().all(|p| p.is_finite()) {
             return;
@@ -203,8 +205,8 @@ impl DistanceField {
     }
 
     /// Propagates the nearest surfaces to all cells (Danielsson 1980, "Euclidean Distance Mapping"). Returns for each
-    /// cell the index of the cell whose surface is nearest. If no surface is known, this is the index of the cell
-    /// itself.
+    /// cell the index of the cell whose surface is nearest. If no surface is known for a cell, the result is the index
+    /// of the cell itself.
     fn spread(&self, seeds: &[Option<Nearest>]) -> Vec<u32> {
         let mut of: Vec<u32> = (0..seeds.len() as u32).collect();
         let mut costs: Vec<f32> = seeds.iter().map(|seed| seed.map_or(f32::INFINITY, |s| s.cost)).collect();
@@ -217,8 +219,8 @@ impl DistanceField {
         of
     }
 
-    /// Visits all cells along an axis. Each cell takes over the surface of the previous cell if it is closer than the
-    /// known one.
+    /// Visits all cells along an axis. If the surface of the previous cell is closer to a cell than the cell's own
+    /// surface, it replaces the cell's own surface.
     fn sweep(&self, seeds: &[Option<Nearest>], axis: usize, backward: bool, of: &mut [u32], costs: &mut [f32]) {
         // Lines along x and y lie in one slice of z.
         let slice = (self.size.x * self.size.y) as usize;
@@ -229,7 +231,8 @@ impl DistanceField {
         });
     }
 
-    /// Does the same in the slices of z from `first_z`. `of` and `costs` contain only the cells of these slices.
+    /// Does the work of [`Self::sweep`] in the slices of z from `first_z`. `of` and `costs` contain only the cells of
+    /// these slices.
     fn sweep_slices(
         &self,
         seeds: &[Option<Nearest>],
@@ -283,7 +286,8 @@ pub(crate) fn is_polished(model: &Model, material: &Material) -> bool {
     !material.unlit && base.min(coat) < MAX_ROUGHNESS
 }
 
-/// Returns the smallest green value of a map, or 1 without a map. Filtered values are never smaller.
+/// Returns the smallest green value of a map, or 1 without a map. Values that are interpolated between texels are never
+/// smaller.
 fn least_green(model: &Model, map: Option<TextureRef>) -> f32 {
     let image = map.and_then(|map| model.textures.get(map.texture)).and_then(|texture| model.images.get(texture.image));
     let least = image.and_then(|image| image.pixels.par_chunks_exact(4).map(|texel| texel[1]).min());

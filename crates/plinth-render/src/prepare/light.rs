@@ -19,7 +19,7 @@ use crate::pose_light::PoseTimes;
 /// Number of mip levels of the filtered environment, one for each roughness. Each level has twice the side length of
 /// the next one. The level with roughness 0 has 544 texels per side.
 const MAP_MIPS: u32 = 6;
-/// The same for drafts, whose level with roughness 0 has 272 texels per side.
+/// Number of mip levels for drafts. Their level with roughness 0 has 272 texels per side.
 const DRAFT_MAP_MIPS: u32 = 5;
 
 /// Maximum number of camera positions for which visibility is tested.
@@ -34,7 +34,8 @@ impl EnvironmentLight {
 }
 
 impl ModelLight {
-    /// Chooses the triangles to draw if they are not known, and bakes the light of a panorama and its sun on them.
+    /// Chooses the triangles to draw if `known` is `None`, and bakes the light of a panorama and its sun on these
+    /// triangles.
     pub(super) fn new(inputs: &PrepareInputs<'_>, sky: &Sky, known: Option<KnownTriangles>) -> Self {
         let chosen = || Arc::new(drawn_indices(inputs.scene, inputs.posed, inputs.smallest));
         let KnownTriangles { indices, occluders } =
@@ -47,15 +48,15 @@ impl ModelLight {
 }
 
 impl SurfaceLight {
-    /// Bakes light on triangles that were chosen for another pose.
+    /// Bakes light on the triangles `indices`, which were chosen for another pose.
     pub(super) fn new(inputs: &PrepareInputs<'_>, indices: &[Vec<u32>], sky: &Sky) -> Self {
         let options = BakeOptions { surfaces: false, ..bake_options(inputs) };
         gathered(inputs, indices, None, sky, options).0
     }
 }
 
-/// Returns the light on triangles of the model, the light that leaves its surfaces, and what blocks rays. `occluders` are those
-/// of the same triangles if they are known.
+/// Returns the light on the triangles `indices`, the light that leaves their surfaces, and their occluders. If the
+/// occluders of the same triangles are already known, they are given as `occluders`.
 fn gathered(
     inputs: &PrepareInputs<'_>,
     indices: &[Vec<u32>],
@@ -85,7 +86,7 @@ fn gathered(
 
 /// The environment as a light source.
 pub(crate) struct Sky {
-    /// The panorama without its sun. Lights without shadows are drawn into it.
+    /// The panorama without its sun. Directional lights are drawn into the panorama as soft discs.
     pub(super) map: EnvironmentMap,
     pub(super) sun: Option<Sun>,
 }
@@ -129,8 +130,8 @@ fn softened(grid: &[f32], side: usize) -> Vec<f32> {
 /// Angular radius of the lights that are drawn into the environment, in radians.
 const SOFT_LIGHT_RADIUS: f32 = 0.3;
 
-/// Draws directional lights into the environment as soft discs. They cast no sharp shadow, so they need not be computed
-/// for each pixel. As part of the environment, they are occluded by the model and have soft highlights.
+/// Draws directional lights into the environment as soft discs. As part of the environment, these lights need not be
+/// computed for each pixel. They cast no sharp shadows, but the model occludes them, and they have soft highlights.
 fn with_soft_lights(mut environment: EnvironmentMap, lights: &[PointLikeLight]) -> EnvironmentMap {
     let directions = environment.directions();
     let edge = SOFT_LIGHT_RADIUS.cos();

@@ -1,6 +1,6 @@
 //! Computations on the CPU before anything is drawn. Triangles are simplified, and light that does not change during a
 //! video is computed. The results depend only on the model, its first pose, the lights and the cameras. Therefore a
-//! [`Cache`] can store them.
+//! [`Cache`] can store the results.
 
 mod at_vertex;
 mod bake_input;
@@ -64,15 +64,15 @@ pub(crate) type DrawnIndices = Arc<Vec<Vec<u32>>>;
 #[derive(Clone)]
 pub(crate) struct KnownTriangles {
     pub(crate) indices: DrawnIndices,
-    /// What blocks rays, if it was kept.
+    /// The occluders of the triangles, if they were kept.
     pub(crate) occluders: Option<Arc<Occluders>>,
 }
 
 /// The triangles that are drawn, and the light on them.
 pub(crate) struct ModelLight {
     pub(crate) indices: DrawnIndices,
-    /// The triangles as what blocks rays. They are kept only by drafts, because the next draft probably has the same triangles
-    /// in other light.
+    /// The occluders of the triangles. They are kept only for drafts, because the next draft probably has the same
+    /// triangles in other light.
     pub(crate) occluders: Option<Arc<Occluders>>,
     pub(crate) light: SurfaceLight,
     /// Distance field for reflections of the model in its own polished surfaces.
@@ -101,8 +101,8 @@ impl NewResults {
     }
 }
 
-/// Loads results from the cache, and computes those that the cache does not contain. `known` are the triangles to draw if
-/// they are known.
+/// Loads results from the cache, and computes those that the cache does not contain. `known` are the triangles to draw,
+/// if they are known from an earlier scene.
 pub(crate) fn prepare(
     inputs: &PrepareInputs<'_>,
     cache: Option<(&Cache, &LightCacheKeys)>,
@@ -137,7 +137,7 @@ pub(crate) fn prepare(
     (prepared, fresh)
 }
 
-/// Loads or computes the light of a pose. The triangles were chosen for another pose.
+/// Loads or computes the light of a pose on the triangles `indices`, which were chosen for another pose.
 pub(crate) fn light_of_pose(
     inputs: &PrepareInputs<'_>,
     indices: &[Vec<u32>],
@@ -150,7 +150,7 @@ pub(crate) fn light_of_pose(
     let known = known.filter(|light| light.matches_inputs(inputs, indices));
     known.unwrap_or_else(|| {
         let light = SurfaceLight::new(inputs, indices, sky);
-        // If storing fails, the light will be computed again.
+        // If storing fails, the next render computes the light again.
         drop(cache.store(&name, &light.to_bytes()));
         light
     })

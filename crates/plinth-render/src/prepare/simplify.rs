@@ -17,7 +17,7 @@ use crate::upload::geometry::primitive_of;
 
 /// Change of a unit normal over one pixel that counts as much as the maximum displacement.
 const NORMAL_STEP: f32 = 0.25;
-/// The same for rough surfaces. Their light changes little with the normal, in contrast to the reflections of polished
+/// Same as `NORMAL_STEP`, for rough surfaces. Their light changes less with the normal than the reflections of polished
 /// surfaces.
 const MATT_NORMAL_STEP: f32 = 4.0;
 /// Change of texture coordinates that counts as much as the maximum displacement, in multiples of their change over one
@@ -25,16 +25,16 @@ const MATT_NORMAL_STEP: f32 = 4.0;
 const UV_STEP: f32 = 2.0;
 /// Minimum number of triangles of a primitive that is simplified.
 const MIN_TRIANGLES: usize = 1024;
-/// Minimum number of frames of a video that is simplified. For fewer frames, the simplification would take longer than
-/// it saves.
+/// Minimum number of frames of a video whose model is simplified. For fewer frames, the simplification would take more
+/// time than it saves.
 const MIN_FRAMES: usize = 4;
 /// Models with more triangles are simplified for any number of frames, because baking the light on all triangles would
 /// take even longer.
 const MANY_TRIANGLES: usize = 200_000;
 
 /// Returns the size of a pixel at the nearest point of the model over all frames, in world units. Returns `None` if
-/// removing smaller details would not save time. It saves time in videos that a software driver draws, and in stills of
-/// models with very many triangles. The geometry of datasets is never simplified.
+/// removing smaller details would not save time. Removing details saves time in videos that a software driver draws,
+/// and in stills of models with very many triangles. The geometry of datasets is never simplified.
 pub(crate) fn min_visible_size(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive], height: u32) -> Option<f32> {
     let triangles = || -> usize {
         posed.iter().filter_map(|one| primitive_of(scene, one)).map(|primitive| primitive.indices.len() / 3).sum()
@@ -71,12 +71,13 @@ fn simplified(scene: &Scene, posed: &PosedPrimitive, primitive: &Primitive, pixe
     if primitive.indices.len() / 3 < BLOCKS_FROM {
         return whole.simplified(&mut whole.no_places(), &primitive.indices, SimplifyOptions::None);
     }
-    // Merging vertices has left few triangles, and has used the error that the first simplification may have.
+    // If vertices were merged (`merge/mod.rs`), few triangles are left, and merging has already caused as much error as
+    // the first simplification may cause.
     if scene.is_merged {
         return whole.simplified_in_blocks(&primitive.indices, SHIFT);
     }
     // The first simplification does not change the borders of its blocks, which are inside the blocks of the second
-    // one. The errors of both simplifications add up.
+    // simplification. The errors of both simplifications add up.
     let finer = PrimitiveInput { pixel: 0.5 * pixel, uv_per_pixel: 0.5 * uv_per_pixel, ..whole };
     whole.simplified_in_blocks(&finer.simplified_in_blocks(&primitive.indices, 0.0), SHIFT)
 }
@@ -133,7 +134,7 @@ struct PrimitiveInput<'a> {
 }
 
 impl PrimitiveInput<'_> {
-    /// Returns the working memory that `simplified` needs.
+    /// Returns the working memory (`places`) that `simplified` needs.
     fn no_places(&self) -> Vec<u32> {
         vec![NONE; self.posed.positions.len()]
     }
@@ -212,8 +213,8 @@ impl PrimitiveInput<'_> {
     }
 }
 
-/// Returns the change of texture coordinates per world unit. It is the square root of the ratio between the area in
-/// texture coordinates and the area in world space, over all triangles.
+/// Returns the change of texture coordinates per world unit. The result is the square root of the ratio between the
+/// area of all triangles in texture coordinates and their area in world space.
 fn uv_density(posed: &PosedPrimitive, indices: &[u32], uvs: &[[f32; 2]]) -> f32 {
     let (mut of_texture, mut of_surface) = (0.0, 0.0);
     for triangle in indices.as_chunks::<3>().0 {

@@ -137,7 +137,7 @@ mod tests {
     use plinth_model::TextureSlot;
     use wgpu::naga;
 
-    /// Returns the module for a device without special properties. Validates it for other devices, too.
+    /// Returns the module for a device without special properties. Also validates the module for other devices.
     fn validate(path: &str, defines: &BTreeSet<String>, textures: &str) -> naga::Module {
         let source = compose(path, defines, &[("material textures", textures)]).unwrap();
         let [module, ..] =
@@ -157,8 +157,8 @@ mod tests {
     /// together.
     #[test]
     fn every_surface_variant_is_valid() {
-        // These defines are set by the test. All others follow from them, from the way of drawing, or from the
-        // textures.
+        // The defines in `ways` depend on the way of drawing or on the textures. All other defines are material
+        // features.
         let ways =
             ["BLEND", "DISPLAY", "EMITS", "LINES", "LIT", "MATERIAL_SET", "SPRITE", "TANGENT", "UNLIT", "UV", "UV1"];
         let all = SURFACES.iter().flat_map(|surface| surface.features).filter(|word| !ways.contains(word));

@@ -1,8 +1,9 @@
-//! Finds the entry points of a composed shader. Shaders of this crate have one per stage, named `vs` and `fs`.
+//! Finds the entry points of a composed shader. Shaders of this crate have one entry point per stage, named `vs` and
+//! `fs`.
 
 /// An entry point of a shader.
 pub(super) struct EntryPoint<'a> {
-    /// The text before and after it.
+    /// The text of the shader before the entry point. `after` is the text after the entry point.
     pub(super) before: &'a str,
     pub(super) after: &'a str,
     pub(super) arguments: &'a str,
@@ -12,7 +13,7 @@ pub(super) struct EntryPoint<'a> {
 }
 
 impl<'a> EntryPoint<'a> {
-    /// Finds the entry point that begins with these words.
+    /// Finds the entry point whose text begins with `opening`.
     pub(super) fn find(source: &'a str, opening: &str) -> Option<Self> {
         let (before, rest) = source.split_once(opening)?;
         let (arguments, rest) = rest.split_once(") -> ")?;

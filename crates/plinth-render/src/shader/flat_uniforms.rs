@@ -1,20 +1,20 @@
 //! Passes the uniforms of full-screen shaders to the fragment stage as flat vertex outputs.
 //!
 //! In the fragment stage, lavapipe (Mesa 22.3) reads each number of a uniform buffer once per pixel, because the first
-//! pixel of a group may be inactive. A flat vertex output is read once per group. The vertex stage reads the uniforms, and
-//! a full-screen pass has only three vertices.
+//! pixel of a group may be inactive. A flat vertex output is read once per group. Therefore the vertex stage reads the
+//! uniforms instead: a full-screen pass has only three vertices.
 
 use super::entry_point::{EntryPoint, without_attributes};
 use super::uniform_values::{SLOT, Value, is_word, placed, replaced, used_values};
 
-/// Vertex outputs of full-screen passes, and of transparent surfaces. Passes that draw all triangles of a model would take
-/// longer with more vertex outputs.
+/// Names of the vertex output structures of full-screen passes and of transparent surfaces. Passes that draw all
+/// triangles of a model would take longer with more vertex outputs.
 const FEW_TRIANGLES: [&str; 3] = ["CornerOut", "ShadeOut", "VertexOut"];
 
-/// Returns a shader that passes its uniforms to the fragment stage as flat vertex outputs. There are at most `limit` vertex
-/// outputs, including those that the shader has already; uniforms that do not fit are read as before. The element of a set
-/// that the fragment stage selects with a vertex output is read in the vertex stage, too. A shader whose stages do not
-/// have the usual form is returned unchanged.
+/// Returns a shader that passes its uniforms to the fragment stage as flat vertex outputs. There are at most `limit`
+/// vertex outputs, including those that the shader has already; uniforms that do not fit are read as before. If the
+/// fragment stage selects an element of a set (a uniform array) with a vertex output, the vertex stage reads this
+/// element, too. A shader whose stages do not have the usual form is returned unchanged.
 pub(crate) fn with_flat_uniforms(source: &str, limit: usize) -> String {
     changed(source, limit).unwrap_or_else(|| source.to_owned())
 }
@@ -23,7 +23,8 @@ fn changed(source: &str, limit: usize) -> Option<String> {
     let vertex = EntryPoint::find(source, "@vertex\nfn vs(")?;
     let fragment = EntryPoint::find(vertex.after, "@fragment\nfn fs(")?;
     let given = VertexOutputs::of(source, &vertex)?;
-    // The vertex stage reads the uniforms.
+    // Only values that are used outside the vertex stage are passed on, because the vertex stage still reads the
+    // uniforms.
     let outside = [vertex.before, vertex.after].concat();
     let (values, outputs) = placed(used_values(source, &outside), limit.saturating_sub(given.next_location()));
     if values.is_empty() {
@@ -57,7 +58,7 @@ fn changed(source: &str, limit: usize) -> Option<String> {
 /// The statement with which the fragment stage copies an element of a set to a private variable.
 struct Selection<'a> {
     statement: &'a str,
-    /// The name of the variable, which is also that of the vertex output with the index.
+    /// The name of the variable, which is also the name of the vertex output with the index.
     name: &'a str,
 }
 
@@ -81,7 +82,7 @@ impl<'a> Selection<'a> {
 
 /// What the vertex stage returns.
 struct VertexOutputs {
-    /// The members of the structure. If the vertex stage returns only a position, this is its only member.
+    /// The members of the structure. If the vertex stage returns only a position, the position is the only member.
     members: Vec<String>,
     is_structure: bool,
 }
@@ -101,7 +102,7 @@ impl VertexOutputs {
         Some(Self { members: members.map(str::to_owned).collect(), is_structure: true })
     }
 
-    /// Returns the number after the last location.
+    /// Returns the first location that no member uses.
     fn next_location(&self) -> usize {
         let location = |member: &String| member.strip_prefix("@location(")?.split_once(')')?.0.parse::<usize>().ok();
         self.members.iter().filter_map(location).max().map_or(0, |last| last + 1)
@@ -161,7 +162,7 @@ fn fragment_stage(
     values: &[Value],
     given: &VertexOutputs,
 ) -> String {
-    // The first argument is what the vertex stage returns.
+    // The first argument of the fragment stage is the result of the vertex stage.
     let others = fragment.arguments.split_once(", ").map_or("", |(_, others)| others);
     let mut lines = vec![format!("@fragment\nfn fs(v_of_pass: FlatOut, {others}) -> {} {{", fragment.result)];
     lines.extend(values.iter().map(|value| format!("    {} = {};", value.variable, read(value))));

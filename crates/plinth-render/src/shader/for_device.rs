@@ -8,8 +8,8 @@ use crate::gpu::Gpu;
 #[derive(Clone, Copy)]
 pub(crate) struct ShaderTarget {
     pub(crate) has_int64: bool,
-    /// Maximum number of vertex outputs, if uniforms are passed to the fragment stage as vertex outputs. Graphics cards
-    /// read uniforms faster.
+    /// Maximum number of vertex outputs, if uniforms are passed to the fragment stage as vertex outputs. `None` for
+    /// graphics cards, which read uniforms faster.
     pub(crate) flat_outputs: Option<usize>,
 }
 
@@ -22,7 +22,7 @@ impl ShaderTarget {
         }
     }
 
-    /// Returns a composed shader as this device compiles it.
+    /// Returns the text of a composed shader for this device.
     pub(crate) fn adapt(self, source: &str) -> String {
         let source = [source, word_types::declarations(self.has_int64)].concat();
         match self.flat_outputs {

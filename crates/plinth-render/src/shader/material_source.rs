@@ -10,7 +10,7 @@ pub(super) fn uv_row_count() -> String {
     format!("const UV_ROW_COUNT = {}u;\n", 2 * TextureSlot::ALL.len())
 }
 
-/// How a shader variant reads a slot. It is part of the variant's key.
+/// How a shader variant reads a texture slot. The variant's key contains this value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SlotUse {
     pub(crate) slot: TextureSlot,
@@ -27,8 +27,8 @@ pub(crate) enum Footprint {
     Steps,
 }
 
-/// Returns the declarations of the used slots, and a function that reads each slot. The function of an unused slot
-/// returns white. The used slot with the index k has the bindings `1 + 2k` (texture) and `2 + 2k` (sampler).
+/// Returns the declarations of the used slots, and a function that reads each slot. The function of an unused slot in
+/// `wanted` returns white. The used slot with the index k has the bindings `1 + 2k` (texture) and `2 + 2k` (sampler).
 pub(crate) fn declarations(uses: &[SlotUse], wanted: &[TextureSlot], footprint: Footprint) -> String {
     let mut text = String::new();
     for (k, used) in uses.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! Shader sources: the preprocessor, the list of variants, generated texture declarations, and what depends on the device.
+//! Shader sources: the preprocessor, the list of variants, generated texture declarations, and changes that depend on
+//! the device.
 
 mod compose;
 mod entry_point;

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-/// Scalars of one kind per vertex output.
+/// Number of scalars per vertex output. All of them have the same type.
 pub(super) const SLOT: usize = 4;
 
 /// A value of a uniform that the shader uses.
 pub(super) struct Value {
-    /// As written in the shader, such as `frame.camera_position`.
+    /// The expression that reads the value in the shader, such as `frame.camera_position`.
     pub(super) place: String,
-    /// Name of the private variable that replaces it.
+    /// Name of the private variable that replaces the expression.
     pub(super) variable: String,
     pub(super) class: &'static Class,
     /// The vertex output of each column, and the index of the column's first component.
     pub(super) slots: Vec<(usize, usize)>,
-    /// Whether it belongs to an element of a set, which is different for each instance.
+    /// Whether the value belongs to an element of a set (a uniform array). Each instance uses another element.
     pub(super) of_set: bool,
 }
 
@@ -28,7 +28,8 @@ pub(super) struct Class {
 
 const FLOATS: &str = "vec4<f32>";
 const WORDS: &str = "vec4<u32>";
-/// In the order in which they are placed. Matrices are last, because shaders seldom use all their components.
+/// The types in the order in which their values are assigned to vertex outputs. Matrices are last, because shaders
+/// seldom use all their components.
 const CLASSES: [Class; 8] = [
     Class { name: "vec4<f32>", columns: 1, components: 4, slot: FLOATS },
     Class { name: "vec3<f32>", columns: 1, components: 3, slot: FLOATS },
@@ -40,7 +41,7 @@ const CLASSES: [Class; 8] = [
     Class { name: "mat4x4<f32>", columns: 4, components: 4, slot: FLOATS },
 ];
 
-/// Finds the uniforms of a shader that a part of it uses.
+/// Finds the uniform values of the shader `source` that its part `part` uses.
 pub(super) fn used_values(source: &str, part: &str) -> Vec<Value> {
     let mut values: Vec<Value> = Vec::new();
     for Uniform { name: uniform, members, of_set } in uniforms(source) {

@@ -21,7 +21,7 @@ pub(crate) struct SurfaceShader {
     /// Path of the shader's file.
     pub(crate) path: &'static str,
     pub(crate) text: &'static str,
-    /// Optional features. The features of the material's textures are added to them.
+    /// Optional features. The defines of texture slots are also allowed.
     pub(crate) features: &'static [&'static str],
 }
 

@@ -12,10 +12,11 @@ use crate::targets::texture;
 
 use super::PICTURE_FORMAT;
 
-/// Maximum number of times that a picture of a quarter of the frame's size is halved.
+/// Maximum number of mip levels. Level 0 has a quarter of the width and height of the picture.
 const LEVELS: u32 = 6;
 
-/// Index of the mip level that is composited. It has an eighth of the picture's size, which is smooth enough and fast.
+/// Index of the mip level that is composited. This level has an eighth of the picture's width and height, which is
+/// smooth enough and fast.
 const DISPLAYED_LEVEL: usize = 1;
 
 /// Spreads the light of bright surfaces.
@@ -62,7 +63,7 @@ impl Bloom {
         let first = DISPLAYED_LEVEL.min(last);
         let size = Region::whole((quarter.width >> first).max(1), (quarter.height >> first).max(1));
         let shown = texture(gpu, size, 1, format, usage, 1).create_view(&wgpu::TextureViewDescriptor::default());
-        // The result is the mean over all levels, so that the total light is preserved.
+        // The result is the mean over all levels that are added, so that the total light is preserved.
         let strength = [("STRENGTH", f64::from(strength) / (levels.len() - first) as f64)];
         let layout = bindings::layout(&gpu.device, "bloom", &[bindings::texture(0, bindings::FILTERED)]);
         let step = |define: &str, format, blend: Option<wgpu::BlendState>, source: &wgpu::TextureView| {

@@ -119,13 +119,13 @@ impl Post {
 /// Maximum blur radius as a fraction of the picture's height.
 const MAX_BLUR: f32 = 0.03;
 
-/// Returns the largest blur radius over all frames, in whole pixels of a picture with this height.
+/// Returns the largest blur radius over all frames, in whole pixels of a picture that is `height` pixels high.
 pub(crate) fn blur_reach(scene: &Scene, height: u32) -> u32 {
     scene.shots.iter().map(|shot| widest_blur(scene, shot, height)).fold(0.0, f32::max).ceil() as u32
 }
 
-/// Returns the largest blur radius in a frame, in pixels. It occurs at the nearest or the farthest part of the model.
-/// The formula is the same as in the shader function `blur_radius`.
+/// Returns the largest blur radius in a frame, in pixels. The largest radius occurs at the nearest or the farthest part
+/// of the model. The formula is the same as in the shader function `blur_radius`.
 fn widest_blur(scene: &Scene, shot: &Shot, height: u32) -> f32 {
     let camera = &shot.camera;
     let forward = -camera.view_from_world.row(2).truncate();
