@@ -13,8 +13,8 @@ use crate::samples::{NO_SAMPLE, SamplePoints};
 
 /// Number of smoothing passes over vertices with [`FEW_RAYS`] rays or more.
 const SMOOTHING_PASSES: usize = 2;
-/// Vertices with fewer rays than this are smoothed more, because the variance of their light is inversely proportional to
-/// the number of rays.
+/// Vertices with fewer rays than this are smoothed more, because the variance of their light is inversely proportional
+/// to the number of rays.
 const FEW_RAYS: usize = 12;
 /// Number of passes that replace unreliable values. Each pass replaces the values of points that have a reliable
 /// neighbour, and makes these points reliable.

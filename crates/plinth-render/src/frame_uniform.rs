@@ -31,8 +31,8 @@ pub(crate) struct FrameBase<'a> {
 }
 
 impl<'a> FrameBase<'a> {
-    /// Collects the values of a scene with its light, the shadow maps of the key light and of the sun, and the render targets of
-    /// a view.
+    /// Collects the values of a scene with its light, the shadow maps of the key light and of the sun, and the render
+    /// targets of a view.
     pub(crate) fn new(
         (scene, light): (&'a Scene, &'a Prepared),
         [key_map, sun_map]: [&'a ShadowMap; 2],

@@ -203,7 +203,8 @@ pub(crate) struct PoseVertex {
     pub(crate) position: [f32; 3],
     /// Octahedral coordinates of the normal as signed normalised integers.
     pub(crate) normal: [i16; 2],
-    /// Octahedral coordinates of the tangent and its handedness as signed normalised integers. The last number is unused.
+    /// Octahedral coordinates of the tangent and its handedness as signed normalised integers. The last number is
+    /// unused.
     pub(crate) tangent: [i16; 4],
     /// A copy of the first texture coordinates. It fills the vertex up to eight words, because shaders read four words
     /// at a time.

@@ -1,5 +1,5 @@
-//! A bounding volume hierarchy over triangles. Each node has eight children, whose boxes are tested at once (Wald, Benthin
-//! and Boulos 2008, "Getting Rid of Packets"). The hierarchy is first built as a binary tree.
+//! A bounding volume hierarchy over triangles. Each node has eight children, whose boxes are tested at once (Wald,
+//! Benthin and Boulos 2008, "Getting Rid of Packets"). The hierarchy is first built as a binary tree.
 //!
 //! Processors with AVX test all eight boxes with 256-bit instructions. Other processors test two groups of four boxes.
 //! Both methods compute the same numbers, so a ray finds the same hit on all processors.
@@ -73,8 +73,8 @@ impl Bvh {
         out
     }
 
-    /// Converts the binary subtree with the root `root` to nodes with eight children. Returns the index of the first new
-    /// node.
+    /// Converts the binary subtree with the root `root` to nodes with eight children. Returns the index of the first
+    /// new node.
     fn add_node(&mut self, binary: &[BinaryNode], root: usize, items: &[BuildItem]) -> u32 {
         // The child with the largest box is replaced by its own two children until there are eight children.
         let mut children = vec![root];
@@ -140,8 +140,8 @@ impl Bvh {
         let boxes = NodeRay::new(origin, direction);
         let triangles = TriangleRay::new(origin, direction, t_min);
         let mut best: Option<(usize, BlockHit)> = None;
-        // Children that are still to be visited, with the distances at which the ray enters them. The nearest child of a
-        // node is visited at once, so it is never on the stack.
+        // Children that are still to be visited, with the distances at which the ray enters them. The nearest child of
+        // a node is visited at once, so it is never on the stack.
         let mut stack = ArrayVec::<(Child, f32), MAX_STACK>::new();
         let mut next = Some(0);
         while let Some(child) = next.take() {

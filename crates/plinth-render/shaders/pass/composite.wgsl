@@ -25,7 +25,8 @@ fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
 }
 
 #ifdef RADIANCE
-// Converts radiance for display. `skips_tone_curve` is the fraction of the colour to which the tone curve is not applied.
+// Converts radiance for display. `skips_tone_curve` is the fraction of the colour to which the tone curve is not
+// applied.
 fn displayed(radiance: vec3<f32>, skips_tone_curve: f32) -> vec3<f32> {
     let color = max(radiance, vec3(0.0));
 #ifdef UNLIT

@@ -1,5 +1,5 @@
-// Empties a region of the numbers of visible triangles (TRIANGLES) or of surfaces. Clearing would take time for the whole
-// target.
+// Empties a region of the numbers of visible triangles (TRIANGLES) or of surfaces. Clearing would take time for the
+// whole target.
 #import lib/full_screen.wgsl
 
 @vertex

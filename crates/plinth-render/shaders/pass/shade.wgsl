@@ -1,5 +1,5 @@
-// Shades the pixels of batches, which are instances. Each surface of a pixel is shaded once: its triangle is read by its
-// number, and the attributes are interpolated at the mean position of the covered samples.
+// Shades the pixels of batches, which are instances. Each surface of a pixel is shaded once: its triangle is read by
+// its number, and the attributes are interpolated at the mean position of the covered samples.
 #import types/frame.wgsl
 #import types/material.wgsl
 #import types/surface_point.wgsl

@@ -1,8 +1,9 @@
 // Draws points and lines in the passes that determine which surfaces are visible. Each point is a triangle around its
 // disc, and each line consists of two triangles.
+//
 // NUMBERED: writes the number of the visible point or line in each sample. FACING: writes the normal and the distance
-// of the nearest point or line at the centre of each pixel. CAST: writes depth as seen from a light. ALPHA_TEST: alpha makes
-// holes in sprites. BLEND: alpha is the fraction of samples that sprites cover.
+// of the nearest point or line at the centre of each pixel. CAST: writes depth as seen from a light. ALPHA_TEST: alpha
+// makes holes in sprites. BLEND: alpha is the fraction of samples that sprites cover.
 #import types/frame.wgsl
 #import types/pool.wgsl
 #import types/visibility.wgsl

@@ -1,5 +1,5 @@
-// Bind group 2, binding 0: a material, or a set of materials. Rust counterpart: `gpu_types.rs`. The textures of materials are declared in
-// `shader/material_source.rs`, so that a variant binds only the textures that it reads.
+// Bind group 2, binding 0: a material, or a set of materials. Rust counterpart: `gpu_types.rs`. The textures of
+// materials are declared in `shader/material_source.rs`, so that a variant binds only the textures that it reads.
 
 //{uv_row_count}
 

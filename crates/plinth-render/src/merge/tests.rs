@@ -9,8 +9,8 @@ const SIDE: u32 = 60;
 /// Distance between neighbouring vertices of [`sheet`].
 const STEP: f32 = 0.01;
 
-/// Returns a square sheet of quads. `height` is the height above the plane, and `uv` the texture coordinates, as functions
-/// of the position in the plane.
+/// Returns a square sheet of quads. `height` is the height above the plane, and `uv` the texture coordinates, as
+/// functions of the position in the plane.
 fn sheet(height: impl Fn(Vec2) -> f32, uv: impl Fn(Vec2) -> Vec2) -> Primitive {
     let places = || (0..=SIDE).flat_map(|y| (0..=SIDE).map(move |x| Vec2::new(x as f32, y as f32) * STEP));
     let normal = |p: Vec2| {

@@ -16,8 +16,8 @@ use crate::upload::pool::Model;
 pub(crate) enum Corners<'a> {
     /// Vertices that triangles share.
     Shared,
-    /// The vertices of [`NumberedTriangles`](crate::upload::numbered::NumberedTriangles). The pass writes the numbers of
-    /// triangles.
+    /// The vertices of [`NumberedTriangles`](crate::upload::numbered::NumberedTriangles). The pass writes the numbers
+    /// of triangles.
     Numbered,
     /// The vertices of `NumberedTriangles`, too. The pass reads each triangle by its number within its pool.
     Exact {

@@ -14,8 +14,8 @@ use rayon::prelude::*;
 use super::closest_point::closest;
 use crate::upload::geometry::primitive_of;
 
-/// Perceptual roughness above which surfaces do not reflect the model. `lib/self_reflection.wgsl` fades the reflection out
-/// below this value.
+/// Perceptual roughness above which surfaces do not reflect the model. `lib/self_reflection.wgsl` fades the reflection
+/// out below this value.
 const MAX_ROUGHNESS: f32 = 0.45;
 /// Number of cells along the longest side of the grid.
 const SIDE: u32 = 80;

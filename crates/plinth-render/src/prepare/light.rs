@@ -135,7 +135,8 @@ const SOFT_LIGHT_RADIUS: f32 = 0.3;
 fn with_soft_lights(mut environment: EnvironmentMap, lights: &[PointLikeLight]) -> EnvironmentMap {
     let directions = environment.directions();
     let edge = SOFT_LIGHT_RADIUS.cos();
-    // A disc whose radiance falls off with the cosine has half the irradiance of a uniform disc with the same solid angle.
+    // A disc whose radiance falls off with the cosine has half the irradiance of a uniform disc with the same solid
+    // angle.
     let disc = |light: &PointLikeLight| match *light {
         PointLikeLight::Directional { to_light, irradiance } => {
             Some((to_light, irradiance / (0.5 * PI * SOFT_LIGHT_RADIUS.sin().powi(2))))

@@ -78,8 +78,8 @@ struct Uniform<'a> {
     of_set: bool,
 }
 
-/// Returns all uniforms. A set is a uniform array; the private variable with one of its elements has the same name without
-/// the last letter.
+/// Returns all uniforms. A set is a uniform array; the private variable with one of its elements has the same name
+/// without the last letter.
 fn uniforms(source: &str) -> Vec<Uniform<'_>> {
     let declared = |space: &'static str| {
         let declarations = source.lines().filter_map(move |line| line.split_once(space)?.1.strip_suffix(';'));

@@ -1,7 +1,7 @@
 //! WGSL types with which shaders read several 32-bit words of a storage buffer at once.
 //!
-//! lavapipe loads each number of a storage buffer in a loop over the pixels that it shades together. Loading two words as
-//! one 64-bit number halves the number of these loops, which take a third of the time of shading.
+//! lavapipe loads each number of a storage buffer in a loop over the pixels that it shades together. Loading two words
+//! as one 64-bit number halves the number of these loops, which take a third of the time of shading.
 
 /// Returns declarations that are appended to every shader: the types `TwoWords` and `FourWords` of elements of storage
 /// buffers, and functions that return their words as vectors of `u32`.

@@ -1,5 +1,5 @@
-//! Unit vectors as two numbers from −1 to 1 (Cigolle et al. 2014, "A Survey of Efficient Representations for Independent
-//! Unit Vectors"). Shader counterpart: `lib/octahedral.wgsl`.
+//! Unit vectors as two numbers from −1 to 1 (Cigolle et al. 2014, "A Survey of Efficient Representations for
+//! Independent Unit Vectors"). Shader counterpart: `lib/octahedral.wgsl`.
 
 use glam::{Vec2, Vec3};
 

@@ -139,7 +139,8 @@ impl PoolBuilder {
         }
     }
 
-    /// Splits the vertices and triangles into parts that are not larger than `most`. The order of the triangles is kept.
+    /// Splits the vertices and triangles into parts that are not larger than `most`. The order of the triangles is
+    /// kept.
     pub(super) fn split(self, most: PoolSize) -> Vec<Self> {
         if self.size_with(PoolSize { vertices: 0, corners: 0 }).fits(most) {
             return vec![self];

@@ -1,5 +1,6 @@
 //! Tests of normal maps. The normal map shows a hill: each quarter of the texture is inclined outwards. Even if the
-//! texture is rotated or mirrored, the side towards the light is brighter. As seen from behind, the hill is a hollow.
+//! texture is rotated or mirrored, the side towards the light must be brighter. As seen from behind, the hill is a
+//! hollow.
 
 use std::collections::BTreeMap;
 

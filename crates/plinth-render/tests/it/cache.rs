@@ -105,7 +105,7 @@ fn cached_light_does_not_change_pictures() {
         assert_eq!(frame(scene, Some(&cache)).pixels, fresh.pixels, "{name}");
     }
     assert_eq!(files(), written);
-    // The same model, as if it were read from another file, with another background.
+    // This scene has a copy of the first scene's model, as if it were read from another file, and another background.
     let (_, mut same) = scenes[0].clone();
     same.model = Arc::new((*same.model).clone());
     same.background = plinth_scene::Background::Solid([200, 10, 10]);
@@ -129,7 +129,7 @@ fn damaged_cache_files_are_computed_again() {
     assert_eq!(frame(&scene, Some(&cache)).pixels, bare.pixels);
     std::fs::remove_dir_all(folder.path()).unwrap();
     assert_eq!(frame(&scene, Some(&cache)).pixels, bare.pixels);
-    // The cache cannot create its folder.
+    // There is a file at the path of the cache's folder, so the cache cannot create the folder.
     std::fs::remove_dir_all(folder.path()).unwrap();
     std::fs::write(folder.path(), b"").unwrap();
     assert_eq!(frame(&scene, Some(&cache)).pixels, bare.pixels);

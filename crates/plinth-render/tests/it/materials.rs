@@ -33,13 +33,13 @@ fn glass(thickness: f32) -> Material {
     }
 }
 
-/// Returns the colour in the middle of a surface before a red square.
+/// Returns the colour in the middle of a surface that is in front of a red square.
 fn before_red(surface: (Primitive, Material, [f32; 3], f32)) -> [u8; 3] {
     let red = (square(), unlit([1.0, 0.0, 0.0, 1.0]), [0.0; 3], 1.0);
     middle(&picture(&scene(model(vec![red, surface]), &straight_on()), SIDE))
 }
 
-/// glTF 2.0, 3.9.4: alpha at least the cutoff is opaque.
+/// glTF 2.0, 3.9.4: a surface is opaque where its alpha is at least the cutoff.
 #[test]
 fn alpha_that_equals_the_cutoff_is_opaque() {
     for (alpha, cutoff, expected) in
@@ -64,7 +64,7 @@ fn transmissive_surfaces_are_masked() {
     }
 }
 
-/// KHR_materials_volume: the thickness is in the space of the mesh, the attenuation distance in that of the scene.
+/// KHR_materials_volume: the thickness is in the space of the mesh, the attenuation distance in the space of the scene.
 #[test]
 fn the_thickness_of_a_volume_scales_with_its_node() {
     let mut large = square();
@@ -76,7 +76,8 @@ fn the_thickness_of_a_volume_scales_with_its_node() {
     assert!(thicker[0] + 20 < unscaled[0], "the thickness has no effect: {thicker:?} {unscaled:?}");
 }
 
-/// KHR_materials_clearcoat: a coat reflects light that comes from below, too, so it darkens emission where it is steep.
+/// KHR_materials_clearcoat: a coat also reflects light that comes from below, so it darkens the emission of surfaces
+/// that are seen at a grazing angle.
 #[test]
 fn a_coat_darkens_the_emission_below_it() {
     let mut tilted = square();
@@ -109,7 +110,7 @@ fn linear(byte: u8) -> f32 {
     if encoded <= 0.040_45 { encoded / 12.92 } else { ((encoded + 0.055) / 1.055).powf(2.4) }
 }
 
-/// More materials than fit into one set, and a material whose surfaces are at opposite corners of the model.
+/// The model has more materials than fit into one set, and one of them is on surfaces at opposite corners of the model.
 #[test]
 fn each_of_many_materials_has_its_own_color() {
     let side = 320;

@@ -72,7 +72,7 @@ pub(crate) fn even() -> EnvironmentMap {
     EnvironmentMap { width: 4, height: 2, pixels: vec![[1.0; 3]; 8] }
 }
 
-/// Returns a scene with this environment and these images.
+/// Returns a scene with the given environment and images.
 pub(crate) fn scene_with(
     model: Model,
     settings: &Value,
@@ -133,7 +133,7 @@ pub(crate) fn gpu() -> &'static Gpu {
     &GPU
 }
 
-/// Returns the images of the first view of a scene. Each has `side` × `side` pixels.
+/// Returns the images of the first view of a scene. Each image has `side` × `side` pixels.
 pub(crate) fn layers(mut scene: Scene, side: u32) -> Layers {
     scene.background = Background::Transparent;
     let picture = Picture { width: side, height: side, format: PixelFormat::Rgba8 };

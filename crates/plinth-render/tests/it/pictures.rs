@@ -24,7 +24,8 @@ fn colored(r: f32, g: f32, b: f32) -> Material {
     }
 }
 
-/// Two squares meet in the centre of the picture. They are unlit, so every shade in between comes from antialiasing.
+/// Two squares meet in the centre of the picture. Both squares are unlit, so every mixture of their colours comes from
+/// antialiasing.
 #[test]
 fn an_edge_between_two_surfaces_is_antialiased_by_coverage() {
     let tilted = |mut p: plinth_model::Primitive| {
@@ -169,7 +170,7 @@ fn glass_behind_glass_is_visible() {
     assert!(g > 200 && r < 80 && b < 80, "green behind clear glass is not green: {r} {g} {b}");
 }
 
-/// A square of 2 n² triangles, turned a little so that its edges cross pixels.
+/// Returns a square of 2 n² triangles, which is turned a little so that its edges cross pixels.
 fn divided(n: u16) -> plinth_model::Primitive {
     let mut pane = plinth_model::Primitive::default();
     let steps = || (0..=n).map(|i| 2.0 * f32::from(i) / f32::from(n) - 1.0);
@@ -184,8 +185,8 @@ fn divided(n: u16) -> plinth_model::Primitive {
     pane
 }
 
-/// Panes behind and in front of a veil: those of few triangles are drawn one by one, those of many through a visibility
-/// buffer.
+/// There are panes behind and in front of a veil. Panes of few triangles are drawn triangle by triangle, panes of many
+/// triangles through a visibility buffer.
 #[test]
 fn glass_of_many_triangles_looks_like_glass_of_few() {
     let drawn = |n: u16| {
@@ -209,7 +210,7 @@ fn glass_of_many_triangles_looks_like_glass_of_few() {
     assert!(differences.iter().all(|difference| *difference < 40), "{:?}", differences.iter().max());
 }
 
-/// The regions of these panes in the picture cross each other, so each pane is drawn where others were drawn before.
+/// The panes overlap in the picture, so each pane is drawn where other panes were drawn before.
 #[test]
 fn crossing_panes_of_many_triangles_look_like_those_of_few() {
     let drawn = |n: u16| -> Vec<Vec<[u8; 3]>> {
@@ -303,8 +304,8 @@ fn a_mirror_shows_the_object_in_front_of_it() {
     let red = Material { base_color: [0.8, 0.0, 0.0, 1.0], metallic: 0.0, ..Material::default() };
     let parts = vec![(square(), mirror, [0.0; 3], 1.0), (ball(48, 96), red, [0.6, 0.0, 0.8], 0.2)];
     let picture = picture(&scene(model(parts), &straight_on()), SIDE);
-    // The mirror image of the ball is as far behind the mirror as the ball is in front of it. In the picture, it is on
-    // the left of the ball.
+    // The mirror image of the ball is as far behind the mirror as the ball is in front of it. In the picture, the
+    // mirror image is on the left of the ball.
     let [r, g, _] = at(&picture, 60, SIDE / 2);
     assert!(r > g + 60, "the image: {r} {g}");
     let [r, g, _] = at(&picture, 36, SIDE / 2);
@@ -355,7 +356,8 @@ fn a_part_that_is_mirrored_by_a_clip_still_shows_its_front() {
     }
 }
 
-/// A surface whose reflectance at normal incidence is zero stays black there in any light. Its rim reflects light.
+/// The reflectance of the ball at normal incidence is zero, so its middle is black in any light. Its rim reflects
+/// light.
 #[test]
 fn a_specular_colour_of_black_reflects_at_the_rim_only() {
     let black = Material {

@@ -12,8 +12,8 @@ const SIDE: u32 = 64;
 /// Duration of the motion of the ball in seconds.
 const DURATION: f32 = 0.25;
 
-/// Returns a scene in which a ball slides along a wall from left to right. It has one shot for each of these times of
-/// the clip.
+/// Returns a scene in which a ball slides along a wall from left to right. The scene has one shot for each of `times`,
+/// which are times of the clip.
 fn sliding(times: &[f32]) -> Scene {
     let grey = || Material {
         base_color: [0.2, 0.2, 0.2, 1.0],

@@ -178,8 +178,8 @@ fn depth_of_field_blurs_distant_surfaces_and_keeps_the_front_sharp() {
 
 #[test]
 fn a_sharp_edge_stays_straight_even_if_other_parts_are_strongly_blurred() {
-    // A sharp board is in front of white. Another board is in front of it in the lower half of the picture, and a small
-    // one is far away.
+    // A sharp board is in front of white. A second board is in front of the sharp board in the lower half of the
+    // picture, and a small board is far away.
     let board = |half: [f32; 2], [x, y, z]: [f32; 3]| {
         let mut p = square();
         p.positions.iter_mut().for_each(|v| *v = [half[0] * v[0] + x, half[1] * v[1] + y, v[2] + z]);

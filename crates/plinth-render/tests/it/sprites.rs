@@ -98,7 +98,7 @@ fn a_point_is_a_disc_of_the_expected_size() {
             farthest = farthest.max(((i % 1080) as f32 - x).hypot((i / 1080) as f32 - y));
         }
     }
-    // The diameter is 0.025 units. The camera is 4 units away.
+    // The diameter of the disc is 0.025 units. The camera is 4 units away.
     let radius = 0.0125 * 540.0 / (20_f32.to_radians().tan() * DISTANCE);
     let disc = std::f32::consts::PI * radius * radius;
     assert!((area / disc - 1.0).abs() < 0.06, "{area} {disc}");
@@ -208,8 +208,8 @@ fn depth_and_normals_of_points_match_the_points() {
         let ndc = |p: u32| (p as f32 + 0.5) / SIDE as f32 * 2.0 - 1.0;
         let ray = Vec3::new(ndc(i as u32 % SIDE) * half, -ndc(i as u32 / SIDE) * half, -1.0);
         let point = Vec3::new(0.0, 0.0, DISTANCE) + ray * bare.depth[i];
-        // A disc has the depth of its centre at all its pixels, and extends half a pixel or some hundredths of a unit
-        // beyond it.
+        // All pixels of a disc have the depth of its centre, and the disc extends half a pixel or some hundredths of a
+        // unit around its centre.
         assert!((0.97..1.04).contains(&point.length()), "{point}");
         let (toward, normal) = (Vec3::from(bare.normal[i]), Vec3::from(lit.normal[i]));
         assert!(toward.dot(-ray.normalize()) > 0.99, "{toward}");
