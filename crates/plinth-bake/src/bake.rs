@@ -1,4 +1,4 @@
-//! Computes the light on all meshes. This file contains the entry point of the crate.
+//! Computes the light on all meshes. `bake` and `bake_around` are the entry points of the crate.
 
 use glam::Vec3;
 use plinth_scene::EnvironmentMap;

@@ -159,7 +159,7 @@ fn lattice_light(
 }
 
 /// Replaces the light of unreliable points, which are inside other bodies, by the mean light of their reliable
-/// neighbours. Replaced points become reliable. This step is repeated until no unreliable point has a reliable
+/// neighbours. Replaced points become reliable. The replacement is repeated until no unreliable point has a reliable
 /// neighbour.
 fn fill_unreliable(lattice: Lattice, values: Vec<Option<(LightValue, bool)>>) -> Vec<LightValue> {
     let mut values: Vec<(LightValue, bool)> = values.into_iter().flatten().collect();

@@ -140,7 +140,8 @@ mod tests {
             assert!((start.grids[0].front[fine.index(point)].direct.x - linear(w)).abs() < 1e-5);
             assert!((end.grids[0].front[fine.index(point)].direct.x - quadratic(w)).abs() < 1e-5);
         }
-        // Triangle 1 has the vertices 2, 1 and 3. Its lattice point 2 is at its second corner, which is vertex 1.
+        // Triangle 1 has the vertices 2, 1 and 3. The point with index 2 in the lattice of triangle 1 is at the
+        // triangle's second corner, which is vertex 1.
         assert_eq!(start.grids[1].front[2], light(2.0));
         assert_eq!(end.grids[1], to.grids[1]);
     }

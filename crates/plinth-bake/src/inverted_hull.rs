@@ -37,7 +37,7 @@ pub(crate) fn is_inside_out(mesh: &BakeMesh) -> bool {
 mod tests {
     use super::*;
 
-    /// Builds a box that has only the given sides. Their front faces point outwards.
+    /// Builds a box that has only the given sides. The front faces of these sides point outwards.
     fn box_with_sides(sides: &[usize]) -> BakeMesh {
         let positions: Vec<Vec3> =
             (0..8_u8).map(|i| Vec3::new(f32::from(i & 1), f32::from(i >> 1 & 1), f32::from(i >> 2 & 1))).collect();

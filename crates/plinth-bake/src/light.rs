@@ -98,7 +98,7 @@ impl LitPoint {
         }
     }
 
-    /// Returns the light that interpolation gives halfway between two sample points. Its irradiance is the mean of both
+    /// Returns the light that interpolation gives halfway between two sample points. `irradiance` is the mean of both
     /// irradiances. All other fields are those of `self`.
     pub(crate) fn midpoint(&self, other: &Self) -> Self {
         Self { irradiance: self.irradiance.midpoint(other.irradiance), ..*self }

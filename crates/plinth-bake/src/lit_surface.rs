@@ -15,8 +15,8 @@ use crate::types::BakeMesh;
 /// Maximum mean transparency of a mesh that appears in reflections.
 const MAX_TRANSPARENCY: f32 = 0.5;
 /// Fraction of `f0` that is added to the diffuse albedo. The added albedo approximates reflections between glossy
-/// surfaces, which are not traced. It is not used for the light from `BakeLight`s, whose mirror images are visible from
-/// only few directions.
+/// surfaces, which are not traced. Light from `BakeLight`s is multiplied by the diffuse albedo alone, because the
+/// mirror images of `BakeLight`s are visible from only few directions.
 const DIFFUSE_SHARE_OF_F0: f32 = 0.9;
 
 /// The triangles of a mesh, with the radiance that leaves them. The radiance is the same in all directions, as if the

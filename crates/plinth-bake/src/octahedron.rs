@@ -1,9 +1,10 @@
 //! The octahedral map, which maps directions to points of a square (Cigolle et al. 2014, "A Survey of Efficient
-//! Representations for Independent Unit Vectors"). It needs no inverse trigonometric functions.
+//! Representations for Independent Unit Vectors"). The mapping needs no inverse trigonometric functions.
 
 use glam::Vec3;
 
-/// The point of the octahedral map to which a unit direction is mapped. It is the same for maps of all resolutions.
+/// The point of the octahedral map to which a unit direction is mapped. The point does not depend on the resolution of
+/// the map.
 #[derive(Clone, Copy)]
 pub(crate) struct MapPoint {
     /// Coordinates in −1..=1.

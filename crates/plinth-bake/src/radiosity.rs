@@ -174,7 +174,7 @@ impl ReflectingHit {
 struct SpecularHit {
     /// Unit normal on the side from which the ray came.
     normal: Vec3,
-    /// World position. It is computed only if `Scene::lights` is not empty.
+    /// World position, or zero if `Scene::lights` is empty.
     position: Vec3,
     f0: Vec3,
     roughness: f32,
@@ -187,7 +187,7 @@ fn reflectance(f0: Vec3, roughness: f32, cosine: f32) -> Vec3 {
     let a = (r.x * r.x).min((-9.28 * cosine).exp2()) * r.x + r.y;
     let (scale, bias) = (-1.04 * a + r.z, 1.04 * a + r.w);
     let single = f0 * scale + Vec3::splat(bias);
-    // This adds the light that is reflected more than once between microfacets (Turquin 2019, "Practical multiple
+    // `multiple` adds the light that is reflected more than once between microfacets (Turquin 2019, "Practical multiple
     // scattering compensation for microfacet models").
     let multiple = Vec3::ONE + f0 * (1.0 / (scale + bias).max(0.1) - 1.0);
     (single * multiple).clamp(Vec3::ZERO, Vec3::ONE)

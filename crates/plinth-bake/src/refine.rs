@@ -24,7 +24,7 @@ const MAX_CORNER_DIFFERENCE: f32 = 4.0;
 /// Triangles are not refined if their longest edge is at most this long, in world units.
 const MAX_UNREFINED_EDGE: f32 = 0.05;
 
-/// A part of a triangle. Its corners are three adjacent points of a lattice.
+/// A part of a triangle, whose corners are three adjacent points of a lattice.
 #[derive(Clone, Copy)]
 pub(crate) struct SubTriangle {
     side: TriangleSide,
@@ -126,8 +126,8 @@ impl Refiner<'_> {
         }
     }
 
-    /// Casts the probe rays of a sample point. Their directions are the same at all sample points with the same normal.
-    /// Returns the light, the full result of the rays, and the largest irradiance along a single ray.
+    /// Casts the probe rays of a sample point. The directions of probe rays are the same at all sample points with the
+    /// same normal. Returns the light, the full result of the rays, and the largest irradiance along a single ray.
     fn probe(&self, sample: &SamplePoint) -> (LightValue, GatherResult, f32) {
         let gathered = self.scene.gather(sample, self.directions);
         let (indirect, occluder_luminance, max_ray_irradiance) = self.radiosity.reflected_onto(&gathered);

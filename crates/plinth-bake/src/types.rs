@@ -17,7 +17,7 @@ pub struct BakeMesh {
     pub normals: Vec<Vec3>,
     /// Three vertex indices per triangle, counter-clockwise as seen from the front.
     pub indices: Vec<u32>,
-    /// Linear diffuse albedo of each vertex. It is multiplied by `texture`.
+    /// Linear diffuse albedo of each vertex, to be multiplied by the colour of `texture`.
     pub albedo: Vec<Vec3>,
     /// Linear reflectance of each vertex at normal incidence. If the list is empty, the mesh has no specular
     /// reflection.
@@ -26,14 +26,14 @@ pub struct BakeMesh {
     pub roughness: Vec<f32>,
     /// Linear emitted radiance of each vertex. If the list is empty, the mesh emits no light.
     pub emission: Vec<Vec3>,
-    /// For each vertex, the fraction of the light that passes straight through the surface. It results from the alpha
-    /// and the transmission of the material. If the list is empty, the mesh is opaque.
+    /// For each vertex, the fraction of the light that passes straight through the surface, which results from the
+    /// alpha and the transmission of the material. If the list is empty, the mesh is opaque.
     pub transparency: Vec<f32>,
     /// Texture with the colour and the holes of the surface.
     pub texture: Option<BakeTexture>,
     /// Whether both sides of the triangles are visible and receive light.
     pub double_sided: bool,
-    /// Whether rays can hit the mesh. It is false for a shadow catcher, which only receives light.
+    /// Whether rays can hit the mesh. False for a shadow catcher, which only receives light.
     pub occludes: bool,
     /// Whether the light that arrives at the mesh is computed.
     pub receives_light: bool,
@@ -110,7 +110,7 @@ pub struct GatheredLight {
     /// Fraction of the environment's irradiance that arrives directly, for each colour channel. The fraction is the
     /// irradiance with shadows divided by the irradiance without shadows, so it is in 0..=1 except for noise.
     pub direct: Vec3,
-    /// Irradiance from light that was reflected at least once, and from emissive surfaces. It has the same unit as the
+    /// Irradiance from light that was reflected at least once, and from emissive surfaces. The unit is that of the
     /// irradiance of the environment.
     pub indirect: Vec3,
     /// Fraction of the environment's light from the direction `d` that arrives, as spherical harmonics up to degree 1
@@ -261,9 +261,9 @@ impl BakeOptions {
         }
     }
 
-    /// Returns options for pictures that are drawn while a setting changes. They cast about half as many rays as
-    /// [`coarser`](Self::coarser) options. `min_samples` is reduced, too, because it determines the number of rays if
-    /// there are many vertices.
+    /// Returns options for pictures that are drawn while a setting changes. A bake with these options casts about half
+    /// as many rays as a bake with [`coarser`](Self::coarser) options. `min_samples` is reduced, too, because it
+    /// determines the number of rays if there are many vertices.
     #[must_use]
     pub fn draft(self) -> Self {
         Self {

@@ -40,8 +40,8 @@ impl Cache {
         &self.folder
     }
 
-    /// Returns a new key. It contains the identity of the program and `kind`; the caller adds all inputs of the
-    /// computation.
+    /// Returns a new key that contains the identity of the program and `kind`. The caller adds all inputs of the
+    /// computation to the key.
     pub(crate) fn key(&self, kind: &'static str) -> Key {
         let mut key = Key { kind, hash: XxHash3_128::new() };
         key.list(&self.program);

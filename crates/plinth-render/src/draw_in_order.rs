@@ -1,8 +1,8 @@
 //! Draws the pictures of a scene with one or two renderers, and delivers them in order.
 //!
 //! A software driver processes the triangles of a device on one core, even if the machine has more cores. Two devices
-//! use two cores. The second device is opened after the first picture is finished, so that opening it does not delay
-//! the first picture. Both devices draw the same pixels.
+//! use two cores. The second device is opened after the first picture is finished, so that opening the second device
+//! does not delay the first picture. Both devices draw the same pixels.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};

@@ -16,7 +16,7 @@ pub enum RenderError {
     /// There is not enough device memory.
     #[error("the graphics device is out of memory; choose a smaller quality or `--adapter cpu`: {message}")]
     OutOfMemory { message: String },
-    /// The device rejected a command. This is a bug in this program or in the driver.
+    /// The device rejected a command, because of a bug in this program or in the driver.
     #[error("the graphics device rejected a command: {message}")]
     Rejected { message: String },
     /// The picture is larger than the adapter supports.
@@ -57,7 +57,7 @@ pub enum RenderError {
         #[source]
         source: plinth_frame::SinkError,
     },
-    /// A shader could not be compiled. This is a bug in this program.
+    /// A shader could not be compiled, because of a bug in this program.
     #[error("the shader '{name}' does not compile: {message}")]
     Shader { name: String, message: String },
 }

@@ -1,4 +1,4 @@
-//! Bind group 0, which all draws of a frame share. It contains the frame's uniform and the light maps.
+//! Bind group 0, which all draws of a frame share, and which contains the frame's uniform buffer and the light maps.
 
 use std::sync::{Arc, PoisonError};
 

@@ -1,4 +1,4 @@
-//! The Rust counterparts of the structs in `shaders/types`. They are `#[repr(C)]`.
+//! The Rust counterparts of the structs in `shaders/types`. All of these structs are `#[repr(C)]`.
 
 use bytemuck::{Pod, Zeroable};
 use glam::{Vec2, Vec3};
@@ -206,8 +206,8 @@ pub(crate) struct PoseVertex {
     /// Octahedral coordinates of the tangent and its handedness as signed normalised integers. The last number is
     /// unused.
     pub(crate) tangent: [i16; 4],
-    /// A copy of the first texture coordinates. It fills the vertex up to eight words, because shaders read four words
-    /// at a time.
+    /// A copy of the first texture coordinates. The copy fills the vertex up to eight words, because shaders read four
+    /// words at a time.
     pub(crate) uv0: [f32; 2],
 }
 

@@ -38,7 +38,7 @@ impl Plane {
     }
 }
 
-/// The copied pixels of a texture. They are valid while the buffer is mapped.
+/// The copied pixels of a texture, which are valid while the buffer is mapped.
 pub(crate) struct PlaneView<'a> {
     padded: &'a [u8],
     row_bytes: usize,

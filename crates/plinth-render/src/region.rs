@@ -1,6 +1,6 @@
 //! The region of the picture that can differ from the backdrop in any frame of a video.
 //!
-//! Pixels outside this region equal the backdrop. They are not drawn, resolved or copied from the device.
+//! Pixels outside this region equal the backdrop, so they are not drawn, resolved or copied from the device.
 
 use glam::{Mat4, Vec3, Vec4};
 use plinth_frame::Region;

@@ -73,8 +73,8 @@ pub(crate) struct TargetDescriptor {
     pub(crate) direct: bool,
 }
 
-/// The surfaces of glass, and their colours. They do not replace the opaque surfaces, from which the picture is
-/// composited where there is no glass.
+/// The surfaces of glass, and their colours. The opaque surfaces are kept in other targets, because the picture is
+/// composited from them where there is no glass.
 pub(crate) struct GlassTargets {
     pub(crate) surfaces: [wgpu::TextureView; SURFACES],
     pub(crate) colors: [wgpu::TextureView; SURFACES],

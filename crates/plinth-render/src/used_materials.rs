@@ -89,7 +89,7 @@ impl ScaledVolume {
     }
 }
 
-/// How the uploaded materials are drawn. This determines which triangles can form a batch.
+/// How the uploaded materials are drawn. The way of drawing determines which triangles can form a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MaterialUses {
     list: Vec<MaterialUse>,

@@ -30,8 +30,8 @@ pub(crate) struct TriangleId {
     pub(crate) triangle: u32,
 }
 
-/// Intersection of a ray with a triangle (a, b, c). The point is `(1 − u − v)·a + u·b + v·c`. Its distance along the
-/// ray is `t`.
+/// Intersection of a ray with a triangle (a, b, c). The point of intersection is `(1 − u − v)·a + u·b + v·c`, at the
+/// distance `t` along the ray.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hit {
     pub(crate) t: f32,
@@ -50,7 +50,7 @@ pub(crate) struct Bvh {
     nodes: Vec<Node>,
     /// The triangles of each leaf.
     blocks: Vec<TriangleBlock>,
-    /// For each block, the IDs of its triangles. They are not part of the block, because only the ID of a ray's final
+    /// For each block, the IDs of its triangles. The IDs are stored separately, because only the ID of a ray's final
     /// hit is read.
     ids: Vec<[TriangleId; BLOCK]>,
     /// Whether the processor has AVX.

@@ -55,7 +55,7 @@ fn glass_transmits_its_transparency() {
     assert!((baked[0].front[40].direct.x - 0.6).abs() < 0.03, "{:?}", baked[0].front[40]);
 }
 
-/// Returns a sphere whose vertices are on circles of latitude and longitude. It touches the plane z = 0 at the origin.
+/// Returns a sphere that touches the plane z = 0 at the origin. The vertices are on circles of latitude and longitude.
 fn sphere(radius: f32, albedo: Vec3) -> BakeMesh {
     let (columns, rows) = (48_u32, 24_u32);
     let normal = |i: u32| {
@@ -89,8 +89,9 @@ fn a_sphere_on_a_plane_blocks_light_by_its_form_factor() {
     let positions = floor.positions.clone();
     let baked = bake(&[floor, sphere(radius, Vec3::ZERO)], &white(), &[], &[], &options()).meshes;
     for (p, v) in positions.iter().zip(&baked[0].front).filter(|(p, _)| p.length() > 0.6) {
-        // The sphere stands on the plane, so all of it is above the horizon of every point p of the plane. Its form
-        // factor is F = h r² / d³, where h = r is the height of its centre and d the distance from p to the centre.
+        // The sphere stands on the plane, so all of it is above the horizon of every point p of the plane. The form
+        // factor of the sphere is F = h r² / d³, where h = r is the height of the sphere's centre and d the distance
+        // from p to the centre.
         let expected = 1.0 - radius.powi(3) / (p.length_squared() + radius * radius).powf(1.5);
         assert!((v.direct.x - expected).abs() < 0.03, "{p}: {} for {expected}", v.direct.x);
     }

@@ -8,7 +8,8 @@ pub(crate) fn white() -> EnvironmentMap {
     EnvironmentMap { width: 16, height: 8, pixels: vec![[1.0; 3]; 128] }
 }
 
-/// Returns a square in the plane z = `z`, centred at the origin. It has 9 × 9 vertices, all with the normal `normal`.
+/// Returns a square in the plane z = `z`, centred at the origin, with 9 × 9 vertices. All vertices have the normal
+/// `normal`.
 pub(crate) fn plane(size: f32, z: f32, normal: Vec3, albedo: Vec3) -> BakeMesh {
     let n = 9_u32;
     let coordinate = |i: u32| (i as f32 / (n - 1) as f32 - 0.5) * size;
@@ -34,7 +35,7 @@ pub(crate) fn options() -> BakeOptions {
     BakeOptions { ray_budget: 1 << 20, max_samples: 512, ..BakeOptions::default() }
 }
 
-/// Returns a wall in the plane y = 0. It stands on the floor z = 0 and faces +y.
+/// Returns a wall in the plane y = 0 that stands on the floor z = 0 and faces +y.
 pub(crate) fn wall(width: f32, height: f32, albedo: Vec3) -> BakeMesh {
     let mut mesh = plane(1.0, 0.0, Vec3::Y, albedo);
     for p in &mut mesh.positions {
@@ -43,7 +44,7 @@ pub(crate) fn wall(width: f32, height: f32, albedo: Vec3) -> BakeMesh {
     mesh
 }
 
-/// Returns a quadrilateral that consists of two triangles. Its corners are counter-clockwise as seen from the front.
+/// Returns a quadrilateral that consists of two triangles. `corners` are counter-clockwise as seen from the front.
 pub(crate) fn quad(corners: [Vec3; 4], albedo: f32) -> BakeMesh {
     let normal = (corners[1] - corners[0]).cross(corners[2] - corners[0]).normalize();
     BakeMesh {
@@ -57,7 +58,7 @@ pub(crate) fn quad(corners: [Vec3; 4], albedo: f32) -> BakeMesh {
     }
 }
 
-/// Returns a square in the plane z = `z` that consists of two triangles. It is centred at the origin and faces up.
+/// Returns a square in the plane z = `z` that consists of two triangles, is centred at the origin and faces up.
 pub(crate) fn square(side: f32, z: f32, albedo: f32) -> BakeMesh {
     let h = side / 2.0;
     quad([(-h, -h), (h, -h), (h, h), (-h, h)].map(|(x, y)| Vec3::new(x, y, z)), albedo)

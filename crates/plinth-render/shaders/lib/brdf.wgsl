@@ -1,4 +1,5 @@
-// Functions for the reflection of light by surfaces. Their only inputs are cosines, roughness and reflectance.
+// Functions for the reflection of light by surfaces, whose only inputs are cosines, roughness, reflectance and indices
+// of refraction.
 
 // Trowbridge-Reitz (GGX) normal distribution (Walter et al. 2007, eq. 33).
 fn d_ggx(n_dot_h: f32, alpha: f32) -> f32 {
@@ -42,8 +43,8 @@ fn f_schlick(f0: vec3<f32>, f90: f32, v_dot_h: f32) -> vec3<f32> {
 
 // Scale (x) and bias (y) of the split-sum approximation (Karis 2013, "Real Shading in Unreal Engine 4") for GGX with
 // the height-correlated Smith term. The bias, and the sum of scale and bias, are polynomials in 1 − n·v and roughness.
-// They were fitted by least squares to importance sampling with 2048 directions. Their root mean square errors are
-// 0.012 and 0.006. At normal incidence, the bias is 0.
+// Both polynomials were fitted by least squares to importance sampling with 2048 directions. The root mean square
+// errors of the two fits are 0.012 and 0.006. At normal incidence, the bias is 0.
 fn dfg(n_dot_v: f32, perceptual_roughness: f32) -> vec2<f32> {
     let u = 1.0 - n_dot_v;
     let u2 = u * u;

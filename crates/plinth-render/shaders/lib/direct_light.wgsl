@@ -5,17 +5,17 @@ struct Beam {
     to_light: vec3<f32>,
     // Irradiance of a surface that faces the light. Shadow and cone are already applied.
     irradiance: vec3<f32>,
-    // Width that is added to the specular lobe, because the light has a size. Its square is added to the square of
-    // alpha.
+    // Widening of the specular lobe, because the light has a size. The square of this value is added to the square of
+    // the lobe's alpha.
     spread: f32,
 }
 
 override KEY: bool = false;
 override KEY_SHADOW: bool = false;
 override SUN: bool = false;
-// Number of point lights and spotlights. It is a constant, because branches and loops of shaders must not depend on
-// uniforms: lavapipe inlines the value of such a uniform into the shader ("inlined uniforms"), compiles the shader
-// again for every draw, and keeps every copy.
+// Number of point lights and spotlights. The number is a constant, because branches and loops of shaders must not
+// depend on uniforms: lavapipe inlines the value of such a uniform into the shader ("inlined uniforms"), compiles the
+// shader again for every draw, and keeps every copy.
 override PUNCTUAL: u32 = 0u;
 
 fn key_beam(s: Surface, world: vec3<f32>) -> Beam {

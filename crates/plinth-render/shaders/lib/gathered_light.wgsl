@@ -4,7 +4,7 @@
 // Two words per triangle. The first word is 0 if the triangle has no lattice. Otherwise its upper 28 bits are the index
 // of the lattice's first sample in `light_samples`, and its lower 4 bits are the number of times that the edges are
 // halved. The second word is the index of the first sample of back faces, or 0 if the batch has no light on back faces.
-// It is the same for all triangles of a batch.
+// The second word is the same for all triangles of a batch.
 @group(3) @binding(0) var<storage, read> light_words: array<TwoWords>;
 @group(3) @binding(1) var<storage, read> light_samples: array<FourWords>;
 

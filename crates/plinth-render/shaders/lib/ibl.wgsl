@@ -31,7 +31,7 @@ const SPECULAR_MARGIN: f32 = 1.0 / 34.0;
 
 // Returns the radiance of the environment in a direction, filtered for a perceptual roughness.
 fn environment_radiance(direction: vec3<f32>, perceptual_roughness: f32) -> vec3<f32> {
-    // This is the inverse of the function in `ibl/specular.rs` that assigns a roughness to each mip level.
+    // This line is the inverse of the function `roughness_of_mip` in `ibl/specular.rs`.
     let share = select(0.2 + 0.8 * perceptual_roughness, 0.8 * sqrt(perceptual_roughness), perceptual_roughness < 0.25);
     let mip = share * frame.last_specular_mip;
     let uv = octahedral_uv(direction) * (1.0 - 2.0 * SPECULAR_MARGIN) + SPECULAR_MARGIN;

@@ -1,6 +1,6 @@
 // Geometry of points and lines on the screen. Points are drawn as discs; lines (LINES) are drawn as bands with round
-// ends. Their size in pixels depends on the camera, so it is computed here. Needs types/frame.wgsl, types/pool.wgsl,
-// types/visibility.wgsl, lib/triangle.wgsl.
+// ends. The size of points and lines in pixels depends on the camera, so it is computed here. Needs types/frame.wgsl,
+// types/pool.wgsl, types/visibility.wgsl, lib/triangle.wgsl.
 
 struct Sprite {
     // The two ends, in pixels of the render target. Both ends of a point are the same.
@@ -8,8 +8,8 @@ struct Sprite {
     b: vec2<f32>,
     // Distances of the two ends along the camera's axis.
     distances: vec2<f32>,
-    // Positions of the two ends on the line segment, 0..1. They differ from 0 and 1 if the line is clipped at the near
-    // plane.
+    // Positions of the two ends on the line segment, 0..1. The positions differ from 0 and 1 if the line is clipped at
+    // the near plane.
     parts: vec2<f32>,
     // Radius in pixels. The radius is 0 if the point or line is not in front of the camera.
     radius: f32,

@@ -102,8 +102,8 @@ struct Crossing {
 // picture does not show what the ray hits there. In this case, the point beside the surface at which the ray reappears
 // is used.
 //
-// Each iteration reads one point. It is the next point along the ray or, after a hit, the middle of the remaining
-// interval. Both cases share one texture lookup, because drivers execute all branches for all pixels.
+// Each iteration reads one point: the next point along the ray or, after a hit, the middle of the remaining interval.
+// Both cases share one texture lookup, because drivers execute all branches for all pixels.
 fn crossing(ray: ExitRay) -> Crossing {
     let step = MAX_RAY_LENGTH / f32(HIT_STEPS);
     var out = Crossing(false, 0.0);

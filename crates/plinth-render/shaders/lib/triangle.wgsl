@@ -56,8 +56,8 @@ struct Seen {
     d0: vec2<f32>,
     g1: vec2<f32>,
     g2: vec2<f32>,
-    // A value that is positive if the front of the triangle is visible, and its inverse. Both are 0 if the triangle is
-    // seen edge-on.
+    // A value that is positive if the front of the triangle is visible, and its inverse. Both values are 0 if the
+    // triangle is seen edge-on.
     facing: f32,
     inverse: f32,
     // Barycentric weights of the point that the pixel shows in the plane of the triangle. If the point is outside the

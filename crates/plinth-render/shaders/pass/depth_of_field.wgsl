@@ -19,8 +19,8 @@
 @group(1) @binding(2) var surfaces: texture_2d<f32>;
 #endif
 
-// Side length of the squares in half-size pixels. It is at least the radius of the largest circle, so that a circle
-// reaches at most the next square.
+// Side length of the squares in half-size pixels. The side length is at least the radius of the largest circle, so that
+// a circle reaches at most the next square.
 override SQUARE: i32 = 16;
 
 @vertex

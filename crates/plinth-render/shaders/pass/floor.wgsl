@@ -1,4 +1,5 @@
-// Draws the floor that catches shadows. It darkens the backdrop with the texture that `floor_shadow.wgsl` computed.
+// Draws the floor that catches shadows. The floor darkens the backdrop with the texture that `floor_shadow.wgsl`
+// computed.
 #import types/frame.wgsl
 #import types/floor.wgsl
 

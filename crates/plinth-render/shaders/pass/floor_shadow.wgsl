@@ -17,7 +17,7 @@
 #endif
 @group(1) @binding(3) var point_sampler: sampler;
 
-// Whether the key light casts a shadow. This is a constant instead of a uniform (see `PUNCTUAL` in
+// Whether the key light casts a shadow. `KEY` is a constant instead of a uniform (see `PUNCTUAL` in
 // `lib/direct_light.wgsl`).
 override KEY: bool = true;
 

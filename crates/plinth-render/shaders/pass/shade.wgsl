@@ -103,7 +103,7 @@ fn tangent_of(packed: vec4<u32>) -> vec4<f32> {
     return vec4(from_octahedral(unpack2x16snorm(packed.x)), unpack2x16snorm(packed.y).x);
 }
 
-// Number of steps of a channel of the render target. It is 0 if the steps are too small to be visible.
+// Number of steps of a channel of the render target. The number is 0 if the steps are too small to be visible.
 override STEPS: f32 = 0.0;
 
 // Returns the colour of a surface times the fraction of the pixel that it covers. The results for both surfaces of a

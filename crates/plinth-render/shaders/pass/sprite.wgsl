@@ -75,9 +75,9 @@ fn corner_of(k: u32) -> Corner {
 
 #ifdef CAST
 // Returns a corner of the shadow geometry of a sprite. The geometry is a band or a triangle that faces the light and
-// has the same area as the sprite. Its width is at least one texel of the shadow map, so that the shadows of thin lines
-// are not dotted. The geometry is moved away from the light by the sprite's radius, so that sprites on the same surface
-// do not shade each other.
+// has the same area as the sprite. The geometry is at least one texel of the shadow map wide, so that the shadows of
+// thin lines are not dotted. The geometry is moved away from the light by the sprite's radius, so that sprites on the
+// same surface do not shade each other.
 fn placed(number: u32, corner: Corner) -> vec4<f32> {
     var light = frame.key_clip_from_world;
     var texel = frame.key_texel;

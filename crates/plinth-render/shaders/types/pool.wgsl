@@ -6,7 +6,8 @@ struct Pool {
     first_triangle: u32,
     // Which of the two surfaces of each pixel is shaded: 0 or 1.
     surface: u32,
-    // 1 if the vertices have normals, otherwise 0. This and the following members are only used for points and lines.
+    // 1 if the vertices have normals, otherwise 0. This member and the following members are used only for points and
+    // lines.
     has_normals: f32,
     // Radius in world units. For lines, the radius is used only in shadows.
     sprite_radius: f32,

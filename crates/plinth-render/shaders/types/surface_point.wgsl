@@ -5,7 +5,7 @@
 
 struct SurfacePoint {
     world: vec3<f32>,
-    // Normal that was interpolated between the vertices. Its length is not 1.
+    // Normal that was interpolated between the vertices, and is not normalised.
     normal: vec3<f32>,
     // Squared length of the difference between the unit normals of this pixel and its neighbours.
     normal_turn: f32,

@@ -60,8 +60,8 @@ struct CompositeDraw {
 
 impl Composite {
     /// Creates the pass. `backdrop` is an sRGB-encoded colour with alpha 1, or all zero for a transparent picture.
-    /// `radiance` receives the radiance of the model without the floor and the backdrop. Its size is that of the drawn
-    /// region.
+    /// `radiance` receives the radiance of the model without the floor and the backdrop. The size of `radiance` is that
+    /// of the drawn region.
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,

@@ -61,8 +61,8 @@ pub(crate) struct DepthDraws<'a, 'p, 'e> {
     materials: &'a [MaterialOnGpu],
     pipelines: &'a PerBatch,
     corners: Corners<'a>,
-    /// The pipeline and the pool that are currently set. They are set only when they change, because drivers set up all
-    /// their state again even if the same pipeline is set twice.
+    /// The pipeline and the pool that are currently set. A pipeline or pool is set only when it changes, because
+    /// drivers set up all their state again even if the same pipeline is set twice.
     pipeline: Option<&'a wgpu::RenderPipeline>,
     pool: Option<usize>,
     /// The indices of the pool that the next draw call draws.

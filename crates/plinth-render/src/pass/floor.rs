@@ -163,7 +163,8 @@ impl Floor {
         write_ambient(gpu, &self.ambient, ambient);
     }
 
-    /// Computes the shadow texture. This is necessary before the first frame, and whenever the model has moved.
+    /// Computes the shadow texture. The shadow texture must be computed before the first frame, and whenever the model
+    /// has moved.
     pub(crate) fn gather(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup) {
         let mut pass = recorder.pass("floor shadow", frame, &[cleared(&self.shadow)], None);
         pass.set_pipeline(&self.gather);

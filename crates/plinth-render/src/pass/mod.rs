@@ -33,8 +33,8 @@ const fn target(view: &wgpu::TextureView, load: wgpu::LoadOp<wgpu::Color>) -> wg
     wgpu::RenderPassColorAttachment { view, depth_slice: None, resolve_target: None, ops }
 }
 
-/// Returns a depth attachment. It is cleared to `clear`, or kept if `clear` is `None`. Its contents are stored if
-/// `store` is true.
+/// Returns a depth attachment. The depth is cleared to `clear`, or kept if `clear` is `None`. The depth after the pass
+/// is stored if `store` is true.
 pub(crate) const fn depth_target(
     view: &wgpu::TextureView,
     clear: Option<f32>,

@@ -26,8 +26,8 @@ const FIRST_SURFACE: Range<u32> = 3..9;
 const SECOND_SURFACE: Range<u32> = 9..15;
 const FIRST_TILE_VERTEX: u32 = 15;
 
-/// If a region consists of more tiles than this, its second surfaces are shaded only in the tiles with edges. This
-/// takes a draw call for each batch.
+/// If a region consists of more tiles than this, its second surfaces are shaded only in the tiles with edges. Shading
+/// by tiles takes a draw call for each batch.
 const MOST_TILES: u32 = 16;
 
 /// Maximum number of runs of tiles in a frame. Batches that would exceed this number are not split.

@@ -61,7 +61,7 @@ impl ClassifyDraw {
     }
 }
 
-/// Returns the layout of bind group 1 for shading a pool. Its bindings are the triangle corners, the pose, the surfaces
+/// Returns the layout of bind group 1 for shading a pool. The bindings are the triangle corners, the pose, the surfaces
 /// to be shaded, the pool's uniform, the other vertex attributes, the other surface of each pixel, and the tiles with
 /// edges.
 fn pool_entries() -> Vec<wgpu::BindGroupLayoutEntry> {

@@ -33,7 +33,7 @@ pub(crate) const GEOMETRY_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgb
 /// Which kind of colours the shading of surfaces writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum SurfaceOutput {
-    /// Display-referred, sRGB-encoded colours. They need no processing after the samples have been resolved.
+    /// Display-referred, sRGB-encoded colours. These colours need no processing after the samples have been resolved.
     Display,
     /// Linear premultiplied radiance. A later pass applies the tone curve.
     Radiance,
@@ -99,7 +99,8 @@ pub(crate) enum SpritePass {
 pub(crate) enum Side {
     /// The sides that the material specifies.
     Material,
-    /// Both sides, regardless of the material. This shows the inside of closed bodies that are blended.
+    /// Both sides, regardless of the material. Both sides are needed to show the inside of closed bodies that are
+    /// blended.
     Both,
 }
 

@@ -16,8 +16,8 @@ use crate::upload::material::used_slots;
 pub(crate) struct LightCacheKeys {
     pub(crate) environment: String,
     pub(crate) model: String,
-    /// Name of the light on the model that does not depend on the cameras, the size of details and the quality. It is
-    /// used for drafts.
+    /// Name of the light on the model that does not depend on the cameras, the size of details and the quality. Drafts
+    /// look up light under this name.
     pub(crate) any_camera: String,
     /// Name of the surfaces of the model, which does not depend on the light.
     pub(crate) surfaces: String,

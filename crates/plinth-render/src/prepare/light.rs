@@ -19,7 +19,7 @@ use crate::pose_light::PoseTimes;
 /// Number of mip levels of the filtered environment, one for each roughness. Each level has twice the side length of
 /// the next one. The level with roughness 0 has 544 texels per side.
 const MAP_MIPS: u32 = 6;
-/// Number of mip levels for drafts. Their level with roughness 0 has 272 texels per side.
+/// Number of mip levels of the filtered environment for drafts. The level with roughness 0 has 272 texels per side.
 const DRAFT_MAP_MIPS: u32 = 5;
 
 /// Maximum number of camera positions for which visibility is tested.
@@ -131,7 +131,7 @@ fn softened(grid: &[f32], side: usize) -> Vec<f32> {
 const SOFT_LIGHT_RADIUS: f32 = 0.3;
 
 /// Draws directional lights into the environment as soft discs. As part of the environment, these lights need not be
-/// computed for each pixel. They cast no sharp shadows, but the model occludes them, and they have soft highlights.
+/// computed for each pixel. Such lights cast no sharp shadows, but are occluded by the model and have soft highlights.
 fn with_soft_lights(mut environment: EnvironmentMap, lights: &[PointLikeLight]) -> EnvironmentMap {
     let directions = environment.directions();
     let edge = SOFT_LIGHT_RADIUS.cos();

@@ -71,8 +71,8 @@ pub(crate) struct KnownTriangles {
 /// The triangles that are drawn, and the light on them.
 pub(crate) struct ModelLight {
     pub(crate) indices: DrawnIndices,
-    /// The occluders of the triangles. They are kept only for drafts, because the next draft probably has the same
-    /// triangles in other light.
+    /// The occluders of the triangles. The occluders are kept only for drafts, because the next draft probably has the
+    /// same triangles in other light.
     pub(crate) occluders: Option<Arc<Occluders>>,
     pub(crate) light: SurfaceLight,
     /// Distance field for reflections of the model in its own polished surfaces.

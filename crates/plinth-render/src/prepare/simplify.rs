@@ -17,8 +17,8 @@ use crate::upload::geometry::primitive_of;
 
 /// Change of a unit normal over one pixel that counts as much as the maximum displacement.
 const NORMAL_STEP: f32 = 0.25;
-/// Same as `NORMAL_STEP`, for rough surfaces. Their light changes less with the normal than the reflections of polished
-/// surfaces.
+/// Same as `NORMAL_STEP`, for rough surfaces. The light on rough surfaces changes less with the normal than the
+/// reflections of polished surfaces.
 const MATT_NORMAL_STEP: f32 = 4.0;
 /// Change of texture coordinates that counts as much as the maximum displacement, in multiples of their change over one
 /// pixel.

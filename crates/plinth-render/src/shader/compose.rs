@@ -1,4 +1,4 @@
-//! The preprocessor of shaders. It supports `#import path`, `#include path`, `#ifdef NAME`, `#ifndef NAME`, `#else`,
+//! The preprocessor of shaders, which supports `#import path`, `#include path`, `#ifdef NAME`, `#ifndef NAME`, `#else`,
 //! `#endif`, and placeholders for generated text (`//{name}`). A file is imported only once; each `#include` inserts
 //! its text again. Each directive is on a line of its own.
 

@@ -29,7 +29,7 @@ const MIN_SAMPLES: usize = 1024;
 /// Value of a byte that represents 1. Bytes represent numbers from −2 to 2.
 const UNIT: f32 = 64.0;
 
-/// The packed light at one point. It is packed into four words, because software drivers read one word at a time.
+/// The light at one point, packed into four words, because software drivers read one word at a time.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub(crate) struct LightSample {

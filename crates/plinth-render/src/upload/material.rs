@@ -19,7 +19,7 @@ pub(crate) enum DrawClass {
     Masked,
     /// The material refracts the opaque scene, and is drawn after the opaque scene.
     Transmissive,
-    /// The material is alpha-blended. It is drawn last, from back to front.
+    /// The material is alpha-blended, and is drawn last, from back to front.
     Blended,
 }
 

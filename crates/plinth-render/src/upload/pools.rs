@@ -45,8 +45,8 @@ impl<'a> Pools<'a> {
         Self { gpu, light, most, open, next: 0, uploaded: Vec::new(), batches, words: Vec::new() }
     }
 
-    /// Adds posed primitives that have the same material. `members` are the indices of the primitives. They become one
-    /// batch, or several batches if they are too large for one pool.
+    /// Adds posed primitives that have the same material. `members` are the indices of the primitives. The primitives
+    /// become one batch, or several batches if they are too large for one pool.
     pub(super) fn add(
         &mut self,
         scene: &Scene,

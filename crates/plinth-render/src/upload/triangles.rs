@@ -10,7 +10,7 @@ use crate::upload::octahedral::octahedral;
 pub(crate) const FIRST_TRIANGLE: u32 = 1;
 /// Maximum number of triangles (`TRIANGLE_BITS` in `types/visibility.wgsl`).
 pub(crate) const MAX_TRIANGLES: u32 = 1 << 28;
-/// Maximum number of batches. Their numbers are stored as 16-bit depth, and 0 means that there is no batch.
+/// Maximum number of batches. The numbers of batches are stored as 16-bit depth, where 0 means that there is no batch.
 pub(crate) const MAX_BATCHES: usize = (1 << 16) - 2;
 
 /// Returns the format of triangle numbers in the visibility buffer for `count` triangles. The 16-bit format halves the

@@ -79,7 +79,7 @@ fn each_light_lights_its_own_side_and_brightness_increases_with_intensity() {
         let pictures = steps.map(|value| lit(&json!({key: value})));
         let brightness = pictures.each_ref().map(|p| at(p, RIGHT.0, RIGHT.1) + at(p, LEFT.0, LEFT.1));
         assert!(brightness.windows(2).all(|w| w[1] > w[0] + 1.0), "{key}: {brightness:?}");
-        // The ball is brown in dim light. Its hue must be the same in bright light.
+        // The ball is brown in dim light. The ball must have the same hue in bright light.
         let brown = |[r, g, b]: [u8; 3]| r > g + 2 && g > b + 2;
         let is_no_brown = |[r, g, b]: [u8; 3]| r.saturating_add(3) < g || g.saturating_add(3) < b;
         let turned = pictures[1].iter().zip(&pictures[3]).filter(|(dim, bright)| brown(**dim) && is_no_brown(**bright));

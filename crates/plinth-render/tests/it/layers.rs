@@ -9,7 +9,7 @@ use crate::models::{ball, layers, model, scene, square, straight_on};
 const SIDE: u32 = 128;
 const DISTANCE: f32 = 4.0;
 
-/// Returns the ray through the centre of a pixel. Its z component is −1.
+/// Returns the ray through the centre of a pixel, with a z component of −1.
 fn ray(x: u32, y: u32) -> Vec3 {
     let half = 20_f32.to_radians().tan();
     let ndc = |p: u32| (p as f32 + 0.5) / SIDE as f32 * 2.0 - 1.0;

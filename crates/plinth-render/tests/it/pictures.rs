@@ -55,7 +55,7 @@ fn an_edge_between_two_surfaces_is_antialiased_by_coverage() {
 
 #[test]
 fn a_crease_of_one_material_is_antialiased() {
-    // The model is a roof of one material. Its left side is red, its right side is blue, and its ridge is inclined.
+    // The model is a roof of one material, with a red left side, a blue right side and an inclined ridge.
     let mut roof = plinth_model::Primitive::default();
     for side in [-1.0_f32, 1.0] {
         let first = roof.positions.len() as u32;
@@ -356,7 +356,7 @@ fn a_part_that_is_mirrored_by_a_clip_still_shows_its_front() {
     }
 }
 
-/// The reflectance of the ball at normal incidence is zero, so its middle is black in any light. Its rim reflects
+/// The reflectance of the ball at normal incidence is zero, so its middle is black in any light, but its rim reflects
 /// light.
 #[test]
 fn a_specular_colour_of_black_reflects_at_the_rim_only() {

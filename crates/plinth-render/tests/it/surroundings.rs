@@ -127,8 +127,8 @@ fn a_grounded_environment_forms_a_ground_below_the_model() {
     assert!(below_camera.1 > 70.0, "{below_camera:?}");
 }
 
-/// Returns a drum with more than 1024 triangles. Its bevels are thinner than a pixel, and the normals at their ends are
-/// those of the adjacent surfaces.
+/// Returns a drum with more than 1024 triangles, and with bevels that are thinner than a pixel. The normals at the ends
+/// of a bevel are those of the adjacent surfaces.
 fn drum() -> Primitive {
     const SECTORS: u32 = 96;
     // Each entry is the height, the radius, and the slope of the normal.
