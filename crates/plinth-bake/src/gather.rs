@@ -278,8 +278,7 @@ struct RayResult {
     mean_inverse_distance: f32,
 }
 
-/// Returns the RGBA texel at a hit, and the alpha cutoff of the texture if it has one. Returns `None` if the mesh has
-/// no texture.
+/// Returns the RGBA texel at a hit, and the texture's alpha cutoff, if any. Returns `None` if the mesh has no texture.
 pub(crate) fn texel(mesh: &BakeMesh, id: TriangleId, u: f32, v: f32) -> Option<([f32; 4], Option<f32>)> {
     let texture = mesh.texture.as_ref()?;
     let [a, b, c] = mesh.corners(id.triangle as usize).map(|i| texture.uvs.get(i).copied().unwrap_or(Vec2::ZERO));

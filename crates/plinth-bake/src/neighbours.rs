@@ -32,8 +32,8 @@ const INDIRECT_FIT_RADIUS: f32 = 0.3;
 /// small lamps cast narrow shadows.
 const DIRECT_FIT_RADIUS: f32 = 0.1;
 
-/// The neighbours of each sample point. `list` contains the lists of all points one after the other, and `starts` the
-/// start of each.
+/// The neighbours of each sample point. `list` contains the neighbours of all points, one point after the other. The
+/// neighbours of point i begin at index `starts[i]`.
 pub(crate) struct Neighbours {
     starts: Vec<u32>,
     list: Vec<u32>,
@@ -148,7 +148,8 @@ impl Neighbours {
                     for n in self.of(i).iter().map(|n| *n as usize) {
                         let other = &samples.list[n];
                         let facing = point.normal.dot(other.normal).max(0.0);
-                        // A large difference in light is probably an edge rather than noise, so it gets a small weight.
+                        // A large difference in light is probably an edge rather than noise, so the neighbour gets a
+                        // small weight.
                         let step = (light[n].direct - light[i].direct).abs().max_element();
                         let distance = point.position.distance(other.position) / SMOOTHING_LENGTH;
                         let weight = facing.powi(8) * (-step * step * 12.0 / noise - distance * distance).exp() * 0.6;

@@ -195,8 +195,8 @@ impl<'a> SamplePoints<'a> {
         // The offset of a point on an edge is perpendicular to the edge and points into the triangle.
         let inset = weights.iter().position(|w| *w == 0.0).map_or(Vec3::ZERO, |k| {
             let (from, to, opposite) = [(b, c, a), (c, a, b), (a, b, c)][k];
-            // The offset is in the plane of the triangle. If it were perpendicular to a smoothed normal, the ray origin
-            // could be below a concave surface.
+            // The offset is in the plane of the triangle. If the offset were perpendicular to a smoothed normal, the
+            // ray origin could be below a concave surface.
             let offset = (opposite - from).reject_from(to - from) * INSET;
             if offset.is_finite() { offset.clamp_length_max(MAX_INSET) } else { Vec3::ZERO }
         });
@@ -287,8 +287,8 @@ mod tests {
             let corners = samples.corners(side);
             samples.find_or_add(side, corners, point)
         };
-        // In the first triangle, the diagonal runs from corner 2 to corner 0. In the second triangle, it runs from
-        // corner 0 to corner 2.
+        // In the first triangle, the diagonal runs from corner 2 to corner 0. In the second triangle, the diagonal runs
+        // from corner 0 to corner 2.
         assert_eq!(index_at(side(0, false), (0, 64)), index_at(side(1, false), (0, 192)));
         assert_ne!(index_at(side(0, false), (0, 64)), index_at(side(0, true), (0, 64)));
         assert_ne!(index_at(side(0, false), (64, 64)), index_at(side(1, false), (64, 64)));

@@ -18,7 +18,7 @@ const CELLS_PER_SIDE: usize = 32;
 /// Number of normals along each side of the octahedral map of normals. Each normal has its own distribution of light.
 const NORMALS_PER_SIDE: usize = 16;
 /// Value that is added to the cosine between a normal and the direction of a cell. The cosine is computed at texel
-/// centres, so it may be larger elsewhere in the texel.
+/// centres, and may be larger elsewhere in the texel.
 const COSINE_MARGIN: f32 = 0.1;
 /// Increments of a two-dimensional low-discrepancy sequence (Roberts 2018, "The Unreasonable Effectiveness of
 /// Quasirandom Sequences").

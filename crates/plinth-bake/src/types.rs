@@ -68,7 +68,7 @@ pub struct BakeTexture {
     /// Texture coordinates of each vertex. (0, 0) is the outer corner of the first texel. The image repeats.
     pub uvs: Vec<Vec2>,
     pub image: Arc<BakeImage>,
-    /// Alpha cutoff. Texels with a lower alpha are holes. If it is `None`, alpha is the opacity of the surface.
+    /// Alpha cutoff. Texels with a lower alpha are holes. Without a cutoff, alpha is the opacity of the surface.
     pub cutoff: Option<f32>,
 }
 

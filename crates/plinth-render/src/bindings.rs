@@ -41,12 +41,12 @@ pub(crate) const fn uniform(binding: u32) -> wgpu::BindGroupLayoutEntry {
     buffer(binding, wgpu::BufferBindingType::Uniform)
 }
 
-/// Returns the layout entry of a read-only storage buffer. Vertex shaders can use it, too.
+/// Returns the layout entry of a read-only storage buffer that vertex and fragment shaders can read.
 pub(crate) const fn vertex_storage(binding: u32) -> wgpu::BindGroupLayoutEntry {
     buffer(binding, wgpu::BufferBindingType::Storage { read_only: true })
 }
 
-/// Returns the layout entry of a read-only storage buffer.
+/// Returns the layout entry of a read-only storage buffer that fragment shaders can read.
 pub(crate) const fn storage(binding: u32) -> wgpu::BindGroupLayoutEntry {
     wgpu::BindGroupLayoutEntry {
         visibility: wgpu::ShaderStages::FRAGMENT,

@@ -58,7 +58,7 @@ impl Cache {
             drop(std::fs::remove_file(&path));
             return None;
         }
-        // The modification time records the last use. If it cannot be updated, `trim` may delete the file sooner.
+        // The modification time records the last use. If the time cannot be updated, `trim` may delete the file sooner.
         drop(File::options().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now())));
         bytes.drain(..HEAD);
         Some(bytes)

@@ -66,7 +66,7 @@ pub enum GpuError {
         /// Names of the available adapters.
         available: String,
     },
-    /// The driver of the adapter could not open it.
+    /// The driver could not open the adapter.
     #[error("the adapter '{name}' could not be opened; check its driver with `plinth doctor`")]
     Device {
         name: String,
@@ -102,8 +102,8 @@ pub fn adapters() -> Vec<AdapterReport> {
 }
 
 impl Gpu {
-    /// Opens the requested adapter. If none is requested, opens the best one: discrete graphics cards come before
-    /// integrated ones, and software drivers are last.
+    /// Opens the requested adapter. If no adapter is requested, opens the best adapter: discrete graphics cards come
+    /// before integrated graphics cards, and software drivers are last.
     pub fn open(options: &GpuOptions) -> Result<Self, GpuError> {
         let instance = instance();
         let mut found = pollster::block_on(instance.enumerate_adapters(BACKENDS));
@@ -127,7 +127,7 @@ impl Gpu {
     }
 
     /// Opens the device of an adapter. `of_formats` are features that are enabled in addition to the usual features.
-    /// All of them are optional: those that the adapter lacks are not enabled.
+    /// Features that the adapter lacks are not enabled.
     fn open_adapter(adapter: &wgpu::Adapter, of_formats: wgpu::Features) -> Result<Self, GpuError> {
         let features = adapter.features();
         let wanted = of_formats
@@ -183,7 +183,7 @@ impl Gpu {
         }
     }
 
-    /// Returns an error if the device has reported one since the last check.
+    /// Returns the error that the device has reported since the last check, if any.
     pub(crate) fn check(&self) -> Result<(), RenderError> {
         let taken = self.fault.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
         match taken {
@@ -199,7 +199,8 @@ impl Gpu {
         self.device.limits().max_storage_buffer_binding_size
     }
 
-    /// Returns the number of bytes that are allocated on the device. Returns `None` if the driver does not report it.
+    /// Returns the number of bytes that are allocated on the device. Returns `None` if the driver does not report this
+    /// number.
     pub(crate) fn allocated_bytes(&self) -> Option<u64> {
         self.device.generate_allocator_report().map(|report| report.total_allocated_bytes)
     }

@@ -1,5 +1,5 @@
-//! The baked light of an animated model. Light is baked for poses at equal steps of time, when a frame first needs it.
-//! Between two of these poses, the light is interpolated.
+//! The baked light of an animated model. Light is baked for poses at equal steps of time. Each of these poses is baked
+//! when a frame first needs its light. Between two of these poses, the light is interpolated.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -97,7 +97,8 @@ impl PoseLight {
         Some(Self { times, moving, floor, smallest, indices, cache, sky: None, keys, between: None })
     }
 
-    /// Returns the light at a clip time. Bakes the light of the nearest poses, unless it has already been baked.
+    /// Returns the light at a clip time. Bakes the light of the nearest poses, unless their light has already been
+    /// baked.
     pub(crate) fn at(&mut self, scene: &Scene, time: f32) -> SurfaceLight {
         let (before, after, share) = self.times.around(time);
         let (from, to) = (self.key(scene, before), self.key(scene, after));

@@ -59,7 +59,7 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// Measures the time of passes with timestamps. While it is used, the device draws only one frame at a time.
+/// Measures the time of passes with timestamps. While times are measured, the device draws only one frame at a time.
 pub(crate) struct Profile {
     queries: wgpu::QuerySet,
     resolved: wgpu::Buffer,

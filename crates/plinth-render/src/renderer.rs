@@ -84,8 +84,8 @@ impl<'g> Renderer<'g> {
         Self::prepared(gpu, scene, picture, cache, false)
     }
 
-    /// Prepares a renderer that can also draw shots of other cameras than those of the scene. Such a renderer always
-    /// draws the whole picture.
+    /// Prepares a renderer that can also draw shots of cameras that are not in the scene. Such a renderer always draws
+    /// the whole picture.
     /// Errors: those of [`Self::new`].
     pub fn for_any_camera(
         gpu: &'g Gpu,

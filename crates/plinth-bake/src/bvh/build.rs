@@ -62,7 +62,7 @@ pub(super) fn build(items: &mut [BuildItem], first: usize, levels: u32) -> Vec<B
     let mut split_index = split(items).clamp(1, items.len() - 1);
     let below = levels.saturating_sub(1);
     // The surface area heuristic does not limit the depth: if the sizes and distances of items decrease geometrically,
-    // each split may separate only a few items. Such a split is replaced by one that halves the items.
+    // each split may separate only a few items. Then the items are split in half instead.
     if min_levels(split_index.max(items.len() - split_index)) > below {
         split_index = items.len() / 2;
         let (axis, ..) = longest_axis(items);

@@ -123,7 +123,7 @@ impl Bvh {
     }
 
     /// Finds the nearest hit. `entries` returns the distances at which a ray enters the boxes of a node, and a bit mask
-    /// of the boxes that it enters before a distance.
+    /// of the boxes that the ray enters before the distance in the last argument.
     #[expect(clippy::inline_always, reason = "the target features of the caller must apply to the whole loop")]
     #[inline(always)]
     fn nearest(

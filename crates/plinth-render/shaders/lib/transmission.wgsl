@@ -166,7 +166,8 @@ fn crossing(ray: ExitRay) -> Crossing {
 }
 
 // Returns the light that leaves a body in a direction, after a path of length `path` inside the body. Where the ray
-// hits the scene, the light is the colour of the picture. Elsewhere it is the backdrop or the environment.
+// hits the scene, the light is the colour of the picture. Elsewhere, the light is the colour of the backdrop or the
+// environment.
 fn trace_exit_ray(start: vec3<f32>, direction: vec3<f32>, roughness: f32, path: f32) -> Transmitted {
     let around = environment_radiance(direction, roughness);
     let forward = dot(direction, frame.camera_axis);
@@ -220,8 +221,8 @@ fn refracted(s: Surface, world: vec3<f32>, thickness: f32, roughness: f32, ior: 
     let through = exp(-material.absorption * path) * s.base;
     let cos_inside = clamp(dot(inside, outward), 0.0, 1.0);
     let kept = fresnel_from_inside(cos_inside, ior);
-    // Light that is reflected inside the body leaves it at another point. The shader approximates this light as if it
-    // left the body at this point.
+    // Light that is reflected inside the body leaves the body at another point. As an approximation, the reflected
+    // light is assumed to leave the body at this point.
     let reflected = environment_radiance(reflect(inside, outward), roughness);
     var out = Transmitted(reflected * kept * through, vec3(0.0));
     if kept < 1.0 {

@@ -156,8 +156,8 @@ fn fs(@builtin(position) at: vec4<f32>) -> Classified {
         let samples = select(vec4(0u), covered_vector, alike | (ids == vec4(ids[i])));
         same[i] = samples.x | samples.y | samples.z | samples.w;
     }
-    // The first surface contains the triangle that most samples show. The second surface is the one with most of the
-    // remaining samples; all other samples are added to it.
+    // The first surface contains the triangle that most samples show. The second surface is the surface with most of
+    // the remaining samples. All other samples are added to the second surface.
     let triangle = most_seen(ids);
     let of_triangle = select(vec4(0u), same, ids == vec4(triangle));
     let first = of_triangle.x | of_triangle.y | of_triangle.z | of_triangle.w;

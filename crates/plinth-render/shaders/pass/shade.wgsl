@@ -13,7 +13,7 @@
 #endif
 
 @group(1) @binding(2) var surfaces: texture_2d<u32>;
-// The other surface of each pixel: the second one while first surfaces are shaded, and vice versa.
+// The other surface of each pixel: the second surface while first surfaces are shaded, and vice versa.
 @group(1) @binding(5) var other_surfaces: texture_2d<u32>;
 @group(1) @binding(6) var<storage, read> edge_tiles: array<u32>;
 #import lib/edge_runs.wgsl
@@ -207,7 +207,7 @@ fn fs(given: ShadeOut) -> @location(0) vec4<f32> {
     base.a = 1.0;
     let seen = surface_color(v, base);
 #ifdef TRANSMISSION
-    // The colour is not multiplied by the coverage, because it replaces the colours of the samples that the surface
+    // This colour is not multiplied by the coverage: it will replace the colours of the samples that the surface
     // covers.
     return seen;
 #else

@@ -44,7 +44,7 @@ struct Frame {
     last_specular_mip: f32,
     // Mean linear colour of the backdrop.
     backdrop_color: vec3<f32>,
-    // 1 if clear glass shows the backdrop, 0 if it shows the environment instead.
+    // 1 if clear glass shows the backdrop, 0 if clear glass shows the environment instead.
     glass_shows_backdrop: f32,
     // Minimum corner of the distance field; the next member is the side length of its cells in world units.
     field_origin: vec3<f32>,

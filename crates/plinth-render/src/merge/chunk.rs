@@ -116,7 +116,7 @@ impl<'a> Chunk<'a> {
         targets
     }
 
-    /// Undoes merging at the corners of triangles that it would turn.
+    /// Finds triangles that merging would turn, and does not merge the corners of these triangles.
     fn undo_turned(&self, targets: &mut [u32]) {
         loop {
             let mut is_changed = false;

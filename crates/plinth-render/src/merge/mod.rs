@@ -25,7 +25,7 @@ const MIN_TRIANGLES: usize = 200_000;
 const TRIANGLES_PER_CHUNK: usize = 1 << 18;
 /// Maximum number of rounds. Each round removes about two thirds of the triangles, as long as their edges are short.
 const MAX_ROUNDS: usize = 2;
-/// A round that keeps more than this fraction of the triangles is the last one.
+/// A round that keeps more than this fraction of the triangles is the last round.
 const MOST_KEPT_IN_ROUND: f32 = 0.7;
 /// If more than this fraction of a primitive's triangles would remain, the primitive is not changed.
 const MOST_KEPT: f32 = 0.5;

@@ -27,7 +27,7 @@ pub(crate) enum Corners<'a> {
 }
 
 /// Draws the shadow maps of the key light and of the sun, if they are used. `frame` is a bind group without these maps,
-/// because a map cannot be bound while it is drawn.
+/// because a shadow map cannot be bound while the map itself is drawn.
 pub(crate) fn draw_shadow_maps(
     recorder: &mut Recorder<'_>,
     frame: &wgpu::BindGroup,
@@ -79,7 +79,7 @@ impl<'a, 'p, 'e> DepthDraws<'a, 'p, 'e> {
         Self { pass, model, materials, pipelines, corners, pipeline: None, pool: None, pending: 0..0 }
     }
 
-    /// Draws those of the batches for which the pass has a pipeline, in this order.
+    /// Draws the batches with these indices for which the pass has a pipeline, in the given order.
     pub(crate) fn draw(mut self, batches: impl IntoIterator<Item = usize>) {
         for i in batches {
             let Some(pipeline) = &self.pipelines[i] else { continue };
@@ -135,7 +135,7 @@ impl<'a, 'p, 'e> DepthDraws<'a, 'p, 'e> {
     }
 
     /// Draws the pending indices. The instance index is the number of the pool's first triangle. The vertex shader adds
-    /// it to the vertex index.
+    /// this number to the vertex index.
     fn finish(&mut self) {
         let indices = std::mem::take(&mut self.pending);
         let Some(pool) = self.pool.filter(|_| !indices.is_empty()) else { return };

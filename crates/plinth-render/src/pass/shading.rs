@@ -1,7 +1,7 @@
 //! The draw calls that shade visible surfaces. One call shades all batches that share a pool and a bind group of
 //! materials. Each batch is an instance, whose vertices cover the region in which the batch can be visible. A batch
-//! whose triangles are scattered over a large region is split: it has an instance for each horizontal run of tiles that
-//! its bounding boxes touch.
+//! whose triangles are scattered over a large region is split: the batch has an instance for each horizontal run of
+//! tiles that its bounding boxes touch.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

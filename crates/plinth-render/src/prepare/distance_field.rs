@@ -219,8 +219,8 @@ impl DistanceField {
         of
     }
 
-    /// Visits all cells along an axis. If the surface of the previous cell is closer to a cell than the cell's own
-    /// surface, it replaces the cell's own surface.
+    /// Visits all cells along an axis. In each cell, the surface of the previous cell replaces the known surface if the
+    /// former is closer.
     fn sweep(&self, seeds: &[Option<Nearest>], axis: usize, backward: bool, of: &mut [u32], costs: &mut [f32]) {
         // Lines along x and y lie in one slice of z.
         let slice = (self.size.x * self.size.y) as usize;
@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn cells_contain_the_distance_and_the_light_of_the_nearest_surface() {
         // The scene consists of a red square at y = 0 that faces up, and a green square at x = 1 that faces the red
-        // one.
+        // square.
         let square = |p: [Vec3; 4], color: Vec3| LitSurface {
             positions: p.to_vec(),
             radiance: vec![color; 4],

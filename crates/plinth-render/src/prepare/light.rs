@@ -16,8 +16,8 @@ use crate::ibl::{irradiance_map, prefilter};
 use crate::pass::floor::AMBIENT_SIDE;
 use crate::pose_light::PoseTimes;
 
-/// Number of mip levels of the filtered environment, one for each roughness. Each level has twice the side length of
-/// the next one. The level with roughness 0 has 544 texels per side.
+/// Number of mip levels of the filtered environment. There is one level for each roughness. Each level has twice the
+/// side length of the next level. The level with roughness 0 has 544 texels per side.
 const MAP_MIPS: u32 = 6;
 /// Number of mip levels of the filtered environment for drafts. The level with roughness 0 has 272 texels per side.
 const DRAFT_MAP_MIPS: u32 = 5;

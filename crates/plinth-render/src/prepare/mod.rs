@@ -39,7 +39,7 @@ pub(crate) struct PrepareInputs<'a> {
     pub(crate) floor: Option<FloorArea>,
     /// Size of details in world units that may be removed; see [`min_visible_size`]. `None` if all details are kept.
     pub(crate) smallest: Option<f32>,
-    /// Whether shots of other cameras than those of the scene will be drawn, too.
+    /// Whether shots of cameras that are not in the scene will be drawn, too.
     pub(crate) any_camera: bool,
 }
 

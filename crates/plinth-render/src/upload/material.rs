@@ -50,7 +50,7 @@ pub(crate) struct MaterialOnGpu {
     pub(crate) place: u32,
     /// Bindings of the alpha test in passes that do not shade. `None` if the material has no alpha test.
     pub(crate) alpha_test: Option<AlphaTest>,
-    /// Whether the surface encloses a volume, so that light is refracted where it enters and where it leaves.
+    /// Whether the surface encloses a volume, so that light is refracted where it enters and leaves the volume.
     pub(crate) refracts: bool,
     /// Whether the surface casts no shadow, because it transmits most light, or because it lies on another surface,
     /// which casts the shadow.

@@ -22,7 +22,7 @@ const DEFINE: &str = "MATERIAL_SET";
 type SetKey<'a> = (&'a VariantKey, Vec<(usize, SamplerKey)>);
 
 /// Uploads the materials of meshes whose nodes are not scaled. `variants` has an entry for each material of the model:
-/// its shader variant, or `None` if it is not used.
+/// its shader variant, or `None` if the material is not used.
 pub(crate) fn upload_all(
     gpu: &Gpu,
     model: &Model,

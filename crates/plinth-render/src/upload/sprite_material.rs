@@ -17,9 +17,9 @@ use crate::shader::material_source::{SlotUse, define};
 /// Points or lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum SpriteKind {
-    /// Points. Each has one vertex.
+    /// Points, with one vertex each.
     Points,
-    /// Lines. Each has two vertices.
+    /// Lines, with two vertices each.
     Lines,
 }
 
@@ -60,7 +60,8 @@ pub(crate) struct SpriteUse {
     pub(crate) lit: bool,
 }
 
-/// Returns how a posed primitive is drawn as points or lines. Returns `None` if it consists of triangles or is empty.
+/// Returns how a posed primitive is drawn as points or lines. Returns `None` if the primitive consists of triangles or
+/// is empty.
 pub(crate) fn sprite_use(scene: &Scene, posed: &PosedPrimitive) -> Option<SpriteUse> {
     let primitive = primitive_of(scene, posed)?;
     let kind = SpriteKind::of(primitive.topology)?;
@@ -112,8 +113,8 @@ fn variant(model: &Model, original: &Material, used: SpriteUse, has_colors: bool
     };
     let mut key = variant_key(model, &material, has_colors);
     if key.class != DrawClass::Opaque {
-        // Blended points and lines are drawn like masked ones: they cover a part of the samples of a pixel instead of
-        // being blended with the picture.
+        // Blended points and lines are drawn like masked points and lines: they cover a part of the samples of a pixel
+        // instead of being blended with the picture.
         key.class = DrawClass::Masked;
     }
     key.defines.insert("SPRITE".to_owned());

@@ -129,7 +129,7 @@ struct Level<'a> {
     pixels: Cow<'a, [u8]>,
 }
 
-/// Returns all mip levels down to one texel. Each level is averaged from the previous one, in the space that the
+/// Returns all mip levels down to one texel. Each level is averaged from the previous level, in the space that the
 /// encoding requires.
 fn mip_chain(image: &Image, encoding: TextureEncoding) -> Vec<Level<'_>> {
     let pixels = Cow::Borrowed(image.pixels.as_slice());

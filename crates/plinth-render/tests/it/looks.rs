@@ -230,7 +230,7 @@ fn a_gradient_is_behind_the_model_inside_and_outside_the_drawn_region() {
     let settings =
         with(&json!({"quality": "share", "bgGradient": gradient, "materialEdits": {"Paint": {"alphaMode": "BLEND"}}}));
     let mut scene = scene(model(vec![(square(), clear, [0.0; 3], 1.0)]), &settings);
-    // The picture of the scene has the size of the video. The tested part is cropped from it.
+    // The picture of the scene has the size of the video. The tested part is cropped from this picture.
     let plinth_scene::Background::Picture(whole) = &scene.background else { panic!("a picture was asked for") };
     assert_eq!((whole.width, whole.height), (540, 540));
     let pixels: Vec<u8> =

@@ -107,7 +107,7 @@ fn glass(ior: f32, thickness: f32) -> Material {
     }
 }
 
-/// Returns a picture of a glass ball in front of two squares: a red one on the left, and a blue one on the right.
+/// Returns a picture of a glass ball in front of two squares: a red square on the left, and a blue square on the right.
 fn ball_before_two_halves(material: Material) -> Vec<[u8; 3]> {
     let wide = |mut p: plinth_model::Primitive, shift: f32| {
         p.positions.iter_mut().for_each(|v| v[0] += shift);
