@@ -37,7 +37,7 @@ impl Region {
     /// A region without pixels.
     pub const EMPTY: Self = Self { x: 0, y: 0, width: 0, height: 0 };
 
-    /// Returns the region that covers a whole picture of this size.
+    /// Returns the region that covers a whole picture of `width` × `height` pixels.
     pub const fn whole(width: u32, height: u32) -> Self {
         Self { x: 0, y: 0, width, height }
     }

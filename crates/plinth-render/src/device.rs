@@ -49,7 +49,7 @@ impl Device {
         self.cache.get_or_insert_default();
     }
 
-    /// Returns the cache; `None` if it is not enabled.
+    /// Returns the cache; `None` if caching is not enabled.
     pub(crate) fn cache(&self) -> Option<&DeviceCache> {
         self.cache.as_ref()
     }

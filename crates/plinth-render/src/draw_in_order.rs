@@ -93,7 +93,7 @@ type SentPicture<D> = Result<(usize, <D as PictureKind>::Picture), RenderError>;
 
 fn report<D: Send>(sender: &Sender<Result<D, RenderError>>, result: Result<(), RenderError>) {
     if let Err(error) = result {
-        // Sending only fails if drawing has already ended.
+        // The receiver outlives the sending threads, so sending cannot fail.
         let _sent = sender.send(Err(error));
     }
 }
@@ -181,7 +181,7 @@ impl<D: PictureKind> Drawer<'_, D> {
             (index as usize, self.kind.read(renderer, self.shots[index as usize], planes, spare))
         };
         let Some(picture) = ring.take(renderer.gpu, read)? else { return Ok(false) };
-        // Sending only fails if drawing has already ended.
+        // The receiver outlives the sending threads, so sending cannot fail.
         let _sent = sender.send(Ok(picture));
         Ok(true)
     }

@@ -28,7 +28,7 @@ pub(crate) struct GpuScene {
     pub(crate) materials: Vec<MaterialOnGpu>,
     pub(crate) pools: Vec<Pool>,
     pub(crate) batches: Vec<Batch>,
-    /// How the batches are shaded.
+    /// The order in which the batches are shaded.
     pub(crate) shading: ShadingOrder,
     pub(crate) pipelines: Pipelines,
     pub(crate) key_map: ShadowMap,

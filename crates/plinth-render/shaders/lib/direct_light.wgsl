@@ -80,8 +80,8 @@ fn beam_layers(s: Surface, beam: Beam, diffuse_weight: f32, split_sum: vec2<f32>
 #else
     let lobe = d_ggx(n_dot_h, alpha) * v_smith_ggx_correlated(n_dot_l, s.n_dot_v, alpha);
 #endif
-    // The specular reflection is scaled up, to compensate for the energy that is lost to multiple scattering (Turquin
-    // 2019, eq. 16).
+    // This factor compensates for the energy that the specular reflection loses to multiple scattering (Turquin 2019,
+    // eq. 16).
     let f0 = mix(s.dielectric_f0, s.metal_f0, s.metallic);
     let f = f_schlick(f0, mix(s.dielectric_f90, 1.0, s.metallic), v_dot_h);
     let compensation = 1.0 + f0 * (1.0 / max(split_sum.x + split_sum.y, 1e-3) - 1.0);

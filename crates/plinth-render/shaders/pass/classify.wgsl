@@ -1,12 +1,12 @@
 // Groups the samples of each pixel to surfaces. A pixel has one surface, or two surfaces at an edge. Each surface is
 // shaded only once. A batch is geometry that has the same material.
 //
-// There are four draws. The first writes the surface of each pixel that shows only one triangle. The first draw also
-// writes the number of the batch of each pixel's first surface as a depth value, and records the tiles that contain
-// pixels with several triangles ("edge pixels"). The following draws cover only these tiles. The second (MARK) marks
-// the edge pixels in another depth buffer. The third (EDGE_PIXELS) determines both surfaces of the marked pixels, which
-// the depth test selects. The fourth (ONE_SURFACE without MARK) replaces the marks by the number of the batch of the
-// second surface.
+// There are four draws. The first draw writes the surface of each pixel that shows only one triangle. The first draw
+// also writes the number of the batch of each pixel's first surface as a depth value, and records the tiles that
+// contain pixels with several triangles ("edge pixels"). The other three draws cover only these tiles. The second draw
+// (MARK) marks the edge pixels in another depth buffer. The third draw (EDGE_PIXELS) determines both surfaces of the
+// marked pixels, which the depth test selects. The fourth draw (ONE_SURFACE without MARK) replaces each mark by the
+// number of the batch of the second surface.
 #import types/frame.wgsl
 #import types/visibility.wgsl
 #import lib/full_screen.wgsl

@@ -4,8 +4,8 @@
 //
 // SHRINK: writes the half-size picture in linear light, with the distance and the circle radius of each pixel. WIDEST:
 // writes the radius of the largest circle in each square of pixels; with AROUND, the largest circle in a square and its
-// neighbours. GATHER: writes the blurred picture, and how much of each pixel is covered by circles of objects in front
-// of it. SMOOTH: removes the sampling noise of both, and encodes the picture for display.
+// neighbours. GATHER: writes the blurred picture, and the fraction of each pixel that circles of nearer objects cover.
+// SMOOTH: removes the sampling noise of the results of GATHER, and encodes the picture for display.
 #import types/frame.wgsl
 #import types/lens.wgsl
 #import lib/dither.wgsl

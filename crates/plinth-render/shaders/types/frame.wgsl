@@ -76,7 +76,8 @@ struct Frame {
     sun_normal_offset: f32,
     // Width and height of the render target in pixels.
     target_size: vec2<f32>,
-    // Used to compute the distance from a depth value (see `distance_numerator`).
+    // Distance of the far plane, divided by the distance between the near plane and the far plane; see
+    // `distance_numerator`.
     depth_range: f32,
     // Size of a pixel at distance 1, in world units.
     pixel_size: f32,

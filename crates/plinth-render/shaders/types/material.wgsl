@@ -10,7 +10,7 @@ struct Material {
     emissive: vec3<f32>,
     alpha_cutoff: f32,
     metallic: f32,
-    // Perceptual roughness. All other roughnesses here are perceptual, too.
+    // Perceptual roughness. All other roughnesses in this structure are perceptual, too.
     roughness: f32,
     normal_scale: f32,
     occlusion_strength: f32,

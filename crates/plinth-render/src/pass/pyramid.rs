@@ -84,7 +84,7 @@ impl Pyramid {
         });
     }
 
-    /// Computes the levels of the first texture again, after its level 0 has changed in a region.
+    /// Computes the levels of the first texture again, after level 0 of this texture has changed in a region.
     pub(crate) fn fill_first(
         &self,
         recorder: &mut Recorder<'_>,

@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(bytes.len(), read_length(&bytes, SurfaceLight::from_bytes));
     }
 
-    /// Returns the only length at which the bytes can be read.
+    /// Returns the number of bytes that `read` accepts, and checks that `read` accepts no other length.
     fn read_length<T>(bytes: &[u8], read: impl Fn(&[u8]) -> Option<T>) -> usize {
         assert!(read(&[bytes, &[0]].concat()).is_none());
         let readable: Vec<usize> = (0..=bytes.len()).filter(|end| read(&bytes[..*end]).is_some()).collect();

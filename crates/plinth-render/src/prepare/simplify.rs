@@ -28,8 +28,8 @@ const MIN_TRIANGLES: usize = 1024;
 /// Minimum number of frames of a video whose model is simplified. For fewer frames, the simplification would take more
 /// time than it saves.
 const MIN_FRAMES: usize = 4;
-/// Models with more triangles are simplified for any number of frames, because baking the light on all triangles would
-/// take even longer.
+/// Models with at least this many triangles are simplified for any number of frames, because baking the light on all
+/// triangles would take longer than the simplification.
 const MANY_TRIANGLES: usize = 200_000;
 
 /// Returns the size of a pixel at the nearest point of the model over all frames, in world units. Returns `None` if

@@ -1,10 +1,10 @@
 //! Orders the vertices of a pool so that a fragment shader can determine the number of its triangle.
 //!
 //! With flat interpolation, a fragment receives the values of the first corner of its triangle. Here, vertex i is the
-//! first corner of triangle i and of no other triangle, so its index is the number of the triangle. A closed mesh has
-//! twice as many vertices in this order. The builtin `primitive_index` would not need this order, but some drivers do
-//! not support the builtin. On lavapipe, the builtin takes more time than twice as many vertices, because lavapipe then
-//! copies the corners of every triangle.
+//! first corner of triangle i and of no other triangle, so the index of the vertex is the number of the triangle. A
+//! closed mesh has about twice as many vertices in this order as in the model. The builtin `primitive_index` would not
+//! need this order, but some drivers do not support the builtin. On lavapipe, the builtin takes more time than twice as
+//! many vertices, because lavapipe then copies the corners of every triangle.
 
 use crate::RenderError;
 use crate::gpu::Gpu;

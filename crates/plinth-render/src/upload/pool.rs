@@ -138,8 +138,8 @@ impl Pool {
         }
     }
 
-    /// Reverses the winding of the pieces that are mirrored now but were not in the last pose, or the reverse. Returns
-    /// the indices of their triangles.
+    /// Reverses the winding of the pieces that are mirrored in only one of the two poses, the last pose and the new
+    /// pose. Returns the indices of their triangles.
     fn turn(&mut self, gpu: &Gpu, posed: &[PosedPrimitive]) -> Vec<usize> {
         let now: Vec<bool> = self.pieces.iter().map(|piece| posed[piece.posed].mirrored).collect();
         if now == self.mirrored {

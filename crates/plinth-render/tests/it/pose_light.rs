@@ -65,7 +65,7 @@ fn every_pose_is_lit_as_if_it_were_the_first() {
 
 #[test]
 fn light_between_two_poses_is_between_the_light_of_both() {
-    // Light was baked at some of these times. The other times are between them.
+    // Light is baked for some of these times. For all other times, light is interpolated.
     let steps: Vec<f32> = (0..=10).map(|i| DURATION * i as f32 / 10.0).collect();
     let pictures = pictures(&steps);
     let left: Vec<i32> = pictures.iter().map(|picture| wall(picture, LEFT)).collect();

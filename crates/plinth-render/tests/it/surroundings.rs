@@ -110,7 +110,7 @@ fn a_grounded_environment_forms_a_ground_below_the_model() {
         let pose = json!({"position": [0, 3, 3], "lookAt": [0, -1, 0], "fov": 50});
         drawn(&json!({"envMode": mode, "keyframes": [{"pose": pose}]}))
     };
-    // The nadir of the panorama must be at this point, not straight below the camera.
+    // The nadir of the panorama must be at the centre of the picture, not straight below the camera.
     let is_green = |[r, g, b]: [u8; 3]| g > 100 && r < 60 && b < 60;
     let middle = |picture: &[[u8; 3]]| {
         let found: Vec<(u32, u32)> =
