@@ -17,8 +17,8 @@ use triangles::{BLOCK, BlockHit, TriangleBlock, TriangleRay};
 
 /// Number of children per node.
 const WIDTH: usize = 8;
-/// Maximum number of levels of the tree below its root. A tree whose nodes halve their triangles has fewer levels, even
-/// if the triangles fill the whole memory.
+/// Maximum number of levels of the tree below its root. If each node splits its triangles in half, the tree has fewer
+/// levels than this for any number of triangles that fits into memory.
 const MAX_LEVELS: u32 = 64;
 /// Capacity of the traversal stack. Each level of the tree adds at most seven nodes to the stack.
 const MAX_STACK: usize = (WIDTH - 1) * MAX_LEVELS as usize;
@@ -277,8 +277,8 @@ mod tests {
     #[test]
     fn no_triangles_make_the_tree_deeper_than_the_stack() {
         // On each axis, 200 triangles become smaller and closer to the origin, by a factor of 2^100 in all. Each split
-        // of the surface area heuristic would separate only a few of them, so its tree would be deeper than
-        // `MAX_LEVELS`.
+        // of the surface area heuristic would separate only a few of these triangles, so a tree from this heuristic
+        // alone would be deeper than `MAX_LEVELS`.
         let corners: Vec<[Vec3; 3]> = (0..600)
             .map(|i| {
                 let size = 2_f32.powf(50.0 - (i / 3) as f32 / 2.0);

@@ -68,7 +68,7 @@ fn surface_color(v: SurfacePoint, base: vec4<f32>) -> vec4<f32> {
 #else
 #ifdef UNLIT
 #ifdef BLEND
-    // A later pass applies the tone curve to this colour after it was blended with radiances. The inverse of the curve
+    // A later pass applies the tone curve, after this colour has been blended with radiances. The inverse of the curve
     // is applied here, so that the displayed colour stays the same.
     return vec4(before_tone_map(seen.rgb / max(seen.a, 1e-4)) * seen.a, seen.a);
 #endif

@@ -1,6 +1,6 @@
 // The last pass of frames with post-processing effects: depth of field, bloom, outlines, filter, vignette and grain.
-// Each variant contains only the effects that are used; far from the model there are fewer effects than near it. TONED:
-// colours are converted to linear light for the effects.
+// Each variant contains only the effects that are used. Variants for pixels far from the model contain fewer effects.
+// TONED: colours are converted to linear light for the effects.
 #import types/frame.wgsl
 #import lib/color.wgsl
 #import lib/full_screen.wgsl
@@ -35,14 +35,14 @@ fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
 #ifdef FOCUS
 // Minimum radius of visible blur, in pixels.
 const MIN_VISIBLE_BLUR: f32 = 0.75;
-// If circles of confusion in front of a pixel cover less than this fraction of it, the sharp and the blurred picture
+// If circles of confusion of nearer objects cover less than this fraction of a pixel, the sharp and the blurred picture
 // are interpolated.
 const FULL_COVER: f32 = 0.15;
 
 fn focused(pixel: vec2<i32>, uv: vec2<f32>, sharp: vec4<f32>) -> vec4<f32> {
     var distance = distance_at(lens, geometry, pixel);
     if distance <= 0.0 {
-        // A surface beside this pixel may cover a part of it.
+        // A surface at a neighbouring pixel may cover a part of this pixel.
         for (var i = 0; i < 4; i++) {
             let beside = distance_at(lens, geometry, pixel + select(vec2(0, 2 * i - 5), vec2(2 * i - 1, 0), i < 2));
             distance = max(distance, beside);
@@ -73,8 +73,8 @@ fn surface_at(pixel: vec2<i32>) -> vec4<f32> {
     return textureLoad(geometry, local, 0);
 }
 
-// Returns how much of a pixel an outline covers. Outlines are at the borders of surfaces, and where the normal changes
-// abruptly.
+// Returns the fraction of a pixel that an outline covers. Outlines are at the borders of surfaces, and where the normal
+// changes abruptly.
 fn outline_coverage(pixel: vec2<i32>) -> f32 {
     let own = surface_at(pixel);
     let radius = pixel_effects.look.y;

@@ -1,8 +1,8 @@
 //! Computes the irradiance of a surface as a function of its normal, and stores it in an octahedral map.
 //!
 //! Usually, irradiance is stored as spherical harmonics of degree 2 (Ramamoorthi and Hanrahan 2001, "An Efficient
-//! Representation for Irradiance Environment Maps"). If small lamps give most of the light, the error of these
-//! spherical harmonics is 50 % and more.
+//! Representation for Irradiance Environment Maps"). If small lamps give most of the light, spherical harmonics have
+//! errors of 50 % and more. A map does not have these errors.
 
 use std::f32::consts::{PI, TAU};
 
@@ -13,8 +13,8 @@ use rayon::prelude::*;
 
 use super::OctahedralMap;
 
-/// Number of texels along each side. The number is odd, so that the centre of a texel is exactly on each axis, because
-/// most walls face along an axis. With an even number, the value of a horizontal axis would be interpolated between two
+/// Number of texels along each side. The number is odd, so that the centre of a texel is exactly on each coordinate
+/// axis. Most walls face along an axis. With an even number, the irradiance of a wall would be interpolated between two
 /// texels on the border of the map, both of which face below the horizon.
 const SIDE: u32 = 49;
 /// The panorama is resampled to this number of columns before its light is summed.
