@@ -13,8 +13,8 @@ struct GatheredLight {
     direct: vec3<f32>,
     // Irradiance from other surfaces of the model.
     indirect: vec3<f32>,
-    // Visibility of the environment as spherical harmonics of degree 1. The next member is the luminance of the
-    // surfaces that block the environment, in the same form.
+    // Visibility of the environment as spherical harmonics of degree 1. `blocked` is the luminance of the surfaces that
+    // block the environment, in the same form.
     visibility: vec4<f32>,
     blocked: vec4<f32>,
 }

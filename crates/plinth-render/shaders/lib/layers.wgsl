@@ -11,7 +11,8 @@ struct Surface {
     n_dot_v: f32,
     // Squared length of the difference between the geometric normals of this pixel and its neighbours.
     normal_turn: f32,
-    // Perceptual roughness. The next member is its square, which also includes the change of the normal within a pixel.
+    // Perceptual roughness. `alpha_roughness` is the square of this roughness, increased where the normal changes
+    // within a pixel.
     roughness: f32,
     alpha_roughness: f32,
     metallic: f32,
@@ -21,7 +22,7 @@ struct Surface {
     dielectric_f0: vec3<f32>,
     metal_f0: vec3<f32>,
     dielectric_f90: f32,
-    // Fraction of the environment's light that arrives. The next member is the irradiance of a surface with the normal
+    // Fraction of the environment's light that arrives. `irradiance` is the irradiance of a surface with the normal
     // `n`, without the light of beams (`lib/direct_light.wgsl`).
     direct: vec3<f32>,
     irradiance: vec3<f32>,
@@ -57,8 +58,8 @@ fn widened_roughness(normal_turn: f32, perceptual_roughness: f32) -> f32 {
     return sqrt(sqrt(clamp(alpha * alpha + kernel, 0.0, 1.0)));
 }
 
-// Weight of the visibility from the spherical harmonics for narrow lobes, which are less smooth than the spherical
-// harmonics.
+// Weight of the visibility that the spherical harmonics describe, for narrow lobes. The weight increases to 1 with the
+// roughness, because only wide lobes are as smooth as the spherical harmonics.
 const MAX_SH_WEIGHT: f32 = 0.9;
 
 // Returns where the centre of a lobe times the cosine lies between the normal (0) and the mirror direction (1). The
@@ -68,8 +69,9 @@ fn toward_mirror(alpha: f32, n_dot_v: f32) -> f32 {
     return clamp(1.0 - alpha * mix(1.6 - 1.35 * n_dot_v, 1.0, alpha), 0.0, 1.0);
 }
 
-// Returns the radiance within a lobe around the direction `r`. The result combines the visible part of the environment
-// with the surfaces that block the rest, both at the resolution of the spherical harmonics.
+// Returns the radiance within a lobe around the direction `r`. The result is the light of the visible part of the
+// environment, and the light of the surfaces that block the rest of the environment. The spherical harmonics determine
+// which part is visible.
 fn smoothed_radiance(s: Surface, r: vec3<f32>, perceptual_roughness: f32) -> vec3<f32> {
     return partly_blocked(s, r, perceptual_roughness, environment_radiance(r, perceptual_roughness));
 }
@@ -152,8 +154,8 @@ fn environment_layers(s: Surface, diffuse_weight: f32) -> Layered {
 #else
     let alpha = s.roughness * s.roughness;
     let lean = unit(mix(s.n, r, toward_mirror(alpha, s.n_dot_v)));
-    // The widest lobe is nearly a cosine lobe around the normal. The visibility within a cosine lobe is known more
-    // exactly: it is `direct`, which `irradiance` contains.
+    // The widest lobe is nearly a cosine lobe around the normal. The light within a cosine lobe is known more exactly:
+    // `irradiance` includes the visibility `direct`.
     let lobe = reflected_radiance(s, lean, s.roughness, albedo);
     let radiance = mix(lobe, s.irradiance * (INVERSE_PI * frame.gloss), alpha * alpha);
 #endif

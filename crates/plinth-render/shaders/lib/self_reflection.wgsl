@@ -40,7 +40,7 @@ fn trace_self_reflection(s: Surface, direction: vec3<f32>, perceptual_roughness:
             break;
         }
         let near = textureSampleLevel(field_distances, linear_sampler, at, 0.0).r;
-        // No cell is inside a thin wall, so surfaces are made thicker.
+        // A wall that is thinner than a cell may contain no centre of a cell, so surfaces are made thicker.
         let gap = near - EXTRA_THICKNESS * cell;
         let width = max(travelled * slope, 0.3 * cell);
         // The plane of the reflecting surface itself is ignored.
@@ -49,7 +49,8 @@ fn trace_self_reflection(s: Surface, direction: vec3<f32>, perceptual_roughness:
         met_at = select(met_at, travelled, here > filled);
         filled = max(filled, here);
         if filled > FULLY_BLOCKED {
-            // A partly blocked cone would let the light of a lamp behind the surface through.
+            // If the cone were only partly blocked, the light of a lamp behind the surface would be visible in the
+            // reflection.
             filled = 1.0;
             break;
         }

@@ -135,7 +135,7 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
 #ifdef NORMAL_TEX
     let bumpy = relief(n, geometric);
     from_around *= bumpy.w;
-    // If the surface faces away from a lamp, a bump gets none of the lamp's light, whatever direction the bump faces.
+    // If the surface faces away from a lamp, its bumps get none of the lamp's light, even if the bumps face the lamp.
     from_environment = min(from_environment, environment_irradiance(bumpy.xyz) * bumpy.w);
 #endif
     s.irradiance = from_environment * s.direct + from_around;

@@ -1,5 +1,5 @@
-// Adds one shadow of the key light on the floor. The soft shadow is the mean of many such shadows, each cast by another
-// point of the light.
+// Adds the shadow that one point of the key light casts on the floor. The soft shadow is the mean of the shadows that
+// many points of the light cast.
 #import types/frame.wgsl
 #import types/floor.wgsl
 #import lib/full_screen.wgsl

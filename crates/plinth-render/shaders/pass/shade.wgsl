@@ -1,5 +1,6 @@
-// Shades the pixels of batches, which are instances. Each surface of a pixel is shaded once: its triangle is read by
-// its number, and the attributes are interpolated at the mean position of the covered samples.
+// Shades the pixels in which batches are visible. Each instance is a batch. A pixel has one surface, or two surfaces at
+// an edge. Each surface is shaded once: the triangle of the surface is read by its number, and the attributes are
+// interpolated at the mean position of the covered samples.
 #import types/frame.wgsl
 #import types/material.wgsl
 #import types/surface_point.wgsl
@@ -18,7 +19,7 @@
 @group(1) @binding(6) var<storage, read> edge_tiles: array<u32>;
 #import lib/edge_runs.wgsl
 
-// Change of the texture coordinates from this pixel to the next one: xy to the right, zw downwards.
+// Change of the texture coordinates from this pixel to the next pixel: xy to the right, zw downwards.
 var<private> uv0_steps: vec4<f32>;
 var<private> uv1_steps: vec4<f32>;
 
@@ -103,7 +104,8 @@ fn tangent_of(packed: vec4<u32>) -> vec4<f32> {
     return vec4(from_octahedral(unpack2x16snorm(packed.x)), unpack2x16snorm(packed.y).x);
 }
 
-// Number of steps of a channel of the render target. The number is 0 if the steps are too small to be visible.
+// Number of steps from 0 to 1 in a channel of the render target. The number is 0 if the steps are too small to be
+// visible.
 override STEPS: f32 = 0.0;
 
 // Returns the colour of a surface times the fraction of the pixel that it covers. The results for both surfaces of a

@@ -9,7 +9,7 @@ struct Floor {
     half_extent: vec2<f32>,
     // Diameter of the key light as a fraction of its distance from the model.
     light_size: f32,
-    // Darkness of the key light's shadow; the next member is the darkness of the ambient shadow.
+    // Darkness of the key light's shadow. `ambient_darkness` is the darkness of the ambient shadow.
     key_darkness: f32,
     ambient_darkness: f32,
 }

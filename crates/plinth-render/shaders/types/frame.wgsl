@@ -24,13 +24,13 @@ struct PunctualLight {
 
 struct Frame {
     clip_from_world: mat4x4<f32>,
-    // Like `clip_from_world`, but for the whole drawn region of the picture instead of the model's region.
+    // Same as `clip_from_world`, but for the whole drawn region of the picture instead of the model's region.
     picture_clip_from_world: mat4x4<f32>,
     key_clip_from_world: mat4x4<f32>,
     sun_clip_from_world: mat4x4<f32>,
     // Position of the camera in world space.
     camera_position: vec3<f32>,
-    // Overall scale of the model. `grow_origin` below is the point that does not move when the scale changes.
+    // Overall scale of the model. `grow_origin` is the point that does not move when the scale changes.
     grow: f32,
     // Unit vector of the direction in which the camera looks.
     camera_axis: vec3<f32>,
@@ -46,23 +46,24 @@ struct Frame {
     backdrop_color: vec3<f32>,
     // 1 if clear glass shows the backdrop, 0 if clear glass shows the environment instead.
     glass_shows_backdrop: f32,
-    // Minimum corner of the distance field; the next member is the side length of its cells in world units.
+    // Minimum corner of the distance field. `field_cell` is the side length of the field's cells in world units.
     field_origin: vec3<f32>,
     field_cell: f32,
-    // Size of the distance field in world units; the next member is 1 if there is a distance field, otherwise 0.
+    // Size of the distance field in world units. `has_field` is 1 if there is a distance field, otherwise 0.
     field_extent: vec3<f32>,
     has_field: f32,
-    // Position of the key light in world space; the next member is the cosine of half the outer angle of its cone.
+    // Position of the key light in world space. `key_outer_cosine` is the cosine of half the outer angle of the light's
+    // cone.
     key_position: vec3<f32>,
     key_outer_cosine: f32,
-    // Unit vector of the direction of the key light; the next member is the cosine of half the angle at which the light
-    // begins to decrease.
+    // Unit vector of the direction of the key light. `key_inner_cosine` is the cosine of half the angle at which the
+    // light begins to decrease.
     key_axis: vec3<f32>,
     key_inner_cosine: f32,
-    // Radiant intensity of the key light; the next member is the darkness of its shadow, 0..1.
+    // Radiant intensity of the key light. `key_shadow_darkness` is the darkness of the light's shadow, 0..1.
     key_intensity: vec3<f32>,
     key_shadow_darkness: f32,
-    // Unit vector towards the sun of the environment; the next member is the angular radius of the sun in radians.
+    // Unit vector towards the sun of the environment. `sun_angular_radius` is in radians.
     sun_to_light: vec3<f32>,
     sun_angular_radius: f32,
     sun_irradiance: vec3<f32>,

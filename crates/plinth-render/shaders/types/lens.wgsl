@@ -9,7 +9,7 @@ struct Lens {
     pixels_per_unit: f32,
     // Largest blur radius in the frame in pixels.
     widest_blur: f32,
-    // Position of the first pixel of the model's region; the next member is the size of the region.
+    // Position of the first pixel of the model's region. `part_size` is the size of this region in pixels.
     part_origin: vec2<f32>,
     part_size: vec2<f32>,
 }

@@ -36,15 +36,15 @@ struct Material {
     film_thickness: vec2<f32>,
     // Index of refraction of the thin film.
     film_ior: f32,
-    // Strength of the anisotropy. The next members are the cosine and the sine of its rotation.
+    // Strength of the anisotropy. `anisotropy_turn` is the cosine and the sine of the rotation of the anisotropy.
     anisotropy: f32,
     anisotropy_turn: vec2<f32>,
     // Factor for the light of the environment.
     environment_factor: f32,
     diffuse_transmission: f32,
     diffuse_transmission_color: vec3<f32>,
-    // Two rows for each texture slot. The coordinates are u' = dot(row0.xyz, (u, v, 1)) and v' = dot(row1.xyz, (u, v,
-    // 1)).
+    // Two rows for each texture slot. The transformed coordinates are u' = dot(row0.xyz, (u, v, 1)) and v' =
+    // dot(row1.xyz, (u, v, 1)).
     uv_rows: array<vec4<f32>, UV_ROW_COUNT>,
 }
 

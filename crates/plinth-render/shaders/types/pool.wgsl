@@ -11,7 +11,7 @@ struct Pool {
     has_normals: f32,
     // Radius in world units. For lines, the radius is used only in shadows.
     sprite_radius: f32,
-    // Minimum radius in pixels; the next member is the maximum radius.
+    // Minimum radius in pixels. `most_pixels` is the maximum radius in pixels.
     least_pixels: f32,
     most_pixels: f32,
 }

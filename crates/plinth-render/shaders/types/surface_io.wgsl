@@ -17,8 +17,8 @@ struct VertexOut {
     @location(1) normal: vec3<f32>,
 #include types/surface_attributes.wgsl
 #ifdef LIT
-    // The number of the triangle within its batch. The next member contains the barycentric weights of its last two
-    // corners.
+    // The number of the triangle within its batch. `weights` contains the barycentric weights of the triangle's last
+    // two corners.
     @location(6) @interpolate(flat) triangle: u32,
     @location(7) weights: vec2<f32>,
 #endif
