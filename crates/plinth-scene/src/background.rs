@@ -14,7 +14,7 @@ use crate::environment::{linear_from_srgb, srgb_from_linear};
 use crate::error::SceneError;
 use crate::scene::Background;
 
-/// Aspect ratio of a box with the same height as the frame. A background image is scaled until it covers this box.
+/// Aspect ratio of a box that has the height of the frame. A background image is scaled until it covers this box.
 const BOX_ASPECT: f64 = 16.0 / 9.0;
 /// Largest amplitude of the dither noise in a gradient, in 8-bit steps. Video encoders quantise more coarsely than 8
 /// bits and remove about half of the noise, so one step is not enough.
@@ -68,8 +68,8 @@ fn cover_and_crop(image: &Image, align: Alignment, width: u32, height: u32) -> R
     Ok(opaque(width, height, pixels))
 }
 
-/// Composites an image with transparent texels over white. The background colour of the settings is only used without
-/// an image.
+/// Composites an image over white, because a background must be opaque. The background colour of the settings only
+/// applies if there is no image.
 fn composite_over_white(picture: &mut Image) {
     for pixel in picture.pixels.as_chunks_mut::<4>().0 {
         let alpha = u32::from(pixel[3]);
@@ -78,8 +78,8 @@ fn composite_over_white(picture: &mut Image) {
     }
 }
 
-/// Draws a linear gradient. The first and the last stop are at pixel centres, so the outermost pixels have exactly
-/// their colours. In CSS, they are at the edges of the box.
+/// Draws a linear gradient. The first and the last stop are at pixel centres, so the outermost pixels have exactly the
+/// colours of these stops. CSS places the stops at the edges of the box instead.
 fn draw_gradient(gradient: &Gradient, width: u32, height: u32) -> Image {
     let (sine, cosine) = gradient.angle_deg.to_radians().sin_cos();
     let along = DVec2::new(sine, -cosine);
@@ -108,8 +108,9 @@ fn between(stops: &[Vec3], share: f32) -> Vec3 {
     stops[below].lerp(stops[below + 1], place - below as f32)
 }
 
-/// Converts a colour to bytes after adding noise with a triangular distribution, so that the gradient has no visible
-/// bands. There is no noise near the colours of the stops, so that they stay exact.
+/// Adds noise with a triangular distribution to a colour, so that the gradient has no visible bands, and converts the
+/// colour to bytes. Near the colour of a stop, the noise decreases to zero, so that pixels with exactly this colour
+/// stay unchanged.
 fn dithered(color: Vec3, x: u32, y: u32, stops: &[[u8; 3]]) -> [u8; 3] {
     let steps = color * 255.0;
     let away = |stop: &[u8; 3]| (steps - Vec3::from(stop.map(f32::from))).abs().max_element();
@@ -128,8 +129,8 @@ fn noise(x: u32, y: u32) -> f32 {
     (52.982_918_9 * inner).fract() as f32
 }
 
-/// Converts sRGB bytes to Oklab (Björn Ottosson 2020, "A perceptual color space for image processing"). Colours that
-/// are interpolated in Oklab stay colourful.
+/// Converts sRGB bytes to Oklab (Björn Ottosson 2020, "A perceptual color space for image processing"). Interpolation
+/// in Oklab keeps colours saturated; the same interpolation in sRGB would turn them grey.
 fn oklab(color: [u8; 3]) -> Vec3 {
     let [r, g, b] = color.map(|c| linear_from_srgb(f32::from(c) / 255.0));
     let l = (0.412_221_46 * r + 0.536_332_55 * g + 0.051_445_995 * b).cbrt();

@@ -3,7 +3,7 @@
 
 use plinth_model::Image;
 
-/// One level of an image pyramid. Each entry is a sum of weighted colours and a sum of weights.
+/// One level of an image pyramid. Each texel is a sum of colours weighted by alpha, followed by the sum of the weights.
 struct Level {
     width: usize,
     height: usize,

@@ -45,7 +45,8 @@ pub(crate) struct PlacedModel {
 }
 
 impl PlacedModel {
-    /// Places a model according to the settings. `times` returns the time of the chosen clip in each frame.
+    /// Places a model according to the settings. `times` returns the clip time of each frame, given the clip that is
+    /// played.
     /// Errors: if the model has nothing to draw.
     pub(crate) fn new(
         model: Arc<Model>,
@@ -90,7 +91,8 @@ impl PlacedModel {
         let light = settings.light();
         let playing = Playing { clip: clip.and_then(|c| model.animations.get(c)), times: &clip_times };
         let lights = lights::other_lights(light, &model, &placement, playing, &mut warnings);
-        // If the model is raised, the floor stays in place. If the model is lowered, the floor is lowered, too.
+        // If the settings raise the model, the floor stays below the model's unmoved position. If they lower the model,
+        // the floor is lowered with it.
         let floor_height = bounds.0.y.min(placement.centered_bounds.0.y);
         let environment = assets.environment.take().unwrap_or_else(studio);
         let opaque_background = background(settings, &assets)?;
@@ -102,7 +104,7 @@ impl PlacedModel {
             upright_from_world: placement.upright_from_world(settings.model()),
             world_from_model_scale: placement.scale,
             clip,
-            // The frames of a dataset do not show surroundings, only the model.
+            // The frames of a dataset show only the model, without surroundings.
             surroundings: (settings.video().output == Output::Video)
                 .then(|| surroundings(look, &environment, middle, floor_height))
                 .flatten(),

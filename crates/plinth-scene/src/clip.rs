@@ -23,7 +23,7 @@ pub(crate) fn sample(model: &Model, clip: Option<(&Animation, f32)>) -> Sampled 
     out
 }
 
-/// Returns the time within a clip that repeats. A negative speed plays the clip backwards from its end.
+/// Wraps a time into the duration of a clip that repeats. With a negative speed, the clip plays backwards from its end.
 pub(crate) fn looped(time_secs: f64, speed: f64, duration: f32) -> f32 {
     let duration = f64::from(duration);
     if duration <= 0.0 || !duration.is_finite() {
@@ -39,7 +39,7 @@ fn apply(channel: &Channel, time: f32, out: &mut Sampled) {
         out.weights[channel.node] = (0..width).map(|i| value_at(channel, time, width, i)).collect();
         return;
     }
-    // A node with a matrix cannot be animated according to glTF, so the channel is ignored.
+    // glTF does not allow an animation of a node that has a matrix, so the channel is ignored.
     let Transform::Trs(trs) = &mut out.locals[channel.node] else { return };
     let v = |i| value_at(channel, time, width(channel), i);
     match channel.property {
@@ -50,14 +50,14 @@ fn apply(channel: &Channel, time: f32, out: &mut Sampled) {
     }
 }
 
-/// Returns the number of values per key, not counting tangents.
+/// Returns the number of components of one value of a channel. The tangents of cubic splines are not counted.
 fn width(channel: &Channel) -> usize {
     let parts = if channel.interpolation == Interpolation::CubicSpline { 3 } else { 1 };
     channel.values.len() / channel.times.len().max(1) / parts
 }
 
-/// Returns the indices of the two keys around a time, the position between them (0..=1), and the number of seconds
-/// between them.
+/// Returns the indices of the two keys around a time, the position between the keys (0..=1), and the number of seconds
+/// between the keys.
 fn span(times: &[f32], time: f32) -> (usize, usize, f32, f32) {
     let after = times.partition_point(|t| *t <= time);
     if after == 0 {

@@ -18,7 +18,7 @@ use crate::scene::{Background, Scene};
 use crate::shot::{Camera, Shot};
 use crate::shots::MARGIN;
 
-/// Field of view in radians: that of a 50 mm lens on a 36 mm wide sensor, as in the NeRF-synthetic scenes.
+/// Field of view in radians: that of a 50 mm lens on a 36 mm wide sensor, which the NeRF-synthetic dataset uses, too.
 const ANGLE: f64 = 0.691_111_207_008_361_8;
 /// Distance in world units by which the depth range extends beyond the model. Without it, rounding errors could clip
 /// the model.
@@ -46,8 +46,8 @@ pub enum DatasetViews {
     Given {
         /// Intrinsics that all views share.
         intrinsics: Intrinsics,
-        /// Camera-to-world transforms, which must be rigid. World space is that of the dataset. A camera looks along
-        /// its −Z axis, and its +Y axis points up.
+        /// Camera-to-world transforms, which must be rigid. They refer to the dataset's world space (+Z up). A camera
+        /// looks along its −Z axis, and its +Y axis points up in the image.
         world_from_camera: Vec<DMat4>,
     },
 }
@@ -58,10 +58,11 @@ pub enum DatasetViews {
 pub struct ViewSet {
     /// Intrinsics that all views share.
     pub intrinsics: Intrinsics,
-    /// Camera-to-world transform of each view. The camera looks along its −Z axis, and its +Y axis points up.
+    /// Camera-to-world transform of each view. The camera looks along its −Z axis, and its +Y axis points up in the
+    /// image.
     pub world_from_camera: Vec<DMat4>,
-    /// A depth that is smaller than the depth of every surface in every view. Depth is the distance along the axis of
-    /// the camera.
+    /// A depth that is smaller than the depth of every surface in every view. Depth is the distance from the camera,
+    /// measured along the camera's axis.
     pub depth_near: f64,
     /// A depth that is larger than the depth of every surface in every view.
     pub depth_far: f64,
@@ -72,15 +73,15 @@ pub struct ViewSet {
 }
 
 impl ViewSet {
-    /// Returns the positions of the cameras in the coordinates of a scene, whose +Y axis points up.
+    /// Returns the positions of the cameras in the scene's world space, in which +Y is up.
     pub fn positions_in_scene(&self) -> Vec<DVec3> {
         let position = |pose: &DMat4| Z_UP_FROM_WORLD.transpose().transform_vector3(pose.w_axis.truncate());
         self.world_from_camera.iter().map(position).collect()
     }
 }
 
-/// Builds the scene of a dataset with one shot per view. An animated model has the pose at the start of its clip. There
-/// is no floor, and the background is transparent.
+/// Builds the scene of a dataset with one shot per view. An animated model is shown in its pose at the start of the
+/// clip. There is no floor, and the background is transparent.
 /// Errors: if the model has nothing to draw, or no camera faces the model.
 pub fn build_dataset<'a>(
     model: Arc<Model>,
@@ -152,7 +153,7 @@ fn looking_at_origin(toward: DVec3, radius: f64) -> DMat4 {
     DMat4::from_cols(right.extend(0.0), up.extend(0.0), toward.extend(0.0), (toward * radius).extend(1.0))
 }
 
-/// Returns the smallest and the largest distance of the model along the axis of a camera.
+/// Returns the smallest and the largest depth of the model, measured along the axis of a camera.
 fn depth_range(placement: &Placement, pose: &DMat4) -> (f64, f64) {
     let world_from_camera = Z_UP_FROM_WORLD.transpose() * *pose;
     let back = world_from_camera.z_axis.truncate();
@@ -163,8 +164,8 @@ fn depth_range(placement: &Placement, pose: &DMat4) -> (f64, f64) {
     (away - reach(back) - DEPTH_ROOM, away + reach(-back) + DEPTH_ROOM)
 }
 
-/// Returns the near distance, but at least the fraction `LEAST_NEAR` of the far distance. The limit matters for cameras
-/// inside the model.
+/// Returns the near distance, raised to at least the fraction `LEAST_NEAR` of the far distance. Cameras inside the
+/// model need this minimum, because the model extends behind them, so that `near` is negative.
 fn nearest_drawn(near: f64, far: f64) -> f64 {
     near.max(far * LEAST_NEAR)
 }

@@ -1,9 +1,9 @@
 //! Decals are images that are projected onto the model. Each decal becomes new geometry just above a surface of the
 //! model, and moves with this surface.
 //!
-//! The projection is the same as in three.js' `DecalGeometry`: triangles are clipped to a box in the decal's space, and
-//! their x and y become texture coordinates. The new geometry keeps the material, the normals, the skin and the morph
-//! targets of the surface on which it lies.
+//! The projection is the same as in three.js' `DecalGeometry`: the triangles of the surface are clipped to a box in the
+//! decal's space, and the x and y coordinates in this space become texture coordinates. The new geometry keeps the
+//! material, the normals, the skin and the morph targets of the surface on which it lies.
 
 use std::collections::BTreeMap;
 
@@ -24,18 +24,18 @@ use crate::shot::{PosedPrimitive, Shot};
 use crate::texture_maps::keep_first_set;
 use crate::{bleed, clip_polygon};
 
-/// Distance between a decal and its surface, in pixels. It exceeds the distance by which simplification may displace
-/// the surface.
+/// Distance in pixels between a decal and its surface. It is larger than the distance by which the renderer may
+/// displace the surface when it simplifies triangles.
 const LIFT_PIXELS: f32 = SURFACE_ERROR_PIXELS + 0.2;
 /// Minimum distance between a decal and its surface in world units.
 const MIN_LIFT: f32 = 5e-4;
 /// Maximum distance between a decal and its surface in world units.
 const MAX_LIFT: f32 = 0.02;
-/// Each decal lies higher than the previous one by this fraction of the distance. Otherwise overlapping decals would
-/// flicker.
+/// Each decal lies higher above the surface than the previous decal, by this fraction of the distance. Otherwise
+/// overlapping decals would flicker.
 const STEP: f32 = 0.1;
 
-/// The placed model onto which decals are projected, and the shots that show it.
+/// The placed model onto which decals are projected, and the shots in which it is seen.
 pub(crate) struct Target<'a> {
     pub(crate) placement: &'a Placement,
     pub(crate) hidden: &'a [bool],
@@ -54,12 +54,12 @@ impl Target<'_> {
 /// A decal with its projection and its texture.
 struct Stamp<'a> {
     decal: &'a Decal,
-    /// Transform from world space to decal space, in which x points to the right of the image, y up, and z away from
-    /// the surface.
+    /// Transform from world space to decal space. In decal space, x points to the right of the image, y points up, and
+    /// z points away from the surface.
     decal_from_world: DMat4,
     /// Half the width, height and depth of the decal's box.
     half: Vec3,
-    /// Direction of the surface's normal in decal space. It is zero if the settings contain no normal.
+    /// Unit vector of the surface's normal in decal space. It is zero if the settings contain no normal.
     normal: Vec3,
     /// Distance between the decal and its surface in world units.
     lift: f32,
@@ -93,8 +93,8 @@ pub(crate) fn add_decals(
         (stamp.texture, stamp.lift) = (*texture, lift * (1.0 + STEP * i as f32));
         let mut patches = patches(model, &posed, &stamp, true);
         if patches.is_empty() {
-            // No front face was found. Some models have a wrong winding order, so the decal is projected onto back
-            // faces, too.
+            // The box contains no front face. The model may have a wrong winding order, so the decal is projected onto
+            // back faces, too.
             patches = self::patches(model, &posed, &stamp, false);
         }
         if patches.is_empty() {
@@ -115,8 +115,8 @@ fn add_texture(model: &mut Model, image: Image) -> usize {
 }
 
 fn stamp<'a>(decal: &'a Decal, placement: &Placement, scale: DVec3, image: &Image) -> Stamp<'a> {
-    // If a decal has a placement scale, it is projected onto the model at that scale. Afterwards it is stretched with
-    // the model to the model's final scale.
+    // If a decal has a placement scale, it is projected onto the model at this scale. Then it is stretched together
+    // with the model to the scale of the settings.
     let scale = decal.placement_scale.map_or(scale, DVec3::from);
     let upright_from_world = placement.upright_from_model(scale) * placement.world_from_model.inverse();
     let [x, y, z] = decal.euler;
@@ -154,7 +154,7 @@ fn patches(model: &Model, posed: &[PosedPrimitive], stamp: &Stamp<'_>, facing_on
         .collect()
 }
 
-/// The geometry of a decal on one primitive, to which triangles are added.
+/// Collects the geometry of a decal on one primitive.
 struct Patch<'a> {
     under: &'a Primitive,
     posed: &'a PosedPrimitive,
@@ -163,7 +163,7 @@ struct Patch<'a> {
     places: Vec<Vec3>,
     /// Whether front faces are clockwise in decal space.
     mirrored: bool,
-    /// For vertices that were copied unchanged, their indices in the new geometry.
+    /// New index of each vertex that was copied unchanged, by its index in the original primitive.
     kept: BTreeMap<u32, u32>,
     out: Primitive,
 }
@@ -213,7 +213,7 @@ impl<'a> Patch<'a> {
         self.out
     }
 
-    /// Adds a vertex at a point inside a triangle, and returns the index of the vertex.
+    /// Adds a vertex at a point inside a triangle, and returns the new vertex's index.
     fn vertex(&mut self, triangle: &[u32; 3], weights: [f32; 3], corners: [Vec3; 3]) -> u32 {
         let whole = weights.iter().position(|w| *w >= 1.0).map(|k| triangle[k]);
         if let Some(known) = whole.and_then(|v| self.kept.get(&v)) {
@@ -249,7 +249,7 @@ impl<'a> Patch<'a> {
         id
     }
 
-    /// Returns how many units of the primitive's space correspond to one world unit, measured at a triangle.
+    /// Returns how many units of the primitive's space correspond to one world unit at a triangle.
     fn object_from_world(&self, triangle: &[u32; 3]) -> f32 {
         let [a, b, c] = triangle.map(|v| v as usize);
         let around = |p: &dyn Fn(usize) -> Vec3| p(a).distance(p(b)) + p(b).distance(p(c)) + p(c).distance(p(a));
@@ -279,7 +279,7 @@ impl Mixed<'_> {
         self.vec3_of(list, |v| Vec2::from(*v).extend(0.0)).map(Vec3::truncate)
     }
 
-    /// Returns the joints and weights of the point: the four largest weights after interpolation.
+    /// Returns the joints and their weights at the point: the four joints with the largest interpolated weights.
     fn influences(&self, under: &Primitive) -> ([u16; 4], [f32; 4]) {
         let mut sums: BTreeMap<u16, f32> = BTreeMap::new();
         for (v, weight) in self.triangle.iter().zip(self.weights) {

@@ -1,4 +1,4 @@
-//! Easing functions. They map the elapsed fraction of the time to the covered fraction of a motion.
+//! Easing functions. Each maps the elapsed fraction of a motion's duration to the covered fraction of its distance.
 
 use plinth_spec::settings::KeyEasing;
 
@@ -7,7 +7,8 @@ pub(crate) fn smooth(u: f64) -> f64 {
     u * u * (3.0 - 2.0 * u)
 }
 
-/// Moves with constant speed, which falls to zero during the last fraction `ratio` of the time.
+/// Eases the end of a motion: the speed is constant, and then falls to zero during the last fraction `ratio` of the
+/// duration.
 pub(crate) fn coast(u: f64, ratio: f64) -> f64 {
     let even = 1.0 - ratio;
     let speed = 1.0 / (even + 0.5 * ratio);
@@ -19,8 +20,8 @@ pub(crate) fn coast(u: f64, ratio: f64) -> f64 {
     }
 }
 
-/// Moves with a speed that rises during the first fraction `rise` of the time, then is constant, and falls during the
-/// last fraction `fall`.
+/// Eases both ends of a motion: the speed rises during the first fraction `rise` of the duration, then is constant, and
+/// falls to zero during the last fraction `fall`.
 pub(crate) fn trapezoid(u: f64, rise: f64, fall: f64) -> f64 {
     let (mut rise, mut fall) = (rise.max(0.0), fall.max(0.0));
     let sum = rise + fall;
@@ -39,12 +40,12 @@ pub(crate) fn trapezoid(u: f64, rise: f64, fall: f64) -> f64 {
     }
 }
 
-/// Eases a motion between two keyframes. `rests` contains for each of them whether the camera dwells there.
+/// Eases a motion between two keyframes. `rests` contains for each keyframe whether the camera dwells there.
 pub(crate) fn key(u: f64, easing: Option<KeyEasing>, rests: (bool, bool)) -> f64 {
     match easing {
         None => match rests {
             (true, true) => smooth(u),
-            // The speed is zero at one keyframe, and constant at the other.
+            // The speed is zero at the keyframe where the camera dwells, and constant near the other keyframe.
             (true, false) => u * u * (2.0 - u),
             (false, true) => 1.0 - (1.0 - u) * (1.0 - u) * (1.0 + u),
             (false, false) => u,

@@ -3,7 +3,7 @@
 /// An error of building a scene.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SceneError {
-    /// The model has nothing to draw.
+    /// The model has no meshes, or its size is not finite.
     #[error("nothing can be drawn: the model has no meshes, or its size is not finite")]
     NothingVisible,
     #[error("the model is behind every camera; cameras look along their −Z axis, and +Z is up in world space")]

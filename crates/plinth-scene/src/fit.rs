@@ -1,4 +1,5 @@
-//! Measures the space that a moving model occupies, and computes the camera distance at which all of it is visible.
+//! Measures the space that an animated model occupies, and computes the camera distance at which the whole model is
+//! visible.
 
 use glam::Vec3;
 use plinth_model::{Animation, Model};
@@ -6,21 +7,21 @@ use rayon::prelude::*;
 
 use crate::pose::{Draw, Placed, moving_nodes};
 
-/// Number of points per bounding box.
+/// Number of points in a block. Each block has a bounding box.
 const BLOCK: usize = 64;
-/// Number of boxes per bounding box of boxes.
+/// Number of boxes that share an outer bounding box.
 const BOXES: usize = 64;
-/// Maximum number of points of moving parts that are measured, summed over all times.
+/// Maximum number of measured points of moving meshes, summed over all times.
 const MAX_MOVING_POINTS: usize = 4_000_000;
 /// Number of evenly spaced times at which a clip is measured, in addition to its keys.
 const EVEN_TIMES: usize = 32;
 /// Maximum number of keys at which a clip is measured.
 const MAX_KEY_TIMES: usize = 64;
-/// Fraction by which the extent is enlarged if not all times are measured, to cover the motion in between.
+/// Fraction by which the extent is enlarged if not all times are measured. The margin covers the motion between them.
 const SLACK: f32 = 0.03;
 
-/// A point cloud that is divided into blocks, each with a bounding box. The boxes and the boxes around many of them make
-/// it possible to find the extent in a direction without testing every point.
+/// A point cloud that is divided into blocks with bounding boxes. Groups of boxes have outer bounding boxes. With them,
+/// the extent in a direction is found without testing every point.
 pub(crate) struct Cloud {
     points: Vec<Vec3>,
     boxes: Vec<(Vec3, Vec3)>,
@@ -37,19 +38,21 @@ impl Cloud {
         Self { points, boxes, outer_boxes }
     }
 
-    /// Returns the extent of the cloud in a direction, or `known` if that is larger.
+    /// Returns the extent of the cloud in a direction: the maximum of `point · direction`. Returns `known` if that is
+    /// larger.
     fn reach(&self, direction: Vec3, known: f32) -> f32 {
         let (positive, negative) = (direction.max(Vec3::ZERO), direction.min(Vec3::ZERO));
         let bound = |(min, max): &(Vec3, Vec3)| max.dot(positive) + min.dot(negative);
         let of_points = |farthest: f32, points: &[Vec3]| points.iter().fold(farthest, |f, p| f.max(p.dot(direction)));
-        // The points of the box that extends farthest are tested first. Then few other boxes extend farther than a point.
+        // The points in the box that extends farthest are tested first. Few other boxes extend farther than these
+        // points, so most boxes are skipped.
         let farthest_of = |boxes: &[(Vec3, Vec3)]| {
             (0..boxes.len()).max_by(|i, j| bound(&boxes[*i]).total_cmp(&bound(&boxes[*j]))).unwrap_or(0)
         };
         let first = farthest_of(&self.outer_boxes) * BOXES;
         let first = first + farthest_of(self.boxes.chunks(BOXES).nth(first / BOXES).unwrap_or_default());
         let farthest = of_points(known, self.points.chunks(BLOCK).nth(first).unwrap_or_default());
-        // If a box contains NaN, the comparison is false, and what is in the box is tested.
+        // If a box contains NaN, the comparison is false, so the points in the box are tested.
         let parts = self.points.chunks(BLOCK * BOXES).zip(self.boxes.chunks(BOXES)).zip(&self.outer_boxes);
         parts.fold(farthest, |farthest, ((points, boxes), outer)| {
             if bound(outer) <= farthest {
@@ -65,10 +68,10 @@ impl Cloud {
 
 /// The space that a model occupies over all measured times.
 pub(crate) struct Motion {
-    /// The first cloud contains the vertices that do not move. Then follow the clouds of the moving vertices: first
-    /// those of the times of the whole clip, then those of the times of the frames.
+    /// One cloud of the vertices that do not move, then one cloud of the moving vertices for each time: first the times
+    /// that cover the whole clip, then the times of the frames.
     clouds: Vec<Cloud>,
-    /// Number of clouds that belong to the whole clip. They do not depend on which part of the clip the frames show.
+    /// Number of clouds at the start of the list that do not depend on which part of the clip the frames show.
     of_clip: usize,
     slack: f32,
 }
@@ -103,8 +106,8 @@ impl Motion {
         Self { clouds, ..out }
     }
 
-    /// Returns the bounding box over the whole clip or, if `whole_clip_only` is false, over all measured times. Returns
-    /// `None` if the box is empty or not finite.
+    /// Returns the bounding box over all measured times or, if `whole_clip_only` is true, only over the times that
+    /// cover the whole clip. Returns `None` if the box is empty or not finite.
     pub(crate) fn bounds(&self, whole_clip_only: bool) -> Option<(Vec3, Vec3)> {
         let count = if whole_clip_only { self.of_clip } else { self.clouds.len() };
         let start = (Vec3::INFINITY, Vec3::NEG_INFINITY);
@@ -125,7 +128,8 @@ impl Motion {
     }
 }
 
-/// Returns for each primitive of each mesh the vertices that its indices refer to, in ascending order.
+/// Returns for each primitive of each mesh the vertices that its indices refer to, in ascending order and without
+/// duplicates.
 fn used_vertices(model: &Model) -> Vec<Vec<Vec<u32>>> {
     let of_primitive = |primitive: &plinth_model::Primitive| {
         let mut used = vec![false; primitive.positions.len()];
@@ -139,7 +143,7 @@ fn used_vertices(model: &Model) -> Vec<Vec<Vec<u32>>> {
     model.meshes.iter().map(|mesh| mesh.primitives.par_iter().map(of_primitive).collect()).collect()
 }
 
-/// Returns the times at which a clip is measured: its keys and evenly spaced times.
+/// Returns the times at which a clip is measured: the times of its keys, and evenly spaced times.
 fn clip_times(clip: &Animation) -> Vec<f32> {
     let keys = clip.channels.iter().flat_map(|c| &c.times).copied().filter(|t| (0.0..=clip.duration).contains(t));
     let mut times = evenly_spaced(&distinct(keys.collect()), MAX_KEY_TIMES);
@@ -154,7 +158,7 @@ fn distinct(mut times: Vec<f32>) -> Vec<f32> {
     times
 }
 
-/// Returns at most `count` evenly spaced elements of a list, including the first and the last.
+/// Returns at most `count` elements of a list, evenly spaced by index. They include the first and the last element.
 fn evenly_spaced(times: &[f32], count: usize) -> Vec<f32> {
     if times.len() <= count {
         return times.to_vec();
@@ -163,13 +167,14 @@ fn evenly_spaced(times: &[f32], count: usize) -> Vec<f32> {
     (0..count).map(|i| times[i * last / (count - 1).max(1)]).collect()
 }
 
-/// Returns the smallest distance between camera and origin at which everything is inside the frame. `reach` returns the
-/// extent of the model in a direction. `toward` is the unit vector from the origin to the camera. `tan_half` are the
-/// tangents of half the field of view, horizontally and vertically, reduced by the margin.
+/// Returns the smallest distance between the camera and the origin at which the whole model is inside the frame.
+/// `reach` returns the extent of the model in a direction. `toward` is the unit vector from the origin to the camera.
+/// `tan_half` are the tangents of half the horizontal and half the vertical field of view, reduced by the margin.
 pub(crate) fn distance(reach: impl Fn(Vec3) -> f32, toward: Vec3, tan_half: (f32, f32)) -> f32 {
     let right = Vec3::Y.cross(toward).normalize_or(Vec3::X);
     let up = toward.cross(right);
-    // A point is inside the frame if |sideways| / tan ≤ distance − (its depth toward the camera).
+    // A point is inside the frame if |sideways| / tan ≤ distance − depth, where `depth` is its coordinate along
+    // `toward`.
     let (x, y) = (right / tan_half.0, up / tan_half.1);
     [x, -x, y, -y].into_iter().map(|sideways| reach(toward + sideways)).fold(0.0, f32::max)
 }

@@ -7,9 +7,10 @@ use plinth_spec::settings::{Shadow, ShadowMode};
 pub struct ReflectorLook {
     /// `reflectorMix`: reflectivity where the model touches the floor.
     pub mix: f32,
-    /// `reflectorFade`: height above the floor at which the reflection has faded to 1/e, in world units.
+    /// `reflectorFade`: height in world units at which the reflection of a point has faded to 1/e.
     pub fade: f32,
-    /// `reflectorDepthBlur`: how much the blur of the reflection increases with the height of the reflected point.
+    /// `reflectorDepthBlur`: how much the blur of the reflection increases with the height of the reflected point above
+    /// the floor.
     pub depth_blur: f32,
 }
 
@@ -29,8 +30,8 @@ impl ReflectorLook {
 pub struct ShadowLook {
     /// `shadowMode`: how the shadow is drawn.
     pub mode: ShadowMode,
-    /// `shadowDarkness`: exponent of the light that remains in the shadow. At 0 there is no shadow, and at 1 the floor lacks the
-    /// share of the light that is blocked.
+    /// `shadowDarkness`: exponent that is applied to the fraction of light that remains in the shadow. At 0 there is no
+    /// shadow. At 1, the floor loses exactly the fraction of its light that the model blocks.
     pub darkness: f32,
     /// `shadowSoftness`: from 0 (hard) to 1 (very soft).
     pub softness: f32,

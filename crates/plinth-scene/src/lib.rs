@@ -1,5 +1,5 @@
-//! Turns a model and settings into a scene: geometry, lights, background, and a camera for each frame. This is pure
-//! mathematics that needs no GPU.
+//! Turns a model and settings into a scene: geometry, lights, background, and a camera for each frame. The crate only
+//! computes; it needs no GPU.
 
 #![expect(
     clippy::cast_possible_truncation,

@@ -18,8 +18,8 @@ const KEY_DISTANCE: f32 = 9.0;
 const KEY_IRRADIANCE: f32 = 1.8;
 /// Luminance of linear red, green and blue (ITU-R BT.709-6, section 3).
 const LUMINANCE: Vec3 = Vec3::new(0.2126, 0.7152, 0.0722);
-/// Minimum distance of the key light, in multiples of the model's radius. It matters for models that are stretched or
-/// moved far.
+/// Minimum distance of the key light, in multiples of the model's radius. It applies to models that settings stretch or
+/// move far.
 const KEY_DISTANCE_RADII: f32 = 3.0;
 /// Half the width of the key light's cone at the model, in multiples of the model's radius. The cone is wider than the
 /// model, so that it also lights the floor around the shadow.
@@ -35,8 +35,8 @@ const OTHERS: [(Vec3, f32); 2] = [(Vec3::new(1.0, 0.35, 0.8), 0.25), (Vec3::new(
 /// Radiance of the ambient light at intensity 1.
 const AMBIENT: f32 = 0.03;
 
-/// Maximum total irradiance of the lights in the model file. Their authors often assume cameras that adapt the
-/// exposure, so the lights can be very bright.
+/// Maximum total irradiance of the lights in the model file. Many files contain very bright lights, because their
+/// authors assume a viewer that adapts the exposure.
 const FILE_IRRADIANCE: f32 = 1.0;
 
 /// Converts sRGB bytes to a linear colour.
@@ -44,7 +44,7 @@ pub(crate) fn linear(color: [u8; 3]) -> Vec3 {
     Vec3::from(color.map(|c| linear_from_srgb(f32::from(c) / 255.0)))
 }
 
-/// Returns the key light for a model with these bounds. Returns `None` if the light is off or black.
+/// Returns the key light for a model with the bounding box `bounds`. Returns `None` if the light is off or black.
 pub(crate) fn key_light(settings: &Light, bounds: (Vec3, Vec3)) -> Option<KeyLight> {
     let target = (bounds.0 + bounds.1) * 0.5;
     let radius = ((bounds.1 - bounds.0) * 0.5).length().max(LEAST_RADIUS);
@@ -60,7 +60,7 @@ pub(crate) fn key_light(settings: &Light, bounds: (Vec3, Vec3)) -> Option<KeyLig
 }
 
 impl KeyLight {
-    /// Returns the luminance of the light as a multiple of that with default settings.
+    /// Returns the luminance of the key light, divided by its luminance at default settings.
     pub fn strength(&self) -> f32 {
         self.irradiance.dot(LUMINANCE) / KEY_IRRADIANCE
     }
@@ -74,7 +74,7 @@ pub(crate) fn ambient(settings: &Light) -> Vec3 {
 /// Maximum number of point lights and spotlights.
 pub const MAX_POINT_LIGHTS: usize = 16;
 
-/// The clip that a model plays, and its time in each frame.
+/// The clip that a model plays, and the clip time of each frame.
 #[derive(Clone, Copy)]
 pub(crate) struct Playing<'a> {
     pub(crate) clip: Option<&'a Animation>,
@@ -82,12 +82,12 @@ pub(crate) struct Playing<'a> {
 }
 
 impl<'a> Playing<'a> {
-    /// Returns the clip and its time in the first frame.
+    /// Returns the clip and the clip time of the first frame.
     fn first(self) -> Option<(&'a Animation, f32)> {
         self.clip.zip(self.times.first().copied().flatten())
     }
 
-    /// Returns whether the clip moves a node or one of its ancestors.
+    /// Returns whether the clip moves a node, directly or through one of its ancestors.
     fn moves(self, model: &Model, node: usize) -> bool {
         let path_to_root = || std::iter::successors(Some(node), |n| model.nodes.get(*n)?.parent);
         let channels = self.clip.into_iter().flat_map(|clip| &clip.channels);
@@ -97,15 +97,16 @@ impl<'a> Playing<'a> {
     }
 }
 
-/// Returns whether the keys of a channel differ.
+/// Returns whether a channel has keys with different values.
 fn changes(channel: &Channel) -> bool {
     let width = channel.values.len() / channel.times.len().max(1);
     let mut keys = channel.values.chunks(width.max(1));
     keys.next().is_some_and(|first| keys.any(|key| key != first))
 }
 
-/// Returns the fill light, the rim light and the lights of the model file. All of them are scaled by `lightsIntensity`. Of the
-/// point lights and spotlights, those are kept that are brightest at the model.
+/// Returns the fill light, the rim light and the lights of the model file. All of them are scaled by `lightsIntensity`.
+/// If the file has more than `MAX_POINT_LIGHTS` point lights and spotlights, only those that are brightest at the model
+/// are returned.
 pub(crate) fn other_lights(
     settings: &Light,
     model: &Model,
@@ -147,7 +148,8 @@ pub(crate) fn other_lights(
     out
 }
 
-/// Keeps the directional lights, and of the others the brightest at the model. Returns the number of the removed lights.
+/// Removes all but the brightest point lights and spotlights, measured at the model. Returns the number of removed
+/// lights.
 fn keep_brightest(lights: &mut Vec<PointLikeLight>, bounds: (Vec3, Vec3)) -> usize {
     let is_point = |light: &PointLikeLight| matches!(light, PointLikeLight::Point { .. });
     let (mut points, others): (Vec<_>, Vec<_>) = lights.drain(..).partition(is_point);
@@ -174,8 +176,9 @@ fn file_lights(model: &Model, placement: &Placement, clip: Option<(&Animation, f
         .collect()
 }
 
-/// Converts a light of the model file. Its photometric intensity is used as a radiometric intensity, as in web viewers.
-/// The irradiance of a surface does not depend on the scale of the model.
+/// Converts a light of the model file. Its photometric intensity (candela) is used as a radiometric intensity, as in
+/// web viewers. The intensity is scaled with the model, so that the irradiance of a surface does not depend on the
+/// model's scale.
 fn file_light(light: &plinth_model::Light, world: DMat4, scale: f32) -> PointLikeLight {
     let axis = world.transform_vector3(DVec3::NEG_Z).normalize_or(DVec3::NEG_Z).as_vec3();
     let color = Vec3::from(light.color) * light.intensity;
@@ -194,7 +197,7 @@ fn file_light(light: &plinth_model::Light, world: DMat4, scale: f32) -> PointLik
     }
 }
 
-/// Returns the irradiance that a light of the model file causes at the model, in its brightest channel. The cone of a
+/// Returns the irradiance that a light of the model file causes at the model, in the brightest channel. The cone of a
 /// spotlight is ignored.
 fn irradiance_at(light: &PointLikeLight, bounds: (Vec3, Vec3)) -> f32 {
     match light {

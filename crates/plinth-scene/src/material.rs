@@ -11,7 +11,8 @@ use crate::{texture_maps, wireframe};
 
 /// Default value of the alpha cutoff (glTF 2.0, section 5.19).
 const CUTOFF: f32 = 0.5;
-/// Maximum number of triangle corners of a flat-shaded material. Each corner becomes a vertex.
+/// Maximum number of vertices of a flat-shaded material. Flat shading creates a vertex for each corner of each
+/// triangle.
 const MAX_FLAT_CORNERS: usize = 30_000_000;
 
 /// Returns the model after applying the material edits of the settings. Adds a warning for each edit that has no
@@ -47,19 +48,20 @@ pub(crate) fn edited(
     Arc::new(model)
 }
 
-/// Returns the maximum length of the longer side of the textures that edits name.
+/// Returns the maximum length in texels of the longer side of images that edits use as textures.
 pub(crate) fn max_side(settings: &RenderSettings) -> u32 {
     let (width, height) = settings.video().quality.size(settings.video().aspect);
     max_texture_side(width.max(height))
 }
 
-/// Returns the maximum side length of textures in texels for frames whose longer side has `longest` pixels. The frames may show half
-/// of each side of a texture without loss of sharpness, as of an atlas whose other half belongs to the back of the model.
+/// Returns the maximum side length of textures in texels, for frames whose longer side has `longest` pixels. It is at
+/// least twice `longest`, because the frame may show only half of a texture: the other half of an atlas may belong to
+/// the back of the model.
 pub fn max_texture_side(longest: u32) -> u32 {
     (2 * longest).next_power_of_two().clamp(512, 8192)
 }
 
-/// A material to which an edit is applied.
+/// Applies one edit to one material.
 struct MaterialEditor<'a> {
     model: &'a mut Model,
     index: usize,
@@ -112,7 +114,7 @@ impl MaterialEditor<'_> {
         }
     }
 
-    /// Replaces the base colour map, and removes the maps that the edit turns off.
+    /// Replaces the base colour texture, and removes the textures that the edit turns off.
     fn maps(&mut self, base_color: Option<&Image>) {
         if let Some(image) = base_color {
             self.replace_base_map(image.clone());
@@ -143,7 +145,7 @@ impl MaterialEditor<'_> {
             Some(old.map_or(unchanged, |r| TextureRef { texture, ..r }));
     }
 
-    /// Applies the parts of the edit that change geometry: visible sides, flat shading and wireframe.
+    /// Applies the properties of the edit that change geometry: visible sides, flat shading and wireframe.
     fn shape(&mut self) {
         match self.edit.faces {
             Some(Faces::Front) => self.model.materials[self.index].double_sided = false,
@@ -194,8 +196,8 @@ fn alpha(m: &mut Material, edit: &MaterialEdit) {
     }
 }
 
-/// Sets the emitted colour to the edited colour times the edited intensity. If the model's emission exceeds 1, its
-/// largest component is the model's own intensity.
+/// Sets the emitted light to the edited colour times the edited intensity. A value that is not edited keeps the model's
+/// value. If a component of the model's emission exceeds 1, the largest component counts as the model's intensity.
 fn emission(m: &mut Material, edit: &MaterialEdit) {
     let strength = m.emissive.into_iter().fold(1.0, f32::max);
     let mut color = m.emissive.map(|c| c / strength);
@@ -213,8 +215,8 @@ fn coat(m: &mut Material, edit: &MaterialEdit) {
     set(&mut coat.roughness, edit.clearcoat_roughness);
 }
 
-/// Sets the sheen. glTF only has a sheen colour; the settings, like three.js, also have a strength, by which the colour
-/// is multiplied.
+/// Sets the sheen. The settings have a colour and a strength, as three.js does. glTF has only a colour, so the colour
+/// is multiplied by the strength.
 fn sheen(m: &mut Material, edit: &MaterialEdit) {
     if edit.sheen.is_none() && edit.sheen_color.is_none() && (edit.sheen_roughness.is_none() || m.sheen.is_none()) {
         return;
@@ -255,22 +257,23 @@ fn volume(m: &mut Material, edit: &MaterialEdit, warn: &mut dyn FnMut(&str)) {
     volume.thickness = thickness;
     if let Some(color) = edit.attenuation_color {
         volume.attenuation_color = linear(color).to_array();
-        // The settings have no attenuation distance. If the model has none either, light gets the attenuation colour
-        // after passing through the whole thickness.
+        // The settings have no attenuation distance. If the model has no attenuation distance either, light that passes
+        // through the whole thickness gets the attenuation colour.
         if !volume.attenuation_distance.is_finite() {
             volume.attenuation_distance = thickness;
         }
     }
 }
 
-/// Swaps front and back faces. Normals and tangents are negated, in the same way as when a back face is shaded.
+/// Swaps front and back faces. Normals and tangents are negated, as the renderer does when it shades a back face.
 fn turn_inside_out(primitive: &mut plinth_model::Primitive) {
     for triangle in primitive.indices.as_chunks_mut::<3>().0 {
         triangle.swap(1, 2);
     }
     let negate = |n: &mut [f32; 3]| *n = n.map(|c| -c);
     primitive.normals.iter_mut().for_each(negate);
-    // The handedness is negated, too, because the cross product of two negated vectors does not change.
+    // The handedness is negated, too. Otherwise the bitangent would not be negated, because the cross product of two
+    // negated vectors stays the same.
     primitive.tangents.iter_mut().for_each(|t| *t = t.map(|c| -c));
     for target in &mut primitive.morph_targets {
         target.normals.iter_mut().chain(&mut target.tangents).for_each(negate);

@@ -1,5 +1,5 @@
-//! Places the model in world space: it is centred and scaled to 2 units, then rotated, stretched and moved according to
-//! the settings.
+//! Places the model in world space. The model is centred and scaled to 2 units. Then it is rotated, stretched and moved
+//! according to the settings.
 
 use glam::{DMat3, DMat4, DQuat, DVec3, EulerRot, Vec3};
 use plinth_model::{Animation, Model};
@@ -11,22 +11,23 @@ use crate::pose::Placed;
 
 /// Length of the largest side of the model in world units.
 const SPAN: f64 = 2.0;
-/// A model that is smaller than this in its own units is treated as a point.
+/// A model that is smaller than this, in the units of its file, is treated as a point.
 const SMALLEST: f64 = 1e-30;
 
 /// The placement of a model in world space, and the space that the model occupies.
 pub(crate) struct Placement {
     pub(crate) world_from_model: DMat4,
-    /// Uniform part of the scale of `world_from_model`.
+    /// Uniform scale of `world_from_model`: the cube root of the factor by which volumes change.
     pub(crate) scale: f32,
-    /// Bounding box over all frames and the whole clip, before the translation of the settings is applied.
+    /// Bounding box in world space over all frames and the whole clip, before the translation of the settings is
+    /// applied.
     pub(crate) centered_bounds: (Vec3, Vec3),
     pub(crate) translation: Vec3,
     measured_from_model: DMat4,
-    /// Bounding box in the coordinates in which the motion was measured.
+    /// Bounding box in the coordinate system in which the motion was measured.
     measured_bounds: (DVec3, DVec3),
     motion: Motion,
-    /// Transform from the measured coordinates to world space without the translation of the settings.
+    /// Transform from the coordinate system of the measurement to world space, without the translation of the settings.
     centered_from_measured: DMat4,
 }
 
@@ -40,8 +41,8 @@ impl Placement {
         clip: Option<&Animation>,
         frame_times: &[f32],
     ) -> Result<Self, SceneError> {
-        // The model is first moved to the origin and scaled. Measuring a model that is far from the origin would lose
-        // precision.
+        // Before it is measured, the model is moved to the origin and scaled. Otherwise a model that is far from the
+        // origin would lose precision.
         let measured_from_model = near_origin(model, hidden)?;
         let placed = Placed { model, hidden, world_from_model: measured_from_model };
         let motion = Motion::of(&placed, clip, frame_times);
@@ -69,19 +70,20 @@ impl Placement {
         Ok(out)
     }
 
-    /// Returns a transform that stretches the model, centres it and scales it to 2 units. It contains neither the
-    /// rotation nor the translation of the settings.
+    /// Returns a transform that stretches the model, centres it and scales it to 2 units. The transform contains
+    /// neither the rotation nor the translation of the settings.
     pub(crate) fn upright_from_model(&self, stretch: DVec3) -> DMat4 {
         upright_from_measured(self.measured_bounds, stretch) * self.measured_from_model
     }
 
-    /// Returns the transform from world space to the space of [`Self::upright_from_model`] at the scale of the settings.
+    /// Returns the transform from world space to the space of [`Self::upright_from_model`], with the scale of the
+    /// settings as `stretch`.
     pub(crate) fn upright_from_world(&self, pose: &ModelPose) -> DMat4 {
         self.upright_from_model(DVec3::from(pose.scale())) * self.world_from_model.inverse()
     }
 
-    /// Returns the extent of the model in a direction over all times, before the translation of the settings is
-    /// applied.
+    /// Returns the extent of the model in a direction over all measured times, before the translation of the settings
+    /// is applied.
     pub(crate) fn reach(&self, direction: Vec3) -> f32 {
         let linear = DMat3::from_mat4(self.centered_from_measured);
         let d = direction.as_dvec3();
@@ -89,7 +91,8 @@ impl Placement {
         self.motion.reach((linear.transpose() * d).as_vec3()) + shift as f32
     }
 
-    /// Returns the extent of the model in a direction over all times, after the translation of the settings is applied.
+    /// Returns the extent of the model in a direction over all measured times, after the translation of the settings is
+    /// applied.
     pub(crate) fn reach_in_world(&self, direction: Vec3) -> f32 {
         self.reach(direction) + direction.dot(self.translation)
     }
@@ -113,15 +116,15 @@ impl Placement {
     }
 }
 
-/// Returns a transform that stretches a box, centres it and scales it to 2 units. Only an uneven stretch has an effect:
-/// a uniform scale is cancelled by the scaling to 2 units.
+/// Returns a transform that stretches a box, centres it and scales its largest side to 2 units. Only the ratio of the
+/// three stretch factors matters, because the scaling to 2 units cancels a uniform scale.
 fn upright_from_measured((min, max): (DVec3, DVec3), stretch: DVec3) -> DMat4 {
     let largest = ((max - min) * stretch.abs()).max_element();
     let fit = if largest > 0.0 { SPAN / largest } else { 1.0 };
     DMat4::from_scale(stretch * fit) * DMat4::from_translation(-(min + max) * 0.5)
 }
 
-/// Returns a transform that moves the model to the origin and scales it to about 1 unit, based on its rest pose.
+/// Returns a transform that moves the rest pose of the model to the origin and scales it to about 1 unit.
 fn near_origin(model: &Model, hidden: &[bool]) -> Result<DMat4, SceneError> {
     let as_it_is = Placed { model, hidden, world_from_model: DMat4::IDENTITY };
     let (min, max) = Motion::of(&as_it_is, None, &[]).bounds(true).ok_or(SceneError::NothingVisible)?;
@@ -131,8 +134,8 @@ fn near_origin(model: &Model, hidden: &[bool]) -> Result<DMat4, SceneError> {
     Ok(DMat4::from_scale(DVec3::splat(scale)) * DMat4::from_translation(-(min + max) * 0.5))
 }
 
-/// Returns the rotation of the settings: first yaw, then pitch about the rotated x axis, then roll about the resulting
-/// z axis.
+/// Returns the rotation of the settings: yaw, then pitch about the rotated x axis, then roll about the resulting z
+/// axis.
 fn turn(pose: &ModelPose) -> DQuat {
     DQuat::from_euler(EulerRot::YXZ, pose.yaw_deg.to_radians(), pose.pitch_deg.to_radians(), pose.roll_deg.to_radians())
 }

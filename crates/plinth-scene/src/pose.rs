@@ -24,8 +24,8 @@ impl Scene {
         posed.iter().map(|one| moving[one.node]).collect()
     }
 
-    /// Returns for each mesh the largest factor by which its lengths grow in world space. Returns `None` for meshes that
-    /// are not drawn, have a skin, or are moved by the clip.
+    /// Returns for each mesh the largest factor by which its transforms to world space lengthen vectors. Returns `None`
+    /// for meshes that are not drawn, have a skin, or are moved by the clip.
     pub fn still_mesh_scales(&self) -> Vec<Option<f32>> {
         let placed = self.placed();
         let matrices = node_matrices(&self.model, &sample(&self.model, None));
@@ -51,7 +51,8 @@ impl Scene {
     }
 }
 
-/// Returns for each node whether a clip moves its mesh: through the node, an ancestor, its skin or its morph weights.
+/// Returns for each node whether a clip moves its mesh, by moving the node, an ancestor or a joint of its skin, or by
+/// changing its morph weights.
 pub(crate) fn moving_nodes(model: &Model, clip: Option<&Animation>) -> Vec<bool> {
     let mut moved = vec![false; model.nodes.len()];
     let Some(clip) = clip else { return moved };
@@ -74,8 +75,8 @@ pub(crate) fn moving_nodes(model: &Model, clip: Option<&Animation>) -> Vec<bool>
     moved
 }
 
-/// Returns the node-to-model transform of each node. Double precision is used because large offsets are subtracted
-/// later, when the model is centred.
+/// Returns the node-to-model transform of each node. They have double precision, because centring the model later
+/// subtracts offsets that may be large.
 pub(crate) fn node_matrices(model: &Model, sampled: &Sampled) -> Vec<DMat4> {
     let mut out: Vec<DMat4> = Vec::with_capacity(model.nodes.len());
     for (node, local) in model.nodes.iter().zip(&sampled.locals) {
@@ -94,7 +95,7 @@ fn matrix(transform: &Transform) -> DMat4 {
     }
 }
 
-/// A model, and the transform to the world space in which its vertices are computed.
+/// A model, and the transform from the model's coordinates to the world space in which its vertices are computed.
 #[derive(Clone, Copy)]
 pub(crate) struct Placed<'a> {
     pub(crate) model: &'a Model,
@@ -102,7 +103,7 @@ pub(crate) struct Placed<'a> {
     pub(crate) world_from_model: DMat4,
 }
 
-/// One primitive to draw. The same primitive is drawn once for each node and instance that uses it.
+/// One primitive to draw. A primitive is drawn once for each node and instance that uses it.
 #[derive(Clone, Copy)]
 pub(crate) struct Draw<'a> {
     pub(crate) node: usize,
@@ -149,8 +150,8 @@ impl<'a> Placed<'a> {
             .collect()
     }
 
-    /// Returns the world-space positions of some vertices. `wanted` selects primitives, and `vertices` returns the
-    /// vertices of a primitive whose positions are needed.
+    /// Returns the world-space positions of a subset of the vertices. `wanted` selects primitives, and `vertices`
+    /// returns the indices of the needed vertices of a primitive.
     pub(crate) fn positions(
         &self,
         clip: Option<(&Animation, f32)>,
@@ -182,7 +183,7 @@ impl<'a> Placed<'a> {
     }
 }
 
-/// The transform from the vertices of a primitive to world space.
+/// The transform of a primitive's vertices to world space.
 enum Carrier {
     Rigid(DMat4),
     Skin(Vec<Mat4>),
@@ -209,7 +210,8 @@ fn blended(primitive: &Primitive, joints: &[Mat4], v: usize) -> Mat4 {
     })
 }
 
-/// Returns the cofactor matrix. It transforms normals correctly even if the matrix shears, mirrors or flattens.
+/// Returns the cofactor matrix, by which normals are transformed. Unlike the inverse transpose, it also exists if the
+/// matrix flattens.
 fn cofactors(m: Mat3) -> Mat3 {
     let out = Mat3::from_cols(m.y_axis.cross(m.z_axis), m.z_axis.cross(m.x_axis), m.x_axis.cross(m.y_axis));
     if m.determinant() < 0.0 { -out } else { out }
@@ -220,17 +222,18 @@ fn scale(world: DMat4) -> f32 {
     DMat3::from_mat4(world).determinant().abs().cbrt() as f32
 }
 
-/// Returns an upper limit of the factor by which a transform lengthens vectors. It is exact if the transform does not
-/// shear.
+/// Returns an upper bound of the factor by which a transform lengthens vectors. The bound is exact if the transform
+/// does not shear.
 fn growth(world: DMat4) -> f32 {
     let linear = DMat3::from_mat4(world);
-    // The factor is the root of the largest eigenvalue of this matrix, which no row sum is below (Gershgorin 1931).
+    // The factor is the square root of the largest eigenvalue of this matrix. No eigenvalue exceeds the largest row sum
+    // of absolute values (Gershgorin 1931).
     let squares = linear.transpose() * linear;
     let sums = squares.to_cols_array_2d().map(|column| column.iter().map(|x| x.abs()).sum::<f64>());
     sums.into_iter().fold(0.0, f64::max).sqrt() as f32
 }
 
-/// Returns the linear part of a transform, divided by its largest entry. Without the division, the cofactors of very
+/// Returns the linear part of a transform, divided by its largest entry. Without this division, the cofactors of very
 /// small or very large models would exceed the range of single precision.
 fn shape(world: DMat4) -> Mat3 {
     let linear = DMat3::from_mat4(world);
@@ -277,7 +280,7 @@ fn skinned(morphed: &Morphed<'_>, joints: &[Mat4]) -> PosedPrimitive {
     PosedPrimitive { mirrored, positions, normals, tangents, ..PosedPrimitive::default() }
 }
 
-/// Computes flat normals from the posed triangles, which share no vertices (glTF 2.0, section 3.7.2.1).
+/// Computes flat normals from the posed triangles (glTF 2.0, section 3.7.2.1). No two triangles may share a vertex.
 fn flatten(primitive: &Primitive, posed: &mut PosedPrimitive) {
     for triangle in primitive.indices.as_chunks::<3>().0 {
         let [a, b, c] = triangle.map(|v| posed.positions[v as usize]);
@@ -285,7 +288,7 @@ fn flatten(primitive: &Primitive, posed: &mut PosedPrimitive) {
         let (u, v) = (b - a, c - a);
         let scale = u.abs().max_element().max(v.abs().max_element()).max(f32::MIN_POSITIVE);
         let outward = (u / scale).cross(v / scale) * if posed.mirrored { -1.0 } else { 1.0 };
-        // A degenerate triangle has no normal, so its vertices keep their normals.
+        // A degenerate triangle has no normal, so its vertices keep their previous normals.
         if let Some(normal) = outward.try_normalize() {
             for v in triangle {
                 posed.normals[*v as usize] = normal;

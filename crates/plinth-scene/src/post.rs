@@ -9,17 +9,17 @@ pub struct PostLook {
     pub filter: Filter,
     /// `vignette`: fraction by which the corners are darkened.
     pub vignette: f32,
-    /// `bloomStrength`: fraction of the light of bright surfaces that is spread around them; 0 means no bloom.
+    /// `bloomStrength`: fraction of the light of bright surfaces that bloom spreads around them; 0 means no bloom.
     pub bloom: f32,
     /// Diameter of the lens aperture in world units; 0 means that everything is in focus.
     pub aperture: f32,
 }
 
-/// Diameter of the lens aperture at `dofStrength` 1, in world units. For comparison, the model spans 2 units.
+/// Diameter of the lens aperture at `dofStrength` 1, in world units. The model spans 2 units.
 const WIDEST_APERTURE: f64 = 0.5;
 
 impl PostLook {
-    /// Returns the post-processing effects of the settings.
+    /// Returns the post-processing effects that the settings select.
     pub(crate) fn of(settings: &RenderSettings) -> Self {
         let post = settings.post();
         Self {
@@ -30,12 +30,12 @@ impl PostLook {
         }
     }
 
-    /// Returns whether there are no effects.
+    /// Returns whether there are no post-processing effects.
     pub fn is_plain(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Returns whether the effects can change the colour of any pixel.
+    /// Returns whether a filter or a vignette changes the colours of the frame.
     pub fn changes_colors(&self) -> bool {
         self.filter != Filter::None || self.vignette > 0.0
     }
@@ -45,8 +45,8 @@ impl PostLook {
         self.changes_colors() || self.bloom > 0.0
     }
 
-    /// Returns only the effects that map each colour to another colour, independently of the camera and the position of
-    /// the pixel.
+    /// Returns only the effects that map a pixel's colour to another colour, independently of the camera and of the
+    /// position of the pixel.
     #[must_use]
     pub fn of_colors_only(self) -> Self {
         let filter = match self.filter {
@@ -56,8 +56,8 @@ impl PostLook {
         Self { filter, ..Self::default() }
     }
 
-    /// Returns only the effects that map each colour to another colour, independently of the camera. The position of the pixel
-    /// may matter.
+    /// Returns only the effects that map a pixel's colour to another colour, independently of the camera. They may
+    /// depend on the position of the pixel.
     #[must_use]
     pub(crate) fn of_colors_and_places(self) -> Self {
         Self { vignette: self.vignette, ..self.of_colors_only() }

@@ -12,14 +12,14 @@ use plinth_model::{Image, Model};
 
 use crate::{EnvironmentMap, PostLook, ReflectorLook, ShadowLook, Shot, Surroundings};
 
-/// Number of rays with which light on surfaces is computed.
+/// Quality of the light on surfaces: the number of rays with which it is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LightDetail {
-    /// A third of the usual number of rays or fewer, so that the first frame is ready sooner.
+    /// At most a third of the default number of rays, so that the first frame is ready sooner.
     Draft,
     /// The default number of rays.
     Usual,
-    /// Up to three times the usual number of rays, for large frames and for ambient occlusion.
+    /// Up to three times the default number of rays, for large frames and for ambient occlusion.
     Fine,
 }
 
@@ -32,16 +32,16 @@ pub struct Scene {
     pub world_from_model: Mat4,
     /// `world_from_model` in double precision.
     pub(crate) exact_world_from_model: DMat4,
-    /// Transform from world space to the coordinates of decals, in which the model is normalised and stretched, but
-    /// neither rotated nor translated.
+    /// Transform from world space to the coordinate system of decals. In this system, the model is normalised and
+    /// stretched, but neither rotated nor translated.
     pub(crate) upright_from_world: DMat4,
-    /// Uniform part of the scale of `world_from_model`.
+    /// Uniform scale of `world_from_model`: the cube root of the factor by which volumes change.
     pub world_from_model_scale: f32,
     /// Index of the animation clip that is played; `None` if there is none.
     pub clip: Option<usize>,
     /// Warnings about settings that have no effect.
     pub warnings: Vec<String>,
-    /// Whether the setting `hiddenMeshNames` hides each node. Has the same length as `model.nodes`.
+    /// For each node of the model, whether the setting `hiddenMeshNames` hides it.
     pub hidden_nodes: Vec<bool>,
     /// The environment as a light source. The rotation, tint and exposure of the settings are already applied.
     pub environment: EnvironmentMap,
@@ -55,7 +55,7 @@ pub struct Scene {
     pub lights: Vec<PointLikeLight>,
     /// `n8aoIntensity`: exponent that is applied to the ambient occlusion. The value 1 is physically correct.
     pub occlusion: f32,
-    /// Number of rays with which light on surfaces is computed.
+    /// Quality of the light on surfaces.
     pub light_detail: LightDetail,
     /// Settings of the shadow; `None` if there is no shadow.
     pub shadow: Option<ShadowLook>,
@@ -63,18 +63,18 @@ pub struct Scene {
     pub reflector: Option<ReflectorLook>,
     /// Height of the floor that receives shadows, in world units.
     pub floor_height: f32,
-    /// Whether the frames are views of a dataset. Such frames show only the model, without a floor, and the triangles
-    /// of the model are not simplified.
+    /// Whether the frames are views of a dataset. Such frames show only the model, without a floor, and the renderer
+    /// does not simplify the model's triangles.
     pub is_dataset: bool,
-    /// Whether the renderer has merged vertices of the model that are less than a pixel or two apart.
+    /// Whether the renderer has merged vertices of the model that are only one or two pixels apart.
     pub is_merged: bool,
-    /// Background of the video. It is transparent if the video has alpha.
+    /// Background of the video. It is transparent if the video has an alpha channel.
     pub background: Background,
-    /// Background of the files without alpha, which is never transparent.
+    /// Background of files without an alpha channel. It is never transparent.
     pub opaque_background: Background,
     /// Settings of the post-processing effects.
     pub post: PostLook,
-    /// The environment as it is visible behind the model; `None` if the environment is only a light source.
+    /// The environment that is visible behind the model; `None` if the environment is only a light source.
     pub surroundings: Option<Surroundings>,
     /// Bounding box of the model in world space over the whole video: its minimum and maximum corners.
     pub bounds: (Vec3, Vec3),
@@ -83,8 +83,8 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// Returns a scene that shows the opaque background without the model and without light, with the effects that depend only
-    /// on colour and place.
+    /// Returns a scene that shows only the opaque background, without the model and without light. Of the effects, it
+    /// keeps those that depend only on the colour and the position of a pixel.
     #[must_use]
     pub fn of_background_only(&self) -> Self {
         Self {
@@ -109,7 +109,7 @@ pub enum Background {
     Solid([u8; 3]),
     /// An opaque sRGB picture with the same size as the frames.
     Picture(Arc<Image>),
-    /// No background: the frame has alpha.
+    /// No background: the frame has an alpha channel.
     Transparent,
 }
 
@@ -120,7 +120,7 @@ pub struct KeyLight {
     pub position: Vec3,
     /// Point in world space at which the light is aimed.
     pub target: Vec3,
-    /// Linear colour times intensity. It is the irradiance of a surface at `target` that faces the light.
+    /// Linear colour times intensity: the irradiance of a surface at `target` that faces the light.
     pub irradiance: Vec3,
     /// Half the angle of the cone in radians.
     pub cone_half_angle: f32,
@@ -143,7 +143,7 @@ pub enum PointLikeLight {
         position: Vec3,
         /// Linear radiant intensity in world units: irradiance = intensity / distance².
         intensity: Vec3,
-        /// Distance at which the light has decreased to zero; `None` if it has no limit.
+        /// Distance at which the light has decreased to zero; `None` if the distance is unlimited.
         range: Option<f32>,
         /// Cone of a spotlight: the unit vector of its direction, and the cosines of half the inner angle and half the
         /// outer angle. `None` for a point light.

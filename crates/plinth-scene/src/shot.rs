@@ -14,15 +14,15 @@ pub struct Shot {
     pub grow_origin: Vec3,
     /// Time in the animation clip in seconds; `None` is the rest pose.
     pub clip_time: Option<f32>,
-    /// Distance along the camera's axis at which the depth-of-field effect is sharp. It is near the front of the model.
-    /// Not measured without the effect.
+    /// Distance along the camera's axis at which the picture is in focus. It is near the front of the model. It has no
+    /// meaning if the settings have no depth of field.
     pub focus: f32,
-    /// Seed of the film grain. It differs between frames if there is grain; otherwise it is 0.
+    /// Seed of the film grain. With grain, each frame has another seed; without grain, the seed is 0.
     pub grain: u32,
 }
 
 impl Shot {
-    /// Returns whether both shots show the same picture, which is the case if they differ only in their index.
+    /// Returns whether two shots show the same picture. They do if they differ at most in their index.
     #[expect(clippy::float_cmp, reason = "only what is exactly equal gives the same bytes")]
     pub fn same_picture(&self, other: &Self) -> bool {
         self.camera == other.camera
@@ -47,7 +47,7 @@ pub struct Camera {
     /// Point at which the camera's axis intersects the frame. (0, 0) is the middle and ±1 are the edges; x points right
     /// and y up.
     pub principal_point: Vec2,
-    /// Distance of the near plane. Where possible, everything in the scene is behind the near plane.
+    /// Distance of the near plane. If possible, the plane is in front of the whole scene.
     pub near: f32,
     pub far: f32,
 }
@@ -63,12 +63,13 @@ pub struct PosedPrimitive {
     pub primitive: usize,
     /// Whether the transform to world space mirrors. If it does, front faces are clockwise in `positions`.
     pub mirrored: bool,
-    /// Scale from the space of the mesh to world space: the cube root of the change of volume. Skins scale like the whole model.
+    /// Scale from the space of the mesh to world space: the cube root of the factor by which volumes change. For a
+    /// skin, it is the scale of the whole model.
     pub scale: f32,
     pub positions: Vec<Vec3>,
     /// Unit normals in world space. The list is empty if the primitive has no normals.
     pub normals: Vec<Vec3>,
-    /// Unit tangents in world space. The list is empty if the primitive has no tangents. The handedness is that of the
-    /// primitive, but negated if `mirrored` is true.
+    /// Unit tangents in world space. The list is empty if the primitive has no tangents. The fourth component is the
+    /// handedness of the primitive's tangent, negated if `mirrored` is true.
     pub tangents: Vec<Vec3>,
 }

@@ -1,4 +1,4 @@
-//! Computes the camera of each frame.
+//! Computes the camera and the other properties of each frame.
 
 use glam::{DVec3, Mat4, Vec2, Vec3};
 use plinth_spec::settings::{BasePose, CameraMotion, Effect, Filter, RenderSettings};
@@ -13,27 +13,26 @@ use crate::shot::{Camera, Shot};
 const FOV_DEG: f64 = 35.0;
 /// Elevation of cameras that orbit the model, in degrees above the horizon.
 const ELEVATION_DEG: f64 = 15.0;
-/// Fraction of the frame that is left free around the model.
+/// Fraction of the frame that is left empty around the model.
 pub(crate) const MARGIN: f32 = 0.12;
-/// Maximum number of camera angles for which the distance is computed.
+/// Maximum number of frames for which the framing distance is computed. More frames are sampled evenly.
 const FIT_ANGLES: u32 = 120;
-/// Maximum distance between the model and the visible part of the floor, in world units.
+/// Maximum distance in world units from the model at which the floor is visible.
 const FLOOR_REACH: f32 = 12.0;
-/// Factor by which the model's bounding sphere is enlarged to leave space between the model and the near and far
-/// planes.
+/// Factor by which the model's bounding sphere is enlarged to get the near and far planes.
 const DEPTH_ROOM: f32 = 1.1;
-/// Minimum distance of the near plane, as a fraction of the distance to the model. With a nearer plane, depth would
-/// lose precision.
+/// Minimum distance of the near plane, as a fraction of the camera's distance to the model. A nearer plane would make
+/// the depth buffer imprecise.
 const LEAST_NEAR: f32 = 0.02;
 /// Minimum distance of the near plane and minimum radius of a model, in world units.
 const LEAST_LENGTH: f32 = 1e-3;
-/// A view direction counts as parallel to the up vector if the cosine of their angle is at least this. Another up vector is then
-/// used.
+/// A view direction counts as parallel to the up vector if the cosine of their angle is at least this. The camera then
+/// uses another up vector.
 const STRAIGHT_UP: f64 = 0.9999;
 /// Minimum distance between the camera and the model in world units.
 const LEAST_DISTANCE: f32 = 0.1;
 
-/// Computes the shot of each frame. `clip_times` has one entry per frame.
+/// Computes the [`Shot`] of each frame. `clip_times` has one entry per frame.
 pub(crate) fn shots(settings: &RenderSettings, placement: &Placement, clip_times: &[Option<f32>]) -> Vec<Shot> {
     let count = clip_times.len() as u32;
     let distance = framing_distance(settings, placement, count);
@@ -46,17 +45,18 @@ pub(crate) fn shots(settings: &RenderSettings, placement: &Placement, clip_times
         .map(|(clip_time, index)| {
             let (camera, grow) = frame(settings, distance, bounds, index, count);
             let grain = if settings.post().filter == Filter::Grain { index + 1 } else { 0 };
-            // Measuring the model takes long for large models, and only a lens with depth of field has a focus.
+            // Measuring a large model takes long, so the focus is only computed if the settings have depth of field.
             let focus = if settings.post().depth_of_field() > 0.0 { focus(placement, &camera) } else { camera.near };
             Shot { index, camera, grow, grow_origin, clip_time: *clip_time, focus, grain }
         })
         .collect()
 }
 
-/// Distance between the nearest point of the model and the focal plane, as a fraction of the depth of the model.
+/// Distance from the nearest point of the model to the focal plane, as a fraction of the depth of the model.
 const FOCUS_DEPTH: f32 = 0.12;
 
-/// Returns the focus distance along the camera's axis, which is near the front of the model.
+/// Returns the distance along the camera's axis at which the picture is in focus. This distance is near the front of
+/// the model.
 fn focus(placement: &Placement, camera: &Camera) -> f32 {
     let back = camera.view_from_world.row(2).truncate();
     let (front, rear) = (placement.reach(back), -placement.reach(-back));
@@ -80,8 +80,8 @@ fn frame(settings: &RenderSettings, distance: f64, bounds: (Vec3, Vec3), index: 
     (camera_at((swayed(position, DVec3::ZERO), DVec3::ZERO, DVec3::Y), FOV_DEG, bounds), at.grow as f32)
 }
 
-/// Returns the smallest camera distance at which the model is inside the frame at every angle of the motion. It ignores
-/// translations of the model and custom camera poses.
+/// Returns the smallest camera distance at which the model is inside the frame at every angle of the camera motion.
+/// Translations of the model and custom camera poses are ignored.
 fn framing_distance(settings: &RenderSettings, placement: &Placement, count: u32) -> f64 {
     let motion = settings.camera();
     let (width, height) = settings.video().quality.size(settings.video().aspect);
@@ -100,7 +100,7 @@ fn framing_distance(settings: &RenderSettings, placement: &Placement, count: u32
     f64::from(framed * placement.room()) / framing_radius(motion.effect)
 }
 
-/// Returns the unit vector from the model to the camera in a frame.
+/// Returns the unit vector from the model to the camera in frame `index`.
 fn toward_camera(settings: &RenderSettings, index: u32, count: u32) -> DVec3 {
     let motion = settings.camera();
     if motion.effect == Effect::Keyframes {
@@ -111,7 +111,7 @@ fn toward_camera(settings: &RenderSettings, index: u32, count: u32) -> DVec3 {
     }
 }
 
-/// Returns the base pose of a path that consists of angles, for settings without a base pose.
+/// Returns the base pose for a path that consists of angles, if the settings contain no base pose.
 fn base_pose(motion: &CameraMotion, radius: f64) -> BasePose {
     BasePose {
         target: [0.0; 3],
@@ -122,13 +122,14 @@ fn base_pose(motion: &CameraMotion, radius: f64) -> BasePose {
     }
 }
 
-/// Returns the unit vector with an azimuth (from +Z toward +X) and an elevation.
+/// Returns the unit vector with a given azimuth (from +Z toward +X) and elevation.
 fn direction(azimuth_deg: f64, elevation_deg: f64) -> DVec3 {
     let (a, e) = (azimuth_deg.to_radians(), elevation_deg.to_radians());
     DVec3::new(e.cos() * a.sin(), e.sin(), e.cos() * a.cos())
 }
 
-/// Returns the camera at `position` that looks at `look_at`, with `up` as near to the top of the picture as possible.
+/// Returns the camera at `position` that looks at `look_at`. The direction `up` points to the top of the picture as far
+/// as possible.
 fn camera_at((position, look_at, up): (DVec3, DVec3, DVec3), fov_deg: f64, bounds: (Vec3, Vec3)) -> Camera {
     let back = (position - look_at).normalize_or(DVec3::Z);
     let along = back.dot(up);

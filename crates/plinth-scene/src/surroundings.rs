@@ -1,5 +1,5 @@
-//! Surroundings: an environment that is visible behind the model. It is infinitely far away, or forms a ground below
-//! the model.
+//! Surroundings: an environment that is visible behind the model. The environment is either infinitely far away, or
+//! also forms the ground below the model.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use plinth_spec::settings::{Environment, EnvironmentMode};
 use crate::environment::EnvironmentMap;
 use crate::lights::linear;
 
-/// Standard deviation of the blur at the value 1 of the setting `envBlur`, in radians.
+/// Standard deviation of the blur in radians if the setting `envBlur` is 1.
 const WIDEST_BLUR: f64 = 0.5;
-/// Radius of the dome at scale 1 in world units.
+/// Radius of the dome in world units if its scale is 1.
 const DOME_RADIUS: f32 = 24.0;
-/// Height above the ground at which the panorama was taken, as a fraction of the radius of the dome.
+/// Height of the panorama's viewpoint above the ground, as a fraction of the radius of the dome.
 const EYE_HEIGHT: f32 = 1.0 / 12.0;
 
 /// An environment that is visible behind the model.
@@ -35,8 +35,7 @@ pub struct Surroundings {
 /// the ground disc.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dome {
-    /// Centre of the projection, above the middle of the ground disc. As seen from this point, the panorama is not
-    /// distorted.
+    /// Centre of the projection, above the middle of the ground disc. The panorama looks undistorted from this point.
     pub eye: Vec3,
     /// Height of the ground in world units.
     pub ground: f32,
@@ -50,8 +49,8 @@ pub(crate) fn gain(look: &Environment) -> Vec3 {
     tint * look.exposure as f32
 }
 
-/// Returns the visible environment. Returns `None` if the environment is only a light source. `middle` is the centre of
-/// the model's bounds. `ground` is the height of the surface on which the model stands.
+/// Returns the visible environment, or `None` if the environment is only a light source. `middle` is the centre of the
+/// model's bounding box. `ground` is the height of the surface on which the model stands.
 pub(crate) fn surroundings(
     look: &Environment,
     map: &EnvironmentMap,
@@ -61,7 +60,7 @@ pub(crate) fn surroundings(
     if look.mode == EnvironmentMode::Lighting || look.opacity <= 0.0 {
         return None;
     }
-    // The setting is squared, so that small values can be set more precisely.
+    // The deviation is proportional to the square of the setting, so that small blurs can be set more precisely.
     let deviation = (WIDEST_BLUR * look.blur * look.blur) as f32;
     let seen = if deviation > 1e-3 { map.blurred(deviation) } else { map.clone() };
     let radius = DOME_RADIUS * look.scale as f32;

@@ -1,20 +1,20 @@
-//! The texture maps of a material by their names in three.js.
+//! Finds the texture maps of a material by their names in three.js.
 
 use plinth_model::{Material, Model, Texture, TextureRef, TextureSlot};
 
-/// The equivalent of a map in glTF.
+/// The glTF equivalent of a texture map of three.js.
 #[derive(Clone, Copy)]
 enum Map {
     Texture(TextureSlot),
     /// A channel of the metallic-roughness texture.
     Channel(usize),
-    /// No equivalent, so no model has the map.
+    /// glTF has no equivalent, so no model has the map.
     Nothing,
 }
 
-/// Maps of three.js' `MeshPhysicalMaterial` without an equivalent.
+/// Maps of three.js' `MeshPhysicalMaterial` that have no equivalent in glTF.
 const OTHER_MAPS: [&str; 5] = ["alphaMap", "bumpMap", "displacementMap", "lightMap", "envMap"];
-/// The channel of roughness in the metallic-roughness texture. That of metalness is the next one.
+/// The channel of roughness in the metallic-roughness texture. The next channel contains metalness.
 const ROUGHNESS_CHANNEL: usize = 1;
 
 fn map_named(name: &str) -> Option<Map> {
@@ -26,12 +26,12 @@ fn map_named(name: &str) -> Option<Map> {
     OTHER_MAPS.contains(&name).then_some(Map::Nothing)
 }
 
-/// Returns whether three.js has a map of this name.
+/// Returns whether three.js has a texture map of this name.
 pub(crate) fn is_known(name: &str) -> bool {
     map_named(name).is_some()
 }
 
-/// Removes a map from a material. Unknown names are ignored.
+/// Removes a texture map from a material. Unknown names are ignored.
 pub(crate) fn remove_map(model: &mut Model, material: usize, name: &str) {
     match map_named(name) {
         Some(Map::Texture(slot)) => {
@@ -44,7 +44,7 @@ pub(crate) fn remove_map(model: &mut Model, material: usize, name: &str) {
     }
 }
 
-/// Removes all maps that do not use the first set of texture coordinates. In a decal, the second set contains the
+/// Removes all maps that do not use the first set of texture coordinates. The second set of a decal is reserved for the
 /// coordinates of its image.
 pub(crate) fn keep_first_set(material: &mut Material) {
     for slot in TextureSlot::ALL {
@@ -56,8 +56,8 @@ pub(crate) fn keep_first_set(material: &mut Material) {
     }
 }
 
-/// Sets a channel of the metallic-roughness image to white, in a copy of the image. Roughness and metalness share this
-/// image, so this is how one of them is removed.
+/// Removes either the roughness map or the metalness map. Both are channels of one image, so the channel is set to
+/// white in a copy of the image.
 fn whiten(model: &mut Model, material: usize, channel: usize) {
     let Some(reference) = model.materials[material].metallic_roughness_texture else { return };
     let Some(texture) = model.textures.get(reference.texture).copied() else { return };

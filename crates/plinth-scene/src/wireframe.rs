@@ -1,4 +1,4 @@
-//! Draws wireframes: triangles are replaced by thin bands along their edges, which are shaded and cast shadows like
+//! Draws wireframes. Triangles are replaced by thin bands along their edges. The bands are shaded and cast shadows like
 //! other surfaces.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,13 +9,13 @@ use plinth_model::{Model, MorphTarget, Primitive, Topology};
 use crate::pose::Placed;
 use crate::shot::PosedPrimitive;
 
-/// Width of an edge in world units. It corresponds to two pixels of a video with quality `standard`.
+/// Width of an edge in world units. It is about two pixels wide in a video of quality `standard`.
 const WIDTH: f32 = 0.004;
 /// Maximum number of edges. Each edge becomes eight vertices.
 const MAX_EDGES: usize = 400_000;
 
 /// Replaces the triangles of a material by bands along their edges.
-/// Errors: the number of edges if it exceeds the limit.
+/// Errors: the number of edges, if it exceeds [`MAX_EDGES`].
 pub(crate) fn draw_edges(model: &mut Model, material: usize) -> Result<(), usize> {
     let widths = object_widths(model, material);
     let mut drawn = BTreeMap::new();
@@ -42,8 +42,8 @@ pub(crate) fn draw_edges(model: &mut Model, material: usize) -> Result<(), usize
     Ok(())
 }
 
-/// Returns half the width of the edges for each primitive of a material, in units of the primitive's space. The keys
-/// are the indices of the mesh and the primitive.
+/// Returns half the width of the edges for each primitive of a material, in units of the primitive's space. A key
+/// consists of the index of the mesh and the index of the primitive.
 fn object_widths(model: &Model, material: usize) -> BTreeMap<(usize, usize), f32> {
     let hidden = vec![false; model.nodes.len()];
     let posed = Placed { model, hidden: &hidden, world_from_model: DMat4::IDENTITY }.pose(None);
@@ -59,7 +59,7 @@ fn object_widths(model: &Model, material: usize) -> BTreeMap<(usize, usize), f32
         let own = extent(primitive.positions.iter().map(|p| Vec3::from(*p))).length();
         let seen = extent(one.positions.iter().copied()).length();
         if seen > 0.0 {
-            // If a mesh is drawn several times, the scale of its first node is used.
+            // If several nodes draw the mesh, the scale of the first node is used.
             out.entry((mesh, one.primitive)).or_insert(0.5 * WIDTH * span * own / seen);
         }
     }
@@ -91,7 +91,8 @@ fn edges(primitive: &Primitive) -> Vec<[u32; 2]> {
     out.into_iter().collect()
 }
 
-/// Returns two crossed bands along each edge: one in the plane of the surface, and one perpendicular to it.
+/// Returns two bands along each edge that cross at a right angle: one in the plane of the surface, one perpendicular to
+/// it.
 fn bands(primitive: &Primitive, edges: &[[u32; 2]], half: f32) -> Primitive {
     let mut out = Primitive { topology: Topology::Triangles, material: primitive.material, ..Primitive::default() };
     out.uvs = vec![Vec::new(); primitive.uvs.len()];
@@ -109,8 +110,8 @@ fn bands(primitive: &Primitive, edges: &[[u32; 2]], half: f32) -> Primitive {
                 out.positions.push((position(v) + shift * side).to_array());
                 out.normals.push(facing.to_array());
             }
-            // The triangles must be counter-clockwise as seen from `facing`. The product `along × shift` is −up for the
-            // first band and the sideways direction for the second.
+            // The triangles must be counter-clockwise as seen from `facing`. The product `along × shift` is `-up` for
+            // the first band and `across` for the second band.
             let turned = along.cross(shift).dot(facing) < 0.0;
             let corners = if turned { [0, 2, 1, 0, 3, 2] } else { [0, 1, 2, 0, 2, 3] };
             out.indices.extend(corners.map(|i| start + i));

@@ -9,15 +9,15 @@ use crate::shot::PosedPrimitive;
 
 /// Minimum number of triangles of a parallel task. Smaller tasks would take longer to start than to run.
 const TRIANGLES_PER_TASK: usize = 4096;
-/// A blended surface with a smaller opacity counts as invisible.
+/// A blended surface (`AlphaMode::Blend`) with a smaller opacity counts as invisible.
 const LEAST_OPACITY: f32 = 0.02;
-/// A blended surface with at least this opacity hides what is behind it.
+/// A blended surface with at least this opacity hides the surfaces behind it.
 const OPAQUE: f32 = 0.98;
 
 /// A triangle that a ray hits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hit {
-    /// Index of the posed primitive.
+    /// Index in the list of posed primitives.
     pub(super) posed: usize,
     /// Vertex indices of the triangle.
     pub(super) corners: [usize; 3],
@@ -28,7 +28,8 @@ pub(super) struct Hit {
     pub(super) is_back: bool,
 }
 
-/// Returns all triangles that the ray hits, from front to back. Leaves out the back faces that are not drawn.
+/// Returns all triangles that the ray hits, from front to back. A triangle that the ray hits from behind is included
+/// only if its material is double-sided.
 pub(super) fn hits(model: &Model, posed: &[PosedPrimitive], ray: &Ray) -> Vec<Hit> {
     let mut found: Vec<Hit> = posed
         .par_iter()
@@ -50,12 +51,12 @@ pub(super) fn hits(model: &Model, posed: &[PosedPrimitive], ray: &Ray) -> Vec<Hi
     found
 }
 
-/// Returns the primitive of a posed primitive.
+/// Returns the primitive of the model from which `posed` was computed.
 pub(super) fn primitive_of<'a>(model: &'a Model, posed: &PosedPrimitive) -> Option<&'a Primitive> {
     model.meshes.get(model.nodes.get(posed.node)?.mesh?)?.primitives.get(posed.primitive)
 }
 
-/// The point at which a ray crosses a triangle, as in [`Hit`].
+/// The point at which a ray crosses a triangle. The fields have the same meaning as in [`Hit`].
 struct Crossing {
     weights: [f32; 3],
     depth: f32,
@@ -76,7 +77,7 @@ fn intersect(ray: &Ray, [a, b, c]: [Vec3; 3], mirrored: bool) -> Option<Crossing
     let q = s.cross(ab);
     let v = ray.direction.dot(q) * inverse;
     let depth = ac.dot(q) * inverse;
-    // If a value is NaN, a comparison is false.
+    // Both comparisons are false if a value is NaN, so a degenerate triangle is never hit.
     let is_inside = u >= 0.0 && v >= 0.0 && u + v <= 1.0;
     (is_inside && depth > ray.depths.0 && depth < ray.depths.1).then_some(Crossing {
         weights: [1.0 - u - v, u, v],
@@ -88,11 +89,11 @@ fn intersect(ray: &Ray, [a, b, c]: [Vec3; 3], mirrored: bool) -> Option<Crossing
 /// How much of a surface is visible at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cover {
-    /// A hole of the surface.
+    /// The surface is invisible at this point.
     Nothing,
-    /// The surface, and what is behind it.
+    /// Both the surface and the surfaces behind it are visible.
     Partly,
-    /// Only the surface.
+    /// The surface hides everything behind it.
     Whole,
 }
 

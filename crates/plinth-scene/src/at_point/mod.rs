@@ -1,4 +1,5 @@
-//! Finds the surfaces at a point of a frame, for people who point at a picture.
+//! Finds the surfaces that are visible at a point of a frame, so that a user can select a part of the model by clicking
+//! on a picture.
 
 mod hit;
 mod surfaces;

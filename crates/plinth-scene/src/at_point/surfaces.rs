@@ -1,4 +1,5 @@
-//! The surfaces at a point of a frame, with all that settings need to refer to them.
+//! Describes the surfaces that are visible at a point of a frame. The description contains all values with which
+//! settings can refer to a surface, such as the names of its mesh and material.
 
 use glam::{DMat3, DQuat, DVec3, EulerRot, Vec2, Vec3};
 use plinth_model::{Material, Primitive};
@@ -12,25 +13,26 @@ use crate::environment::srgb_from_linear;
 use crate::scene::Scene;
 use crate::shot::{PosedPrimitive, Shot};
 
-/// A surface counts as horizontal if the absolute value of the y component of its normal is at least this. The upper
-/// edge of a decal then points up in the frame, because no direction on the surface points up in the world.
+/// A surface counts as horizontal if the absolute value of the y component of its normal is at least this. A horizontal
+/// surface contains no direction that points up in the world, so the upper edge of a decal on it points up in the
+/// frame.
 const HORIZONTAL: f64 = 0.95;
 
-/// What is needed to describe a hit.
+/// The values from which a hit is described.
 struct Found<'a> {
     scene: &'a Scene,
     view: &'a FrameView<'a>,
     ray: &'a Ray,
-    /// The primitives as the frame shows them.
+    /// The primitives in the pose that the frame shows.
     posed: &'a [PosedPrimitive],
-    /// The primitives in the pose in which decals are placed.
+    /// The primitives in the pose onto which decals are projected: that of the first frame.
     first_pose: &'a [PosedPrimitive],
 }
 
 impl Scene {
-    /// Returns the camera of a shot, and the surfaces at a point of its frame. `point` is the position in the frame as
-    /// fractions from the left and from the top. `aspect` is the width of the frame divided by its height. Lines and
-    /// points of the model are not found.
+    /// Returns the camera of a shot, and the surfaces that are visible at a point of its frame. `point` is the position
+    /// in the frame as fractions of its width and height, from the top left. `aspect` is the width of the frame divided
+    /// by its height. The model's lines and points are ignored.
     pub fn surfaces_at(&self, shot: &Shot, point: [f64; 2], aspect: f64) -> SurfacesAtPoint {
         let view = FrameView::new(shot, aspect as f32);
         let camera = view.pose();
@@ -48,7 +50,7 @@ impl Scene {
             let Some(primitive) = primitive_of(&self.model, &posed[hit.posed]) else { continue };
             let cover = hit.cover(&self.model, primitive);
             let surface = (posed[hit.posed].node, primitive.material);
-            // The front and the back of a glass count as one surface.
+            // A glass is hit twice, on its front and on its back. Both count as one surface.
             if cover != Cover::Nothing && !listed.contains(&surface) {
                 listed.push(surface);
                 surfaces.push(found.describe(&hit, primitive));
@@ -62,8 +64,8 @@ impl Scene {
 }
 
 impl Found<'_> {
-    /// Describes a surface. Names of models may be as long as their files; a longer one than settings can have is shortened or
-    /// left out.
+    /// Describes a surface. Model files can contain longer names than settings accept. A too long mesh name is
+    /// shortened, and a too long material name is left out.
     fn describe(&self, hit: &Hit, primitive: &Primitive) -> SurfaceAtPoint {
         let (model, drawn) = (&self.scene.model, &self.posed[hit.posed]);
         let material = &model.materials[primitive.material];
@@ -88,8 +90,8 @@ impl Found<'_> {
         }
     }
 
-    /// Returns the corners of a convex polygon around a mesh in the frame: the farthest points in evenly spread
-    /// directions.
+    /// Returns the corners of a convex polygon that approximates the convex hull of a mesh in the frame. Each corner is
+    /// the projected vertex that is farthest in one of several evenly spaced directions.
     fn outline(&self, node: usize) -> Vec<[f64; 2]> {
         let vertices = self.posed.par_iter().filter(|one| one.node == node).flat_map(|one| &one.positions);
         let seen: Vec<Vec2> =
@@ -112,12 +114,13 @@ fn front_normal(hit: &Hit, posed: &PosedPrimitive) -> Vec3 {
     let [a, b, c] = hit.corners.map(|v| posed.positions[v]);
     let outward = (b - a).cross(c - a).normalize_or(Vec3::Z);
     let outward = if posed.mirrored { -outward } else { outward };
-    // Normals that contradict the winding are of no use: decals skip triangles that face away from their normal.
+    // If the interpolated normal contradicts the winding order, the geometric normal is used, because decals skip
+    // triangles that face away from the normal of the decal.
     hit.mix(&posed.normals).map(Vec3::normalize_or_zero).filter(|normal| normal.dot(outward) > 0.0).unwrap_or(outward)
 }
 
-/// Returns the rotation of a decal that lies on a surface with this normal, as angles about x, y and z in the order
-/// XYZ. `frame_up` is the direction that points up in the frame.
+/// Returns the rotation of a decal on a surface with the unit normal `normal`, as Euler angles in the order XYZ.
+/// `frame_up` is the direction that points up in the frame.
 fn decal_angles(normal: DVec3, frame_up: DVec3) -> [f64; 3] {
     let up = if normal.y.abs() < HORIZONTAL { DVec3::Y } else { frame_up };
     let right = up.cross(normal).normalize_or(normal.any_orthonormal_vector());
@@ -129,7 +132,7 @@ fn decal_angles(normal: DVec3, frame_up: DVec3) -> [f64; 3] {
 fn values(material: &Material) -> MaterialValues {
     let [r, g, b, alpha] = material.base_color;
     let byte = |linear: f32| (srgb_from_linear(linear.clamp(0.0, 1.0)) * 255.0).round() as u8;
-    // In single precision, 0.9 is 0.899999976.
+    // Removes the rounding errors of single precision: 0.9 is stored as 0.899999976.
     let rounded = |value: f32| (f64::from(value) * 1e5).round() / 1e5;
     MaterialValues {
         color: format!("#{:02x}{:02x}{:02x}", byte(r), byte(g), byte(b)),

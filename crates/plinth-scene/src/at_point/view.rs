@@ -1,23 +1,23 @@
-//! The frame of a shot as a view: rays through its points, and where points of the world appear in it.
+//! Converts between points of a frame and points in the world.
 
 use glam::{DVec3, Vec2, Vec3};
 use plinth_spec::preview::ViewPose;
 
 use crate::shot::Shot;
 
-/// Minimum distance between the camera and the point at which a pose looks, in world units.
+/// Minimum distance in world units between a camera and the point that it looks at.
 const LEAST_LOOK_DISTANCE: f64 = 0.1;
 
-/// A ray in the world space of posed vertices, which is the space before `Shot::grow` is applied. `t` is the depth of a
-/// point in the frame.
+/// A ray in the world space of posed vertices, which is the space before `Shot::grow` is applied. The point with the
+/// depth `d` in the frame is `origin + d * direction`.
 pub(super) struct Ray {
     pub(super) origin: Vec3,
     pub(super) direction: Vec3,
-    /// Range of depths that the frame shows.
+    /// The smallest and the largest depth that the frame shows.
     pub(super) depths: (f32, f32),
 }
 
-/// The frame of a shot.
+/// A shot, with the tangents that convert positions in its frame to directions.
 pub(super) struct FrameView<'a> {
     shot: &'a Shot,
     /// Tangents of half the field of view, horizontally and vertically.
@@ -31,8 +31,8 @@ impl<'a> FrameView<'a> {
         Self { shot, tan_half: Vec2::new(tan * aspect * shot.camera.pixel_aspect, tan) }
     }
 
-    /// Returns the camera as the pose of a keyframe. The pose looks at the point of the camera's axis that is nearest
-    /// to the origin.
+    /// Returns the camera as the pose of a keyframe. The keyframe's target is the point on the camera's axis that is
+    /// nearest to the origin.
     pub(super) fn pose(&self) -> ViewPose {
         let camera = &self.shot.camera;
         let position = camera.position.as_dvec3();
@@ -47,8 +47,8 @@ impl<'a> FrameView<'a> {
         self.shot.camera.view_from_world.row(1).truncate()
     }
 
-    /// Returns the ray through a point. `point` is the position in the frame as fractions from the left and from the
-    /// top. Returns `None` if the model has no size in this frame.
+    /// Returns the ray from the camera through a point. `point` is the position in the frame as fractions of its width
+    /// and height, from the top left. Returns `None` if the model is scaled to zero in this frame.
     pub(super) fn ray(&self, point: Vec2) -> Option<Ray> {
         let (camera, grow, center) = (&self.shot.camera, self.shot.grow, self.shot.grow_origin);
         if grow <= 0.0 {
@@ -64,14 +64,14 @@ impl<'a> FrameView<'a> {
         })
     }
 
-    /// Returns the point at a depth of the ray through a point, in world space as the frame shows it.
+    /// Returns the point at a depth on a ray, in the world space of the frame: after `Shot::grow` is applied.
     pub(super) fn drawn(&self, ray: &Ray, depth: f32) -> Vec3 {
         let center = self.shot.grow_origin;
         center + (ray.origin + ray.direction * depth - center) * self.shot.grow
     }
 
-    /// Returns the position in the frame at which a posed vertex appears. Returns `None` if the vertex is not in front
-    /// of the camera.
+    /// Returns the position of a posed vertex in the frame, as fractions of its width and height. Returns `None` if the
+    /// vertex is not in front of the camera.
     pub(super) fn project(&self, vertex: Vec3) -> Option<Vec2> {
         let (camera, center) = (&self.shot.camera, self.shot.grow_origin);
         let in_view = camera.view_from_world.transform_point3(center + (vertex - center) * self.shot.grow);

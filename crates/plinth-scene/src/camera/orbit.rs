@@ -18,8 +18,9 @@ pub(crate) struct Orbit {
     pub(crate) grow: f64,
 }
 
-/// Returns the orbit position in frame `index` of `count` frames. A motion that returns to its start ends one step
-/// before it, so that the video loops. All other motions end at their last position.
+/// Returns the orbit position in frame `index` of `count` frames. In a motion that returns to its start, the last frame
+/// is one step before the start, so that the video loops. In any other motion, the last frame is at the end of the
+/// motion.
 pub(crate) fn orbit(motion: &CameraMotion, index: u32, count: u32) -> Orbit {
     let looping = f64::from(index) / f64::from(count.max(1));
     let ending = if count > 1 { f64::from(index) / f64::from(count - 1) } else { 0.0 };
@@ -27,7 +28,7 @@ pub(crate) fn orbit(motion: &CameraMotion, index: u32, count: u32) -> Orbit {
     let start = motion.orbit_start_deg;
     let still = Orbit { azimuth_deg: start, radius: 1.0, grow: 1.0 };
     match motion.effect {
-        // A whole number of turns is not eased: the video loops, so all steps must be equal.
+        // A turn by a multiple of 360° has no easing: the video loops, so the steps between all frames must be equal.
         Effect::Turntable if is_whole(motion.sweep_deg()) => {
             Orbit { azimuth_deg: start + motion.sweep_deg() * looping, ..still }
         }
@@ -47,7 +48,7 @@ pub(crate) fn orbit(motion: &CameraMotion, index: u32, count: u32) -> Orbit {
             ..still
         },
         Effect::Reveal => {
-            // If the video has only one frame, the frame shows the end of the motion.
+            // A video with only one frame shows the end of the motion.
             let ending = if count > 1 { ending } else { 1.0 };
             let u = (ending / GROWTH).min(1.0);
             let size = if motion.easing { 1.0 - (1.0 - u).powi(3) } else { u };
@@ -62,10 +63,11 @@ pub(crate) fn orbit(motion: &CameraMotion, index: u32, count: u32) -> Orbit {
     }
 }
 
-/// Returns the value of [`Orbit::radius`] at which the model fills the frame.
+/// Returns the value of [`Orbit::radius`] at which the model fills the frame. The camera distance is chosen for this
+/// value.
 pub(crate) const fn framing_radius(effect: Effect) -> f64 {
     match effect {
-        // It begins farther away, and fills the frame at its default end.
+        // The camera starts farther away, and the model fills the frame at the default value of `zoomEnd`.
         Effect::ZoomOrbit => DEFAULT_ZOOM_END,
         Effect::Turntable | Effect::HeroSpin | Effect::Showcase | Effect::Reveal | Effect::Keyframes => 1.0,
     }
@@ -76,8 +78,8 @@ fn is_whole(sweep_deg: f64) -> bool {
     (turns - turns.round()).abs() < 1e-9 && turns.round() >= 1.0
 }
 
-/// Returns a triangle wave: 0, 1, 0, −1, 0 over all frames. The frames of the way back are exactly equal to those of
-/// the way out.
+/// Returns a triangle wave: 0, 1, 0, −1, 0 over all frames. Frames on the way back have exactly the same values as the
+/// corresponding frames on the way out.
 fn swing(index: u32, count: u32) -> f64 {
     let count = i64::from(count.max(1));
     let quarters = 4 * i64::from(index);

@@ -12,7 +12,8 @@ pub(crate) struct PathPose {
     pub(crate) position: DVec3,
     /// Point in world space that the camera looks at.
     pub(crate) look_at: DVec3,
-    /// Direction in world space that is up in the picture, as far as it is perpendicular to the view. Unit vector.
+    /// Direction in world space that points up in the picture. Unit vector; need not be perpendicular to the view
+    /// direction.
     pub(crate) up: DVec3,
     /// Vertical field of view in degrees.
     pub(crate) fov_deg: f64,
@@ -44,8 +45,8 @@ fn by_angles(path: &Path, base: BasePose, u: f64) -> PathPose {
     let target = DVec3::from(base.target);
     let fov = between(path.fov_deg(base.fov_deg));
     let direction = DVec3::new(phi.sin() * theta.sin(), phi.cos(), phi.sin() * theta.cos());
-    // The derivative of the direction by the elevation. It is defined straight above and below the model, too, where the azimuth
-    // turns the picture.
+    // The derivative of the direction with respect to the elevation. Unlike a fixed up vector, it is also defined
+    // straight above and below the model, where a change of the azimuth rotates the picture.
     let up = DVec3::new(-phi.cos() * theta.sin(), phi.sin(), -phi.cos() * theta.cos());
     PathPose { position: target + direction * radius, look_at: target, up, fov_deg: fov }
 }
@@ -83,7 +84,7 @@ fn between(path: &Path, frames: &[Keyframe], i: usize, u: f64) -> PathPose {
     };
     let i = i.cast_signed();
     let mut p = [at(i - 1), at(i), at(i + 1), at(i + 2)];
-    // Where the camera dwells, the curve has no tangent: one curve ends, and another one begins.
+    // The camera stops where it dwells, so the curve before that keyframe and the curve after it are separate splines.
     let dwells = |k: isize| frames[k.rem_euclid(n) as usize].dwell_secs() > 0.0;
     if dwells(i) {
         p[0] = p[1];
@@ -105,8 +106,8 @@ fn between(path: &Path, frames: &[Keyframe], i: usize, u: f64) -> PathPose {
 /// Returns a point of the centripetal Catmull-Rom spline between the two middle points (Barry and Goldman 1988; Yuksel
 /// et al. 2011).
 fn catmull_rom(p: [DVec3; 4], u: f64) -> DVec3 {
-    // At the end of a curve, the outer point equals its neighbour. It is replaced by a mirrored point, so that the end
-    // of the curve is straight.
+    // At the end of a spline, the outer point equals its neighbour. A mirrored point replaces it, so that the spline
+    // ends in a straight line.
     let first = if p[0] == p[1] { p[1] * 2.0 - p[2] } else { p[0] };
     let last = if p[3] == p[2] { p[2] * 2.0 - p[1] } else { p[3] };
     let p = [first, p[1], p[2], last];
@@ -211,7 +212,7 @@ mod tests {
             let angle = (index as f64 * 90.0).to_radians();
             assert!(up.distance(DVec3::new(-angle.sin(), 0.0, -angle.cos())) < 1e-9, "{index}: {up}");
         }
-        // Up to the vertical, neither the view nor its roll jumps.
+        // As the camera moves up to the vertical, the up vector changes only by small steps.
         let all = poses(
             &json!({"camera": {"target": [0, 0, 0], "radius": 4, "theta": 90, "phi": 20, "fov": 35}, "endTilt": 20}),
             201,

@@ -1,4 +1,4 @@
-//! Sway: a gentle motion like that of a hand-held camera, which is added to any other motion.
+//! Sway: a gentle motion that imitates a hand-held camera. It is added to all other camera motions.
 
 use std::f64::consts::TAU;
 
@@ -6,19 +6,21 @@ use glam::DVec3;
 
 /// Approximate duration of one sway in seconds.
 const PERIOD_SECS: f64 = 6.0;
-/// Amplitudes in degrees at intensity 1: sideways and, below, vertically.
+/// Amplitudes in degrees at intensity 1: of the sideways motion (this constant) and of the vertical motion (the next
+/// one).
 const SIDEWAYS_DEG: f64 = 1.6;
 const UPWARD_DEG: f64 = 0.9;
-/// Amplitude of the second harmonic of the sideways motion, as a fraction of the first harmonic. It makes each swing
-/// differ from the next.
+/// Amplitude of the second harmonic of the sideways motion, as a fraction of the first harmonic. Because of the second
+/// harmonic, the motion does not look like a pendulum.
 const SECOND_HARMONIC: f64 = 0.35;
 /// Phase shift of the vertical motion in radians. Without it, the camera would move along a straight line.
 const UPWARD_AHEAD: f64 = 1.0;
-/// Limit of the elevation in degrees, so that the camera does not move over the pole.
+/// Limit of the elevation in degrees, so that the sway does not move the camera over the pole.
 const STEEPEST_DEG: f64 = 88.0;
 
-/// Returns the position of a camera in frame `index` of `count` frames after adding the sway. Without sway, the camera
-/// is at `position` and looks at `look_at`. The video contains a whole number of swings, so that it loops.
+/// Returns the position of the camera in frame `index` of `count` frames after adding the sway. `position` is the
+/// camera position without sway, and `look_at` is the point that the camera looks at. A video contains a whole number
+/// of periods, so that it loops.
 pub(crate) fn sway(
     position: DVec3,
     look_at: DVec3,
@@ -38,7 +40,7 @@ pub(crate) fn sway(
     let azimuth = away.x.atan2(away.z) + sideways;
     let steepest = STEEPEST_DEG.to_radians();
     let elevation = (away.y / distance).clamp(-1.0, 1.0).asin();
-    // If the elevation already exceeds the limit, it is not changed.
+    // If the elevation already exceeds the limit without sway, it stays unchanged.
     let elevation =
         if elevation.abs() < steepest { (elevation + upward).clamp(-steepest, steepest) } else { elevation };
     let flat = elevation.cos();

@@ -8,16 +8,17 @@ use super::EnvironmentMap;
 
 /// Maximum width of a panorama that is blurred. Larger panoramas are scaled down first.
 const MAX_WIDTH: u32 = 1024;
-/// Minimum width to which a panorama is scaled down before it is blurred.
+/// Minimum width of a panorama that is scaled down before it is blurred.
 const MIN_WIDTH: u32 = 128;
-/// Number of columns per standard deviation. With fewer columns, bilinear filtering would show steps.
+/// Number of columns per standard deviation of the blur. With fewer columns, bilinear filtering would show steps.
 const COLUMNS: f32 = 1.5;
 /// Weights are ignored if they are smaller than this fraction of the largest weight.
 const LEAST: f32 = 1e-3;
 
 impl EnvironmentMap {
-    /// Blurs the panorama with a Gaussian filter on the sphere. `deviation` is its standard deviation in radians. The
-    /// kernel is a von Mises–Fisher lobe, which has the same shape everywhere, including the poles.
+    /// Blurs the panorama with a filter on the sphere. The kernel is a von Mises–Fisher lobe, which corresponds to a
+    /// Gaussian and has the same shape everywhere, including the poles. `deviation` is its standard deviation in
+    /// radians.
     pub(crate) fn blurred(&self, deviation: f32) -> Self {
         let columns = ((COLUMNS * TAU / deviation) as u32).clamp(MIN_WIDTH, MAX_WIDTH);
         let small = self.reduced(columns, columns / 2);
@@ -33,7 +34,8 @@ impl EnvironmentMap {
         let mut total = 0.0;
         for other in 0..self.height {
             let other_sine = polar(other).sin();
-            // The exponent of the lobe is the cosine of the angle between the two texels, minus 1.
+            // The lobe is `exp(angle / deviation²)`, where `angle` is the cosine of the angle between the two texels,
+            // minus 1.
             let weight = |step: usize| {
                 let turn = step as f32 / self.width as f32 * TAU;
                 let angle = sine * other_sine * (turn.cos() - 1.0) + (polar(y) - polar(other)).cos() - 1.0;
@@ -42,7 +44,8 @@ impl EnvironmentMap {
             let weights: Vec<f32> = (0..=width / 2).map(weight).take_while(|w| *w > LEAST).collect();
             let row = &self.pixels[other as usize * width..(other as usize + 1) * width];
             for (step, weight) in weights.iter().map(|w| w * other_sine).enumerate() {
-                // The texel itself and the texel on the opposite side occur once. All other texels occur on both sides.
+                // The weight of a step applies to the texels that many columns to the left and to the right. Both are
+                // the same texel if the step is zero or half the width.
                 let sides: &[usize] = if step == 0 || 2 * step == width { &[step] } else { &[step, width - step] };
                 for shift in sides {
                     total += weight;

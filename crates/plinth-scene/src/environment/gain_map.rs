@@ -1,5 +1,6 @@
-//! Decodes gain maps. A gain map consists of a panorama with standard dynamic range (SDR), an image with the gain of
-//! each texel, and metadata (ISO 21496-1). The format of the metadata is that of the library @monogrid/gainmap-js.
+//! Decodes gain maps. A gain map consists of a panorama with standard dynamic range (SDR), an image that contains a
+//! gain for each texel of the panorama, and metadata (ISO 21496-1). The format of the metadata is that of the library
+//! @monogrid/gainmap-js.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,7 @@ pub(super) const MAX_RADIANCE: f32 = 65_504.0;
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GainMap {
-    /// Exponent with which the gain map is stored.
+    /// Exponent of the encoding of the gain image, as in gamma correction.
     pub gamma: [f32; 3],
     /// Binary logarithm of the display boost above which the gain map is applied.
     pub hdr_capacity_min: f32,
@@ -29,7 +30,7 @@ pub struct GainMap {
 }
 
 /// Decodes a panorama from an SDR image (WebP), a gain image (WebP) and metadata (JSON). The gain is applied fully.
-/// Errors: if a part cannot be read, or the images differ in size.
+/// Errors: if the images or the metadata cannot be read, or the images differ in size.
 pub fn gain_map(sdr: &[u8], gain: &[u8], metadata: &[u8]) -> Result<EnvironmentMap, SceneError> {
     let fault = |problem: String| SceneError::Environment { problem };
     let numbers: GainMap =
@@ -73,7 +74,7 @@ impl GainMap {
         lists.as_flattened().iter().all(|x| x.is_finite()) && self.gamma.iter().all(|g| *g > 0.0)
     }
 
-    /// Returns the lookup tables of one channel for the bytes of both images.
+    /// Returns the lookup tables that decode channel `c` of the SDR image and of the gain image.
     pub(super) fn tables(&self, c: usize) -> Tables {
         let byte = |i: usize| i as f32 / 255.0;
         Tables {
@@ -86,8 +87,8 @@ impl GainMap {
     }
 }
 
-/// Two lookup tables: for each byte of the SDR image, its linear value plus the offset; for each byte of the gain
-/// image, its gain.
+/// Lookup tables of one channel, with an entry for each value of a byte. `displayed` contains linear SDR values plus
+/// `offset_sdr`, and `gain` contains the factors by which they are multiplied.
 pub(super) struct Tables {
     pub(super) displayed: [f32; 256],
     gain: [f32; 256],
@@ -126,8 +127,8 @@ mod tests {
 
     #[test]
     fn the_gain_is_two_to_the_power_of_the_map() {
-        // SDR bytes: white, half and dark grey. Gain bytes: the full gain, no gain, and a gain whose logarithm is half
-        // the maximum (√0.25 at gamma 2).
+        // SDR bytes: white, half and dark grey. Gain bytes: the full gain, no gain, and half the maximum on the
+        // logarithmic scale (√0.25 at gamma 2).
         let map = gain_map(&webp(4, 2, [255, 188, 99]), &webp(4, 2, [255, 0, 64]), NUMBERS.as_bytes()).unwrap();
         assert_eq!((map.width, map.height), (4, 2));
         let [r, g, b] = map.pixels[5];

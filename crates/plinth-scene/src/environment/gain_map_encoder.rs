@@ -1,8 +1,8 @@
-//! Encodes panoramas as gain maps, which `gain_map` and other readers of ISO 21496-1 metadata decode.
+//! Encodes panoramas as gain maps, which the module `gain_map` and other readers of ISO 21496-1 metadata can decode.
 //!
-//! Formula of the gain: ISO 21496-1, and Adobe, "Gain Map Specification 1.0", 2023. Tone mapping of the SDR image, per
-//! channel: Reinhard et al., "Photographic Tone Reproduction for Digital Images", 2002, equation 3. It never
-//! brightens, so that no gain is less than 1 and black stays black.
+//! The formula of the gain is from ISO 21496-1 and Adobe, "Gain Map Specification 1.0", 2023. The SDR image is
+//! tone-mapped per channel with equation 3 of Reinhard et al., "Photographic Tone Reproduction for Digital Images",
+//! 2002. This operator never brightens, so no gain is less than 1, and black stays black.
 
 use std::io::Cursor;
 
@@ -14,16 +14,18 @@ use super::gain_map::{GainMap, MAX_RADIANCE, Tables, gain_map};
 use super::map::EnvironmentMap;
 use crate::GainMapError;
 
-/// Lower limit of the radiance by which errors are divided. Radiance below this value looks black.
+/// Minimum value by which the error of a radiance is divided to get its relative error. Smaller radiances look black.
 pub const DARKEST_RADIANCE: f32 = 0.01;
-/// Offset of both images. It limits the gain of dark texels.
+/// Offset of both images (`offset_sdr` and `offset_hdr`). It limits the gain of dark texels.
 const OFFSET: f32 = 1.0 / 64.0;
-/// Smallest difference between the logarithms of the largest and the smallest gain.
+/// Minimum difference between the binary logarithms of the largest and the smallest gain.
 const LEAST_SPAN: f32 = 1e-3;
 /// Steps by which a byte of the SDR image may differ from the tone-mapped value, in the order in which they are tried.
-/// Eight bits of gain alone have errors of up to 2 %; a slightly different SDR value reaches radiances in between.
+/// With the tone-mapped value, the eight bits of the gain cause errors of up to 2 %. Other SDR values make other
+/// radiances representable, of which the nearest is chosen.
 const STEPS: [i16; 5] = [0, -1, 1, -2, 2];
-/// Error of the binary logarithm of a radiance at which no further step is tried: about 0.4 %.
+/// Error of the binary logarithm of a radiance that is small enough, so that no further step is tried. It corresponds
+/// to a relative error of about 0.4 %.
 const GOOD_ENOUGH: f32 = 0.006;
 
 /// A panorama that was encoded as a gain map.
@@ -37,12 +39,12 @@ pub struct EncodedGainMap {
     pub metadata: Vec<u8>,
     /// Number of values that were reduced to 65504, the largest radiance of a gain map.
     pub clamped: u64,
-    /// Largest relative error of a radiance after decoding. Errors of radiances below [`DARKEST_RADIANCE`] are divided
-    /// by that value.
+    /// Largest relative error of a radiance after decoding. The error of a radiance below [`DARKEST_RADIANCE`] is
+    /// divided by that constant instead.
     pub largest_error: f32,
 }
 
-/// Encodes a panorama, and decodes it again to measure the error.
+/// Encodes a panorama as a gain map. Decodes the result to measure the error.
 /// Errors: if the images cannot be written.
 pub fn encode_gain_map(map: &EnvironmentMap) -> Result<EncodedGainMap, GainMapError> {
     let fault = |problem: String| GainMapError { problem };
@@ -63,7 +65,7 @@ pub fn encode_gain_map(map: &EnvironmentMap) -> Result<EncodedGainMap, GainMapEr
     })
 }
 
-/// Returns the metadata: for each channel the smallest and the largest gain of all texels.
+/// Returns the metadata. The range of the gain in each channel is that of all texels.
 fn numbers(map: &EnvironmentMap) -> GainMap {
     let none = GainMap {
         gamma: [1.0; 3],
@@ -95,13 +97,13 @@ fn log_radiance(radiance: f32) -> f32 {
     (radiance.min(MAX_RADIANCE) + OFFSET).log2()
 }
 
-/// Returns the largest byte of the SDR image that is at most as bright as the tone-mapped radiance.
+/// Returns the largest byte of the SDR image that does not exceed the tone-mapped radiance.
 fn tone_mapped(radiance: f32, displayed: &[f32; 256]) -> u8 {
     let shown = radiance / (1.0 + radiance) + OFFSET;
     displayed.partition_point(|value| *value <= shown).saturating_sub(1) as u8
 }
 
-/// What encodes one channel: the SDR table, its logarithms, and the range of the gain.
+/// Encoder of one channel: the lookup tables, the binary logarithms of the SDR table, and the range of the gain.
 struct Channel {
     tables: Tables,
     logs: [f32; 256],
@@ -117,7 +119,7 @@ impl Channel {
         Self { tables, logs, least, span: numbers.gain_map_max[c] - least }
     }
 
-    /// Returns the byte of the SDR image and the byte of the gain image.
+    /// Returns the byte of the SDR image and the byte of the gain image that together represent a radiance.
     fn encoded(&self, radiance: f32) -> [u8; 2] {
         let (wanted, mapped) = (log_radiance(radiance), tone_mapped(radiance, &self.tables.displayed));
         let (mut best, mut best_error) = ([mapped, 0], f32::INFINITY);
@@ -137,13 +139,13 @@ impl Channel {
     }
 }
 
-/// Returns a texel of the SDR image and a texel of the gain image.
+/// Returns a texel of the SDR image and the corresponding texel of the gain image.
 fn encoded(texel: [f32; 3], channels: &[Channel; 3]) -> [[u8; 3]; 2] {
     let bytes: [[u8; 2]; 3] = std::array::from_fn(|c| channels[c].encoded(texel[c]));
     [bytes.map(|[sdr, _]| sdr), bytes.map(|[_, gain]| gain)]
 }
 
-/// Writes an image of the same size as the panorama.
+/// Encodes an RGB image with the size of the panorama as WebP.
 fn webp(map: &EnvironmentMap, rgb: &[u8]) -> Result<Vec<u8>, String> {
     let mut out = Vec::new();
     let writer = WebPEncoder::new_lossless(Cursor::new(&mut out));
@@ -173,7 +175,7 @@ mod tests {
         gain_map(&files.sdr, &files.gain_map, &files.metadata).unwrap()
     }
 
-    /// The radiances span nineteen stops, from a dark wall to a lamp of 5000, each channel with its own range.
+    /// The radiances span nineteen stops, from a dark wall to a lamp of 5000. Each channel has its own range.
     #[test]
     fn a_lamp_beside_a_dark_wall_is_exact_to_one_and_a_half_percent() {
         let source = map(|i| {

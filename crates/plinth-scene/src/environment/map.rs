@@ -19,8 +19,8 @@ const MAX_LIGHT_HEIGHT: u32 = 512;
 pub(crate) const MAX_FILE_WIDTH: u32 = 8192;
 /// Maximum height of a panorama in a file. Larger files are rejected.
 pub(crate) const MAX_FILE_HEIGHT: u32 = 4096;
-/// A panorama with at least this many columns is rotated by a whole number of columns. The error is at most a quarter
-/// of a degree.
+/// A panorama with at least this many columns is rotated by a whole number of columns. The rounding error is at most a
+/// quarter of a degree.
 const SHARP_WIDTH: u32 = 720;
 
 /// An equirectangular panorama of radiance in linear Rec.709.
@@ -37,7 +37,7 @@ pub struct EnvironmentMap {
     pub pixels: Vec<[f32; 3]>,
 }
 
-/// The directions of the texels of a panorama. The functions of the azimuths are computed only once.
+/// The directions of all texels of a panorama. Cosine and sine of the azimuth are computed only once per column.
 pub struct TexelDirections {
     /// Cosine and sine of the azimuth of each column.
     azimuths: Vec<Vec2>,
@@ -45,7 +45,8 @@ pub struct TexelDirections {
 }
 
 impl TexelDirections {
-    /// Returns the unit directions of a row, from left to right. They equal those of [`EnvironmentMap::direction`].
+    /// Returns the unit directions of the texels of row `y`, from left to right. They equal those of
+    /// [`EnvironmentMap::direction`].
     pub fn of_row(&self, y: u32) -> impl Iterator<Item = Vec3> {
         let theta = (y as f32 + 0.5) / self.height as f32 * PI;
         let (sin, cos) = (theta.sin(), theta.cos());
@@ -70,7 +71,7 @@ impl EnvironmentMap {
         }
     }
 
-    /// Returns the radiance in a direction, with bilinear interpolation.
+    /// Returns the radiance from the direction `d`, with bilinear interpolation.
     pub fn radiance(&self, d: Vec3) -> Vec3 {
         let u = d.z.atan2(d.x) / TAU + 0.5;
         let v = d.y.clamp(-1.0, 1.0).acos() / PI;
@@ -89,7 +90,7 @@ impl EnvironmentMap {
     /// Wide panoramas are rotated by a whole number of columns, so that a small sun is not blurred. Narrow panoramas
     /// are interpolated.
     pub fn rotated(self, radians: f32) -> Self {
-        // The coordinate u decreases if a direction turns from +X toward −Z.
+        // The texture coordinate u decreases when a direction turns from +X toward −Z.
         let shift = f64::from(radians) / std::f64::consts::TAU * f64::from(self.width);
         let shift = if self.width >= SHARP_WIDTH { shift.round() } else { shift };
         let width = i64::from(self.width);
@@ -112,8 +113,8 @@ impl EnvironmentMap {
         self
     }
 
-    /// Builds a panorama from the texels of a file, scaled down to at most 4096 × 2048. Texels become 0 if they are
-    /// negative or not finite.
+    /// Builds a panorama from the texels of a file, scaled down to at most 4096 × 2048. Negative and non-finite values
+    /// become 0.
     pub(crate) fn gathered(width: u32, height: u32, texel: impl Fn(u32, u32) -> [f32; 3] + Sync) -> Self {
         let clean = |x, y| texel(x, y).map(|c| if c.is_finite() { c.max(0.0) } else { 0.0 });
         averaged((width, height), (width.min(MAX_WIDTH), height.min(MAX_HEIGHT)), clean)
@@ -147,7 +148,7 @@ pub(super) fn check_size(width: u32, height: u32) -> Result<(), SceneError> {
     Ok(())
 }
 
-/// Averages texels weighted by their solid angle, which preserves the total light.
+/// Scales an image down. Texels are weighted by their solid angle, so the total light is preserved.
 fn averaged(
     (width, height): (u32, u32),
     (columns, rows): (u32, u32),
@@ -173,8 +174,8 @@ fn averaged(
     EnvironmentMap { width: columns, height: rows, pixels }
 }
 
-/// Splits `from` texels into `to` parts of equal length. Returns for each part the indices of its texels and their
-/// weights.
+/// Splits `from` texels into `to` intervals of equal length. Returns for each interval the indices of the texels that
+/// it overlaps, and their weights.
 fn shares(from: u32, to: u32) -> Vec<Vec<(u32, f32)>> {
     let step = f64::from(from) / f64::from(to);
     (0..to)

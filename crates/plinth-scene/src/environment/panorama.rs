@@ -1,5 +1,5 @@
-//! Reads panoramas for encoding: Radiance HDR (`.hdr`) and OpenEXR (`.exr`). Unlike panoramas that only light a scene,
-//! they must cover all directions, and the caller learns which values were changed.
+//! Reads panoramas that are to be encoded: Radiance HDR (`.hdr`) and OpenEXR (`.exr`). They must cover all directions,
+//! unlike panoramas that are only used as light sources. The caller learns how many values were changed.
 
 use std::io::Cursor;
 
@@ -15,10 +15,10 @@ use crate::SceneError;
 /// First bytes of an OpenEXR file.
 const EXR_MAGIC: [u8; 4] = [0x76, 0x2f, 0x31, 0x01];
 
-/// A panorama of all directions, and what was changed when it was read.
+/// A panorama that covers all directions, and statistics about the values that were changed when it was read.
 #[derive(Clone, Debug)]
 pub struct Panorama {
-    /// The panorama, scaled down if it was larger than wanted.
+    /// The panorama, scaled down if it was wider than the requested maximum.
     pub map: EnvironmentMap,
     /// Columns and rows in the file.
     pub file_size: (u32, u32),
@@ -30,7 +30,7 @@ pub struct Panorama {
     pub infinite: u64,
 }
 
-/// Reads a panorama, scaled down to at most `max_width` columns. Its total light is preserved.
+/// Reads a panorama, scaled down to at most `max_width` columns. Scaling preserves the total light.
 /// Errors: if the file has another format, is damaged, is larger than 8192 × 4096, or is not twice as wide as high.
 pub fn read_panorama(bytes: &[u8], max_width: u32) -> Result<Panorama, SceneError> {
     let mut picture = if bytes.starts_with(&EXR_MAGIC) {

@@ -22,8 +22,8 @@ pub(super) fn picture(bytes: &[u8]) -> Result<Rgb32FImage, SceneError> {
     let decoder = HdrDecoder::new(Cursor::new(bytes)).map_err(|e| fault(e.to_string()))?;
     let (width, height) = decoder.dimensions();
     check_size(width, height)?;
-    // A scanline takes at least two bytes per channel and 127 pixels. If the file is shorter, it is truncated, and is
-    // rejected before memory is allocated.
+    // A run-length encoded scanline takes at least two bytes per channel and 127 pixels. A shorter file is truncated.
+    // It is rejected here, before memory is allocated for its pixels.
     let least = u64::from(height) * (u64::from(width) * 4 * 2 / 127);
     if (bytes.len() as u64) < least {
         return Err(fault(format!("{} bytes are too few for {width}×{height} pixels", bytes.len())));

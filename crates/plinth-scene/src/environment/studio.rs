@@ -8,18 +8,18 @@ use super::EnvironmentMap;
 const WIDTH: u32 = 512;
 const HEIGHT: u32 = 256;
 
-/// A soft box: a rectangular light in a plane that touches the unit sphere.
+/// A soft box: a rectangular light in a plane that touches the unit sphere around the model.
 struct SoftBox {
     toward: Vec3,
-    /// Half the width and half the height, as tangents of angles.
+    /// Half the width and half the height, given as tangents of the angles that they cover.
     half: (f32, f32),
     /// Width of the soft edge, as the tangent of an angle.
     edge: f32,
     radiance: f32,
 }
 
-/// Returns a neutral photo studio. It has grey walls, a dim floor, a large light overhead, two strip lights at the
-/// sides, and a small light in front.
+/// Returns a neutral photo studio. It has grey walls, a dim floor, a large light overhead, strip lights on the left and
+/// right, a light behind the model and a small light in front of it.
 pub fn studio() -> EnvironmentMap {
     let boxes = [
         SoftBox { toward: Vec3::new(-0.25, 1.0, 0.3), half: (0.62, 0.42), edge: 0.14, radiance: 2.0 },
