@@ -1,5 +1,5 @@
-//! Reads the values of glTF accessors. All component types are supported, as well as normalised, interleaved and sparse
-//! values.
+//! Reads the values of glTF accessors. All component types are supported. Values may be normalised, interleaved or
+//! sparse.
 
 use crate::error::{ModelError, Result};
 use crate::json::Accessor;
@@ -61,7 +61,7 @@ impl Component {
     }
 }
 
-/// Reads the values of one accessor. Its type and its range were checked when the reader was created.
+/// Reads the values of one accessor. [`Reader::open`] checks the accessor's type and its range.
 pub(crate) struct Reader<'a> {
     source: &'a Source<'a>,
     location: String,
@@ -69,10 +69,10 @@ pub(crate) struct Reader<'a> {
     pub(crate) component: Component,
     pub(crate) components: usize,
     normalized: bool,
-    /// The accessor's bytes from its first element on, and the distance between elements in bytes. `None` means that
-    /// all values are zero.
+    /// The accessor's bytes, starting at its first element, and the distance between elements in bytes. `None` means
+    /// that all values are zero.
     data: Option<(&'a [u8], usize)>,
-    /// Sparse values: the indices of the elements that they replace, and the bytes of the new values.
+    /// Sparse values: the indices of the replaced elements, and the bytes of the new values.
     sparse: Option<(Vec<u32>, &'a [u8])>,
 }
 
@@ -107,8 +107,8 @@ impl<'a> Reader<'a> {
             .map_err(|_wide| ModelError::invalid(location.as_str(), "count is too large"))?;
         let data = match accessor.buffer_view {
             None => {
-                // Elements of an accessor without data are zeros and take no bytes in the file, so the file size does
-                // not limit their number.
+                // The elements of an accessor without data are zero and take no bytes in the file. Therefore the file
+                // size does not limit their number.
                 check("zero-filled values", accessor.count, source.limits.vertices)?;
                 None
             }
@@ -135,14 +135,15 @@ impl<'a> Reader<'a> {
         self.data.and_then(|(bytes, stride)| bytes.get(i * stride..i * stride + size)).unwrap_or(&[])
     }
 
-    /// Returns all components if they have four bytes each and no bytes are between them.
+    /// Returns all components if each has four bytes and there is no padding between elements.
     fn packed_words(&self) -> Option<&'a [[u8; 4]]> {
         let (bytes, stride) = self.data?;
         let is_packed = self.component.size() == 4 && stride == 4 * self.components;
         is_packed.then_some(bytes.as_chunks().0)
     }
 
-    /// Reads all components into `out`, whose values must be zero before.
+    /// Reads all components into `out`. The values in `out` must be zero, because an accessor without data leaves them
+    /// unchanged.
     fn fill<T>(&self, out: &mut [T], read: impl Fn(Component, &[u8]) -> T) {
         let size = self.component.size();
         if let Some(words) = self.packed_words() {
@@ -181,16 +182,16 @@ impl<'a> Reader<'a> {
         self.fill(out, |component, bytes| component.read_f32(bytes, self.normalized));
     }
 
-    /// Returns all values as floats, or `None` if one is not finite. If the accessor is normalised, integers become 0..=1 or
-    /// −1..=1.
+    /// Returns all values as floats. Integers of a normalised accessor are mapped to 0..=1 or −1..=1. Returns `None` if
+    /// a value is not finite.
     pub(crate) fn finite_floats(&self) -> Result<Option<Vec<f32>>> {
         let mut values = self.zeros(self.components)?;
         self.fill_unchecked(&mut values);
         Ok(values.iter().all(|v| v.is_finite()).then_some(values))
     }
 
-    /// Allocates a list of zeros with `width` values per element. The size of the list is first counted against the
-    /// budget.
+    /// Allocates a list of zeros with `width` values per element. The bytes of the list are counted against the budget
+    /// before they are allocated.
     fn zeros<T: Clone + Default>(&self, width: usize) -> Result<Vec<T>> {
         let count = self.count.saturating_mul(width);
         self.source.budget.take::<T>(count)?;
@@ -248,7 +249,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns the bytes of a buffer view that `count` elements occupy, and the distance between elements in bytes.
+/// Returns the bytes of a buffer view that contain the `count` elements, and the distance between elements in bytes.
 fn range<'a>(
     location: &str,
     bytes: &'a [u8],

@@ -16,7 +16,7 @@ pub enum ModelError {
         location: String,
         problem: String,
     },
-    /// The file requires an extension that is unknown.
+    /// The file requires an extension that the reader does not support.
     #[error("the model requires the extension {name}, which is not supported")]
     UnsupportedExtension { name: String },
     /// A buffer or image is stored outside the file.
@@ -26,7 +26,7 @@ pub enum ModelError {
         /// The URI, truncated to 80 characters.
         uri: String,
     },
-    /// One of [`crate::Limits`] is exceeded.
+    /// The model exceeds one of [`crate::Limits`].
     #[error("the model has {count} {what}, more than the {limit} that are accepted")]
     Limit {
         /// Name of the counted items, in the plural.

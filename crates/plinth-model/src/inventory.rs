@@ -16,7 +16,8 @@ use crate::warnings::Warnings;
 pub struct Inventory {
     /// The program that wrote the file, as stated in the file.
     pub generator: Option<String>,
-    /// The first animation clips: at most 10 000, with names of at most 1 MB. The lists of names have the same limits.
+    /// The animation clips. This list and the lists of names contain at most 10 000 entries, with names of at most 1 MB
+    /// in total.
     pub animations: Vec<AnimationSummary>,
     /// Render-time names of the nodes with meshes. The setting `hiddenMeshNames` refers to these names.
     pub mesh_names: Vec<String>,
@@ -66,18 +67,18 @@ pub struct TextureSummary {
     pub height: u32,
 }
 
-/// Maximum number of entries of a list of names.
+/// Maximum number of entries in a list of names.
 const NAMES: usize = 10_000;
-/// Maximum size of all names of a list as JSON, in bytes.
+/// Maximum size in bytes of all names in a list, encoded as JSON.
 const NAMES_BYTES: usize = 1 << 20;
 
-/// Maximum side length of decoded images during an inspection, in pixels.
+/// Side length in pixels to which images are downscaled during an inspection.
 const INSPECTED_TEXTURE_SIDE: u32 = 64;
 
 /// Reads a GLB file and returns a summary of its contents. The file is checked as thoroughly as for rendering.
 /// Errors: the same as those of [`crate::load_glb`].
 pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
-    // All images are decoded, because that checks them. They are downscaled to save memory.
+    // All images are decoded, because decoding checks them. Downscaling them saves memory.
     let source = Source::open(bytes, options.limits)?;
     let model = load(&source, INSPECTED_TEXTURE_SIDE)?;
     // The last material is glTF's default material, which has no name.
@@ -95,7 +96,7 @@ pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
     let mut unreadable = Warnings::default();
     let mut textures = Vec::new();
     for (i, image) in source.root.images.iter().enumerate().take(NAMES) {
-        // An image that cannot be read is not used by any material; otherwise `load` would have returned an error.
+        // `load` has already decoded all used images, so an image that cannot be read is not used by any material.
         match image_header(&source, i) {
             Ok((format, (width, height))) => {
                 let (name, format) = (image.name.as_deref().map(|name| cut_name(name).to_owned()), format.to_owned());
@@ -128,7 +129,7 @@ pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
     })
 }
 
-/// Returns the named ones among `all`, as many as a list may have, and warns if there are more.
+/// Returns the entries of `all` that have a name, up to the maximum length of a list. Adds a warning if there are more.
 fn listed<'a, T>(kind: &str, all: &'a [T], name: impl Fn(&T) -> Option<&String>, omitted: &mut Warnings) -> Vec<&'a T> {
     let mut free_bytes = NAMES_BYTES;
     let mut listed: Vec<&T> = all.iter().filter(|one| name(one).is_some()).collect();
@@ -145,7 +146,7 @@ fn listed<'a, T>(kind: &str, all: &'a [T], name: impl Fn(&T) -> Option<&String>,
     listed
 }
 
-/// Returns the size of a text as JSON in a list, with the comma.
+/// Returns the number of bytes that a text takes in a JSON list, including the comma.
 fn json_bytes(text: &str) -> usize {
     serde_json::to_string(text).map_or(text.len(), |json| json.len()) + 1
 }

@@ -13,16 +13,16 @@ pub struct Limits {
     pub nodes: u64,
     /// Maximum depth of the node tree.
     pub depth: u64,
-    /// Maximum number of vertices of all primitives. Each instance of a primitive counts.
+    /// Maximum number of vertices of all primitives. Each instance of a primitive counts separately.
     pub vertices: u64,
-    /// Maximum number of indices of all primitives. Each instance of a primitive counts.
+    /// Maximum number of indices of all primitives. Each instance of a primitive counts separately.
     pub indices: u64,
     /// Maximum number of objects in the JSON document.
     pub json_objects: u64,
     /// Maximum number of values in all lists and objects of the JSON document.
     pub json_values: u64,
     /// Maximum number of bytes that are unpacked, decoded or generated while one model is loaded, not counting images.
-    /// This value also limits the decoded size of each single image.
+    /// It also limits the decoded size of each image separately.
     pub decoded_bytes: u64,
     /// Maximum width and height of an image in pixels.
     pub image_side: u64,
@@ -58,8 +58,8 @@ pub(crate) fn check(what: &'static str, count: u64, limit: u64) -> Result<()> {
     if count > limit { Err(ModelError::Limit { what, count, limit }) } else { Ok(()) }
 }
 
-/// Counts the bytes that were unpacked, decoded and generated since loading began. Freed memory is not subtracted, so
-/// the budget also bounds the loading time.
+/// Counts the bytes that were unpacked, decoded and generated since loading began. Memory that was freed still counts,
+/// so the budget also bounds the loading time.
 #[derive(Debug)]
 pub(crate) struct Budget {
     used: AtomicU64,
@@ -71,12 +71,12 @@ impl Budget {
         Self { used: AtomicU64::new(0), limit }
     }
 
-    /// Counts `count` values of type `T`. Must be called before they are allocated.
+    /// Counts the bytes of `count` values of type `T`. Must be called before the values are allocated.
     pub(crate) fn take<T>(&self, count: usize) -> Result<()> {
         self.take_bytes((count as u64).saturating_mul(size_of::<T>() as u64))
     }
 
-    /// Counts `bytes` bytes. Must be called before they are allocated.
+    /// Counts `bytes` bytes. Must be called before the bytes are allocated.
     pub(crate) fn take_bytes(&self, bytes: u64) -> Result<()> {
         let used = self.used.load(Ordering::Relaxed).saturating_add(bytes);
         self.used.store(used, Ordering::Relaxed);

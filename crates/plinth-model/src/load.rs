@@ -17,7 +17,8 @@ use crate::warnings::Warnings;
 pub struct LoadOptions {
     /// Limits on the contents of the model.
     pub limits: Limits,
-    /// Maximum side length of an image in pixels. The sides of larger images are halved until neither exceeds it.
+    /// Maximum side length of an image in pixels. The sides of a larger image are halved until neither is longer than
+    /// this.
     pub max_texture_side: u32,
 }
 
@@ -72,7 +73,8 @@ pub(crate) fn load(source: &Source<'_>, max_texture_side: u32) -> Result<Model> 
     })
 }
 
-/// Returns the number of morph targets of a mesh, which is the number of its first primitive.
+/// Returns the number of morph targets of a mesh. glTF requires the same number for all primitives of a mesh, so the
+/// number of the first primitive is returned.
 fn morph_targets(source: &Source<'_>, mesh: usize) -> usize {
     source.root.meshes.get(mesh).and_then(|m| m.primitives.first()).map_or(0, |p| p.targets.len())
 }
@@ -88,8 +90,8 @@ fn mesh_uses(source: &Source<'_>, nodes: &[Node]) -> Vec<u64> {
     uses
 }
 
-/// Converts the joints of skins from node indices of the document to node indices of the model. A skin that is not
-/// drawn may have joints that are not part of the model; such a skin becomes empty.
+/// Converts the joints of skins from node indices of the document to node indices of the model. If joints of a skin are
+/// not part of the model, no mesh uses the skin, and it becomes empty.
 fn model_skins(skins: Vec<Skin>, model_index: &[Option<usize>]) -> Vec<Skin> {
     let convert = |skin: Skin| {
         let joints: Option<Vec<usize>> = skin.joints.iter().map(|joint| model_index[*joint]).collect();
@@ -115,8 +117,8 @@ fn check_joints(nodes: &[Node], meshes: &[Mesh], skins: &[Skin]) -> Result<()> {
     Ok(())
 }
 
-/// Converts the matrices of animated nodes to translation, rotation and scale. glTF forbids matrices of animated nodes
-/// (glTF 2.0, section 3.11), so such files are accepted with a warning.
+/// Converts the matrices of animated nodes to translation, rotation and scale. glTF forbids such matrices (glTF 2.0,
+/// section 3.11), but files that contain them are accepted with a warning.
 fn decompose_animated_matrices(source: &Source<'_>, nodes: &mut [Node], animations: &[Animation]) {
     for channel in animations.iter().flat_map(|a| &a.channels).filter(|c| c.property != Property::Weights) {
         let node = &mut nodes[channel.node];
@@ -129,7 +131,7 @@ fn decompose_animated_matrices(source: &Source<'_>, nodes: &mut [Node], animatio
     }
 }
 
-/// Sets the morph weights of nodes that inherit them from their mesh, and the render-time names of all nodes.
+/// Sets the morph weights of nodes that have none to those of their mesh, and sets the render-time names of all nodes.
 fn fill_in_defaults(source: &Source<'_>, nodes: &mut [Node]) -> Result<()> {
     for node in nodes.iter_mut() {
         if node.weights.is_empty()
@@ -155,8 +157,8 @@ fn fill_in_defaults(source: &Source<'_>, nodes: &mut [Node]) -> Result<()> {
     Ok(())
 }
 
-/// Replaces spaces in a name by `_`. If the name was used before, appends `_1`, `_2` and so on. The result has at most
-/// [`NAME_CHARS`] characters.
+/// Returns a unique render-time name. Spaces are replaced by `_`. If another node has the name already, `_1`, `_2` and
+/// so on is appended. The result has at most [`NAME_CHARS`] characters.
 fn unique_name(seen: &mut BTreeMap<String, usize>, name: &str) -> String {
     let base: String = name.chars().take(NAME_CHARS).map(|c| if c.is_whitespace() { '_' } else { c }).collect();
     let mut candidate = base.clone();
@@ -178,7 +180,7 @@ fn used_materials(meshes: &[Mesh], count: usize) -> Vec<bool> {
     used
 }
 
-/// Returns for each image whether drawn materials use it. Other images are not decoded.
+/// Returns for each image whether a drawn material uses it. All other images are not decoded.
 fn used_images(count: usize, materials: &[Material], used: &[bool], textures: &[Option<Texture>]) -> Vec<bool> {
     let mut is_used = vec![false; count];
     for (material, _) in materials.iter().zip(used).filter(|(_, used)| **used) {
@@ -232,8 +234,8 @@ fn warnings(source: &Source<'_>, meshes: &[Mesh]) -> Warnings {
     warnings
 }
 
-/// Returns the number of triangles, line segments or points (`topology`) of a primitive; 0 if the primitive has another
-/// topology.
+/// Returns the number of triangles, line segments or points of a primitive, whichever `topology` selects. Returns 0 if
+/// the primitive has another topology.
 pub(crate) fn element_count(topology: Topology, primitive: &Primitive) -> u64 {
     let corners = match topology {
         Topology::Triangles => 3,

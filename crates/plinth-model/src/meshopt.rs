@@ -20,7 +20,7 @@ pub(crate) fn unpack(location: &str, view: &MeshoptView, data: &[u8]) -> Result<
         return Err(invalid("count or stride does not fit the mode"));
     }
     let size = count.checked_mul(stride).ok_or_else(|| invalid("count times stride overflows"))?;
-    // Even the best compression needs about one byte per 256 elements. This check rejects tiny inputs that claim to
+    // Even at the best compression, 256 elements take about one byte. This check rejects small inputs that claim to
     // contain gigabytes.
     if size / 16_384 > data.len() {
         return Err(invalid("more elements than the data can hold"));
@@ -62,7 +62,7 @@ fn filter(
         return Err(invalid("the filter does not fit the stride"));
     }
     let target = out.as_mut_ptr().cast();
-    // SAFETY: `out` holds `count * stride` bytes, and the stride was checked to be one that the filter accepts.
+    // SAFETY: `out` holds `count * stride` bytes, and the filter accepts the stride, which was checked above.
     unsafe {
         match name {
             "OCTAHEDRAL" => meshopt::ffi::meshopt_decodeFilterOct(target, count, stride),

@@ -1,4 +1,4 @@
-//! A parsed glTF document with its buffers. All decoders read their data from it.
+//! A parsed glTF document with its buffers. All decoders read their data from a [`Source`].
 
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +11,7 @@ use crate::limits::{Budget, Limits, check};
 use crate::warnings::Warnings;
 use crate::{container, meshopt};
 
-/// Names of the supported extensions, and of unsupported extensions that can be ignored without harm.
+/// Names of the supported extensions, and of extensions that can be ignored, because files are usable without them.
 const KNOWN_EXTENSIONS: &[&str] = &[
     "EXT_mesh_gpu_instancing",
     "EXT_meshopt_compression",
@@ -56,7 +56,7 @@ impl<'a> Source<'a> {
         let container = container::read(bytes)?;
         let text = std::str::from_utf8(container.json)
             .map_err(|e| ModelError::Json { problem: format!("not UTF-8 at byte {}", e.valid_up_to()) })?;
-        // A byte order mark is not part of the JSON text.
+        // A byte order mark is not part of the JSON text, so it is removed.
         let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
         let budget = Budget::new(limits.decoded_bytes);
         check_size(text, limits, &budget)?;
@@ -123,7 +123,8 @@ impl<'a> Source<'a> {
             })
     }
 
-    /// Returns the bytes of a buffer view, decompressed if necessary, and the stride of its elements.
+    /// Returns the bytes of a buffer view, decompressed if necessary, and the declared distance between its elements in
+    /// bytes.
     pub(crate) fn view(&self, location: &str, index: usize) -> Result<(&[u8], Option<u64>)> {
         let view: &BufferView = self
             .root
@@ -172,13 +173,13 @@ fn check_asset(root: &Root) -> Result<()> {
 /// Maximum length of the render-time name of a node, a material or an animation clip, in characters.
 pub const NAME_CHARS: usize = 256;
 
-/// Returns the first [`NAME_CHARS`] characters of a name in a file, which are its render-time name.
+/// Returns the render-time name for a name in a file: its first [`NAME_CHARS`] characters.
 pub fn cut_name(name: &str) -> &str {
     let end = name.char_indices().nth(NAME_CHARS).map(|(end, _)| end);
     end.and_then(|end| name.get(..end)).unwrap_or(name)
 }
 
-/// Truncates a text from the file to 80 characters, for use in a message.
+/// Truncates a text from the file to 80 characters, so that a message can quote it.
 pub(crate) fn shortened(text: &str) -> String {
     if text.chars().count() <= 80 { text.to_owned() } else { text.chars().take(79).chain(['…']).collect() }
 }
@@ -212,7 +213,7 @@ fn resolve_buffer<'a>(
     Ok(Some(bytes))
 }
 
-/// Decodes a `data:` URI. All other URIs are errors.
+/// Decodes a `data:` URI. Returns an error for all other URIs.
 pub(crate) fn data_uri(location: &str, uri: &str) -> Result<Vec<u8>> {
     let Some(rest) = uri.strip_prefix("data:") else {
         return Err(ModelError::External { location: location.to_owned(), uri: shortened(uri) });
@@ -235,7 +236,7 @@ mod tests {
 
     use super::KNOWN_EXTENSIONS;
 
-    /// The extensions that the reader accepts are those that the JSON structs read, and those that need no data.
+    /// The accepted extensions are those that the JSON structs read, and those that need no data.
     #[test]
     fn known_extensions_are_those_of_the_json_structs() {
         let files = [

@@ -1,11 +1,12 @@
-//! The textures of a material, each declared once: name, encoding and where the material refers to it.
+//! The textures that a material can have. Each is declared once with its name, its encoding and its field in the
+//! material.
 
 use crate::model::{Material, TextureRef};
 
-/// What the texels of a texture mean.
+/// The meaning of the texels of a texture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TextureEncoding {
-    /// sRGB-encoded colour, linear alpha.
+    /// sRGB-encoded colour and linear alpha.
     Srgb,
     /// Linear values.
     Linear,
@@ -13,7 +14,7 @@ pub enum TextureEncoding {
     Normal,
 }
 
-/// Evaluates to the reference in a field of a material, or in a field of one of its extensions.
+/// Evaluates to the texture reference in a field of a material, or in a field of one of its extensions.
 macro_rules! reference {
     ($material:ident, $field:ident) => {
         $material.$field
@@ -23,7 +24,7 @@ macro_rules! reference {
     };
 }
 
-/// Like `reference!`, but evaluates to a mutable place.
+/// Like `reference!`, but evaluates to an optional mutable reference to the field.
 macro_rules! reference_mut {
     ($material:ident, $field:ident) => {
         Some(&mut $material.$field)
@@ -33,8 +34,8 @@ macro_rules! reference_mut {
     };
 }
 
-/// Declares the slots: name in Rust, name in shaders, names of the maps in three.js, encoding, and the field of the material or of
-/// its extension.
+/// Declares the texture slots. Each line contains the name in Rust, the name in shaders, the names of the maps in
+/// three.js, the encoding, and the field of the material or of its extension.
 macro_rules! slots {
     ($($slot:ident = $name:literal, [$($map:literal),*], $encoding:ident, $($field:ident).+;)*) => {
         /// Every texture that a material can have.
@@ -48,36 +49,37 @@ macro_rules! slots {
             /// All slots.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$slot),*];
 
-            /// Returns the name in shaders, lower case.
+            /// Returns the lower-case name of the slot in shaders.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$slot => $name,)*
                 }
             }
 
-            /// Returns the names of the maps of three.js that use the texture. In that of metalness and roughness, the map of a
-            /// later name uses a later channel.
+            /// Returns the names of the three.js maps that use the texture. The metallic-roughness texture has two
+            /// maps; they are listed in the order of their channels.
             pub const fn map_names(self) -> &'static [&'static str] {
                 match self {
                     $(Self::$slot => &[$($map),*],)*
                 }
             }
 
-            /// Returns what the texels mean.
+            /// Returns the meaning of the texels.
             pub const fn encoding(self) -> TextureEncoding {
                 match self {
                     $(Self::$slot => TextureEncoding::$encoding,)*
                 }
             }
 
-            /// Returns the material's reference for this slot.
+            /// Returns the texture reference that the material has for this slot.
             pub fn of(self, material: &Material) -> Option<TextureRef> {
                 match self {
                     $(Self::$slot => reference!(material, $($field),+),)*
                 }
             }
 
-            /// Returns the place of the reference. `None` if the material lacks the extension that contains it.
+            /// Returns the field that contains the texture reference. Returns `None` if the material lacks the
+            /// extension to which the field belongs.
             pub fn of_mut(self, material: &mut Material) -> Option<&mut Option<TextureRef>> {
                 match self {
                     $(Self::$slot => reference_mut!(material, $($field),+),)*
@@ -109,7 +111,7 @@ slots! {
     DiffuseTransmissionColor = "diffuse_transmission_color", [], Srgb, diffuse_transmission.color_texture;
 }
 
-/// Returns a material with every extension that has textures.
+/// Returns a material that has every extension with textures.
 #[cfg(test)]
 pub(crate) fn material_with_all_extensions() -> Material {
     Material {

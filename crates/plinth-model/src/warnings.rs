@@ -1,4 +1,4 @@
-//! Collects warnings without duplicates, up to a maximum number.
+//! Collects warnings without duplicates. Only a limited number of them is stored.
 
 /// Maximum number of warnings that are stored.
 const MAX_WARNINGS: usize = 50;
@@ -11,7 +11,7 @@ pub(crate) struct Warnings {
 }
 
 impl Warnings {
-    /// Adds a warning unless it is a duplicate. After the maximum number, warnings are only counted.
+    /// Adds a warning unless it is a duplicate. If the maximum number is already stored, the warning is only counted.
     pub(crate) fn add(&mut self, warning: &str) {
         let warning: String = warning.chars().take(300).collect();
         if self.list.contains(&warning) {
@@ -24,7 +24,7 @@ impl Warnings {
         }
     }
 
-    /// Returns the warnings. If some were omitted, the last entry says how many.
+    /// Returns the warnings. If some were omitted, the last entry is the number of omitted warnings.
     pub(crate) fn into_list(self) -> Vec<String> {
         let omitted = (self.omitted > 0).then(|| format!("and {} more warnings", self.omitted));
         self.list.into_iter().chain(omitted).collect()

@@ -6,9 +6,9 @@ use crate::limits::check;
 use crate::model::{Animation, Channel, Interpolation, Property};
 use crate::source::{Source, cut_name, shortened};
 
-/// Decodes all animation clips. `model_index` maps node indices of the document to node indices of the model; a channel
-/// is dropped if its node is not part of the model. `target_count` returns the number of morph targets of a node of the
-/// document.
+/// Decodes all animation clips. `model_index` maps node indices of the document to node indices of the model. Channels
+/// of nodes that are not part of the model are dropped. `target_count` returns the number of morph targets of a node,
+/// given its index in the document.
 pub(crate) fn clips(
     source: &Source<'_>,
     model_index: &[Option<usize>],

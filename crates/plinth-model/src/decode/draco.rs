@@ -24,7 +24,7 @@ pub(crate) struct Decoded {
 pub(crate) fn decode(source: &Source<'_>, location: &str, packed: &DracoPrimitive) -> Result<Decoded> {
     let invalid = |problem: &str| ModelError::invalid(location, format!("Draco data: {problem}"));
     let (bytes, _) = source.view(location, packed.buffer_view)?;
-    // Before the decoder allocates memory, it compares these limits with the sizes that the data declares.
+    // The decoder compares these limits with the sizes that the data declares before it allocates memory.
     let remaining = source.budget.remaining_bytes();
     let limits = DecodeLimits::default()
         .with_max_points(source.limits.vertices)
@@ -47,7 +47,8 @@ pub(crate) fn decode(source: &Source<'_>, location: &str, packed: &DracoPrimitiv
 
 impl Decoded {
     /// Returns the values of an attribute as floats, divided by `scale`, with `width` components per vertex. Components
-    /// that the attribute lacks are 1. Returns `None` if the compressed data does not contain the attribute.
+    /// that the attribute does not have are set to 1. Returns `None` if the compressed data does not contain the
+    /// attribute.
     pub(crate) fn floats(&self, name: &str, width: usize, scale: f32) -> Option<Vec<f32>> {
         let attribute = self.mesh.attribute_by_unique_id(*self.ids.get(name)?)?;
         let components = usize::from(attribute.num_components());

@@ -7,8 +7,8 @@ use super::tangent::{Tangents, UvMapping};
 use crate::model::{Material, Primitive};
 
 impl Primitive {
-    /// Gives each triangle its face normal. Vertices that triangles share are duplicated. Existing tangents are
-    /// replaced by tangents for the textures of `material`.
+    /// Gives each triangle its face normal. Vertices that several triangles share are duplicated. If the primitive has
+    /// tangents, they are computed again for the textures of `material`.
     pub fn shade_flat(&mut self, material: &Material) {
         let had_tangents = !self.tangents.is_empty();
         shade(self);
@@ -28,7 +28,8 @@ pub(crate) fn bytes(primitive: &Primitive) -> u64 {
     (bytes_per_vertex(primitive) + index).saturating_mul(primitive.indices.len() as u64)
 }
 
-/// Gives each triangle its face normal, and duplicates the vertices that triangles share (glTF 2.0, section 3.7.2.1).
+/// Gives each triangle its face normal, and duplicates the vertices that several triangles share (glTF 2.0, section
+/// 3.7.2.1).
 pub(crate) fn shade(primitive: &mut Primitive) {
     (primitive.normals, primitive.tangents) = (Vec::new(), Vec::new());
     for target in &mut primitive.morph_targets {
@@ -41,19 +42,19 @@ pub(crate) fn shade(primitive: &mut Primitive) {
     }
     let triangles = primitive.positions.as_chunks::<3>().0;
     primitive.normals = triangles.iter().flat_map(|t| [face_normal(t); 3]).collect();
-    // Vertices after the last complete triangle are not drawn, so they get any unit normal.
+    // Vertices after the last complete triangle are not drawn, so any unit normal is valid for them.
     primitive.normals.resize(primitive.positions.len(), Vec3::Y.to_array());
     primitive.is_flat = true;
 }
 
-/// Returns whether the indices are 0, 1, 2 and so on, so that no two triangles share a vertex.
+/// Returns whether the indices are 0, 1, 2 and so on. No two triangles then share a vertex.
 fn corners_are_vertices(primitive: &Primitive) -> bool {
     primitive.indices.iter().zip(0..).all(|(index, i): (&u32, u32)| *index == i)
 }
 
 fn face_normal(corners: &[[f32; 3]; 3]) -> [f32; 3] {
     let [a, b, c] = corners.map(Vec3::from);
-    // The edges are normalised first, because the cross product of tiny edges would underflow.
+    // The edges are scaled first, because the cross product of tiny edges would underflow.
     let (u, v) = (b - a, c - a);
     let scale = u.abs().max_element().max(v.abs().max_element()).max(f32::MIN_POSITIVE);
     (u / scale).cross(v / scale).normalize_or(Vec3::Y).to_array()

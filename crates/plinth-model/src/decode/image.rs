@@ -13,10 +13,10 @@ use crate::limits::{Limits, check};
 use crate::model::Image;
 use crate::source::{Source, data_uri};
 
-/// Maximum number of pixels that are decoded at the same time. A single larger image is decoded alone.
+/// Maximum number of pixels that are decoded at the same time. An image with more pixels is decoded alone.
 const MAX_CONCURRENT_PIXELS: u64 = 1 << 26;
 
-/// Checks the total size of all encoded images. Many images may refer to the same bytes, so the file size does not
+/// Checks the total size of all encoded images. Several images may refer to the same bytes, so the file size does not
 /// limit this total.
 pub(crate) fn check_encoded(source: &Source<'_>) -> Result<()> {
     let length = |image: &crate::json::Image| {
@@ -27,7 +27,7 @@ pub(crate) fn check_encoded(source: &Source<'_>) -> Result<()> {
     check("bytes in images", bytes, source.limits.bytes)
 }
 
-/// Decodes the images for which `used` is true, several of them in parallel. All other images stay empty.
+/// Decodes the images for which `used` is true, and decodes several images in parallel. All other images stay empty.
 pub(crate) fn images(source: &Source<'_>, used: &[bool], max_side: u32) -> Result<Vec<Image>> {
     let mut pixels = 0;
     let mut groups: Vec<(u64, Vec<usize>)> = Vec::new();
@@ -108,7 +108,7 @@ fn unreadable(index: usize, problem: impl std::fmt::Display) -> ModelError {
     ModelError::invalid(location_of(index), format!("it cannot be decoded: {problem}"))
 }
 
-/// Returns the width and the height from the header of an image, without decoding its pixels.
+/// Reads the width and the height of an image from its header, without decoding the pixels.
 pub(crate) fn size(bytes: &[u8], index: usize) -> Result<(u32, u32)> {
     let (width, height) = match kind(bytes) {
         None => return Err(unreadable(index, "not a PNG, JPEG, WebP or KTX2 image")),
@@ -146,13 +146,13 @@ pub(crate) fn raster(bytes: &[u8], limits: Limits) -> std::result::Result<Raster
     if size > limits.decoded_bytes {
         return Err(format!("it takes {size} bytes after decoding, more than {}", limits.decoded_bytes));
     }
-    // Texture values are used as stored in the file: an embedded colour profile or orientation is not applied.
+    // Texture values are used as stored in the file. An embedded colour profile or orientation is ignored.
     let _profile = decoder.icc_profile();
     image::DynamicImage::from_decoder(decoder).map(Raster::from).map_err(|e| e.to_string())
 }
 
-/// Decodes a PNG, JPEG or WebP image for display. Its colours are converted to sRGB, and its orientation is applied.
-/// The image is halved until no side is longer than `max_side` pixels.
+/// Decodes a PNG, JPEG or WebP image for display: converts its colours to sRGB, and applies its orientation. The sides
+/// of the image are halved until neither is longer than `max_side` pixels.
 /// Errors: if the data has another format, is invalid or exceeds the limits.
 pub fn read_picture(bytes: &[u8], limits: &Limits, max_side: u32) -> Result<Image> {
     let unreadable = |problem: String| ModelError::invalid("the picture", problem);

@@ -11,14 +11,14 @@ fn long(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes)
 }
 
-/// Maximum number of mip levels, which suffices for an image with 32-bit sides.
+/// Maximum number of mip levels. This suffices for an image whose sides are 32-bit numbers.
 const MAX_LEVELS: u32 = 32;
-/// Maximum number of bytes of a block of 4 × 4 texels, which are four uncompressed channels.
+/// Maximum number of bytes of a block of 4 × 4 texels: four uncompressed 8-bit channels.
 const BLOCK_BYTES: u64 = 64;
 
-/// Returns the width and the height of a file that contains a single 2D image. Returns `None` if a part of the file
-/// lies outside of it, or a level unpacks to more bytes than its size allows. The Basis Universal decoder trusts these
-/// lengths.
+/// Returns the width and the height of a file that contains a single 2D image. Returns `None` if the header refers to
+/// bytes outside the file, or declares more unpacked bytes for a mip level than its size allows. The Basis Universal
+/// decoder does not check these numbers.
 pub(crate) fn checked_size(bytes: &[u8]) -> Option<(u32, u32)> {
     let is_in_file = |offset: u64, length: u64| offset.checked_add(length).is_some_and(|end| end <= bytes.len() as u64);
     let [width, height, depth, layers, faces, levels] = [20, 24, 28, 32, 36, 40].map(|at| word(bytes, at));
@@ -38,8 +38,8 @@ pub(crate) fn checked_size(bytes: &[u8]) -> Option<(u32, u32)> {
     Some((width, height))
 }
 
-/// Returns the file without its key/value data, which does not affect the texels. The Basis Universal decoder would
-/// trust the lengths in this data.
+/// Returns the file without its key/value data, which does not affect the texels. The Basis Universal decoder would use
+/// the lengths in this data without checking them.
 pub(crate) fn without_key_values(bytes: &[u8]) -> Vec<u8> {
     let mut out = bytes.to_vec();
     if let Some(range) = out.get_mut(56..64) {
@@ -58,9 +58,9 @@ pub(crate) struct UncompressedKtx2<'a> {
 }
 
 impl<'a> UncompressedKtx2<'a> {
-    /// Reads the header. Returns `None` for KTX2 files of another kind.
+    /// Reads the header. Returns `None` if the file has another texel format or an unsupported compression.
     pub(crate) fn open(bytes: &'a [u8]) -> Option<Self> {
-        // The VkFormats R8, R8G8, R8G8B8 and R8G8B8A8, each as UNORM and SRGB.
+        // The formats R8, R8G8, R8G8B8 and R8G8B8A8 of Vulkan (`VkFormat`), each as UNORM and as SRGB.
         let channels = match word(bytes, 12)? {
             9 | 15 => 1,
             16 | 22 => 2,

@@ -15,10 +15,10 @@ use crate::source::Source;
 
 /// Maximum number of texture coordinate sets that are read from a primitive.
 const MAX_UV_SETS: usize = 8;
-/// Maximum number of attribute sets with four joints each that are read from a primitive.
+/// Maximum number of joint and weight attributes that are read from a primitive. Each contains four joints per vertex.
 const MAX_INFLUENCE_SETS: usize = 4;
 
-/// Decodes the meshes that are drawn; the others stay empty. `uses` is the number of times that each mesh is drawn.
+/// Decodes the meshes that are drawn; all other meshes stay empty. `uses` contains for each mesh how often it is drawn.
 pub(crate) fn meshes(source: &Source<'_>, materials: &[Material], uses: &[u64]) -> Result<Vec<Mesh>> {
     let mut totals = Totals::default();
     source
@@ -130,8 +130,8 @@ impl PrimitiveReader<'_> {
         if let Some(index) = raw.iter().find(|i| u64::from(**i) >= count) {
             return Err(self.invalid(format!("index {index} is out of range: there are {count} vertices")));
         }
-        // Strips, loops and fans refer to most vertices several times. Their conversion to triangles or line segments
-        // takes up to three times as many indices.
+        // Strips, loops and fans refer to most vertices several times. Converted to triangles or line segments, they
+        // have up to three times as many indices.
         self.source.budget.take::<u32>(if matches!(mode, 2 | 3 | 5 | 6) { raw.len() * 3 } else { 0 })?;
         (out.topology, out.indices) = match mode {
             0 => (Topology::Points, raw),
@@ -206,8 +206,8 @@ impl PrimitiveReader<'_> {
     }
 }
 
-/// Returns the four influences with the largest weights, scaled so that the weights add up to 1. If a weight is 0, its
-/// joint is set to 0, because exporters write arbitrary joints for unused influences.
+/// Returns the four influences with the largest weights, scaled so that the weights add up to 1. The joint of an
+/// influence with weight 0 is set to 0, because exporters write arbitrary joints there.
 fn strongest(influences: &mut [(u16, f32)]) -> ([u16; 4], [f32; 4]) {
     influences.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     let sum: f32 = influences.iter().take(4).map(|(_, w)| w).sum();
@@ -232,7 +232,7 @@ fn accessor_vectors<const N: usize>(
     if reader.count != count {
         return Err(primitive.invalid(format!("{name} has {} values for {count} vertices", reader.count)));
     }
-    // A vertex without a valid position cannot be drawn. All other attributes have a usable default value.
+    // A vertex without a valid position cannot be drawn. For all other attributes, 0 is a usable value.
     if name == "POSITION" {
         return reader.vectors::<N>().map(Some);
     }
@@ -261,7 +261,7 @@ impl Attributes<'_> {
         accessor_vectors::<N>(self.reader, &self.reader.primitive.attributes, name, self.count)
     }
 
-    /// Returns the divisor that normalises the integers of a compressed attribute, according to the accessor.
+    /// Returns the divisor that converts the integers of a compressed attribute to floats, according to its accessor.
     fn divisor(&self, name: &str) -> f32 {
         let accessors = &self.reader.source.root.accessors;
         let accessor = self.reader.primitive.attributes.get(name).and_then(|a| accessors.get(*a));
@@ -278,7 +278,7 @@ impl Attributes<'_> {
         let mut sets = Vec::new();
         for set in 0..MAX_UV_SETS {
             if let Some(uvs) = self.vectors::<2>(&format!("TEXCOORD_{set}"))? {
-                // Missing sets become empty lists, so that the following sets keep their index.
+                // Missing sets become empty lists, so that the index of each set is its number in the file.
                 sets.resize(set, Vec::new());
                 sets.push(uvs);
             }
@@ -310,7 +310,7 @@ fn unit_normals(mut normals: Vec<[f32; 3]>) -> Vec<[f32; 3]> {
     normals
 }
 
-/// Normalises the tangents from the file. A tangent of length zero becomes (1, 0, 0) with sign 0.
+/// Normalises tangents from the file. A tangent of length zero becomes (1, 0, 0) with handedness 0.
 fn unit_tangents(mut tangents: Vec<[f32; 4]>) -> Vec<[f32; 4]> {
     for t in &mut tangents {
         let [x, y, z, w] = *t;
@@ -321,7 +321,7 @@ fn unit_tangents(mut tangents: Vec<[f32; 4]>) -> Vec<[f32; 4]> {
     tangents
 }
 
-/// Generates normals and tangents if the file has none.
+/// Generates normals if the file has none, and tangents if the file has none and the material needs them.
 fn add_missing_normals_and_tangents(primitive: &mut Primitive, material: &Material, source: &Source<'_>) -> Result<()> {
     if primitive.topology != Topology::Triangles {
         return Ok(());
@@ -336,8 +336,7 @@ fn add_missing_normals_and_tangents(primitive: &mut Primitive, material: &Materi
     };
     if primitive.tangents.is_empty() {
         source.budget.take_bytes(Tangents::generation_bytes(primitive))?;
-        // The file has displacements of tangents but no tangents. glTF says that such displacements are ignored (glTF
-        // 2.0, section 3.7.2.2).
+        // The primitive has no tangents, so displacements of tangents are ignored (glTF 2.0, section 3.7.2.2).
         primitive.morph_targets.iter_mut().for_each(|target| target.tangents = Vec::new());
         if let Some(tangents) = Tangents::of(primitive, mapping) {
             source.budget.take_bytes(tangents.copied_bytes(primitive))?;

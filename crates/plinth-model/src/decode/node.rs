@@ -11,14 +11,14 @@ use crate::limits::check;
 use crate::model::{Node, Transform, Trs};
 use crate::source::Source;
 
-/// The nodes of the model. `model_index` maps each node of the document to its index in `nodes`, or to `None` if it is
-/// not part of the model.
+/// The nodes of the model. `model_index` maps each node index of the document to an index in `nodes`, or to `None` if
+/// the node is not part of the model.
 pub(crate) struct Graph {
     pub(crate) nodes: Vec<Node>,
     pub(crate) model_index: Vec<Option<usize>>,
 }
 
-/// Decodes the default scene. If the document has no scene, decodes all root nodes.
+/// Decodes the default scene. If the document has no scenes, decodes the trees of all root nodes.
 pub(crate) fn graph(source: &Source<'_>) -> Result<Graph> {
     let root = &source.root;
     check("nodes", root.nodes.len() as u64, source.limits.nodes)?;
@@ -29,8 +29,8 @@ pub(crate) fn graph(source: &Source<'_>) -> Result<Graph> {
     }
     check_tree(root)?;
     let mut graph = Graph { nodes: Vec::new(), model_index: vec![None; root.nodes.len()] };
-    // The nodes are visited depth first in document order, so that repeated names get the same suffixes as in other
-    // viewers.
+    // The nodes are visited depth first in document order, as other viewers do. Repeated names therefore get the same
+    // suffixes as in these viewers.
     let mut stack: Vec<(usize, Option<usize>, u64)> = roots(root)?.into_iter().rev().map(|n| (n, None, 1)).collect();
     while let Some((index, parent, depth)) = stack.pop() {
         let location = format!("nodes[{index}]");
@@ -48,8 +48,8 @@ pub(crate) fn graph(source: &Source<'_>) -> Result<Graph> {
     Ok(graph)
 }
 
-/// Adds the joints of drawn skins that are not part of the scene, and their ancestors. The meshes and lights of the
-/// added nodes are omitted.
+/// Adds the joints of drawn skins that are not part of the scene, with the ancestors of these joints. The meshes and
+/// lights of the added nodes are omitted.
 fn add_joints_outside_scene(source: &Source<'_>, graph: &mut Graph) -> Result<()> {
     let root = &source.root;
     let drawn: BTreeSet<usize> = graph.nodes.iter().filter(|n| n.mesh.is_some()).filter_map(|n| n.skin).collect();
@@ -93,7 +93,7 @@ fn check_tree(root: &json::Root) -> Result<()> {
             }
         }
     }
-    // All nodes are visited from the root nodes. Nodes that are not reached this way form cycles.
+    // Visits all nodes that can be reached from root nodes. All other nodes belong to cycles.
     let mut stack: Vec<usize> = (0..root.nodes.len()).filter(|i| parent[*i].is_none()).collect();
     let mut reached = 0;
     while let Some(node) = stack.pop() {
@@ -118,7 +118,7 @@ fn roots(root: &json::Root) -> Result<Vec<usize>> {
     if let Some(missing) = scene.nodes.iter().find(|n| **n >= root.nodes.len()) {
         return Err(ModelError::invalid(format!("scenes[{index}]"), format!("node {missing} does not exist")));
     }
-    // If the scene lists a node that is also the child of another node, the node is drawn only as a child.
+    // A node that is both listed by the scene and a child of another node is drawn only as a child.
     let mut is_child = vec![false; root.nodes.len()];
     for child in root.nodes.iter().flat_map(|n| &n.children) {
         is_child[*child] = true;

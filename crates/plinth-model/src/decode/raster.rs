@@ -1,5 +1,5 @@
-//! Decoded images with as many channels as in their file. They are downscaled before they are converted to RGBA, which
-//! saves memory.
+//! Decoded images that have as many channels as in the file. To save memory, they are downscaled before they are
+//! converted to RGBA.
 
 use image::DynamicImage;
 
@@ -46,8 +46,8 @@ impl Raster {
         Image { width: self.width, height: self.height, pixels, source_width, source_height }
     }
 
-    /// Averages blocks of 2 × 2 pixels. The stored bytes are averaged without decoding sRGB, which is accurate enough
-    /// because such images are far larger than they are displayed.
+    /// Averages blocks of 2 × 2 pixels. The stored bytes are averaged without decoding sRGB. The error is not visible,
+    /// because images that are halved are far larger than they are displayed.
     fn halved(&self) -> Self {
         let (width, height) = ((self.width / 2).max(1), (self.height / 2).max(1));
         let (columns, channels) = (self.width as usize, self.channels);

@@ -1,16 +1,16 @@
-//! Applies the same change to all vertex lists of a primitive.
+//! Applies the same change to all vertex lists of a primitive, such as positions and normals.
 
 use glam::Vec3;
 
 use crate::model::{MorphTarget, Primitive};
 
-/// A change that can be applied to a vertex list with any type of values.
+/// A change that applies to vertex lists with any type of values.
 pub(crate) trait VertexListChange {
-    /// Changes a list, which is never empty.
+    /// Changes a list. The list is never empty.
     fn apply<T: Copy>(&self, list: &mut Vec<T>);
 }
 
-/// Replaces a list by its entries at the given indices, in the order of the indices.
+/// Replaces a list by the entries at the given indices, in the order of the indices.
 pub(crate) struct PickVertices<'a>(pub(crate) &'a [u32]);
 
 impl VertexListChange for PickVertices<'_> {

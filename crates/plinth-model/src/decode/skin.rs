@@ -7,7 +7,7 @@ use crate::error::{ModelError, Result};
 use crate::model::Skin;
 use crate::source::Source;
 
-/// Decodes all skins. Their joints are still node indices of the document, not of the model.
+/// Decodes all skins. The indices of their joints still refer to nodes of the document, not of the model.
 pub(crate) fn skins(source: &Source<'_>) -> Result<Vec<Skin>> {
     source
         .root

@@ -1,5 +1,5 @@
-//! Converts KHR_materials_pbrSpecularGlossiness to the metallic-roughness model. The algorithm is that of the Khronos
-//! sample (KhronosGroup/glTF, extensions/2.0/Archived/KHR_materials_pbrSpecularGlossiness/examples).
+//! Converts KHR_materials_pbrSpecularGlossiness to the metallic-roughness model. The algorithm is from the Khronos
+//! example (KhronosGroup/glTF, extensions/2.0/Archived/KHR_materials_pbrSpecularGlossiness/examples).
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use crate::source::Source;
 /// Reflectance of dielectrics at normal incidence.
 const DIELECTRIC: f32 = 0.04;
 
-/// Converts the factors of a material. If the material has textures, the factors are set to neutral values, because
-/// [`convert_textures`] multiplies the factors with each texel.
+/// Converts the factors of a material. If the material has textures, its factors become neutral, because
+/// [`convert_textures`] multiplies each texel by the original factors.
 pub(crate) fn convert_factors(material: &mut Material, spec_gloss: &SpecularGlossiness) {
     let [r, g, b, a] = spec_gloss.diffuse_factor;
     if spec_gloss.diffuse_texture.is_some() || spec_gloss.specular_glossiness_texture.is_some() {
@@ -28,12 +28,13 @@ pub(crate) fn convert_factors(material: &mut Material, spec_gloss: &SpecularGlos
     material.perceptual_roughness = 1.0 - spec_gloss.glossiness_factor.clamp(0.0, 1.0);
 }
 
-/// The inputs of a conversion, so that equal conversions share their images: the index of the diffuse image, the index
-/// of the specular-glossiness image, the bits of the factors, and whether both images use the same texture coordinates.
+/// All inputs of a conversion. Materials with equal inputs share the converted images. The elements are the index of
+/// the diffuse image, the index of the specular-glossiness image, the bits of the factors, and whether both images use
+/// the same texture coordinates.
 type ConversionKey = (Option<usize>, Option<usize>, [u32; 8], bool);
 
-/// Replaces the textures of drawn materials by a base colour texture and a metallic-roughness texture. The new textures
-/// and images are appended to `textures` and `images`. Equal inputs are converted only once.
+/// Converts the textures of drawn materials to a base colour texture and a metallic-roughness texture. The new textures
+/// and images are appended to `textures` and `images`. Materials with equal inputs are converted only once.
 pub(crate) fn convert_textures(
     source: &Source<'_>,
     used: &[bool],
@@ -47,9 +48,9 @@ pub(crate) fn convert_textures(
         let Some(spec_gloss) = &json.extensions.specular_glossiness else { continue };
         let (diffuse, gloss) = (material.base_color_texture, material.metallic_roughness_texture);
         let Some(any) = gloss.or(diffuse) else { continue };
-        // A metal's colour comes from the specular texture, so both textures must be sampled at the same point. If
-        // their texture coordinates differ, the coordinates of the diffuse texture are used, and the other texture is
-        // replaced by its mean.
+        // A metal's colour comes from the specular-glossiness texture, so both textures must be sampled at the same
+        // point. If their texture coordinates differ, the coordinates of the diffuse texture are used, and the
+        // specular-glossiness texture is replaced by its mean.
         let same_coordinates =
             diffuse.zip(gloss).is_none_or(|(a, b)| (a.uv_set, a.transform) == (b.uv_set, b.transform));
         let reference = if same_coordinates { any } else { diffuse.unwrap_or(any) };
@@ -87,7 +88,7 @@ fn pixels_of(image: &Image) -> u64 {
     u64::from(image.width) * u64::from(image.height)
 }
 
-/// The textures of a specular-glossiness material. A texture that the material lacks is white.
+/// The textures of a specular-glossiness material. A missing texture is treated as white.
 struct SourceTextures<'a> {
     diffuse: Option<&'a Image>,
     gloss: Option<&'a Image>,
@@ -96,7 +97,7 @@ struct SourceTextures<'a> {
 }
 
 impl SourceTextures<'_> {
-    /// Returns the size of the converted textures: the larger width and the larger height of the source images.
+    /// Returns the size of the converted textures: the larger width and the larger height of both source images.
     fn size(&self) -> (u32, u32) {
         let gloss = self.gloss.filter(|_| self.same_coordinates || self.diffuse.is_none());
         let both = || self.diffuse.into_iter().chain(gloss);

@@ -1,8 +1,9 @@
-//! Generates tangents with MikkTSpace. If MikkTSpace would take too long, tangents are averages over the triangles of a
-//! vertex.
+//! Generates tangents with MikkTSpace. If MikkTSpace would take too long, the tangent of a vertex is the average over
+//! the vertex's triangles.
 //!
-//! In glTF, v points down on the texture, and the bitangent `cross(normal, tangent) · w` points up (glTF 2.0, section
-//! 3.7.2.1). Both generators receive coordinates in which v points up, so the sign that they return is `w`.
+//! In glTF, the texture coordinate v points down, and the bitangent `cross(normal, tangent) · w` points up (glTF 2.0,
+//! section 3.7.2.1). Both generators receive coordinates in which v points up, so the sign that they return is the `w`
+//! of glTF.
 
 use std::collections::HashMap;
 
@@ -12,14 +13,14 @@ use glam::{Vec2, Vec3};
 use super::rearrange::{AppendCopies, bytes_per_vertex, rearrange};
 use crate::model::{Material, Primitive};
 
-/// Maximum number of triangles for MikkTSpace, which needs several hundred bytes per triangle.
+/// Maximum number of triangles for which MikkTSpace is used. MikkTSpace needs several hundred bytes per triangle.
 const MAX_MIKK_TRIANGLES: usize = 1_000_000;
-/// Maximum number of triangles around a point for MikkTSpace. Its time grows with the square of this number, and its
-/// stack depth grows linearly.
+/// Maximum number of triangles around a point for which MikkTSpace is used. MikkTSpace's time grows with the square of
+/// this number, and its stack depth grows linearly.
 const MAX_MIKK_TRIANGLES_AROUND_POINT: u32 = 1000;
-/// Memory for the sums and the tangent of one vertex, in bytes.
+/// Memory in bytes for the sums and the tangent of one vertex.
 const BYTES_PER_VERTEX: u64 = 40;
-/// Memory for the tangents of one triangle's corners, in bytes.
+/// Memory in bytes for the tangents of one triangle's corners.
 const BYTES_PER_TRIANGLE: u64 = 48;
 /// The tangent of a corner at which the texture coordinates do not vary.
 const NO_TANGENT: [f32; 4] = [0.0; 4];
@@ -37,8 +38,8 @@ pub(crate) struct UvMapping {
 }
 
 impl UvMapping {
-    /// Returns the texture coordinates of the material's normal map or other tangent-space texture. Returns `None` if
-    /// the material needs no tangents.
+    /// Returns the texture coordinates of the texture of the material that needs tangents, such as its normal map.
+    /// Returns `None` if the material needs no tangents.
     pub(crate) fn of(material: &Material) -> Option<Self> {
         let clearcoat = material.clearcoat.and_then(|c| c.normal_texture);
         let anisotropy = material.anisotropy.and_then(|a| a.texture);
@@ -60,14 +61,14 @@ impl UvMapping {
     }
 }
 
-/// Generated tangents of a primitive that have not been added to the primitive yet.
+/// Tangents that were generated for a primitive and have not been added to it yet.
 pub(crate) struct Tangents {
-    /// The tangents of all vertices, followed by the tangents of all copies.
+    /// The tangents of all vertices, followed by the tangents of all duplicated vertices.
     list: Vec<[f32; 4]>,
-    /// Vertices that must be duplicated because their corners have different tangents. This happens at the seams of
-    /// mirrored textures.
+    /// Vertices that must be duplicated because their corners have different tangents. Such vertices are at the seams
+    /// of mirrored textures.
     copies: Vec<u32>,
-    /// Triangle corners that will refer to a copy of their vertex, each with the index of the copy.
+    /// Triangle corners that must refer to a duplicate of their vertex, each with the index of the duplicate.
     remapped_corners: Vec<(usize, u32)>,
 }
 
@@ -78,8 +79,8 @@ impl Tangents {
         BYTES_PER_VERTEX * primitive.positions.len() as u64 + BYTES_PER_TRIANGLE * triangles
     }
 
-    /// Generates tangents for a primitive of triangles with normals. Returns `None` if the primitive lacks the texture
-    /// coordinate set.
+    /// Generates tangents for a primitive that consists of triangles and has normals. Returns `None` if the primitive
+    /// lacks the texture coordinate set.
     pub(crate) fn of(primitive: &Primitive, mapping: UvMapping) -> Option<Self> {
         let set = primitive.uvs.get(mapping.set).filter(|set| !set.is_empty())?;
         let uv = |vertex: u32| mapping.at(set, vertex);
@@ -123,7 +124,8 @@ impl Tangents {
         bytes_per_vertex(primitive).saturating_mul(self.copies.len() as u64)
     }
 
-    /// Adds the tangents to `primitive`, for which they were generated, and duplicates vertices where necessary.
+    /// Adds the tangents to `primitive`, which must be the primitive for which they were generated. Duplicates vertices
+    /// where necessary.
     pub(crate) fn apply_to(self, primitive: &mut Primitive) {
         primitive.tangents = Vec::new();
         rearrange(primitive, &AppendCopies(&self.copies));
@@ -170,8 +172,8 @@ fn normalized(direction: Vec3, sign: f32) -> [f32; 4] {
 
 /// Generates a tangent for each corner (Mikkelsen 2008, "Simulation of Wrinkled Surfaces Revisited").
 fn mikktspace_tangents(primitive: &Primitive, uv: impl Fn(u32) -> [f32; 2]) -> Option<Vec<[f32; 4]>> {
-    // Triangles with coinciding corners do not affect the result, but MikkTSpace would compare each of them with all
-    // others. Therefore they are left out.
+    // Triangles with coinciding corners are left out. They do not affect the result, but MikkTSpace would compare each
+    // of them with all others.
     let has_distinct_corners = |t: &[u32; 3]| {
         let [a, b, c] = t.map(|vertex| position(primitive, vertex).map(f32::to_bits));
         a != b && b != c && c != a
@@ -224,9 +226,8 @@ impl<F: Fn(u32) -> [f32; 2]> Geometry for MikkGeometry<'_, F> {
     }
 }
 
-/// Averaged tangents (Lengyel 2001, "Computing Tangent Space Basis Vectors for an Arbitrary Mesh"). Each vertex has two
-/// sums of the u directions of its triangles: one over the triangles with a mirrored texture, and one over all other
-/// triangles.
+/// Averaged tangents (Lengyel 2001, "Computing Tangent Space Basis Vectors for an Arbitrary Mesh"). For each vertex,
+/// the u directions of its triangles are added up separately for triangles with a normal and with a mirrored texture.
 struct AveragedTangents(Vec<[Vec3; 2]>);
 
 impl AveragedTangents {
@@ -261,7 +262,7 @@ impl AveragedTangents {
     }
 }
 
-/// Returns two edges of a triangle, in texture coordinates.
+/// Returns the two edges that start at a triangle's first corner, in texture coordinates.
 fn edges(triangle: [u32; 3], uv: &impl Fn(u32) -> [f32; 2]) -> [Vec2; 2] {
     let [s, p, q] = triangle.map(|i| Vec2::from(uv(i)));
     [p - s, q - s]

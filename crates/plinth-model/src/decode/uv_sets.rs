@@ -11,16 +11,15 @@ use crate::warnings::Warnings;
 
 /// Maximum number of texture coordinate sets per material.
 const MAX_SETS: usize = 2;
-/// A set counts as a transformed copy of another set if it deviates by no more than this. The value is half a step of
-/// normalised bytes, plus rounding errors.
+/// Maximum deviation at which a set counts as a transformed copy of another set. The value is half a step of normalised
+/// bytes, plus rounding errors.
 const MAX_DEVIATION: f64 = 0.0025;
 
-/// Renumbers texture coordinate sets so that each material only uses the sets 0 and 1. Materials that only use these
-/// sets are not changed. Textures and primitives are renumbered together.
+/// Renumbers texture coordinate sets, in textures as well as in primitives, so that each material only uses the sets 0
+/// and 1. Materials that already do so are not changed.
 ///
-/// If a material uses more than two sets, some may be affine transforms of other sets. Such a set is replaced by the
-/// other set and a texture transform. A texture that still needs a third set uses the first one instead, and a warning
-/// is added.
+/// If a material uses more than two sets, a set that is an affine transform of another set is replaced by this other
+/// set and a texture transform. If a texture still needs a third set, it uses set 0 instead, and a warning is added.
 pub(crate) fn renumber(materials: &mut [Material], meshes: &mut [Mesh], warnings: &mut Warnings) {
     for (index, material) in materials.iter_mut().enumerate() {
         let used: BTreeSet<usize> =
@@ -54,7 +53,7 @@ pub(crate) fn renumber(materials: &mut [Material], meshes: &mut [Mesh], warnings
 
 /// The result of reducing the texture coordinate sets of a material.
 struct ReducedSets {
-    /// Old indices of the sets that are kept, in the order of their new indices.
+    /// Old indices of the sets that are kept. The position in the list is the new index.
     kept: Vec<usize>,
     replaced: Vec<ReplacedSet>,
     /// Whether there is a set that is neither kept nor replaced.
@@ -84,8 +83,8 @@ fn reduce(used: &BTreeSet<usize>, primitives: &[&mut Primitive]) -> ReducedSets 
     out
 }
 
-/// Returns the affine map from one set to another. Returns `None` if no such map exists. The map is fitted by least
-/// squares, then checked at every vertex.
+/// Returns the affine map from the set `from` to the set `to`. The map is fitted by least squares, then checked at
+/// every vertex. Returns `None` if the sets are not related by an affine map.
 fn affine_map(primitives: &[&mut Primitive], from: usize, to: usize) -> Option<DMat3> {
     let homogeneous = |uv: &[f32; 2]| DVec3::new(f64::from(uv[0]), f64::from(uv[1]), 1.0);
     let mut pairs = Vec::new();
@@ -107,7 +106,7 @@ fn affine_map(primitives: &[&mut Primitive], from: usize, to: usize) -> Option<D
     (map.is_finite() && pairs.iter().all(close)).then_some(map)
 }
 
-/// Returns a reference to the same texture that uses the coordinates of the kept set and a texture transform.
+/// Returns a reference to the same texture that uses the kept set and a texture transform instead of the replaced set.
 fn transformed(reference: TextureRef, replaced: &ReplacedSet) -> TextureRef {
     let [a, b, c, d, e, f] = reference.transform.unwrap_or([1.0, 0.0, 0.0, 0.0, 1.0, 0.0]).map(f64::from);
     let own_transform = DMat3::from_cols_array(&[a, d, 0.0, b, e, 0.0, c, f, 1.0]);

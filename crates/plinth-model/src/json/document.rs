@@ -127,8 +127,8 @@ pub(crate) struct BufferView {
 }
 
 impl BufferView {
-    /// Returns the parameters of meshopt compression. The extension has an official name and an older name; the
-    /// parameters under the official name take precedence.
+    /// Returns the parameters of meshopt compression. The extension has an official name and an older name. If both are
+    /// present, the parameters under the official name are used.
     pub(crate) fn meshopt(&self) -> Option<&MeshoptView> {
         self.extensions.meshopt.as_deref().or(self.extensions.older_meshopt.as_deref())
     }

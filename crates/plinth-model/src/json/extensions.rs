@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-/// Declares the `extensions` of a JSON object. Each line has the name of an extension, the field that stores it, and the
-/// type of its JSON.
+/// Declares the `extensions` member of a JSON object. Each line contains the name of an extension, the field that
+/// stores its contents, and the type of the contents.
 macro_rules! extensions {
     ($(#[$derive:meta])* $object:ident { $($name:literal $field:ident: $json:ty,)* }) => {
         #[derive(Deserialize, Default)]
@@ -86,8 +86,7 @@ pub(crate) struct DracoPrimitive {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(crate) struct MeshoptBuffer {
-    /// Whether the buffer has no data. Only readers that do not support the extension use such a buffer, as a
-    /// placeholder.
+    /// Whether the buffer is a placeholder without data, for readers that do not support the extension.
     pub(crate) fallback: bool,
 }
 

@@ -1,5 +1,5 @@
-//! The glTF document as JSON. Parsing checks the types and signs of values. References are checked by the decoders that
-//! resolve them.
+//! The glTF document as parsed JSON. Parsing checks the types and signs of values. The decoders check the references
+//! when they resolve them.
 
 mod document;
 mod extensions;

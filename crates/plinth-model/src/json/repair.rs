@@ -1,6 +1,6 @@
 //! Repairs documents that violate the glTF specification in minor ways that other viewers tolerate.
 //!
-//! The repair only runs if a document cannot be parsed otherwise, so it does not slow down valid documents.
+//! The repair only runs if parsing a document fails, so it does not slow down valid documents.
 
 use serde_json::{Map, Value};
 
@@ -11,8 +11,8 @@ use crate::warnings::Warnings;
 /// Approximate memory of one JSON value during a repair, in bytes.
 const BYTES_PER_VALUE: u64 = 160;
 
-/// Repairs or removes minor invalid members and parses the document again. Adds a warning for each change. Returns
-/// `None` if the document is still invalid or the repair would take too much memory.
+/// Repairs or removes invalid members of minor importance, and parses the document again. Adds a warning for each
+/// change. Returns `None` if the document is still invalid or the repair would take too much memory.
 pub(crate) fn read_repaired(text: &str, budget: &Budget, warnings: &mut Warnings) -> Option<Root> {
     let values = text.bytes().filter(|b| matches!(b, b'{' | b'[' | b',')).count() as u64;
     let bytes = values.saturating_mul(BYTES_PER_VALUE).saturating_add(text.len() as u64);
@@ -29,7 +29,7 @@ pub(crate) fn read_repaired(text: &str, budget: &Budget, warnings: &mut Warnings
     Some(root)
 }
 
-/// Repairs problems that can occur in any part of the document.
+/// Repairs problems that can occur anywhere in the document.
 struct GenericRepair<'a> {
     warnings: &'a mut Warnings,
     nulls: usize,
@@ -75,14 +75,14 @@ impl GenericRepair<'_> {
     }
 }
 
-/// Lists whose entries have the member `name`.
+/// Lists in the document whose entries have the member `name`.
 const NAMED_LISTS: &[&str] = &["nodes", "meshes", "materials", "animations", "images"];
 
 /// A check that a value has the correct type.
 type TypeCheck = fn(&Value) -> bool;
 
-/// Optional members that are removed if their value has the wrong type: the name of a list, the name of a member of its
-/// entries, and the type check.
+/// Optional members that are removed if their value has the wrong type. Each entry contains the name of a list, the
+/// name of a member of the list's entries, and the type check.
 const REMOVABLE_MEMBERS: &[(&str, &str, TypeCheck)] = &[
     ("images", "mimeType", Value::is_string),
     ("materials", "alphaMode", Value::is_string),

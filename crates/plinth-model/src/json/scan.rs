@@ -1,16 +1,16 @@
 //! Counts the objects and values of a JSON text before it is parsed. Parsing can turn three bytes of text into an
-//! object that takes several hundred bytes of memory.
+//! object that takes several hundred bytes of memory, so the size of the text does not limit the memory.
 
 use crate::error::{ModelError, Result};
 use crate::limits::{Budget, Limits, check};
 
 /// Approximate maximum memory of a parsed object, in bytes.
 const BYTES_PER_OBJECT: u64 = 256;
-/// Approximate memory that a parsed value takes in its list, in bytes.
+/// Approximate memory in bytes that a parsed value takes in the list that contains it.
 const BYTES_PER_VALUE: u64 = 8;
 
-/// Checks that a text is a JSON object within the limits, and counts its parsed size against the budget. Brackets and
-/// commas inside strings are counted, too, but real documents have few of them.
+/// Checks that a text starts like a JSON object and does not exceed the limits, and counts its parsed size against the
+/// budget. Brackets and commas inside strings are counted, too, but documents have few of them in practice.
 pub(crate) fn check_size(text: &str, limits: Limits, budget: &Budget) -> Result<()> {
     if !text.trim_start().starts_with('{') {
         return Err(ModelError::Json { problem: "the document is not an object".to_owned() });

@@ -7,16 +7,17 @@ use glam::Mat4;
 pub struct Skin {
     /// Node index of each joint.
     pub joints: Vec<usize>,
-    /// Inverse bind matrices, which map mesh coordinates to joint coordinates. Has the same length as `joints`.
+    /// Inverse bind matrices, which map mesh coordinates to joint coordinates. The list has the same length as
+    /// `joints`.
     pub inverse_bind: Vec<Mat4>,
 }
 
 /// An animation clip.
 #[derive(Clone, Debug, Default)]
 pub struct Animation {
-    /// The name in the file, or a generated one.
+    /// The name in the file, or a generated name.
     pub name: String,
-    /// Duration in seconds: the time of the last key over all channels.
+    /// Duration in seconds: the time of the last key of all channels.
     pub duration: f32,
     /// The animated properties.
     pub channels: Vec<Channel>,
@@ -33,9 +34,9 @@ pub struct Channel {
     pub interpolation: Interpolation,
     /// Key times in seconds.
     pub times: Vec<f32>,
-    /// Values of the keys. A key has three values for a translation or scale, four (x, y, z, w) for a rotation, and one
-    /// per morph target for morph weights. For [`Interpolation::CubicSpline`], each key has an in-tangent, a value and
-    /// an out-tangent, in this order.
+    /// Values of the keys. A key has three numbers for a translation or scale, four numbers (x, y, z, w) for a
+    /// rotation, and one number per morph target for morph weights. For [`Interpolation::CubicSpline`], each key has an
+    /// in-tangent, a value and an out-tangent, in this order.
     pub values: Vec<f32>,
 }
 

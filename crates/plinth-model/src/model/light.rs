@@ -1,6 +1,6 @@
 //! Punctual lights.
 
-/// A light of KHR_lights_punctual. It shines along the −Z axis of its node.
+/// A light of KHR_lights_punctual. Directional lights and spotlights shine along the −Z axis of their node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Light {
     /// The kind of light.
@@ -22,9 +22,9 @@ pub enum LightKind {
     Point,
     /// A spotlight, which shines into a cone.
     Spot {
-        /// Angle between the axis of the cone and the direction at which the intensity begins to decrease, in radians.
+        /// Angle in radians between the cone's axis and the directions at which the intensity begins to decrease.
         inner_cone_angle: f32,
-        /// Angle between the axis of the cone and the direction at which the intensity reaches 0, in radians.
+        /// Angle in radians between the cone's axis and the directions at which the intensity reaches 0.
         outer_cone_angle: f32,
     },
 }

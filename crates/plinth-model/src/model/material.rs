@@ -1,4 +1,4 @@
-//! Materials and the layers of their surfaces.
+//! Materials, including the parameters of material extensions.
 
 use super::texture::TextureRef;
 
@@ -17,7 +17,8 @@ pub enum AlphaMode {
     Blend,
 }
 
-/// A material in the metallic-roughness model, with all supported extensions. Textures are multiplied by their factors.
+/// A material in the metallic-roughness model, with all supported extensions. The values of a texture are multiplied by
+/// the corresponding factor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Material {
     /// The render-time name, which the setting `materialEdits` refers to.
@@ -28,7 +29,7 @@ pub struct Material {
     pub base_color_texture: Option<TextureRef>,
     /// Metalness: 0 for dielectrics, 1 for metals.
     pub metallic: f32,
-    /// Roughness as authored; the GGX alpha is its square.
+    /// Roughness as stored in the file. The parameter α of the GGX distribution is its square.
     pub perceptual_roughness: f32,
     /// Linear texture with the roughness in the green channel and the metalness in the blue channel.
     pub metallic_roughness_texture: Option<TextureRef>,
@@ -46,11 +47,11 @@ pub struct Material {
     pub emissive_texture: Option<TextureRef>,
     /// How the alpha of the base colour is used.
     pub alpha_mode: AlphaMode,
-    /// Whether back faces are drawn. Their normals are flipped.
+    /// Whether back faces are drawn. Their normals are flipped for shading.
     pub double_sided: bool,
     /// KHR_materials_unlit: whether the surface shows its base colour without any shading.
     pub unlit: bool,
-    /// Index of refraction from KHR_materials_ior. The default is 1.5; the value 0 means infinite.
+    /// Index of refraction from KHR_materials_ior. The default is 1.5. The value 0 stands for an infinite index.
     pub ior: f32,
     /// Strength of the specular reflection from KHR_materials_specular.
     pub specular: f32,
@@ -78,8 +79,8 @@ pub struct Material {
     pub diffuse_transmission: Option<DiffuseTransmission>,
     /// Factor for the light from the environment. It is always 1 after loading; settings can change it later.
     pub environment_strength: f32,
-    /// Whether the surface lies on another surface like a sticker. Such a surface casts no shadow and writes no depth.
-    /// It is always false after loading.
+    /// Whether the surface lies on another surface, like a sticker. Such a surface casts no shadow and writes no depth.
+    /// The value is always false after loading.
     pub overlay: bool,
 }
 
@@ -131,7 +132,7 @@ pub struct Clearcoat {
     pub roughness: f32,
     /// Linear texture with the roughness in the green channel.
     pub roughness_texture: Option<TextureRef>,
-    /// Normal map of the coat. Without a normal map, the coat uses the geometric normals.
+    /// Normal map of the coat. Without this map, the coat uses the geometric normals.
     pub normal_texture: Option<TextureRef>,
     /// Factor for the x and y components of the coat's normal map.
     pub normal_scale: f32,
@@ -179,10 +180,10 @@ pub struct Volume {
     pub thickness: f32,
     /// Linear texture with the thickness in the green channel.
     pub thickness_texture: Option<TextureRef>,
-    /// Distance in world space after which white light has the colour `attenuation_color`. It is infinite if light is
-    /// not attenuated.
+    /// Distance in world space after which white light has the colour `attenuation_color`. If it is infinite, the
+    /// medium does not attenuate light.
     pub attenuation_distance: f32,
-    /// Linear colour of white light after `attenuation_distance`.
+    /// Linear colour that white light has after travelling `attenuation_distance`.
     pub attenuation_color: [f32; 3],
 }
 

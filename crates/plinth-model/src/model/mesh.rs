@@ -3,7 +3,7 @@
 /// A mesh: a list of primitives that share morph weights.
 #[derive(Clone, Debug, Default)]
 pub struct Mesh {
-    /// The name in the file, or a generated one.
+    /// The name in the file, or a generated name.
     pub name: String,
     /// The primitives of the mesh, each with one material.
     pub primitives: Vec<Primitive>,
@@ -30,25 +30,26 @@ pub struct Primitive {
     pub indices: Vec<u32>,
     /// Object-space positions; all values are finite.
     pub positions: Vec<[f32; 3]>,
-    /// Unit object-space normals. Primitives of triangles always have normals: if the file has none, flat normals are
-    /// generated, and shared vertices are duplicated, as glTF requires. For lines and points, the list is empty if the
-    /// file has no normals.
+    /// Unit object-space normals. Triangles always have normals. If the file has none for a primitive of triangles,
+    /// flat normals are generated and shared vertices are duplicated, as glTF requires. For lines and points, the list
+    /// is then empty.
     pub normals: Vec<[f32; 3]>,
-    /// Whether the normals are face normals and no two triangles share a vertex. In an animated pose, such normals must
-    /// be computed again from the posed triangles.
+    /// Whether the normals are face normals and no two triangles share a vertex. When a primitive is animated, such
+    /// normals must be computed again from the posed triangles.
     pub is_flat: bool,
-    /// Unit tangents with the handedness in w. The handedness is 0 where the texture coordinates do not vary. The list
-    /// is not empty if the material needs tangents (for a normal map, a clearcoat normal map, or anisotropy) and the
-    /// primitive has the required texture coordinates. Vertices at the seams of mirrored textures are duplicated.
+    /// Unit tangents with the handedness in w. The handedness is 0 where the texture coordinates do not vary. There are
+    /// tangents if the material needs them (for a normal map, a clearcoat normal map, or anisotropy) and the primitive
+    /// has the required texture coordinates. For generated tangents, vertices at the seams of mirrored textures are
+    /// duplicated.
     pub tangents: Vec<[f32; 4]>,
     /// Texture coordinate sets by index. A set that is missing in the file is an empty list.
     pub uvs: Vec<Vec<[f32; 2]>>,
     /// Linear vertex colours with alpha; empty if the file has none.
     pub colors: Vec<[f32; 4]>,
-    /// Indices into the skin's joints, for the four influences with the largest weights. Empty if the primitive has no
-    /// joints.
+    /// Indices into the joints of the skin. Of the influences on a vertex, only the four with the largest weights are
+    /// kept. The list is empty if the primitive has no joints.
     pub joints: Vec<[u16; 4]>,
-    /// Weights of `joints`, which add up to 1 for each vertex. Has the same length as `joints`.
+    /// Weights of `joints`, which add up to 1 for each vertex. The list has the same length as `joints`.
     pub weights: Vec<[f32; 4]>,
     /// Morph targets. Their displacements are multiplied by the morph weights.
     pub morph_targets: Vec<MorphTarget>,
@@ -79,6 +80,6 @@ pub struct MorphTarget {
     pub positions: Vec<[f32; 3]>,
     /// Displacements that are added to the normals.
     pub normals: Vec<[f32; 3]>,
-    /// Displacements that are added to x, y, z of the tangents.
+    /// Displacements that are added to the x, y and z components of the tangents.
     pub tangents: Vec<[f32; 3]>,
 }

@@ -25,26 +25,26 @@ pub use texture::{Image, Sampler, Texture, TextureRef, Wrap};
 pub struct Model {
     /// The nodes of the default scene. Parents precede their children.
     pub nodes: Vec<Node>,
-    /// Meshes, which nodes refer to.
+    /// Meshes. Nodes refer to them by index.
     pub meshes: Vec<Mesh>,
-    /// Materials. The last one is always glTF's default material, which is used by primitives without a material.
+    /// Materials. The last material is always the default material of glTF, for primitives without a material.
     pub materials: Vec<Material>,
-    /// Textures, which materials refer to. A texture is an image with a sampler.
+    /// Textures. A texture is an image with a sampler. Materials refer to textures by index.
     pub textures: Vec<Texture>,
-    /// Decoded images, which textures refer to.
+    /// Decoded images. Textures refer to them by index.
     pub images: Vec<Image>,
-    /// Skins, which nodes refer to.
+    /// Skins. Nodes refer to them by index.
     pub skins: Vec<Skin>,
     /// Animation clips.
     pub animations: Vec<Animation>,
-    /// Lights of KHR_lights_punctual, which nodes refer to.
+    /// Lights of KHR_lights_punctual. Nodes refer to them by index.
     pub lights: Vec<Light>,
     /// Messages for the user about data in the file that was ignored or repaired.
     pub warnings: Vec<String>,
 }
 
 impl Model {
-    /// Returns the size in bytes of all pixels and vertex attributes in memory.
+    /// Returns the number of bytes that all pixels and vertex attributes take in memory.
     pub fn content_bytes(&self) -> usize {
         let pixels: usize = self.images.iter().map(|image| image.pixels.len()).sum();
         let attributes: usize =

@@ -18,7 +18,7 @@ pub struct Node {
     pub skin: Option<usize>,
     /// Index of the light in [`Model::lights`](super::Model::lights); `None` if the node has no light.
     pub light: Option<usize>,
-    /// Morph weights in the rest pose. If the node has none of its own, these are the weights of its mesh.
+    /// Morph weights in the rest pose. If the node has no weights of its own, they are the weights of its mesh.
     pub weights: Vec<f32>,
     /// Transforms from EXT_mesh_gpu_instancing. The mesh is drawn once per entry, with the transform `world *
     /// instance`. If the list is empty, the mesh is drawn once.
@@ -28,7 +28,7 @@ pub struct Node {
 /// The transform of a node relative to its parent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Transform {
-    /// A matrix that maps local coordinates to the parent's coordinates. Only nodes that are not animated have one.
+    /// A matrix that maps local coordinates to the parent's coordinates. Animated nodes never have a matrix.
     Matrix(Mat4),
     /// Scale, rotation and translation, applied in this order.
     Trs(Trs),

@@ -5,10 +5,11 @@
 pub struct TextureRef {
     /// Index into [`Model::textures`](super::Model::textures).
     pub texture: usize,
-    /// Index into [`Primitive::uvs`](super::Primitive::uvs). A primitive without this set uses (0, 0).
+    /// Index into [`Primitive::uvs`](super::Primitive::uvs). If a primitive does not have this set, all its coordinates
+    /// are (0, 0).
     pub uv_set: usize,
-    /// Transform of KHR_texture_transform, as the first two rows of a 3×3 matrix. With it, `u' = a·u + b·v + c` and
-    /// `v' = d·u + e·v + f`.
+    /// Transform of KHR_texture_transform: the first two rows of a 3×3 matrix. The transformed coordinates are `u' =
+    /// a·u + b·v + c` and `v' = d·u + e·v + f`.
     pub transform: Option<[f32; 6]>,
 }
 
@@ -28,9 +29,9 @@ pub struct Sampler {
     pub wrap_u: Wrap,
     /// Wrapping of v outside 0..1.
     pub wrap_v: Wrap,
-    /// Whether magnified textures use the nearest texel instead of linear filtering.
+    /// Whether a magnified texture shows its nearest texel instead of interpolating linearly.
     pub mag_nearest: bool,
-    /// Whether minified textures use the nearest texel of a mip level instead of linear filtering.
+    /// Whether a minified texture shows the nearest texel of a mip level instead of interpolating linearly.
     pub min_nearest: bool,
 }
 

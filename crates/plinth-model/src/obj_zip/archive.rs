@@ -1,4 +1,4 @@
-//! Reads the files of a ZIP archive by name, up to a total unpacked size.
+//! Reads the files of a ZIP archive by name, and limits their total unpacked size.
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
@@ -14,8 +14,8 @@ pub(super) struct Archive<'a> {
     zip: ZipArchive<Cursor<&'a [u8]>>,
     /// Entry indices by name. Names have forward slashes and the same letter case as in the archive.
     entries: BTreeMap<String, usize>,
-    /// Entry names by lower-case path and by lower-case file name. If several entries differ only in letter case, the
-    /// map contains the first one.
+    /// Entry names by lower-case path and by lower-case file name. If several entries have the same key, the map
+    /// contains the first of them.
     by_path: BTreeMap<String, String>,
     by_base: BTreeMap<String, String>,
     remaining: u64,
@@ -26,8 +26,8 @@ fn invalid_archive(problem: impl std::fmt::Display) -> ImportError {
     ImportError::Archive { problem: problem.to_string() }
 }
 
-/// Returns the number of entries that the end-of-central-directory record declares, or `None` for ZIP64 archives. The
-/// ZIP reader keeps only one entry per name, so its number of entries can be smaller.
+/// Returns the number of entries that the end-of-central-directory record declares, or `None` for ZIP64 archives. It
+/// can exceed the number of entries that the ZIP reader lists, because the reader keeps only one entry per name.
 fn listed_entries(bytes: &[u8]) -> Option<usize> {
     let end = bytes.windows(4).rposition(|w| w == b"PK\x05\x06")?;
     let count = u16::from_le_bytes(bytes.get(end + 10..end + 12)?.try_into().ok()?);
@@ -60,7 +60,8 @@ impl<'a> Archive<'a> {
                 !name.starts_with('/') && !name.split('/').any(|part| part == ".." || part.ends_with(':'));
             let base = name.rsplit('/').next().unwrap_or_default();
             if is_regular && is_inside_archive && !name.starts_with("__MACOSX/") && !base.starts_with("._") {
-                // The encoding of a name that is not UTF-8 is unknown. By APPNOTE.TXT, appendix D, it is code page 437.
+                // The encoding of a name that is not UTF-8 should be code page 437 (APPNOTE.TXT, appendix D), but many
+                // programs use another encoding. The name in code page 437 is stored as an alias.
                 aliases.extend(file.name().ok().map(|alias| (alias.replace('\\', "/"), name.clone())));
                 entries.insert(name, index);
             }
@@ -89,9 +90,9 @@ impl<'a> Archive<'a> {
         }
     }
 
-    /// Finds the entry that the file `referrer` refers to as `name`. The name is looked up relative to the folder of
-    /// `referrer`, then as a full path, then as a file name in any folder. Letter case and the direction of slashes are
-    /// ignored.
+    /// Finds the entry to which `name` refers in the file `referrer`. The name is looked up as a path relative to the
+    /// folder of `referrer`, then as a full path, then as a file name in any folder. Letter case and the direction of
+    /// slashes are ignored.
     pub(super) fn find(&self, referrer: &str, name: &str) -> Option<String> {
         let name = name.replace('\\', "/").to_lowercase();
         let folder = referrer.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_lowercase());
@@ -108,7 +109,7 @@ impl<'a> Archive<'a> {
         found.or_else(|| self.by_base.get(base?)).cloned()
     }
 
-    /// Unpacks a file, and counts its unpacked size against the limit.
+    /// Unpacks a file, and counts its unpacked size against the limit of the archive.
     pub(super) fn read(&mut self, name: &str) -> Result<Vec<u8>, ImportError> {
         let index = self.entries.get(name).ok_or_else(|| invalid_archive("a file is missing"))?;
         let file = self.zip.by_index(*index).map_err(invalid_archive)?;

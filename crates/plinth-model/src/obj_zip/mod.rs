@@ -1,4 +1,4 @@
-//! Converts a ZIP archive with one OBJ file, its MTL files and its textures to a GLB file.
+//! Converts a ZIP archive that contains one OBJ file, its MTL files and its textures to a GLB file.
 
 mod archive;
 mod error;
@@ -29,7 +29,7 @@ pub struct Converted {
     pub warnings: Vec<String>,
 }
 
-/// Converts an archive. Files are only looked up by name inside the archive, so no path of the archive reaches the file
+/// Converts an archive. Files are only looked up inside the archive. No path from the archive is used in the file
 /// system, and no files are written.
 /// Errors: if the archive is invalid or encrypted, is too large when unpacked, or does not contain exactly one OBJ
 /// file, or if the OBJ file or a texture is invalid.
@@ -37,8 +37,8 @@ pub fn glb_from_zip(bytes: &[u8], limits: &Limits) -> Result<Converted, ImportEr
     let mut archive = archive::Archive::open(bytes, UNPACKED_BYTES)?;
     let name = archive.find_obj()?;
     let bytes = archive.read(&name)?;
-    // Triangles, vertices and the output file are in memory at the same time. Therefore the budget is twice that of
-    // reading a GLB file.
+    // Triangles, vertices and the output file are in memory at the same time. Therefore the budget is twice as large as
+    // for reading a GLB file.
     let budget = Budget::new(limits.decoded_bytes.saturating_mul(2));
     let obj = obj::parse(&text::decode(&bytes), limits, &budget)?;
     drop(bytes);
@@ -105,7 +105,8 @@ mod tests {
 
     #[test]
     fn a_concave_polygon_is_triangulated_correctly() {
-        // The polygon has the shape of an arrow head. A triangle fan from its first corner would cover the notch.
+        // The polygon has the shape of an arrow head. A triangle fan that starts at its first corner would cover the
+        // notch.
         let arrow = "v 0 0 0\nv 2 -1 0\nv 0.5 0 0\nv 2 1 0\nf 1 2 3 4\n";
         let model = load_glb(&convert(&[("a.obj", arrow)]).unwrap().glb, &LoadOptions::default()).unwrap();
         let p = &model.meshes[0].primitives[0];

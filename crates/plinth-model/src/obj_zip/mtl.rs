@@ -20,9 +20,9 @@ pub(super) struct Material {
     pub(super) color_map: Option<TextureUse>,
     pub(super) alpha_map: Option<TextureUse>,
     pub(super) emissive_map: Option<TextureUse>,
-    /// A height map or a normal map, as `is_normal_map` says.
+    /// A height map, or a normal map if `is_normal_map` is true.
     pub(super) bump_map: Option<TextureUse>,
-    /// Whether the file declares `bump_map` as a normal map (statement `norm`).
+    /// Whether the MTL file declares `bump_map` as a normal map (statement `norm`).
     pub(super) is_normal_map: bool,
 }
 
@@ -41,8 +41,8 @@ impl Default for Material {
     }
 }
 
-/// Reads the material libraries of an OBJ file. Returns the materials that its faces use, by their names in the OBJ
-/// file. A warning is added for each missing library or texture.
+/// Reads the material libraries of an OBJ file. Returns the materials that the faces of the OBJ file use, by their
+/// names in the OBJ file. Adds a warning for each missing library or texture.
 pub(super) fn load(
     archive: &mut Archive<'_>,
     referrer: &str,
@@ -72,8 +72,9 @@ pub(super) fn load(
     Ok(by_name)
 }
 
-/// Parses the arguments of a `mtllib` line. They are one name with spaces, or several names, and may end in a comment.
-/// Returns for each name the name of its entry in the archive, or the missing name as an error.
+/// Parses the arguments of a `mtllib` line. The line contains one name with spaces or several names, and may end in a
+/// comment. Returns for each name the name of its entry in the archive, or the name itself as an error if there is no
+/// such entry.
 fn libraries(archive: &Archive<'_>, referrer: &str, line: &str) -> Vec<Result<String, String>> {
     for whole in [line, text::without_comment(line)] {
         if let Some(found) = archive.find(referrer, whole) {
@@ -103,7 +104,7 @@ const MAX_NAME_BYTES: usize = 1000;
 struct Reader<'a, 'z> {
     archive: &'a Archive<'z>,
     referrer: &'a str,
-    /// The material names that faces use. The keys are the full names and the names without a trailing comment.
+    /// The names of used materials in the OBJ file. The keys are these names with and without a trailing comment.
     used: &'a BTreeMap<&'a str, &'a str>,
     by_name: &'a mut BTreeMap<String, Material>,
     warnings: &'a mut Warnings,
@@ -124,7 +125,8 @@ impl Reader<'_, '_> {
         self.finish(current);
     }
 
-    /// Returns the name that faces use for a material. The names may differ by a trailing comment.
+    /// Returns the name by which the OBJ file refers to the material `name` of an MTL file. The two names may differ by
+    /// a trailing comment.
     fn used_name(&self, name: &str) -> Option<String> {
         let found = self.used.get(name).or_else(|| self.used.get(text::without_comment(name)));
         found.map(|name| (*name).to_owned())
@@ -145,8 +147,8 @@ impl Reader<'_, '_> {
             "kd" => material.color = color(rest).unwrap_or(material.color),
             "ke" => material.emissive = color(rest).unwrap_or(material.emissive),
             "d" => material.alpha = number().map_or(material.alpha, |a| a.clamp(0.0, 1.0)),
-            // Many exporters write the opacity instead of the transparency. Therefore a completely transparent material
-            // is most likely meant to be opaque.
+            // `Tr` is the transparency, but many exporters write the opacity there. Therefore a completely transparent
+            // material is most likely meant to be opaque.
             "tr" => {
                 let alpha = number().map(|t| 1.0 - t.clamp(0.0, 1.0)).filter(|alpha| *alpha > 0.0);
                 material.alpha = alpha.unwrap_or(material.alpha);
@@ -181,7 +183,7 @@ fn finite(word: &str) -> Option<f32> {
     word.parse().ok().filter(|n: &f32| n.is_finite())
 }
 
-/// Parses a colour, which is assumed to be sRGB as in other viewers, and converts it to linear.
+/// Parses a colour and converts it to linear. The colour is assumed to be sRGB, as in other viewers.
 fn color(rest: &str) -> Option<[f32; 3]> {
     let mut numbers = text::without_comment(rest).split_whitespace().map_while(finite);
     let (r, g, b) = (numbers.next()?, numbers.next()?, numbers.next()?);

@@ -6,8 +6,8 @@ use super::polygon::Triangulator;
 use super::{ImportError, text};
 use crate::limits::{Budget, Limits};
 
-/// A corner of a face, line or point: the indices of its position, texture coordinate and normal. The last two may be
-/// [`NONE`].
+/// A corner of a face, line or point: the indices of its position, texture coordinate and normal. `uv` and `normal` may
+/// be [`NONE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Corner {
     pub(super) position: u32,
@@ -15,18 +15,18 @@ pub(super) struct Corner {
     pub(super) normal: u32,
 }
 
-/// Index that means that a corner has no texture coordinate or no normal.
+/// Index of a corner that has no texture coordinate or no normal.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// How a face without normals is shaded (statement `s`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Smoothing {
-    /// There is no `s` statement. An edge is smooth if the angle between its faces is small.
+    /// The file has no `s` statement before the face. An edge is smooth if the angle between its two faces is small.
     #[default]
     ByAngle,
     /// `s off`: the face is shaded flat.
     Off,
-    /// `s n`: the face is smooth together with the other faces of group n.
+    /// `s n`: edges between faces of the same group n are smooth.
     Group(u32),
 }
 
@@ -56,11 +56,12 @@ pub(super) struct Obj {
     pub(super) colors: Vec<[f32; 3]>,
     pub(super) uvs: Vec<[f32; 2]>,
     pub(super) normals: Vec<[f32; 3]>,
-    /// One part for each pair of object name and material, in the order of the first element of each part.
+    /// One part for each pair of object name and material. The parts are sorted by the position of their first element
+    /// in the file.
     pub(super) parts: Vec<Part>,
     /// The arguments of all `mtllib` lines.
     pub(super) libraries: Vec<String>,
-    /// Number of polygons that were too complex to triangulate exactly. They became triangle fans.
+    /// Number of polygons that could not be triangulated exactly and became triangle fans.
     pub(super) fanned_polygons: usize,
     /// Number of normals and texture coordinates that are not finite.
     pub(super) not_finite: usize,
@@ -91,13 +92,13 @@ struct Reader<'a> {
     state: State,
 }
 
-/// State of the parser that depends on earlier lines.
+/// State of the parser that depends on the lines that were already read.
 #[derive(Default)]
 struct State {
     name: String,
     material: String,
     smoothing: Smoothing,
-    /// Index of the current part. `None` if no element followed the last change of `name` or `material`.
+    /// Index of the current part. `None` if no element has been read since `name` or `material` last changed.
     part: Option<usize>,
     parts: HashMap<(String, String), usize>,
     /// Number of triangles, points and line segments so far.
@@ -108,7 +109,7 @@ struct State {
 }
 
 impl Reader<'_> {
-    /// Returns a vector, or zeros if it is not finite, which many exporters write for degenerate faces.
+    /// Returns a vector, or zeros if the vector is not finite. Many exporters write such vectors for degenerate faces.
     fn finite_or_zero<const N: usize>(&mut self, vector: [f32; N]) -> [f32; N] {
         if vector.iter().all(|v| v.is_finite()) {
             return vector;
@@ -143,7 +144,7 @@ impl Reader<'_> {
                 let v = numbers(rest)?;
                 let [x, y, z, ..] = v.as_slice() else { return Err("a normal needs three numbers".to_owned()) };
                 self.budget.take::<[f32; 3]>(1).map_err(too_large)?;
-                // A normal without a length counts as missing.
+                // A normal of length zero counts as missing.
                 let normal = self.finite_or_zero([*x, *y, *z]);
                 self.obj.normals.push(normal);
             }
@@ -156,7 +157,7 @@ impl Reader<'_> {
                     group => group.parse().map_or(self.state.smoothing, Smoothing::Group),
                 }
             }
-            // The character `#` can be part of a name, because some programs number their materials with it.
+            // A `#` does not start a comment here, because some programs write it in the names of materials.
             "o" | "g" | "usemtl" => {
                 if rest.len() > MAX_NAME_BYTES {
                     return Err(format!("a name is longer than {MAX_NAME_BYTES} bytes"));
@@ -176,7 +177,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Parses the corners of an element into `state.face`, and returns their number. `what` is the name of the element
+    /// Parses the corners of an element into `state.face`, and returns their number. `what` names the kind of element
     /// in error messages.
     fn corners(&mut self, what: &str, rest: &str) -> Result<usize, String> {
         let (obj, state) = (&self.obj, &mut self.state);
@@ -191,8 +192,8 @@ impl Reader<'_> {
         Ok(state.face.len())
     }
 
-    /// Counts `count` triangles, points or line segments against the limits. Returns the index of the part that they
-    /// belong to.
+    /// Counts `count` triangles, points or line segments against the limits. Returns the index of the part to which
+    /// they belong.
     fn count_elements(&mut self, count: usize) -> Result<usize, String> {
         self.budget.take::<Triangle>(count).map_err(|e| e.to_string())?;
         self.state.elements += count as u64;
@@ -255,18 +256,18 @@ impl Reader<'_> {
     }
 }
 
-/// Maximum number of triangles, points and line segments. Only an archive with very repetitive contents could exceed
-/// it.
+/// Maximum number of triangles, points and line segments. Only an archive with very repetitive contents can exceed this
+/// number.
 const MAX_ELEMENTS: u64 = 16_000_000;
 /// Maximum number of corners of a face or line.
 const MAX_CORNERS: usize = 1_000_000;
-/// Maximum number of values that are read from a line, which suffices for a position, a weight and a colour.
+/// Maximum number of values that are read from a line. This suffices for a position, a weight and a colour.
 const MAX_NUMBERS: usize = 8;
 /// Maximum length of the name of an object or material, in bytes.
 const MAX_NAME_BYTES: usize = 1024;
 /// Maximum number of `mtllib` lines.
 const MAX_LIBRARIES: usize = 1000;
-/// Memory of a part in bytes, not counting its triangles: here and in the glTF document.
+/// Memory that a part takes in `Obj` and in the glTF document, in bytes, not counting its triangles.
 const PART_BYTES: u64 = 4096;
 
 /// Parses numbers that must be finite.
@@ -291,13 +292,13 @@ fn number(word: &str) -> Option<f32> {
 fn corner(text: &str, obj: &Obj) -> Option<Corner> {
     let mut parts = text.split('/');
     let position = resolve(parts.next()?, obj.positions.len())?;
-    // If the texture coordinate or the normal does not exist, the reference is ignored.
+    // A reference to a texture coordinate or normal that does not exist is ignored.
     let mut optional = |count| parts.next().and_then(|part| resolve(part, count)).unwrap_or(NONE);
     let (uv, normal) = (optional(obj.uvs.len()), optional(obj.normals.len()));
     Some(Corner { position, uv, normal })
 }
 
-/// Converts an OBJ index to a list index. OBJ indices count from 1, and negative ones count from the end.
+/// Converts an OBJ index to a list index. OBJ indices start at 1. Negative indices count from the end of the list.
 fn resolve(text: &str, count: usize) -> Option<u32> {
     let index: i64 = text.parse().ok()?;
     let count = i64::try_from(count).ok()?;

@@ -1,5 +1,5 @@
-//! Collects the images of a converted model. Most files are copied. Some must be combined or converted, because glTF
-//! stores alpha maps and bump maps differently.
+//! Collects the images of a converted model. Most image files are copied. Alpha maps and bump maps are converted,
+//! because glTF stores alpha in the base colour texture and uses normal maps.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -16,9 +16,10 @@ use crate::limits::Limits;
 use crate::model::Image;
 use crate::warnings::Warnings;
 
-/// Maximum side length of generated images in pixels. The sides of larger images are halved until neither exceeds it.
+/// Maximum side length of generated images in pixels. The sides of a larger image are halved until neither is longer
+/// than this.
 const MAX_GENERATED_SIDE: u32 = 4096;
-/// Maximum number of pixels of all generated images together, which suffices for eight images of the largest size.
+/// Maximum number of pixels of all generated images together. This suffices for eight images of the largest size.
 const MAX_GENERATED_PIXELS: u64 = 1 << 27;
 /// Height difference between black and white in a bump map, relative to the width of the image. The MTL format does not
 /// define this scale.
@@ -31,7 +32,7 @@ pub(super) struct Picture {
     pub(super) bytes: Rc<Vec<u8>>,
 }
 
-/// The alpha mode that an image with alpha requires.
+/// The alpha mode that a material needs for the alpha channel of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Coverage {
     /// Every texel is either opaque or invisible.
@@ -40,7 +41,7 @@ pub(super) enum Coverage {
     Blend,
 }
 
-/// A normal map: the index of its image, and the factor for the x and y components of its normals.
+/// A normal map: the index of its image, and the factor for the x and y components of the normals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct NormalMap {
     pub(super) picture: usize,
@@ -60,7 +61,8 @@ pub(super) struct Pictures<'a, 'z> {
     limits: &'a Limits,
     warnings: &'a mut Warnings,
     by_source: BTreeMap<ImageSource, Option<usize>>,
-    /// Normal maps by file name, bits of the bump height, and whether the MTL file declares the image as a normal map.
+    /// Normal maps. The key consists of the file name, the bits of the bump height, and whether the MTL file declares
+    /// the image as a normal map.
     normals: BTreeMap<(String, u32, bool), Option<NormalMap>>,
     coverage: BTreeMap<usize, Coverage>,
     files: BTreeMap<String, Option<Picture>>,
@@ -99,9 +101,9 @@ impl<'a, 'z> Pictures<'a, 'z> {
         self.once(ImageSource::File(map.name.clone()), |this| this.read(&map.name))
     }
 
-    /// Combines the colours of one image file with the alpha of another, and returns the index of the result. Without a
-    /// colour file, the colour is white. The alpha is the alpha channel of the other file, or its brightness if it has
-    /// no alpha channel.
+    /// Combines the colours of one image file with the alpha of another file, and returns the index of the result.
+    /// Without a colour file, the colour is white. The alpha is taken from the alpha channel of the other file or, if
+    /// it has no alpha channel, from its brightness.
     pub(super) fn with_alpha(
         &mut self,
         color: Option<&TextureUse>,
@@ -126,8 +128,8 @@ impl<'a, 'z> Pictures<'a, 'z> {
         Ok(picture.and_then(|picture| Some((picture, *self.coverage.get(&picture)?))))
     }
 
-    /// Returns a normal map. If the file is grey, its values are heights, from which normals are computed. Otherwise
-    /// the file itself is the normal map.
+    /// Returns a normal map. A grey image is a height map, from which normals are computed. Any other image is used as
+    /// the normal map.
     pub(super) fn normals(&mut self, map: &TextureUse, is_normal_map: bool) -> Result<Option<NormalMap>> {
         let key = (map.name.clone(), map.bump.to_bits(), is_normal_map);
         if let Some(known) = self.normals.get(&key) {
@@ -213,7 +215,7 @@ fn png(image: &Image, color: image::ExtendedColorType, name: &str) -> Result<Pic
     Ok(Picture { mime: "image/png", bytes: Rc::new(bytes) })
 }
 
-/// Sets the alpha of an image to the alpha channel of `cover`. If `cover` has no alpha channel, its brightness is used.
+/// Sets the alpha of an image to the alpha channel of `cover` or, if `cover` has no alpha channel, to its brightness.
 fn set_alpha(image: &mut Image, cover: &Image) {
     let has_alpha = cover.pixels.chunks_exact(4).any(|p| p[3] != 255);
     let (width, height) = (image.width as usize, image.height as usize);
@@ -227,19 +229,20 @@ fn set_alpha(image: &mut Image, cover: &Image) {
     }
 }
 
-/// Returns whether nearly all texels are grey, as in a height map. The texels of a normal map are mostly blue.
+/// Returns whether nearly all texels are grey, as in a height map. A normal map is mostly blue.
 fn is_grey(image: &Image) -> bool {
     let colored = |p: &&[u8]| p[0].abs_diff(p[1]).max(p[1].abs_diff(p[2])) > 12;
     let count = image.pixels.chunks_exact(4).filter(colored).count();
     count * 20 <= image.pixels.len() / 4
 }
 
-/// Computes RGB-encoded normals of a height field that repeats at its borders. In the normals, x points to the right
-/// and y up. `height` is the height difference between black and white, relative to the width of the image.
+/// Computes RGB-encoded normals from a height map that repeats at its borders. The x component of a normal points to
+/// the right, and y points up. `height` is the height difference between black and white, relative to the width of the
+/// image.
 fn normals_from_heights(image: &Image, height: f32) -> Image {
     let (columns, rows) = (image.width as usize, image.height as usize);
     let at = |x: usize, y: usize| f32::from(image.pixels[((y % rows) * columns + x % columns) * 4]) / 255.0;
-    // Central differences are taken over a distance of two texels.
+    // The slope is the difference between the neighbours of a texel on both sides, which are two texels apart.
     let steepness = height * image.width as f32 / 2.0;
     let mut pixels = Vec::with_capacity(columns * rows * 3);
     for y in 0..rows {

@@ -5,29 +5,31 @@ use glam::Vec3;
 
 use super::obj::Corner;
 
-/// Maximum number of corners for ear clipping, which takes quadratic time. Polygons with more corners become triangle
-/// fans.
+/// Maximum number of corners of a polygon that is triangulated by ear clipping, which takes quadratic time. A polygon
+/// with more corners becomes a triangle fan.
 const MAX_CLIPPED_CORNERS: usize = 2000;
-/// Maximum sum of the squared numbers of corners of all polygons in a file. When it is exceeded, further polygons
-/// become triangle fans. It corresponds to a few seconds for the slowest shapes.
+/// Maximum sum of the squared numbers of corners of all polygons in a file. It corresponds to a few seconds for the
+/// slowest shapes. When it is exceeded, all further polygons become triangle fans.
 const MAX_CLIPPING_STEPS: u64 = 100_000_000;
 
-/// Triangulates polygons, and reuses its buffers for the next polygon.
+/// Triangulates polygons. Its buffers are reused for each polygon.
 #[derive(Default)]
 pub(super) struct Triangulator {
-    /// Number of polygons that became triangle fans because ear clipping would take too long.
+    /// Number of polygons that became triangle fans, because ear clipping would take too long or did not cover the
+    /// polygon.
     pub(super) fanned_polygons: usize,
     steps: u64,
     earcut: Earcut<f32>,
-    /// Indices into the list of different corners.
+    /// Result of ear clipping: indices into `corners`.
     indices: Vec<usize>,
-    /// The corners that differ from the one before.
+    /// Indices into the face of the corners that are not at the position of the previous corner.
     corners: Vec<usize>,
 }
 
 impl Triangulator {
-    /// Triangulates a polygon, which may be concave, and calls `each` with each triangle as indices into `face`. Corners at
-    /// the position of the corner before are left out. There are at most as many triangles as corners minus two.
+    /// Triangulates a polygon, which may be concave. Calls `each` with the indices into `face` of each triangle. If
+    /// there are more than four corners, a corner at the position of the previous corner is left out. The number of
+    /// triangles is at most the number of corners minus two.
     pub(super) fn triangulate(&mut self, positions: &[[f32; 3]], face: &[Corner], mut each: impl FnMut([usize; 3])) {
         let point = |i: usize| Vec3::from(positions[face[i].position as usize]);
         match face.len() {
@@ -56,8 +58,8 @@ impl Triangulator {
     }
 }
 
-/// Triangulates a polygon by ear clipping; all triangles face its front. Returns whether they cover the polygon, which is
-/// not so if it crosses itself.
+/// Triangulates a polygon by ear clipping. All triangles face the polygon's front. Returns whether the triangles cover
+/// the polygon. They do not if the polygon crosses itself.
 fn clip_ears(earcut: &mut Earcut<f32>, points: &[Vec3], indices: &mut Vec<usize>) -> bool {
     let normal = newell(points);
     indices.clear();
@@ -74,8 +76,8 @@ fn clip_ears(earcut: &mut Earcut<f32>, points: &[Vec3], indices: &mut Vec<usize>
     indices.len() == 3 * points.len().saturating_sub(2) || (covered - normal.length()).abs() <= 1e-3 * covered
 }
 
-/// Splits a quadrilateral into two triangles. The diagonal starts at the first corner, or at the second corner if the
-/// first diagonal would lie outside the polygon.
+/// Splits a quadrilateral into two triangles. The diagonal starts at the first corner. If this diagonal would lie
+/// outside the polygon, the diagonal starts at the second corner instead.
 fn quad(points: [Vec3; 4]) -> [[usize; 3]; 2] {
     let [a, b, c, d] = points;
     let normal = newell(&points);
@@ -92,7 +94,7 @@ fn newell(points: &[Vec3]) -> Vec3 {
     edges.map(|(p, q)| (*p - origin).cross(*q - origin)).sum()
 }
 
-/// Projects a point along the coordinate axis that gives the polygon the largest projected area.
+/// Projects a point along a coordinate axis: the axis along which the polygon has the largest projected area.
 fn project(p: Vec3, normal: Vec3) -> [f32; 2] {
     let a = normal.abs();
     if a.x >= a.y && a.x >= a.z {

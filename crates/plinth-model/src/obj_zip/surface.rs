@@ -1,4 +1,4 @@
-//! Computes normals for the corners that have none in the file.
+//! Computes normals for the corners that have no normal in the file.
 
 use std::collections::HashMap;
 
@@ -8,17 +8,17 @@ use super::ImportError;
 use super::obj::{Corner, NONE, Obj, Smoothing, Triangle};
 use crate::limits::Budget;
 
-/// Without a smoothing group, an edge is smooth if the cosine of the angle between the normals of its faces is at least
-/// this.
+/// Minimum cosine of the angle between the normals of two faces at which the edge between them is smooth, if the faces
+/// have no smoothing group.
 const MIN_SMOOTH_COSINE: f32 = 0.6;
-/// If more faces than this meet at a position, the edges at this position stay hard, because averaging takes quadratic
-/// time.
+/// If more corners than this meet at a position, all edges there stay hard, because averaging takes quadratic time.
 const MAX_SMOOTHED_FACES: usize = 64;
 
-/// The face normals at each position, from which smooth normals are computed. They include all parts of the file, so
-/// there is no visible seam between parts.
+/// The face normals at each position, from which smooth normals are computed. They include the faces of all parts of
+/// the file, so there is no visible seam between parts.
 pub(super) struct SmoothNormals {
-    /// Position index and weighted face normal of each corner that is smoothed by angle, sorted by position index.
+    /// Position index and weighted face normal of each corner that is smoothed by angle. The list is sorted by position
+    /// index.
     by_angle: Vec<(u32, Vec3)>,
     /// Sums of weighted face normals by position index and smoothing group.
     by_group: HashMap<(u32, u32), Vec3>,
@@ -28,7 +28,7 @@ pub(super) struct SmoothNormals {
 const BYTES_PER_TRIANGLE: u64 = 3 * 2 * (size_of::<(u32, Vec3)>() as u64);
 
 impl SmoothNormals {
-    /// Collects the face normals of all triangles in which a corner has no normal.
+    /// Collects the face normals of all triangles that have a corner without a normal.
     pub(super) fn of(obj: &Obj, budget: &Budget) -> Result<Self, ImportError> {
         let mut by_angle: Vec<(u32, Vec3)> = Vec::new();
         let mut by_group: HashMap<(u32, u32), Vec3> = HashMap::new();
@@ -49,7 +49,7 @@ impl SmoothNormals {
                 }
             }
         }
-        // The sort is stable, so the normals of a position are summed in the order of the file.
+        // The sort is stable, so the normals at a position are summed in the order of the file.
         by_angle.sort_by_key(|(position, _)| *position);
         Ok(Self { by_angle, by_group })
     }
@@ -91,15 +91,15 @@ fn corners(obj: &Obj, triangle: &Triangle) -> [Vec3; 3] {
 /// Returns the unit face normal of a triangle, or zero if the triangle is degenerate.
 fn unit_normal(obj: &Obj, triangle: &Triangle) -> Vec3 {
     let [a, b, c] = corners(obj, triangle);
-    // The edges are normalised first, because the cross product would underflow for tiny edges and overflow for long
-    // ones.
+    // The edges are scaled first. Otherwise the cross product would underflow for tiny edges and overflow for long
+    // edges.
     let (u, v) = (b - a, c - a);
     let scale = u.abs().max_element().max(v.abs().max_element()).max(f32::MIN_POSITIVE);
     (u / scale).cross(v / scale).normalize_or_zero()
 }
 
-/// Returns the angles at the three corners of a triangle. They are used as weights of face normals, because then the
-/// result does not depend on how a polygon was triangulated (Thürmer and Wüthrich 1998, "Computing Vertex Normals from
+/// Returns the angles at the three corners of a triangle. Face normals are weighted by these angles, so that the result
+/// does not depend on how a polygon was triangulated (Thürmer and Wüthrich 1998, "Computing Vertex Normals from
 /// Polygonal Facets").
 fn angles(obj: &Obj, triangle: &Triangle) -> [f32; 3] {
     let p = corners(obj, triangle);

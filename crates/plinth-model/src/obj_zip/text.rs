@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-/// Decodes text. The encoding is detected: UTF-8, UTF-16 with a byte order mark, or else Latin-1.
+/// Decodes text. The encoding is UTF-16 if there is a byte order mark of UTF-16, else UTF-8 if the text is valid UTF-8,
+/// else Latin-1.
 pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     let wide = |bytes: &[u8], from: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes.as_chunks::<2>().0.iter().map(|b| from(*b)).collect();
@@ -23,7 +24,7 @@ fn decode_narrow(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Returns the lines with their numbers, starting at 1. A line that ends in a backslash is joined with the next one.
+/// Returns the lines with their numbers, starting at 1. A line that ends in a backslash is joined with the next line.
 pub(super) fn logical_lines(text: &str) -> impl Iterator<Item = (usize, Cow<'_, str>)> {
     let mut lines = text.lines().zip(1..);
     std::iter::from_fn(move || {

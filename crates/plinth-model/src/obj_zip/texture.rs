@@ -1,8 +1,8 @@
-//! Parses the texture statements of MTL files: options, followed by a file name.
+//! Parses the texture statements of MTL files, which consist of options and a file name.
 
 use super::archive::Archive;
 
-/// Maximum number of words that are tried as the first word of a file name with spaces.
+/// Maximum number of words at which a file name with spaces may begin.
 const MAX_WORDS: usize = 64;
 
 /// A texture file, and the options with which it is used.
@@ -14,7 +14,7 @@ pub(super) struct TextureUse {
     pub(super) scale: [f32; 2],
     /// Option `-o`: offset that is added to u and v after scaling.
     pub(super) offset: [f32; 2],
-    /// Option `-clamp on`: whether the edge texels continue outside the image.
+    /// Option `-clamp on`: whether texture coordinates outside the image use the texels at its edge.
     pub(super) clamp: bool,
     /// Option `-bm`: factor for the heights of a bump map.
     pub(super) bump: f32,
@@ -27,8 +27,8 @@ impl TextureUse {
     }
 }
 
-/// The parsed options of a statement. Parsing stops at the first unknown option. `rest` is the text that was not
-/// parsed.
+/// The parsed options of a texture statement. Parsing stops at the first unknown option. `rest` is the text that was
+/// not parsed.
 struct Options<'a> {
     scale: [f32; 2],
     offset: [f32; 2],
@@ -42,7 +42,7 @@ struct Options<'a> {
 pub(super) fn texture_use(archive: &Archive<'_>, referrer: &str, arguments: &str) -> Result<TextureUse, String> {
     let Options { scale, offset, clamp, bump, rest } = options(arguments);
     // The file name may contain spaces and may follow unknown options. Therefore each remaining word is tried as the
-    // first word of the name.
+    // first word of the file name.
     let mut tail = rest;
     for _ in 0..MAX_WORDS {
         if let Some(name) = archive.find(referrer, tail) {
@@ -84,8 +84,8 @@ fn first_word<'a>(text: &mut &'a str) -> &'a str {
     word
 }
 
-/// Parses up to `max` numbers. Stops at a word that is not a number. The last word is never parsed, because it is the
-/// file name.
+/// Parses up to `max` numbers. Stops at the first word that is not a number. The last word is not parsed, because it
+/// must be the file name.
 fn numbers(text: &mut &str, max: usize) -> Vec<f32> {
     let mut out = Vec::new();
     while out.len() < max

@@ -15,7 +15,7 @@ use crate::limits::Budget;
 
 const TRANSFORM: &str = "KHR_texture_transform";
 
-/// Memory per vertex in bytes: in the vertex list, in the map of distinct vertices, and in the file.
+/// Memory in bytes that each vertex takes in the vertex list, in the map of distinct vertices, and in the file.
 const BYTES_PER_VERTEX: u64 = 128;
 
 /// Returns the bytes of the GLB file.
@@ -90,7 +90,7 @@ struct Materials {
     list: Vec<Value>,
     /// For each material, whether it has a texture.
     textured: Vec<bool>,
-    /// Each texture as its image index and whether it is clamped.
+    /// Each texture is the index of an image, and whether texture coordinates are clamped.
     textures: Vec<(usize, bool)>,
     texture_indices: BTreeMap<(usize, bool), usize>,
     uses_transform: bool,
@@ -120,7 +120,8 @@ impl Materials {
             (is_colored, textured) = (true, true);
         }
         if is_colored {
-            // Many exporters write an arbitrary colour beside a texture.
+            // If a material has a colour texture, its colour is ignored, because many exporters write an arbitrary
+            // colour there.
             pbr["baseColorFactor"] = json!([1, 1, 1, m.alpha]);
         }
         if let Some(map) = &m.emissive_map
@@ -157,7 +158,7 @@ impl Materials {
         let mut out = json!({"index": index});
         let ([su, sv], [ou, ov]) = (map.scale, map.offset);
         if !map.is_plain() {
-            // v points up in MTL and down in glTF. Therefore v' = 1 − (sv·(1 − v) + ov).
+            // The texture coordinate v points up in MTL and down in glTF. Therefore v' = 1 − (sv·(1 − v) + ov).
             out["extensions"] = json!({TRANSFORM: {"scale": [su, sv], "offset": [ou, 1.0 - sv - ov]}});
             self.uses_transform = true;
         }
@@ -228,7 +229,7 @@ impl Glb {
         Ok(json!({"attributes": self.attributes(obj, corners, &[], textured), "mode": mode, "material": material}))
     }
 
-    /// Adds the vertex attributes of the corners. If `normals` is empty, no normals are added.
+    /// Adds the vertex attributes of the corners. Normals are only added if `normals` is not empty.
     fn attributes(&mut self, obj: &Obj, corners: &[Corner], normals: &[[f32; 3]], textured: bool) -> Value {
         let positions: Vec<[f32; 3]> = corners.iter().map(|c| obj.positions[c.position as usize]).collect();
         let mut attributes = json!({"POSITION": self.floats(&positions, "VEC3")});
@@ -236,7 +237,7 @@ impl Glb {
             attributes["NORMAL"] = self.floats(normals, "VEC3").into();
         }
         if textured || corners.iter().any(|c| c.uv != NONE) {
-            // v points up in OBJ and down in glTF.
+            // The texture coordinate v points up in OBJ and down in glTF.
             let uv = |c: &Corner| if c.uv == NONE { [0.0; 2] } else { obj.uvs[c.uv as usize] };
             let uvs: Vec<[f32; 2]> = corners.iter().map(uv).map(|[u, v]| [u, 1.0 - v]).collect();
             attributes["TEXCOORD_0"] = self.floats(&uvs, "VEC2").into();
