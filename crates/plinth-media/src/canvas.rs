@@ -4,13 +4,13 @@ use plinth_frame::{Backdrop, Frame, PixelFormat, Region, RgbaImage};
 
 use crate::watermark::Watermark;
 
-/// Opaque image with the bytes R, G, B, 255 for each pixel; row 0 is at the top.
+/// Opaque image with the four bytes R, G, B, 255 for each pixel. Row 0 is at the top.
 pub(crate) struct Canvas {
     pub(crate) width: u32,
     pub(crate) height: u32,
     pub(crate) pixels: Vec<u8>,
-    /// Region and backdrop of the previous frame. If they equal those of the next frame, only the pixels of the region
-    /// are drawn again.
+    /// Region and backdrop of the frame that was drawn last. If the next frame has the same region and backdrop, only
+    /// the pixels of the region are drawn again.
     around: Option<(Region, Backdrop)>,
 }
 
@@ -20,19 +20,19 @@ impl Canvas {
         Self::from_pixels(width, height, vec![0; width as usize * height as usize * 4])
     }
 
-    /// Creates an image from bytes R, G, B, 255 for each pixel.
+    /// Creates an image from the four bytes R, G, B, 255 for each pixel.
     pub(crate) fn from_pixels(width: u32, height: u32, pixels: Vec<u8>) -> Self {
         Self { width, height, pixels, around: None }
     }
 
-    /// Returns a reference to the image for scaling.
+    /// Returns a reference to the image in the form that image resampling needs.
     pub(crate) fn image(&self) -> RgbaImage<'_> {
         RgbaImage { width: self.width, height: self.height, pixels: &self.pixels }
     }
 
-    /// Draws the frame's region and, around the region, its backdrop. Pixels with straight alpha are composited over
-    /// `background` in display space (without decoding sRGB). `mark` is drawn over the whole image, and must be the
-    /// same for all frames.
+    /// Draws a frame: the pixels of its region and, around the region, its backdrop. If the backdrop is transparent,
+    /// pixels with straight alpha are composited over `background` in display space (without decoding sRGB). `mark` is
+    /// drawn over the whole image, and must be the same for all frames.
     pub(crate) fn put(&mut self, frame: &Frame, background: &Backdrop, mark: Option<&Watermark>) {
         let region = frame.region;
         let backdrop = match &frame.backdrop {

@@ -8,8 +8,8 @@ use crate::MediaError;
 use crate::canvas::Canvas;
 use crate::watermark::Watermark;
 
-/// Converts an image to 8-bit planar 4:2:0: first the Y plane, then U, then V. Each chroma sample is the mean of 2 × 2 pixels, so it
-/// is sited between them.
+/// Converts an image to 8-bit planar 4:2:0. The output contains the Y plane, then U, then V. Each chroma sample is the
+/// mean of 2 × 2 pixels, so its position is the centre of these pixels.
 pub(crate) fn yuv420p(canvas: &Canvas, out: &mut Vec<u8>) -> Result<(), MediaError> {
     let luma = canvas.width as usize * canvas.height as usize;
     out.resize(luma + luma / 2, 0);
@@ -36,8 +36,8 @@ pub(crate) fn yuv420p(canvas: &Canvas, out: &mut Vec<u8>) -> Result<(), MediaErr
     .map_err(|e| MediaError::Frames { problem: format!("a frame cannot be converted: {e}") })
 }
 
-/// Image in planar 4:4:4 with alpha. Each value has 10 bits in a little-endian 16-bit word. The planes are Y, U, V, A.
-/// Alpha is straight and uses the full range.
+/// Image in planar 4:4:4 with alpha. Each value is stored in the lower 10 bits of a little-endian 16-bit word. The
+/// order of the planes is Y, U, V, A. Alpha is straight and uses the full range.
 pub(crate) struct Yuva444p10 {
     width: usize,
     height: usize,
@@ -52,8 +52,8 @@ impl Yuva444p10 {
         Self { width, height, bytes: vec![0; width * height * 8], around: None }
     }
 
-    /// Draws the frame's region, and transparent black around the region. `mark` is drawn over the whole image, and
-    /// must be the same for all frames.
+    /// Draws the pixels of a frame's region, and transparent black around the region. `mark` is drawn over the whole
+    /// image, and must be the same for all frames.
     pub(crate) fn put(&mut self, frame: &Frame, mark: Option<&Watermark>) {
         let region = frame.region;
         let marked = |x, y, pixel| mark.map_or(pixel, |mark| mark.marked(x, y, pixel));
@@ -111,6 +111,7 @@ fn yuva([r, g, b, a]: [f32; 4]) -> [u16; 4] {
     let y = KR * r + (1.0 - KR - KB) * g + KB * b;
     let u = 512.0 + 896.0 * (b - y) / (2.0 * (1.0 - KB));
     let v = 512.0 + 896.0 * (r - y) / (2.0 * (1.0 - KR));
-    // The conversion to an integer rounds down, and negative values to 0. `f32::round` would be a call for each value.
+    // Adding 0.5 rounds to the nearest integer, because the conversion to an integer truncates and clamps negative
+    // values to 0. `f32::round` would be slower, because it is a function call for each value.
     [64.0 + 876.0 * y, u, v, 1023.0 * a].map(|value| ((value + 0.5) as u16).min(1023))
 }

@@ -1,10 +1,10 @@
-//! Errors of encoding videos and writing files.
+//! Errors that occur when videos are encoded or files are written.
 
 use std::path::PathBuf;
 
 use crate::ffmpeg::H264Encoder;
 
-/// Error of encoding a video or writing a file.
+/// Error that occurs when a video is encoded or a file is written.
 #[derive(Debug, thiserror::Error)]
 pub enum MediaError {
     /// ffmpeg could not be started.
@@ -18,7 +18,7 @@ pub enum MediaError {
         #[source]
         source: std::io::Error,
     },
-    /// ffmpeg lacks a software encoder, or the encoder does not work.
+    /// ffmpeg lacks a required software encoder, or this encoder does not work.
     #[error("'{program}' cannot encode with {encoder}, which videos need: {problem}")]
     SoftwareEncoder {
         /// Path or name of the program.
@@ -35,7 +35,7 @@ pub enum MediaError {
         /// Last lines of ffmpeg's error output.
         message: String,
     },
-    /// A hardware encoder failed. Encoding the same file with libx264 may succeed.
+    /// A hardware encoder failed. libx264 may still be able to encode the same file.
     #[error("{encoder} failed: {source}")]
     Hardware {
         encoder: H264Encoder,
@@ -53,14 +53,14 @@ pub enum MediaError {
     #[error("{} is not complete: {problem}; is the disk full?", file.display())]
     Incomplete {
         file: PathBuf,
-        /// Description of the problem, as a clause.
+        /// Description of the problem, as a clause for the message.
         problem: String,
     },
     /// A video could not be packaged as HLS.
     #[error("{} cannot be packaged: {problem}", file.display())]
     Source {
         file: PathBuf,
-        /// Description of the problem, as a clause.
+        /// Description of the problem, as a clause for the message.
         problem: String,
     },
     /// A file could not be written.
@@ -80,7 +80,7 @@ pub enum MediaError {
     /// Two output files have the same path.
     #[error("{} is the name of two outputs; give each its own name", file.display())]
     SameFile { file: PathBuf },
-    /// The folder in which the dataset should be written is not empty.
+    /// The output folder of the dataset is not empty.
     #[error("the folder {} is not empty; choose a new one, or empty it", folder.display())]
     FolderNotEmpty { folder: PathBuf },
     /// Another process is writing the same dataset.
@@ -92,16 +92,16 @@ pub enum MediaError {
     /// The work was cancelled.
     #[error("cancelled")]
     Stopped,
-    /// Frames are missing or do not have the size and number that were announced.
+    /// Frames are missing, or their size or number differs from what was announced.
     #[error("{problem}")]
     Frames {
-        /// Description of the problem, as a clause.
+        /// Description of the problem, as a clause for the message.
         problem: String,
     },
 }
 
 impl MediaError {
-    /// Wraps the error in [`MediaError::Hardware`] if `encoder` is a hardware encoder that may have caused it.
+    /// Wraps the error in [`MediaError::Hardware`] if `encoder` is a hardware encoder that may have caused the error.
     pub(crate) fn of_encoder(self, encoder: H264Encoder) -> Self {
         match self {
             Self::Encoder { .. } | Self::Incomplete { .. } if encoder.is_hardware() => {

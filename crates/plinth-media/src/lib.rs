@@ -1,11 +1,12 @@
-//! Encodes frames to files (MP4, MOV, PNG and datasets) and packages finished videos as HLS.
+//! Encodes frames as files (MP4, MOV, PNG and datasets), and packages finished videos as HLS.
 //!
-//! [`MediaWriter`] receives frames in order, and writes all output files of a video. Each video has its own ffmpeg
+//! [`MediaWriter`] receives frames in order, and writes all output files of a video. Each video file has its own ffmpeg
 //! process with a bounded queue. Therefore memory does not grow with the length of a video, and encoding runs in
-//! parallel to rendering. [`DatasetWriter`] receives dataset views in the same way. The files get their final names
-//! when all of them are complete.
+//! parallel to rendering. [`DatasetWriter`] receives the views of a dataset in the same way. Output files get their
+//! final names after all of them are complete.
 //!
-//! [`choose_encoder`] tests which H.264 encoder works on this machine. A process should call it only once.
+//! [`choose_encoder`] tests which H.264 encoder works on this machine. This takes seconds, so a process should call it
+//! only once.
 //!
 //! [`hls::package`] packages a finished video as HLS. [`Watermark`] draws the watermark of free previews.
 

@@ -1,4 +1,4 @@
-//! Temporary files that get their final names when they are complete.
+//! Temporary files that get their final names after they are complete.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -11,9 +11,9 @@ use crate::MediaError;
 const PREFIX: &str = ".plinth-";
 const SUFFIX: &str = ".partial";
 
-/// A file with a temporary name, in the same folder as its target. Dropping it deletes the file.
+/// A file with a temporary name in the same folder as its target. When the value is dropped, the file is deleted.
 ///
-/// The process locks the file while it writes. A later process can therefore recognize files whose process was killed.
+/// The process locks the file while it exists. Other processes can therefore recognize files whose process was killed.
 pub(crate) struct Partial {
     file: NamedTempFile,
     target: PathBuf,
@@ -28,11 +28,13 @@ impl Partial {
             return Err(fault(std::io::ErrorKind::IsADirectory.into()));
         }
         loop {
-            // The error keeps only the kind of its cause, because the message of the cause contains the temporary name.
+            // The returned error contains only the kind of the cause, because the message of the cause contains the
+            // temporary name.
             let file = new_file(folder(target)).map_err(|error| fault(error.kind().into()))?;
-            // If the file system does not support locks, this fails, but then `remove_abandoned` does not delete anything either.
+            // Locking fails if the file system does not support locks. `remove_abandoned` then does not delete anything
+            // either.
             drop(file.as_file().lock());
-            // Another process may have deleted the file before it was locked; then another one is created.
+            // If another process deleted the file before it was locked, the loop creates another file.
             if file.path().exists() {
                 return Ok(Self { file, target: target.to_owned() });
             }
@@ -49,7 +51,7 @@ impl Partial {
         &self.target
     }
 
-    /// Renames the file to its target, and replaces an existing file. Returns the target path and the size in bytes.
+    /// Renames the file to its target, which replaces an existing file. Returns the target path and the size in bytes.
     pub(crate) fn keep(self) -> Result<(PathBuf, u64), MediaError> {
         let fault = |source| MediaError::File { file: self.target.clone(), source };
         let size = self.file.as_file().metadata().map_err(fault)?.len();
@@ -58,7 +60,7 @@ impl Partial {
     }
 }
 
-/// Writes files that belong together: all get their names when all of them are complete. Existing files are replaced.
+/// Writes several files. They get their final names after all of them are complete. Existing files are replaced.
 /// Errors: if a folder does not exist or is not writable, or the disk is full.
 pub fn write_together(files: &[(PathBuf, &[u8])]) -> Result<(), MediaError> {
     let write = |(target, bytes): &(PathBuf, &[u8])| {
@@ -72,7 +74,7 @@ pub fn write_together(files: &[(PathBuf, &[u8])]) -> Result<(), MediaError> {
     partials.into_iter().try_for_each(|partial| partial.keep().map(drop))
 }
 
-/// Deletes temporary files in the folder of `target` whose processes have ended.
+/// Deletes the temporary files in the folder of `target` whose processes have ended.
 pub(crate) fn remove_abandoned(target: &Path) {
     let Ok(entries) = std::fs::read_dir(folder(target)) else { return };
     for entry in entries.flatten() {
@@ -83,7 +85,8 @@ pub(crate) fn remove_abandoned(target: &Path) {
         }
         let Ok(file) = File::open(entry.path()) else { continue };
         if file.try_lock().is_ok() {
-            // If this process lacks the permission, the file remains until its owner deletes it.
+            // If this process is not allowed to delete the file, the file remains until a process of its owner deletes
+            // it.
             drop(std::fs::remove_file(entry.path()));
         }
     }
@@ -97,7 +100,8 @@ pub(crate) fn folder(target: &Path) -> &Path {
 fn new_file(folder: &Path) -> std::io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(PREFIX).suffix(SUFFIX).rand_bytes(10);
-    // The file gets the permissions of an ordinary new file. By default, temporary files have more restrictive ones.
+    // The file gets the same permissions as an ordinary new file. By default, temporary files have more restrictive
+    // permissions.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     builder.tempfile_in(folder)

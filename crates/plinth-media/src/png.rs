@@ -9,7 +9,7 @@ use ::png::{BitDepth, ColorType};
 use crate::MediaError;
 use crate::canvas::Canvas;
 
-/// Writes an opaque image to `path` as 8-bit RGB PNG. Error messages name `target`, the final path of the file.
+/// Writes an opaque image to `path` as an 8-bit RGB PNG. Error messages name `target`, the final path of the file.
 pub(crate) fn write(path: &Path, target: &Path, canvas: &Canvas) -> Result<(), MediaError> {
     let file = File::create(path).map_err(|source| MediaError::File { file: target.to_owned(), source })?;
     let rgb: Vec<u8> = canvas.pixels.as_chunks::<4>().0.iter().flat_map(|[r, g, b, _]| [*r, *g, *b]).collect();
@@ -62,7 +62,7 @@ fn encode(
     encoder.set_color(color);
     encoder.set_depth(depth);
     encoder.set_compression(::png::Compression::Fast);
-    // The adaptive filter gives files of the same size, but takes three times as long.
+    // The adaptive filter would give files of the same size, but take three times as long.
     encoder.set_filter(::png::Filter::Paeth);
     if is_srgb {
         encoder.set_source_srgb(::png::SrgbRenderingIntent::Perceptual);

@@ -1,4 +1,4 @@
-//! Checks the properties that all H.264 videos must have, whichever encoder produced them.
+//! Checks the properties that every H.264 video must have, independently of the encoder that produced it.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ const HIGH: u8 = 100;
 
 /// Checks that a complete MP4 has H.264 High profile, a constant frame rate, its index (`moov`) before the media data,
 /// no reordered frames, and key frames exactly at the start of each second.
-/// Errors: if a property is violated. The error is a clause that describes the property.
+/// Errors: a clause that describes the first violated property.
 pub(crate) fn check(file: &Path, fps: u32) -> Result<(), String> {
     let read = |error: std::io::Error| error.to_string();
     let movie = movie(file).map_err(read)?.ok_or("it is not H.264 with a constant frame rate")?;

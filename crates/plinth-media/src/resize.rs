@@ -26,7 +26,7 @@ impl Reducer {
     }
 }
 
-/// Scales a size down so that its longer side is at most `limit`. Both sides of the result are even.
+/// Scales a size down so that its longer side is at most `limit`. Both sides of the result are even numbers.
 pub(crate) fn within(width: u32, height: u32, limit: u32) -> (u32, u32) {
     let long = width.max(height);
     if long <= limit {

@@ -1,28 +1,28 @@
 //! The watermark of free previews: the product's name, repeated in diagonal lines over the whole image.
 //!
 //! The letters are white with a dark outline, so that they are visible on any background. Each letter consists of line
-//! segments, and each pixel is drawn by its distance to them. This needs no font, and the watermark depends only on the
-//! size of the image.
+//! segments. The colour of a pixel depends on its distance to the nearest segment. Therefore no font is needed, and the
+//! watermark depends only on the size of the image.
 
 use rayon::prelude::*;
 
 /// Opacity of the letters and their outline, from 0 to 255.
 const OPACITY: f32 = 0.28 * 255.0;
-/// Height of the letters, relative to the shorter side of the image.
+/// Height of the letters as a fraction of the shorter side of the image.
 const LETTER_HEIGHT: f32 = 1.0 / 16.0;
-/// Half the width of a stroke. The unit of this and all following lengths is the height of a letter.
+/// Half the width of a stroke. The unit of this and of all following lengths is the height of a letter.
 const STROKE: f32 = 0.085;
 /// Width of the dark outline.
 const EDGE: f32 = 0.08;
-/// Space between two words of a line.
+/// Space between two words in a line.
 const WORD_GAP: f32 = 1.9;
-/// Distance between the base lines of two lines.
+/// Distance between the base lines of neighbouring lines.
 const LINE_HEIGHT: f32 = 3.0;
-/// Cosine and sine of the angle between the lines of text and the horizontal, 30°.
+/// Cosine and sine of the angle between the lines of text and the horizontal (30°).
 const SLANT: [f32; 2] = [0.866_025_4, 0.5];
 const WORD_WIDTH: f32 = 5.06;
 
-/// Strokes of the word as line segments [x0, y0, x1, y1]. The base line is y = 0, and letters are 1 high.
+/// Strokes of the word as line segments [x0, y0, x1, y1]. The base line is at y = 0, and letters are 1 unit high.
 const STROKES: [[f32; 4]; 20] = [
     // P
     [0.0, 0.0, 0.0, 1.0],
@@ -52,7 +52,7 @@ const STROKES: [[f32; 4]; 20] = [
     [4.41, 0.5, 5.06, 0.5],
 ];
 
-/// Watermark for images of one size. It is computed once and drawn on many images.
+/// Watermark for images of one size. It is computed once, and can then be drawn on many images.
 #[derive(Clone, Debug)]
 pub struct Watermark {
     width: usize,
@@ -81,8 +81,8 @@ impl Watermark {
         }
     }
 
-    /// Draws the watermark over an image of the same size with straight alpha. It is also visible on transparent
-    /// pixels.
+    /// Draws the watermark over an image of the same size with straight alpha. The watermark is also visible on
+    /// transparent pixels.
     pub fn mark_rgba(&self, pixels: &mut [[u8; 4]]) {
         for (to, mark) in pixels.iter_mut().zip(&self.pixels) {
             let marked = over_straight(*mark, to.map(|c| f32::from(c) / 255.0));
@@ -93,7 +93,7 @@ impl Watermark {
     /// Draws the watermark over consecutive pixels of an opaque image. The first pixel is at column `x` of row `y`.
     pub(crate) fn mark_run(&self, x: usize, y: usize, run: &mut [[u8; 4]]) {
         let at = y * self.width + x;
-        // Only pixels on a letter or its outline have opacity.
+        // Other pixels are skipped, because the opacity is 0 except on letters and their outline.
         for ([r, g, b, _], mark) in run.iter_mut().zip(&self.pixels[at..]).filter(|(_, mark)| mark[1] > 0) {
             for c in [r, g, b] {
                 *c = over(*mark, *c);
@@ -101,7 +101,8 @@ impl Watermark {
         }
     }
 
-    /// Returns a pixel after the watermark was drawn over it. Components are in 0..=1; alpha is straight.
+    /// Returns the pixel at (x, y) with the watermark over it. `below` is the pixel without watermark. Components are
+    /// in 0..=1; alpha is straight.
     pub(crate) fn marked(&self, x: usize, y: usize, below: [f32; 4]) -> [f32; 4] {
         over_straight(self.pixels[y * self.width + x], below)
     }
@@ -126,17 +127,17 @@ fn over_straight([level, opacity]: [u8; 2], [r, g, b, alpha]: [f32; 4]) -> [f32;
     [r, g, b, sum]
 }
 
-/// Returns the grey level and the opacity at a point. The point is in pixels from the top left.
+/// Returns the grey level and the opacity of the watermark at a point, given in pixels from the top left.
 fn mark([x, y]: [f32; 2], letter: f32) -> [u8; 2] {
     let [cos, sin] = SLANT;
-    // Coordinates along the base line of the slanted text, and perpendicular to it.
+    // `along` is the coordinate along the base line of the slanted text, and `up` the coordinate perpendicular to it.
     let (along, up) = ((x * cos - y * sin) / letter, (-x * sin - y * cos) / letter);
     let line = (up / LINE_HEIGHT).floor();
     let up = up - line * LINE_HEIGHT - (LINE_HEIGHT - 1.0) / 2.0;
     let pitch = WORD_WIDTH + WORD_GAP;
-    // Neighbouring lines are shifted against each other.
+    // Every second line is shifted by half the distance between words.
     let along = (along + 0.5 * pitch * line).rem_euclid(pitch) - WORD_GAP / 2.0;
-    // Half a pixel is added for antialiasing.
+    // Half a pixel is added, so that the edge of the outline is antialiased.
     let reach = STROKE + EDGE + 0.5 / letter;
     if up < -reach || up > 1.0 + reach || along < -reach || along > WORD_WIDTH + reach {
         return [0; 2];
@@ -163,8 +164,8 @@ fn distance([x, y]: [f32; 2], [from_x, from_y, to_x, to_y]: [f32; 4]) -> f32 {
 mod tests {
     use super::*;
 
-    /// Divides an image of one grey level into 8 × 8 parts, and returns the largest difference that the watermark makes
-    /// in each part.
+    /// Divides an image with one grey level into 8 × 8 cells, and returns the largest difference that the watermark
+    /// causes in each cell.
     fn contrast(level: u8, width: u32, height: u32) -> Vec<u8> {
         let mut pixels = vec![[level; 3]; (width * height) as usize];
         Watermark::new(width, height).mark_rgb(&mut pixels);
@@ -185,7 +186,7 @@ mod tests {
                 let least = if height < 200 { least / 2 } else { least };
                 let parts = contrast(level, width, height);
                 let seen = parts.iter().filter(|most| **most >= least).count();
-                // Together, a word and the gap after it are not much longer than the width of a part.
+                // A word and the gap after it are together not much longer than the width of a cell.
                 assert!(seen >= 56, "{width}×{height} on {level}: visible in {seen} of 64 parts");
             }
         }

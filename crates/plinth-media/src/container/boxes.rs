@@ -3,10 +3,10 @@
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read, Result, Seek, SeekFrom};
 
-/// Maximum size of a box that is read into memory. The index of a video of several hours is smaller.
+/// Maximum size of a box that is read into memory, in bytes. Even the index of a video of several hours is smaller.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// A box of a file: its type, its offset, and the offsets of the start and the end of its content.
+/// A box of a file: its type, its offset in the file, and the offsets at which its content starts and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) kind: [u8; 4],
@@ -21,7 +21,8 @@ impl Part {
         Ok(Self { kind: [0; 4], start: 0, begin: 0, end: file.metadata()?.len() })
     }
 
-    /// Returns the child boxes. The list is empty if the last child does not end at the end of this box.
+    /// Returns the child boxes. Returns an empty list if the children do not fill the box exactly, as in a truncated
+    /// file.
     pub(crate) fn parts(&self, file: &mut File) -> Result<Vec<Self>> {
         self.parts_after(file, 0)
     }
@@ -45,7 +46,8 @@ impl Part {
         Ok(if at == self.end { found } else { Vec::new() })
     }
 
-    /// Returns the box at a path of box types: each type names a child of the previous box.
+    /// Returns the box at a path of box types. The first type names a child of this box, and each further type names a
+    /// child of the previous box.
     pub(crate) fn find(self, file: &mut File, way: &[&[u8; 4]]) -> Result<Option<Self>> {
         let mut at = self;
         for kind in way {
@@ -107,7 +109,7 @@ impl Fields {
     }
 }
 
-/// Returns an error for a box whose content is not valid.
+/// Returns the error for a box whose content is invalid.
 pub(crate) fn damaged(kind: [u8; 4]) -> Error {
     Error::new(ErrorKind::InvalidData, format!("box '{}' is damaged", String::from_utf8_lossy(&kind)))
 }

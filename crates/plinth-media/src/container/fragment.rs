@@ -5,10 +5,11 @@ use std::io::Result;
 
 use super::boxes::{Part, damaged};
 
-/// The bit `sample_is_non_sync_sample` of the sample flags: the frame cannot be decoded alone.
+/// The bit `sample_is_non_sync_sample` of the sample flags. It is set for frames that cannot be decoded without other
+/// frames.
 const NON_SYNC: u32 = 1 << 16;
 
-/// A fragment: consecutive frames (`mdat`) with their index (`moof`).
+/// A fragment: an index (`moof`), followed by consecutive frames (`mdat`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fragment {
     /// File offset of the first byte of the fragment.
@@ -32,7 +33,8 @@ pub(crate) struct Fragment {
 }
 
 /// Returns all fragments of a file in order.
-/// Errors: if a fragment is damaged, has several tracks or runs, or does not consist of an index followed by frames.
+/// Errors: if a fragment is damaged, has several tracks or several runs of samples, or is not an index followed by
+/// frames.
 pub(crate) fn fragments(file: &mut File) -> Result<Vec<Fragment>> {
     let parts = Part::file(file)?.parts(file)?;
     let mut found = Vec::new();

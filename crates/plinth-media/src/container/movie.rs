@@ -8,7 +8,8 @@ use super::boxes::{Part, damaged};
 
 const TRACK: [&[u8; 4]; 2] = [b"moov", b"trak"];
 const SAMPLE_TABLE: [&[u8; 4]; 5] = [b"moov", b"trak", b"mdia", b"minf", b"stbl"];
-/// Number of bytes between the start of a visual sample entry's fields and its child boxes (section 12.1.3).
+/// Number of bytes between the start of a visual sample entry's fields and its child boxes (ISO/IEC 14496-12, section
+/// 12.1.3).
 const VISUAL_ENTRY_BYTES: u64 = 78;
 
 /// A video with one track and a constant frame rate.
@@ -32,19 +33,19 @@ pub(crate) struct AvcConfig {
     pub(crate) level: u8,
 }
 
-/// Returns the number of frames according to the index. Returns `None` if the file is truncated or has no index.
+/// Returns the number of frames that the index lists. Returns `None` if the file is truncated or has no index.
 pub(crate) fn pictures(path: &Path) -> Result<Option<u32>> {
     let mut file = File::open(path)?;
     let Some(table) = Part::file(&file)?.find(&mut file, &SAMPLE_TABLE)? else { return Ok(None) };
     let Some(sizes) = table.find(&mut file, &[b"stsz"])? else { return Ok(None) };
     let mut fields = sizes.fields(&mut file)?;
-    // Skips version, flags, sample size and sample count.
+    // Skips the version, the flags and the common sample size, which precede the sample count.
     fields.skip(8);
     fields.u32().map(Some)
 }
 
-/// Returns the size, the frame rate and the length of a video. Returns `None` if the file is not a complete H.264 video
-/// with a constant frame rate.
+/// Returns the size, the frame rate and the number of frames of a video. Returns `None` if the file is not a complete
+/// H.264 video with a constant frame rate.
 pub(crate) fn movie(path: &Path) -> Result<Option<Movie>> {
     let mut file = File::open(path)?;
     let whole = Part::file(&file)?;
@@ -84,18 +85,18 @@ pub(crate) fn avc_config(path: &Path) -> Result<Option<(AvcConfig, u32)>> {
     Ok(Some((AvcConfig { profile, compatibility, level }, timescale)))
 }
 
-/// The order in which index and frames are stored and presented.
+/// The order in which a file stores its index and its frames, and the order in which the frames are presented.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Order {
-    /// Whether the index precedes the frames, so that a player can start before it has received the whole file.
+    /// Whether the index precedes the frames. If it does, a player can start before it has received the whole file.
     pub(crate) index_first: bool,
     /// Indices of the key frames (frames that can be decoded alone), from 0. `None` if every frame is a key frame.
     pub(crate) key_pictures: Option<Vec<u32>>,
-    /// Whether the frames are presented in a different order than they are decoded.
+    /// Whether the frames are presented in another order than they are decoded.
     pub(crate) is_reordered: bool,
 }
 
-/// Returns the order of the index and the frames. Returns `None` if the file is truncated or has no index.
+/// Returns the order of a file's index and frames. Returns `None` if the file is truncated or has no index.
 pub(crate) fn order(path: &Path) -> Result<Option<Order>> {
     let mut file = File::open(path)?;
     let whole = Part::file(&file)?;
@@ -114,7 +115,8 @@ pub(crate) fn order(path: &Path) -> Result<Option<Order>> {
     Ok(Some(Order { index_first: at(b"moov") < at(b"mdat"), key_pictures, is_reordered }))
 }
 
-/// Returns the sample entry of the only track if the track is H.264.
+/// Returns the sample entry of the video. Returns `None` if there is not exactly one sample entry, or if it is not
+/// H.264.
 fn sample_entry(file: &mut File, whole: Part) -> Result<Option<Part>> {
     let Some(table) = whole.find(file, &SAMPLE_TABLE)? else { return Ok(None) };
     let Some(descriptions) = table.find(file, &[b"stsd"])? else { return Ok(None) };

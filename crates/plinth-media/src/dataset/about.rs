@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::file::FileEntry;
 use super::overview_layout::OverviewLayout;
 
-/// Describes how a dataset was made.
+/// Describes how a dataset was created.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DatasetAbout {
@@ -14,16 +14,16 @@ pub struct DatasetAbout {
     pub version: String,
     /// Names of the graphics adapter and its driver.
     pub adapter: String,
-    /// Render settings, in which aliases are replaced by the names of the settings.
+    /// Render settings. Alias names of settings are replaced by the settings' own names.
     pub render_settings: Value,
     /// The part of the sphere on which the cameras are: `hemisphere`, `sphere`, or `given` for custom cameras.
     pub coverage: &'static str,
-    /// Warnings about settings without effect, and about parts of the model that were repaired.
+    /// Warnings about settings that have no effect, and about parts of the model that were repaired.
     pub warnings: Vec<String>,
 }
 
-/// Manifest of a dataset. It must not have a member `frames`: instant-ngp reads every JSON file in a folder, and treats
-/// a file with `frames` as a list of cameras.
+/// Content of `manifest.json`. It must not have a member `frames`: instant-ngp reads every JSON file in a folder, and
+/// would use a file with this member as a list of cameras.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Manifest<'a> {
@@ -32,7 +32,7 @@ pub(crate) struct Manifest<'a> {
     pub(crate) views: usize,
     pub(crate) width: u32,
     pub(crate) height: u32,
-    /// Where each view is in `overview.webp`.
+    /// The position of each view in `overview.webp`.
     pub(crate) overview: OverviewLayout,
     /// All files of the dataset except the manifest.
     pub(crate) files: &'a [FileEntry],

@@ -14,12 +14,12 @@ use crate::partial::Partial;
 
 /// Number of bytes that are copied between two checks for cancellation.
 const CHUNK: usize = 1 << 20;
-/// Compression level of text files. Higher levels hardly reduce the size but take longer, and no other work is left at
-/// this time.
+/// Deflate level for text files. Higher levels hardly reduce the size but take longer. The ZIP is written at the end of
+/// a job, when nothing else runs in parallel, so its time adds to the duration of the job.
 const QUICK: i64 = 1;
 
-/// Writes files of the folder `set` to a ZIP at `target`, in the order of `files`. Returns the size of the ZIP in
-/// bytes. Images are stored without compression, because they are already compressed.
+/// Writes the files of the folder `set` to a ZIP at `target`, in the order of `files`. Returns the size of the ZIP in
+/// bytes. Images are stored without further compression, because their formats are compressed.
 pub(crate) fn write_zip(set: &Path, files: &[FileEntry], target: &Path, stop: &AtomicBool) -> Result<u64, MediaError> {
     let fault = |source: std::io::Error| MediaError::File { file: target.to_owned(), source };
     let partial = Partial::create(target)?;
@@ -33,7 +33,7 @@ pub(crate) fn write_zip(set: &Path, files: &[FileEntry], target: &Path, stop: &A
     }
 }
 
-/// Writes the entries of the ZIP. Returns `None` if the job was cancelled.
+/// Writes the entries of the ZIP. Returns `None` if `stop` became true.
 fn write_entries<W: Write + Seek>(
     set: &Path,
     files: &[FileEntry],
@@ -48,7 +48,7 @@ fn write_entries<W: Write + Seek>(
         let options = SimpleFileOptions::default()
             .compression_method(method)
             .compression_level((!is_picture).then_some(QUICK))
-            // The time is constant, so that the same dataset always gives the same bytes.
+            // The modification time is constant, so that the same dataset always gives the same bytes.
             .last_modified_time(DateTime::default())
             .unix_permissions(0o644)
             .large_file(entry.bytes >= u64::from(u32::MAX));
@@ -75,7 +75,7 @@ mod tests {
 
     use super::*;
 
-    /// A sparse file, in which blocks of zeros take no disk space.
+    /// A file in which blocks of zeros take no disk space, so that the test can write more than 4 GB.
     struct Sparse(File);
 
     impl Write for Sparse {

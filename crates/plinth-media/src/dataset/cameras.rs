@@ -11,11 +11,12 @@ pub struct DatasetCameras {
     pub width: u32,
     /// Height of every view in pixels.
     pub height: u32,
-    /// Focal lengths in pixels: first horizontal, then vertical.
+    /// Focal lengths in pixels: the horizontal and the vertical focal length.
     pub focal: (f64, f64),
-    /// Principal point in pixels, from the left edge and from the top edge.
+    /// Principal point in pixels: its distance from the left edge and from the top edge.
     pub principal_point: (f64, f64),
-    /// Camera-to-world transform of each view. The camera looks along its −Z axis, and its +Y axis points up.
+    /// Camera-to-world transform of each view. The camera looks along its −Z axis, and its +Y axis points up in the
+    /// image.
     pub world_from_camera: Vec<DMat4>,
     /// A depth that is smaller than the depth of every surface in every view.
     pub depth_near: f64,
@@ -23,12 +24,12 @@ pub struct DatasetCameras {
     pub depth_far: f64,
     /// Transform from the model file's coordinates to the dataset's world space.
     pub world_from_model: DMat4,
-    /// Largest absolute value of a world coordinate of the model.
+    /// Largest absolute value of any world coordinate of the model.
     pub reach: f64,
 }
 
 impl DatasetCameras {
-    /// Returns a warning if metric depth images cannot show the whole model.
+    /// Returns a warning if the depth of the model exceeds the range of metric depth images.
     pub fn warning(&self) -> Option<String> {
         (self.depth_far > METRIC_LIMIT).then(|| {
             let far = self.depth_far;
@@ -41,7 +42,7 @@ impl DatasetCameras {
         2.0 * (f64::from(side) * 0.5 / focal).atan()
     }
 
-    /// Returns the world-space point that the centre of a pixel shows at this depth.
+    /// Returns the world-space point that the centre of a pixel shows if the surface has this depth.
     pub(crate) fn point(&self, view: usize, x: u32, y: u32, depth: f32) -> DVec3 {
         let depth = f64::from(depth);
         let right = (f64::from(x) + 0.5 - self.principal_point.0) / self.focal.0;

@@ -1,5 +1,5 @@
-//! Writes the folder `sparse/0`: cameras and points as text and binary files of COLMAP (format: COLMAP,
-//! doc/format.rst). 3D Gaussian Splatting, gsplat and pycolmap read them.
+//! Writes the folder `sparse/0`, which contains the cameras and points as COLMAP's text and binary files (format:
+//! COLMAP, doc/format.rst). 3D Gaussian Splatting, gsplat and pycolmap read these files.
 
 use std::fmt::Write as _;
 
@@ -10,12 +10,12 @@ use super::cameras::DatasetCameras;
 use super::layout::COLMAP;
 use super::points::{POINT_BYTES, Point};
 
-/// COLMAP's ID of the camera model PINHOLE. Of the models that 3D Gaussian Splatting reads, it is the only one with two
-/// focal lengths.
+/// COLMAP's ID of the camera model PINHOLE. It is the only model with two focal lengths that 3D Gaussian Splatting
+/// reads.
 const PINHOLE: i32 = 1;
 const CAMERA_ID: u32 = 1;
 
-/// Returns the paths and the contents of the files of `sparse/0`. `points` are vertex rows of a PLY file.
+/// Returns the paths and the contents of the files in `sparse/0`. `points` contains the vertex rows of a PLY file.
 pub(crate) fn files(cameras: &DatasetCameras, points: &[u8]) -> Vec<(String, Vec<u8>)> {
     let points = points.as_chunks::<POINT_BYTES>().0;
     [
@@ -30,13 +30,13 @@ pub(crate) fn files(cameras: &DatasetCameras, points: &[u8]) -> Vec<(String, Vec
     .into()
 }
 
-/// Converts a camera-to-world transform to COLMAP's world-to-camera transform, in which x points right, y down and z
-/// forward. Returns a quaternion (w, x, y, z) and a translation.
+/// Converts a camera-to-world transform to COLMAP's world-to-camera transform. In COLMAP's camera space, x points
+/// right, y down and z forward. Returns a quaternion (w, x, y, z) and a translation.
 fn pose(world_from_camera: &DMat4) -> ([f64; 4], [f64; 3]) {
     let flip = DMat4::from_diagonal(DVec4::new(1.0, -1.0, -1.0, 1.0));
     let camera_from_world = flip * world_from_camera.inverse();
     let q = DQuat::from_mat3(&DMat3::from_mat4(camera_from_world)).normalize();
-    // A quaternion and its negative describe the same rotation. COLMAP prefers the one with w ≥ 0.
+    // A quaternion and its negative describe the same rotation. COLMAP prefers the quaternion with w ≥ 0.
     let q = if q.w < 0.0 { -q } else { q };
     ([q.w, q.x, q.y, q.z], camera_from_world.w_axis.truncate().to_array())
 }
@@ -94,7 +94,7 @@ fn images_binary(cameras: &DatasetCameras) -> Vec<u8> {
         out.extend(rotation.iter().chain(&translation).flat_map(|v| v.to_le_bytes()));
         out.extend(CAMERA_ID.to_le_bytes());
         out.extend(image_name(view).as_bytes());
-        // The byte that ends the name, followed by the number of 2D points.
+        // The zero byte that ends the name, followed by the number of 2D points.
         out.push(0);
         out.extend(0_u64.to_le_bytes());
     }
@@ -108,7 +108,7 @@ fn points_binary(points: &[[u8; POINT_BYTES]]) -> Vec<u8> {
         out.extend((i as u64 + 1).to_le_bytes());
         out.extend(point.place.iter().flat_map(|v| f64::from(*v).to_le_bytes()));
         out.extend(point.color);
-        // The reprojection error, followed by the length of the track.
+        // The reprojection error, followed by the number of images in which the point was seen (its track).
         out.extend(0.0_f64.to_le_bytes());
         out.extend(0_u64.to_le_bytes());
     }
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn a_camera_above_the_origin_looks_down_in_colmap_coordinates() {
         let (q, t) = pose(&DMat4::from_translation(DVec3::new(0.0, 0.0, 4.0)));
-        // The camera is rotated by 180° around x, and the origin of the world is 4 units in front of it.
+        // The camera is rotated by 180° around x. The origin of the world is 4 units in front of the camera.
         assert!((q[1].abs() - 1.0).abs() < 1e-12 && q[0].abs() < 1e-12, "{q:?}");
         assert!((t[2] - 4.0).abs() < 1e-12 && t[0].abs() < 1e-12, "{t:?}");
     }

@@ -2,33 +2,33 @@
 
 /// Number of grey levels per scene unit in the `depth_metric` images.
 const METRIC_STEPS: f64 = 1000.0;
-/// Added to a value before its conversion to an integer. The conversion truncates and clamps, so the result is the
-/// nearest integer in the range.
+/// Value that is added before a number is converted to an integer. The conversion truncates and clamps, so the sum is
+/// rounded to the nearest integer in the range.
 const HALF: f64 = 0.5;
 
-/// Encodes depth as 0..=255 between the limits of the dataset, so that depth = pixel / 255 · (far − near) + near. A
-/// pixel without a surface is 255.
+/// Encodes depth as bytes 0..=255 between the depth limits of the dataset. A reader computes depth = pixel / 255 · (far
+/// − near) + near. A pixel without a surface is 255.
 pub(crate) fn depth_8(depth: &[f32], near: f64, far: f64) -> Vec<u8> {
     let scale = 255.0 / (far - near);
     let value = |d: f32| ((f64::from(d) - near) * scale + HALF) as u8;
     depth.iter().map(|d| if *d > 0.0 { value(*d) } else { u8::MAX }).collect()
 }
 
-/// Encodes depth as big-endian 0..=65535 between the limits of the dataset, so that depth = pixel / 65535 · (far −
-/// near) + near. A pixel without a surface is 65535.
+/// Encodes depth as big-endian integers 0..=65535 between the depth limits of the dataset. A reader computes depth =
+/// pixel / 65535 · (far − near) + near. A pixel without a surface is 65535.
 pub(crate) fn depth_16(depth: &[f32], near: f64, far: f64) -> Vec<u8> {
     let scale = 65_535.0 / (far - near);
     encoded_16(depth, u16::MAX, |d| ((d - near) * scale + HALF) as u16)
 }
 
-/// Encodes depth in thousandths of a unit as big-endian 16-bit values. A pixel without a surface is 0, and so is one whose
-/// surface is beyond [`METRIC_LIMIT`]; otherwise, a pixel with a surface is at least 1.
+/// Encodes depth in thousandths of a unit as big-endian 16-bit values. A pixel is 0 if it shows no surface or a surface
+/// beyond [`METRIC_LIMIT`]. All other pixels are at least 1.
 pub(crate) fn depth_metric(depth: &[f32]) -> Vec<u8> {
     let steps = |d: f64| if d <= METRIC_LIMIT { ((d * METRIC_STEPS + HALF) as u16).max(1) } else { 0 };
     encoded_16(depth, 0, steps)
 }
 
-/// The largest depth that the `depth_metric` images can represent.
+/// The largest depth that `depth_metric` images can represent, in scene units.
 pub(crate) const METRIC_LIMIT: f64 = 65_535.0 / METRIC_STEPS;
 
 fn encoded_16(depth: &[f32], nothing: u16, value: impl Fn(f64) -> u16) -> Vec<u8> {

@@ -16,12 +16,12 @@ pub(crate) struct FileEntry {
 }
 
 impl FileEntry {
-    /// Creates the entry of a file that is about to be written.
+    /// Creates the entry for a file with this content.
     pub(crate) fn of(path: String, content: &[u8]) -> Self {
         Self { path, bytes: content.len() as u64, sha256: hex::encode(Sha256::digest(content)) }
     }
 
-    /// Returns whether the file exists under `root` with this size and hash.
+    /// Returns whether the file exists under `root` with the size and the hash of this entry.
     pub(crate) fn is_stored_in(&self, root: &Path) -> bool {
         let Ok(mut file) = std::fs::File::open(root.join(&self.path)) else { return false };
         let mut content = Vec::new();

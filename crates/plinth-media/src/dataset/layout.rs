@@ -1,10 +1,11 @@
-//! Paths of the files that describe a dataset. `DatasetLayer` has those of its images.
+//! Paths of the files that describe a dataset. The paths of its images are in `DatasetLayer`.
 
 /// Folder of the files for COLMAP.
 pub(crate) const COLMAP: &str = "sparse/0";
 /// File with the cameras for nerfstudio, instant-ngp, OpenSplat and Brush.
 pub(crate) const TRANSFORMS: &str = "transforms.json";
-/// File with surface points. 3D Gaussian Splatting only finds it if the `d` is lower-case.
+/// File with surface points. The name is spelled with a lower-case `d`, because 3D Gaussian Splatting only finds this
+/// spelling.
 pub(crate) const POINTS: &str = "points3d.ply";
 /// Image that shows all views.
 pub(crate) const OVERVIEW: &str = "overview.webp";

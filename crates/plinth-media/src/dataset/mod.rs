@@ -1,5 +1,5 @@
-//! Writes datasets: the images of each view, the cameras in the formats of several trainers, surface points, and
-//! descriptions.
+//! Writes datasets: the images of each view, the cameras in the formats of several training programs, surface points,
+//! and descriptions.
 
 mod about;
 mod archive;

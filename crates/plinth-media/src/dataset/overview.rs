@@ -1,4 +1,4 @@
-//! Draws `overview.webp`.
+//! Draws `overview.webp`, an image that shows all views of a dataset.
 
 use image::ExtendedColorType;
 use image::codecs::webp::WebPEncoder;
@@ -21,8 +21,8 @@ pub(crate) enum Picture<'a> {
     Grey(&'a [u8]),
 }
 
-/// Scales an image to a square of `side` pixels by area averaging, and returns R, G, B bytes. An image that is not
-/// square keeps its aspect ratio and is placed on black.
+/// Scales an image down by area averaging, and returns the R, G, B bytes of a square of `side` pixels. An image that is
+/// not square keeps its aspect ratio, and the rest of the square is black.
 pub(crate) fn tile(picture: Picture<'_>, width: u32, height: u32, side: u32) -> Result<Vec<u8>, MediaError> {
     let long = u64::from(width.max(height).max(1));
     let scaled = |length: u32| ((u64::from(length) * u64::from(side) / long) as u32).clamp(1, side);
@@ -40,8 +40,9 @@ pub(crate) fn tile(picture: Picture<'_>, width: u32, height: u32, side: u32) -> 
     Ok(out.pixels)
 }
 
-/// Draws the overview as WebP, with the text `line` at the top. Beside each row of a panel is the number of its first
-/// view. `tiles` returns the tiles of a view; each is made by [`tile`] with the side length [`tile_side`].
+/// Draws the overview image as WebP, with the text `line` at the top. To the left of each row of tiles is the number of
+/// the row's first view. `tiles` returns the tiles of a view, one for each panel, which [`tile`] must have made with
+/// the side length [`tile_side`].
 pub(crate) fn overview(
     line: &str,
     views: usize,
@@ -72,14 +73,14 @@ pub(crate) fn overview(
     Ok(out)
 }
 
-/// Image with R, G, B bytes to which tiles and text are drawn.
+/// Image with R, G, B bytes onto which tiles and text are drawn.
 struct Sheet {
     width: u32,
     pixels: Vec<u8>,
 }
 
 impl Sheet {
-    /// Copies an image of this width to a position.
+    /// Copies an image that is `width` pixels wide to a position.
     fn put(&mut self, picture: &[u8], width: u32, x: u32, y: u32) {
         for (row, from) in (y..).zip(picture.chunks_exact(width as usize * 3)) {
             let start = (row * self.width + x) as usize * 3;
@@ -89,7 +90,7 @@ impl Sheet {
         }
     }
 
-    /// Draws a line of text, which is cut off at the right edge.
+    /// Draws a line of text. The line is cut off at the right edge of the image.
     fn write(&mut self, text: &str, letters: RasterHeight, x: u32, y: u32) {
         let advance = advance(letters);
         for (i, c) in (0..self.width.saturating_sub(x) / advance).zip(text.chars()) {
@@ -123,7 +124,7 @@ mod tests {
             let found = sheet.pixels().filter(|p| p.0 == [value; 3]).count();
             assert!(found >= (side * side) as usize, "{value}: {found}");
         }
-        // The layout that the manifest describes says where each tile is.
+        // The position of each tile must be the one that the layout describes.
         let layout = OverviewLayout::of(5);
         assert_eq!((sheet.width(), sheet.height()), (layout.width, layout.height));
         for (folder, first) in [("images", 0), ("depth", 50), ("normals", 100), ("masks", 150)] {

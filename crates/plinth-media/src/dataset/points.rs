@@ -1,13 +1,14 @@
-//! Samples surface points, with normals and colours, from the images of views.
+//! Samples points on the model's surface, with normals and colours, from the images of views.
 
 use plinth_frame::Layers;
 
 use super::cameras::DatasetCameras;
 use super::normals::in_set;
 
-/// Number of points of a dataset. There are fewer if all views together have fewer pixels that show the model.
+/// Number of points of a dataset. There are fewer points if all views together have fewer pixels that show the model.
 const POINTS: usize = 200_000;
-/// Minimum alpha of pixels that become points. If no pixel of a view has it, all pixels that show the model are used.
+/// Minimum alpha of pixels that become points. If no pixel of a view has this alpha, all pixels that show the model are
+/// used.
 const SOLID: u8 = 128;
 /// Size of a point in bytes: x, y, z, nx, ny, nz as little-endian 32-bit floats, then red, green and blue as bytes.
 pub(crate) const POINT_BYTES: usize = 27;
@@ -48,8 +49,8 @@ pub(crate) fn quota(views: usize) -> usize {
     POINTS.div_ceil(views.max(1))
 }
 
-/// Samples at most `quota` points from a view. The list of pixels that show the model is divided into `quota` equal
-/// parts, and one random pixel of each part becomes a point.
+/// Samples at most `quota` points from a view. The list of pixels that show the model is divided into `quota` parts of
+/// equal length, and one random pixel of each part becomes a point.
 pub(crate) fn points_of(layers: &Layers, cameras: &DatasetCameras, quota: usize) -> Vec<Point> {
     let seen = |least: u8| -> Vec<u32> {
         let pixels = layers.depth.iter().zip(&layers.color).enumerate();
@@ -81,7 +82,7 @@ fn scattered(seed: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Returns a binary PLY file with these vertices.
+/// Returns a binary PLY file with the vertices `rows`, as returned by [`Point::row`].
 pub(crate) fn ply(rows: &[u8]) -> Vec<u8> {
     let mut out = format!(
         "ply\nformat binary_little_endian 1.0\nelement vertex {}\n\

@@ -2,7 +2,7 @@
 
 use super::writer::DatasetPlan;
 
-/// Returns the text of `README.txt` for this dataset.
+/// Returns the text of `README.txt` for a dataset.
 pub(crate) fn text(plan: &DatasetPlan) -> String {
     let c = &plan.cameras;
     let splits = if plan.splits {

@@ -1,4 +1,4 @@
-//! Writes `transforms.json` and the split files (train, validation, test) that some trainers read instead.
+//! Writes `transforms.json`, and the split files (train, validation, test) that some training programs read instead.
 
 use plinth_spec::DatasetLayer;
 use serde_json::{Map, Value, json};
@@ -6,19 +6,19 @@ use serde_json::{Map, Value, json};
 use super::cameras::{DatasetCameras, rows};
 use super::layout::{POINTS, TRANSFORMS};
 
-/// Factor by which instant-ngp scales its input. It maps a scene of ±1.5 units into the unit cube.
+/// Factor by which instant-ngp scales positions. It maps a scene of ±1.5 units into the unit cube.
 const NGP_SCALE: f64 = 0.33;
-/// Fraction of the unit cube's half width that the model may fill.
+/// Fraction of the unit cube's half width that the model may fill in instant-ngp.
 const NGP_ROOM: f64 = 0.98;
-/// Above this number of pixels in all views, depth is disabled for instant-ngp. It keeps 4 bytes of device memory per
-/// depth pixel, although it ignores depth by default.
+/// Maximum number of pixels of all views together at which instant-ngp gets depth images. It keeps 4 bytes of GPU
+/// memory per depth pixel, although it ignores depth by default.
 const NGP_DEPTH_PIXELS: u64 = 1 << 30;
-/// One of this many views is for testing. 3D Gaussian Splatting, gsplat and nerfstudio's COLMAP reader use the same
+/// Every eighth view is for testing. 3D Gaussian Splatting, gsplat and nerfstudio's COLMAP reader have the same
 /// default.
 const TEST_EVERY: usize = 8;
 
-/// Returns the file with all cameras for nerfstudio, instant-ngp, OpenSplat and Brush. If `splits` is true, three files
-/// for readers of the NeRF-synthetic format follow.
+/// Returns the file with all cameras for nerfstudio, instant-ngp, OpenSplat and Brush. If `splits` is true, also
+/// returns the three split files for readers of the NeRF-synthetic format.
 pub(crate) fn files(cameras: &DatasetCameras, coverage: &str, splits: bool) -> Vec<(String, Value)> {
     let mut files = vec![(TRANSFORMS.to_owned(), all(cameras, coverage))];
     if splits {
@@ -78,7 +78,7 @@ fn all(c: &DatasetCameras, coverage: &str) -> Value {
     Value::Object(out)
 }
 
-/// Returns the intrinsics under the member names that readers expect.
+/// Returns the intrinsics. The names of the members are those that readers of `transforms.json` expect.
 fn intrinsics(c: &DatasetCameras) -> Map<String, Value> {
     members(json!({
         "camera_model": "OPENCV",
@@ -94,8 +94,8 @@ fn intrinsics(c: &DatasetCameras) -> Map<String, Value> {
     }))
 }
 
-/// Returns the content of one split file. Its image paths have no extension, because readers of this format add the
-/// extension.
+/// Returns the content of a split file. Its image paths have no file extension, because readers of this format append
+/// it.
 fn split(c: &DatasetCameras, wanted: Split) -> Value {
     let views = c.world_from_camera.iter().enumerate().filter(|(view, _)| split_of(*view) == wanted);
     let frames: Vec<Value> = views

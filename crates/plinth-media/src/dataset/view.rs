@@ -1,4 +1,4 @@
-//! Encodes one view to six PNG files, its tiles of the overview image, and surface points.
+//! Encodes a view: its six PNG files, its tiles of the overview image, and its surface points.
 
 use plinth_frame::Layers;
 use plinth_spec::DatasetLayer;
@@ -17,12 +17,12 @@ use crate::watermark::Watermark;
 pub(crate) struct EncodedView {
     /// Path of each file inside the dataset, with its content.
     pub(crate) files: Vec<(String, Vec<u8>)>,
-    /// Tiles of the overview image: their R, G, B bytes, one tile after the other.
+    /// Tiles of the overview image: the R, G, B bytes of all tiles of this view, one tile after the other.
     pub(crate) tiles: Vec<u8>,
     pub(crate) points: Vec<Point>,
 }
 
-/// State that the encoding of all views shares.
+/// State that is shared by the encoding of all views.
 pub(crate) struct ViewEncoder {
     cameras: DatasetCameras,
     mark: Option<Watermark>,
@@ -100,7 +100,8 @@ impl ViewEncoder {
     }
 }
 
-/// An encoded image file of a view. Layers that the overview image shows also have a tile of it.
+/// An encoded image file of a view. `tile` is the scaled-down image for the overview image. It is empty for layers that
+/// the overview image does not show.
 struct LayerFile {
     content: Vec<u8>,
     tile: Vec<u8>,

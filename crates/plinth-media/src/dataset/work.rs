@@ -1,9 +1,9 @@
-//! The temporary folder in which a dataset is written until it is complete. It is in the same folder as the finished
-//! dataset will be.
+//! The temporary folder in which a dataset is written until it is complete. It is next to the path of the finished
+//! dataset.
 //!
-//! The name of the temporary folder contains a key of everything that affects the dataset. If the process is killed, a
-//! later run with the same key continues its work. The folder is locked while its process runs, and deleted after a
-//! failure or cancellation.
+//! The name of the temporary folder contains a hash of everything that affects the dataset. If the process is killed, a
+//! later run with the same settings resumes its work. The process locks the folder while it runs. It deletes the folder
+//! after a failure or cancellation.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -24,12 +24,12 @@ use crate::partial::folder;
 const PREFIX: &str = ".plinth-";
 const SUFFIX: &str = ".work";
 const LOCK: &str = "lock";
-/// Folder with one record for each finished view. It is not part of the dataset.
+/// Folder with one record for each finished view. The folder is not part of the dataset.
 const VIEWS: &str = "views";
 const TILES: &str = "tiles";
 const POINTS: &str = "points";
 const SET: &str = "set";
-/// Unfinished datasets that no run has continued for this long are deleted.
+/// An unfinished dataset is deleted if no run has continued it for this long.
 const ABANDONED_AFTER: Duration = Duration::from_hours(24);
 
 /// Record of a finished view: its files with their hashes.
@@ -49,7 +49,7 @@ pub(crate) struct WorkFolder {
 
 impl WorkFolder {
     /// Opens the temporary folder for this target and key. Views that an earlier run finished are reused. Abandoned
-    /// folders of dead processes are deleted.
+    /// folders of processes that have ended are deleted.
     /// Errors: if the folder cannot be created, or another process uses it.
     pub(crate) fn open(target: &Path, key: &str) -> Result<Self, MediaError> {
         let fault = |source: std::io::Error| MediaError::File { file: target.to_owned(), source };
@@ -59,7 +59,8 @@ impl WorkFolder {
         let root = folder(target).join(format!("{PREFIX}{name}{SUFFIX}"));
         remove_abandoned(folder(target), &owner, &root);
         loop {
-            // The error keeps only the kind of its cause, because the message of the cause contains the temporary name.
+            // The returned error contains only the kind of the cause, because the message of the cause contains the
+            // temporary name.
             fs::create_dir_all(&root).map_err(|error| fault(error.kind().into()))?;
             let lock_path = root.join(LOCK);
             let mut lock = match File::options().create(true).append(true).open(&lock_path) {
@@ -67,8 +68,8 @@ impl WorkFolder {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
                 other => other.map_err(|error| fault(error.kind().into()))?,
             };
-            // If the file system does not support locks, this process continues without one; abandoned folders are not
-            // deleted on such systems.
+            // If the file system does not support locks, this process continues without a lock. [`remove_abandoned`]
+            // does not delete folders on such a file system.
             if matches!(lock.try_lock(), Err(fs::TryLockError::WouldBlock)) {
                 return Err(MediaError::Busy { file: target.to_owned() });
             }
@@ -91,7 +92,8 @@ impl WorkFolder {
         self.root.join(SET)
     }
 
-    /// Returns the indices of the unfinished views. A view whose files differ from its record counts as unfinished.
+    /// Returns the indices of the unfinished views. If the files of a view differ from its record, the view counts as
+    /// unfinished.
     pub(crate) fn missing(&self, views: usize) -> Vec<u32> {
         use rayon::prelude::*;
         (0..views).into_par_iter().filter(|view| !self.is_whole(*view)).map(|view| view as u32).collect()
@@ -109,7 +111,7 @@ impl WorkFolder {
         serde_json::from_slice(&fs::read(self.root.join(note_path(view))).ok()?).ok()
     }
 
-    /// Writes the files of a view, then the record that the view is finished.
+    /// Writes the files of a view, then the record that marks the view as finished.
     pub(crate) fn finish_view(&self, view: usize, encoded: EncodedView) -> Result<(), MediaError> {
         let mut files = Vec::new();
         for (path, content) in encoded.files {
@@ -189,8 +191,8 @@ fn points_path(view: usize) -> String {
     format!("{POINTS}/{view:04}.rows")
 }
 
-/// Deletes temporary folders whose processes have ended, if they belong to the same target with a different key, or are
-/// abandoned.
+/// Deletes temporary folders whose processes have ended. A folder is deleted if it belongs to the same target with
+/// another key, or if it is older than [`ABANDONED_AFTER`].
 fn remove_abandoned(beside: &Path, owner: &str, own: &Path) {
     let Ok(entries) = fs::read_dir(beside) else { return };
     for entry in entries.flatten() {
@@ -228,7 +230,7 @@ mod tests {
         work.finish_view(0, view()).unwrap();
         assert!(matches!(WorkFolder::open(&target, "key"), Err(MediaError::Busy { .. })));
         let root = work.root.clone();
-        // Simulates a killed process, whose lock is released and whose folder remains.
+        // Simulates a killed process: its lock is released, but its folder remains.
         work.lock.unlock().unwrap();
         std::mem::forget(work);
         let work = WorkFolder::open(&target, "key").unwrap();

@@ -1,4 +1,4 @@
-//! Builds command lines of ffmpeg. Every command names the colour space, because ffmpeg otherwise assumes BT.601.
+//! Builds command lines of ffmpeg. Every command states the colour space, because ffmpeg otherwise assumes BT.601.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -35,11 +35,11 @@ pub(crate) struct Stream {
     pub(crate) codec: VideoCodec,
 }
 
-/// Number of encoder threads. Each thread takes about 80 MB for 4K video (130 MB for ProRes), so the number does not
-/// depend on the number of cores. A constant number also makes the files identical on all machines.
+/// Number of encoder threads. It does not depend on the number of cores: each thread takes about 80 MB for 4K video
+/// (130 MB for ProRes), and files are only identical on all machines if the number is constant.
 pub(super) const THREADS: &str = "4";
 
-/// Returns the command that encodes `stream` to `out`.
+/// Returns the command that encodes `stream` to the file `out`.
 pub(crate) fn encode(program: &Path, stream: Stream, out: &Path) -> Command {
     let size = format!("{}x{}", stream.width, stream.height);
     let fps = stream.fps.to_string();
@@ -69,8 +69,8 @@ pub(crate) fn encode(program: &Path, stream: Stream, out: &Path) -> Command {
             // The encoder prores_ks reads the colour tags from the frames, not from the options.
             command.args(["-vf", "setparams=range=tv:color_primaries=bt709:color_trc=bt709:colorspace=bt709"]);
             command.args(["-c:v", "prores_ks", "-profile:v", "4444", "-alpha_bits", "16", "-vendor", "apl0"]);
-            // The quantizer is fixed to the finest value. Searching for the best value gives the same bytes, but takes
-            // five times as long.
+            // The quantiser is fixed to its finest value. A search for the best value would give the same bytes, but
+            // take five times as long.
             command.args(["-q:v", "1", "-pix_fmt", "yuva444p10le", "-movflags", "+write_colr", "-f", "mov"]);
         }
     }
@@ -79,10 +79,10 @@ pub(crate) fn encode(program: &Path, stream: Stream, out: &Path) -> Command {
     command
 }
 
-/// Redirects the output of a command to this process, and prevents Ctrl-C from reaching it.
+/// Redirects the error output of a command to this process, and prevents Ctrl-C from reaching the command.
 pub(crate) fn supervised(command: &mut Command) {
-    // A terminal sends Ctrl-C to all processes of its process group. The encoder gets a group of its own, so that only
-    // this process decides whether to stop it.
+    // A terminal sends Ctrl-C to all processes of its process group. ffmpeg gets a group of its own, so that only this
+    // process decides whether to stop it.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
     command.stdout(Stdio::null()).stderr(Stdio::piped());

@@ -10,14 +10,14 @@ use super::command::{Stream, encode};
 use super::process::{DEVICE_STALL, PAUSE, Process};
 use crate::MediaError;
 
-/// Maximum number of frames that wait for the encoder.
+/// Maximum number of frames in the queue to the encoder.
 const QUEUE: usize = 3;
-/// If a software encoder accepts no frame for this long, it is considered hung.
+/// A software encoder that accepts no frame for this long is considered hung.
 const STALL: Duration = Duration::from_mins(2);
 
 /// A running encoder with a queue of frames and an output file.
 pub(crate) struct Encoder {
-    // This field is declared before the process, so that the encoder's input closes before the process is dropped.
+    // Fields are dropped in the order of their declaration. The queue must be closed before the process is dropped.
     queue: Option<SyncSender<Vec<u8>>>,
     spare: Receiver<Vec<u8>>,
     process: Process,
@@ -36,12 +36,12 @@ impl Encoder {
         std::thread::spawn(move || {
             let Some(mut stdin) = stdin else { return };
             for picture in pictures {
-                // When the encoder closes the pipe, this thread ends and closes the queue. Sending the next frame then
-                // fails.
+                // When the encoder closes the pipe, this thread ends, which closes the queue. The caller then gets an
+                // error when it queues the next frame.
                 if stdin.write_all(&picture).is_err() {
                     return;
                 }
-                // If the channel is full or closed, the buffer is dropped.
+                // Returns the buffer for reuse. If the channel is full or closed, the buffer is dropped.
                 drop(give_back.try_send(picture));
             }
         });
@@ -50,7 +50,7 @@ impl Encoder {
         Ok(Self { queue: Some(queue), spare, process, file: file.to_owned(), stall, is_hardware })
     }
 
-    /// Returns a used buffer. If none is available, returns a new one.
+    /// Returns a buffer of an encoded frame for reuse, or a new buffer if there is none.
     pub(crate) fn spare(&self) -> Vec<u8> {
         self.spare.try_recv().unwrap_or_default()
     }
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
     use crate::ffmpeg::{H264Encoder, VideoCodec};
 
-    /// Starts a shell script in place of a hardware encoder, with a short time limit.
+    /// Starts a shell script as if it were a hardware encoder, with a short time limit.
     fn hung(folder: &Path, lines: &str) -> Encoder {
         let (program, file) = (folder.join("ffmpeg.sh"), folder.join("a.mp4"));
         std::fs::write(&program, format!("#!/bin/bash\n{lines}\n")).unwrap();

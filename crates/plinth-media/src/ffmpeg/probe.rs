@@ -1,4 +1,4 @@
-//! Detects what an installed ffmpeg can do.
+//! Detects the version of an installed ffmpeg and the encoders that work.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,20 +11,20 @@ use super::h264::H264Encoder;
 use super::process::printed;
 use crate::MediaError;
 
-/// Version and encoders of an ffmpeg.
+/// Version of an installed ffmpeg, and whether its software encoders work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// First line of `ffmpeg -version`.
     pub version: String,
-    /// Result of testing libx264; the error is the problem.
+    /// Result of testing libx264. The error describes the problem.
     pub h264: Result<(), String>,
     /// Result of testing the ProRes 4444 encoder.
     pub prores: Result<(), String>,
 }
 
 impl Capabilities {
-    /// Checks that ffmpeg can encode H.264 in software, which thumbnails need even with a hardware encoder, and ProRes
-    /// if it is wanted.
+    /// Checks that ffmpeg can encode H.264 in software and, if `needs_prores` is true, ProRes. Thumbnail videos are
+    /// always encoded in software, even if a hardware encoder is used for other videos.
     /// Errors: [`MediaError::SoftwareEncoder`].
     pub fn require(&self, program: &Path, needs_prores: bool) -> Result<(), MediaError> {
         let (encoder, problem) = match (&self.h264, &self.prores) {
@@ -36,10 +36,10 @@ impl Capabilities {
     }
 }
 
-/// A cancellation flag that is never set, because a probe is too short to be cancelled.
+/// A cancellation flag that is never set, because tests of the encoders are too short to be cancelled.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// Time limit of commands that print information.
+/// Time limit of commands that only print information.
 const ANSWER: Duration = Duration::from_secs(10);
 
 /// Returns the first line of `ffmpeg -version`.
@@ -49,7 +49,7 @@ pub fn ffmpeg_version(program: &Path) -> Result<String, MediaError> {
     Ok(output.lines().next().unwrap_or("unknown version").to_owned())
 }
 
-/// Returns for each encoder whether ffmpeg was built with it. The hardware of the encoder may be missing.
+/// Returns for each encoder whether ffmpeg was built with it. The hardware that the encoder needs may still be missing.
 /// Errors: [`MediaError::FfmpegMissing`] if ffmpeg cannot be started.
 pub(crate) fn lists_encoders(program: &Path, encoders: &[H264Encoder]) -> Result<Vec<bool>, MediaError> {
     let output = ask(program, &["-hide_banner", "-encoders"])?;

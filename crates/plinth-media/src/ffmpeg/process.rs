@@ -11,21 +11,21 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::MediaError;
 
-/// Number of bytes at the end of the error output that are kept.
+/// Number of bytes that are kept of the error output. They are the last ones.
 const TAIL_BYTES: usize = 8192;
 /// Maximum number of error output lines that a message quotes.
 const LAST_LINES: usize = 4;
-/// Time that a failed process has to finish its error output before it is killed.
+/// Time that a failed process gets to finish its error output before it is killed.
 const OUTPUT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Interval at which the state of a process is checked.
 pub(super) const PAUSE: Duration = Duration::from_millis(2);
 
-/// If a hardware encoder neither accepts a frame nor writes to its file for this long, it is considered hung. Drivers
+/// A hardware encoder that neither accepts a frame nor writes to its file for this long is considered hung. Drivers may
 /// wait forever for a device that was lost.
 pub(crate) const DEVICE_STALL: Duration = Duration::from_secs(30);
 
-/// A running ffmpeg process. It is killed when this value is dropped and, on Linux, when the thread that started it
-/// ends.
+/// A running ffmpeg process. It is killed when this value is dropped. On Linux, it is also killed when the thread that
+/// started it ends.
 pub(crate) struct Process {
     child: Child,
     output: Arc<Mutex<Vec<u8>>>,
@@ -49,7 +49,7 @@ impl Process {
         Ok(Self { child, output, listener, file: file.to_owned(), target: target.to_owned() })
     }
 
-    /// Returns the standard input of the process; `None` if it was already taken.
+    /// Returns the standard input of the process, or `None` if it was already taken.
     pub(super) fn take_stdin(&mut self) -> Option<ChildStdin> {
         self.child.stdin.take()
     }
@@ -67,7 +67,7 @@ impl Process {
         }
     }
 
-    /// Waits until the process exits. The process counts as hung if none of its files changes for the duration `stall`.
+    /// Waits until the process exits. The process counts as hung if none of `files` changes for the duration `stall`.
     /// Errors: if the process failed or hangs, or `stop` became true.
     pub(crate) fn wait_while_writing(
         &mut self,
@@ -93,7 +93,8 @@ impl Process {
         }
     }
 
-    /// Returns an error that quotes the end of the process's error output. The process must have failed.
+    /// Returns an error that quotes the end of the process's error output. Must only be called if the process has
+    /// failed.
     pub(super) fn failure(&mut self) -> MediaError {
         let deadline = Instant::now() + OUTPUT_TIMEOUT;
         let status = self.end_by(deadline);
@@ -108,7 +109,7 @@ impl Process {
         MediaError::Encoder { file: self.target.clone(), message }
     }
 
-    /// Returns the end of the error output. The process must have exited.
+    /// Returns the end of the error output. Must only be called after the process has exited.
     pub(crate) fn output(&self) -> String {
         self.output_by(Instant::now() + OUTPUT_TIMEOUT)
     }
@@ -120,8 +121,7 @@ impl Process {
         String::from_utf8_lossy(&self.output.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
     }
 
-    /// Waits until the process exits, and kills it at the deadline. Returns the exit status unless the process was
-    /// killed.
+    /// Waits until the process exits, or kills it at the deadline. Returns `None` if it was killed.
     fn end_by(&mut self, deadline: Instant) -> Option<ExitStatus> {
         while Instant::now() < deadline {
             match self.child.try_wait() {
@@ -134,7 +134,7 @@ impl Process {
     }
 
     fn kill(&mut self) {
-        // Both calls fail only if the process has already exited.
+        // Both calls fail only if the process has already exited, so their errors are ignored.
         drop(self.child.kill());
         drop(self.child.wait());
     }
@@ -148,7 +148,7 @@ impl Drop for Process {
     }
 }
 
-/// Runs a program without input, and returns its output for any exit status.
+/// Runs a program without input, and returns its standard output, whatever its exit status is.
 /// Errors: if the program cannot be started, or does not exit within the time limit.
 pub(super) fn printed(mut command: Command, limit: Duration) -> std::io::Result<String> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -157,39 +157,38 @@ pub(super) fn printed(mut command: Command, limit: Duration) -> std::io::Result<
     if let Some(mut stdout) = child.stdout.take() {
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
-            // If reading fails, the output that was already read is used.
+            // If reading fails, the part of the output that was already read is used.
             drop(stdout.read_to_end(&mut bytes));
             drop(sender.send(bytes));
         });
     }
     let bytes = receiver.recv_timeout(limit).map_err(|_late| ErrorKind::TimedOut.into());
-    // Both calls fail only if the process has already exited.
+    // Both calls fail only if the process has already exited, so their errors are ignored.
     drop(child.kill());
     drop(child.wait());
     bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Returns the size and the modification time of each file. A change of either shows that the process is still writing.
+/// Returns the size and the modification time of each file. If any of them changes, the process is still writing.
 fn last_written(files: &[&Path]) -> Vec<Option<(u64, Option<SystemTime>)>> {
     let state = |file: &&Path| std::fs::metadata(file).ok().map(|about| (about.len(), about.modified().ok()));
     files.iter().map(state).collect()
 }
 
-/// Starts a process. The kernel kills the process when the thread that started it ends, including when this process is
-/// killed.
+/// Starts a process that the kernel kills when the thread that started it ends, even if this process is killed.
 #[cfg(target_os = "linux")]
 fn spawn(command: Command) -> std::io::Result<Child> {
     ur_taking_me_with_you::spawn_dying_with_parent(command)
 }
 
-/// Starts a process. Only Linux kills the process together with its parent; on other systems it usually ends because
-/// its pipes are closed.
+/// Starts a process. Only Linux kills a process when its parent ends. On other systems, ffmpeg usually ends because its
+/// pipes are closed.
 #[cfg(not(target_os = "linux"))]
 fn spawn(mut command: Command) -> std::io::Result<Child> {
     command.spawn()
 }
 
-/// Joins the last lines of the error output to one line.
+/// Joins the last lines of the error output to a single line.
 fn last_lines(output: &str) -> String {
     let lines: Vec<&str> =
         output.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with("Last message repeated")).collect();

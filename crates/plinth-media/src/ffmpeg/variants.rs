@@ -9,10 +9,10 @@ use super::h264::{Effort, H264, H264Encoder};
 
 /// Quality of all variants, as a constant rate factor (CRF) of x264.
 const CRF: u8 = 21;
-/// Number of threads that decode the video, and number of threads that scale it.
+/// Number of threads that decode the video. The same number of threads scales it.
 const READERS: &str = "2";
 
-/// An HLS variant of a video: one of several resolutions.
+/// An HLS variant of a video, which is one of several resolutions.
 #[derive(Clone, Debug)]
 pub(crate) struct Variant {
     pub(crate) width: u32,
@@ -23,7 +23,7 @@ pub(crate) struct Variant {
     pub(crate) file: PathBuf,
 }
 
-/// Thumbnails, which are made from selected frames.
+/// Thumbnails, which are scaled-down copies of selected frames.
 #[derive(Clone, Debug)]
 pub(crate) struct Tiles {
     pub(crate) width: u32,
@@ -34,7 +34,7 @@ pub(crate) struct Tiles {
     pub(crate) file: PathBuf,
 }
 
-/// The video that is packaged.
+/// The finished video that is packaged as HLS.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Source<'a> {
     pub(crate) file: &'a Path,
@@ -61,13 +61,14 @@ pub(crate) fn encode_variants(
         let Variant { width, height, peak_kbit, .. } = *variant;
         let (peak_kbit, effort) = (Some(peak_kbit), Effort::Medium);
         H264 { encoder, width, height, fps, crf: CRF, peak_kbit, effort }.output(&mut command);
-        // Frames are reordered. Negative composition offsets nevertheless let the presentation begin at time 0.
+        // libx264 reorders frames in variants. Negative composition offsets let the presentation begin at time 0
+        // nevertheless.
         let flags = "+frag_keyframe+empty_moov+default_base_moof+negative_cts_offsets+skip_trailer";
         command.args(["-avoid_negative_ts", "disabled", "-movflags", flags, "-f", "mp4"]);
         command.arg(&variant.file);
     }
-    // The frame rate is set both here and in the filter graph. After `select`, ffmpeg 7.1 has no frame rate and would
-    // drop frames.
+    // The frame rate is set here, too, not only in the filter graph. After the filter `select`, ffmpeg 7.1 would
+    // otherwise have no frame rate and drop frames.
     command.args(["-map", "[tiles]", "-r", &fps.to_string(), "-f", "rawvideo"]).arg(&tiles.file).stdin(Stdio::null());
     supervised(&mut command);
     command
@@ -86,7 +87,8 @@ fn graph(encoder: H264Encoder, variants: &[Variant], tiles: &Tiles, fps: u32) ->
     }
     let Tiles { width, height, select, .. } = tiles;
     let colour = "in_color_matrix=bt709:in_range=tv:flags=area+accurate_rnd+full_chroma_int+full_chroma_inp";
-    // Numbers the selected frames consecutively. Without this, ffmpeg would fill the gaps between them with duplicates.
+    // `setpts` numbers the selected frames consecutively. Otherwise ffmpeg would fill the gaps between them with
+    // duplicates.
     let _written =
         write!(graph, ";[st]select='{select}',scale={width}:{height}:{colour},format=rgb24,setpts=N/{fps}/TB[tiles]");
     graph

@@ -1,4 +1,4 @@
-//! Cuts a variant that ffmpeg wrote into an initialization section and segments.
+//! Cuts a variant's file, which ffmpeg wrote, into an initialization section and segments.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -8,12 +8,12 @@ use super::variant::{IFrame, Segment, Variant};
 use crate::MediaError;
 use crate::container::{AvcConfig, Fragment, avc_config, fragments};
 
-/// Number of groups of pictures (GOPs) per segment. Each GOP lasts one second. While seeking, players can show the
-/// first frame of each GOP.
+/// Number of groups of pictures (GOPs) in a segment. Each GOP lasts one second. While a user seeks, players can show
+/// the first frame of each GOP.
 const GROUPS_IN_SEGMENT: usize = super::SEGMENT_SECS as usize;
 /// The first bytes of every segment: a `styp` box with the brand `msdh` (ISO/IEC 14496-12, section 8.16.2).
 const SEGMENT_TYPE: [u8; 20] = *b"\0\0\0\x14stypmsdh\0\0\0\0msdh";
-/// The highest H.264 level that all players support, as `level_idc`: level 4.2.
+/// The highest H.264 level that all players support: level 4.2, as `level_idc`.
 const HIGHEST_LEVEL: u8 = 42;
 /// The `profile_idc` of High, the highest H.264 profile that all players support.
 const HIGHEST_PROFILE: u8 = 100;
@@ -25,7 +25,7 @@ pub(super) fn segment_name(index: usize) -> String {
     format!("{index}.m4s")
 }
 
-/// The number of frames that a variant must have: in total, and in each GOP except the last.
+/// The number of frames that a variant must have: of the whole variant, and of each GOP except the last GOP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pictures {
     pub(super) all: u32,
@@ -74,7 +74,7 @@ pub(super) fn cut(file: &Path, folder: &Path, pictures: Pictures) -> Result<Vari
     Ok(Variant { config, timescale, segments })
 }
 
-/// Checks that the variant has no properties that break players.
+/// Checks that the variant has no properties that some players reject.
 fn check(groups: &[Fragment], config: AvcConfig, pictures: Pictures) -> Result<(), String> {
     if config.profile > HIGHEST_PROFILE || config.level > HIGHEST_LEVEL {
         return Err(format!("profile {} or level {} is too high for players", config.profile, config.level));

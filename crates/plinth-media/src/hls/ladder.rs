@@ -1,11 +1,11 @@
-//! Chooses the variants of a video (the HLS bit rate ladder).
+//! Chooses the variants of a video. HLS calls them the bit rate ladder.
 
-/// Shorter sides of the variants in pixels, largest first. Sizes above 1080 would need an H.264 level that players
-/// reject; 4K needs level 5.1.
+/// Shorter sides of the variants in pixels, largest first. Sizes above 1080 would need an H.264 level that some players
+/// reject, such as 5.1 for 4K.
 const SHORT_SIDES: [u32; 4] = [1080, 720, 540, 360];
 /// Peak bit rate at 1920×1080 in kbit/s (Apple's HLS Authoring Specification, table for H.264 at 30 frames per second).
 const FULL_HD_KBIT: f64 = 7800.0;
-/// The bit rates in Apple's table are proportional to this power of the number of pixels.
+/// Exponent of the number of pixels to which the bit rates in Apple's table are proportional.
 const RATE_POWER: f64 = 0.75;
 /// Minimum peak bit rate, in kbit/s.
 const MIN_PEAK_KBIT: u32 = 200;
@@ -18,7 +18,7 @@ pub(super) struct Rung {
 }
 
 impl Rung {
-    /// Returns the name of the folder of the variant.
+    /// Returns the name of the folder that contains the variant.
     pub(super) fn name(self) -> String {
         format!("{}p", self.width.min(self.height))
     }
@@ -30,7 +30,7 @@ impl Rung {
     }
 }
 
-/// Returns the variants for a video of this size, largest first. No variant is larger than the video, and there are at
+/// Returns the variants for a video of this size, largest first. No variant is larger than the video. There are at
 /// least two variants.
 pub(super) fn ladder(width: u32, height: u32) -> Vec<Rung> {
     let own = width.min(height);
@@ -44,8 +44,8 @@ pub(super) fn ladder(width: u32, height: u32) -> Vec<Rung> {
     sides.into_iter().map(rung).collect()
 }
 
-/// Scales a side by `short` / `own`, where `own` is the shorter side of the video, and rounds to an even number, as
-/// 4:2:0 requires.
+/// Scales a side by `short` / `own`, where `own` is the length of the video's shorter side. Rounds to an even number,
+/// because 4:2:0 requires even sizes.
 fn scaled(side: u32, short: u32, own: u32) -> u32 {
     let twice = u64::from(own) * 2;
     let halves = (u64::from(side) * u64::from(short) + u64::from(own)) / twice;

@@ -1,14 +1,14 @@
 //! Packages a finished video as HLS (RFC 8216, and Apple's HLS Authoring Specification).
 //!
-//! One ffmpeg process reads the video once, and writes all variants as fragmented MP4, and the thumbnails. This module
-//! then cuts the variants into segments at their fragments. It also writes the playlists, because the playlists of
-//! ffmpeg lack attributes that players need.
+//! One ffmpeg process reads the video once. It writes all variants as fragmented MP4, and the thumbnails. This module
+//! then cuts the variants into segments at their fragments, and writes the playlists. The playlists that ffmpeg could
+//! write lack attributes that players need.
 //!
 //! ```text
-//! master.m3u8                      variants with their rates, sizes and codecs
+//! master.m3u8                      variants with their bit rates, sizes and codecs
 //! 540p/index.m3u8  init.mp4  0.m4s 1.m4s …
-//! 540p/iframes.m3u8                byte ranges for seeking with pictures
-//! thumbnails.vtt  sprite-0.jpg …   tiles by time
+//! 540p/iframes.m3u8                byte ranges of key frames, which players show while seeking
+//! thumbnails.vtt  sprite-0.jpg …   thumbnails by time
 //! ```
 
 mod cut;
@@ -30,7 +30,7 @@ use sprite::Grid;
 use thumbnails::Cues;
 use variant::Variant;
 
-/// Length of all segments except the last, in seconds. It is also the target duration in the playlists.
+/// Length in seconds of all segments except the last. The playlists declare it as the target duration.
 const SEGMENT_SECS: u32 = 2;
 /// File name of the master playlist.
 const MASTER: &str = "master.m3u8";
@@ -42,7 +42,7 @@ const THUMBNAILS: &str = "thumbnails.vtt";
 pub struct HlsPlan {
     /// Path or name of ffmpeg.
     pub ffmpeg: PathBuf,
-    /// Encoder of the variants. If it is a hardware encoder and fails, libx264 is used instead.
+    /// Encoder of the variants. If a hardware encoder fails, libx264 is used instead.
     pub encoder: H264Encoder,
     /// The video: a complete H.264 MP4 with a constant frame rate.
     pub source: PathBuf,
@@ -53,7 +53,7 @@ pub struct HlsPlan {
 /// Result of packaging a video.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HlsPackage {
-    /// Names of all files relative to the output folder, such as `540p/init.mp4` and `540p/0.m4s`. The last one is the
+    /// Names of all files relative to the output folder, such as `540p/init.mp4` and `540p/0.m4s`. The last name is the
     /// master playlist.
     pub files: Vec<String>,
     /// Error of the hardware encoder, after which libx264 encoded the variants. `None` if libx264 did not replace a
@@ -61,8 +61,8 @@ pub struct HlsPackage {
     pub hardware_failure: Option<String>,
 }
 
-/// Packages a video. If `cancel` becomes true, packaging ends with [`MediaError::Stopped`]. The files get their final
-/// names when all of them are complete.
+/// Packages a video as HLS. If `cancel` becomes true, packaging ends with [`MediaError::Stopped`]. The files get their
+/// final names after all of them are complete.
 /// Errors: if ffmpeg is missing or fails, the source is not an H.264 MP4, or a file cannot be written.
 pub fn package(plan: &HlsPlan, cancel: &AtomicBool) -> Result<HlsPackage, MediaError> {
     match package_by(plan, cancel) {
@@ -75,7 +75,8 @@ pub fn package(plan: &HlsPlan, cancel: &AtomicBool) -> Result<HlsPackage, MediaE
     }
 }
 
-/// Packages a video with the encoder of the plan. If a hardware encoder fails, libx264 does not replace it.
+/// Packages a video with the encoder of the plan. Unlike [`package`], it does not fall back to libx264 if a hardware
+/// encoder fails.
 /// Errors: those of [`package`], and [`MediaError::Hardware`].
 pub(crate) fn package_by(plan: &HlsPlan, cancel: &AtomicBool) -> Result<HlsPackage, MediaError> {
     let source = |problem: String| MediaError::Source { file: plan.source.clone(), problem };
@@ -83,13 +84,13 @@ pub(crate) fn package_by(plan: &HlsPlan, cancel: &AtomicBool) -> Result<HlsPacka
     let movie = movie.ok_or_else(|| source("it is not a complete H.264 MP4 with a constant frame rate".to_owned()))?;
     let fault = |source| MediaError::File { file: plan.out_dir.clone(), source };
     std::fs::create_dir_all(&plan.out_dir).map_err(fault)?;
-    // The temporary folder is inside the output folder, so that the files can be moved by renaming.
+    // The temporary folder is inside the output folder, so that the files can be moved by renaming them.
     let aside = tempfile::Builder::new().prefix(".plinth-").tempdir_in(&plan.out_dir).map_err(fault)?;
     let made = make(plan, &movie, aside.path(), cancel).map_err(|error| named(error, aside.path(), &plan.out_dir));
     made.map_err(|error| error.of_encoder(plan.encoder))
 }
 
-/// Writes all files to the folder `aside`, then moves them to the output folder.
+/// Writes all files to the folder `aside`, and then moves them to the output folder.
 fn make(plan: &HlsPlan, movie: &Movie, aside: &Path, cancel: &AtomicBool) -> Result<HlsPackage, MediaError> {
     let (rungs, cues, grid) =
         (ladder(movie.width, movie.height), Cues::new(movie), Grid::new(movie.width, movie.height));
@@ -116,7 +117,7 @@ fn make(plan: &HlsPlan, movie: &Movie, aside: &Path, cancel: &AtomicBool) -> Res
     keep(aside, &plan.out_dir, &variants, sprites)
 }
 
-/// Replaces the temporary path in an error with the final path.
+/// Replaces temporary paths in an error by the final paths.
 fn named(error: MediaError, aside: &Path, out_dir: &Path) -> MediaError {
     let home = |file: PathBuf| file.strip_prefix(aside).map_or_else(|_| file.clone(), |name| out_dir.join(name));
     match error {
@@ -167,7 +168,7 @@ fn frame_rate(movie: &Movie) -> f64 {
     f64::from(movie.timescale) / f64::from(movie.picture_units)
 }
 
-/// Checks that the segments of all variants have the same lengths, so that players can switch between the variants.
+/// Checks that the segments of all variants have the same lengths. Only then players can switch between the variants.
 fn aligned(variants: &[(Rung, Variant)]) -> Result<(), String> {
     let times = |variant: &Variant| -> Vec<f64> {
         variant.segments.iter().map(|s| s.duration as f64 / f64::from(variant.timescale)).collect()
@@ -179,7 +180,7 @@ fn aligned(variants: &[(Rung, Variant)]) -> Result<(), String> {
     }
 }
 
-/// Moves the files to their final paths. The master playlist is moved last.
+/// Moves the files to their final paths. The master playlist is moved last, so that it only refers to existing files.
 fn keep(
     aside: &Path,
     out_dir: &Path,

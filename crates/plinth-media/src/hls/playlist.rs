@@ -6,19 +6,19 @@ use super::cut::{INIT, segment_name};
 use super::ladder::Rung;
 use super::variant::{Segment, Variant};
 
-/// Name of a variant's media playlist, which is in the variant's folder.
+/// Name of a variant's media playlist in the folder of the variant.
 pub(super) const MEDIA: &str = "index.m3u8";
-/// Name of a variant's I-frame playlist, which is in the variant's folder.
+/// Name of a variant's I-frame playlist in the folder of the variant.
 pub(super) const I_FRAMES: &str = "iframes.m3u8";
 
-/// HLS protocol version. Version 7 supports fragmented MP4 and byte ranges.
+/// HLS protocol version. Version 7 allows fragmented MP4 and byte ranges.
 const VERSION: u8 = 7;
-/// Maximum bit rate of the first variant in the master playlist, in bit/s. Players start with the first variant. 2
-/// Mbit/s is Apple's default for video over wireless networks.
+/// Maximum bit rate in bit/s of the variant that is listed first in the master playlist. Players start with this
+/// variant. 2 Mbit/s is Apple's default for video over wireless networks.
 const FIRST_BITS: u64 = 2_000_000;
 
-/// Returns the master playlist. The first variant is the best one that does not exceed [`FIRST_BITS`], or the smallest
-/// one; the others are sorted by size.
+/// Returns the master playlist. The first variant is the largest variant that does not exceed [`FIRST_BITS`], or the
+/// smallest variant if all exceed it. The other variants follow, sorted by size.
 pub(super) fn master(variants: &[(Rung, Variant)], frame_rate: f64) -> String {
     let mut text = format!("#EXTM3U\n#EXT-X-VERSION:{VERSION}\n#EXT-X-INDEPENDENT-SEGMENTS\n");
     let first = variants.iter().position(|(_, variant)| variant.rates().peak <= FIRST_BITS);

@@ -9,14 +9,15 @@ use image::{ExtendedColorType, ImageEncoder as _, ImageError};
 
 use crate::MediaError;
 
-/// Number of tiles per row and per column of a sheet. With the tile sizes below, no side of a sheet exceeds 4096
-/// pixels, which all players support.
+/// Number of tiles per row and per column of a sheet. With the tile sizes below, the sides of a sheet do not exceed
+/// 4096 pixels, a size that all players support.
 const TILES: u32 = 8;
-/// Number of pixels of a tile, such as 256×144, 192×192 or 144×256.
+/// Approximate number of pixels of a tile. Tiles have sizes such as 256×144, 192×192 or 144×256.
 const TILE_PIXELS: f64 = 36_864.0;
-/// Tile sides are multiples of the JPEG block size, so that compression artefacts do not cross the borders of tiles.
+/// The sides of tiles are multiples of the JPEG block size, so that compression artefacts do not cross the borders of
+/// tiles.
 const BLOCK: f64 = 8.0;
-/// Maximum side length of a tile. It limits the tiles of very wide and very tall videos.
+/// Maximum side length of a tile in pixels. It matters for very wide and very tall videos.
 const LONGEST_TILE: u32 = 512;
 /// JPEG quality, from 0 to 100.
 const QUALITY: u8 = 88;
@@ -29,7 +30,7 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// Computes the layout for a video of this size. Tiles are never larger than the video.
+    /// Computes the layout for a video of this size. A tile is never larger than the video.
     pub(super) fn new(width: u32, height: u32) -> Self {
         let shape = f64::from(width) / f64::from(height);
         let blocks = |side: f64| (((side / BLOCK).round() * BLOCK) as u32).clamp(BLOCK as u32, LONGEST_TILE);
@@ -38,7 +39,8 @@ impl Grid {
         Self { tile_width, tile_height }
     }
 
-    /// Returns the number of the sheet that contains a tile, and the x and y of the tile's top left corner in pixels.
+    /// Returns the number of the sheet that contains a tile, and the position (x, y) of the tile's top left corner in
+    /// pixels.
     pub(super) fn place(self, tile: u32) -> (u32, u32, u32) {
         let on_sheet = tile % (TILES * TILES);
         (tile / (TILES * TILES), on_sheet % TILES * self.tile_width, on_sheet / TILES * self.tile_height)
@@ -50,9 +52,9 @@ pub(super) fn sprite_name(sheet: u32) -> String {
     format!("sprite-{sheet}.jpg")
 }
 
-/// Writes `count` tiles as sprite sheets to `folder`. The file `raw` contains the R, G, B bytes of the tiles, one after
-/// the other.
-/// Errors: if `raw` contains fewer or more tiles.
+/// Writes `count` tiles as sprite sheets to `folder`. The file `raw` contains the R, G, B bytes of all tiles, one tile
+/// after the other.
+/// Errors: if `raw` contains fewer or more tiles than `count`.
 pub(super) fn write_sheets(raw: &Path, count: u32, grid: Grid, folder: &Path) -> Result<Vec<String>, MediaError> {
     let broken = |problem| MediaError::Incomplete { file: folder.to_owned(), problem };
     let fault = |error: std::io::Error| broken(format!("the thumbnails cannot be read: {error}"));
@@ -77,7 +79,7 @@ pub(super) fn write_sheets(raw: &Path, count: u32, grid: Grid, folder: &Path) ->
     Ok(names)
 }
 
-/// A sprite sheet that is being filled.
+/// A sprite sheet to which tiles are added.
 struct Sheet {
     width: u32,
     height: u32,
@@ -85,8 +87,8 @@ struct Sheet {
 }
 
 impl Sheet {
-    /// Creates an empty sheet. The number of tiles that are still to be placed is `left`. The sheet has no more rows
-    /// than these tiles need.
+    /// Creates an empty sheet. `left` is the number of tiles that have not been drawn yet. The sheet is not larger than
+    /// these tiles need.
     fn new(grid: Grid, left: u32) -> Self {
         let (columns, rows) = (left.min(TILES), left.div_ceil(TILES).min(TILES));
         let (width, height) = (columns * grid.tile_width, rows * grid.tile_height);

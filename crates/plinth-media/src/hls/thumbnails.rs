@@ -1,18 +1,18 @@
-//! The thumbnail track. It lists for each part of the video which frame represents it, and where the thumbnail is on
-//! the sprite sheets.
+//! The thumbnail track. For each section of the video, it contains the position of a thumbnail on the sprite sheets.
 
 use std::fmt::Write as _;
 
 use super::sprite::{Grid, sprite_name};
 use crate::container::Movie;
 
-/// Maximum length of videos with a thumbnail every half second. Longer videos have one every second.
+/// Maximum length in seconds of videos that have two thumbnails per second. Longer videos have one per second.
 const DENSE_SECS: u32 = 60;
 
-/// The cues of the thumbnail track: the video is divided into runs of frames, and each run has one thumbnail.
+/// The cues of the thumbnail track. The video is divided into runs of frames, and each run has one cue with one
+/// thumbnail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cues {
-    /// Number of frames of each run. The last run may be shorter.
+    /// Number of frames in each run. The last run may be shorter.
     step: u32,
     frames: u32,
 }
@@ -41,14 +41,14 @@ impl Cues {
         u32::midpoint(self.start(cue), self.start(cue + 1))
     }
 
-    /// Returns an expression for ffmpeg's `select` filter that selects the middle frame of each cue.
+    /// Returns an expression for ffmpeg's filter `select` that selects the middle frame of each cue.
     pub(super) fn select(&self) -> String {
         let last = self.count() - 1;
         let (step, half) = (self.step, self.step / 2);
         format!("lt(n,{})*eq(mod(n,{step}),{half})+eq(n,{})", self.start(last), self.middle(last))
     }
 
-    /// Returns the track as WebVTT. The text of each cue is the name of a sprite sheet with a rectangle on it.
+    /// Returns the track as WebVTT. The text of a cue is the name of a sprite sheet and a rectangle on this sheet.
     pub(super) fn webvtt(&self, movie: &Movie, grid: Grid) -> String {
         let time = |cue| clock(u64::from(self.start(cue)) * u64::from(movie.picture_units), movie.timescale);
         let mut text = "WEBVTT\n".to_owned();

@@ -1,8 +1,8 @@
-//! The properties of a variant that playlists contain.
+//! The properties of a variant that its playlists contain.
 
 use crate::container::AvcConfig;
 
-/// A variant that was cut into segments: its properties for the playlists.
+/// The properties of a variant that was cut into segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Variant {
     pub(super) config: AvcConfig,
@@ -19,7 +19,8 @@ pub(super) struct Segment {
     pub(super) i_frames: Vec<IFrame>,
 }
 
-/// A key frame: the byte range of the segment that contains the frame and, before it, its index (`moof`).
+/// A key frame: a byte range in a segment. The range contains the index (`moof`) that precedes the frame, and the
+/// frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct IFrame {
     pub(super) offset: u64,
@@ -42,13 +43,13 @@ impl Variant {
         format!("avc1.{profile:02X}{compatibility:02X}{level:02X}")
     }
 
-    /// Returns the average and peak bit rates of the segments.
+    /// Returns the average and the peak bit rate of the segments.
     pub(super) fn rates(&self) -> Rates {
         let parts: Vec<_> = self.segments.iter().map(|segment| (segment.bytes, segment.duration)).collect();
         rates(&parts, self.timescale)
     }
 
-    /// Returns the average and peak bit rates of the key frames.
+    /// Returns the average and the peak bit rate of the key frames, as in the I-frame playlist.
     pub(super) fn i_frame_rates(&self) -> Rates {
         let frames = self.segments.iter().flat_map(|segment| &segment.i_frames);
         let parts: Vec<_> = frames.map(|frame| (frame.bytes, frame.duration)).collect();
@@ -57,8 +58,8 @@ impl Variant {
 }
 
 /// Computes bit rates as defined in RFC 8216, section 4.3.4.2. The peak is the largest bit rate of any run of
-/// consecutive segments that lasts between 0.5 and 1.5 times the target duration. If there is no such run, the peak is
-/// the bit rate of all segments together.
+/// consecutive segments that lasts between 0.5 and 1.5 times the target duration. If no run has such a length, the peak
+/// is the average.
 fn rates(parts: &[(u64, u64)], timescale: u32) -> Rates {
     let per_second = |bytes: u64, duration: u64| (bytes * 8 * u64::from(timescale)).div_ceil(duration.max(1));
     let target = u64::from(super::SEGMENT_SECS) * u64::from(timescale);
@@ -86,8 +87,8 @@ mod tests {
 
     #[test]
     fn short_segments_count_for_the_peak_only_with_their_neighbours() {
-        // Two segments of one second each, and a short segment. The short segment counts only together with its
-        // neighbour.
+        // Two segments of one second each, and a short segment. The short segment affects the peak only together with
+        // its neighbour.
         let parts = [(1000, 20), (3000, 20), (400, 1)];
         assert_eq!(rates(&parts, 10), Rates { peak: 12_953, average: 8_586 });
     }

@@ -13,11 +13,11 @@ use crate::ffmpeg::{EncoderChoice, H264Encoder, lists_encoders};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Outcome {
-    /// The encoder works: its files are correct.
+    /// The encoder works, and its files are correct.
     Works,
     /// The encoder was not tested, because ffmpeg was built without it.
     NotBuiltIn,
-    /// The encoder does not work. The text is the reason.
+    /// The encoder does not work. The value is the reason.
     Fails(String),
 }
 
@@ -29,17 +29,17 @@ pub struct EncoderTrial {
     pub outcome: Outcome,
 }
 
-/// The encoder to use, and the test results that led to the choice.
+/// The selected encoder, and the test results that led to the selection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EncoderFound {
     pub encoder: H264Encoder,
-    /// Results of the tests, in the order in which they ran.
+    /// Results of the tests, in the order in which the encoders were tested.
     pub trials: Vec<EncoderTrial>,
 }
 
 impl EncoderFound {
-    /// Returns each encoder that ffmpeg has but that failed its test, with the reason.
+    /// Returns the encoders that ffmpeg contains but that failed their test, each with the reason.
     pub fn failures(&self) -> impl Iterator<Item = (H264Encoder, &str)> {
         self.trials.iter().filter_map(|trial| match &trial.outcome {
             Outcome::Fails(reason) => Some((trial.encoder, reason.as_str())),
@@ -48,8 +48,8 @@ impl EncoderFound {
     }
 }
 
-/// Returns the encoder to use. Testing hardware encoders takes some seconds, so a process should call this function
-/// only once. If `cancel` becomes true, the error is [`MediaError::Stopped`].
+/// Tests hardware encoders if the choice requires it, and returns the selected encoder. The tests take some seconds, so
+/// a process should call this function only once. If `cancel` becomes true, the error is [`MediaError::Stopped`].
 /// Errors: if ffmpeg is missing, or the requested encoder does not work.
 pub fn choose_encoder(program: &Path, choice: EncoderChoice, cancel: &AtomicBool) -> Result<EncoderFound, MediaError> {
     let candidates: &[H264Encoder] = match choice {
@@ -67,7 +67,7 @@ pub fn try_encoders(program: &Path, cancel: &AtomicBool) -> Result<Vec<EncoderTr
     try_until(program, &H264Encoder::HARDWARE, |_| false, cancel)
 }
 
-/// Returns the encoder for a choice, given the test results.
+/// Returns the encoder that a choice selects, given the test results.
 /// Errors: [`MediaError::EncoderUnusable`] if the requested encoder does not work.
 pub fn decide_encoder(choice: EncoderChoice, trials: Vec<EncoderTrial>) -> Result<EncoderFound, MediaError> {
     let encoder = match choice {
@@ -92,7 +92,7 @@ pub fn decide_encoder(choice: EncoderChoice, trials: Vec<EncoderTrial>) -> Resul
     Ok(EncoderFound { encoder, trials })
 }
 
-/// Tests encoders in order, and stops after the first whose result satisfies `suffices`.
+/// Tests encoders in order, and stops after the first test whose result satisfies `suffices`.
 fn try_until(
     program: &Path,
     candidates: &[H264Encoder],

@@ -1,14 +1,15 @@
-//! Frames for testing an encoder: a coloured disc with a texture moves over a gradient.
+//! Frames for testing an encoder. They show a coloured disc with a texture that moves over a gradient.
 
-/// Width and height of the frames. Hardware encoders do not support much smaller frames; NVENC needs at least 145×49.
+/// Width and height of the frames in pixels. Hardware encoders reject frames that are much smaller; NVENC needs at
+/// least 145×49.
 pub(super) const SIZE: (u32, u32) = (640, 360);
 pub(super) const FPS: u32 = 30;
-/// Number of frames. It exceeds the length of one group of pictures.
+/// Number of frames. There are more frames than in one group of pictures.
 pub(super) const FRAMES: u32 = 36;
 /// Size of a frame in 8-bit 4:2:0, in bytes.
 pub(super) const FRAME_BYTES: usize = (SIZE.0 * SIZE.1 * 3 / 2) as usize;
 
-/// Returns a frame as yuv420p in limited range. The planes are Y, U, V; row 0 is at the top.
+/// Returns a frame in 8-bit 4:2:0 (limited range). The planes are Y, U, V. Row 0 is at the top.
 pub(super) fn picture(index: u32) -> Vec<u8> {
     let (width, height) = (SIZE.0 as f32, SIZE.1 as f32);
     let center = [width * (0.25 + 0.5 * index as f32 / FRAMES as f32), height * 0.5];
@@ -31,7 +32,7 @@ pub(super) fn picture(index: u32) -> Vec<u8> {
     bytes
 }
 
-/// Appends a plane in which each value covers `step`×`step` pixels.
+/// Appends a plane to a frame. Each value of the plane covers `step`×`step` pixels.
 fn plane(bytes: &mut Vec<u8>, step: u32, value: impl Fn(f32, f32) -> f32) {
     for y in (0..SIZE.1).step_by(step as usize) {
         for x in (0..SIZE.0).step_by(step as usize) {

@@ -1,4 +1,4 @@
-//! Tests which H.264 encoder works on this machine. A test encodes frames in the same way as a render.
+//! Tests which H.264 encoder works on this machine. A test encodes frames with the same options as a render.
 
 mod choose;
 mod film;

@@ -13,20 +13,20 @@ use crate::ffmpeg::{Encoder, H264Encoder, Process, Stream, VideoCodec, supervise
 use crate::hls::{HlsPlan, package_by};
 use crate::{MediaError, properties};
 
-/// Time limit of a test. A working hardware encoder takes about a second, mostly to start.
+/// Time limit of a test. A working hardware encoder takes about a second, most of which it needs to start.
 const LIMIT: Duration = Duration::from_secs(10);
 /// Interval at which the cancellation flag is checked.
 const LOOK: Duration = Duration::from_millis(20);
 /// Quality of the test video, as a constant rate factor (CRF) of x264. Renders use the same value.
 const CRF: u8 = 17;
-/// Minimum PSNR over all planes, in dB. libx264 reaches 47 with these frames, and 40 with CRF 28, at which losses
-/// become visible. Swapped planes or a wrong colour range give less than 30.
+/// Minimum PSNR over all planes, in dB. libx264 reaches 47 dB with these frames. At CRF 28, where losses become
+/// visible, it reaches 40 dB. Swapped planes or a wrong colour range give less than 30 dB.
 const LEAST_PSNR: f64 = 40.0;
-/// Texts that ffmpeg prints about a stream with the required properties.
+/// Parts of the description that ffmpeg prints for a stream with the required properties.
 const PROPERTIES: [&str; 2] = ["h264 (High)", "yuv420p(tv, bt709"];
 
-/// Encodes the test frames as a video and as HLS variants, and checks the files. The inner error is a message about a
-/// problem of the encoder.
+/// Encodes the test frames as a video and as HLS variants, and checks the files. The inner error is a message that
+/// describes the problem of the encoder.
 /// Errors: if `cancel` became true, or ffmpeg is missing.
 pub(super) fn run(program: &Path, encoder: H264Encoder, cancel: &AtomicBool) -> Result<Result<(), String>, MediaError> {
     let late = AtomicBool::new(false);
@@ -131,7 +131,7 @@ fn likeness(raw: &Path) -> std::io::Result<f64> {
 }
 
 /// Returns the first line of the encoder's error message without memory addresses, and the hardware that the encoder
-/// requires. The first message of ffmpeg names the cause; the later messages are consequences.
+/// requires. Only the first line is used, because it names the cause, and the later lines are consequences.
 fn message(error: &MediaError, encoder: H264Encoder) -> String {
     let output = match error {
         MediaError::Hardware { source, .. } => return message(source, encoder),

@@ -1,4 +1,4 @@
-//! The names of H.264 encoders, in ffmpeg and in the configuration.
+//! The names of H.264 encoders in ffmpeg and in the configuration.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 named! {
     /// An H.264 encoder of ffmpeg.
     H264Encoder, default Libx264 {
-        /// x264, a software encoder. The same input gives the same file on every machine.
+        /// x264, a software encoder. It writes the same file for the same input on every machine.
         Libx264 = "libx264",
         /// NVENC, the hardware encoder of NVIDIA cards.
         Nvenc = "h264_nvenc",
@@ -21,11 +21,11 @@ named! {
 }
 
 impl H264Encoder {
-    /// The hardware encoders, in the order in which `auto` tests them. NVENC is first, because a machine with an NVIDIA
-    /// card may also have integrated graphics with a slower encoder.
+    /// The hardware encoders, in the order in which [`EncoderChoice::Auto`] tests them. NVENC is first, because a
+    /// machine with an NVIDIA card may also have integrated graphics, whose encoder is slower.
     pub const HARDWARE: [Self; 3] = [Self::Nvenc, Self::VideoToolbox, Self::Vaapi];
 
-    /// Returns a message about the hardware and the drivers that the encoder requires.
+    /// Returns a message that names the hardware and the drivers that the encoder requires.
     pub(crate) const fn needs(self) -> &'static str {
         match self {
             Self::Libx264 => "nothing",
@@ -51,7 +51,7 @@ impl fmt::Display for H264Encoder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum EncoderChoice {
-    /// The first hardware encoder that works; libx264 if none does.
+    /// The first hardware encoder that works, or libx264 if none works.
     Auto,
     /// A specific encoder. It is an error if this encoder does not work.
     Only(H264Encoder),

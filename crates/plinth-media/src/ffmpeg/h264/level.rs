@@ -1,7 +1,7 @@
 //! H.264 levels. A level limits the frame size and the frame rate that a decoder must support.
 
-/// Levels as `level_idc`, maximum macroblocks per second, and maximum macroblocks per frame (ITU-T H.264, table A-1).
-/// Levels that differ only in their bit rate are omitted.
+/// Levels of ITU-T H.264, table A-1: `level_idc`, maximum macroblocks per second, and maximum macroblocks per frame.
+/// Levels that differ only in their maximum bit rate are omitted.
 const LEVELS: [(u8, u32, u32); 8] = [
     (30, 40_500, 1_620),
     (31, 108_000, 3_600),
@@ -13,8 +13,8 @@ const LEVELS: [(u8, u32, u32); 8] = [
     (52, 2_073_600, 36_864),
 ];
 
-/// Returns the `level_idc` of the lowest level that supports a video, but at least 30 (level 3). For example, 40 is
-/// level 4. Returns `None` if no level supports the video.
+/// Returns the `level_idc` of the lowest level that supports a video, but at least 30 (level 3). For example, 40 stands
+/// for level 4. Returns `None` if no level supports the video.
 pub(super) fn level(width: u32, height: u32, fps: u32) -> Option<u8> {
     let blocks = width.div_ceil(16) * height.div_ceil(16);
     LEVELS.iter().find(|(_, rate, size)| blocks <= *size && blocks * fps <= *rate).map(|(level, _, _)| *level)

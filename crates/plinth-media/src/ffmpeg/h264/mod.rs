@@ -1,4 +1,4 @@
-//! H.264 encoders, and options that make all encoders produce files with the same properties.
+//! H.264 encoders, and the options with which all of them produce files with the same properties.
 
 mod choice;
 mod level;

@@ -1,28 +1,29 @@
 //! Options of each H.264 encoder. All encoders produce files with the same properties: High profile, 8-bit 4:2:0,
-//! BT.709 in limited range, one closed group of pictures (GOP) per second, and neither reordered frames nor an edit
-//! list, which would shift timestamps.
+//! BT.709 in limited range, and one closed group of pictures (GOP) per second. Only [`Effort::Medium`] of libx264
+//! reorders frames. Files without reordered frames need no edit list, which would shift timestamps.
 
 use std::process::Command;
 
 use super::choice::H264Encoder;
 use super::level::level;
 
-/// How much CPU time libx264 may use. Hardware encoders ignore it, because they use hardly any.
+/// How much CPU time libx264 may use. Hardware encoders ignore this value, because they hardly use the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effort {
-    /// For encoding while the renderer uses the same CPU cores.
+    /// For encoding while the renderer uses the CPU, too.
     Low,
-    /// For files that are downloaded many times, so that a smaller size is worth some more CPU time.
+    /// For files that are downloaded many times. Their smaller size is worth more CPU time.
     Medium,
 }
 
 impl Effort {
-    /// Returns an x264 preset, and options that override parts of it. `Low` is the preset `ultrafast` with those
-    /// additional tools that save more bits than they cost time. Compared with the preset `veryfast` at equal SSIM, it
-    /// takes 0.33 to 0.45 times as long, and the files are 1.13 to 1.21 times as large (`bench/encoders.sh`). `Medium` is
-    /// the preset `veryfast` without those tools that take more time than the bits that they save are worth: at equal
-    /// SSIM, decoding and encoding all variants of a 1080p video takes 0.49 to 0.6 times as long as with `veryfast`, and
-    /// the files are 1.09 to 1.1 times as large.
+    /// Returns an x264 preset, and options that override parts of the preset.
+    ///
+    /// `Low` is the preset `ultrafast` plus those tools that save many bits in little time. Compared with the preset
+    /// `veryfast` at equal SSIM, encoding takes 0.33 to 0.45 times as long, and files are 1.13 to 1.21 times as large
+    /// (`bench/encoders.sh`). `Medium` is the preset `veryfast` without the tools that save few bits for their time.
+    /// Compared with `veryfast` at equal SSIM, decoding a 1080p video and encoding all its variants takes 0.49 to 0.6
+    /// times as long, and files are 1.09 to 1.1 times as large.
     const fn options(self) -> (&'static str, &'static str) {
         match self {
             Self::Low => {
@@ -48,7 +49,7 @@ pub(crate) struct H264 {
 }
 
 impl H264Encoder {
-    /// Adds the options that open the device, which must precede the first input.
+    /// Adds the options that open the hardware device. They must precede the first input.
     pub(crate) fn device(self, command: &mut Command) {
         if self == Self::Vaapi {
             // Without a device name, ffmpeg opens the first render node that works.
@@ -56,7 +57,7 @@ impl H264Encoder {
         }
     }
 
-    /// Returns the filter that uploads frames to the device. It must be the last filter before the encoder.
+    /// Returns the filter that uploads frames to the hardware device. It must be the last filter before the encoder.
     pub(crate) const fn upload_filter(self) -> Option<&'static str> {
         match self {
             Self::Vaapi => Some("format=nv12,hwupload"),
@@ -83,8 +84,8 @@ impl H264 {
             "bt709",
             "-color_trc",
             "bt709",
-            // Without this, players that respect the siting of chroma assume the left of each pair of columns (ITU-T H.264,
-            // annex E.2.1). Browsers assume the middle in any case.
+            // Position of the chroma samples. If it is missing, players that use it assume that chroma belongs to the
+            // left of each pair of columns (ITU-T H.264, annex E.2.1). Browsers always assume the middle.
             "-chroma_sample_location",
             "center",
         ]);
@@ -101,7 +102,7 @@ impl H264 {
         command.args(["-x264-params", &format!("{tools}open-gop=0:force-cfr=1:{colour}")]);
     }
 
-    /// Adds the options of NVENC. `cq` is the target quantiser of variable bit rate, on the same scale as x264's CRF.
+    /// Adds the options of NVENC. `cq` is the target quantiser for variable bit rates, on the same scale as x264's CRF.
     fn nvenc(&self, command: &mut Command) {
         command.args(["-c:v", "h264_nvenc", "-preset", "p5", "-tune", "hq", "-pix_fmt", "yuv420p"]);
         command.args(["-rc", "vbr", "-cq", &self.crf.to_string(), "-b:v", "0", "-spatial-aq", "1"]);
@@ -112,8 +113,8 @@ impl H264 {
         self.groups(command);
     }
 
-    /// Adds the options of VA-API. All drivers support constant quantisers. A limited bit rate requires quality-defined
-    /// variable bit rate (QVBR).
+    /// Adds the options of VA-API. All drivers support constant quantisers (CQP). With a peak bit rate, quality-defined
+    /// variable bit rate (QVBR) is needed.
     fn vaapi(&self, command: &mut Command) {
         let crf = self.crf.to_string();
         command.args(["-c:v", "h264_vaapi"]);
@@ -126,7 +127,7 @@ impl H264 {
         self.groups(command);
     }
 
-    /// Adds the options of VideoToolbox, whose quality scale is 1 to 100.
+    /// Adds the options of VideoToolbox. Its quality scale ranges from 1 to 100.
     fn videotoolbox(&self, command: &mut Command) {
         let quality = 100_u8.saturating_sub(self.crf.saturating_mul(2)).max(1);
         command.args(["-c:v", "h264_videotoolbox", "-allow_sw", "0", "-realtime", "0", "-pix_fmt", "yuv420p"]);
@@ -135,14 +136,14 @@ impl H264 {
         self.groups(command);
     }
 
-    /// Limits the peak bit rate, averaged over one and a half seconds.
+    /// Limits the peak bit rate, which is averaged over one and a half seconds.
     fn peak(&self, command: &mut Command) {
         if let Some(kbit) = self.peak_kbit {
             command.args(["-maxrate", &format!("{kbit}k"), "-bufsize", &format!("{}k", kbit * 3 / 2)]);
         }
     }
 
-    /// Sets the level explicitly, because drivers choose different levels.
+    /// Sets the H.264 level explicitly, because drivers would choose different levels.
     fn level(&self, command: &mut Command) {
         if let Some(level) = level(self.width, self.height, self.fps) {
             command.args(["-level", &level.to_string()]);
