@@ -1,4 +1,4 @@
-//! Measures what a graphics card would wait for: the work of the processor for each frame. See bench/card.sh.
+//! Measures the CPU work for each frame, during which a fast graphics card would have to wait. `bench/card.sh` runs it.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
 
 use std::path::Path;
@@ -16,7 +16,7 @@ use plinth_spec::settings::ParseOptions;
 const TICKS: f64 = 100.0;
 
 fn main() {
-    // Cargo adds flags.
+    // Cargo adds flags to the arguments.
     let models = std::env::args().skip(1).filter(|argument| !argument.starts_with('-'));
     println!(
         "{:32} {:>10} {:>8} {:>12} {:>12} {:>12}",
@@ -27,7 +27,7 @@ fn main() {
     }
 }
 
-/// The frames of a video without the first one, which prepares.
+/// Statistics of the frames of a video. The first frame is not counted, because preparations take most of its time.
 #[derive(Default)]
 struct Frames {
     begin: Option<(Instant, f64, u64)>,
@@ -78,7 +78,8 @@ fn measure(path: &Path) {
     );
 }
 
-/// CPU time of this process so far (proc(5): fields 14 and 15, in ticks).
+/// Returns the CPU time of this process so far, in seconds (fields 14 and 15 of /proc/self/stat, in ticks; see
+/// proc(5)).
 fn cpu_secs() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
     let after_name = stat.rsplit(')').next().unwrap();

@@ -1,5 +1,5 @@
-//! Measures how long it takes to render a dataset, to encode and write it, and to do both at the same time.
-//! `bench/dataset.sh` runs it.
+//! Measures how long it takes to render a dataset, how long to encode and write it, and how long to do both at the same
+//! time. `bench/dataset.sh` runs it.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use plinth_scene::{DatasetViews, SceneAssets, ViewSet, build_dataset};
 use plinth_spec::settings::ParseOptions;
 use plinth_spec::{OutputFile, RenderSettings};
 
-/// Every tenth view is kept in memory, and later encoded ten times.
+/// Every tenth view is kept in memory. It is encoded ten times later, in place of the views that were dropped.
 const KEPT: u32 = 10;
 /// Clock ticks per second in /proc/self/stat.
 const TICKS: f64 = 100.0;
@@ -45,7 +45,7 @@ fn main() {
     println!("bytes: {}", std::fs::metadata(&whole).unwrap().len());
 }
 
-/// Runs `work`; prints and returns its wall-clock time and CPU time in seconds.
+/// Runs `work`, and prints its wall-clock time and CPU time. Returns the result and both times in seconds.
 fn timed<T>(name: &str, work: impl FnOnce() -> T) -> (T, f64, f64) {
     let (begin, before) = (Instant::now(), cpu_secs());
     let made = work();
@@ -63,7 +63,7 @@ fn cpu_secs() -> f64 {
     ticks.sum::<f64>() / TICKS
 }
 
-/// Renders all views and returns some of them.
+/// Renders all views, and returns every tenth of them.
 fn rendered(model: &[u8], settings: &RenderSettings) -> (Vec<Layers>, ViewSet) {
     let quality = settings.dataset().quality;
     let side = quality.side();
@@ -82,7 +82,7 @@ fn rendered(model: &[u8], settings: &RenderSettings) -> (Vec<Layers>, ViewSet) {
     (sink.kept, set)
 }
 
-/// A sink that keeps some views and drops the others.
+/// A sink that keeps every tenth view and drops the others.
 #[derive(Default)]
 struct Keep {
     kept: Vec<Layers>,
@@ -104,7 +104,7 @@ impl LayersSink for Keep {
     }
 }
 
-/// Encodes a dataset with one view per camera; each kept view is used for several cameras.
+/// Encodes a dataset with one view per camera. Each kept view is used for ten cameras.
 fn encoded(kept: &[Layers], set: ViewSet, target: PathBuf) {
     let (width, height) = (set.intrinsics.width, set.intrinsics.height);
     let views = u32::try_from(set.world_from_camera.len()).unwrap();
@@ -131,7 +131,7 @@ fn encoded(kept: &[Layers], set: ViewSet, target: PathBuf) {
     writer.finish().unwrap();
 }
 
-/// Renders a dataset like `plinth render`.
+/// Renders a dataset in the same way as `plinth render`.
 fn made(model: Vec<u8>, settings: RenderSettings, target: &Path) {
     let job = Job::new(model, settings, [(OutputFile::Dataset, target.to_owned())].into());
     run(&job, &mut |_| {}, &AtomicBool::new(false)).unwrap();

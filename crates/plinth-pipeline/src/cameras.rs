@@ -1,4 +1,4 @@
-//! Reads cameras from a `transforms.json`.
+//! Reads the cameras of a dataset from a `transforms.json`.
 
 use std::ops::RangeInclusive;
 
@@ -9,25 +9,25 @@ use serde_json::{Map, Value};
 
 /// Tolerance of the check that the axes of a camera are orthogonal and have unit length.
 const RIGID: f64 = 1e-3;
-/// Supported camera models. They have no distortion, or coefficients that may be zero.
+/// Supported camera models. They either have no distortion, or have distortion coefficients that may be zero.
 const MODELS: [&str; 4] = ["OPENCV", "PINHOLE", "SIMPLE_PINHOLE", "PERSPECTIVE"];
 /// Names of distortion coefficients, which must be zero.
 const DISTORTION: [&str; 8] = ["k1", "k2", "k3", "k4", "k5", "k6", "p1", "p2"];
-/// Names of the fields with focal length and image size, which must be the same for all views.
+/// Names of the fields with the focal length and the image size. All views must have the same values.
 const LENS: [&str; 10] = ["w", "h", "fl_x", "fl_y", "cx", "cy", "camera_angle_x", "camera_angle_y", "x_fov", "y_fov"];
 
-/// The sides that images may have, in pixels.
+/// Allowed side lengths of images, in pixels.
 const SIDES: RangeInclusive<u32> = 2..=65_535;
 
-/// Error in a `transforms.json`.
+/// Error in the content of a `transforms.json`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct CamerasError(String);
 
 /// Parses cameras in the format of nerfstudio, instant-ngp and the NeRF-synthetic scenes. The file has one
-/// camera-to-world matrix per frame, and a focal length in pixels or a field of view. The camera looks along −Z with +Y
-/// up. World space is the same as in written datasets. If the file has no image size, the images are squares of `side`
-/// pixels.
+/// camera-to-world matrix per frame, and a focal length in pixels or a field of view. A camera looks along its −Z axis,
+/// and its +Y axis points up in the image. World space is the same as in datasets that Plinth writes. If the file has
+/// no image size, the images are squares of `side` pixels.
 /// Errors: if a field is missing or malformed, the camera has distortion, or a matrix is not a rigid transform.
 pub fn read_cameras(text: &str, side: u32) -> Result<DatasetViews, CamerasError> {
     let wrong = |message: String| Err(CamerasError(message));
@@ -151,8 +151,8 @@ mod tests {
 
     #[test]
     fn poses_are_parsed_exactly() {
-        // The JSON parser may round the last bit of a number differently, which is far below the precision of dataset
-        // loaders.
+        // The JSON parser may round the last bit of a number differently. This error is far below the precision of
+        // programs that read datasets.
         let (mut worst, mut count) = (0.0_f64, 0);
         for i in 0..2000 {
             let (s, c) = (f64::from(i) * 0.618_033_988_749_895).sin_cos();

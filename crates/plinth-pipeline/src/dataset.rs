@@ -93,7 +93,7 @@ fn coverage(views: &DatasetViews) -> &'static str {
     }
 }
 
-/// Converts the views of a scene to the cameras that the dataset's files describe.
+/// Converts the cameras of a scene to the form in which the dataset's files describe them.
 pub fn dataset_cameras(set: ViewSet) -> DatasetCameras {
     let lens = set.intrinsics;
     DatasetCameras {
@@ -109,8 +109,8 @@ pub fn dataset_cameras(set: ViewSet) -> DatasetCameras {
     }
 }
 
-/// Returns a hash of all inputs that affect the pixels of the views. An interrupted dataset is resumed only if this
-/// hash is the same.
+/// Returns a hash of the inputs that affect the pixels of the views. An interrupted dataset is resumed only if the hash
+/// is the same.
 fn key(job: &Job, about: &DatasetAbout, views: &DatasetViews) -> String {
     let mut hash = Sha256::new();
     hash.update([u8::from(job.watermark), u8::from(job.draft)]);
@@ -127,7 +127,7 @@ fn key(job: &Job, about: &DatasetAbout, views: &DatasetViews) -> String {
     hex::encode(hash.finalize())
 }
 
-/// A sink that passes views to the dataset writer and reports progress.
+/// A sink that passes views to the dataset writer, and reports the progress of the job.
 struct WatchedLayers<'a> {
     writer: DatasetWriter<'a>,
     clock: Clock,
@@ -135,7 +135,7 @@ struct WatchedLayers<'a> {
     cancel: &'a AtomicBool,
     report: &'a mut dyn FnMut(Progress),
     first_view: Option<Instant>,
-    /// Total time that the sink waited for the writer.
+    /// Total time for which the sink waited for the writer.
     writing: Duration,
 }
 

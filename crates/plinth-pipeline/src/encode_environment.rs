@@ -1,4 +1,4 @@
-//! Encodes panoramas as the gain maps that the API and `plinth render --env` read.
+//! Encodes panoramas as gain maps. The API and `plinth render --env` accept this format.
 
 use std::ffi::OsString;
 use std::io::Read as _;
@@ -8,14 +8,15 @@ use plinth_media::{MediaError, write_together};
 use plinth_scene::{GainMapError, Panorama, SceneError, encode_gain_map, read_panorama};
 use serde::Serialize;
 
-/// Maximum size of a file. Uncompressed 32-bit floats of the largest panorama (8192 × 4096) with alpha have this size.
+/// Maximum size of a file in bytes. It is the size of the largest panorama (8192 × 4096) as uncompressed 32-bit floats
+/// with alpha.
 const MAX_FILE_BYTES: u64 = 512 << 20;
 
-/// What was written, and how exact it is.
+/// The files that were written, and how exactly they represent the panorama.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EncodedEnvironment {
-    /// The SDR image, the gain image and the metadata, in the order of `--env`.
+    /// The SDR image, the gain image and the metadata, in the order of the arguments of `--env`.
     pub files: [EncodedFile; 3],
     /// Columns of the images.
     pub width: u32,
@@ -25,7 +26,8 @@ pub struct EncodedEnvironment {
     pub source_width: u32,
     /// Rows of the file that was read.
     pub source_height: u32,
-    /// Largest relative error of a radiance after decoding; radiances below 0.01 count as 0.01.
+    /// Largest relative error of a radiance after decoding. To compute it, errors of radiances below 0.01 are divided
+    /// by 0.01.
     pub largest_error: f32,
     /// Number of negative values, which became 0.
     pub negative: u64,
@@ -33,7 +35,7 @@ pub struct EncodedEnvironment {
     pub not_a_number: u64,
     /// Number of infinite values, which became 65504.
     pub infinite: u64,
-    /// Number of finite values above 65504, which were reduced to it.
+    /// Number of finite values above 65504, which became 65504.
     pub clamped: u64,
 }
 
@@ -45,10 +47,10 @@ pub struct EncodedFile {
     pub bytes: u64,
 }
 
-/// Error of encoding an environment.
+/// Error that occurs when an environment is encoded.
 #[derive(Debug, thiserror::Error)]
 pub enum EncodeError {
-    /// The file cannot be read, or the folder cannot be made.
+    /// The file cannot be read, or the folder cannot be created.
     #[error("{}", path.display())]
     File {
         /// Path of the file or folder.
@@ -73,9 +75,10 @@ pub enum EncodeError {
     Write(#[from] MediaError),
 }
 
-/// Encodes a panorama (`.hdr` or `.exr`) with at most `max_width` columns. Writes `NAME.sdr.webp`, `NAME.gainmap.webp`
-/// and `NAME.json` into the folder, which is created if it does not exist. NAME is the stem of the file.
-/// Errors: [`EncodeError`]; then nothing was written.
+/// Encodes a panorama (`.hdr` or `.exr`) with at most `max_width` columns. Writes the files `NAME.sdr.webp`,
+/// `NAME.gainmap.webp` and `NAME.json` to `folder`, which is created if it does not exist. NAME is the file name of the
+/// panorama without its extension.
+/// Errors: [`EncodeError`]. In this case no file was written.
 pub fn encode_environment(file: &Path, folder: &Path, max_width: u32) -> Result<EncodedEnvironment, EncodeError> {
     let content = |source| EncodeError::Content { file: file.to_owned(), source };
     let Panorama { map, file_size: (source_width, source_height), negative, not_a_number, infinite } =
@@ -108,7 +111,7 @@ pub fn encode_environment(file: &Path, folder: &Path, max_width: u32) -> Result<
     })
 }
 
-/// Reads a file, but not more than the size limit.
+/// Reads a file. Returns an error if it exceeds the size limit.
 fn read(file: &Path) -> Result<Vec<u8>, EncodeError> {
     let fault = |source| EncodeError::File { path: file.to_owned(), source };
     let mut bytes = Vec::new();

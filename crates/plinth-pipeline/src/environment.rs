@@ -1,4 +1,4 @@
-//! Files of environments (panoramas that light a scene).
+//! Files of environments. An environment is a panorama that lights a scene.
 
 use std::path::{Path, PathBuf};
 
@@ -11,10 +11,11 @@ use serde::{Deserialize, Serialize};
 pub enum EnvironmentFiles {
     /// Equirectangular panorama in the Radiance HDR format (`.hdr`).
     Radiance(PathBuf),
-    /// Panorama as a standard-dynamic-range image with a gain map, from which HDR values are computed.
+    /// Panorama that consists of an image with standard dynamic range (SDR) and a gain map. HDR values are computed
+    /// from both.
     #[serde(rename_all = "camelCase")]
     GainMap {
-        /// Standard-dynamic-range image in WebP format.
+        /// SDR image in WebP format.
         sdr: PathBuf,
         /// Gain map in WebP format.
         gain_map: PathBuf,
@@ -23,7 +24,7 @@ pub enum EnvironmentFiles {
     },
 }
 
-/// Error of reading an environment.
+/// Error that occurs when an environment is read.
 #[derive(Debug, thiserror::Error)]
 pub enum EnvironmentError {
     /// A file cannot be read.

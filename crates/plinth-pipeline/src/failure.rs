@@ -35,8 +35,8 @@ pub enum JobError {
 }
 
 impl JobError {
-    /// Returns the ID of the image that caused the error, if the settings refer to it. Otherwise the model may have caused
-    /// the error.
+    /// Returns the ID of the image that caused the error. Returns `None` if no image of the settings caused the error;
+    /// then the model may have caused it.
     pub fn asset_id(&self) -> Option<&str> {
         match self {
             Self::Scene(SceneError::Asset { id, .. } | SceneError::NoSuchAsset { id }) => Some(id),
@@ -71,8 +71,8 @@ pub fn failure_code(error: &JobError) -> FailureCode {
     }
 }
 
-/// Returns a message for the customer if only the operator of the machine can fix the error. The message of such an error
-/// names programs and drivers to install.
+/// Returns a message for the customer if only the operator of the machine can fix the error. The error's own message is
+/// for the operator: it names the programs and drivers to install.
 pub(crate) const fn customer_message(error: &JobError) -> Option<&'static str> {
     match error {
         JobError::Gpu(_) => Some("the render node has no working graphics adapter; please try again"),
@@ -83,14 +83,15 @@ pub(crate) const fn customer_message(error: &JobError) -> Option<&'static str> {
     }
 }
 
-/// Formats an error with its causes in one line. A full disk comes first, because it tells the operator what to do.
+/// Formats an error with its causes in one line. If the disk is full, the message begins with this fact, because the
+/// operator can then act on it.
 pub fn failure_message(error: &(dyn Error + 'static)) -> String {
     let mut parts: Vec<String> = Vec::new();
     let (mut cause, mut is_full) = (Some(error), false);
     while let Some(one) = cause {
         let message = one.to_string();
         is_full |= message.contains(NO_SPACE) || is_full_disk(one);
-        // The messages of many errors already contain the message of their cause.
+        // The messages of many errors already contain the messages of their causes, so repeated messages are skipped.
         if !parts.iter().any(|known| known.contains(&message)) {
             parts.push(message);
         }
@@ -100,7 +101,7 @@ pub fn failure_message(error: &(dyn Error + 'static)) -> String {
     if is_full { format!("the disk of the render node is full: {message}") } else { message }
 }
 
-/// Message of ffmpeg if the disk is full.
+/// Message that ffmpeg prints if the disk is full.
 const NO_SPACE: &str = "No space left on device";
 
 fn is_full_disk(error: &(dyn Error + 'static)) -> bool {

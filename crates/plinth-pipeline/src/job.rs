@@ -29,7 +29,7 @@ use crate::warm::WarmModel;
 pub struct DatasetOptions {
     /// Camera positions; `None` uses the settings `datasetQuality` and `coverage`.
     pub views: Option<DatasetViews>,
-    /// Whether to write the train, validation and test files of the NeRF-synthetic format, too.
+    /// Whether to write the train, validation and test files of the NeRF-synthetic format in addition.
     pub splits: bool,
 }
 
@@ -40,14 +40,14 @@ pub struct Job {
     pub model: Vec<u8>,
     /// Render settings of the job.
     pub settings: RenderSettings,
-    /// Environment of the scene; `None` is the built-in studio.
+    /// Environment of the scene; `None` for the built-in studio.
     pub environment: Option<EnvironmentMap>,
     /// Contents of the images that the settings use, by asset ID.
     pub assets: BTreeMap<String, Vec<u8>>,
-    /// Output files with their paths. If one of the files is a dataset, it must be the only one; its path is a `.zip`
-    /// file, or a folder that is empty or does not exist.
+    /// Output files with their paths. If one of the files is a dataset, it must be the only file. The path of a dataset
+    /// is a `.zip` file, or a folder that is empty or does not exist.
     pub outputs: OutputPaths,
-    /// Options of datasets; videos ignore them.
+    /// Options of datasets. Videos ignore them.
     pub dataset: DatasetOptions,
     /// Whether the preview watermark is drawn on all outputs.
     pub watermark: bool,
@@ -58,19 +58,19 @@ pub struct Job {
     pub adapter: Option<String>,
     /// Path or name of ffmpeg.
     pub ffmpeg: PathBuf,
-    /// Whether to check that ffmpeg can be started before any frame is drawn.
+    /// Whether to check that ffmpeg can be started. The check runs before any frame is drawn.
     pub check_ffmpeg: bool,
     /// Cache of baked light; `None` disables caching.
     pub cache: Option<Cache>,
     /// H.264 encoder to use. If a hardware encoder fails, all frames are drawn again and encoded with libx264.
     pub encoder: H264Encoder,
-    /// Whether each poster gets its final file name as soon as it is drawn. All other files get their final names when
+    /// Whether each poster gets its final file name as soon as it is drawn. All other files get their final names after
     /// every file is complete.
     pub posters_early: bool,
     /// Whether the manifest contains a hash of all frames.
     pub hash_frames: bool,
-    /// Whether the manifest contains the time of each render pass. While times are measured, the GPU draws only one
-    /// frame at a time, which is slower.
+    /// Whether the manifest contains the time of each render pass. Measuring is slower, because the GPU then draws only
+    /// one frame at a time.
     pub time_passes: bool,
 }
 
@@ -98,26 +98,26 @@ impl Job {
         }
     }
 
-    /// Returns whether all outputs are still images, so that only one frame needs to be drawn.
+    /// Returns whether all outputs are still images. If so, only one frame needs to be drawn.
     fn is_still(&self) -> bool {
         self.outputs.keys().all(|file| file.is_still())
     }
 
-    /// Returns the images that the settings use.
+    /// Returns the environment and the images that the settings use.
     pub(crate) fn scene_assets(&self) -> SceneAssets<'_> {
         SceneAssets { environment: self.environment.clone(), images: &self.assets }
     }
 }
 
-/// Runs a job. `report` receives its progress. The job stops soon after `cancel` becomes true. The files get their
-/// final names when all of them are complete.
+/// Runs a job. `report` receives the progress. The job stops soon after `cancel` becomes true. Output files get their
+/// final names after all of them are complete.
 /// Errors: [`JobError`].
 pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> Result<Manifest, JobError> {
     run_warm(job, None, report, cancel)
 }
 
-/// Like [`run`], for a process that runs one job after another. A video or stills are drawn with the model in `warm` if
-/// it is loaded already, which must be that of the job; otherwise it is loaded and kept there.
+/// Like [`run`], for a process that runs several jobs of the same model. A video or still uses the model in `warm`,
+/// which must be the model of the job. If `warm` is empty, the model is loaded and stored there.
 /// Errors: [`JobError`].
 pub fn run_warm(
     job: &Job,
@@ -161,7 +161,7 @@ pub fn run_warm(
     let background = opaque_backdrop(&gpu, &scene, (width, height))?;
     let plan = plan(job, &scene, (width, height), poster_frame, background);
     let (drawn, hardware_failure) = match draw(job, &mut renderer, &scene, plan.clone(), report, cancel) {
-        // If a hardware encoder fails, the partial video is discarded, and all frames are drawn again for libx264.
+        // The hardware encoder failed, so its partial video is discarded, and all frames are drawn again for libx264.
         Err(JobError::Media(failed @ MediaError::Hardware { .. })) => {
             let software = MediaPlan { encoder: H264Encoder::Libx264, ..plan };
             let drawn = draw(job, &mut renderer, &scene, software, report, cancel)?;
@@ -177,14 +177,15 @@ pub fn run_warm(
     Ok(Manifest { frame_hash, encoder, hardware_failure, ..manifest })
 }
 
-/// Waits until ffmpeg has told its version.
-/// Errors: if it could not be started.
+/// Waits until ffmpeg has printed its version.
+/// Errors: if ffmpeg could not be started.
 fn has_answered(asked: ScopedJoinHandle<'_, Result<String, MediaError>>) -> Result<(), JobError> {
     asked.join().map_err(|_panic| JobError::Crashed)??;
     Ok(())
 }
 
-/// Returns whether a hardware encoder may be used: whether any output other than the thumbnail video is H.264.
+/// Returns whether a hardware encoder may be used. This is the case if an output other than the thumbnail video is
+/// H.264.
 pub fn may_use_hardware(outputs: &OutputPaths, quality: Quality) -> bool {
     outputs.keys().any(|file| file.may_use_hardware(quality.codec()))
 }
@@ -194,13 +195,13 @@ struct Drawn {
     written: MediaReport,
     frame_hash: Option<String>,
     first_frame: Option<Instant>,
-    /// Time that the sink spent in the media writer until the last frame was drawn.
+    /// Time that the sink spent in the media writer before the last frame was drawn.
     writing: Duration,
     /// Time at which the last frame was drawn.
     rendered: Instant,
 }
 
-/// Draws all frames once, and writes all files.
+/// Draws all frames once, and writes all output files.
 fn draw(
     job: &Job,
     renderer: &mut Renderer<'_>,
@@ -230,13 +231,13 @@ fn draw(
     Ok(Drawn { written, frame_hash: hash.map(|hash| hex::encode(hash.finalize())), first_frame, writing, rendered })
 }
 
-/// Returns a text with the names of the adapter and its driver.
+/// Returns the names of the adapter and of its driver.
 pub(crate) fn adapter_name(gpu: &Gpu) -> String {
     format!("{} ({})", gpu.report().name, gpu.report().driver)
 }
 
-/// Returns the index of the frame that the poster shows. This is the last frame for the effect `reveal`, and the first
-/// frame for all others. If only stills are written, all other frames are removed from the scene.
+/// Returns the index of the frame that the poster shows. For the effect `reveal`, it is the last frame; for all other
+/// effects, it is the first frame. If all outputs are stills, all other frames are removed from the scene.
 fn poster_frame(scene: &mut Scene, job: &Job) -> u32 {
     let index = job.settings.camera().effect.poster_frame(scene.shots.len());
     if !job.is_still() {
@@ -265,7 +266,7 @@ fn plan(job: &Job, scene: &Scene, (width, height): (u32, u32), poster_frame: u32
     }
 }
 
-/// Converts an error of the renderer. If a frame sink caused the error, the error of the sink is returned.
+/// Converts an error of the renderer. If a frame sink caused the error, returns the error of the sink.
 pub(crate) fn from_render(error: RenderError) -> JobError {
     let RenderError::Sink { source } = error else { return JobError::Render(error) };
     if source.0.is::<Cancelled>() {

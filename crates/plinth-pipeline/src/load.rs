@@ -1,4 +1,4 @@
-//! First stage of every job: loads the model, and opens the graphics device at the same time.
+//! First stage of every job: loads the model while the graphics device is opened.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +23,8 @@ pub(crate) fn load<S>(
 }
 
 /// Loads a model from `bytes`, builds its scene with `build`, and opens the graphics device. Textures that are larger
-/// than `max_texture_side` are scaled down. Errors are those of [`load`].
+/// than `max_texture_side` are scaled down.
+/// Errors: those of [`load`].
 pub(crate) fn load_model<S, E: Into<JobError>>(
     bytes: &[u8],
     adapter: Option<String>,
@@ -38,8 +39,7 @@ pub(crate) fn load_model<S, E: Into<JobError>>(
         stop_if(cancel)?;
         build(Arc::new(model)).map_err(Into::into)
     });
-    // This waits for the device even if the model is not valid, because some drivers crash if the process exits while
-    // they start.
+    // Waits for the device even if the model is not valid. Some drivers crash if the process exits while they start.
     let gpu = opening.join().map_err(|_panic| JobError::Crashed)?;
     let scene = scene?;
     let gpu = gpu?;

@@ -14,31 +14,30 @@ use crate::job::{Job, adapter_name};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest {
-    /// Version of the program.
+    /// Version of Plinth.
     pub version: String,
     /// Names of the graphics adapter and its driver.
     pub adapter: String,
-    /// Render settings, in which aliases are replaced by the names of the settings.
+    /// Render settings. Alias names of settings are replaced by the settings' own names.
     pub render_settings: serde_json::Value,
     /// Number of frames of the video, or of views of the dataset.
     pub frames: u32,
     /// SHA-256 hash of all frames in order, in hexadecimal. Present only if the job requested it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame_hash: Option<String>,
-    /// Milliseconds per frame that each render pass takes. Present only if the job requested the times and the adapter
-    /// supports timestamps.
+    /// Time in milliseconds per frame of each render pass. Present only if the job requested these times and the
+    /// adapter supports timestamps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pass_millis: Option<BTreeMap<String, f64>>,
     /// Encoder of all H.264 videos except the thumbnail video. Missing if there is no such video.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encoder: Option<H264Encoder>,
-    /// Error of the hardware encoder, after which libx264 encoded the videos. Missing if libx264 did not replace a
-    /// hardware encoder.
+    /// Error of the hardware encoder. Present only if libx264 replaced a hardware encoder that failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hardware_failure: Option<String>,
     /// Files that the job wrote.
     pub files: Vec<ManifestFile>,
-    /// Warnings about settings without effect, and about parts of the model that were repaired.
+    /// Warnings about settings that have no effect, and about parts of the model that were repaired.
     pub warnings: Vec<String>,
     /// Duration of each stage.
     pub timings: Timings,
@@ -76,7 +75,7 @@ impl Manifest {
 /// A file that the job wrote.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ManifestFile {
-    /// Kind of the file: the [`plinth_spec::output_file::Declaration::local_name`] of its declaration.
+    /// Kind of the file, as [`plinth_spec::output_file::Declaration::local_name`] names it.
     pub kind: String,
     /// Path of the file.
     pub path: String,
@@ -105,13 +104,13 @@ impl From<WrittenFile> for ManifestFile {
 pub struct Timings {
     /// Time from the start until the model is loaded and the graphics device is open.
     pub load_secs: f64,
-    /// Time of preparing light, textures, geometry and pipelines.
+    /// Time in which light, textures, geometry and pipelines were prepared.
     pub prepare_secs: f64,
     /// Time from the start until the first frame is drawn.
     pub first_frame_secs: f64,
     /// Time from the first to the last frame.
     pub render_secs: f64,
-    /// Part of `render_secs` during which the media writer converted frames or waited for encoders.
+    /// Share of `render_secs` during which the media writer converted frames or waited for encoders.
     pub write_secs: f64,
     /// Time from the last frame until all files are complete.
     pub finish_secs: f64,
@@ -119,7 +118,7 @@ pub struct Timings {
     pub total_secs: f64,
 }
 
-/// Points in time at which the stages of a job ended.
+/// Points in time at which the stages of a job ended. `begin` is the start of the job.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moments {
     pub(crate) begin: Instant,
@@ -128,7 +127,7 @@ pub(crate) struct Moments {
     /// Time of the first frame; `None` if no frame had to be drawn.
     pub(crate) first_frame: Option<Instant>,
     pub(crate) rendered: Instant,
-    /// Time spent in the media writer until the moment `rendered`.
+    /// Time spent in the media writer before the moment `rendered`.
     pub(crate) writing: Duration,
 }
 

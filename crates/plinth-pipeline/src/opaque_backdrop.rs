@@ -1,4 +1,4 @@
-//! The backdrop of the files without alpha.
+//! The backdrop of output files that have no alpha channel.
 
 use std::sync::Arc;
 
@@ -6,8 +6,9 @@ use plinth_frame::{Backdrop, Frame, FrameSink, PixelFormat, SinkError};
 use plinth_render::{Gpu, Picture, RenderError, Renderer, backdrop};
 use plinth_scene::{Background, Scene};
 
-/// Returns the backdrop of the files without alpha, of a width and a height in pixels. Frames with alpha have effects where the
-/// model is; the effects that depend only on colour and place are applied to the background here.
+/// Returns the backdrop of output files that have no alpha channel, with the given width and height in pixels. Frames
+/// with alpha contain the post-processing effects only where the model is. Therefore the effects that depend only on
+/// the colour and the position of a pixel are applied to the background here.
 /// Errors: those of [`Renderer::new`] and of drawing.
 pub(crate) fn opaque_backdrop(gpu: &Gpu, scene: &Scene, (width, height): (u32, u32)) -> Result<Backdrop, RenderError> {
     let background = scene.of_background_only();
@@ -21,7 +22,7 @@ pub(crate) fn opaque_backdrop(gpu: &Gpu, scene: &Scene, (width, height): (u32, u
     Ok(Backdrop::Picture(Arc::new(drawn.0)))
 }
 
-/// Keeps the pixels of the last frame, which must cover the whole picture.
+/// A sink that keeps the pixels of the last frame. The frame must cover the whole picture.
 struct Pixels(Vec<u8>);
 
 impl FrameSink for Pixels {

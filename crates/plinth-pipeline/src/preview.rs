@@ -1,7 +1,7 @@
-//! Interactive previews: a model stays loaded on an open graphics device, and single frames of it are drawn with
+//! Interactive previews. A model stays loaded on an open graphics device, and single frames of it are drawn with
 //! different settings.
 //!
-//! Previews and the stills of jobs are drawn by the same code, so both have the same pixels if they have the same size.
+//! The same code draws previews and the stills of jobs, so both have the same pixels if they have the same size.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,15 +28,15 @@ use crate::job::from_render;
 use crate::load::{load_model, stop_if};
 use crate::opaque_backdrop::opaque_backdrop;
 
-/// A loaded model, and an open graphics device for it.
+/// A loaded model, and the graphics device that draws it.
 pub(crate) struct LoadedModel {
     model: Arc<Model>,
     gpu: Gpu,
 }
 
 impl LoadedModel {
-    /// Loads a model and opens the graphics device. `longest` is the maximum length of the longer side of a picture, in
-    /// pixels.
+    /// Loads a model and opens the graphics device. `longest` is the maximum length of the longer side of all pictures,
+    /// in pixels.
     /// Errors: if the model is not valid, no device is available, or the job is cancelled.
     pub(crate) fn open(
         bytes: &[u8],
@@ -53,15 +53,15 @@ impl LoadedModel {
 /// Draws single frames of a loaded model.
 pub(crate) struct PreviewStage<'g> {
     loaded: &'g LoadedModel,
-    /// Path or name of ffmpeg. Previews are stills, for which ffmpeg is not started.
+    /// Path or name of ffmpeg. Previews are stills, so ffmpeg is never started.
     ffmpeg: PathBuf,
     cache: Option<Cache>,
     draft: Option<DraftRenderer<'g>>,
-    /// The environment that was read last, with its files; `None` is the built-in studio.
+    /// The environment that was used last, and its files; `None` for the built-in studio.
     environment: Option<(Option<EnvironmentFiles>, EnvironmentMap)>,
 }
 
-/// The renderer of the last draft. It draws the next one, too, if only the camera has changed.
+/// The renderer of the last draft. It is reused for the next draft if only the camera has changed.
 struct DraftRenderer<'g> {
     settings: RenderSettings,
     picture: Picture,
@@ -73,15 +73,16 @@ struct DraftRenderer<'g> {
 pub(crate) struct PreviewFrame<'a> {
     /// Render settings of a video.
     pub(crate) settings: &'a RenderSettings,
-    /// Environment of the scene; `None` is the built-in studio.
+    /// Environment of the scene; `None` for the built-in studio.
     pub(crate) environment: Option<&'a EnvironmentFiles>,
     /// Contents of the images that the settings use, by asset ID.
     pub(crate) images: &'a BTreeMap<String, Vec<u8>>,
     /// Longer side of the picture, in pixels.
     pub(crate) longest: u32,
-    /// Whether the light may be that of other cameras, or worked out with fewer rays.
+    /// Whether the frame is a draft. The light of a draft may be computed with fewer rays, or may stem from another
+    /// camera position.
     pub(crate) is_draft: bool,
-    /// Position of the frame in the video, from 0 to 1; `None` is the frame that the poster shows.
+    /// Position of the frame in the video, from 0 to 1; `None` for the frame that the poster shows.
     pub(crate) position: Option<f64>,
     /// Path of the PNG file to write.
     pub(crate) target: &'a Path,
@@ -92,17 +93,17 @@ impl<'g> PreviewStage<'g> {
         Self { loaded, ffmpeg, cache, draft: None, environment: None }
     }
 
-    /// Draws a frame and writes it to its file. Returns the warnings of the scene.
+    /// Draws a frame, and writes it to its file. Returns the warnings of the scene.
     /// Errors: [`JobError`].
     pub(crate) fn draw(&mut self, wanted: &PreviewFrame<'_>, cancel: &AtomicBool) -> Result<Vec<String>, JobError> {
         let PreviewFrame { settings, environment, images, longest, is_draft, position, target } = *wanted;
         let (width, height) = fitted(settings.video().quality.size(settings.video().aspect), longest);
-        // A poster of a video with alpha is made from its frames.
+        // The poster of a video with alpha is made from its 16-bit frames, so its preview has the same format.
         let is_deep = settings.video().quality.has_alpha() && !is_draft;
         let format = if is_deep { PixelFormat::Rgba16 } else { PixelFormat::Rgba8 };
         let picture = Picture { width, height, format };
         let kept = self.draft.take_if(|_draft| is_draft).filter(|draft| draft.fits(settings, picture));
-        // The light of a kept renderer is ready, so its environment is not needed.
+        // A reused renderer already contains the light, so the environment is not needed.
         let environment = if kept.is_some() { no_light() } else { self.environment(environment)? };
         let assets = SceneAssets { environment: Some(environment), images };
         let mut scene = build_scene(Arc::clone(&self.loaded.model), settings, assets)?;
@@ -146,8 +147,8 @@ impl<'g> PreviewStage<'g> {
         Ok(scene.warnings)
     }
 
-    /// Returns an environment. Reads its files unless they are those that were read last.
-    /// Errors: the files cannot be read.
+    /// Returns an environment. Its files are only read if they differ from the files that were read last.
+    /// Errors: if the files cannot be read.
     fn environment(&mut self, files: Option<&EnvironmentFiles>) -> Result<EnvironmentMap, JobError> {
         if let Some((known, environment)) = &self.environment
             && known.as_ref() == files
@@ -161,8 +162,8 @@ impl<'g> PreviewStage<'g> {
         Ok(environment)
     }
 
-    /// Answers a question about a frame without drawing it. `images` are the contents of the images that the settings
-    /// use, by asset ID.
+    /// Answers a question about a frame without drawing the frame. `images` are the contents of the images that the
+    /// settings use, by asset ID.
     /// Errors: [`JobError`].
     pub(crate) fn answer(
         &self,
@@ -171,7 +172,7 @@ impl<'g> PreviewStage<'g> {
         images: &BTreeMap<String, Vec<u8>>,
         position: Option<f64>,
     ) -> Result<PreviewAnswer, JobError> {
-        // Neither surfaces nor cameras depend on light.
+        // Surfaces and cameras do not depend on light, so the environment is not read.
         let assets = SceneAssets { environment: None, images };
         let model = Arc::clone(&self.loaded.model);
         match question {
@@ -197,18 +198,19 @@ impl<'g> PreviewStage<'g> {
 }
 
 impl DraftRenderer<'_> {
-    /// Returns whether the renderer can draw a draft with these settings: only the camera may have changed.
+    /// Returns whether the renderer can draw a draft with these settings. It can if only the camera has changed.
     fn fits(&self, settings: &RenderSettings, picture: Picture) -> bool {
         self.picture == picture && self.settings.differs_only_in_camera(settings)
     }
 }
 
-/// Returns an environment of two texels.
+/// Returns a black environment of two texels.
 fn no_light() -> EnvironmentMap {
     EnvironmentMap { width: 2, height: 1, pixels: vec![[0.0; 3]; 2] }
 }
 
-/// Returns the index of the frame at a position from 0 to 1. `None` is the frame that the poster shows.
+/// Returns the index of the frame at a position from 0 to 1, or of the frame that the poster shows if the position is
+/// `None`.
 fn frame_at(position: Option<f64>, settings: &RenderSettings, count: usize) -> usize {
     let last = count.saturating_sub(1);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and the last frame")]
@@ -216,8 +218,8 @@ fn frame_at(position: Option<f64>, settings: &RenderSettings, count: usize) -> u
     position.map_or_else(|| settings.camera().effect.poster_frame(count), index)
 }
 
-/// Scales a background that is a picture to the size of the frames.
-/// Errors: it cannot be scaled.
+/// Scales a background to the size of the frames if it is a picture.
+/// Errors: if the picture cannot be scaled.
 fn resized(background: Background, width: u32, height: u32) -> Result<Background, JobError> {
     let Background::Picture(picture) = &background else { return Ok(background) };
     if (picture.width, picture.height) == (width, height) {
@@ -230,7 +232,7 @@ fn resized(background: Background, width: u32, height: u32) -> Result<Background
     Ok(Background::Picture(Arc::new(Image { width, height, pixels, ..Image::default() })))
 }
 
-/// Scales a size down so that its longer side is `longest`. Returns smaller sizes unchanged.
+/// Scales a size down so that its longer side is `longest`. Sizes that are not larger are returned unchanged.
 fn fitted((width, height): (u32, u32), longest: u32) -> (u32, u32) {
     let side = width.max(height);
     if side <= longest {

@@ -11,10 +11,10 @@ named! {
         Loading = "loading",
         /// Light, textures and geometry are prepared.
         Preparing = "preparing",
-        /// Frames are drawn and encoded. This stage is reported before the first file is created, and a job that was
-        /// cancelled before this report creates no file.
+        /// Frames are drawn and encoded. This stage is reported before the first file is created, so a job that is
+        /// cancelled earlier creates no file.
         Rendering = "rendering",
-        /// All frames are drawn, and the encoders finish their files.
+        /// All frames are drawn, and the encoders complete their files.
         Finishing = "finishing",
     }
 }
@@ -27,25 +27,25 @@ pub struct Progress {
     pub frame: u32,
     /// Total number of frames.
     pub frames: u32,
-    /// Estimated time until all frames are drawn; `None` until this job has finished two frames.
+    /// Estimated time until all frames are drawn; `None` until this run has finished two frames.
     pub left: Option<Duration>,
 }
 
-/// Estimates the remaining time from the time between frames.
+/// Estimates the remaining time from the mean time between frames.
 pub(crate) struct Clock {
     first: Option<Instant>,
     frames: u32,
-    /// Number of frames that an interrupted job had finished before this run.
+    /// Number of frames that an earlier, interrupted run has already finished.
     before: u32,
 }
 
 impl Clock {
-    /// Creates a clock for a job of `frames` frames, of which an earlier run finished `before`.
+    /// Creates a clock for a job of `frames` frames. An earlier run has already finished `before` of them.
     pub(crate) fn new(frames: u32, before: u32) -> Self {
         Self { first: None, frames, before }
     }
 
-    /// Returns the progress after `done` frames.
+    /// Returns the progress after `done` frames are finished.
     pub(crate) fn tick(&mut self, done: u32) -> Progress {
         let first = *self.first.get_or_insert_with(Instant::now);
         let steps = done.saturating_sub(self.before + 1);

@@ -1,5 +1,5 @@
-//! A frame sink between the renderer and the media writer. It reports progress, hashes frames and checks for
-//! cancellation.
+//! The frame sink between the renderer and the media writer. It reports progress, hashes frames, and checks whether the
+//! job was cancelled.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -10,12 +10,12 @@ use sha2::{Digest, Sha256};
 
 use crate::progress::{Clock, Progress};
 
-/// Error that the sink returns when the job was cancelled.
+/// Error with which the sink stops the renderer after the job was cancelled.
 #[derive(Debug, thiserror::Error)]
 #[error("cancelled")]
 pub(crate) struct Cancelled;
 
-/// Passes frames to the writer and reports progress.
+/// Passes frames to the media writer, and reports the progress of the job.
 pub(crate) struct WatchedSink<'a> {
     pub(crate) writer: MediaWriter<'a>,
     pub(crate) clock: Clock,

@@ -1,4 +1,4 @@
-//! A model and a graphics device that a process keeps from one video to the next.
+//! The model and the graphics device that a process keeps between two renders of the same model.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -12,19 +12,19 @@ use crate::failure::JobError;
 use crate::job::Job;
 use crate::load::{load_model, stop_if};
 
-/// Maximum size in memory of the model that a process keeps. Material edits, decals and merged vertices need a copy of a model
-/// that is kept, which must not be what exceeds the memory of a job.
+/// Maximum size in memory of a model that is kept between renders. Material edits, decals and merged vertices work on a
+/// copy of such a model. The limit ensures that the copy does not exceed the memory of a job.
 const MAX_KEPT_BYTES: usize = 512 << 20;
 
-/// Returns the maximum width and height of textures with which the model of a video is loaded. Larger textures are scaled
-/// down.
+/// Returns the maximum width and height of textures for the model of a video. Larger textures are scaled down when the
+/// model is loaded.
 pub fn texture_side(settings: &RenderSettings) -> u32 {
     let (width, height) = settings.video().quality.size(settings.video().aspect);
     max_texture_side(width.max(height))
 }
 
-/// The model of the last video, and the graphics device that drew it, with what was compiled and uploaded. It is kept
-/// for the next video of the same model.
+/// The model of the last video, and the graphics device that drew it, including its compiled pipelines and uploaded
+/// data. Both are kept for the next video of the same model.
 #[derive(Default)]
 pub struct WarmModel(Option<Loaded>);
 
@@ -35,13 +35,14 @@ struct Loaded {
 }
 
 impl WarmModel {
-    /// Returns whether a video with these settings needs no file of the model.
+    /// Returns whether the loaded model suits a video with these settings. If it does, the model file need not be read
+    /// again.
     pub fn has_loaded(&self, settings: &RenderSettings) -> bool {
         self.0.as_ref().is_some_and(|loaded| loaded.texture_side == texture_side(settings))
     }
 
-    /// Builds the scene of a video, and returns it with the graphics device. Loads the model and opens the device if
-    /// they are not loaded yet. Keeps both, unless the model is large.
+    /// Builds the scene of a video, and returns it together with the graphics device. If they are not loaded yet, loads
+    /// the model and opens the device. Keeps both for the next video, unless the model is too large.
     /// Errors: those of [`load_model`].
     pub(crate) fn scene(&mut self, job: &Job, cancel: &AtomicBool) -> Result<(Scene, Arc<Gpu>), JobError> {
         let build = |model| {
@@ -55,7 +56,7 @@ impl WarmModel {
             stop_if(cancel)?;
             return Ok((scene, Arc::clone(gpu)));
         }
-        // The memory of the old one is freed before the new one is loaded.
+        // Frees the memory of the old model before the new model is loaded.
         self.0 = None;
         let texture_side = texture_side(&job.settings);
         let build = |model: Arc<Model>| {

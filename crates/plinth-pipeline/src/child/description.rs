@@ -1,4 +1,4 @@
-//! Description of a job for a child process.
+//! The description of a job, which a child process reads.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,18 +15,18 @@ use crate::environment::EnvironmentFiles;
 /// File name of the description in the job's folder.
 pub const DESCRIPTION_FILE: &str = "job.json";
 
-/// Job of a child process. Paths are relative to the folder of the job, so that error messages do not reveal where this
-/// folder is.
+/// The job of a child process. Paths are relative to the folder of the job, so that error messages do not reveal the
+/// location of this folder.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChildJob {
-    /// What the child process does.
+    /// The task of the child process.
     pub task: ChildTask,
     /// Resource limits.
     pub limits: ChildLimits,
 }
 
-/// What a child process does.
+/// The task of a child process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ChildTask {
@@ -40,7 +40,7 @@ pub enum ChildTask {
     Probe(ProbeTask),
 }
 
-/// Checks which graphics adapter and which H.264 encoder are available, in the same sandbox as renders.
+/// Task that checks which graphics adapter and which H.264 encoder are available, in the same sandbox as renders.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProbeTask {
@@ -49,15 +49,15 @@ pub struct ProbeTask {
     pub adapter: Option<String>,
     /// Path or name of ffmpeg.
     pub ffmpeg: PathBuf,
-    /// H.264 encoder that was configured.
+    /// The configured H.264 encoder.
     pub encoder: EncoderChoice,
-    /// Whether the machine will write videos, which need ffmpeg's software encoders.
+    /// Whether the machine will write videos. If so, ffmpeg's software encoders are checked.
     pub writes_videos: bool,
-    /// Whether the machine will write ProRes.
+    /// Whether the machine will write ProRes videos. If so, ffmpeg's ProRes encoder is checked.
     pub writes_prores: bool,
 }
 
-/// Renders a model to files.
+/// Task that renders a model to files.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RenderTask {
@@ -65,7 +65,7 @@ pub struct RenderTask {
     pub model: PathBuf,
     /// Render settings, which were validated when the render was created.
     pub settings: Value,
-    /// Environment of the scene; `None` is the built-in studio.
+    /// Environment of the scene; `None` for the built-in studio.
     pub environment: Option<EnvironmentFiles>,
     /// Files of the images that the settings use, by asset ID.
     pub images: BTreeMap<String, PathBuf>,
@@ -84,24 +84,24 @@ pub struct RenderTask {
     pub watermark: bool,
     /// Whether indirect light is baked at draft quality, so that the first frame is ready sooner.
     pub draft: bool,
-    /// Whether the process stays after this render. It then keeps the model, and renders it again for each further task
-    /// in a line of JSON on its standard input.
+    /// Whether the process stays after this render. If it does, it keeps the model loaded, and reads further render
+    /// tasks for the model from its standard input, one line of JSON for each.
     #[serde(default)]
     pub stays: bool,
 }
 
-/// Folder that caches the baked light of one model. Cached files are trusted, so jobs of other models must not be able
-/// to write to the folder.
+/// Folder that caches the baked light of one model. Cached files are trusted, so only jobs of this model may be able to
+/// write to the folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CacheFolder {
-    /// Absolute path of the folder, which may not exist yet.
+    /// Absolute path of the folder. The folder is created if it does not exist.
     pub folder: PathBuf,
     /// Maximum size of all cached files, in bytes.
     pub most_bytes: u64,
 }
 
-/// Packages a video as HLS.
+/// Task that packages a video as HLS.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PackageTask {
@@ -119,7 +119,7 @@ pub struct PackageTask {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChildLimits {
-    /// CPU time limit of each process: seconds, summed over all its threads.
+    /// CPU time limit of each process, in seconds. The time of all its threads is added up.
     pub cpu_secs: u64,
     /// Maximum size of each written file, in bytes.
     pub file_bytes: u64,
@@ -128,14 +128,14 @@ pub struct ChildLimits {
 }
 
 impl ChildJob {
-    /// Writes the description to a folder, as [`DESCRIPTION_FILE`].
+    /// Writes the description to the file [`DESCRIPTION_FILE`] in a folder.
     /// Errors: if the file cannot be written.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
         let text = serde_json::to_vec(self).map_err(io::Error::from)?;
         std::fs::write(folder.join(DESCRIPTION_FILE), text)
     }
 
-    /// Reads the description from a folder.
+    /// Reads the description from the file [`DESCRIPTION_FILE`] in a folder.
     /// Errors: if the file is missing or malformed.
     pub fn read(folder: &Path) -> io::Result<Self> {
         let text = std::fs::read(folder.join(DESCRIPTION_FILE))?;

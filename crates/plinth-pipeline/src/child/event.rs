@@ -1,4 +1,4 @@
-//! Events of a child process, which prints one JSON object per line.
+//! Events of a child process. The process prints each event as a line of JSON.
 
 use plinth_media::EncoderFound;
 use plinth_spec::FailureCode;
@@ -9,7 +9,8 @@ use crate::failure::{JobError, customer_message, failure_code, failure_message};
 use crate::manifest::Manifest;
 use crate::progress::Stage;
 
-/// Event of a child process. The last event of a task is its result. A process that exits without a result has crashed.
+/// Event of a child process. The last event of a task is its result. If a process exits without a result, it has
+/// crashed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "camelCase")]
 pub enum ChildEvent {
@@ -23,17 +24,16 @@ pub enum ChildEvent {
     },
     /// All posters have been written.
     PostersWritten,
-    /// The last event of a render: all files have been written.
+    /// The last event of a render: all its files have been written.
     Rendered {
         /// Files, sizes and timings of the render.
         manifest: Box<Manifest>,
     },
-    /// The last event of packaging: all files have been written.
+    /// The last event of a packaging: all its files have been written.
     Packaged {
         /// File names, relative to the output folder.
         files: Vec<String>,
-        /// Error of the hardware encoder, after which libx264 encoded the files; `None` if libx264 did not replace a
-        /// hardware encoder.
+        /// Error of the hardware encoder, if libx264 replaced a hardware encoder that failed.
         hardware_failure: Option<String>,
     },
     /// The last event of a probe: the adapter and the encoder that were found.
@@ -47,7 +47,8 @@ pub enum ChildEvent {
     },
     /// A question about a frame of a preview has been answered.
     PreviewAnswered { answer: Box<PreviewAnswer> },
-    /// A frame of a preview could not be drawn, or a question about it could not be answered. Later frames may still succeed.
+    /// A frame of a preview could not be drawn, or a question about it could not be answered. Later requests may still
+    /// succeed.
     PreviewRejected(ChildFailure),
     /// The last event of a failed task.
     Failed(ChildFailure),
@@ -61,24 +62,24 @@ pub struct MachineFound {
     pub adapter: String,
     /// Whether the adapter is a software driver.
     pub is_software: bool,
-    /// H.264 encoder that was chosen, and the result of testing each encoder.
+    /// The selected H.264 encoder, and the result of testing each encoder.
     pub encoder: EncoderFound,
 }
 
 /// Reason why a task failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChildFailure {
-    /// Failure code for programs.
+    /// Failure code, which programs evaluate.
     pub code: FailureCode,
-    /// Message for people.
+    /// Message, which people read.
     pub message: String,
-    /// Message for the customer, if `message` is for the operator of the machine.
+    /// Message for the customer. It is only set if `message` is meant for the operator of the machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub customer_message: Option<String>,
 }
 
 impl ChildFailure {
-    /// Returns a failure whose message is for customers, too.
+    /// Returns a failure whose message is meant for the operator and for customers.
     pub const fn new(code: FailureCode, message: String) -> Self {
         Self { code, message, customer_message: None }
     }
@@ -88,7 +89,7 @@ impl ChildFailure {
         Self { code: failure_code(error), message: failure_message(error), customer_message: message }
     }
 
-    /// Returns the message for the customer.
+    /// Returns the message that customers may read.
     pub fn for_customer(&self) -> &str {
         self.customer_message.as_deref().unwrap_or(&self.message)
     }

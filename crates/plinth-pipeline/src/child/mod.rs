@@ -1,5 +1,5 @@
-//! Jobs in child processes. A child process reads the description from the folder of its job, writes files to the same
-//! folder, and prints one event per line to its standard output.
+//! Jobs in child processes. A child process reads the description of its job from a folder, writes its files to the
+//! same folder, and prints events to its standard output, one per line.
 
 mod description;
 mod event;

@@ -1,4 +1,5 @@
-//! Previews in a child process, which keeps a model loaded and draws one frame for each line of its standard input.
+//! Previews in a child process. The process keeps a model loaded, and draws one frame for each line of its standard
+//! input.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -19,7 +20,7 @@ use crate::environment::EnvironmentFiles;
 use crate::failure::failure_message;
 use crate::preview::{LoadedModel, PreviewFrame, PreviewStage};
 
-/// Keeps a model loaded and draws single frames of it.
+/// Task that keeps a model loaded and draws single frames of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PreviewTask {
@@ -36,31 +37,32 @@ pub struct PreviewTask {
     pub cache: Option<CacheFolder>,
 }
 
-/// Request to draw one frame, or to answer a question about it: a line of JSON on the standard input of the process.
+/// Request to draw one frame, or to answer a question about a frame. It is a line of JSON on the process's standard
+/// input.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PreviewRequest {
-    /// Render settings, which the service has checked.
+    /// Render settings, which the service has already validated.
     pub settings: Value,
-    /// Environment of the scene; `None` is the built-in studio.
+    /// Environment of the scene; `None` for the built-in studio.
     pub environment: Option<EnvironmentFiles>,
     /// Files of the images that the settings use, by asset ID.
     pub images: BTreeMap<String, PathBuf>,
     /// Longer side of the picture, in pixels.
     pub longest: u32,
-    /// Whether light of less detail is enough, because the settings are being changed.
+    /// Whether draft quality of the light is sufficient. This is the case while a user changes the settings.
     pub is_draft: bool,
-    /// Position of the frame in the video, from 0 to 1; `None` is the frame that the poster shows.
+    /// Position of the frame in the video, from 0 to 1; `None` for the frame that the poster shows.
     pub position: Option<f64>,
-    /// Question to answer instead of drawing the frame.
+    /// Question to answer. If it is set, the frame is not drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<PreviewQuestion>,
     /// Path of the PNG file to write.
     pub target: PathBuf,
 }
 
-/// Loads the model, and draws one frame or answers one question per request until `requests` ends. Returns an error
-/// only if the model cannot be loaded.
+/// Loads the model. Then draws one frame or answers one question for each request, until `requests` ends. Returns an
+/// error only if the model cannot be loaded.
 pub(super) fn preview(
     task: &PreviewTask,
     requests: &mut dyn Iterator<Item = String>,
@@ -69,7 +71,7 @@ pub(super) fn preview(
 ) -> Result<(), Ended> {
     let lost = |error: io::Error| Ended::failed(FailureCode::ModelDownloadFailed, &error);
     let bytes = std::fs::read(&task.model).map_err(lost)?;
-    // Without a cache, frames only take longer, so an error is ignored.
+    // Without a cache, drawing only takes longer. Therefore an error of the cache is ignored.
     let cache = task.cache.as_ref().and_then(|cache| Cache::open(cache.folder.clone(), cache.most_bytes).ok());
     let loaded = LoadedModel::open(&bytes, task.adapter.clone(), task.longest, cancel)?;
     drop(bytes);
@@ -97,7 +99,7 @@ fn respond(stage: &mut PreviewStage<'_>, line: &str, cancel: &AtomicBool) -> Res
         let answer = stage
             .answer(question, &settings, &images, request.position)
             .map_err(|error| ChildFailure::of_job(&error))?;
-        // The worker ends a process whose answer it rejects.
+        // The worker kills a process that sends an invalid answer, so the answer is checked before it is sent.
         if !answer.answers(question) {
             return Err(crashed("the model has names or coordinates that are too large for an answer".to_owned()));
         }

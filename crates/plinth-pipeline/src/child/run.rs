@@ -23,9 +23,9 @@ use crate::warm::WarmModel;
 /// Maximum number of progress events per render.
 const STEPS: u32 = 100;
 
-/// Runs a task in the current folder. `requests` are the lines of the standard input, which only previews and renders that
-/// stay read. `tell` receives the events of the task. The last event is the result, unless the task was cancelled or its
-/// requests ended.
+/// Runs a task in the current folder. `requests` are the lines of the standard input. Only previews, and renders with
+/// `stays`, read them. `tell` receives the events of the task. The last event is the result, unless the task is
+/// cancelled or `requests` ends.
 pub fn run_child(
     task: &ChildTask,
     requests: &mut dyn Iterator<Item = String>,
@@ -73,7 +73,7 @@ impl From<EnvironmentError> for Ended {
     }
 }
 
-/// Runs a render, and then those of `requests`, all of the same model. Ends after the first one that fails.
+/// Runs a render, and then the renders in `requests`, all of the same model. Ends after the first render that fails.
 fn renders(
     first: &RenderTask,
     requests: &mut dyn Iterator<Item = String>,
@@ -97,7 +97,7 @@ fn render(
     tell: &mut dyn FnMut(ChildEvent),
     cancel: &AtomicBool,
 ) -> Result<ChildEvent, Ended> {
-    // The service checked the length when the render was created.
+    // The service already checked the length of the video when the render was created.
     let settings = RenderSettings::from_json(&task.settings, ParseOptions { uncapped_length: true })
         .map_err(|error| Ended::failed(FailureCode::RendererCrash, &error))?;
     let is_loaded = warm.as_ref().is_some_and(|warm| warm.has_loaded(&settings));
@@ -110,7 +110,7 @@ fn render(
     let environment = task.environment.as_ref().map(EnvironmentFiles::read).transpose()?;
     let assets: io::Result<_> = task.images.iter().map(|(id, file)| Ok((id.clone(), std::fs::read(file)?))).collect();
     let assets = assets.map_err(|error| Ended::failed(FailureCode::OverlayDownloadFailed, &error))?;
-    // Without a cache, the render only takes longer, so an error is ignored.
+    // Without a cache, the render only takes longer. Therefore an error of the cache is ignored.
     let cache = task.cache.as_ref().and_then(|cache| Cache::open(cache.folder.clone(), cache.most_bytes).ok());
     let job = Job {
         model,
@@ -121,7 +121,7 @@ fn render(
         dataset: DatasetOptions::default(),
         adapter: task.adapter.clone(),
         ffmpeg: task.ffmpeg.clone(),
-        // The worker has tested it before it claimed renders.
+        // The worker tested ffmpeg before it claimed renders.
         check_ffmpeg: false,
         cache,
         encoder: task.encoder,
@@ -137,7 +137,7 @@ fn render(
     let mut told = None;
     let mut report = |progress: Progress| {
         let Progress { stage, frame, frames, .. } = progress;
-        // Each poster gets its final name only when it is complete.
+        // A poster gets its final name only when it is complete, so the existence of the file is sufficient.
         if !stills_told && frame > 0 && stills.iter().all(|still| still.exists()) {
             stills_told = true;
             tell(ChildEvent::PostersWritten);
