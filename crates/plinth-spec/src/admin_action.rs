@@ -1,4 +1,4 @@
-//! What administrators of an installation do, as their log names it.
+//! The actions of administrators of an installation, which are written to the administrators' log.
 
 use crate::named::named;
 

@@ -1,11 +1,11 @@
-//! The layers of a dataset: the images of each view.
+//! The layers of a dataset. Each view has one image per layer.
 
 use crate::named::named;
 
 named! {
-    /// An image of each view. Its name is that of the folder.
+    /// A layer of a dataset. Its name is also the name of the folder that contains its images.
     DatasetLayer {
-        /// Colour, composited on white.
+        /// Colour, composited over white.
         Image = "images",
         /// 8-bit depth between the near and far limits of the dataset.
         Depth = "depth",
@@ -21,19 +21,19 @@ named! {
 }
 
 impl DatasetLayer {
-    /// Returns the file name of a view without its folder. Masks and colour images have different file names, because some
-    /// trainers automatically apply a mask with the same name.
+    /// Returns the file name of a view's image without its folder. Masks and colour images have different file names,
+    /// because some training programs automatically apply a mask with the same name as an image.
     pub fn file_name(self, view: usize) -> String {
         let prefix = if self == Self::Mask { "mask_" } else { "" };
         format!("{prefix}{view:04}.png")
     }
 
-    /// Returns the path of the image of a view inside the dataset.
+    /// Returns the path of a view's image inside the dataset.
     pub fn path(self, view: usize) -> String {
         format!("{}/{}", self.as_str(), self.file_name(view))
     }
 
-    /// Returns what the images show.
+    /// Returns a description of what the images show.
     pub const fn description(self) -> &'static str {
         match self {
             Self::Image => "colour, on white",
@@ -45,7 +45,8 @@ impl DatasetLayer {
         }
     }
 
-    /// Returns the heading of the panel of the overview that shows these images. `None` if no panel shows them.
+    /// Returns the heading of this layer's panel in the overview image. Returns `None` if the overview image has no
+    /// panel for the layer.
     pub const fn panel_heading(self) -> Option<&'static str> {
         match self {
             Self::Image => Some("images"),
@@ -56,8 +57,8 @@ impl DatasetLayer {
         }
     }
 
-    /// Returns the layer as the viewer of the web UI offers it. `None` if it does not: the viewer shows depth only from its
-    /// 16-bit images.
+    /// Returns the entry for this layer in the viewer of the web UI. Returns `None` if the viewer does not show the
+    /// layer: of the depth layers, it only shows the 16-bit images.
     pub const fn viewed(self) -> Option<ViewedLayer> {
         let (label, panel) = match self {
             Self::Image => ("Colour", self),
@@ -75,9 +76,9 @@ impl DatasetLayer {
 pub struct ViewedLayer {
     /// The layer.
     pub id: DatasetLayer,
-    /// Its name in the viewer.
+    /// The label of the layer in the viewer.
     pub label: &'static str,
-    /// The layer whose panel of the overview shows the same.
+    /// The layer of the overview image's panel that shows the same content.
     pub panel: DatasetLayer,
 }
 

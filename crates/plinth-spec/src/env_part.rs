@@ -1,9 +1,9 @@
-//! The parts of an environment, each of which is a form field of its upload and an object in the store.
+//! The parts of an environment. Each part is a form field when an environment is uploaded, and an object in the store.
 
 use crate::named::named;
 
 named! {
-    /// A part of an environment. Its name is that of the form field.
+    /// A part of an environment. Its name is also the name of the form field.
     EnvPart {
         /// The base image for SDR displays.
         Sdr = "sdr",
@@ -17,7 +17,7 @@ named! {
 }
 
 impl EnvPart {
-    /// Returns the parts that every environment has. Renders need exactly these.
+    /// Returns the parts that every environment has. A render needs exactly these parts.
     pub fn required() -> impl Iterator<Item = Self> {
         Self::ALL.iter().copied().filter(|part| *part != Self::Thumb)
     }

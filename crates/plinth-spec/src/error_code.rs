@@ -17,7 +17,7 @@ macro_rules! error_codes {
                 match self { $(Self::$variant => $code,)* }
             }
 
-            /// Returns the HTTP status of responses with this code. A few codes have further statuses: see
+            /// Returns the default HTTP status of responses with this code. Some codes have further statuses: see
             /// [`Self::other_statuses`].
             pub const fn status(self) -> u16 {
                 match self { $(Self::$variant => $status,)* }
@@ -79,7 +79,7 @@ error_codes! {
 }
 
 impl ErrorCode {
-    /// Returns further HTTP statuses of responses with this code. The status depends on the cause of the error.
+    /// Returns further HTTP statuses that responses with this code may have, depending on the cause of the error.
     pub const fn other_statuses(self) -> &'static [u16] {
         match self {
             Self::UploadFailed => &[400, 500],
@@ -151,7 +151,7 @@ mod tests {
         };
         assert_eq!(varies("upload_failed"), BTreeSet::from([400, 422, 500]));
         assert_eq!(varies("ingest_failed"), BTreeSet::from([422, 500]));
-        // The API contract has no code for these two statuses.
+        // The API contract has no codes for the statuses 405 and 416, so this implementation adds two codes.
         let known = |code: &&ErrorCode| {
             CONTRACT.iter().any(|(text, _)| code.as_str() == *text) || code.as_str().ends_with("_failed")
         };

@@ -31,8 +31,8 @@ named! {
 }
 
 impl FailureCode {
-    /// Returns whether a render that failed with this code is refunded. It is refunded unless its model caused the
-    /// failure.
+    /// Returns whether a render that failed with this code is refunded. Every failed render is refunded, unless its
+    /// model caused the failure.
     pub const fn is_refunded(self) -> bool {
         !matches!(self, Self::RendererError)
     }

@@ -1,19 +1,19 @@
-//! Scores that compare how much worker time accounts have used. Older use counts less.
+//! Scores that compare how much worker time accounts have used. Worker time counts less the longer ago it was used.
 //!
-//! A score is the logarithm of a weighted sum over the seconds of use. A second weighs twice as much as a second that
-//! was used one half-life earlier. The weights of later seconds grow, while the weights of earlier seconds never
-//! change. Therefore a stored sum stays valid while an account uses nothing, and the sums of two accounts can be
-//! compared at any time (Cormode, Shkapenyuk, Srivastava and Xu, "Forward Decay", ICDE 2009). The logarithm is stored
+//! A score is the logarithm of a weighted sum of the used seconds. The weight of a second doubles with each half-life:
+//! a second counts twice as much as a second that was used one half-life earlier. The weight of a past second never
+//! changes. Therefore a stored sum stays valid while an account uses nothing, and the sums of two accounts can be
+//! compared at any time (Cormode, Shkapenyuk, Srivastava and Xu, "Forward Decay", ICDE 2009). The logarithm is stored,
 //! because the sum itself would overflow within days.
 
 /// Half-life of the weight of used worker time, in seconds.
 pub const HALF_LIFE_SECS: f64 = 600.0;
-/// The score of an account that has used no worker time. It is lower than every score of an account that has used some
-/// since 1970.
+/// The score of an account that has never used worker time. Every account that has used worker time since 1970 has a
+/// higher score.
 pub const UNUSED: f64 = 0.0;
 
-/// Returns the new score of an account with the old score `score` that has used `secs` seconds of worker time. The use
-/// ended at `at_ms`, in milliseconds since 1970. Use of less than a millisecond is ignored.
+/// Returns the new score of an account after it has used `secs` seconds of worker time. `score` is the old score.
+/// `at_ms` is the time at which the use ended, in milliseconds since 1970. Use of less than a millisecond is ignored.
 pub fn score_after(score: f64, secs: f64, at_ms: i64) -> f64 {
     if secs < 0.001 {
         return score;
@@ -40,7 +40,7 @@ mod tests {
         assert!(near(twice, score_after(UNUSED, 60.0, NOW)));
         let old = score_after(UNUSED, 60.0, NOW - HALF_LIFE_MS);
         assert!(near(old, score_after(UNUSED, 30.0, NOW)));
-        // After one half-life, 60 s of use count as 30 s. Another 30 s are added.
+        // The 60 s that were used one half-life ago count as 30 s. Another 30 s are added.
         assert!(near(score_after(old, 30.0, NOW), twice));
     }
 

@@ -5,9 +5,9 @@ use crate::named::named;
 named! {
     /// A pool of credits.
     Pool {
-        /// Ordinary credits: signup bonus and purchases.
+        /// Ordinary credits, from the signup bonus and from purchases.
         Paid = "paid",
-        /// Credits of the legacy free pool. A render that this pool pays for is watermarked.
+        /// Credits of the legacy free pool. If this pool pays for a render, the render is watermarked.
         Free = "free",
     }
 }
@@ -26,11 +26,11 @@ pub struct Balance {
 pub struct Cost {
     /// Price in credits, at least 1.
     pub credits: u64,
-    /// Whether the free pool must not pay. This is the setting `strictCredits`.
+    /// Whether only the paid pool may pay. This is the setting `strictCredits`.
     pub strict: bool,
 }
 
-/// The error that the balance does not cover a cost.
+/// Error that occurs if the balance does not cover the cost of a render.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("item {item} costs {credits} credits; {} paid and {} free credits are left for it", left.paid, left.free)]
 pub struct Shortage {
@@ -38,7 +38,7 @@ pub struct Shortage {
     pub item: usize,
     /// Price of this item, in credits.
     pub credits: u64,
-    /// Balance that is left after the items before this one were paid.
+    /// Balance that is left after all previous items were paid.
     pub left: Balance,
 }
 
@@ -56,8 +56,8 @@ impl Balance {
     }
 }
 
-/// Decides for each cost, in order, which pool pays. The paid pool pays if it covers the cost. Otherwise the free pool
-/// pays if it covers the cost and the cost is not strict. A cost is never split between the pools.
+/// Decides for each cost, in order, which pool pays. The paid pool pays if it covers the whole cost. Otherwise the free
+/// pool pays if it covers the whole cost and `strict` is false. A cost is never split between the pools.
 /// Errors: the first cost that neither pool can pay.
 // Spec, Create-render rules, 3 and 6.
 pub fn decide(mut left: Balance, costs: &[Cost]) -> Result<Vec<Pool>, Shortage> {
@@ -78,7 +78,7 @@ pub fn decide(mut left: Balance, costs: &[Cost]) -> Result<Vec<Pool>, Shortage> 
         .collect()
 }
 
-/// Returns the total that each pool pays. `pools` is the result of [`decide`].
+/// Returns the total that each pool pays. `pools` must be the result of [`decide`] for the same costs.
 pub fn charged(costs: &[Cost], pools: &[Pool]) -> Balance {
     let mut sum = Balance::default();
     for (cost, pool) in costs.iter().zip(pools) {

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Characters of an ID. An ID contains no `-` and no `_`: it never looks like a command-line flag, and a double click
-/// selects all of it.
+/// Characters of an ID. Neither `-` nor `_` is among them. Therefore an ID never looks like a command-line flag, and a
+/// double click selects the whole ID.
 pub const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /// Length of an ID, in characters.
 pub const LENGTH: usize = 12;
@@ -69,7 +69,7 @@ ids! {
     EnvId;
     /// ID of a look that a workspace has saved.
     LookId;
-    /// ID of an entry of the log of administrators.
+    /// ID of an entry of the administrators' log.
     LogEntryId;
     /// ID of a ledger entry.
     EntryId;

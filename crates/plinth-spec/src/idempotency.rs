@@ -1,38 +1,38 @@
-//! Rules that decide when a repeated request returns the render of an earlier request.
+//! Rules that decide when a repeated request returns the render that an earlier request created.
 
 /// Maximum length of an `Idempotency-Key`, in characters. Longer keys are truncated.
 pub const KEY_CHARS: usize = 80;
-/// For this many milliseconds after the creation of a render, a request with the same key returns that render.
+/// Time in milliseconds after the creation of a render in which a request with the same key returns this render.
 pub const REPLAY_MS: i64 = 30 * 60 * 1000;
-/// Time in milliseconds after the creation of a render in which identical requests return this render, whatever their
-/// key.
+/// Time in milliseconds after the creation of a render in which an identical request returns this render, even if the
+/// keys differ.
 pub const RESUBMIT_MS: i64 = 5 * 1000;
 
-/// The idempotency key of a request. Empty if the request has none.
+/// The idempotency key of a request. It is empty if the request has no key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ReplayKey(String);
 
 impl ReplayKey {
-    /// Parses the value of the header. A blank value counts as no key.
+    /// Parses the value of the `Idempotency-Key` header. A blank value counts as no key.
     // Spec, Create-render rules, 4 and 5.
     pub fn from_header(value: Option<&str>) -> Self {
         Self(value.unwrap_or_default().trim().chars().take(KEY_CHARS).collect())
     }
 
-    /// Returns the key as a string, which is empty for a request without a key.
+    /// Returns the key as a string. The string is empty for a request without a key.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// A request with the same key returns an existing render that was created at or after this time, in milliseconds
-    /// since 1970.
+    /// Returns the earliest creation time of a render that a request with this key may return, in milliseconds since
+    /// 1970. Without a key, only renders of the last five seconds are returned.
     pub const fn replays_since(&self, now_ms: i64) -> i64 {
         now_ms - if self.0.is_empty() { RESUBMIT_MS } else { REPLAY_MS }
     }
 }
 
-/// An identical request returns an existing render that was created at or after this time, in milliseconds since 1970,
-/// even if the keys differ.
+/// Returns the earliest creation time of a render that an identical request may return, in milliseconds since 1970. The
+/// keys of the requests may differ.
 pub const fn resubmit_since(now_ms: i64) -> i64 {
     now_ms - RESUBMIT_MS
 }

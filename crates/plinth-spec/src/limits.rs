@@ -33,13 +33,13 @@ pub const BATCH_ITEMS: usize = 100;
 pub const PAGE_DEFAULT: u32 = 50;
 /// Maximum number of rows of a list page.
 pub const PAGE_MAX: u32 = 100;
-/// Maximum number of renders in the details of a model. Clients read further renders from the list of renders.
+/// Maximum number of renders in the details of a model. Clients get further renders from the list of renders.
 pub const MODEL_RENDERS: u32 = 1000;
-/// Maximum total size of the settings of the renders in the details of a model, in characters.
+/// Maximum total size of the render settings in the details of a model, in characters.
 pub const MODEL_RENDERS_CHARACTERS: u64 = 4 << 20;
-/// Largest accepted list offset. Clients read longer lists by cursor.
+/// Largest accepted offset in a list. In longer lists, clients must use cursors.
 pub const OFFSET_MAX: u64 = i64::MAX as u64;
-/// Maximum number of tags of a model.
+/// Maximum number of tags that a model may have.
 pub const TAGS: usize = 20;
 /// Maximum length of a tag, in characters.
 pub const TAG_CHARS: usize = 100;
@@ -55,18 +55,18 @@ pub const JSON_SMALL_BYTES: usize = 64 << 10;
 pub const JSON_RENDER_BYTES: usize = 1 << 20;
 /// Maximum size of a JSON body with the settings of many renders, in bytes.
 pub const JSON_BATCH_BYTES: usize = 4 << 20;
-/// Maximum number of values in a JSON body. Numbers, strings, arrays, objects and keys count. Without this limit,
-/// parsed JSON could need 100 times the memory of its text.
+/// Maximum number of values in a JSON body. Each number, string, array, object and key counts. Without this limit,
+/// parsed JSON could take 100 times as much memory as its text.
 pub const JSON_VALUES: usize = 65_536;
 /// Maximum size of a form field other than files and `renderSettings`, in bytes.
 pub const FORM_FIELD_BYTES: usize = 16 << 10;
-/// Maximum size of the content of all unknown fields of a form, in bytes.
+/// Maximum total size of all unknown fields of a form, in bytes.
 pub const FORM_UNKNOWN_BYTES: usize = 1 << 20;
 /// Maximum number of fields of a form.
 pub const FORM_FIELDS: usize = 256;
 /// Maximum number of files in one form of the web UI.
 pub const FORM_FILES: usize = 100;
-/// Maximum number of bytes that a form may contain before the content of its next part, such as headers.
+/// Maximum number of bytes between the contents of two parts of a form, such as boundaries and headers.
 pub const FORM_HEAD_BYTES: usize = 64 << 10;
 
 /// Maximum number of requests per token in one minute.
@@ -81,7 +81,7 @@ pub const INGEST_STALL_SECS: u64 = 45;
 pub const INGEST_TOTAL_SECS: u64 = 10 * 60;
 /// Maximum number of redirects that an ingest follows.
 pub const INGEST_REDIRECTS: usize = 5;
-/// Number of times that a render is requeued after its worker stopped responding.
+/// Maximum number of times that a render is requeued because its worker stopped responding.
 pub const LOSSES: i64 = 2;
 /// Time limit for rendering a free preview, in seconds.
 pub const PREVIEW_SECS: u64 = 300;
@@ -91,11 +91,12 @@ pub const FREE_UPLOADS_PER_DAY: u32 = 100;
 pub const PASSWORDS_PER_CLIENT_AND_ACCOUNT: u32 = 10;
 /// Maximum number of passwords that one client may try in ten minutes.
 pub const PASSWORDS_PER_CLIENT: u32 = 60;
-/// Maximum number of passwords that all clients of an untrusted reverse proxy together may try in ten minutes.
+/// Maximum number of passwords that clients may try in ten minutes through an untrusted reverse proxy, all of them
+/// together.
 pub const PASSWORDS_PER_UNTRUSTED_PROXY: u32 = 600;
-/// Maximum number of passwords that all clients together may try for one account in ten minutes.
+/// Maximum number of passwords that may be tried for one account in ten minutes, by all clients together.
 pub const PASSWORDS_PER_ACCOUNT: u32 = 100;
-/// Maximum number of active API keys per account. Each limit per key is thereby also a limit per account.
+/// Maximum number of active API keys per account. Because of it, each limit per key also limits the account.
 pub const KEYS: u64 = 50;
 /// Maximum length of an API key's name, in characters.
 pub const KEY_NAME_CHARS: usize = 100;
@@ -105,7 +106,7 @@ pub const PURCHASES: u32 = 20;
 pub const PAYMENT_EVENT_BYTES: usize = 256 << 10;
 /// Maximum age of an event of the payment provider, in seconds.
 pub const PAYMENT_EVENT_SECS: i64 = 300;
-/// Default balance below which the web UI suggests to buy credits.
+/// Default balance below which the web UI suggests buying credits.
 pub const LOW_BALANCE: u64 = 50;
 /// Lifetime of a link that sets a new password, in seconds.
 pub const PASSWORD_LINK_SECS: i64 = 3600;
@@ -119,7 +120,7 @@ pub const INVITATION_SECS: i64 = 7 * 24 * 3600;
 pub const TEAMS: u64 = 20;
 /// Maximum number of members of a team.
 pub const TEAM_MEMBERS: usize = 100;
-/// Maximum number of invitations to a team that can be accepted at one time.
+/// Maximum number of open invitations to a team.
 pub const INVITATIONS: usize = 50;
 /// Maximum number of invitations that an account may create in an hour.
 pub const INVITATIONS_PER_HOUR: u32 = 30;
@@ -144,10 +145,10 @@ pub const ENVS_BYTES: u64 = 200 << 20;
 pub const LOOKS: u64 = 100;
 /// Maximum length of a look's name, in characters.
 pub const LOOK_NAME_CHARS: usize = 100;
-/// Largest panorama from which the web UI makes an environment, in bytes: 8192 × 4096 texels of three half floats, and
-/// some more.
+/// Largest panorama from which the web UI creates an environment, in bytes. It is the size of 8192 × 4096 texels with
+/// three half floats each, plus a margin.
 pub const PANORAMA_BYTES: u64 = 256 << 20;
-/// Largest width of an environment in pixels; the renderer scales wider ones down.
+/// Maximum width of an environment in pixels. The renderer scales wider environments down.
 pub const ENV_WIDTH: u32 = 4096;
 /// Largest file of an environment, in bytes.
 pub const ENV_PART_BYTES: u64 = 48 << 20;
@@ -179,27 +180,27 @@ pub const SESSION_SECS: i64 = 14 * 24 * 3600;
 pub const SESSION_IDLE_SECS: i64 = 3 * 24 * 3600;
 /// Maximum number of staged uploads per account that are neither finalized nor expired.
 pub const STAGED_UPLOADS: u64 = 100;
-/// Maximum total size in bytes of an account's staged files that are not finalized.
+/// Maximum total size in bytes of an account's staged files that are not finalized yet.
 pub const STAGED_BYTES: u64 = 20 << 30;
-/// Maximum number of model files that an account may send at the same time. Further uploads wait.
+/// Maximum number of model files that an account may upload at the same time. Further uploads wait.
 pub const UPLOADS_AT_ONCE: u64 = 16;
-/// Maximum number of requests that an account has open at the same time. Further requests are rejected.
+/// Maximum number of concurrent requests of an account. Further requests are rejected.
 pub const REQUESTS_AT_ONCE: u32 = 256;
-/// Maximum number of previews of an account that wait for the one that is drawn. Further requests are rejected.
+/// Maximum number of previews of an account that wait while another one is drawn. Further requests are rejected.
 pub const PREVIEWS_WAITING: usize = 8;
-/// Maximum number of pages on which an account follows renders at the same time.
+/// Maximum number of open pages on which an account watches the progress of renders.
 pub const EVENT_STREAMS_AT_ONCE: u64 = 20;
-/// All API keys of an account together may make this many times the requests of one key.
+/// Factor by which a request limit per API key is multiplied to get the limit for all keys of an account together.
 pub const ACCOUNT_FACTOR: u32 = 10;
 /// Lifetime of a staged file that is not finalized, in seconds.
 pub const STAGING_LIFETIME_SECS: i64 = 48 * 3600;
-/// Number of characters of the reason that an administrator gives for an action.
+/// Maximum length of the reason that an administrator gives for an action, in characters.
 pub const ADMIN_REASON_CHARS: usize = 500;
-/// Number of credits that an administrator can grant or remove at once.
+/// Maximum number of credits that an administrator can grant or remove at once.
 pub const GRANT_CREDITS: u64 = 1_000_000_000;
 
-/// Returns the lifetime of a signed URL in seconds: the requested lifetime, clamped to the allowed range, or the
-/// default.
+/// Returns the lifetime of a signed URL in seconds. It is the requested lifetime, clamped to the allowed range. Without
+/// a request, it is the default lifetime.
 pub fn clamp_expires_secs(requested: Option<i64>) -> i64 {
     requested.unwrap_or(EXPIRES_DEFAULT_SECS).clamp(EXPIRES_MIN_SECS, EXPIRES_MAX_SECS)
 }

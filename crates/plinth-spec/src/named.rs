@@ -1,4 +1,4 @@
-//! Enums whose variants have names. One declaration generates the enum, the names and the parser.
+//! Enums whose variants have names. One declaration generates the enum, the names of its variants, and the parser.
 
 #[doc(hidden)]
 pub use utoipa;
@@ -18,7 +18,7 @@ pub trait NamedDefault: Named {
     const DEFAULT_NAME: &'static str;
 }
 
-/// Declares an enum whose variants have names, such as those in a column of the database:
+/// Declares an enum whose variants have names, for example the values of a database column:
 /// `names! { /// Docs. Side { /// Docs. Front = "front", /// Docs. Back = "back", } }`.
 #[macro_export]
 macro_rules! names {
@@ -48,16 +48,16 @@ macro_rules! names {
     };
 }
 
-/// Declares an enum like [`names!`] that JSON contains, and optionally its default variant:
+/// Declares an enum like [`names!`] whose names are used in JSON, and optionally its default variant:
 /// `named! { /// Docs. Side, default Front { /// Docs. Front = "front", /// Docs. Back = "back", } }`.
-/// The crate that uses it depends on serde.
+/// The crate that uses this macro must depend on serde.
 #[macro_export]
 macro_rules! named {
     ($(#[doc = $doc:literal])* $name:ident, default $default:ident { $($members:tt)* }) => {
         $crate::named! { $(#[doc = $doc])* $name { $($members)* } }
 
         impl $name {
-            /// The variant that applies if none is given.
+            /// The variant that applies if no name is given.
             pub const DEFAULT: Self = Self::$default;
         }
 

@@ -1,5 +1,5 @@
-//! Output files of a render. Each is declared once, with its names, format and size. Store, worker, renderer, API,
-//! command line and web UI use this declaration.
+//! Output files of a render. The names, the format and the size of each file are declared once. The store, the worker,
+//! the renderer, the API, the command line and the web UI use these declarations.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -39,16 +39,16 @@ pub enum Content {
     SmallVideo(Size),
     /// One frame as PNG: the first frame, or the last frame of the effect `reveal`.
     Still(Size),
-    /// ZIP with many views and their cameras. A render of a dataset has no other output file.
+    /// ZIP archive with many views and their cameras. A render with this output has no other output file.
     Dataset,
 }
 
-/// Size of an output file, relative to the frames.
+/// Size of the pictures in an output file, relative to the frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
     /// Size of the frames.
     Full,
-    /// Scaled so that the longer side has at most this many pixels.
+    /// The frames are scaled down so that the longer side has at most this many pixels.
     Within(u32),
     /// A quarter of the width and a quarter of the height of the frames.
     Quarter,
@@ -63,12 +63,13 @@ pub struct Declaration {
     pub stem: &'static str,
     /// Key in the output of `plinth render --json`.
     pub local_name: &'static str,
-    /// Help text of the `plinth render` flag that additionally writes this file. `None` for a file that can only be the
-    /// main output.
+    /// Help text of the flag with which `plinth render` writes this file in addition to the main output. `None` for a
+    /// file that can only be the main output.
     pub flag_help: Option<&'static str>,
     /// Label in the web UI.
     pub label: &'static str,
-    /// Error code of a download if the render does not have the file, and the noun for the file in the error message.
+    /// If the render does not have the file: the error code of a download, and the noun for the file in the error
+    /// message.
     pub missing: (ErrorCode, &'static str),
     /// Whether the bundle contains the file.
     pub is_bundled: bool,
@@ -202,14 +203,14 @@ impl OutputFile {
         format!("{}.{}", self.declaration().stem, self.format(codec).extension())
     }
 
-    /// Returns whether the file is a single frame. Single frames are ready before videos.
+    /// Returns whether the file shows a single frame. Such files are ready before the videos.
     pub const fn is_still(self) -> bool {
         matches!(self.declaration().content, Content::Still(_))
     }
 
-    /// Returns whether a hardware encoder may encode the file. This is true for H.264 videos except the thumbnail
-    /// video. Hardware encoders have a minimum picture size and a limited number of streams, and libx264 encodes a
-    /// thumbnail video in almost no time.
+    /// Returns whether a hardware encoder may encode the file. It may encode all H.264 videos except the thumbnail
+    /// video. libx264 encodes the thumbnail video in almost no time, while hardware encoders have a minimum frame size
+    /// and a limited number of streams.
     pub fn may_use_hardware(self, codec: Codec) -> bool {
         match self.declaration().content {
             Content::Video => codec == Codec::H264,

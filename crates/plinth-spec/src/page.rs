@@ -1,4 +1,4 @@
-//! Pagination of lists: limit, offset and cursor.
+//! Pagination of lists by limit, offset and cursor.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,9 +10,9 @@ use crate::limits;
 /// The start of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// Skips this many rows.
+    /// The number of rows to skip.
     Offset(u64),
-    /// Starts after this row, or at the first row for `None`. The page is requested by cursor.
+    /// The row after which the page starts; `None` for the first page. The page was requested by cursor.
     After(Option<Position>),
 }
 
@@ -37,21 +37,21 @@ pub struct PageRequest {
 /// An error in the query parameters of a page.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PageError {
-    /// `limit` is not an integer in its range.
+    /// `limit` is not an integer in the allowed range.
     #[error("limit must be a whole number from 1 to {max}, not '{0}'", max = limits::PAGE_MAX)]
     Limit(String),
     /// `offset` is negative, too large, or not an integer.
     #[error("offset must be a whole number from 0, not '{0}'")]
     Offset(String),
-    /// `cursor` is malformed, or belongs to a list with other filters.
+    /// `cursor` is malformed, or was created for a list with other filters.
     #[error("the cursor is not valid for this list; start again with an empty cursor")]
     Cursor,
 }
 
 impl PageRequest {
-    /// Parses the query parameters of a page. `filters` contains all other parameters of the list. A cursor is valid
-    /// only together with the filters for which it was created.
-    /// Errors: a parameter is malformed or out of range.
+    /// Parses the query parameters of a page. `filters` contains all other query parameters of the list. A cursor is
+    /// only valid together with the filters for which it was created.
+    /// Errors: if a parameter is malformed or out of range.
     pub fn parse(
         limit: Option<&str>,
         offset: Option<&str>,
@@ -74,7 +74,7 @@ impl PageRequest {
     }
 }
 
-/// Encodes the cursor of the page that starts after `position`.
+/// Encodes a cursor for the page that starts after `position`.
 pub fn cursor_from_position(position: &Position, filters: &str) -> String {
     URL_SAFE_NO_PAD.encode(format!("1.{}.{}.{}", position.created_at_ms, position.id, fingerprint(filters)))
 }

@@ -1,5 +1,5 @@
-//! Questions about the frame that a preview shows, and their answers. A preview process answers them, which may be
-//! compromised, so each receiver checks the answers.
+//! Questions about the frame that a preview shows, and their answers. The answers come from a preview process, which a
+//! malicious model may have compromised. Therefore each receiver checks them.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,8 +9,8 @@ pub const MAX_SURFACES: usize = 8;
 pub const MAX_OUTLINE_CORNERS: usize = 48;
 /// Maximum number of cameras in an answer.
 const MAX_CAMERAS: usize = 1000;
-/// Maximum length of a name in an answer, in bytes. Names of models are not limited, but longer ones cannot be used in
-/// settings.
+/// Maximum length of a name in an answer, in bytes. Names in model files may be longer, but settings cannot refer to
+/// such names.
 const MAX_NAME_BYTES: usize = 4096;
 /// Maximum absolute value of a number in an answer.
 const MAX_NUMBER: f64 = 1e9;
@@ -46,12 +46,12 @@ pub enum PreviewAnswer {
 pub struct SurfacesAtPoint {
     /// Camera of the frame, as the pose of a keyframe.
     pub camera: ViewPose,
-    /// Surfaces from front to back. The list ends with the first surface that hides everything behind it. It has at
-    /// most [`MAX_SURFACES`] entries, and is empty if the point shows nothing of the model.
+    /// Surfaces from front to back, up to the first surface that hides everything behind it. There are at most
+    /// [`MAX_SURFACES`] surfaces. The list is empty if the model is not visible at the point.
     pub surfaces: Vec<SurfaceAtPoint>,
 }
 
-/// A camera pose in the form of the setting `keyframes`.
+/// A camera pose in the form of a pose in the setting `keyframes`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ViewPose {
@@ -63,34 +63,36 @@ pub struct ViewPose {
     pub fov: f64,
 }
 
-/// A surface at a point of a frame. `position`, `normal` and `euler` are in the coordinates of the setting `decals`.
+/// A surface at a point of a frame. `position`, `normal` and `euler` are in the coordinate system of the setting
+/// `decals`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SurfaceAtPoint {
-    /// Name of the mesh, as in the setting `hiddenMeshNames`.
+    /// Name of the mesh. The setting `hiddenMeshNames` refers to it by this name.
     pub mesh: String,
-    /// Name of the material, as in the setting `materialEdits`. `None` for a decal, and for a surface whose material
-    /// has no name.
+    /// Name of the material, by which the setting `materialEdits` refers to it. `None` for a decal, and for a surface
+    /// whose material has no name.
     pub material: Option<String>,
-    /// Values of the material where textures do not change them.
+    /// Values of the material, without the influence of its textures.
     pub values: MaterialValues,
-    /// Identifier of the decal if the surface is a decal.
+    /// Identifier of the decal; `None` if the surface is no decal.
     pub decal: Option<String>,
     /// Whether the frame shows the back of the surface.
     pub is_back: bool,
-    /// Point of the surface, in the pose in which decals are placed: that of the first frame.
+    /// Point on the surface, in the pose in which decals are placed. This is the pose of the first frame.
     pub position: [f64; 3],
     /// Unit normal of the front of the surface.
     pub normal: [f64; 3],
-    /// Rotation of a decal that lies flat on the surface and whose upper edge points up.
+    /// Rotation of a decal that lies flat on the surface with its upper edge pointing up.
     pub euler: [f64; 3],
-    /// Texture coordinates of the base colour at the point, after the transform of the texture. `None` if the surface
-    /// has none.
+    /// Texture coordinates of the base colour at the point, after the texture transform. `None` if the surface has no
+    /// texture coordinates.
     pub uv: Option<[f64; 2]>,
-    /// Point of the surface as the frame shows it, in the coordinates of camera poses.
+    /// Point on the surface as the frame shows it, in the coordinate system of camera poses.
     pub point: [f64; 3],
-    /// Corners of a convex outline of the whole mesh in the frame, as in [`PreviewQuestion::Surfaces`]. At most
-    /// [`MAX_OUTLINE_CORNERS`]. Corners can be outside the frame.
+    /// Corners of a convex outline around the whole mesh in the frame, in the coordinates of
+    /// [`PreviewQuestion::Surfaces`]. There are at most [`MAX_OUTLINE_CORNERS`] corners, which may be outside the
+    /// frame.
     pub outline: Vec<[f64; 2]>,
 }
 
@@ -112,7 +114,7 @@ pub struct MaterialValues {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DatasetCameras {
-    /// Positions in the coordinates of camera poses, in the order of the views. All cameras look at the origin.
+    /// Positions in the coordinate system of camera poses, in the order of the views. All cameras look at the origin.
     pub positions: Vec<[f64; 3]>,
     /// Vertical field of view in degrees.
     pub fov: f64,
@@ -121,7 +123,8 @@ pub struct DatasetCameras {
 }
 
 impl PreviewAnswer {
-    /// Returns whether the answer keeps the limits of this module, and answers this question.
+    /// Returns whether the answer is of the kind that the question asks for, and does not exceed the limits of this
+    /// module.
     pub fn answers(&self, question: PreviewQuestion) -> bool {
         match (self, question) {
             (Self::Surfaces(found), PreviewQuestion::Surfaces { .. }) => {

@@ -6,12 +6,12 @@ use crate::funding::{self, Balance, Cost};
 use crate::quality::Quality;
 use crate::settings::{Output, RenderSettings};
 
-/// Returns the price of a video in credits: the price per second times the length, rounded up to a whole credit, at
-/// least 1.
+/// Returns the price of a video in credits. It is the price per second times the length in seconds, rounded up to a
+/// whole credit, and at least 1.
 pub fn video_credits(quality: Quality, length_secs: f64) -> u64 {
     let exact = f64::from(quality.credits_per_second()) * length_secs;
-    // Lengths such as 0.1 s are not exact in binary. The product may therefore exceed a whole credit by a rounding
-    // error, which is subtracted before rounding up.
+    // Lengths such as 0.1 s are not exact in binary, so the product may exceed a whole credit by a rounding error. The
+    // error is subtracted before the product is rounded up.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "lengths are positive and bounded")]
     let credits = (exact - 1e-9).ceil().max(1.0) as u64;
     credits
@@ -56,22 +56,22 @@ pub enum QuoteLine {
     },
 }
 
-/// Price of a batch of renders, and whether the balance covers it.
+/// Price of a batch of renders, and whether the balance is sufficient for it.
 #[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Quote {
     /// Total price in credits.
     pub credits_required: u64,
-    /// Sum of paid and free credits.
+    /// Sum of paid and free credits of the account.
     pub credits_available: u64,
-    /// Whether a batch of these renders would be accepted.
+    /// Whether the balance is sufficient for a batch of all these renders.
     pub sufficient: bool,
     /// Price of each render, in the order of the request.
     pub breakdown: Vec<QuoteLine>,
 }
 
 /// Returns the price of a batch of renders. One pool must pay the whole price of a render. Therefore the balance can be
-/// insufficient even if the sum of both pools exceeds the total price.
+/// insufficient although the sum of both pools exceeds the total price.
 pub fn quote(renders: &[RenderSettings], balance: Balance) -> Quote {
     let costs: Vec<Cost> = renders.iter().map(cost).collect();
     let line = |settings: &RenderSettings| {

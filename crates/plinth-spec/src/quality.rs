@@ -41,8 +41,8 @@ named! {
 }
 
 impl Quality {
-    /// Returns the width and the height of the frames in pixels. For 1:1, both are the height of 16:9. For 9:16, width
-    /// and height of 16:9 are swapped.
+    /// Returns the width and the height of the frames in pixels. For 1:1, both are the height of 16:9. For 9:16, the
+    /// width and the height of 16:9 are swapped.
     pub const fn size(self, aspect: Aspect) -> (u32, u32) {
         let (width, height) = match self {
             Self::Share => (960, 540),
@@ -115,7 +115,7 @@ impl DatasetQuality {
         }
     }
 
-    /// Returns the width of a view in pixels, which is also its height.
+    /// Returns the side length of a view in pixels. Views are square.
     pub const fn side(self) -> u32 {
         match self {
             Self::Small => 800,
@@ -134,7 +134,8 @@ impl DatasetQuality {
     }
 }
 
-/// Returns the number of frames of a video: its length in seconds times 30, rounded, at least 1.
+/// Returns the number of frames of a video. It is the length in seconds times 30, rounded to an integer, and at least
+/// 1.
 pub fn frame_count(length_secs: f64) -> u32 {
     let frames = (length_secs * f64::from(FRAMES_PER_SECOND)).round();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the range of u32")]

@@ -7,7 +7,8 @@ named! {
     Role {
         /// The owner may do everything.
         Owner = "owner",
-        /// An administrator may also invite and remove members, rename the workspace and buy credits.
+        /// An administrator may do what an editor may do, and may also invite and remove members, rename the workspace
+        /// and buy credits.
         Admin = "admin",
         /// An editor may change resources and create renders.
         Editor = "editor",
@@ -17,7 +18,7 @@ named! {
 }
 
 impl Role {
-    /// Returns whether a member with this role may change resources, and may own API keys of the workspace.
+    /// Returns whether a member with this role may change resources, and may have API keys for the workspace.
     // Spec, Authentication, 6.
     pub const fn can_edit(self) -> bool {
         matches!(self, Self::Owner | Self::Admin | Self::Editor)
@@ -28,8 +29,8 @@ impl Role {
         matches!(self, Self::Owner | Self::Admin)
     }
 
-    /// Returns whether a member with this role may give the role `other` to members, or take it from them. Only a transfer of
-    /// the workspace changes its owner.
+    /// Returns whether a member with this role may give the role `other` to members or take it from them. The role of
+    /// the owner cannot be assigned: it only changes when the workspace is transferred.
     pub const fn can_assign(self, other: Self) -> bool {
         match other {
             Self::Owner => false,

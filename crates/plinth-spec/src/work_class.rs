@@ -1,4 +1,4 @@
-//! Classes of queued work. A worker pool claims some of these classes.
+//! Classes of queued work. Each worker pool claims some of these classes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use crate::quality::Quality;
 use crate::settings::{Output, RenderSettings};
 
 named! {
-    /// The class of a render in the queue. Videos have one class per quality. All datasets have the same class.
+    /// The class of a render in the queue. There is one class of videos per quality, and one class for all datasets.
     WorkClass {
         /// Videos of the quality `share`, and free previews.
         Share = "share",
@@ -24,7 +24,7 @@ named! {
 }
 
 impl WorkClass {
-    /// Returns the class of a render with these settings.
+    /// Returns the class of a render that has these settings.
     pub fn of(settings: &RenderSettings) -> Self {
         let video = settings.video();
         match (video.output, video.quality) {
@@ -37,7 +37,7 @@ impl WorkClass {
     }
 }
 
-/// The work that a worker takes: classes of renders, and previews. The default is all of it.
+/// The work that a worker claims: classes of renders, and previews. By default, a worker claims all work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Takes {
     classes: Vec<WorkClass>,
@@ -45,11 +45,11 @@ pub struct Takes {
 }
 
 impl Takes {
-    /// Name of previews in a list of work. Previews are not queued, so they are no [`WorkClass`].
+    /// Name of previews in a list of work. Previews are not queued, so they have no [`WorkClass`].
     pub const PREVIEW: &str = "preview";
 
-    /// Returns whether the worker takes work of this class. `None` is the class of renders that were created before
-    /// classes were stored; every worker that takes renders takes these.
+    /// Returns whether the worker claims renders of this class. `None` stands for renders that were created before
+    /// classes were stored. Every worker that claims renders claims such renders.
     pub fn includes(&self, class: Option<WorkClass>) -> bool {
         class.map_or(!self.classes.is_empty(), |class| self.classes.contains(&class))
     }
@@ -67,7 +67,7 @@ impl Default for Takes {
 }
 
 impl fmt::Display for Takes {
-    /// Writes the names, separated by commas and in the order of their declaration.
+    /// Writes the names of the work, separated by commas and in the order of their declaration.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let classes = WorkClass::ALL.iter().filter(|class| self.includes(Some(**class))).map(|class| class.as_str());
         let names: Vec<&str> = classes.chain(self.previews.then_some(Self::PREVIEW)).collect();
@@ -75,7 +75,7 @@ impl fmt::Display for Takes {
     }
 }
 
-/// The error for a text that is not a list of work.
+/// The error for a text that is not a valid list of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a list of work must name at least one class of renders or 'preview', and only known ones")]
 pub struct NotTakes;

@@ -1,15 +1,15 @@
-//! The state of a worker that runs, as it reports itself.
+//! The state of a running worker, as the worker reports it.
 
 use crate::named::named;
 
 named! {
-    /// The state of a worker that runs.
+    /// The state of a running worker.
     WorkerState {
         /// The worker claims jobs while it has free slots.
         Claiming = "claiming",
-        /// The disk of the worker is full, so it claims nothing.
+        /// The disk of the worker is full, so the worker claims nothing.
         DiskFull = "disk_full",
-        /// The worker was told to stop. It claims nothing and waits for running jobs.
+        /// The worker was told to stop. It claims nothing, and waits until its running jobs end.
         Draining = "draining",
     }
 }

@@ -1,7 +1,7 @@
 //! A macro that declares objects with typed fields.
 
-/// Declares structs, together with descriptions of their fields and functions that read them from JSON. A field is
-/// written as `name: Type = "keyInTheApi", accepted values, "One sentence.";`. The sentence is for settings only.
+/// Declares structs, descriptions of their fields, and functions that read the structs from JSON. A field is written as
+/// `name: Type = "keyInTheApi", accepted values, "One sentence.";`. Only settings have the sentence.
 macro_rules! objects {
     ($(
         $(#[$meta:meta])*
@@ -24,9 +24,9 @@ macro_rules! objects {
             pub const FIELDS: &[$crate::settings::Field] =
                 &[$($takes.key($key)$(.description($description))?),*];
 
-            /// Reads the fields from the members of a JSON object. Each member must have been checked against its
-            /// description before.
-            /// Errors: the value of a field does not have the type of the field. The error is about the first such
+            /// Reads the fields from the members of a JSON object. Each member must already have been checked against
+            /// the description of its field.
+            /// Errors: if the value of a field does not have the type of the field. The error is about the first such
             /// field.
             pub(in crate::settings) fn from_members(
                 members: &serde_json::Map<String, serde_json::Value>,

@@ -1,6 +1,6 @@
 //! The error of invalid settings.
 
-/// The API error code of invalid settings.
+/// The API error codes for invalid settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingsErrorKind {
     /// `invalid_settings`, HTTP 400.
@@ -9,7 +9,7 @@ pub enum SettingsErrorKind {
     InvalidLength,
 }
 
-/// The error of an invalid setting. The message contains the field, its value, and the accepted values.
+/// The error for an invalid setting. Its message contains the field, the value, and the accepted values.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SettingsError {
@@ -27,7 +27,7 @@ impl SettingsError {
     }
 }
 
-/// Formats a value for an error message. A long value is truncated.
+/// Formats a value for an error message. Long values are truncated.
 pub(crate) fn shown(value: &serde_json::Value) -> String {
     let text = value.to_string();
     if text.chars().count() <= 60 { text } else { text.chars().take(59).chain(['…']).collect() }

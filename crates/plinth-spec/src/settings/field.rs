@@ -1,4 +1,4 @@
-//! The description of a setting, or of a member of an object inside a setting.
+//! The description of a setting, or of a member of an object in a setting.
 
 use std::fmt;
 
@@ -7,20 +7,20 @@ use serde_json::Value;
 use super::shape::Shape;
 use crate::named::{Named, NamedDefault};
 
-/// Describes a setting, or a member of an object inside a setting.
+/// Describes a setting, or a member of an object in a setting.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
     /// Name in the API.
     pub key: &'static str,
     /// Accepted values.
     pub shape: Shape,
-    /// Value that applies if the request contains none. With `None`, the setting is unset in this case.
+    /// Value that applies if the request does not contain the setting. `None` means that the setting is then unset.
     pub default: Option<Literal>,
-    /// Unit of a number. Empty if the number has no unit.
+    /// Unit of a number. Empty for a number without a unit.
     pub unit: &'static str,
-    /// One sentence for the documentation. Empty for members of objects.
+    /// One sentence for the documentation. Empty for the members of objects.
     pub description: &'static str,
-    /// Whether an object without this member is rejected. Settings are always optional.
+    /// Whether an object without this member is rejected. Settings are never required.
     pub is_required: bool,
 }
 
@@ -36,7 +36,7 @@ pub enum Literal {
 }
 
 impl Literal {
-    /// Returns the value as JSON. Whole numbers become integers.
+    /// Returns the value as JSON. Whole numbers become JSON integers.
     pub fn json(self) -> Value {
         match self {
             Self::Number(number) => {
@@ -63,7 +63,7 @@ impl fmt::Display for Literal {
 }
 
 impl Field {
-    /// Creates a field with this shape. The declaration of the setting adds key and description.
+    /// Creates a field with this shape. The declaration of the setting adds the key and the description.
     pub(super) const fn of(shape: Shape) -> Self {
         Self { key: "", shape, default: None, unit: "", description: "", is_required: false }
     }
@@ -99,7 +99,7 @@ pub(super) const fn number(min: f64, max: f64) -> Field {
     Field::of(Shape::Number { min, max })
 }
 
-/// A scale factor whose magnitude is within a closed range. A negative factor mirrors.
+/// A scale factor whose absolute value is within a closed range. A negative factor mirrors.
 pub(super) const fn scale(min: f64, max: f64) -> Field {
     Field::of(Shape::Scale { min, max })
 }
@@ -124,12 +124,12 @@ pub(super) const fn text() -> Field {
     Field::of(Shape::Text { is_empty_allowed: false })
 }
 
-/// One of the names of `T`.
+/// One of the names of the variants of `T`.
 pub(super) const fn choice<T: Named>() -> Field {
     Field::of(Shape::Choice { names: T::NAMES, legacy: &[] })
 }
 
-/// One of the names of `T`. The default is the default of `T`.
+/// One of the names of the variants of `T`. The default is the default variant.
 pub(super) const fn choice_or_default<T: NamedDefault>() -> Field {
     choice::<T>().or_literal(Literal::Text(T::DEFAULT_NAME))
 }

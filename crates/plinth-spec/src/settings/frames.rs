@@ -8,8 +8,8 @@ use super::groups::{RenderSettings, field};
 const UNSEEN: [&str; 1] = ["strictCredits"];
 
 impl RenderSettings {
-    /// Returns the settings that affect the frames, as JSON text with sorted keys. If the texts of two renders of a
-    /// model are equal, their frames are equal. The text contains no value that equals the default, because a missing
+    /// Returns the settings that affect the frames, as JSON text with sorted keys. If the texts of two renders of the
+    /// same model are equal, their frames are equal, too. Values that equal the default are left out, because a missing
     /// value has the same effect.
     pub fn frames(&self) -> String {
         let is_seen = |key: &str, value: &Value| !UNSEEN.contains(&key) && !is_default(key, value);

@@ -1,6 +1,6 @@
-//! Render settings. Each setting is declared once, in a group, with its name in the API, type, accepted values,
-//! default, unit and description. Validation, parser, JSON Schema, documentation and command-line flags are generated
-//! from this declaration.
+//! Render settings. Each setting is declared once, in a group. The declaration contains its name in the API, type,
+//! accepted values, default, unit and description. Validation, parser, JSON Schema, documentation and command-line
+//! flags are generated from the declarations.
 
 mod declare;
 mod error;

@@ -1,4 +1,4 @@
-//! Converts validated JSON to the types of settings.
+//! Converts validated JSON to the types of the settings.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,20 @@ use crate::named::Named;
 
 /// A type to which validated JSON values can be converted.
 pub(super) trait Read: Sized {
-    /// Converts a value. Returns `None` if the value has another type, which validation should have rejected.
+    /// Converts a value. Returns `None` if the value does not have this type; validation should have rejected such a
+    /// value.
     fn read(value: &Value) -> Option<Self>;
 
-    /// Returns the value of a field that has no default and is missing in the request. Returns `None` if the type has
+    /// Returns the value for a field that is missing in the request and has no default. Returns `None` if the type has
     /// no such value.
     fn absent() -> Option<Self> {
         None
     }
 }
 
-/// Reads the field that the next description describes. Descriptions and struct fields have the same order, because one
-/// declaration generates both.
-/// Errors: the value does not have the type of the field, which validation should have rejected.
+/// Reads the field to which the next description in `fields` belongs. The descriptions and the struct fields have the
+/// same order, because both are generated from one declaration.
+/// Errors: if the value does not have the type of the field. Validation should have rejected such a value.
 pub(super) fn next<T: Read>(
     fields: &mut std::slice::Iter<'_, Field>,
     members: &Map<String, Value>,

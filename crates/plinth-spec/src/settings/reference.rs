@@ -1,4 +1,4 @@
-//! Generates the JSON Schema and the table of all settings from their descriptions.
+//! Generates the JSON Schema and the table of all settings from the settings' declarations.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use super::field::Field;
 use super::groups::{field, fields};
 use super::parse::{ALIASES, STAMPED};
 
-/// Returns the JSON Schema (2020-12) of render settings in requests, including aliases.
+/// Returns the JSON Schema (2020-12) of render settings in requests. It includes aliases.
 pub fn schema() -> Value {
     let aliases = ALIASES.iter().filter_map(|(alias, name)| {
         let mut schema = field(name)?.schema();
@@ -17,8 +17,8 @@ pub fn schema() -> Value {
     object_schema(&properties().chain(aliases).collect())
 }
 
-/// Returns the JSON Schema of render settings in responses. It has no aliases, but has the keys that only the server
-/// sets.
+/// Returns the JSON Schema of render settings in responses. Unlike the schema for requests, it has no aliases, but
+/// contains the keys that only the server sets.
 pub fn echoed_schema() -> Value {
     let stamps = STAMPED.iter().map(|key| {
         ((*key).to_owned(), json!({"type": "boolean", "readOnly": true, "description": "Set by the server."}))
@@ -41,7 +41,7 @@ fn object_schema(properties: &Map<String, Value>) -> Value {
 }
 
 impl Field {
-    /// Returns the JSON Schema of the accepted values, with description and default.
+    /// Returns the JSON Schema of the accepted values, including the description and the default.
     pub(super) fn schema(&self) -> Value {
         let mut out = self.shape.schema();
         if !self.description.is_empty() {
@@ -53,7 +53,7 @@ impl Field {
         out
     }
 
-    /// Returns a short description of the accepted values in Markdown.
+    /// Returns a short description of the accepted values, in Markdown.
     pub fn takes(&self) -> String {
         self.shape.takes(self.unit)
     }

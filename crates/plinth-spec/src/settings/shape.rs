@@ -1,4 +1,4 @@
-//! The accepted values of a field. Validation, JSON Schema and documentation are generated from them.
+//! The accepted values of a field. Validation, JSON Schema and documentation are generated from these descriptions.
 
 use serde_json::{Map, Value, json};
 
@@ -30,14 +30,14 @@ pub enum Shape {
         /// Maximum value.
         max: f64,
     },
-    /// A number whose magnitude is within a closed range.
+    /// A number whose absolute value is within a closed range.
     Scale {
-        /// Minimum magnitude.
+        /// Minimum absolute value.
         min: f64,
-        /// Maximum magnitude.
+        /// Maximum absolute value.
         max: f64,
     },
-    /// A length in seconds, greater than 0. The maximum depends on the video quality and is checked separately.
+    /// A length in seconds that is greater than 0. The maximum depends on the video quality, and is checked separately.
     Length,
     /// A boolean.
     Flag,
@@ -59,7 +59,7 @@ pub enum Shape {
     Choice {
         /// The names.
         names: &'static [&'static str],
-        /// Legacy names that are accepted, too. Each is paired with the name that replaces it.
+        /// Legacy names that are also accepted. Each is paired with the name that replaces it.
         legacy: &'static [(&'static str, &'static str)],
     },
     /// A list.
@@ -79,15 +79,15 @@ pub enum Shape {
         of: &'static Self,
         /// Maximum number of members.
         max: usize,
-        /// Maximum size of the object as JSON, in bytes; `None` if its size is not limited.
+        /// Maximum size of the object as JSON, in bytes; `None` if there is no limit.
         max_bytes: Option<usize>,
     },
 }
 
 impl Shape {
-    /// Validates a value and all values inside of it. Error messages contain the path `at` of the value, and the unit
-    /// `unit` if the value is a number.
-    /// Errors: a part of the value is not accepted. The error is about the first such part.
+    /// Validates a value and all values inside it. Error messages contain `at`, the path of the value, and `unit`, the
+    /// unit of a number.
+    /// Errors: if the value, or a value inside it, is not accepted. The error is about the first such value.
     pub(super) fn check(&self, at: &str, unit: &str, value: &Value) -> Result<()> {
         let must = |fits: bool, wanted: &dyn Fn() -> String| {
             let error = || SettingsError::invalid(at, format!("{at} must be {}, not {}", wanted(), shown(value)));
@@ -178,7 +178,7 @@ impl Shape {
         }
     }
 
-    /// Returns a short description of the accepted values in Markdown.
+    /// Returns a short description of the accepted values, in Markdown.
     pub(super) fn takes(&self, unit: &str) -> String {
         let unit = spaced(unit);
         match self {
@@ -198,17 +198,17 @@ impl Shape {
         }
     }
 
-    /// Returns whether a value is a single number, string, name, colour or boolean.
+    /// Returns whether all values of this shape are single numbers, strings, names, colours or booleans.
     pub const fn is_scalar(&self) -> bool {
         !matches!(self, Self::Texts { .. } | Self::List { .. } | Self::Object(_) | Self::Map { .. })
     }
 
-    /// Returns whether a value is a JSON string.
+    /// Returns whether all values of this shape are JSON strings.
     pub const fn is_text(&self) -> bool {
         matches!(self, Self::Choice { .. } | Self::Color | Self::Text { .. })
     }
 
-    /// Returns the name that replaces a legacy name; `None` if `name` is not a legacy name.
+    /// Returns the name that replaces the legacy name `name`. Returns `None` if `name` is not a legacy name.
     pub(super) fn current_name(&self, name: &str) -> Option<&'static str> {
         let Self::Choice { legacy, .. } = self else { return None };
         legacy.iter().find(|(old, _)| *old == name).map(|(_, current)| *current)
@@ -268,8 +268,8 @@ fn check_map(at: &str, value: &Value, of: &Shape, max: usize, max_bytes: Option<
     Err(SettingsError::invalid(at, format!("{at} must have at most {max_bytes} bytes, not {bytes}")))
 }
 
-/// Returns the end of an error message that suggests the known field with the most similar name. Returns an empty
-/// string if no name is similar.
+/// Returns the end of an error message for an unknown field, which suggests the known field with the most similar name.
+/// Returns an empty string if no name is similar.
 pub(super) fn nearest_hint<'a>(key: &str, known: impl Iterator<Item = &'a Field>) -> String {
     let likeness = |field: &Field| strsim::jaro_winkler(&key.to_lowercase(), &field.key.to_lowercase());
     let nearest = known.max_by(|a, b| likeness(a).total_cmp(&likeness(b)));

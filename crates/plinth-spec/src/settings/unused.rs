@@ -1,9 +1,9 @@
-//! Finds settings that have no effect together with others.
+//! Finds settings that have no effect in combination with the other settings.
 
 use super::frames::is_default;
 use super::groups::{Effect, Output, Path, RenderSettings};
 
-/// Settings of the camera that only one motion uses.
+/// Camera settings that have an effect with only one camera motion.
 const OF_ONE_MOTION: [(&str, Effect); 5] = [
     ("easeOutRatio", Effect::HeroSpin),
     ("amplitude", Effect::Showcase),
@@ -11,14 +11,14 @@ const OF_ONE_MOTION: [(&str, Effect); 5] = [
     ("zoomEnd", Effect::ZoomOrbit),
     ("scaleFrom", Effect::Reveal),
 ];
-/// Settings of a path with which keyframes are used.
+/// Path settings that have an effect together with `keyframes`.
 const OF_KEYFRAMES: [&str; 5] = ["keyframes", "easeInSeconds", "easeOutSeconds", "kfSegmentDuration", "loop"];
-/// Settings of the camera that the pose of a path replaces.
+/// Camera settings that have no effect if the path contains camera poses.
 const OF_FITTED_CAMERA: [&str; 2] = ["rotateY", "zoom"];
 
 impl RenderSettings {
-    /// Returns a warning for each setting of the camera that differs from its default and has no effect, because the motion of
-    /// the video does not use it.
+    /// Returns a warning for each camera setting that differs from its default but has no effect with the camera motion
+    /// of the video.
     pub fn unused(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         if self.video().output == Output::Dataset {

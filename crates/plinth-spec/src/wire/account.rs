@@ -17,14 +17,14 @@ named! {
     }
 }
 
-/// Account of the caller.
+/// Account to which the caller's token belongs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct Account {
     /// ID.
     pub id: AccountId,
     /// E-mail address.
     pub email: String,
-    /// Balance that can be spent. Always equal to `paid`.
+    /// Balance that can be spent. It always equals `paid`.
     pub credits: u64,
     /// Credits of the paid pool.
     pub paid: u64,
@@ -34,8 +34,8 @@ pub struct Account {
     pub total: u64,
     /// Permissions of the caller's token.
     pub scopes: Vec<Scope>,
-    /// Workspace to which the token is bound; null for a personal token. With a workspace, the balances are the
-    /// balances of its owner.
+    /// Workspace to which the token is bound; null for a personal token. If the token is bound to a workspace, the
+    /// balances are those of the owner of the workspace.
     #[schema(required)]
     pub workspace: Option<BoundWorkspace>,
 }
@@ -49,8 +49,8 @@ pub struct BoundWorkspace {
     pub name: String,
 }
 
-/// Body of a request for a quote. Each item has the fields `quality`, `output`, `datasetQuality` and `length` of render
-/// settings.
+/// Body of a request for a quote. Each item contains the render settings that affect the price: `quality`, `output`,
+/// `datasetQuality` and `length`.
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 pub struct QuoteRequest {
     /// Renders to price, at most 100.
@@ -68,12 +68,12 @@ pub struct Product {
     pub name: String,
     /// Credits in the pack.
     pub credits: u64,
-    /// Price in the smallest unit of its currency, such as cents.
+    /// Price in the smallest unit of the currency, such as cents.
     pub price_cents: u64,
-    /// Currency of the price: a code of ISO 4217 in lower case.
+    /// Currency of the price: a lower-case code of ISO 4217.
     #[schema(examples("usd"))]
     pub currency: String,
-    /// Price ID at the payment provider; empty if the pack has none.
+    /// Price ID at the payment provider; empty if the pack has no such ID.
     pub stripe_price_id: String,
 }
 

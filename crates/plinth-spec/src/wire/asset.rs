@@ -1,4 +1,4 @@
-//! JSON bodies of textures and environments.
+//! JSON bodies for textures and environments.
 
 use serde::Serialize;
 
@@ -32,7 +32,7 @@ pub struct AssetRow {
 pub struct AssetCreated {
     /// ID.
     pub id: String,
-    /// Present and true if an identical file was already stored.
+    /// True if an identical file was already stored; otherwise absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deduped: Option<bool>,
 }

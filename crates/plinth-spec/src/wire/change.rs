@@ -1,9 +1,9 @@
-//! The edit of an optional text field.
+//! The change of an optional text field.
 
 use serde::{Deserialize, Deserializer};
 
-/// The edit of an optional text field. In JSON, a missing field keeps the text. Null or an empty string removes the
-/// text.
+/// The change of an optional text field. In JSON, a missing field keeps the old text, and null or an empty string
+/// removes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Change {
     /// Keeps the text.
@@ -16,7 +16,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// Returns the text after the edit.
+    /// Returns the text after the change.
     pub fn applied_to(self, old: Option<String>) -> Option<String> {
         match self {
             Self::Keep => old,
@@ -33,7 +33,8 @@ impl<'de> Deserialize<'de> for Change {
     }
 }
 
-/// Deserializes a field that may be missing but not null. With `#[serde(default)]`, a missing field is `None`.
+/// Deserializes a field that may be missing but must not be null. With `#[serde(default)]`, a missing field becomes
+/// `None`.
 pub(super) fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }

@@ -1,4 +1,4 @@
-//! Envelopes of response bodies.
+//! Envelopes: the outer objects of response bodies.
 
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
-    /// Returns a complete list as a single page.
+    /// Returns a list that fits on a single page.
     pub fn whole(data: Vec<T>) -> Self {
         let total = data.len() as u64;
         Self { data, meta: PageMeta::Offset { total, offset: 0, limit: u32::try_from(total).unwrap_or(u32::MAX) } }
@@ -55,7 +55,7 @@ impl ErrorBody {
         Self::with_status(code, code.status(), message)
     }
 
-    /// Returns an error with another status than the default status of its code.
+    /// Returns an error whose status differs from the default status of its code.
     pub fn with_status(code: ErrorCode, status: u16, message: impl Into<String>) -> Self {
         Self { error: ErrorFacts { code: code.as_str(), message: message.into(), status } }
     }

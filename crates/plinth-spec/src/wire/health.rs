@@ -5,21 +5,21 @@ use serde::Serialize;
 use crate::named::named;
 
 named! {
-    /// Health of the whole service.
+    /// Health of the service as a whole.
     ServiceHealth {
-        /// Every part responds.
+        /// Every dependency responds.
         Ok = "ok",
-        /// A part does not respond.
+        /// At least one dependency does not respond.
         Degraded = "degraded",
     }
 }
 
 named! {
-    /// Health of a part of the service.
+    /// Health of one dependency of the service.
     PartHealth {
-        /// The part responds.
+        /// The dependency responds.
         Ok = "ok",
-        /// The part does not respond in time.
+        /// The dependency does not respond in time.
         Unreachable = "unreachable",
     }
 }

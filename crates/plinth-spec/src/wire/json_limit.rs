@@ -1,4 +1,4 @@
-//! Size limits of JSON bodies of requests.
+//! Size limits of JSON request bodies.
 
 use serde::de::DeserializeOwned;
 
@@ -20,8 +20,8 @@ macro_rules! json_requests {
             const MAX_BYTES: usize = $bytes;
         })*
 
-        /// Returns the maximum size in bytes of the request body with this schema name in the OpenAPI document; `None`
-        /// if no request body has this schema.
+        /// Returns the maximum size in bytes of the request body that has this schema name in the OpenAPI document.
+        /// Returns `None` if no request body has this schema.
         pub fn json_request_bytes(schema: &str) -> Option<usize> {
             match schema {
                 $(stringify!($name) => Some($bytes),)*
@@ -43,8 +43,8 @@ json_requests! {
     QuoteRequest: JSON_BATCH_BYTES;
 }
 
-/// Returns an upper bound of the number of values in a JSON text, without parsing the text. The bound is the number of
-/// separators and brackets outside of strings, plus one.
+/// Returns an upper bound of the number of values in a JSON text without parsing the text. The bound is the number of
+/// separators and opening brackets outside of strings, plus one.
 pub fn count_json_values(text: &[u8]) -> usize {
     let (mut count, mut in_string, mut is_escaped) = (1, false, false);
     for byte in text {

@@ -1,4 +1,4 @@
-//! JSON bodies of requests and responses, one file per resource. Field names are camelCase in JSON.
+//! JSON bodies of requests and responses, in one file per resource. In JSON, field names are camelCase.
 
 mod account;
 mod asset;

@@ -17,17 +17,17 @@ pub struct Animation {
     pub name: String,
     /// Duration in seconds.
     pub duration: f64,
-    /// Number of animation channels; each animates one property of a node.
+    /// Number of animation channels. Each channel animates one property of a node.
     pub channels: u64,
 }
 
-/// A model in a list.
+/// A model in a list of models.
 #[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelRow {
     /// Identifier.
     pub id: ModelId,
-    /// Name of the uploaded file, with the extension `.glb` if it was a ZIP. Downloads have the same name.
+    /// Name of the uploaded file; `.glb` replaces the extension of a ZIP. Downloads have the same name.
     pub original_name: String,
     /// Display title.
     #[schema(required)]
@@ -40,7 +40,7 @@ pub struct ModelRow {
     pub tags: Vec<String>,
     /// Size of the stored GLB, in bytes.
     pub file_size: u64,
-    /// Hex SHA-256 of the stored GLB.
+    /// SHA-256 of the stored GLB, in hexadecimal.
     #[schema(pattern = "^[0-9a-f]{64}$")]
     pub sha256: String,
     /// Number of animation clips.
@@ -57,23 +57,23 @@ pub struct ModelRow {
 #[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelDetail {
-    /// The fields that lists of models contain, too.
+    /// The fields that a model in a list has, too.
     #[serde(flatten)]
     pub row: ModelRow,
     /// Animation clips.
     pub animations: Vec<Animation>,
-    /// Mesh names, in the form that the setting `hiddenMeshNames` uses. Null if the names are unknown.
+    /// Mesh names, which the setting `hiddenMeshNames` refers to. Null if the names are unknown.
     #[schema(required)]
     pub mesh_names: Option<Vec<String>>,
-    /// Material names, in the form that the setting `materialEdits` uses. Null if the names are unknown.
+    /// Material names, which the setting `materialEdits` refers to. Null if the names are unknown.
     #[schema(required)]
     pub material_names: Option<Vec<String>>,
-    /// The newest renders of the model, newest first: at most 1000, and fewer if their settings are very large. `GET
-    /// /renders?model=…` lists all renders.
+    /// The newest renders of the model, newest first. There are at most 1000, or fewer if their settings are very
+    /// large. `GET /renders?model=…` lists all renders.
     pub renders: Vec<RenderSummary>,
 }
 
-/// A short form of a render, in the details of its model.
+/// A summary of a render, in the details of its model.
 #[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RenderSummary {
@@ -81,7 +81,7 @@ pub struct RenderSummary {
     pub id: RenderId,
     /// Current state.
     pub status: RenderStatus,
-    /// Settings of the request, with aliases resolved.
+    /// Settings of the request. Aliases are replaced by the names of the settings.
     #[schema(value_type = EchoedRenderSettings)]
     pub render_settings: Value,
     /// Time of creation.
@@ -94,20 +94,20 @@ pub struct RenderSummary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UploadResult {
-    /// Model of the uploaded file.
+    /// Model that contains the uploaded file.
     pub model_id: ModelId,
-    /// The billed render, or the free system preview.
+    /// The render of the upload: a paid render or, for an upload without settings, a free system preview.
     pub render_id: RenderId,
-    /// Present and true if an active model already had this file.
+    /// True if an active model already had this file; otherwise absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duplicate: Option<bool>,
 }
 
-/// Body of a request to create a model from a URL.
+/// Body of a request that creates a model from a URL.
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IngestModel {
-    /// URL of the GLB: http or https, on a public host.
+    /// URL of the GLB. It must be an http or https URL of a public host.
     #[schema(required, value_type = String, max_length = 8192)]
     pub url: Option<String>,
     /// Render settings. Without settings, a free preview is created.
@@ -115,22 +115,22 @@ pub struct IngestModel {
     pub render_settings: Option<Value>,
 }
 
-/// Body of a request for an upload link.
+/// Body of a request for an upload URL.
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 pub struct CreateUploadUrl {
-    /// Lifetime of the link in seconds.
+    /// Lifetime of the upload URL in seconds.
     #[schema(schema_with = super::parameter::expires_member_schema)]
     pub expires: Option<i64>,
 }
 
-/// Body of a request to finalize a staged upload.
+/// Body of a request that finalizes a staged upload.
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FinalizeUpload {
     /// The ticket from the response of `create-upload-url`.
     #[schema(required, value_type = String)]
     pub ticket: Option<String>,
-    /// Name of the file, which must end in `.glb`.
+    /// Name of the file. It must end in `.glb`.
     #[schema(required, value_type = String)]
     pub filename: Option<String>,
     /// Render settings. Without settings, a free preview is created.
@@ -138,13 +138,13 @@ pub struct FinalizeUpload {
     pub render_settings: Option<Value>,
 }
 
-/// An upload link, and the ticket that finalizes the upload.
+/// An upload URL, and the ticket with which the upload is finalized.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StagedUpload {
     /// Secret URL to which the client sends the GLB with PUT.
     pub url: String,
-    /// Ticket for the request `finalize`.
+    /// Ticket for the request that finalizes the upload.
     pub ticket: String,
     /// Lifetime of the URL in seconds.
     pub expires_in: i64,
@@ -155,7 +155,7 @@ pub struct StagedUpload {
 /// Body of a lookup by file hash.
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 pub struct CheckHash {
-    /// Hex SHA-256 of a GLB.
+    /// SHA-256 of a GLB, in hexadecimal.
     #[schema(required, value_type = String, pattern = "^[0-9a-fA-F]{64}$")]
     pub sha256: Option<String>,
 }
@@ -166,12 +166,12 @@ pub struct CheckHash {
 pub struct HashMatch {
     /// Whether an active model of the workspace has this file.
     pub exists: bool,
-    /// The model with this file; null if there is none.
+    /// The model that has this file; null if there is none.
     #[schema(required)]
     pub model_id: Option<ModelId>,
 }
 
-/// Body of an edit. Missing fields are not changed. Null or an empty string removes the value.
+/// Body of a request that edits a model. Missing fields keep their values. Null or an empty string removes a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
 pub struct UpdateModel {
     /// Display title.
@@ -182,7 +182,7 @@ pub struct UpdateModel {
     #[serde(default)]
     #[schema(value_type = Option<String>, max_length = 500)]
     pub sku: Change,
-    /// Tags, which replace all tags of the model.
+    /// Tags. They replace all existing tags of the model.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Vec<String>, required = false, max_items = 20)]
     pub tags: Option<Vec<String>>,
@@ -191,7 +191,7 @@ pub struct UpdateModel {
 /// The reason why an edit is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
-    /// The edit has no field.
+    /// The edit contains no fields.
     #[error("send at least one of title, sku and tags")]
     Empty,
     /// A text is too long.
@@ -200,7 +200,7 @@ pub enum EditError {
         /// Name of the field.
         field: &'static str,
     },
-    /// A text contains a control character, such as a line break. PostgreSQL cannot store a NUL character.
+    /// A text contains a control character, such as a line break. For example, PostgreSQL cannot store a NUL character.
     #[error("{field} must not contain control characters")]
     Control {
         /// Name of the field.
@@ -212,9 +212,9 @@ pub enum EditError {
 }
 
 impl UpdateModel {
-    /// Returns the edit in normalized form: texts are trimmed, empty texts are removed, and tags are trimmed, in lower
-    /// case and unique.
-    /// Errors: the edit has no field, or a text or the list of tags exceeds its limits.
+    /// Returns the edit in normalized form. Texts are trimmed, and empty texts become removals. Tags are trimmed,
+    /// converted to lower case and deduplicated.
+    /// Errors: if the edit contains no fields, or a text or the list of tags exceeds its limits.
     pub fn normalized(self) -> Result<Self, EditError> {
         if self == Self::default() {
             return Err(EditError::Empty);
@@ -232,8 +232,8 @@ fn bounded(field: &'static str, change: Change) -> Result<Change, EditError> {
     }
 }
 
-/// Returns the tags in the form in which they are stored and compared: trimmed, in lower case and unique.
-/// Errors: there are too many tags, or a tag is too long or contains control characters.
+/// Returns tags in the form in which they are stored and compared: trimmed, in lower case and without duplicates.
+/// Errors: if there are too many tags, or a tag is too long or contains control characters.
 fn normalized_tags(tags: Vec<String>) -> Result<Vec<String>, EditError> {
     let mut out: Vec<String> = Vec::new();
     for tag in tags {
@@ -275,22 +275,22 @@ pub struct ModelDeleted {
     pub deleted: bool,
 }
 
-/// A model that was archived or made active again.
+/// A model after it was archived or made active again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct Archived {
     /// Identifier.
     pub id: ModelId,
-    /// Whether the model is archived now.
+    /// Whether the model is archived after this request.
     pub archived: bool,
 }
 
-/// A signed link, which works without a token until it expires. Keep it secret.
+/// A signed URL. It works without a token until it expires, so keep it secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SignedUrl {
-    /// URL of the link.
+    /// The signed URL.
     pub url: String,
-    /// Lifetime of the link in seconds.
+    /// Lifetime of the URL in seconds.
     pub expires_in: i64,
 }
 

@@ -1,4 +1,4 @@
-//! JSON bodies of overlay images.
+//! JSON bodies for overlay images.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,11 +23,11 @@ named! {
 named! {
     /// Horizontal alignment of an image that is wider than the frame.
     Alignment, default Left {
-        /// Shows the left part.
+        /// The left part of the image is visible.
         Left = "left",
-        /// Shows the centre.
+        /// The centre of the image is visible.
         Center = "center",
-        /// Shows the right part.
+        /// The right part of the image is visible.
         Right = "right",
     }
 }
@@ -76,21 +76,21 @@ pub struct OverlayCreated {
     pub name: String,
 }
 
-/// Body of a lookup by file hash.
+/// Body of a lookup of an overlay by the hash of its file.
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 pub struct ResolveOverlay {
-    /// SHA-256 of the image file in hex.
+    /// SHA-256 of the image file, in hexadecimal.
     #[schema(required, value_type = String, pattern = "^[0-9a-fA-F]{64}$")]
     pub sha256: Option<String>,
-    /// Use of the overlay; default `background`.
+    /// Use of the overlay. The default is `background`.
     #[schema(value_type = Option<Layer>)]
     pub layer: Option<String>,
 }
 
-/// Result of a lookup by file hash.
+/// Result of a lookup of an overlay by the hash of its file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct OverlayResolved {
-    /// ID of the asset; null if the file is not stored.
+    /// ID of the overlay; null if the file is not stored.
     #[schema(required)]
     pub id: Option<String>,
     /// Whether the file is stored.

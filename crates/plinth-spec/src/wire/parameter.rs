@@ -1,4 +1,4 @@
-//! OpenAPI schemas of query parameters, with bounds and defaults from [`limits`].
+//! OpenAPI schemas of query parameters. Their bounds and defaults come from [`limits`].
 
 use utoipa::openapi::schema::SchemaType;
 use utoipa::openapi::{KnownFormat, Object, ObjectBuilder, SchemaFormat, Type};
@@ -14,18 +14,18 @@ pub fn limit_schema() -> Object {
         .build()
 }
 
-/// Returns the schema of the query parameter for the lifetime of a signed URL.
+/// Returns the schema of the query parameter that sets the lifetime of a signed URL.
 pub fn expires_schema() -> Object {
     expires(Type::Integer.into()).build()
 }
 
-/// Returns the schema of the body field for the lifetime of a signed URL.
+/// Returns the schema of the body field that sets the lifetime of a signed URL.
 pub fn expires_member_schema() -> Object {
     let description = format!("Lifetime of the link in seconds; {}.", expires_bounds());
     expires(SchemaType::from_iter([Type::Integer, Type::Null])).description(Some(description)).build()
 }
 
-/// Returns a text that says to which range a lifetime is clamped.
+/// Returns a text that states the range to which a lifetime is clamped.
 pub fn expires_bounds() -> String {
     format!("clamped to {} to {}", limits::EXPIRES_MIN_SECS, limits::EXPIRES_MAX_SECS)
 }

@@ -18,13 +18,14 @@ pub struct Render {
     pub id: RenderId,
     /// Rendered model.
     pub model_id: ModelId,
-    /// State. Poll until it is `done` or `error`.
+    /// State. Clients may poll until it is `done` or `error`.
     pub status: RenderStatus,
-    /// Fraction of the work that is done, from 0 to 1. It never decreases while one worker makes the render, and is 0 again
-    /// if the render returns to the queue. Null for a render that failed.
+    /// Fraction of the work that is done, from 0 to 1. It never decreases while one worker processes the render. If the
+    /// render returns to the queue, it is 0 again. Null for a render that failed.
     #[schema(required, minimum = 0, maximum = 1)]
     pub progress: Option<f64>,
-    /// Settings of the request, with aliases resolved and the fields of the server added.
+    /// Settings of the request. Aliases are replaced by the names of the settings, and keys that only the server sets
+    /// are added.
     #[schema(value_type = EchoedRenderSettings)]
     pub render_settings: Value,
     /// Size of the video in bytes; null until the render is done.
@@ -33,16 +34,16 @@ pub struct Render {
     /// Human-readable reason of the failure.
     #[schema(required)]
     pub error_message: Option<String>,
-    /// Machine-readable reason of the failure; set if `status` is `error`.
+    /// Machine-readable reason of the failure. It is set if `status` is `error`.
     #[schema(required)]
     pub failure_code: Option<&'static str>,
     /// Whether the render has a web video.
     pub has_web_variant: bool,
     /// Whether the render has a thumbnail video.
     pub has_thumb: bool,
-    /// Whether the free pool paid for the render. If so, the render is watermarked.
+    /// Whether the free pool paid for the render. Such a render is watermarked.
     pub is_preview: bool,
-    /// Whether the render is the free preview of an upload. If so, the render is watermarked.
+    /// Whether the render is the free preview of an upload. Such a render is watermarked.
     pub is_system_preview: bool,
     /// Always null for renders created by the API.
     #[schema(required)]
@@ -51,10 +52,10 @@ pub struct Render {
     pub hls_status: HlsStatus,
     /// True exactly when `hlsStatus` is `ready`.
     pub hls_ready: bool,
-    /// Size of the dataset in bytes; null for videos and until the render is done.
+    /// Size of the dataset in bytes; null for videos, and null until the render is done.
     #[schema(required)]
     pub dataset_zip_size: Option<u64>,
-    /// Warnings about names in the settings that the model or the workspace does not have.
+    /// Warnings about names in the settings that neither the model nor the workspace has.
     pub warnings: Vec<String>,
     /// Creation time.
     pub created_at: Timestamp,
@@ -62,29 +63,29 @@ pub struct Render {
     pub updated_at: Timestamp,
 }
 
-/// Body that creates a render.
+/// Body of a request that creates a render.
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateRender {
     /// Model to render.
     #[schema(required, value_type = String)]
     pub model_id: Option<String>,
-    /// Render settings. Missing settings have their defaults.
+    /// Render settings. Missing settings have their default values.
     #[schema(value_type = Option<RenderSettings>)]
     pub render_settings: Option<Value>,
 }
 
-/// Body that creates several renders: all of them or none.
+/// Body of a request that creates several renders. Either all of them are created or none.
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 pub struct CreateBatch {
-    /// 1 to 100 renders.
+    /// The renders to create: 1 to 100.
     #[serde(default, deserialize_with = "objects")]
     #[schema(required, value_type = Vec<BatchItem>, min_items = 1, max_items = 100)]
     pub renders: Option<Vec<BatchItem>>,
 }
 
-/// Deserializes a list of objects. Each item is read as a map first, because serde would otherwise accept an array in
-/// place of an object.
+/// Deserializes a list of objects. Each item is deserialized as a map first, because serde would otherwise accept an
+/// array in place of an object.
 fn objects<'de, D: Deserializer<'de>, T: DeserializeOwned>(from: D) -> Result<Option<Vec<T>>, D::Error> {
     let Some(sent) = Option::<Vec<Map<String, Value>>>::deserialize(from)? else { return Ok(None) };
     let read = |one| T::deserialize(Value::Object(one)).map_err(D::Error::custom);
@@ -98,7 +99,7 @@ pub struct BatchItem {
     /// Model to render.
     #[schema(required, value_type = String)]
     pub model_id: Option<String>,
-    /// Render settings. Missing settings have their defaults.
+    /// Render settings. Missing settings have their default values.
     #[schema(value_type = Option<RenderSettings>)]
     pub render_settings: Option<Value>,
 }
@@ -115,15 +116,16 @@ pub struct CreatedRender {
     pub status: RenderStatus,
     /// Whether the free pool paid for the render.
     pub is_preview: bool,
-    /// Settings of the request, with aliases resolved and the fields of the server added.
+    /// Settings of the request. Aliases are replaced by the names of the settings, and keys that only the server sets
+    /// are added.
     #[schema(value_type = EchoedRenderSettings)]
     pub render_settings: Value,
-    /// Present and true if an earlier request created the render.
+    /// True if an earlier request created the render; otherwise absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deduped: Option<bool>,
 }
 
-/// A render created by a batch.
+/// A render that was created by a batch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BatchRender {
@@ -135,7 +137,7 @@ pub struct BatchRender {
     pub status: RenderStatus,
     /// Whether the free pool paid for the render.
     pub is_preview: bool,
-    /// Present and true if an earlier request created the render.
+    /// True if an earlier request created the render; otherwise absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deduped: Option<bool>,
 }
@@ -176,7 +178,7 @@ pub struct RenderDeleted {
 pub struct HlsView {
     /// ID of the render.
     pub id: RenderId,
-    /// State of the packaging.
+    /// State of the HLS packaging.
     pub status: HlsStatus,
     /// URL of the master playlist; null until the stream is ready.
     #[schema(required)]
@@ -186,7 +188,7 @@ pub struct HlsView {
     pub thumbnails_vtt_url: Option<String>,
 }
 
-/// Schema of [`OutputFile`] under the name that the type has in the API.
+/// Schema of [`OutputFile`], with the name that this type has in the API.
 #[derive(Debug)]
 pub struct DownloadAsset {}
 

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-/// A point in time. It is stored as Unix time in milliseconds and serialized as ISO 8601 in UTC.
+/// A point in time. It is stored as milliseconds since 1970 (Unix time), and serialized as ISO 8601 in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, utoipa::ToSchema)]
 #[schema(value_type = String, format = DateTime, examples("2026-11-21T09:30:00.250Z"))]
 pub struct Timestamp(pub i64);
@@ -13,8 +13,8 @@ pub struct Timestamp(pub i64);
 pub struct TimestampError(String);
 
 impl Timestamp {
-    /// Parses ISO 8601. A time without an offset is UTC; a date without a time is midnight.
-    /// Errors: the string is not an ISO 8601 timestamp.
+    /// Parses ISO 8601. A time without an offset is in UTC. A date without a time means midnight.
+    /// Errors: if the string is not an ISO 8601 timestamp.
     pub fn parse(text: &str) -> Result<Self, TimestampError> {
         let instant = text.parse::<jiff::Timestamp>().ok();
         let in_utc = || jiff::tz::TimeZone::UTC.to_timestamp(text.parse::<jiff::civil::DateTime>().ok()?).ok();

@@ -6,7 +6,8 @@ use crate::settings::field::{Field, Literal, color, number, share, text};
 use crate::settings::shape::Shape;
 use crate::wire::Alignment;
 
-/// Alignments of earlier versions, which had nine positions. Only their horizontal part has an effect.
+/// Alignments of earlier versions, and the alignments that replace them. Earlier versions had nine alignments, but only
+/// their horizontal component has an effect.
 const NINE_POINTS: &[(&str, &str)] = &[
     ("top-left", "left"),
     ("top", "center"),
@@ -41,7 +42,7 @@ objects! {
     /// A linear gradient with evenly spaced colours.
     Gradient {
         stops: Vec<GradientStop> = "stops", STOPS.required();
-        /// Direction in degrees: 0 is up, 90 is to the right, as in CSS.
+        /// Direction in degrees, as in CSS: 0 points up, 90 points right.
         angle_deg: f64 = "angle", number(0.0, 359.0).required();
     }
 

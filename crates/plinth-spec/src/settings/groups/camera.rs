@@ -16,7 +16,7 @@ named! {
         Showcase = "showcase",
         /// An orbit that moves closer.
         ZoomOrbit = "zoom-orbit",
-        /// The model grows while the camera orbits.
+        /// The model grows while the camera orbits around it.
         Reveal = "reveal",
         /// A custom camera path.
         Keyframes = "keyframes",
@@ -26,7 +26,7 @@ named! {
 /// Default of `zoomEnd`.
 pub const DEFAULT_ZOOM_END: f64 = 0.7;
 
-/// The value of `effect` that selects a dataset as output.
+/// The value of `effect` that makes the output a dataset.
 pub const DATASET_EFFECT: &str = "dataset";
 
 /// Accepted values of `effect`: all effects, and [`DATASET_EFFECT`].
@@ -48,7 +48,8 @@ objects! {
     #[non_exhaustive]
     CameraMotion {
         effect: Effect = "effect", EFFECT, "Camera motion. The value `dataset` selects a dataset as output.";
-        /// The angle in the request. [`Self::sweep_deg`] returns the default of the effect if it is unset.
+        /// The angle in the request. If the request has none, [`Self::sweep_deg`] returns the default angle of the
+        /// effect.
         own_sweep_deg: Option<f64> = "sweepAngle", number(10.0, 1080.0).unit("°"), "Angle that the camera travels. Default: 540 for hero-spin, 180 for reveal, otherwise 360.";
         ease_out_ratio: f64 = "easeOutRatio", share().or(0.6), "Fraction of a hero-spin during which the camera slows down.";
         amplitude_deg: f64 = "amplitude", number(5.0, 180.0).unit("°").or(60.0), "Angle by which the camera swings to each side in a showcase.";
@@ -62,14 +63,15 @@ objects! {
 }
 
 impl CameraMotion {
-    /// Returns the angle in degrees that the camera travels: `sweepAngle`, or the default of the effect.
+    /// Returns the angle in degrees that the camera travels: `sweepAngle` or, if it is unset, the default of the
+    /// effect.
     pub fn sweep_deg(&self) -> f64 {
         self.own_sweep_deg.unwrap_or(self.effect.sweep_deg())
     }
 }
 
 impl Effect {
-    /// Returns the default of the angle in degrees that the camera travels.
+    /// Returns the angle in degrees that the camera travels by default.
     pub const fn sweep_deg(self) -> f64 {
         match self {
             Self::HeroSpin => 540.0,
@@ -78,10 +80,10 @@ impl Effect {
         }
     }
 
-    /// Returns the index of the frame that is the poster, in a video of `frames` frames.
+    /// Returns the index of the frame that the poster shows, in a video of `frames` frames.
     pub const fn poster_frame(self, frames: usize) -> usize {
         match self {
-            // The first frame shows the model at its smallest size.
+            // In the first frame, the model has its smallest size.
             Self::Reveal => frames.saturating_sub(1),
             Self::Turntable | Self::HeroSpin | Self::Showcase | Self::ZoomOrbit | Self::Keyframes => 0,
         }

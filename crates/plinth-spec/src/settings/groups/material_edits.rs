@@ -1,4 +1,4 @@
-//! `materialEdits`: edits of materials by name.
+//! `materialEdits`: changes to materials, which are selected by name.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ named! {
     Faces {
         /// Front faces.
         Front = "front",
-        /// Back faces, shaded like front faces.
+        /// Back faces. They are shaded like front faces.
         Back = "back",
         /// Front and back faces.
         Double = "double",
@@ -33,13 +33,13 @@ named! {
 }
 
 const FLAG: Field = Field::of(Shape::Flag);
-/// Whether each texture map is used. The number of maps has no limit of its own, because the size of `materialEdits` is
-/// limited.
+/// Whether each texture map is used. The number of maps has no limit of its own. It is bounded by the size limit of
+/// `materialEdits`.
 const TEXTURE_MAPS: Field =
     Field::of(Shape::Map { of: &Shape::Flag, max: crate::limits::MATERIAL_EDITS_BYTES, max_bytes: None });
 
 objects! {
-    /// Edits of one material. Colours are sRGB; `None` keeps the value of the model.
+    /// Changes to one material. Colours are sRGB. `None` keeps the value of the model.
     #[derive(Default)]
     #[non_exhaustive]
     MaterialEdit {
@@ -71,13 +71,13 @@ objects! {
         thickness: Option<f64> = "thickness", number(0.0, 100.0);
         ior: Option<f64> = "ior", number(1.0, 2.5);
         attenuation_color: Option<[u8; 3]> = "attenuationColor", color();
-        /// Whether each texture map is used. The keys are the names of the maps in three.js.
+        /// Whether each texture map is used. The keys are the maps' names in three.js.
         texture_maps: BTreeMap<String, bool> = "textureMaps", TEXTURE_MAPS;
         map_asset_id: Option<String> = "mapAssetId", ANY_TEXT;
     }
 }
 
-/// Returns the descriptions of all fields of an edit.
+/// Returns the descriptions of all fields of a material edit.
 pub fn material_edit_fields() -> &'static [Field] {
     MaterialEdit::FIELDS
 }

@@ -1,4 +1,4 @@
-//! All settings, by group. Only parsing creates values of these types, so every value is valid.
+//! All settings, grouped by topic. Values of these types can only be created by parsing, so they are always valid.
 
 mod background;
 mod camera;
@@ -44,13 +44,13 @@ pub struct SettingsGroup {
     pub fields: &'static [Field],
 }
 
-/// Declares the render settings as a list of groups. The documentation has the same order.
+/// Declares the render settings as a list of groups. The documentation lists the groups in the same order.
 macro_rules! groups {
     ($($name:ident: $group:ident, $doc:literal;)*) => {
         /// Validated settings of one render.
         #[derive(Clone, Debug)]
         pub struct RenderSettings {
-            /// The settings in the request, with aliases resolved.
+            /// The settings in the request. Aliases are replaced by the names of the settings.
             pub(super) sent: Map<String, Value>,
             $($name: $group,)*
         }
@@ -59,13 +59,13 @@ macro_rules! groups {
             &[$(SettingsGroup { name: stringify!($name), description: $doc, fields: $group::FIELDS }),*];
 
         impl RenderSettings {
-            /// Converts a JSON object whose members were validated.
-            /// Errors: a value does not have the type of its setting.
+            /// Converts a JSON object to render settings. Its members must already have been validated.
+            /// Errors: if a value does not have the type of its setting.
             pub(super) fn from_checked(sent: Map<String, Value>) -> Result<Self, SettingsError> {
                 Ok(Self { $($name: $group::from_members(&sent)?,)* sent })
             }
 
-            /// Returns whether no settings differ but those of the camera, in the groups `camera` and `path`.
+            /// Returns whether all settings outside the groups `camera` and `path` are equal.
             pub fn differs_only_in_camera(&self, other: &Self) -> bool {
                 let groups = [$((stringify!($name), self.$name == other.$name)),*];
                 groups.iter().all(|(name, is_same)| *is_same || matches!(*name, "camera" | "path"))
@@ -103,7 +103,7 @@ pub const fn setting_groups() -> &'static [SettingsGroup] {
     GROUPS
 }
 
-/// Returns the description of the setting with this name in the API; `None` if there is no such setting.
+/// Returns the description of the setting with this name in the API. Returns `None` if there is no such setting.
 pub fn field(key: &str) -> Option<&'static Field> {
     fields().find(|field| field.key == key)
 }

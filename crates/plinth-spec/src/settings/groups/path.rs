@@ -7,8 +7,8 @@ use crate::settings::field::{Field, choice, flag, number};
 use crate::settings::shape::Shape;
 
 named! {
-    /// Easing between two keyframes. Without an easing, the speed of the camera is constant, and changes smoothly
-    /// before and after a dwell.
+    /// Easing between two keyframes. Without an easing, the speed of the camera is constant, except that it changes
+    /// smoothly before and after a dwell.
     KeyEasing {
         /// Constant speed.
         Linear = "linear",
@@ -41,7 +41,7 @@ objects! {
         fov_deg: f64 = "fov", FOV.required();
     }
 
-    /// A camera pose. Optionally, the camera dwells at the pose, and moves to the next pose with an easing.
+    /// A camera pose in a path. The camera may dwell at the pose, and may move to the next pose with an easing.
     #[derive(Copy)]
     Keyframe {
         pose: KeyframePose = "pose", POSE.required();
@@ -49,7 +49,7 @@ objects! {
         easing: Option<KeyEasing> = "easing", choice::<KeyEasing>();
     }
 
-    /// Base pose of a camera path that is given by angles. Lengths are in normalised units.
+    /// Base pose of a camera path that is defined by angles. Lengths are in normalised units.
     #[derive(Copy)]
     BasePose {
         target: [f64; 3] = "target", VECTOR.required();
@@ -83,30 +83,31 @@ objects! {
 }
 
 impl Keyframe {
-    /// Returns the time for which the camera stays at the keyframe.
+    /// Returns the time in seconds for which the camera dwells at the keyframe.
     pub fn dwell_secs(&self) -> f64 {
         self.own_dwell_secs.unwrap_or(0.0)
     }
 }
 
 impl Path {
-    /// Returns the azimuths in degrees that are added at the start and at the end of the path.
+    /// Returns the azimuths in degrees that are added to the base pose at the start and at the end of the path.
     pub fn angle_deg(&self) -> (f64, f64) {
         start_and_end(self.start_angle_deg, self.end_angle_deg, 0.0)
     }
 
-    /// Returns the elevations in degrees that are added at the start and at the end of the path.
+    /// Returns the elevations in degrees that are added to the base pose at the start and at the end of the path.
     pub fn tilt_deg(&self) -> (f64, f64) {
         start_and_end(self.start_tilt_deg, self.end_tilt_deg, 0.0)
     }
 
-    /// Returns the zoom factors at the start and at the end of the path. The distance is divided by them.
+    /// Returns the zoom factors at the start and at the end of the path. The camera distance is divided by the zoom
+    /// factor.
     pub fn zoom(&self) -> (f64, f64) {
         start_and_end(self.start_zoom, self.end_zoom, 1.0)
     }
 
-    /// Returns the vertical field of view in degrees at the start and at the end of the path. `base_deg` is the field of view of
-    /// the base pose.
+    /// Returns the vertical field of view in degrees at the start and at the end of the path. `base_deg` is the field
+    /// of view of the base pose, which applies if the settings contain none.
     pub fn fov_deg(&self, base_deg: f64) -> (f64, f64) {
         start_and_end(self.start_fov_deg, self.end_fov_deg, base_deg)
     }

@@ -1,4 +1,4 @@
-//! Settings of shadow and reflection on the floor.
+//! Settings of the shadow and the reflection on the floor.
 
 use crate::named::named;
 use crate::settings::declare::objects;
@@ -11,13 +11,13 @@ named! {
         Shader = "shader",
         /// A uniform silhouette with a soft edge.
         Flat = "flat",
-        /// The mean of many shadows from different points of the light.
+        /// The mean of many shadows, each cast by another point of the light.
         Accumulated = "accumulated",
     }
 }
 
 objects! {
-    /// Settings of shadow and reflection on the floor.
+    /// Settings of the shadow and the reflection on the floor.
     #[non_exhaustive]
     Shadow {
         enabled: bool = "shadows", flag(true), "The key light casts a shadow on the model and on the floor.";

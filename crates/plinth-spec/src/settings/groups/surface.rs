@@ -27,17 +27,17 @@ objects! {
 }
 
 impl RenderSettings {
-    /// Returns the edits of materials by name.
+    /// Returns the material edits by material name.
     pub const fn material_edits(&self) -> &BTreeMap<String, MaterialEdit> {
         &self.surface().material_edits
     }
 
-    /// Returns the images projected onto the model.
+    /// Returns the images that are projected onto the model.
     pub fn decals(&self) -> &[Decal] {
         &self.surface().decals
     }
 
-    /// Returns the IDs of overlays: first the overlay of the background, then the overlays of the decals.
+    /// Returns the IDs of the overlays in use: first the overlay of the background, then the overlays of the decals.
     pub fn overlay_ids(&self) -> impl Iterator<Item = &String> {
         self.background().image.iter().chain(self.decals().iter().map(|decal| &decal.image))
     }

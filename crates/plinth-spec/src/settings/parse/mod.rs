@@ -11,18 +11,18 @@ type Result<T> = std::result::Result<T, SettingsError>;
 /// Options of parsing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ParseOptions {
-    /// Whether videos may be longer than the maximum length of their quality. Administrators may order such videos.
+    /// Whether videos may be longer than the maximum length of their quality. Administrators may create such videos.
     pub uncapped_length: bool,
 }
 
-/// Aliases of fields.
+/// Aliases of settings, each with the name of its setting.
 pub(super) const ALIASES: &[(&str, &str)] = &[("videoLength", "length")];
 /// Keys that only the server sets. Requests with these keys are rejected.
 pub(super) const STAMPED: &[&str] = &["preview", "thumbOnly"];
 
 impl RenderSettings {
     /// Parses and validates settings.
-    /// Errors: a field is unknown or has an invalid value. The error is about the first such field.
+    /// Errors: if a setting is unknown or has an invalid value. The error is about the first such setting.
     pub fn from_json(value: &Value, options: ParseOptions) -> Result<Self> {
         let Value::Object(members) = value else {
             return Err(SettingsError::invalid(
@@ -42,15 +42,15 @@ impl RenderSettings {
     }
 
     /// Parses and validates settings in JSON text.
-    /// Errors: the text is not valid JSON, and the errors of [`Self::from_json`].
+    /// Errors: if the text is not valid JSON, and the errors of [`Self::from_json`].
     pub fn from_text(text: &str, options: ParseOptions) -> Result<Self> {
         let value: Value = serde_json::from_str(text)
             .map_err(|e| SettingsError::invalid("renderSettings", format!("settings are not valid JSON: {e}")))?;
         Self::from_json(&value, options)
     }
 
-    /// Parses settings from a response of the server. They may contain the keys that only the server sets, and may have
-    /// any length.
+    /// Parses settings in a response of the server. They may contain the keys that only the server sets, and the video
+    /// may have any length.
     /// Errors: the same as [`Self::from_json`].
     pub fn from_echoed(value: &Value) -> Result<Self> {
         let mut value = value.clone();
@@ -60,7 +60,7 @@ impl RenderSettings {
         Self::from_json(&value, ParseOptions { uncapped_length: true })
     }
 
-    /// Returns the settings in the request, with aliases resolved. Defaults are not added.
+    /// Returns the settings of the request. Aliases are replaced by the names of the settings. Defaults are not added.
     pub fn echoed(&self) -> Value {
         Value::Object(self.sent.clone())
     }
@@ -80,7 +80,7 @@ impl Default for RenderSettings {
     }
 }
 
-/// Resolves aliases and rejects unknown keys.
+/// Replaces aliases by the names of the settings, and rejects unknown keys.
 fn canonical(members: &Map<String, Value>) -> Result<Map<String, Value>> {
     let mut out = Map::new();
     for (key, value) in members {

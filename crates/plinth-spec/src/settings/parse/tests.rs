@@ -126,7 +126,7 @@ fn every_part_of_every_shape_is_converted_to_its_type() {
     }
 }
 
-/// Returns a value of this shape in which all optional members are present.
+/// Returns a value of this shape that contains all optional members.
 fn sample(shape: &Shape) -> Value {
     match shape {
         Shape::Number { max, .. } | Shape::NonZero { max, .. } | Shape::Positive { max } | Shape::Scale { max, .. } => {
