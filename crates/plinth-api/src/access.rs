@@ -16,8 +16,8 @@ static LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
 static REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
 static RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 
-/// Middleware that authenticates the bearer token and counts the request, toward the rate limit and as an open one. The response
-/// headers report how many requests the rate limit still allows.
+/// Middleware that authenticates the bearer token, counts the request toward the rate limit, and counts it as open
+/// until its response is sent. The response headers report how many requests the rate limit still allows.
 pub(crate) async fn let_in(State(api): State<Api>, mut request: Request, next: Next) -> Response {
     let caller = match api.service.authenticate(bearer(request.headers())).await {
         Ok(caller) => caller,
@@ -42,14 +42,14 @@ pub(crate) async fn let_in(State(api): State<Api>, mut request: Request, next: N
         Err(error) => ApiError::from(error).into_response(),
     };
     say(allowance, response.headers_mut());
-    // The tracing middleware reads the caller from the response, to log it.
+    // The tracing middleware logs the caller, which it reads from the response.
     response.extensions_mut().insert(caller);
     response.extensions_mut().insert(open);
     response
 }
 
-/// Returns the bearer token. Returns `None` if the request has several `Authorization` headers, because a proxy may
-/// have checked a different one.
+/// Returns the bearer token. Returns `None` if the request has several `Authorization` headers, because a proxy in
+/// front of the server may have checked another one than this function would return.
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let (value, None) = (values.next()?, values.next()) else { return None };
@@ -67,7 +67,7 @@ fn say(allowance: Allowance, headers: &mut HeaderMap) {
 #[derive(Debug)]
 pub(crate) struct Reader(pub Caller);
 
-/// A caller whose key has the scope for changes and renders.
+/// A caller whose key has the scope `render`, which allows changes and renders.
 #[derive(Debug)]
 pub(crate) struct Editor(pub Caller);
 

@@ -1,8 +1,8 @@
-//! Limits the time for receiving request bodies, and drains the bodies that a handler leaves unread.
+//! Limits the time for receiving request bodies, and drains bodies that a handler does not read completely.
 //!
-//! If the server rejected a request and closed the connection while the client is still sending, the client would see a
-//! broken connection instead of the response. Therefore the unread rest of a body is drained: it is read and discarded,
-//! up to a limit of bytes and time.
+//! If the server rejected a request and closed the connection while the client was still sending, the client would see
+//! a broken connection instead of the response. Therefore the server drains the rest of the body: it reads and discards
+//! the rest, up to a limit of bytes and time.
 
 use std::io::{Error, ErrorKind};
 use std::pin::Pin;
@@ -26,32 +26,35 @@ use crate::state::Api;
 
 /// Maximum time between two chunks of a body.
 const STALL: Duration = Duration::from_secs(30);
-/// Total time that the server waits for the body of an authenticated client. Received bytes extend this time.
+/// Total time that the server waits for the body of an authenticated client. The time grows with the received bytes.
 const GRACE: Duration = Duration::from_secs(30);
-/// Minimum rate of an upload. Each time the server has received this number of bytes, the total time grows by one
-/// second.
+/// Minimum rate of an upload. The total time grows by one second each time the server has received this number of
+/// bytes.
 const BYTES_PER_SECOND: u64 = 4096;
-/// The minimum rate while connections or room for files are scarce. It applies after [`SCARCE_GRACE`].
+/// Minimum rate of an upload while few connections are free, or little of the space for incoming files is left. It
+/// applies after [`SCARCE_GRACE`].
 const SCARCE_BYTES_PER_SECOND: u64 = 64 << 10;
-/// Total time that the server waits for the body of an authenticated client while connections or room for files are scarce.
-/// Received bytes extend this time.
+/// Total time that the server waits for the body of an authenticated client while few connections are free, or little
+/// of the space for incoming files is left. The time grows with the received bytes.
 const SCARCE_GRACE: Duration = Duration::from_mins(1);
-/// Maximum time that the server waits for any body: the largest file arrives in it at 12 kB/s.
+/// Maximum time that the server waits for any body. The largest accepted file arrives in this time at a rate of 12
+/// kB/s.
 const MAX_TIME: Duration = Duration::from_hours(24);
 /// Total time that the server waits for the body of an unauthenticated client. The only such bodies are small forms,
-/// for example of the sign-in page.
+/// such as the form of the sign-in page.
 const UNAUTHENTICATED_TIME: Duration = Duration::from_secs(10);
 /// Time limit for draining the body of an authenticated client.
 const DRAIN_TIME: Duration = Duration::from_mins(5);
 
-/// Middleware that applies the time limits to the body of a request, and drains what the handler leaves unread.
+/// Middleware that applies the time limits to the body of a request, and drains the rest of a body that the handler
+/// does not read.
 pub(crate) async fn limit_body_time(State(api): State<Api>, mut request: Request, next: Next) -> Response {
     let connections = request.extensions().get::<ConnectionScarcity>().cloned();
     let scarcity = Scarcity { connections, service: api.service };
     let drain_limit = DrainLimit::default();
     request.extensions_mut().insert(drain_limit.clone());
-    // A client with `Expect: 100-continue` sends no body before it receives `100 Continue`, which the server never
-    // sends for a rejected request.
+    // A client that sends `Expect: 100-continue` sends its body only after it has received `100 Continue`. The server
+    // does not send `100 Continue` for a request that it rejects.
     let is_waiting = request.headers().contains_key(header::EXPECT);
     let request = request.map(|body| {
         let inner = Some(Body::new(TimeoutBody::new(STALL, body)));
@@ -61,7 +64,7 @@ pub(crate) async fn limit_body_time(State(api): State<Api>, mut request: Request
     next.run(request).await
 }
 
-/// What may be scarce while bodies arrive.
+/// The resources that may be scarce while bodies are received.
 struct Scarcity {
     connections: Option<ConnectionScarcity>,
     service: Service,
@@ -73,7 +76,7 @@ impl Scarcity {
     }
 }
 
-/// Returns the total time that the server waits for a body, if it has received `received` bytes of it.
+/// Returns the total time that the server waits for a body of which it has received `received` bytes.
 fn total_time(drain_limit: &DrainLimit, received: u64, is_scarce: bool) -> Duration {
     if drain_limit.is_extended() && is_scarce {
         MAX_TIME.min(SCARCE_GRACE + Duration::from_secs(received / SCARCE_BYTES_PER_SECOND))
@@ -84,18 +87,18 @@ fn total_time(drain_limit: &DrainLimit, received: u64, is_scarce: bool) -> Durat
     }
 }
 
-/// A body with time limits. On drop, its unread rest is drained.
+/// A body with time limits. When it is dropped, the unread rest of the body is drained.
 struct TimedBody {
     inner: Option<Body>,
-    /// Whether the client sends the body: it did not wait for `100 Continue`, or has received it.
+    /// Whether the client sends the body. This is not the case while the client waits for `100 Continue`.
     is_coming: bool,
     drain_limit: DrainLimit,
     scarcity: Scarcity,
-    /// Time spent waiting for the client. Does not include time in which the handler did not read.
+    /// Time for which the server has waited for the client. Time in which the handler did not read is not included.
     waited: Duration,
-    /// Start of the current wait for a chunk, and the timer that limits the wait.
+    /// Start of the current wait for a chunk, and the timer that ends the wait.
     waiting: Option<(Instant, Pin<Box<Sleep>>)>,
-    /// Bytes received so far.
+    /// Number of bytes received so far.
     received: u64,
 }
 

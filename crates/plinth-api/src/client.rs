@@ -1,4 +1,4 @@
-//! Determines the address of a client, which may be behind reverse proxies.
+//! Determines the IP address of a client, which may be behind reverse proxies.
 
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use plinth_service::access::ClientAddress;
 
 static FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// A reverse proxy, or a network of reverse proxies, whose header `X-Forwarded-For` is trusted.
+/// A reverse proxy, or a network of reverse proxies, whose `X-Forwarded-For` header is trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrustedProxy(IpNet);
 
@@ -22,9 +22,10 @@ impl FromStr for TrustedProxy {
     }
 }
 
-/// Returns the client of a request. `peer` is the other end of the connection. If the peer is a trusted proxy, the
-/// client is the last address in `X-Forwarded-For` that is not a trusted proxy. A proxy appends the address of its own
-/// peer to this header; a client may have forged the entries before it.
+/// Returns the address of the client that sent a request. `peer` is the address at the other end of the connection. If
+/// the peer is a trusted proxy, the client is the last address in `X-Forwarded-For` that is not a trusted proxy. Each
+/// proxy appends the address of its own peer to this header, so a client may have forged the entries before that
+/// address.
 pub(crate) fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[TrustedProxy]) -> ClientAddress {
     let is_trusted = |address: IpAddr| trusted.iter().any(|TrustedProxy(network)| network.contains(&address));
     let peer = peer.to_canonical();
@@ -34,7 +35,7 @@ pub(crate) fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[Trust
     }
     let values = headers.get_all(&FORWARDED_FOR).iter().rev();
     let entries = values.flat_map(|value| value.to_str().unwrap_or_default().rsplit(','));
-    // A malformed entry ends the search, because a client may have forged the addresses before it.
+    // A malformed entry ends the search, because a client may have forged the entries before it.
     let mut addresses = entries.map_while(|entry| parse(entry.trim()));
     addresses
         .find(|address| !is_trusted(*address))
@@ -47,8 +48,8 @@ fn parse(entry: &str) -> Option<IpAddr> {
     address.ok().map(|address: IpAddr| address.to_canonical())
 }
 
-/// Returns whether an address belongs to this machine or to a private network. The address of a reverse proxy usually
-/// does.
+/// Returns whether an address belongs to this machine or to a private network. Reverse proxies usually have such an
+/// address.
 fn is_local(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => address.is_loopback() || address.is_private() || address.is_link_local(),

@@ -7,7 +7,7 @@ use plinth_service::ServiceError;
 use plinth_spec::ErrorCode;
 use plinth_spec::wire::ErrorBody;
 
-/// The error of a handler. Its response has the error as its body.
+/// The error of a handler. It is converted to a response whose body describes the error.
 #[derive(Debug)]
 pub(crate) struct ApiError(ServiceError);
 
@@ -46,17 +46,17 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// Handler for requests whose path has no route.
+/// Handler for requests whose path matches no route.
 pub(crate) async fn not_found() -> ApiError {
     ApiError::new(ErrorCode::NotFound, "there is no resource at this path")
 }
 
-/// Handler for requests whose path has a route that does not support their method.
+/// Handler for requests whose path matches a route that does not support the request's method.
 pub(crate) async fn method_not_allowed() -> ApiError {
     ApiError::new(ErrorCode::MethodNotAllowed, "this path does not support this method")
 }
 
-/// Converts the panic of a handler into an internal error.
+/// Converts a panic of a handler to an internal error.
 #[expect(clippy::needless_pass_by_value, reason = "the panic layer passes the payload by value")]
 pub(crate) fn panicked(panic: Box<dyn std::any::Any + Send + 'static>) -> Response {
     let message = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());

@@ -1,4 +1,4 @@
-//! Responses that contain a file. Supports byte ranges and conditional requests.
+//! Responses that contain a file. They support byte ranges and conditional requests.
 
 use std::ops::Range;
 
@@ -12,10 +12,10 @@ use plinth_spec::ErrorCode;
 use crate::error::{ApiError, Result};
 use crate::state::Api;
 
-/// Media type of responses to clients that accept only this type.
+/// Media type of files in responses to clients that accept only this type.
 pub(crate) const BYTES: &str = "application/octet-stream";
 
-/// The part of a file that a `Range` header requests.
+/// The range of bytes that a `Range` header requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Wanted {
     Whole,
@@ -23,7 +23,7 @@ enum Wanted {
     Nothing,
 }
 
-/// Builds the response that contains a file or the requested range of its bytes.
+/// Builds a response that contains a file, or the range of its bytes that the client requests.
 pub(crate) async fn respond(api: &Api, headers: &HeaderMap, delivery: Delivery) -> Result<Response> {
     let size = delivery.blob.size;
     let etag = delivery.blob.etag.as_ref().map(|tag| format!("\"{}\"", tag.trim_matches('"')));
@@ -62,14 +62,15 @@ pub(crate) async fn respond(api: &Api, headers: &HeaderMap, delivery: Delivery) 
     Ok(response)
 }
 
-/// Sets `Content-Type` to the media type of the file. If the client accepts exactly [`BYTES`], sets this type instead.
+/// Sets `Content-Type` to `own`, the media type of the file. If the client accepts only [`BYTES`], sets that type
+/// instead.
 pub(crate) fn set_media_type(response: &mut Response, request: &HeaderMap, own: &str) {
     let wants_bytes = request.get(header::ACCEPT).is_some_and(|accepted| accepted == BYTES);
     set(response, header::CONTENT_TYPE, if wants_bytes { BYTES } else { own });
     set(response, header::VARY, "accept");
 }
 
-/// Sets headers that prevent browsers from executing an uploaded file as a page of this origin.
+/// Sets headers that prevent browsers from executing an uploaded file as a web page of this server.
 pub(crate) fn guard(response: &mut Response) {
     set(response, header::X_CONTENT_TYPE_OPTIONS, "nosniff");
     set(response, header::CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox");
@@ -98,8 +99,8 @@ fn lists(header: &str, etag: &str) -> bool {
     header.split(',').map(|tag| tag.trim().trim_start_matches("W/")).any(|tag| tag == "*" || tag == etag)
 }
 
-/// Parses a `Range` header. A malformed header is ignored (RFC 9110, sections 14.1.2 and 14.2). If the header requests
-/// several ranges, the whole file is sent.
+/// Parses a `Range` header. The whole file is sent if the header is malformed (RFC 9110, sections 14.1.2 and 14.2) or
+/// requests several ranges.
 fn wanted(range: &str, size: u64) -> Wanted {
     let Some((unit, ranges)) = range.split_once('=') else { return Wanted::Whole };
     if !unit.eq_ignore_ascii_case("bytes") {
@@ -114,7 +115,7 @@ fn wanted(range: &str, size: u64) -> Wanted {
         (StartPosition::Index(start), EndPosition::Index(last)) if last < start => return Wanted::Whole,
         (StartPosition::Index(start), EndPosition::Index(last)) => (start, last.saturating_add(1).min(size)),
         (StartPosition::Index(start), EndPosition::LastByte) => (start, size),
-        // If the suffix is longer than the file, it is the whole file.
+        // A suffix that is longer than the file selects the whole file.
         (StartPosition::FromLast(count), _) => (size.saturating_sub(count), size),
     };
     if start < end { Wanted::Part(start..end) } else { Wanted::Nothing }

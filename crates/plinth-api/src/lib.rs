@@ -1,4 +1,4 @@
-//! The HTTP API: parses requests, calls `plinth-service`, and builds responses. It contains no business rules.
+//! The HTTP API. It parses requests, calls `plinth-service`, and builds responses. It contains no business rules.
 
 mod access;
 mod body_timeout;

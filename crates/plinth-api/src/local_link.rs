@@ -1,4 +1,5 @@
-//! Signed links to files of the local store. Requests to a link need no API key, because its signature grants access.
+//! Signed links to files of the local store. A request to such a link needs no API key, because the signature grants
+//! access.
 
 use axum::Extension;
 use axum::body::Body;
@@ -39,7 +40,7 @@ fn link(path: String, query: LinkQuery) -> LocalLink {
     }
 }
 
-/// Downloads the file of a signed link.
+/// Downloads the file to which a signed link refers.
 pub(crate) async fn get_file(
     State(api): State<Api>,
     Path(path): Path<String>,
@@ -50,7 +51,7 @@ pub(crate) async fn get_file(
     respond(&api, &headers, delivery).await
 }
 
-/// Uploads the file of a signed link.
+/// Uploads the file to which a signed link refers.
 pub(crate) async fn put_file(
     State(api): State<Api>,
     Path(path): Path<String>,

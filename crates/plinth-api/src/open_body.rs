@@ -1,4 +1,4 @@
-//! Bodies of responses that keep their request counted as open until they are sent.
+//! Response bodies that count their request as open until they are sent.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -11,7 +11,8 @@ use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use plinth_service::OpenRequest;
 
-/// Middleware that moves the open request, which the code that authenticated the client has added to the response, to the body.
+/// Middleware that moves the `OpenRequest` from the response to the response's body. The authentication middleware
+/// added it to the response. It counts the request as open until it is dropped.
 pub(crate) async fn keep_open(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     match response.extensions_mut().remove::<OpenRequest>() {

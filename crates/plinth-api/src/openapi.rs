@@ -1,4 +1,4 @@
-//! The OpenAPI document, generated from the code.
+//! The OpenAPI document, which is generated from the code.
 
 use plinth_spec::wire::parameter::{expires_bounds, expires_schema, limit_schema};
 use plinth_spec::wire::{ErrorBody, json_request_bytes};
@@ -23,17 +23,18 @@ const JSON: &str = "application/json";
 pub fn document() -> Value {
     let mut document = json!(described());
     if let Some(paths) = document["paths"].as_object_mut() {
-        // OpenAPI has no wildcards, so the rest of a path is described as an ordinary parameter.
+        // OpenAPI has no wildcards, so a wildcard for the rest of a path becomes an ordinary path parameter.
         *paths = std::mem::take(paths).into_iter().map(|(path, item)| (path.replace("{*", "{"), item)).collect();
     }
-    // The schema of the render settings is built separately, because the macros cannot express its rules.
+    // The schemas of render settings are generated separately, because the macros of `utoipa` cannot express their
+    // rules.
     for (name, mut schema) in
         [("RenderSettings", settings::schema()), ("EchoedRenderSettings", settings::echoed_schema())]
     {
         if let Some(members) = schema.as_object_mut() {
             members.remove("$schema");
-            // Client generators name a type after the title of its schema, so two schemas with the same title would
-            // become one type.
+            // Client generators name a type after the title of its schema. Two schemas with the same title would become
+            // one type.
             members.remove("title");
         }
         document["components"]["schemas"][name] = schema;
@@ -74,8 +75,8 @@ fn described() -> OpenApi {
     document
 }
 
-/// Adds bounds and defaults from [`limits`] to parameters. The attributes of the handlers cannot do it, because they
-/// cannot refer to constants.
+/// Adds bounds and defaults from [`limits`] to parameters. The attributes of the handlers cannot contain them, because
+/// attributes cannot refer to constants.
 fn describe_limits(operation: &mut Operation) {
     for parameter in operation.parameters.iter_mut().flatten() {
         let RefOr::T(parameter) = parameter else { continue };
@@ -89,7 +90,7 @@ fn describe_limits(operation: &mut Operation) {
     }
 }
 
-/// Adds the size limits of an operation's JSON body to the description of the body.
+/// Adds the size limits of an operation's JSON body to the body's description.
 fn describe_body(operation: &mut Operation) {
     let Some(RefOr::T(body)) = &mut operation.request_body else { return };
     let text = json!(body.content.get("application/json")).to_string();
@@ -114,7 +115,7 @@ fn describe_parts(operation: &mut Operation) {
     responses.insert("304".to_owned(), ResponseBuilder::new().description(description).build().into());
 }
 
-/// Adds further media types to file responses: media types that depend on the file, and plain bytes for generated
+/// Adds further media types to responses with files: the types that a file may have, and plain bytes for generated
 /// clients that support no other type.
 fn describe_media_types(operation: &mut Operation) {
     let others = match operation.operation_id.as_deref() {
@@ -133,7 +134,7 @@ fn describe_media_types(operation: &mut Operation) {
     }
 }
 
-/// Adds the error responses of an operation: one response for each status, with the list of its error codes.
+/// Adds the error responses of an operation. There is one response for each status, which lists its error codes.
 fn describe_errors(path: &str, operation: &mut Operation) {
     let id = operation.operation_id.as_deref().unwrap_or_default();
     let mut codes = operation_errors(id, path);

@@ -1,4 +1,4 @@
-//! The error codes that each operation may return, for the OpenAPI document.
+//! The error codes that each operation may return. They are part of the OpenAPI document.
 
 use plinth_spec::ErrorCode as E;
 
@@ -15,7 +15,7 @@ const UPLOAD: &[E] = &[
     E::NoCredits,
     E::UploadLimit,
 ];
-/// Error codes of downloading a model from a URL.
+/// Error codes of operations that download a model from a URL.
 const FETCH: &[E] = &[
     E::UrlRequired,
     E::InvalidUrl,
@@ -29,14 +29,14 @@ const FETCH: &[E] = &[
     E::Timeout,
     E::IngestFailed,
 ];
-/// Error codes of creating renders.
+/// Error codes of operations that create renders.
 const CREATE: &[E] =
     &[E::BadRequest, E::ModelIdRequired, E::ModelNotFound, E::InvalidSettings, E::InvalidLength, E::NoCredits];
-/// Error codes of storing an asset.
+/// Error codes of operations that store an asset.
 const ASSET: &[E] = &[E::BadRequest, E::NoFile, E::FileTooLarge, E::LimitReached];
 
-/// Additional error codes of each operation, by operation name. Operations that are not in the list have only the codes
-/// in [`COMMON`].
+/// Additional error codes of each operation, by operation name. An operation that is not in this list returns only the
+/// codes in [`COMMON`].
 const OWN: &[(&str, &[&[E]])] = &[
     ("upload_model", &[UPLOAD, &[E::NoFile, E::UploadFailed]]),
     ("finalize_upload", &[UPLOAD, &[E::NotFound, E::UploadFailed]]),

@@ -15,8 +15,8 @@ use crate::state::Api;
 use crate::trace::traced;
 use crate::v1;
 
-/// Builds the router. It serves the API under `/v1` and under the legacy base `/api/v1`, and signed links to files.
-/// `pages` serves all other paths and answers unknown paths with status 404.
+/// Builds the router. It serves the API under `/v1` and under the legacy path `/api/v1`, and signed links to files.
+/// `pages` serves all other paths, and answers unknown paths with status 404.
 pub fn router(api: &Api, pages: Router) -> Router {
     let (guarded, _described) = v1::guarded().split_for_parts();
     let (open, _described) = v1::open().split_for_parts();
@@ -31,13 +31,13 @@ pub fn router(api: &Api, pages: Router) -> Router {
         .nest("/v1", endpoints.clone())
         .nest("/api/v1", endpoints)
         .route("/_o/{*path}", get(get_file).put(put_file))
-        // The nested routers do not match the bare paths `/v1/` and `/api/v1/`.
+        // The nested routers do not match the paths `/v1/` and `/api/v1/` themselves.
         .route("/v1/", any(not_found))
         .route("/api/v1/", any(not_found))
         .method_not_allowed_fallback(method_not_allowed)
         .with_state(api.clone())
         .merge(pages)
-        // axum's limit is disabled, because each extractor of a body enforces its own limit.
+        // axum's own limit is disabled, because each extractor that reads a body has its own limit.
         .layer(DefaultBodyLimit::disable())
         .layer(CatchPanicLayer::custom(panicked))
         .layer(middleware::from_fn_with_state(api.clone(), limit_body_time))

@@ -1,5 +1,5 @@
-//! The connection loop. It limits the number of connections, closes slow connections, and shuts down gracefully within
-//! a time limit.
+//! The connection loop. It limits the number of connections, closes slow connections, and limits the duration of a
+//! graceful shutdown.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use crate::write_timeout::with_write_timeout;
 const BUFFER_BYTES: usize = 64 << 10;
 /// Time limit for receiving the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(20);
-/// Pause after a failed `accept`, which may fail because no file descriptor is left.
+/// Pause after `accept` has failed, for example because no file descriptor is left.
 const ACCEPT_RETRY_PAUSE: Duration = Duration::from_millis(200);
 
 /// Options of [`serve`].
@@ -31,17 +31,17 @@ const ACCEPT_RETRY_PAUSE: Duration = Duration::from_millis(200);
 pub struct ServeOptions {
     /// Maximum number of open connections. Further connections wait in the backlog of the operating system.
     pub max_connections: usize,
-    /// Time that running requests have to finish during shutdown.
+    /// Time that running requests get to finish during a shutdown.
     pub shutdown: Duration,
     /// Reverse proxies whose header `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<TrustedProxy>,
 }
 
-/// Tells how many connections are free. An extension of each request.
+/// Tells whether few connections are free. It is an extension of each request.
 #[derive(Clone, Debug)]
 pub(crate) struct ConnectionScarcity {
     connections: Arc<Semaphore>,
-    /// Fewer free connections than this are scarce.
+    /// Minimum number of free connections that do not count as scarce.
     scarce: usize,
 }
 
@@ -92,7 +92,7 @@ pub async fn serve(listener: TcpListener, router: Router, options: ServeOptions,
         let connection = builder.serve_connection(TokioIo::new(with_write_timeout(socket)), service).into_owned();
         let connection = ending.watch(connection);
         tokio::spawn(async move {
-            // Logged at debug level only, because clients may disconnect at any time.
+            // Logged only at debug level, because clients may disconnect at any time.
             if let Err(error) = connection.await {
                 tracing::debug!(error = %error, "a connection broke");
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use plinth_service::Service;
 
-/// State shared by all handlers. Cheap to clone.
+/// State shared by all handlers. Cloning it is cheap.
 #[derive(Clone, Debug)]
 pub struct Api {
     pub(crate) service: Service,

@@ -1,5 +1,5 @@
-//! Request tracing: assigns an identifier to each request, logs and measures the request when it ends, and records it as
-//! a span of the client's trace.
+//! Request tracing. Each request gets an identifier. When the request ends, it is logged, measured, and recorded as a
+//! span of the client's trace.
 
 use std::time::Instant;
 
@@ -15,21 +15,21 @@ use tracing::{Instrument as _, Span, field};
 const TRACE_PARENT: &str = "traceparent";
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Status logged for a request whose client disconnected before the response (nginx's code 499).
+/// Status that is logged for a request whose client disconnected before the response (nginx uses the same code).
 const CLIENT_GONE: u16 = 499;
-/// Route label of a request that matches no route.
+/// Route label for requests that match no route.
 const NO_ROUTE: &str = "none";
 
 /// Middleware that assigns an identifier to a request, and logs and measures the request when it ends. It reads the
-/// caller from the extensions of the response, where the authentication middleware puts it.
+/// caller from the extensions of the response, to which the authentication middleware adds it.
 pub(crate) async fn traced(request: Request, next: Next) -> Response {
     let id = nanoid::nanoid!(16, &nanoid::alphabet::SAFE[2..]);
     let method = method(request.method());
-    // Logs the route template instead of the path, because the path of a signed link is a secret.
+    // The route template is logged instead of the path, because the path of a signed link is secret.
     let matched = request.extensions().get::<MatchedPath>();
     let route = matched.map_or_else(|| NO_ROUTE.to_owned(), |path| path.as_str().to_owned());
     let span = tracing::info_span!("request", request.id = id);
-    // Inside of the span of the log, so that tasks that continue the current span continue the trace.
+    // This span is created inside the log span, so that tasks that continue the current span also continue the trace.
     let traced = span.in_scope(|| {
         tracing::info_span!(
             target: plinth_trace::TARGET,
@@ -63,7 +63,7 @@ pub(crate) async fn traced(request: Request, next: Next) -> Response {
     response
 }
 
-/// The log line and the metrics of one request. They are emitted on drop.
+/// The log line and the metrics of one request. They are emitted when this value is dropped.
 struct Line {
     span: Span,
     traced: Span,
@@ -102,7 +102,7 @@ impl Drop for Line {
     }
 }
 
-/// Returns the name of the method, or `other` for a non-standard method. Otherwise clients could create any number of
+/// Returns the name of a method, or `other` for a non-standard method. Otherwise clients could create any number of
 /// metric labels.
 fn method(method: &Method) -> &'static str {
     match method.as_str() {

@@ -1,4 +1,4 @@
-//! Closes connections whose client stops reading.
+//! Closes connections whose clients stop reading.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -6,10 +6,10 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio_io_timeout::TimeoutStream;
 
-/// Maximum time that a write may take without progress.
+/// Maximum time for which a write may make no progress.
 const STALL: Duration = Duration::from_mins(1);
 
-/// Wraps a connection so that a write fails if the client reads nothing for the time [`STALL`].
+/// Wraps a connection so that a write fails if the client has read nothing for the time [`STALL`].
 pub(crate) fn with_write_timeout(socket: TcpStream) -> Pin<Box<TimeoutStream<TcpStream>>> {
     limited(socket, STALL)
 }
@@ -35,7 +35,7 @@ mod tests {
         let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (socket, _peer) = listener.accept().await.unwrap();
         let mut stream = limited(socket, Duration::from_millis(50));
-        // Writes until the buffers of both ends are full.
+        // Writes until the buffers at both ends of the connection are full.
         let error = loop {
             if let Err(error) = stream.write_all(&vec![0; 1 << 16]).await {
                 break error;

@@ -1,4 +1,4 @@
-//! Multipart forms. Small fields are read into memory; files are streamed to disk.
+//! Multipart forms. Small fields are read into memory, and files are streamed to disk.
 
 use axum::body::{Body, to_bytes};
 use axum::extract::multipart::{Field, MultipartError};
@@ -14,7 +14,7 @@ use plinth_spec::{ErrorCode, limits};
 
 use crate::error::{ApiError, Result};
 
-/// Maximum size of the content of all fields of a form that are not files, in bytes.
+/// Maximum total size in bytes of all fields of a form that are not files.
 const FIELDS_BYTES: u64 =
     (limits::JSON_RENDER_BYTES + limits::FORM_UNKNOWN_BYTES + 16 * limits::FORM_FIELD_BYTES) as u64;
 
@@ -24,23 +24,24 @@ pub(crate) struct Form {
     parts: Option<Multipart>,
     heads: PartHeads,
     malformed: ErrorCode,
-    /// Number of fields so far.
+    /// Number of fields that were read so far.
     fields: usize,
-    /// Number of bytes of unknown fields so far.
+    /// Number of bytes of unknown fields that were discarded so far.
     skipped: usize,
-    /// Number of bytes that the content of all fields may still have.
+    /// Number of bytes that the remaining fields may have together.
     left: u64,
 }
 
-/// Returns the size of a request's body, if its header states it.
+/// Returns the size of a request's body if its `Content-Length` header contains it.
 pub(crate) fn content_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 impl Form {
-    /// Starts to read the form of a request. An empty body without a `Content-Type` is read as an empty form, so that the
-    /// error message names the first missing field. A malformed form is rejected with status 400 and the code `malformed`,
-    /// and a body of another type with `bad_request`. The files of the form may have at most `files_bytes` together.
+    /// Starts to read the form of a request. An empty body without a `Content-Type` counts as an empty form, so that
+    /// the error message names the first missing field. A malformed form is rejected with status 400 and the code
+    /// `malformed`. A body of another type is rejected with `bad_request`. The files of the form may have at most
+    /// `files_bytes` together.
     pub(crate) async fn from(request: Request, malformed: ErrorCode, files_bytes: u64) -> Result<Self> {
         let left = files_bytes + FIELDS_BYTES;
         let content_type = request.headers().get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default());
@@ -60,7 +61,7 @@ impl Form {
         Ok(Self { parts: Some(parts), heads, malformed, fields: 0, skipped: 0, left })
     }
 
-    /// Returns the next field; `None` at the end of the form. The field before it must have been read or skipped.
+    /// Returns the next field, or `None` at the end of the form. The previous field must have been read or skipped.
     pub(crate) async fn next(&mut self) -> Result<Option<Part<'_>>> {
         let malformed = self.malformed;
         let heads = &self.heads;
@@ -90,14 +91,14 @@ impl Part<'_> {
         self.field.name().unwrap_or_default().to_owned()
     }
 
-    /// Returns the file name of the field, or an empty string if the field has none.
+    /// Returns the file name of the field, or an empty string if the field has no file name.
     pub(crate) fn file_name(&self) -> String {
         let disposition = self.field.headers().get(CONTENT_DISPOSITION).and_then(|value| value.to_str().ok());
         let quoted = self.field.file_name().or_else(|| disposition.and_then(name_before_last_quote)).map(str::to_owned);
         quoted.or_else(|| disposition.and_then(encoded_name)).unwrap_or_default()
     }
 
-    /// Returns the next chunk of the field's content; `None` at the end of the field.
+    /// Returns the next chunk of the field's content, or `None` at the end of the field.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>> {
         let chunk = self.field.chunk().await.map_err(|error| broken(self.malformed, &error))?;
         let bytes = chunk.as_ref().map_or(0, Bytes::len) as u64;
@@ -106,7 +107,7 @@ impl Part<'_> {
         Ok(chunk)
     }
 
-    /// Reads and discards the field. Errors: the unknown fields of the form are too large together.
+    /// Reads and discards the field. Errors: if the unknown fields of the form together exceed their size limit.
     pub(crate) async fn skip(mut self) -> Result<()> {
         while let Some(piece) = self.chunk().await? {
             *self.skipped += piece.len();
@@ -115,7 +116,7 @@ impl Part<'_> {
         Ok(())
     }
 
-    /// Reads the whole field. Errors: the field has more than `limit` bytes.
+    /// Reads the whole field into memory. Errors: if the field has more than `limit` bytes.
     async fn bytes(mut self, limit: usize) -> Result<Bytes> {
         let mut all = BytesMut::new();
         while let Some(piece) = self.chunk().await? {
@@ -125,8 +126,8 @@ impl Part<'_> {
         Ok(all.freeze())
     }
 
-    /// Streams the field into a file. Returns `None` if the field has neither a file name nor content, because browsers
-    /// send such a field if the user has chosen no file.
+    /// Streams the field into a file. Returns `None` if the field has neither a file name nor content. Browsers send
+    /// such a field if the user has not chosen a file.
     pub(crate) async fn into_file(mut self, mut file: Incoming) -> Result<Option<Incoming>> {
         let is_named = !self.file_name().is_empty();
         while let Some(piece) = self.chunk().await? {
@@ -141,8 +142,8 @@ impl Part<'_> {
         text_of(&name, self.bytes(limits::FORM_FIELD_BYTES).await?, malformed)
     }
 
-    /// Receives render settings as JSON text. The handler receives the whole form before it reserves memory and parses the
-    /// text, so that no memory is reserved during the slow upload of a file. A long text waits on disk.
+    /// Receives render settings as JSON text. A long text is stored on disk until the handler has received the whole
+    /// form. Only then the handler reserves memory and parses the text, so no memory is reserved during a slow upload.
     pub(crate) async fn render_settings(mut self, service: &Service) -> Result<RenderSettingsText> {
         let name = self.name();
         let (mut text, mut bytes) = (FieldText::default(), 0);
@@ -155,28 +156,28 @@ impl Part<'_> {
     }
 }
 
-/// Render settings in a field of a form.
+/// Render settings that were received in a field of a form.
 pub(crate) struct RenderSettingsText {
     name: String,
     text: FieldText,
 }
 
 impl RenderSettingsText {
-    /// Returns the JSON text, and the reservation of memory for processing it.
+    /// Returns the JSON text, and the reservation of the memory that processing the text takes.
     pub(crate) async fn read(self, service: &Service, caller: &Caller) -> Result<(String, BodyMemory)> {
         let (bytes, memory) = self.text.read(service, caller).await?;
         Ok((text_of(&self.name, bytes.into(), ErrorCode::InvalidSettings)?, memory))
     }
 }
 
-/// Returns the quoted file name at the end of a `Content-Disposition` header. Needed for names that end in a backslash:
-/// `multer` interprets the final `\"` as an escaped quote and returns no name.
+/// Returns the quoted file name at the end of a `Content-Disposition` header. It is needed for names that end in a
+/// backslash: `multer` interprets their final `\"` as an escaped quote, and returns no name.
 fn name_before_last_quote(disposition: &str) -> Option<&str> {
     disposition.split_once("filename=\"").and_then(|(_, rest)| rest.strip_suffix('"'))
 }
 
-/// Returns the name in the parameter `filename*` of a `Content-Disposition` header (RFC 5987), which some clients send for
-/// names with other characters than ASCII.
+/// Returns the name in the parameter `filename*` of a `Content-Disposition` header (RFC 5987). Some clients send this
+/// parameter for names that contain non-ASCII characters.
 fn encoded_name(disposition: &str) -> Option<String> {
     disposition.split(';').find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;

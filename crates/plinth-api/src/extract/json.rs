@@ -15,8 +15,8 @@ use crate::state::Api;
 /// Time limit for receiving a whole JSON body.
 const ARRIVAL: Duration = Duration::from_mins(1);
 
-/// A JSON body, and the reservation of memory for processing it. An empty body is parsed as an empty object, so that
-/// the error message names the first missing field.
+/// A JSON body, and the reservation of the memory that processing the body takes. An empty body is parsed as an empty
+/// object, so that the error message names the first missing field.
 #[derive(Debug)]
 pub(crate) struct JsonBody<T>(pub T, pub BodyMemory);
 
@@ -53,7 +53,8 @@ impl<T: JsonRequest> FromRequest<Api> for JsonBody<T> {
 }
 
 fn parse<T: JsonRequest>(bytes: &[u8]) -> Result<T, ApiError> {
-    // Rejects arrays, because Serde deserializes a struct from an array, too, by position.
+    // Arrays are rejected here, because Serde would accept an array in place of a struct and assign its elements by
+    // position.
     if bytes.trim_ascii_start().first() == Some(&b'[') {
         return Err(ApiError::bad_request("the body must be a JSON object, not a list"));
     }

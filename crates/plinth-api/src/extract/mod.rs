@@ -1,4 +1,4 @@
-//! Request extractors. They reject malformed input with an error body of the API.
+//! Request extractors. They answer malformed input with an error body of the API.
 
 mod form;
 mod idempotency_key;

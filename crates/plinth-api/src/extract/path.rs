@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::ApiError;
 
-/// Path parameters. A path that is not valid UTF-8 is rejected with status 404.
+/// Path parameters. If the path is not valid UTF-8, the request is rejected with status 404.
 #[derive(Debug)]
 pub(crate) struct Path<T>(pub T);
 

@@ -23,7 +23,7 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
     }
 }
 
-/// Parses an integer parameter of a query string. A number outside of the range of `i64` becomes the nearest `i64`.
+/// Parses an integer parameter of a query string. A number outside the range of `i64` is clamped to this range.
 pub(crate) fn whole_number(name: &str, text: Option<&str>) -> Result<Option<i64>, ApiError> {
     let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
     match text.parse::<i64>().map_err(|error| *error.kind()) {

@@ -27,7 +27,7 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(delete_env))
 }
 
-/// Form fields of the upload of a texture.
+/// Form fields with which a texture is uploaded.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "describes the form")]
 pub(crate) struct TextureForm {
@@ -38,7 +38,7 @@ pub(crate) struct TextureForm {
     name: Option<String>,
 }
 
-/// Form fields of the upload of an environment.
+/// Form fields with which an environment is uploaded.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "describes the form")]
 pub(crate) struct EnvForm {
@@ -62,7 +62,7 @@ pub(crate) struct EnvForm {
     height: Option<u32>,
 }
 
-/// Maximum size of the four files of an environment, in bytes.
+/// Maximum total size of the four files of an environment, in bytes.
 const ENV_BYTES: u64 = 4 * limits::ENV_PART_BYTES;
 
 /// Stores a texture

@@ -1,4 +1,4 @@
-//! Declares the endpoints whose requests contain only an identifier.
+//! Declares the endpoints whose requests contain nothing but an identifier.
 
 /// Declares endpoints that pass the caller and the identifier in the path to a use case, and return its result. Each is
 /// written as

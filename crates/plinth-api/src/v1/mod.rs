@@ -42,15 +42,15 @@ pub(crate) fn open() -> OpenApiRouter<Api> {
     health::routes()
 }
 
-/// Wraps data in a 200 response.
+/// Wraps data in a response with status 200.
 fn ok<T: Serialize>(data: T) -> Response {
     Json(Data { data }).into_response()
 }
 
-/// Number of bytes of a response that are passed to the connection at once.
+/// Number of bytes of a response that are passed to the connection at a time.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// Builds a JSON response that keeps its reservation of memory until it is sent, or the client has gone.
+/// Builds a JSON response that holds its reservation of memory until it is sent or the client disconnects.
 fn with_memory<T: Serialize>(body: &T, memory: BodyMemory) -> Result<Response> {
     let bytes = Bytes::from(serde_json::to_vec(body).map_err(ServiceError::internal)?);
     let length = bytes.len() as u64;
@@ -63,7 +63,7 @@ fn with_memory<T: Serialize>(body: &T, memory: BodyMemory) -> Result<Response> {
     Ok(response)
 }
 
-/// Wraps data in a 201 response.
+/// Wraps data in a response with status 201.
 fn created<T: Serialize>(data: T) -> Response {
     (StatusCode::CREATED, ok(data)).into_response()
 }

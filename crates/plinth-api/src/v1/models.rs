@@ -40,7 +40,7 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(get_model_file_url))
 }
 
-/// Form fields of the upload of a model.
+/// Form fields with which a model is uploaded.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[expect(dead_code, reason = "describes the form")]
@@ -71,7 +71,7 @@ pub(crate) async fn upload_model(State(api): State<Api>, Editor(caller): Editor,
         match part.name().as_str() {
             "file" => {
                 let name = part.file_name();
-                // Only the last file counts.
+                // If the form contains several files, only the last one is used.
                 drop(file.take());
                 let mut incoming = api.service.incoming_model(&caller, length).await?;
                 while let Some(piece) = part.chunk().await? {
@@ -84,7 +84,8 @@ pub(crate) async fn upload_model(State(api): State<Api>, Editor(caller): Editor,
         }
     }
     let missing = || ApiError::new(ErrorCode::NoFile, "send a model in the field 'file'");
-    // A field without file name is not a file. Browsers send an empty one if the user has chosen no file.
+    // A field without a file name is not a file. Browsers send such a field, without content, if the user has not
+    // chosen a file.
     let (file, name) = file.filter(|(_, name)| !name.is_empty()).ok_or_else(missing)?;
     let (settings, _memory) = match settings {
         Some(text) => Some(text.read(&api.service, &caller).await?).unzip(),
@@ -169,12 +170,13 @@ pub(crate) struct ListQuery {
     offset: Option<String>,
     /// Empty for the first page; for each following page, `nextCursor` of the previous response.
     cursor: Option<String>,
-    /// Only models that changed at or after this time.
+    /// Only models that were changed at or after this time.
     #[param(value_type = Option<String>, format = DateTime)]
     updated_since: Option<String>,
-    /// Comma-separated tags. Only models with at least one of them.
+    /// Comma-separated tags. Only models that have at least one of these tags.
     tags: Option<String>,
-    /// Only models whose title, product code, file name or tags contain this text. Upper and lower case are equal.
+    /// Only models whose title, product code, file name or tags contain this text. Upper and lower case are not
+    /// distinguished.
     #[param(max_length = 500)]
     search: Option<String>,
     /// State of the models: `active`, `archived` or `any`.

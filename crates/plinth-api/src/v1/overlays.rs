@@ -29,14 +29,14 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         .routes(routes!(delete_overlay))
 }
 
-/// Form fields of the upload of an overlay.
+/// Form fields with which an overlay is uploaded.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "describes the form")]
 pub(crate) struct OverlayForm {
     /// PNG, JPEG or WebP of at most 25 MB.
     #[schema(value_type = String, format = Binary, content_media_type = "application/octet-stream")]
     file: Vec<u8>,
-    /// Layer of the image, which determines its use. Default: `background`.
+    /// Use of the image. Default: `background`.
     layer: Option<Layer>,
     /// At most 100 characters.
     name: Option<String>,

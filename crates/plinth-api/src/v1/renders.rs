@@ -92,7 +92,7 @@ pub(crate) struct ListQuery {
     offset: Option<String>,
     /// Empty for the first page; for each following page, `nextCursor` of the previous response.
     cursor: Option<String>,
-    /// Only renders that changed at or after this time.
+    /// Only renders that were changed at or after this time.
     #[param(value_type = Option<String>, format = DateTime)]
     updated_since: Option<String>,
 }
@@ -124,11 +124,11 @@ by_id! {
     post "/renders/{id}/cancel" cancel_render = Editor.cancel_render -> RenderCancelled, "The render is cancelled and refunded.";
 }
 
-/// Query parameter that selects a variant of a file.
+/// Query parameter that selects one of several versions of a file.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct QualityQuery {
-    /// `web` selects the web video; `full` selects the poster in full size.
+    /// `web` selects the web video, and `full` selects the poster in full size.
     quality: Option<String>,
 }
 
@@ -203,7 +203,7 @@ pub(crate) async fn get_bundle(
     guard(&mut response);
     set_media_type(&mut response, &headers, "application/zip");
     set(&mut response, header::CONTENT_DISPOSITION, &attachment(&bundle.name));
-    // The files of a finished render never change.
+    // The files of a finished render never change, so clients may cache them forever.
     set(&mut response, header::CACHE_CONTROL, "private, max-age=31536000, immutable");
     Ok(response)
 }
@@ -235,7 +235,7 @@ pub(crate) async fn get_hls_file(
     respond(&api, &headers, api.service.hls_file(&caller, &id, &path).await?).await
 }
 
-/// Query parameters for a file and the lifetime of its link.
+/// Query parameters that select a file, and the lifetime of the link to it.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct LinkQuery {
