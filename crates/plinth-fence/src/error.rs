@@ -24,7 +24,7 @@ pub enum FenceError {
 }
 
 impl FenceError {
-    /// Returns a function that converts a kernel error to an error of this step.
+    /// Returns a function that converts a kernel error to an error of the given step.
     #[cfg(target_os = "linux")]
     pub(crate) fn rejected(step: &'static str) -> impl FnOnce(Box<dyn std::error::Error + Send + Sync>) -> Self {
         move |source| Self::Rejected { step, source }

@@ -1,4 +1,4 @@
-//! Sandbox of one process.
+//! The sandbox of one process.
 
 use std::path::PathBuf;
 
@@ -8,21 +8,21 @@ use crate::error::FenceError;
 use crate::options::FenceMode;
 use crate::user::JobUser;
 
-/// Sandbox of one process. The server configures the sandbox, and the child process enters it.
+/// The sandbox of one process. The server configures the sandbox, and its child process enters it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fence {
     /// Whether the sandbox is required, optional or off.
     pub mode: FenceMode,
-    /// Folders with write access.
+    /// Folders to which the process may write.
     pub writable: Vec<PathBuf>,
-    /// Files and folders with read access.
+    /// Files and folders that the process may read.
     pub readable: Vec<PathBuf>,
-    /// Executable programs outside the system's folders, with their libraries and drivers. Folders include all files in
-    /// them.
+    /// Programs that the process may execute, in addition to those in the system's folders. Includes their libraries
+    /// and drivers. A folder stands for all files in it.
     pub programs: Vec<PathBuf>,
-    /// Whether the process may start other processes. It may always start threads.
+    /// Whether the process may start other processes. It may start threads in any case.
     pub starts_processes: bool,
-    /// User to switch to; `None` keeps the current user.
+    /// User to which the process switches; `None` keeps the current user.
     pub user: Option<JobUser>,
 }
 
@@ -39,17 +39,17 @@ impl Fence {
         serde_json::from_str(text)
     }
 
-    /// Restricts this process and all processes that it will start. The restrictions cannot be removed. They do not
-    /// apply to other threads of this process, so call this method while the process has only one thread.
+    /// Restricts this process and all processes that it starts. The restrictions cannot be removed. They do not apply
+    /// to other existing threads of this process, so this method must be called while the process has only one thread.
     /// Errors: if switching the user fails, or if the mode is `Required` and the kernel does not support the whole
     /// sandbox.
     #[cfg(target_os = "linux")]
     pub fn enter(&self) -> Result<(), FenceError> {
-        // The paths are opened before the user is switched, because the other user may lack access to their parent
-        // folders.
+        // The paths are opened before the process switches to the other user, because that user may lack access to
+        // their parent folders.
         let rules = crate::files::Rules::open(&self.writable, &self.readable, &self.programs);
         crate::privileges::drop_all(self.user.as_ref())?;
-        // If Landlock cannot be used, its ABI version is 0.
+        // The ABI version is 0 if Landlock cannot be used.
         let landlock_abi = rules.and_then(crate::files::Rules::enforce).unwrap_or_default();
         let seccomp = crate::syscalls::forbid(self.starts_processes).unwrap_or_default();
         let lacks = crate::Support { landlock_abi, seccomp }.lacks(self.user.is_some());
@@ -70,8 +70,8 @@ impl Fence {
     }
 }
 
-/// Closes all inherited file descriptors except the standard streams. It must be called before this process opens
-/// files.
+/// Closes all inherited file descriptors except the standard streams. Must be called before this process opens files of
+/// its own.
 pub fn close_inherited_files() {
     #[cfg(target_os = "linux")]
     {
@@ -82,19 +82,20 @@ pub fn close_inherited_files() {
             .filter(|fd| *fd > 2)
             .collect();
         for number in numbers {
-            // The list contains the descriptor that read it, which is closed already; closing it again fails.
+            // One of the listed descriptors was used to read the list. It is already closed, so closing it fails, and
+            // the error is ignored.
             let _closed = nix::unistd::close(number);
         }
     }
 }
 
-/// Prevents other processes of the same user from reading the environment and memory of this process.
+/// Prevents other processes of the same user from reading the environment and the memory of this process.
 pub fn hide_from_others() {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
-        // Every kernel since 2.4 supports this call, so its result is ignored.
+        // Every kernel since Linux 2.4 supports this call, so its result is ignored.
         let _done = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     }
 }

@@ -11,10 +11,10 @@ use landlock::{
 use crate::error::FenceError;
 use crate::system_paths::{DEVICES, NVIDIA, READABLE};
 
-/// The newest Landlock ABI for which the access rights below were tested.
+/// The newest version of the Landlock ABI with which the access rights below were tested.
 const ABI_TRIED: ABI = ABI::V7;
 
-/// Landlock rules with opened paths, before they are enforced.
+/// Landlock rules whose paths have been opened, but which are not enforced yet.
 pub(crate) struct Rules(RulesetCreated);
 
 impl Rules {
@@ -25,7 +25,7 @@ impl Rules {
         rules(writable, readable, &programs).map(Self).map_err(rejected)
     }
 
-    /// Enforces the rules on this thread, and on all threads and processes that it starts. Returns the kernel's
+    /// Enforces the rules for this thread, and for all threads and processes that it starts. Returns the kernel's
     /// Landlock ABI version, or `None` if the kernel has no Landlock.
     pub(crate) fn enforce(self) -> Result<Option<i32>, FenceError> {
         let status = self.0.restrict_self().map_err(rejected)?;
@@ -43,8 +43,8 @@ fn rejected(error: RulesetError) -> FenceError {
 fn rules(writable: &[PathBuf], readable: &[PathBuf], programs: &[&Path]) -> Result<RulesetCreated, RulesetError> {
     let run = AccessFs::from_read(ABI_TRIED);
     let read: BitFlags<AccessFs> = AccessFs::ReadFile | AccessFs::ReadDir;
-    // A job must not execute files that it wrote. It may create only regular files and folders: a symbolic link could
-    // make the worker read another file, and a named pipe could block the worker forever.
+    // A job must not execute files that it has written. It may only create regular files and folders: with a symbolic
+    // link, it could make the worker read another file, and with a named pipe, it could block the worker forever.
     let special =
         AccessFs::MakeSym | AccessFs::MakeFifo | AccessFs::MakeSock | AccessFs::MakeBlock | AccessFs::MakeChar;
     let write = AccessFs::from_all(ABI_TRIED) & !(special | AccessFs::Execute | AccessFs::IoctlDev);

@@ -1,6 +1,6 @@
 //! Sandbox for processes that read untrusted files. Inside the sandbox, a process can access only its own files, the
-//! system's libraries and the graphics devices. A process enters the sandbox before it reads untrusted input; its
-//! children inherit the sandbox.
+//! system's libraries and the graphics devices. A process enters the sandbox before it reads untrusted input. Its child
+//! processes inherit the sandbox.
 //!
 //! Landlock restricts access to files, TCP and signals. seccomp restricts system calls. All capabilities are dropped,
 //! and the process may switch to another user. On systems other than Linux the sandbox does nothing, and [`Support`]

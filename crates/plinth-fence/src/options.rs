@@ -14,10 +14,10 @@ use crate::user::JobUser;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FenceMode {
-    /// Uses all parts of the sandbox that the kernel supports.
+    /// Uses those parts of the sandbox that the kernel supports.
     #[default]
     Auto,
-    /// Requires the whole sandbox; the server does not start if the kernel does not support it.
+    /// Requires the whole sandbox. The server does not start if the kernel does not support all of it.
     Required,
     /// Uses no sandbox.
     Off,
@@ -43,12 +43,12 @@ impl FromStr for FenceMode {
     }
 }
 
-/// Sandbox configuration of a server for its child processes.
+/// Configuration of the sandbox in which a server runs its child processes.
 #[derive(Clone, Debug, Default)]
 pub struct FenceOptions {
     /// Whether the sandbox is required, optional or off.
     pub mode: FenceMode,
-    /// User that the child processes run as; `None` is the server's user.
+    /// User as which the child processes run; `None` is the server's user.
     pub user: Option<JobUser>,
     /// Files and folders that child processes may read, in addition to the system's libraries, drivers and fonts.
     pub readable: Vec<PathBuf>,
@@ -68,14 +68,14 @@ impl FenceOptions {
         (mode != FenceMode::Off).then_some(Fence { mode, writable, readable, programs, starts_processes: true, user })
     }
 
-    /// Returns the sandbox of a process that gets open files, so that it needs no paths, and starts no other processes.
-    /// Returns `None` if the sandbox is off.
+    /// Returns the sandbox of a process that starts no other processes. The process gets open files, so it needs no
+    /// paths. Returns `None` if the sandbox is off.
     pub fn fence_of_single_process(&self) -> Option<Fence> {
         let fence = self.fence(Vec::new(), Vec::new(), Vec::new())?;
         Some(Fence { starts_processes: false, ..fence })
     }
 
-    /// Changes the owner of files to the job user, if one is configured.
+    /// Makes the job user the owner of files, if a job user is configured.
     /// Errors: if `lchown` fails.
     pub fn give(&self, paths: &[&Path]) -> std::io::Result<()> {
         match &self.user {
@@ -84,9 +84,10 @@ impl FenceOptions {
         }
     }
 
-    /// Checks the options against the kernel's support. Returns one warning per missing part of the sandbox.
+    /// Checks whether the kernel supports the options. Returns one warning for each part of the sandbox that is
+    /// missing.
     /// Errors: [`FenceError::Incomplete`] if the mode is `Required` and a part is missing; [`FenceError::User`] if this
-    /// process cannot switch to the user.
+    /// process cannot switch to the job user.
     pub fn check(&self, support: &Support) -> Result<Vec<String>, FenceError> {
         if self.mode == FenceMode::Off {
             return Ok(Vec::new());

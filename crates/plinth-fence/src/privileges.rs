@@ -1,4 +1,4 @@
-//! Drops capabilities and switches the user.
+//! Drops capabilities and switches to another user.
 
 use nix::unistd::{Gid, Uid, setgroups, setresgid, setresuid};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
@@ -10,11 +10,11 @@ use rustix::thread::{
 use crate::error::FenceError;
 use crate::user::JobUser;
 
-/// Switches to the user, drops all capabilities, and sets `no_new_privs`, so that no executed program can regain them.
+/// Switches to the user, drops all capabilities, and sets `no_new_privs`, so that executed programs cannot regain them.
 pub(crate) fn drop_all(user: Option<&JobUser>) -> Result<(), FenceError> {
     for number in 0..u64::BITS {
-        // This call fails unless the process runs as root. Other users do not need it, because `no_new_privs` below has
-        // the same effect.
+        // This call fails unless the process runs as root. For other users, `no_new_privs` below is sufficient, so the
+        // error is ignored.
         let _permitted = remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << number));
     }
     let _there_are_some = clear_ambient_capability_set();
@@ -35,7 +35,8 @@ fn become_user(user: &JobUser) -> Result<(), FenceError> {
     let (uid, gid) = (Uid::from_raw(user.uid), Gid::from_raw(user.gid));
     let became = setgroups(&groups).and_then(|()| setresgid(gid, gid, gid)).and_then(|()| setresuid(uid, uid, uid));
     became.map_err(|error| FenceError::User { name: user.name.clone(), problem: error.to_string() })?;
-    // Switching the user makes /proc/self unreadable, but drivers read it.
+    // Drivers read /proc/self, which becomes unreadable when a process switches to another user. This call makes it
+    // readable again.
     set_dumpable_behavior(DumpableBehavior::Dumpable)
         .map_err(Into::into)
         .map_err(FenceError::rejected("making /proc/self readable"))

@@ -1,14 +1,14 @@
 //! Detects which parts of the sandbox the kernel supports.
 
-/// First Landlock ABI that restricts truncation (Linux 6.2).
+/// First version of the Landlock ABI that restricts truncation (Linux 6.2).
 const TRUNCATE_ABI: i32 = 3;
-/// First Landlock ABI that restricts signals (Linux 6.12).
+/// First version of the Landlock ABI that restricts signals (Linux 6.12).
 const SIGNAL_ABI: i32 = 6;
 
 /// The parts of the sandbox that the kernel supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Support {
-    /// Landlock ABI version; `None` without Landlock.
+    /// Version of the Landlock ABI; `None` without Landlock.
     pub landlock_abi: Option<i32>,
     /// Whether seccomp filters are supported.
     pub seccomp: bool,
@@ -27,15 +27,15 @@ impl Support {
         tried.join().unwrap_or(Self { landlock_abi: None, seccomp: false })
     }
 
-    /// Reports that nothing is supported, because only Linux has a sandbox.
+    /// Returns that nothing is supported, because only Linux has a sandbox.
     #[cfg(not(target_os = "linux"))]
     pub const fn probe() -> Self {
         Self { landlock_abi: None, seccomp: false }
     }
 
     /// Returns a clause for each part of the sandbox that the kernel does not support. If jobs run as a user of their
-    /// own (`has_own_user`), file permissions prevent most of what older Landlock versions allow, and these clauses are
-    /// omitted.
+    /// own (`has_own_user`), clauses about older versions of Landlock are omitted, because file permissions prevent
+    /// most of what these versions allow.
     pub fn lacks(&self, has_own_user: bool) -> Vec<String> {
         let mut lacks = Vec::new();
         match self.landlock_abi {

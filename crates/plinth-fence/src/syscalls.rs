@@ -1,4 +1,4 @@
-//! seccomp: denies system calls that model readers, drivers and encoders do not need.
+//! The seccomp filters. They deny system calls that model readers, drivers and encoders do not need.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,8 @@ use seccompiler::{
 
 use crate::error::FenceError;
 
-/// fchmodat2, which libc does not name for every architecture. All have the same number (Linux, scripts/syscall.tbl).
+/// The system call fchmodat2, which libc does not define on every architecture. Its number is the same on all of them
+/// (Linux, scripts/syscall.tbl).
 const FCHMODAT2: c_long = 452;
 #[cfg(target_arch = "x86_64")]
 const _: () = assert!(FCHMODAT2 == libc::SYS_fchmodat2);
@@ -24,11 +25,11 @@ const FORBIDDEN: &[c_long] = &[
     // Access to other processes.
     libc::SYS_ptrace, libc::SYS_process_vm_readv, libc::SYS_process_vm_writev, libc::SYS_process_madvise,
     libc::SYS_pidfd_getfd, libc::SYS_kcmp,
-    // Shared memory and message queues, which other jobs of the same user could access.
+    // Shared memory and message queues, which other jobs of the same user could access, too.
     libc::SYS_shmget, libc::SYS_semget, libc::SYS_msgget, libc::SYS_mq_open,
     // Leaving the POSIX session: the worker finds all processes of a job by their session.
     libc::SYS_setsid,
-    // Raising its own resource limits. `prlimit64`, which also reads them, has a rule of its own.
+    // Raising the limits of this process. `prlimit64` has a rule of its own, because it also reads limits.
     libc::SYS_setrlimit,
     // Starting a program that exists only in memory, which Landlock does not restrict.
     libc::SYS_execveat,
@@ -39,8 +40,8 @@ const FORBIDDEN: &[c_long] = &[
     // Changing permissions and owners by path, which Landlock does not restrict.
     libc::SYS_fchmodat, FCHMODAT2, libc::SYS_fchownat, libc::SYS_setxattr, libc::SYS_lsetxattr,
     libc::SYS_removexattr, libc::SYS_lremovexattr,
-    // Creating symbolic links and special files. Landlock also denies this; the worker would follow a link when it
-    // reads the job's files.
+    // Creating symbolic links and special files. Landlock denies this, too. A symbolic link would be dangerous, because
+    // the worker would follow it when it reads the job's files.
     libc::SYS_symlinkat, libc::SYS_mknodat,
     // Opening a file by its inode number instead of its path.
     libc::SYS_open_by_handle_at,
@@ -54,7 +55,7 @@ const FORBIDDEN: &[c_long] = &[
     libc::SYS_adjtimex, libc::SYS_syslog, libc::SYS_vhangup, libc::SYS_nfsservctl,
 ];
 
-/// Denied system calls that only this architecture has.
+/// Forbidden system calls that exist only on this architecture.
 #[cfg(target_arch = "x86_64")]
 #[rustfmt::skip]
 const FORBIDDEN_HERE: &[c_long] = &[
@@ -65,13 +66,13 @@ const FORBIDDEN_HERE: &[c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const FORBIDDEN_HERE: &[c_long] = &[];
 
-/// System calls that fail with ENOSYS, so that programs use another system call instead.
+/// System calls that fail with ENOSYS. Programs then use another system call instead.
 #[rustfmt::skip]
 const ABSENT: &[c_long] = &[
-    // The flags of `clone3` are in memory, which a seccomp filter cannot read. If `clone3` is missing, the C library
-    // calls `clone`.
+    // A seccomp filter cannot read the flags of `clone3`, because they are in memory. If `clone3` is missing, the C
+    // library calls `clone` instead.
     libc::SYS_clone3,
-    // Operations of io_uring would bypass the filter.
+    // Operations that are submitted to io_uring would bypass the filters.
     libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register,
 ];
 
@@ -82,14 +83,14 @@ const NAMESPACES: &[i32] = &[
     libc::CLONE_NEWUTS, libc::CLONE_NEWCGROUP,
 ];
 
-/// System calls that start another process or another program, except `clone`, which also starts threads.
+/// System calls that start another process or program. `clone` is not in this list, because it also starts threads.
 #[cfg(target_arch = "x86_64")]
 const STARTS: &[c_long] = &[libc::SYS_fork, libc::SYS_vfork, libc::SYS_execve, libc::SYS_execveat];
 #[cfg(not(target_arch = "x86_64"))]
 const STARTS: &[c_long] = &[libc::SYS_execve, libc::SYS_execveat];
 
-/// Applies the filters to this thread, and to all threads and processes that it starts. Without `starts_processes`, it can
-/// start only threads. Returns false if the kernel or the architecture does not support seccomp filters.
+/// Applies the filters to this thread, and to all threads and processes that it starts. If `starts_processes` is false,
+/// it can start only threads. Returns false if the kernel or the architecture does not support seccomp filters.
 /// Errors: if the kernel rejects a filter.
 pub(crate) fn forbid(starts_processes: bool) -> Result<bool, FenceError> {
     if secure_computing_mode().is_err() {
@@ -103,7 +104,7 @@ pub(crate) fn forbid(starts_processes: bool) -> Result<bool, FenceError> {
     Ok(filters.is_some())
 }
 
-/// Compiles the filters. Returns `None` if seccompiler does not support the architecture.
+/// Compiles the filters. Returns `None` if the crate `seccompiler` does not support the architecture.
 fn filters(starts_processes: bool) -> Result<Option<[BpfProgram; 2]>, BackendError> {
     let Ok(architecture) = std::env::consts::ARCH.try_into() else { return Ok(None) };
     let program = |rules: BTreeMap<i64, Vec<SeccompRule>>, errno: i32| {
@@ -111,7 +112,7 @@ fn filters(starts_processes: bool) -> Result<Option<[BpfProgram; 2]>, BackendErr
         SeccompFilter::new(rules, SeccompAction::Allow, action, architecture)?.try_into()
     };
     let absent = ABSENT.iter().map(|call| (*call, Vec::new())).collect();
-    // If both filters match a system call, the kernel uses the result of the filter that was applied last.
+    // If both filters match a system call, the kernel uses the result of the filter that was installed last.
     Ok(Some([program(forbidden(starts_processes)?, libc::EPERM)?, program(absent, libc::ENOSYS)?]))
 }
 
@@ -130,29 +131,31 @@ fn forbidden(starts_processes: bool) -> Result<BTreeMap<i64, Vec<SeccompRule>>, 
         clones.push(rule(0, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(flag), 0)?);
     }
     rules.insert(libc::SYS_clone, clones);
-    // TIOCSTI injects input into the server's terminal.
+    // The ioctl TIOCSTI could inject input into the server's terminal.
     rules.insert(libc::SYS_ioctl, vec![rule(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, libc::TIOCSTI)?]);
-    // Denies changing the times of a file by path. Calls for an open file pass a null path and are allowed.
+    // Denies changing the times of a file by its path. For an open file, the path is null, and the call is allowed.
     rules.insert(libc::SYS_utimensat, vec![rule(1, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?]);
     forbid_control_of_others(&mut rules)?;
     Ok(rules)
 }
 
-/// System calls of [`forbid_control_of_others`].
+/// System calls that [`forbid_control_of_others`] restricts.
 #[rustfmt::skip]
 const CONTROLS: &[c_long] = &[
     libc::SYS_prlimit64, libc::SYS_setpriority, libc::SYS_ioprio_set, libc::SYS_sched_setaffinity,
     libc::SYS_sched_setscheduler, libc::SYS_sched_setparam, libc::SYS_sched_setattr, libc::SYS_prctl,
 ];
 
-/// Denies changing the limits, priority and processors of other processes, which the kernel allows for processes of the
-/// same user, and changing the limits of this process. Also denies outliving the parent.
+/// Denies changing the limits, the priority and the processors of other processes, which the kernel allows for
+/// processes of the same user. Denies changing the limits of this process. Denies disabling the signal that ends this
+/// process together with its parent.
 fn forbid_control_of_others(rules: &mut BTreeMap<i64, Vec<SeccompRule>>) -> Result<(), BackendError> {
     use SeccompCmpArgLen::{Dword, Qword};
     use SeccompCmpOp::{Eq, Ne};
-    // The third argument points to new limits, and is null if the limits are only read.
+    // The third argument points to the new limits. It is null if the call only reads limits.
     rules.insert(libc::SYS_prlimit64, vec![rule(0, Dword, Ne, 0)?, rule(2, Qword, Ne, 0)?]);
-    // The kind 0 of `setpriority` and the kind 1 of `ioprio_set` mean one process; the process 0 is the calling one.
+    // The first argument is 0 for `setpriority`, or 1 for `ioprio_set`, if the call is about one process. The process 0
+    // is the calling process.
     rules.insert(libc::SYS_setpriority, vec![rule(0, Dword, Ne, 0)?, rule(1, Dword, Ne, 0)?]);
     rules.insert(libc::SYS_ioprio_set, vec![rule(0, Dword, Ne, 1)?, rule(1, Dword, Ne, 0)?]);
     let scheduling =
@@ -173,7 +176,7 @@ fn rule(argument: u8, size: SeccompCmpArgLen, is: SeccompCmpOp, value: u64) -> R
     SeccompRule::new(vec![SeccompCondition::new(argument, size, is, value)?])
 }
 
-/// Denies the same system calls in the x32 ABI, and the system calls that only x32 has.
+/// Denies all restricted system calls in the x32 ABI, and the system calls that exist only in x32.
 #[cfg(target_arch = "x86_64")]
 fn forbid_x32(rules: &mut BTreeMap<i64, Vec<SeccompRule>>) {
     const BIT: i64 = 0x4000_0000;

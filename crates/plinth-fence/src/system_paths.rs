@@ -1,9 +1,9 @@
-//! System paths that drivers, encoders and the C library need.
+//! Paths of the system that drivers, encoders and the C library need.
 
 /// Paths that jobs may read: libraries, drivers and their configuration, fonts, and hardware information.
 ///
-/// The list contains only parts of /etc and /proc, because configuration files and the command lines of other processes
-/// may contain secrets.
+/// Of /etc and /proc, the list contains only selected files. Other configuration files and the command lines of other
+/// processes may contain secrets.
 pub(crate) const READABLE: &[&str] = &[
     "/usr",
     "/bin",

@@ -1,4 +1,4 @@
-//! The user that jobs run as.
+//! The operating system user as which jobs run.
 
 use std::path::Path;
 
@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::FenceError;
 
-/// The user that jobs run as.
+/// The operating system user as which jobs run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobUser {
-    /// User name, as configured.
+    /// User name, as written in the configuration.
     pub name: String,
     /// User ID.
     pub uid: u32,
     /// ID of the primary group.
     pub gid: u32,
-    /// IDs of all groups of the user. Graphics devices often belong to the group `render` or `video`.
+    /// IDs of all groups of the user. Graphics devices often belong to the groups `render` or `video`.
     pub groups: Vec<u32>,
 }
 
@@ -61,7 +61,7 @@ impl JobUser {
         std::os::unix::fs::lchown(path, Some(self.uid), Some(self.gid))
     }
 
-    /// Errors: always, because there are no job users elsewhere.
+    /// Errors: always, because only Linux has job users.
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn own(&self, _path: &Path) -> std::io::Result<()> {
         Err(std::io::ErrorKind::Unsupported.into())

@@ -18,14 +18,14 @@ use crate::open::Store;
 use crate::resume::{PAUSE, Pieces, Reopen, resuming};
 use crate::stored::Stored;
 
-/// Size of a part of a multipart upload, in bytes. Up to four parts are in memory. S3 allows 10 000 parts, so an object
-/// has at most 78 GiB.
+/// Size of a part of a multipart upload, in bytes. Up to four parts are in memory. S3 allows 10 000 parts, so the
+/// maximum size of an object is 78 GiB.
 const PART_BYTES: usize = 8 << 20;
-/// Maximum number of parts uploaded concurrently.
+/// Maximum number of parts of a file that are uploaded concurrently.
 const PARTS_AT_ONCE: usize = 3;
-/// Maximum number of files uploaded concurrently. Each upload has up to four parts in memory.
+/// Maximum number of files that are uploaded concurrently. For each file, up to four parts are in memory.
 pub(crate) const PUTS_AT_ONCE: usize = 6;
-/// Read buffer size in bytes.
+/// Size of the read buffer in bytes.
 const READ_BYTES: usize = 256 << 10;
 
 /// The content of an object as a stream of chunks.
@@ -36,14 +36,14 @@ pub type BlobStream = BoxStream<'static, Result<Bytes>>;
 pub struct Blob {
     /// Size in bytes.
     pub size: u64,
-    /// Entity tag. It changes whenever the content changes.
+    /// Entity tag (ETag). It changes whenever the content changes.
     pub etag: Option<String>,
     /// Time of the last write, in milliseconds since 1970.
     pub modified_at_ms: i64,
 }
 
 impl Store {
-    /// Stores bytes atomically.
+    /// Stores bytes atomically: readers see either the old or the new content.
     pub async fn put(&self, key: &ObjectKey<'_>, bytes: Bytes) -> Result<Stored> {
         self.put_at(&self.path(key)?, bytes).await
     }
@@ -54,7 +54,7 @@ impl Store {
         Ok(stored)
     }
 
-    /// Stores a file atomically, as a multipart upload.
+    /// Stores a file atomically by a multipart upload.
     pub async fn put_file(&self, key: &ObjectKey<'_>, file: &FilePath) -> Result<Stored> {
         self.put_file_at(&self.path(key)?, file).await
     }
@@ -75,20 +75,20 @@ impl Store {
                 Ok(stored)
             }
             Err(error) => {
-                // Returns the error of the upload. If the abort fails, too, a lifecycle rule of the bucket removes the
-                // uploaded parts.
+                // The error of the upload is returned. If aborting fails, too, a lifecycle rule of the bucket removes
+                // the uploaded parts.
                 let _aborted = writer.abort().await;
                 Err(error)
             }
         }
     }
 
-    /// Returns the metadata of an object; `None` if the object does not exist.
+    /// Returns the metadata of an object, or `None` if the object does not exist.
     pub async fn find(&self, key: &ObjectKey<'_>) -> Result<Option<Blob>> {
         self.find_path(&key.path()).await
     }
 
-    /// Like [`Self::find`], but finds the object by the path in a signed link.
+    /// Like [`Self::find`], for the path of an object in a signed link.
     pub async fn find_path(&self, path: &str) -> Result<Option<Blob>> {
         match self.objects.head(&self.path_of(path)?).await {
             Ok(meta) => {
@@ -100,12 +100,12 @@ impl Store {
         }
     }
 
-    /// Reads an object. With `range`, reads only these bytes.
+    /// Reads an object, or only the bytes in `range`.
     pub async fn read(&self, key: &ObjectKey<'_>, range: Option<Range<u64>>) -> Result<BlobStream> {
         self.read_path(&key.path(), range).await
     }
 
-    /// Like [`Self::read`], but finds the object by the path in a signed link.
+    /// Like [`Self::read`], for the path of an object in a signed link.
     pub async fn read_path(&self, path: &str, range: Option<Range<u64>>) -> Result<BlobStream> {
         if range.as_ref().is_some_and(Range::is_empty) {
             return Ok(stream::empty().boxed());
@@ -115,14 +115,14 @@ impl Store {
         let found = self.objects.get_opts(&path, options).await?;
         let (range, etag) = (found.range.clone(), found.meta.e_tag.clone());
         let mut pieces = found.into_stream();
-        // Only reads from S3 are resumed. Local reads have no connection that could break.
+        // Only reads from S3 are resumed. A local read has no connection that could break.
         if self.folder.is_none() && etag.is_some() {
             pieces = resuming(pieces, range, Object { objects: Arc::clone(&self.objects), path, etag }, PAUSE);
         }
         Ok(pieces.map(|piece| piece.map_err(StoreError::from)).boxed())
     }
 
-    /// Stores a file under the path in a signed link.
+    /// Stores a file under the path of a signed link.
     pub async fn put_path(&self, path: &str, file: &FilePath) -> Result<Stored> {
         self.put_file_at(&self.path_of(path)?, file).await
     }
@@ -132,7 +132,7 @@ impl Store {
         Ok(self.objects.get(&self.path(key)?).await?.bytes().await?)
     }
 
-    /// Deletes an object. A missing object is no error.
+    /// Deletes an object. It is no error if the object does not exist.
     pub async fn delete(&self, key: &ObjectKey<'_>) -> Result<()> {
         match self.objects.delete(&self.path(key)?).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
@@ -140,7 +140,7 @@ impl Store {
         }
     }
 
-    /// Deletes the object with this path and all objects under it. Returns the number of deleted objects.
+    /// Deletes the object at the path `prefix` and all objects below this path. Returns the number of deleted objects.
     pub async fn delete_prefix(&self, prefix: &str) -> Result<u64> {
         let path = self.path_of(prefix.trim_end_matches('/'))?;
         let mut removed = 0;
@@ -172,11 +172,12 @@ impl Store {
     }
 }
 
-/// The source of a resumable read.
+/// The source of a read that can be resumed.
 struct Object {
     objects: Arc<dyn ObjectStore>,
     path: Path,
-    /// Entity tag that the object must still have when a read is resumed, so that all bytes come from the same content.
+    /// Entity tag of the object when the read began. A read is resumed only if the tag is the same, so that all bytes
+    /// are from the same content.
     etag: Option<String>,
 }
 

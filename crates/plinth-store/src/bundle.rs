@@ -1,4 +1,4 @@
-//! Streams several objects as one uncompressed ZIP. The length of the ZIP is known in advance.
+//! Streams several objects as one uncompressed ZIP. The length of the ZIP is known before the first object is read.
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
@@ -8,7 +8,7 @@ use crate::key::ObjectKey;
 use crate::open::Store;
 use crate::stored::Stored;
 
-// The layout of the fields is defined in PKWARE, APPNOTE.TXT 6.3.10, sections 4.3.7, 4.3.12, 4.3.14 to 4.3.16 and
+// The layout of these records is defined in PKWARE, APPNOTE.TXT 6.3.10, sections 4.3.7, 4.3.12, 4.3.14 to 4.3.16 and
 // 4.5.3.
 const LOCAL_HEADER: u32 = 0x0403_4b50;
 const CENTRAL_HEADER: u32 = 0x0201_4b50;
@@ -17,11 +17,11 @@ const END_64_LOCATOR: u32 = 0x0706_4b50;
 const END: u32 = 0x0605_4b50;
 /// General-purpose flag: file names are UTF-8.
 const FLAGS: u16 = 1 << 11;
-/// ZIP version needed to extract: 4.5, for ZIP64.
+/// ZIP version that is needed to extract the files: 4.5, because of ZIP64.
 const VERSION: u16 = 45;
-/// 1 January 1980, the earliest DOS date. A fixed date makes equal bundles byte-identical.
+/// 1 January 1980, the earliest DOS date. With a constant date, the same files always give the same bytes.
 const DATE: u16 = (1 << 5) | 1;
-/// Value of a 32-bit field whose actual value is in the ZIP64 extra field.
+/// Value of a 32-bit field whose actual value is stored in the ZIP64 extra field.
 const WIDE: u32 = u32::MAX;
 
 /// A file in a bundle.
@@ -31,7 +31,7 @@ pub struct BundleEntry<'a> {
     pub name: String,
     /// Key of the stored object.
     pub key: ObjectKey<'a>,
-    /// Size and checksum that were recorded when the object was stored.
+    /// Size and checksum of the object, which were recorded when it was stored.
     pub stored: Stored,
 }
 
@@ -60,7 +60,7 @@ pub fn bundle_stream(store: &Store, entries: &[BundleEntry<'_>]) -> BlobStream {
     files.chain(stream::once(async { Ok(end) })).boxed()
 }
 
-/// Returns name, size and checksum of each file.
+/// Returns the name, the size and the checksum of each file.
 fn facts(entries: &[BundleEntry<'_>]) -> Vec<(String, Stored)> {
     entries.iter().map(|e| (e.name.clone(), e.stored)).collect()
 }

@@ -38,8 +38,9 @@ impl StoreError {
         matches!(self, Self::NotFound { .. })
     }
 
-    /// Returns whether the same request may succeed later: the store could not be reached, had an internal error, or did not
-    /// accept the credentials, which are sometimes replaced at different times.
+    /// Returns whether the same request may succeed later. This is the case if the store could not be reached, had an
+    /// internal error, or rejected the credentials. Credentials may be rejected for a short time while they are
+    /// replaced.
     pub const fn may_pass(&self) -> bool {
         use object_store::Error;
         let Self::Objects(error) = self else { return false };

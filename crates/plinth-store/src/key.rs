@@ -1,4 +1,4 @@
-//! Object keys. They determine the path and the content type of every stored object.
+//! Object keys. A key determines the path and the content type of a stored object.
 
 use plinth_spec::id::{EnvId, ModelId, OverlayId, RenderId, StagedId, TextureId};
 use plinth_spec::quality::Codec;
@@ -9,16 +9,16 @@ use plinth_spec::{EnvPart, OutputFile};
 pub enum ObjectKey<'a> {
     /// A model's GLB.
     Model(&'a ModelId),
-    /// A file that a client uploaded directly through a signed link.
+    /// A file that a client uploaded through a signed link.
     Staged(&'a StagedId),
     Overlay(&'a OverlayId),
     Texture(&'a TextureId),
     /// A part of an environment.
     Env(&'a EnvId, EnvPart),
-    /// A file of a render: render, attempt, file, codec of the render's quality. Each attempt has its own files, so
-    /// that a worker whose lease was lost cannot overwrite the files of the next worker.
+    /// A file of a render: render, attempt, file, codec of the render's quality. Each attempt has its own files.
+    /// Therefore a worker that lost its lease cannot overwrite the files of the next worker.
     Render(&'a RenderId, i64, OutputFile, Codec),
-    /// A file of a render's HLS packaging: render, attempt of the render, attempt of the packaging, name.
+    /// A file of a render's HLS packaging: render, attempt of the render, attempt of the packaging, file name.
     Hls(&'a RenderId, i64, i64, &'a str),
 }
 
@@ -40,8 +40,8 @@ impl ObjectKey<'_> {
         }
     }
 
-    /// Returns the object's content type. For an overlay or texture the type is generic; the database row of the image
-    /// contains the exact one.
+    /// Returns the object's content type. For overlays and textures, it is a generic type; the exact type is stored in
+    /// the database row of the image.
     pub fn content_type(&self) -> &'static str {
         match self {
             Self::Model(_) | Self::Staged(_) => "model/gltf-binary",
@@ -54,7 +54,7 @@ impl ObjectKey<'_> {
     }
 }
 
-/// Returns the path prefix of one HLS packaging of a render attempt.
+/// Returns the path prefix of all files of one HLS packaging of a render attempt.
 pub fn hls_prefix(id: &RenderId, attempt: i64, hls_attempt: i64) -> String {
     format!("{}hls/{hls_attempt}/", attempt_prefix(id, attempt))
 }

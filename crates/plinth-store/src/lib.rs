@@ -1,7 +1,7 @@
-//! Blob storage in local files or S3.
+//! Blob storage in local files or in S3.
 //!
-//! [`ObjectKey`] lists every kind of stored object. Links to objects in S3 are presigned for S3; [`LinkSigner`] signs
-//! links to local files.
+//! [`ObjectKey`] lists every kind of stored object. Links to objects in S3 are presigned URLs of S3. Links to local
+//! files are signed by [`LinkSigner`].
 
 mod blob;
 mod bundle;

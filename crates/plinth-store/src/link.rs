@@ -1,4 +1,4 @@
-//! Signed links, which grant access to one object without an API key until they expire.
+//! Signed links. A link grants access to one object without an API key until it expires.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ impl LinkMethod {
     }
 }
 
-/// The signed content of a link.
+/// The content of a link that its signature covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link<'a> {
     /// The allowed operation.
@@ -47,14 +47,14 @@ pub struct Link<'a> {
     pub expires_at_secs: i64,
     /// `Content-Type` of the response.
     pub content_type: &'a str,
-    /// `Content-Disposition` of the response; empty for none.
+    /// `Content-Disposition` of the response; empty if the response has no such header.
     pub disposition: &'a str,
 }
 
 /// The reason why a link is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LinkError {
-    /// The signature does not match the link.
+    /// The signature does not belong to the content of the link.
     #[error("the signature does not belong to this link")]
     Signature,
     /// The link has expired.
@@ -62,11 +62,11 @@ pub enum LinkError {
     Expired,
 }
 
-/// A secret that signs links to objects in the local store.
+/// A secret with which links to objects in the local store are signed.
 #[derive(Clone)]
 pub struct LinkSecret {
-    /// Identifier, which is part of each link that the secret signs. Empty for the first secret of an installation that
-    /// is older than these identifiers.
+    /// Identifier of the secret. Each link contains the identifier of the secret that signed it. It is empty for the
+    /// first secret of an installation that is older than these identifiers.
     pub id: String,
     pub secret: String,
 }
@@ -77,13 +77,13 @@ impl std::fmt::Debug for LinkSecret {
     }
 }
 
-/// A link to create with [`Store::link`].
+/// A link that [`Store::link`] creates.
 #[derive(Clone, Copy, Debug)]
 pub struct NewLink<'a> {
     /// The allowed operation.
     pub method: LinkMethod,
     pub key: &'a ObjectKey<'a>,
-    /// Requested lifetime. It is clamped to the limits for links.
+    /// Requested lifetime. It is clamped to the allowed range of lifetimes.
     pub lifetime_secs: i64,
     /// `Content-Disposition` of the response.
     pub disposition: Option<&'a str>,
@@ -103,7 +103,7 @@ impl LinkSigner {
         Self { base }
     }
 
-    /// Returns the signed URL.
+    /// Returns the signed URL of a link.
     pub fn sign(&self, secret: &LinkSecret, link: &Link<'_>) -> String {
         let encoded = |text: &str| utf8_percent_encode(text, READABLE).to_string();
         let base = self.base.as_str().trim_end_matches('/');
@@ -118,8 +118,9 @@ impl LinkSigner {
         )
     }
 
-    /// Verifies the signature and the expiry time of a link. `secret` is the secret whose identifier the link contains.
-    /// Errors: the reason for the rejection. Signatures are compared in constant time.
+    /// Verifies the signature and the expiry time of a link. `secret` must be the secret whose identifier the link
+    /// contains. Signatures are compared in constant time.
+    /// Errors: the reason why the link is rejected.
     pub fn check(
         &self,
         secret: &LinkSecret,
@@ -127,7 +128,7 @@ impl LinkSigner {
         signature: &str,
         now_secs: i64,
     ) -> std::result::Result<(), LinkError> {
-        // Upper-case hex digits are rejected, so that each link has exactly one valid spelling.
+        // Upper-case hexadecimal digits are rejected, so that each link has exactly one valid spelling.
         let is_lower_case = !signature.bytes().any(|digit| digit.is_ascii_uppercase());
         let bytes = hex::decode(signature).ok().filter(|_bytes| is_lower_case).ok_or(LinkError::Signature)?;
         mac(secret, link).verify_slice(&bytes).map_err(|_differs| LinkError::Signature)?;
@@ -139,7 +140,7 @@ fn mac(secret: &LinkSecret, link: &Link<'_>) -> Hmac<Sha256> {
     #[expect(clippy::expect_used, reason = "HMAC takes a key of any length")]
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.secret.as_bytes()).expect("a key of any length");
     let expires = link.expires_at_secs.to_string();
-    // The length of each field is signed, too, so that the signed bytes of two different links always differ.
+    // The length of each field is signed, too. Otherwise two different links could have the same signed bytes.
     for part in [link.method.as_str(), link.key, &expires, link.content_type, link.disposition] {
         mac.update(&(part.len() as u64).to_be_bytes());
         mac.update(part.as_bytes());
@@ -148,7 +149,7 @@ fn mac(secret: &LinkSecret, link: &Link<'_>) -> Hmac<Sha256> {
 }
 
 impl Store {
-    /// Returns the origin of all links: scheme, host and port.
+    /// Returns the origin of all links, which consists of scheme, host and port.
     pub async fn link_origin(&self) -> Result<String> {
         let url = match &self.links {
             Links::Local(signer) => signer.base.clone(),
@@ -157,8 +158,8 @@ impl Store {
         Ok(url.origin().ascii_serialization())
     }
 
-    /// Returns a signed link to an object. `secret` signs links to the local store. Links to S3 are signed with the S3
-    /// credentials.
+    /// Returns a signed link to an object. Links to the local store are signed with `secret`, and links to S3 are
+    /// signed with the S3 credentials.
     pub async fn link(&self, link: NewLink<'_>, secret: &LinkSecret) -> Result<String> {
         let NewLink { method, key, disposition, now_secs, .. } = link;
         let lifetime_secs = limits::clamp_expires_secs(Some(link.lifetime_secs));

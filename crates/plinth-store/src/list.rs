@@ -7,7 +7,7 @@ use crate::Result;
 use crate::error::StoreError;
 use crate::open::Store;
 
-/// A listed object.
+/// An object in a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
     /// Path of the object, as returned by [`ObjectKey::path`](crate::ObjectKey::path).
@@ -19,8 +19,8 @@ pub struct Listed {
 }
 
 impl Store {
-    /// Lists all objects under a folder, in no particular order. If `folder` is empty, lists the whole store.
-    /// Errors: `folder` is not a valid path.
+    /// Lists all objects below a folder, in no particular order. If `folder` is empty, lists the whole store.
+    /// Errors: if `folder` is not a valid path.
     pub fn list(&self, folder: &str) -> Result<BoxStream<'static, Result<Listed>>> {
         let root = self.path_of("")?;
         let found = self.objects.list(Some(&self.path_of(folder.trim_end_matches('/'))?));
@@ -33,7 +33,7 @@ impl Store {
                         Ok(Listed { path, size: meta.size, modified_at_ms: meta.last_modified.timestamp_millis() })
                     })
                 }
-                // The object was deleted during the listing.
+                // The object was deleted while the objects were listed.
                 Err(object_store::Error::NotFound { .. }) => None,
                 Err(error) => Some(Err(StoreError::from(error))),
             };

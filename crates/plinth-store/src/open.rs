@@ -16,7 +16,7 @@ use crate::error::StoreError;
 use crate::key::ObjectKey;
 use crate::link::LinkSigner;
 
-/// Maximum time without data from S3 during a request.
+/// Maximum time for which a request to S3 may receive no data.
 const READ_TIME: Duration = Duration::from_mins(1);
 
 /// Options of [`Store::open`].
@@ -26,13 +26,13 @@ pub struct StoreOptions {
     pub address: String,
     /// S3 settings by their usual names, such as `aws_access_key_id` and `aws_endpoint`.
     pub s3: Vec<(String, String)>,
-    /// S3 endpoint in signed links. Needed if clients reach S3 at another address than the server does.
+    /// Endpoint of S3 in signed links. Needed if clients reach S3 at another address than the server.
     pub s3_public_endpoint: Option<String>,
     /// Signer of links to local files.
     pub signer: LinkSigner,
 }
 
-/// An open store. Cheap to clone.
+/// An open store. Cloning it is cheap.
 #[derive(Clone, Debug)]
 pub struct Store {
     pub(crate) objects: Arc<dyn ObjectStore>,
@@ -44,17 +44,17 @@ pub struct Store {
     pub(crate) puts: Arc<Semaphore>,
 }
 
-/// The signer of links.
+/// The signer of links to objects.
 #[derive(Clone, Debug)]
 pub(crate) enum Links {
     Local(LinkSigner),
-    // An S3 signature covers the host, so links must be signed for the endpoint that clients use.
+    // The signature of an S3 link covers the host name, so links must be signed for the endpoint that clients use.
     S3(Arc<AmazonS3>),
 }
 
 impl Store {
-    /// Opens a store. Creates a missing folder, but not a missing bucket.
-    /// Errors: the address is malformed, or the S3 settings are unknown or incomplete.
+    /// Opens a store. A missing folder is created, but a missing bucket is not.
+    /// Errors: if the address is malformed, or the S3 settings are unknown or incomplete.
     pub fn open(options: StoreOptions) -> Result<Self> {
         let address = options.address.as_str();
         if let Some(folder) = address.strip_prefix("file://") {
@@ -81,8 +81,8 @@ impl Store {
             return Err(StoreError::Address { problem: "the folder is missing".to_owned() });
         }
         std::fs::create_dir_all(folder)?;
-        // With fsync, an object whose write was acknowledged survives a power failure. The automatic cleanup removes
-        // empty folders.
+        // With fsync, an object survives a power failure once its write has been acknowledged. The automatic cleanup
+        // removes empty folders.
         let files = LocalFileSystem::new_with_prefix(folder)?.with_fsync(true).with_automatic_cleanup(true);
         let folder = Some(folder.into());
         let puts = Arc::new(Semaphore::new(PUTS_AT_ONCE));
@@ -94,7 +94,7 @@ impl Store {
         self.folder.as_deref()
     }
 
-    /// Returns the signer of local links; `None` for S3, which signs its own links.
+    /// Returns the signer of links to local files; `None` for S3, whose links are signed with the S3 credentials.
     pub const fn local_signer(&self) -> Option<&LinkSigner> {
         match &self.links {
             Links::Local(signer) => Some(signer),
@@ -120,7 +120,8 @@ pub fn is_s3_setting(name: &str) -> bool {
 fn s3(bucket: &str, settings: &[(String, String)], endpoint: Option<&str>) -> Result<AmazonS3> {
     use_ring();
     let problem = |problem: String| StoreError::Address { problem };
-    // Responses have no total time limit, because a slow client may need long to download a model of 1 GB.
+    // There is no limit on the total time of a response, because a slow client may take long to download a model of 1
+    // GB.
     let client = ClientOptions::new().with_timeout_disabled().with_read_timeout(READ_TIME);
     let mut builder = AmazonS3Builder::new().with_client_options(client).with_bucket_name(bucket);
     for (name, value) in settings {
@@ -132,14 +133,14 @@ fn s3(bucket: &str, settings: &[(String, String)], endpoint: Option<&str>) -> Re
     }
     let endpoint = endpoint.map(str::to_owned).or_else(|| builder.get_config_value(&AmazonS3ConfigKey::Endpoint));
     if let Some(endpoint) = endpoint {
-        // Plain HTTP is allowed if the configured endpoint begins with `http://`, for an S3 server on the same machine
-        // or network.
+        // Plain HTTP is allowed if the configured endpoint begins with `http://`. Such an S3 server is on the same
+        // machine or network.
         builder = builder.with_allow_http(endpoint.starts_with("http://")).with_endpoint(endpoint);
     }
     builder.build().map_err(|error| problem(error.to_string()))
 }
 
-/// Installs ring as the TLS crypto provider of this process, unless one is installed already.
+/// Installs ring as the TLS crypto provider of this process, unless a provider is already installed.
 fn use_ring() {
     let _chosen_before = rustls::crypto::ring::default_provider().install_default();
 }

@@ -1,4 +1,4 @@
-//! Resumes reads from the store after a broken connection.
+//! Resumes reads from the store after their connection broke.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -8,21 +8,21 @@ use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
 use tokio::time::sleep;
 
-/// Maximum number of consecutive attempts without a received byte.
+/// Maximum number of consecutive attempts in which no byte is received.
 const TRIES: u32 = 8;
-/// Pause before the first retry of [`resuming`]. The pause doubles with each further retry.
+/// Pause before the first retry of [`resuming`]. It doubles with each further retry.
 pub(crate) const PAUSE: Duration = Duration::from_millis(100);
 
-/// Chunks of an object as received from the store.
+/// Chunks of an object, as received from the store.
 pub(crate) type Pieces = BoxStream<'static, object_store::Result<Bytes>>;
 
-/// Opens the remaining range of an object. Returns an error if the object has changed since the first read.
+/// Opens the remaining range of an object. Returns an error if the object has changed since it was first opened.
 pub(crate) trait Reopen: Send + Sync + 'static {
     fn reopen(&self, rest: Range<u64>) -> impl Future<Output = object_store::Result<Pieces>> + Send;
 }
 
-/// Returns a stream that resumes a read after a broken connection. Received bytes are not requested again. Therefore a
-/// slow client gets the whole of a large object, even if the server of the store closes the connection many times.
+/// Returns a stream that resumes a read after its connection broke. Received bytes are not requested again. Therefore
+/// even a slow client gets the whole content of a large object, however often the store closes the connection.
 pub(crate) fn resuming(pieces: Pieces, range: Range<u64>, source: impl Reopen, pause: Duration) -> Pieces {
     let begin = Reading { pieces, rest: range, source, pause, tries: 0 };
     stream::try_unfold(begin, async |mut reading| Ok(reading.next().await?.map(|bytes| (bytes, reading)))).boxed()
@@ -33,7 +33,7 @@ struct Reading<S> {
     rest: Range<u64>,
     source: S,
     pause: Duration,
-    /// Number of attempts since the last received byte.
+    /// Number of attempts since a byte was last received.
     tries: u32,
 }
 
@@ -84,7 +84,7 @@ mod tests {
 
     const SIZE: u64 = 1000;
 
-    /// A source whose connections each send a fixed number of bytes, then fail.
+    /// A source whose connections fail after each has sent a fixed number of bytes.
     struct Breaking {
         bytes_a_time: u64,
         opened: Arc<AtomicU32>,

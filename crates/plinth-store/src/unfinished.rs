@@ -1,4 +1,4 @@
-//! Removes partial uploads that a killed process left in the local store.
+//! Removes partial uploads that killed processes left in the local store.
 
 use std::io;
 use std::path::Path;
@@ -8,8 +8,8 @@ use crate::Result;
 use crate::open::Store;
 
 impl Store {
-    /// Removes partial uploads in a local folder that were last written before `since`. Returns the number of removed files.
-    /// In an S3 bucket, a lifecycle rule must remove partial uploads.
+    /// Removes partial uploads that were last written before `since` from the local store. Returns the number of
+    /// removed files. For S3, a lifecycle rule of the bucket must remove partial uploads instead.
     pub async fn remove_unfinished(&self, since: SystemTime) -> Result<u64> {
         let Some(folder) = self.folder.clone() else { return Ok(0) };
         let removed = tokio::task::spawn_blocking(move || remove_from(&folder, since));
@@ -44,7 +44,8 @@ fn there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Returns whether `name` is a temporary file of `object_store`, which appends `#` and a number to the object's name.
+/// Returns whether a file with this name is a temporary file of `object_store`, which appends `#` and a number to the
+/// object's name.
 fn is_unfinished(name: &str) -> bool {
     let number = name.rsplit_once('#').map(|(_object, number)| number);
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))

@@ -1,4 +1,4 @@
-//! HTTP client with an API key.
+//! HTTP client that sends an API key.
 
 use reqwest::header::HeaderMap;
 use reqwest::{Method, RequestBuilder, Response};
@@ -9,7 +9,7 @@ use crate::{Form, glb_with_triangle};
 /// A client of the HTTP API. It does not follow redirects and does not use proxies.
 #[derive(Clone)]
 pub struct Client {
-    /// The client that sends the requests; tests also use it for other URLs.
+    /// The client that sends the requests. Tests also use it to request other URLs.
     pub http: reqwest::Client,
     /// Base URL of the server.
     pub base: String,
@@ -56,7 +56,7 @@ impl Client {
         Answer::to(request.body(form.body())).await
     }
 
-    /// Uploads a model that consists of one node with the given name.
+    /// Uploads a model that consists of one node with the name `name`.
     pub async fn upload(&self, name: &str, settings: Option<Value>) -> Answer {
         let form = Form::default().file("file", &format!("{name}.glb"), &glb_with_triangle(name));
         let form = match settings {
@@ -72,7 +72,7 @@ impl Client {
 pub struct Answer {
     pub status: u16,
     pub headers: HeaderMap,
-    /// Body of the response; null if the body is not JSON.
+    /// Body of the response, or null if the body is not JSON.
     pub body: Value,
 }
 
@@ -108,13 +108,13 @@ impl Answer {
         (self.status, error["code"].as_str().unwrap_or_default())
     }
 
-    /// Returns the value of a header; empty if the header is missing.
+    /// Returns the value of a header, or an empty string if the header is missing.
     pub fn header(&self, name: &str) -> &str {
         header(&self.headers, name)
     }
 }
 
-/// Returns the value of a header; empty if the header is missing.
+/// Returns the value of a header, or an empty string if the header is missing.
 pub fn header<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
     headers.get(name).map_or("", |value| value.to_str().expect("ASCII"))
 }

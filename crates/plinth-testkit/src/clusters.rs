@@ -1,5 +1,5 @@
-//! Cached PostgreSQL clusters, which are copied for each test. They are shared by all test processes of a user, and only
-//! this user can read them.
+//! Cached PostgreSQL clusters. Each test gets a copy of one of them. All test processes of a user share the cache, and
+//! only this user can read it.
 
 use std::fs;
 use std::io::Write as _;
@@ -11,10 +11,10 @@ use tempfile::TempDir;
 use crate::postgres::{HELP, UNPRIVILEGED, as_unprivileged, bin, own, user};
 use crate::sha256_hex;
 
-/// Folder of a cluster inside of its cache folder or its server's folder.
+/// Name of the folder that contains a cluster, inside its cache folder or the folder of its server.
 const DATA: &str = "data";
 
-/// Returns the path of a small empty cluster. Creates it if it does not exist, which takes a second.
+/// Returns the path of a small empty cluster. If it does not exist, it is created, which takes a second.
 pub(crate) fn empty() -> PathBuf {
     let cluster = path("small");
     if !cluster.exists() {
@@ -33,8 +33,8 @@ pub(crate) fn empty() -> PathBuf {
     cluster
 }
 
-/// Returns the path of a cluster with the tables of plinth-db. It does not exist until a test has created it. The name
-/// depends on everything that decides what the tables are.
+/// Returns the path of a cluster that contains the tables of plinth-db. The cluster does not exist until a test has
+/// created it. Its name contains a hash of the files that define the tables.
 pub(crate) fn with_tables() -> PathBuf {
     let db = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../plinth-db"));
     let entries = fs::read_dir(db.join("migrations")).expect("the migrations");
@@ -45,20 +45,20 @@ pub(crate) fn with_tables() -> PathBuf {
     path(&format!("tables-{}", sha256_hex(&sources)))
 }
 
-/// Copies the files of a cluster whose server is not running to a new folder.
+/// Copies the files of a cluster to a new folder. No server may be running on the cluster.
 pub(crate) fn copy(cluster: &Path, to: &Path) {
     let status = Command::new("cp").arg("-a").arg("--reflink=auto").arg(cluster).arg(to).status();
     assert!(status.is_ok_and(|status| status.success()), "{} could not be copied", cluster.display());
 }
 
-/// Moves the cluster of a server that has ended to its place in the cache. If several processes create the same cluster
-/// at the same time, the first one succeeds.
+/// Moves the cluster of a server that has ended to its path in the cache. If several processes create the same cluster
+/// at the same time, the first cluster is kept.
 pub(crate) fn keep(folder: &Path, cluster: &Path) {
     let home = cluster.parent().expect("a folder in the cache");
     let made = TempDir::with_prefix("plinth-pg-made-").expect("a temporary folder");
     fs::rename(folder.join(DATA), made.path().join(DATA)).expect("a cluster");
     if fs::rename(made.path(), home).is_ok() {
-        // It has another name now.
+        // The folder was renamed, so it must not be deleted under its old name.
         let _moved = made.keep();
     }
 }
@@ -68,7 +68,8 @@ fn path(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("plinth-pg-{name}-{}-{}", version(), user())).join(DATA)
 }
 
-/// Removes the template databases, which are two thirds of the files. No test creates a database.
+/// Removes the template databases, which make up two thirds of the files. They are not needed, because no test creates
+/// a database.
 fn drop_templates(data: &Path) {
     let mut command = as_unprivileged(None, &bin("postgres"));
     command.args(["--single", "-D"]).arg(data).arg("postgres");

@@ -1,4 +1,4 @@
-//! A proxy of TCP connections that injects faults.
+//! A TCP proxy that injects faults.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdListener};
@@ -10,36 +10,37 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-/// Size of the pieces in which data is forwarded.
+/// Maximum number of bytes that are forwarded at once.
 const PIECE: usize = 16 << 10;
-/// Time in which the request that gets an error is read, so that its client sees the response and not a reset.
+/// Time for which the rest of a request is read after an error response was sent. Otherwise the client would see a
+/// connection reset instead of the response.
 const DISCARD: Duration = Duration::from_millis(200);
 
-/// What a [`FaultyProxy`] does with connections.
+/// The behaviour of a [`FaultyProxy`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProxyFault {
     /// Forwards everything.
     None,
-    /// Forwards each piece of data after this time.
+    /// Forwards each chunk of data after this delay.
     Delay(Duration),
-    /// Forwards requests completely, and closes the connection after this number of bytes of responses.
+    /// Forwards requests completely, but closes the connection after this number of response bytes.
     TruncateResponses(usize),
-    /// Closes the connection after this number of bytes of requests.
+    /// Closes the connection after this number of request bytes.
     CutRequests(usize),
     /// Responds to each request with this HTTP status.
     Status(u16),
-    /// Closes each connection at once.
+    /// Closes each connection immediately.
     Down,
 }
 
-/// A proxy in front of one server. Dropping it closes the port.
+/// A proxy in front of one server. When it is dropped, it closes its port.
 pub struct FaultyProxy {
     fault: watch::Sender<ProxyFault>,
     task: JoinHandle<()>,
 }
 
 impl FaultyProxy {
-    /// Forwards the connections to `listener` to `server`.
+    /// Starts a proxy that accepts connections on `listener` and forwards them to `server`.
     pub fn start(listener: StdListener, server: SocketAddr) -> Self {
         listener.set_nonblocking(true).expect("a socket");
         let listener = TcpListener::from_std(listener).expect("a socket");
@@ -49,7 +50,7 @@ impl FaultyProxy {
                 let mut watched = watched.clone();
                 tokio::spawn(async move {
                     let now = *watched.borrow_and_update();
-                    // A change of the fault closes the connections that exist.
+                    // When the fault changes, existing connections are closed.
                     tokio::select! {
                         _closed = serve(client, server, now) => {}
                         _changed = watched.changed() => {}
@@ -60,7 +61,7 @@ impl FaultyProxy {
         Self { fault, task }
     }
 
-    /// Changes the fault. This closes all connections.
+    /// Changes the fault, and closes all connections.
     pub fn set(&self, fault: ProxyFault) {
         self.fault.send_replace(fault);
     }
@@ -87,14 +88,14 @@ async fn serve(mut client: TcpStream, server: SocketAddr, fault: ProxyFault) -> 
         ProxyFault::CutRequests(bytes) => (bytes, usize::MAX, Duration::ZERO),
         _ => (usize::MAX, usize::MAX, Duration::ZERO),
     };
-    // The end of either direction is the end of the connection.
+    // The connection is closed as soon as one direction ends.
     tokio::select! {
         ended = forward(client_out, server_in, requests, delay) => ended,
         ended = forward(server_out, client_in, responses, delay) => ended,
     }
 }
 
-/// Forwards at most this number of bytes.
+/// Forwards at most `left` bytes, each chunk after `delay`.
 async fn forward(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,

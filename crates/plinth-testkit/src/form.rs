@@ -1,4 +1,4 @@
-//! A simple encoder of multipart forms.
+//! A simple encoder for multipart forms.
 
 const BOUNDARY: &str = "a-boundary-that-no-test-file-has";
 
@@ -26,7 +26,7 @@ impl Form {
         self
     }
 
-    /// Returns the value of `Content-Type`.
+    /// Returns the value of the header `Content-Type`.
     pub fn content_type() -> String {
         format!("multipart/form-data; boundary={BOUNDARY}")
     }
@@ -37,7 +37,7 @@ impl Form {
         self.0
     }
 
-    /// Returns the bytes before and after the content of a file, for files that are too large for memory.
+    /// Returns the bytes before and after the content of a file. They are for files that are too large for memory.
     pub fn around_file(name: &str, file_name: &str) -> (Vec<u8>, Vec<u8>) {
         let head = head_of_part(&format!("name=\"{name}\"; filename=\"{file_name}\""));
         (head.into_bytes(), format!("\r\n{}", end()).into_bytes())

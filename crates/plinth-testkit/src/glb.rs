@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 
 use crate::image::png;
 
-/// Returns a GLB with one triangle. Its node has this name, so different names give different files.
+/// Returns a GLB with one triangle. Its node has the name `name`, so different names give different files.
 pub fn glb_with_triangle(name: &str) -> Vec<u8> {
     triangle(&json!({"mesh": 0, "name": name}))
 }
 
-/// Returns a GLB that the service accepts but the renderer rejects, because its size exceeds the range of a 32-bit
-/// float.
+/// Returns a GLB that the service accepts but the renderer rejects, because the model's size exceeds the range of a
+/// 32-bit float.
 pub fn glb_too_large_to_draw() -> Vec<u8> {
     triangle(&json!({"mesh": 0, "name": "huge", "translation": [3e38, 0, 0], "scale": [3e38, 1, 1]}))
 }
@@ -73,8 +73,8 @@ pub fn glb_with_sphere(rows: u16) -> Vec<u8> {
     glb(&document, &[positions, indices].concat())
 }
 
-/// Returns a GLB with a triangle that has texture coordinates, a material with a colour map, and an animation. All of them
-/// have this name, with a number at the end.
+/// Returns a GLB whose triangle has texture coordinates, a material with a colour map, and an animation. All objects
+/// are named `name` with a number at the end.
 pub fn glb_with_names(name: &str) -> Vec<u8> {
     let positions: [f32; 9] = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0];
     let coordinates: [f32; 6] = [0.0, 1.0, 1.0, 1.0, 0.0, 0.0];
@@ -99,7 +99,7 @@ pub fn glb_with_names(name: &str) -> Vec<u8> {
         "meshes": [{"name": format!("{name} 2"), "primitives": [{"attributes": {"POSITION": 0, "TEXCOORD_0": 1}, "material": 0}]}],
         "materials": [{"name": format!("{name} 3"), "pbrMetallicRoughness": {"baseColorTexture": {"index": 0}}}],
         "textures": [{"source": 0}],
-        // Nothing uses the second image, and it cannot be read, of which the check warns.
+        // No texture uses the second image. It cannot be read, about which the check warns.
         "images": [{"name": format!("{name} 4"), "bufferView": 4, "mimeType": "image/png"}, {"bufferView": 99}],
         "animations": [{
             "name": format!("{name} 5"),

@@ -1,13 +1,13 @@
-//! A simulated ffmpeg with hardware encoders.
+//! A script that acts like an ffmpeg with hardware encoders.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::tools::ffmpeg_in_scripts;
 
-/// Bash functions that simulate a hardware encoder. `encode` replaces the options of the hardware encoder with those of
-/// libx264 at a fast preset, and calls the real ffmpeg. `$ENCODER` is the requested encoder. `$SIZE` is the size of raw input frames; it
-/// is empty if ffmpeg reads a file.
+/// Bash functions that simulate a hardware encoder. `encode` calls the real ffmpeg, and replaces the options of the
+/// hardware encoder by those of libx264 with a fast preset. `$ENCODER` is the requested encoder. `$SIZE` is the size of
+/// raw input frames, or empty if ffmpeg reads a file.
 const TRANSLATION: &str = r#"
 ENCODER= SIZE= ARGS=()
 for ((i = 1; i <= $#; i++)); do
@@ -40,10 +40,10 @@ if [[ -z $ENCODER ]]; then exec "$FFMPEG" "$@"; fi
 encode() { exec "$FFMPEG" "${ARGS[@]}"; }
 "#;
 
-/// Writes a script to `folder` that acts like an ffmpeg with the `listed` hardware encoders, but encodes with libx264.
-/// When one of these encoders is used, the script first runs the Bash code `lines`. This code may fail, hang, or call
-/// `encode`, which does not return. `$ENCODER` is the requested encoder. `$SIZE` is the size of the raw input frames;
-/// it is empty if ffmpeg reads a file.
+/// Writes a script to `folder` that acts like an ffmpeg with the hardware encoders in `listed`, but encodes with
+/// libx264. When one of these encoders is requested, the script first runs the Bash code `lines`. The code may fail,
+/// hang, or call `encode`, which does not return. In the code, `$ENCODER` is the requested encoder. `$SIZE` is the size
+/// of the raw input frames, or empty if ffmpeg reads a file.
 pub fn hardware_ffmpeg(folder: &Path, listed: &[&str], lines: &str) -> PathBuf {
     let path = folder.join("hardware-ffmpeg");
     let head = ffmpeg_in_scripts();

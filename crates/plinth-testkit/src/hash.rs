@@ -1,4 +1,4 @@
-//! Hashes.
+//! Hash functions.
 
 use sha2::{Digest as _, Sha256};
 

@@ -1,6 +1,6 @@
-//! Host names of private addresses.
+//! Host names that refer to internal addresses.
 
-/// Hosts with loopback, private and other internal addresses. The list contains every notation that a URL allows.
+/// Host names of loopback, private and other internal addresses, in every notation that a URL allows.
 pub const HOSTS_INSIDE: [&str; 54] = [
     "127.0.0.1",
     "127.1",

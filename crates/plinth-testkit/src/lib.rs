@@ -34,8 +34,8 @@ pub use tools::{aws, ffmpeg, ffmpeg_in_scripts, ffprobe, postgres, python};
 pub use video::{assert_h264, probe};
 pub use web::{Reply, Visit, Web};
 
-/// Declares each test twice, for SQLite and for PostgreSQL, which has the tables of plinth-db already. The test is an async
-/// function whose argument is the database URL.
+/// Declares each test twice, for SQLite and for PostgreSQL. The PostgreSQL database already has the tables of
+/// plinth-db. A test is an async function whose argument is the database URL.
 #[macro_export]
 macro_rules! on_both_databases {
     ($($(#[$attribute:meta])* $name:ident)*) => {$(

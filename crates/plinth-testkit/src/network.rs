@@ -1,8 +1,8 @@
-//! Several hosts on one machine. Each host is a network namespace with an address of its own, connected to a bridge. The
-//! test process is at the bridge's address.
+//! Simulates several hosts on one machine. Each host is a network namespace with its own address. All hosts are
+//! connected to a bridge. The test process has the address of the bridge.
 //!
-//! This needs root. `scripts/network.sh COMMAND` runs the tests in namespaces of their own, so that nothing of the
-//! machine is changed, and everything is removed when the command ends.
+//! This needs root. `scripts/network.sh COMMAND` runs the tests in separate namespaces. Therefore the machine itself is
+//! not changed, and everything is removed when the command ends.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -13,8 +13,8 @@ use std::process::Command;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 const BRIDGE: &str = "bridge";
-/// Rules of each host. Packets from the addresses in the set are dropped when they arrive, as on a broken link: the
-/// sender notices nothing.
+/// Firewall rules of each host. Arriving packets from the addresses in the set `blocked` are dropped. As with a broken
+/// link, the sender gets no error.
 const RULES: &str = "table inet faults {
     set blocked { type ipv4_addr; }
     chain input { type filter hook input priority filter; ip saddr @blocked drop; }
@@ -49,22 +49,22 @@ impl Network {
         network
     }
 
-    /// Returns the address with this number. The network is one that RFC 2544 reserves for tests.
+    /// Returns the address of host `number`. RFC 2544 reserves this network for tests.
     const fn address(number: u8) -> Ipv4Addr {
         Ipv4Addr::new(198, 18, 0, number)
     }
 
-    /// Returns the host of the test process.
+    /// Returns the host on which the test process runs.
     pub fn own_host(&self) -> Host {
         Host { name: String::new(), address: Self::address(1) }
     }
 
-    /// Returns the addresses of the network, such as `198.18.0.0/24`.
+    /// Returns the address range of the network: `198.18.0.0/24`.
     pub fn range(&self) -> String {
         format!("{}/24", Self::address(0))
     }
 
-    /// Adds a host. Its name has at most 10 characters.
+    /// Adds a host. Its name may have at most 10 characters.
     pub fn add(&mut self, name: &str) -> Host {
         self.hosts.push(name.to_owned());
         let number = 1 + u8::try_from(self.hosts.len()).expect("fewer than 254 hosts");
@@ -106,7 +106,8 @@ impl Host {
         self.address
     }
 
-    /// Returns a command whose arguments are a program, which runs on this host, and its arguments.
+    /// Returns a command that runs a program on this host. The caller adds the program and its arguments to the
+    /// command.
     pub fn command(&self) -> Command {
         if self.name.is_empty() {
             return Command::new("env");
@@ -116,7 +117,7 @@ impl Host {
         command
     }
 
-    /// Opens a port of this host for a server in this process.
+    /// Opens a port of this host for a server that runs in this process.
     pub fn listen(&self, port: u16) -> io::Result<TcpListener> {
         let (namespace, address) = (self.namespace(), SocketAddr::from((self.address, port)));
         // A socket belongs to the namespace of the thread that created it.

@@ -1,7 +1,7 @@
-//! Temporary databases: a SQLite file, or a PostgreSQL cluster in a temporary folder.
+//! Temporary databases: a SQLite file, or a PostgreSQL server whose cluster is in a temporary folder.
 //!
-//! The cluster listens only on a socket in its folder, does not sync to disk, and ends with the test process, even if
-//! that process is killed.
+//! The PostgreSQL server listens only on a socket in its folder, and does not sync to disk. It ends with the test
+//! process, even if the test process is killed.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::{Host, Network, clusters, tools};
 
-/// User that the server runs as if the tests run as root. PostgreSQL refuses to run as root.
+/// User as which the server runs if the tests run as root. PostgreSQL refuses to run as root.
 pub(crate) const UNPRIVILEGED: &str = "postgres";
 pub(crate) const HELP: &str = "PostgreSQL is needed for this test: run `make setup`, or `apt-get install postgresql`";
 
@@ -44,8 +44,8 @@ impl TestDatabase {
         Self::of(Postgres::start())
     }
 
-    /// Creates a PostgreSQL database that has the tables of plinth-db, which `migrate` creates. Its result is cached, because
-    /// that takes longer than most tests.
+    /// Creates a PostgreSQL database that contains the tables of plinth-db. `migrate` creates the tables. The result is
+    /// cached, because creating it takes longer than most tests.
     pub async fn postgres_with_tables(migrate: impl AsyncFnOnce(&str)) -> Self {
         let cached = clusters::with_tables();
         if !cached.exists() {
@@ -70,9 +70,9 @@ impl TestDatabase {
 /// A temporary PostgreSQL server.
 pub struct Postgres {
     folder: TempDir,
-    /// Settings that differ from those of tests, each as `name=value`.
+    /// Settings that differ from the usual settings of tests, each as `name=value`.
     settings: Vec<String>,
-    /// Host on which the server runs; `None` for the host of this process.
+    /// Simulated host on which the server runs; `None` for the host of this process.
     host: Option<Host>,
     server: Mutex<Child>,
 }
@@ -83,20 +83,20 @@ impl Postgres {
         Self::start_with(&[])
     }
 
-    /// Starts a server with settings, each as `name=value`, that differ from those of tests.
+    /// Starts a server with settings that differ from the usual settings of tests. Each is written as `name=value`.
     pub fn start_with(settings: &[&str]) -> Self {
         Self::start_at(None, settings, "", &clusters::empty())
     }
 
-    /// Starts a server on a host. It listens on its socket and on its port 5432, which accepts connections of the whole
-    /// network.
+    /// Starts a server on a simulated host. The server listens on its socket and on port 5432 of the host, where it
+    /// accepts connections from the whole network.
     pub fn start_on(network: &Network, host: Host, settings: &[&str]) -> Self {
         let listen = format!("listen_addresses={}", host.address());
         let access = format!("host all all {} trust\n", network.range());
         Self::start_at(Some(host), &[&[listen.as_str()], settings].concat(), &access, &clusters::empty())
     }
 
-    /// Starts a server for a copy of a cluster.
+    /// Copies a cluster, and starts a server on the copy.
     fn start_at(host: Option<Host>, settings: &[&str], access: &str, cluster: &Path) -> Self {
         let folder = TempDir::with_prefix("plinth-pg-").expect("a temporary folder");
         let data = folder.path().join("data");
@@ -111,12 +111,13 @@ impl Postgres {
         started
     }
 
-    /// Shuts the server down and starts it again. The shutdown ends all connections and aborts their transactions.
+    /// Shuts the server down and starts it again. All connections end, and their transactions are aborted.
     pub fn restart(&self) {
         self.restart_after("-INT");
     }
 
-    /// Ends the server without a shutdown and starts it again, so that it recovers from its log.
+    /// Stops the server without a proper shutdown and starts it again, so that it must recover from its write-ahead
+    /// log.
     pub fn crash(&self) {
         self.restart_after("-QUIT");
     }
@@ -131,7 +132,7 @@ impl Postgres {
         self.wait();
     }
 
-    /// Shuts the server down, so that its data is complete on disk.
+    /// Shuts the server down, so that all its data is on disk.
     fn shut_down(&self) {
         let mut server = self.server();
         assert!(signal(&server, "-INT"), "postgres is not running");
@@ -152,7 +153,7 @@ impl Postgres {
         format!("postgres://{UNPRIVILEGED}@localhost/postgres?host={}", self.folder.path().display())
     }
 
-    /// Returns the database URL under which other hosts reach the server.
+    /// Returns the database URL with which other hosts reach the server.
     pub fn remote_address(&self) -> String {
         let host = self.host.as_ref().expect("a server on a host");
         format!("postgres://{UNPRIVILEGED}@{}/postgres", host.address())
@@ -177,8 +178,8 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        // The data is not needed, so the server receives SIGQUIT, which shuts it down immediately. SIGKILL would leave
-        // shared memory segments behind, and a system has only a few thousand of them.
+        // The data is not needed, so the server receives SIGQUIT, which stops it immediately. SIGKILL would leave
+        // shared memory segments behind, of which a system has only a few thousand.
         let mut server = self.server();
         let has_ended = server.try_wait().is_ok_and(|status| status.is_some());
         if !has_ended && !signal(&server, "-QUIT") {
@@ -198,15 +199,15 @@ fn spawn(host: Option<&Host>, folder: &Path, settings: &[String]) -> Child {
         .arg(folder)
         .args(["-c", "listen_addresses=", "-c", "fsync=off", "-c", "full_page_writes=off"])
         .args(["-c", "synchronous_commit=off", "-c", "shared_buffers=16MB", "-c", "max_connections=60"])
-        // The last value of a setting counts.
+        // If a setting is given several times, the last value is used.
         .args(settings.iter().flat_map(|setting| ["-c", setting.as_str()]))
         .stdout(Stdio::null())
         .stderr(fs::File::options().create(true).append(true).open(folder.join("log")).expect("a log file"));
     spawn_in_lasting_thread(command).unwrap_or_else(|error| panic!("postgres cannot be started: {error}. {HELP}"))
 }
 
-/// Starts a program from a thread that lives as long as this process. The kernel kills the program when the thread that
-/// started it ends, so a test thread cannot start it.
+/// Starts a program in a thread that lives as long as this process. The kernel kills the program when the thread that
+/// started it ends, so the thread of a test must not start the program.
 fn spawn_in_lasting_thread(command: Command) -> io::Result<Child> {
     type Order = (Command, Sender<io::Result<Child>>);
     static ORDERS: LazyLock<Mutex<Sender<Order>>> = LazyLock::new(|| {
@@ -243,7 +244,7 @@ fn is_root() -> bool {
     user() == 0
 }
 
-/// Builds a command that runs as a user that PostgreSQL accepts. The process ends when this process ends.
+/// Builds a command that runs a program as a user that PostgreSQL accepts. The program ends when this process ends.
 pub(crate) fn as_unprivileged(host: Option<&Host>, program: &Path) -> Command {
     let mut command = match host {
         None => Command::new("setpriv"),

@@ -17,7 +17,7 @@ const BUCKET: &str = "plinth";
 const KEY: &str = "test-key";
 const SECRET: &str = "test-secret";
 
-/// A local S3 server with one empty bucket. Dropping it stops the server.
+/// A local S3 server with one empty bucket. It stops when it is dropped.
 pub struct S3Server {
     folder: TempDir,
     endpoint: String,
@@ -40,7 +40,7 @@ impl S3Server {
                 let service = service.clone();
                 tokio::spawn(async move {
                     let server = Builder::new(TokioExecutor::new());
-                    // Clients may disconnect at any time, so errors of a connection do not fail the test.
+                    // Clients may disconnect at any time, so the errors of a connection are ignored.
                     let _ended = server.serve_connection(TokioIo::new(socket), service).await;
                 });
             }

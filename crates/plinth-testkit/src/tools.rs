@@ -1,5 +1,6 @@
-//! Paths of the programs that tests call. `scripts/find.sh` chooses each program, so tests do not depend on the order
-//! of PATH. `make test` calls this script before the tests start, and passes the paths in environment variables.
+//! Paths of the programs that tests call. The script `scripts/find.sh` selects each program, so tests do not depend on
+//! the order of PATH. `make test` calls the script before the tests start, and passes the paths in environment
+//! variables.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
@@ -13,7 +14,7 @@ pub fn ffmpeg() -> &'static Path {
     FOUND.get_or_init(|| find("PLINTH_FFMPEG", &["ffmpeg", "libx264", "prores_ks"]))
 }
 
-/// Returns the first line of a Bash script whose other lines call ffmpeg as `"$FFMPEG"`.
+/// Returns the first line of a Bash script. In its other lines, the script calls ffmpeg as `"$FFMPEG"`.
 pub fn ffmpeg_in_scripts() -> String {
     format!("FFMPEG='{}'\n", ffmpeg().display())
 }

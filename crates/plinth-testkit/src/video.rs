@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::tools::ffprobe;
 
-/// Returns two objects of ffprobe: the description of the file's only stream, with the number of its frames, and the
-/// description of the file.
+/// Returns two objects that ffprobe prints: the description of the file's only stream, including its number of frames,
+/// and the description of the file.
 pub fn probe(file: &Path) -> (Value, Value) {
     let out = Command::new(ffprobe())
         .args(["-v", "error", "-count_frames", "-show_streams", "-show_format", "-of", "json"])
@@ -21,7 +21,7 @@ pub fn probe(file: &Path) -> (Value, Value) {
 }
 
 /// Asserts that a stream is progressive H.264 High, 4:2:0, BT.709 in limited range, with 30 frames per second, and that
-/// its metadata says so.
+/// its metadata contains these properties.
 pub fn assert_h264(stream: &Value) {
     for (key, value) in [
         ("codec_name", "h264"),

@@ -17,7 +17,7 @@ pub struct Visit {
     pub method: String,
     /// Path and query.
     pub path: String,
-    /// Body, if the request has a `Content-Length`.
+    /// Body; empty if the request has no `Content-Length`.
     pub body: String,
 }
 
@@ -61,19 +61,19 @@ impl Reply {
         Self { headers: format!("{}{name}: {value}\r\n", self.headers), ..self }
     }
 
-    /// Sends the body several times, with a pause after each time.
+    /// Sends the body several times, with a pause after each.
     #[must_use]
     pub fn repeated(self, times: u64, pause: Duration) -> Self {
         Self { times, pause, ..self }
     }
 
-    /// Sets `Content-Length` to this value, even if it is not the length of the body.
+    /// Sets `Content-Length` to `length`, even if this is not the length of the body.
     #[must_use]
     pub fn saying_length(self, length: u64) -> Self {
         Self { said_length: Some(length), ..self }
     }
 
-    /// Omits `Content-Length`, so that the body ends when the connection closes.
+    /// Omits `Content-Length`. The end of the connection then marks the end of the body.
     #[must_use]
     pub fn saying_no_length(self) -> Self {
         Self { said_length: Some(u64::MAX), ..self }
@@ -109,7 +109,7 @@ pub struct Web {
 
 type Answers = Arc<dyn Fn(&Visit) -> Reply + Send + Sync>;
 
-/// Connections that are kept open until the process ends.
+/// Connections that stay open until the process ends.
 static HANGING: Mutex<Vec<Box<dyn Write + Send>>> = Mutex::new(Vec::new());
 
 impl Web {
@@ -145,7 +145,7 @@ impl Web {
                 counter.fetch_add(1, Ordering::SeqCst);
                 let (tls, answers) = (tls.clone(), Arc::clone(&answers));
                 thread::spawn(move || {
-                    // Clients may disconnect or reject the certificate, so errors of a connection do not fail the test.
+                    // Clients may disconnect or reject the certificate, so the errors of a connection are ignored.
                     let _gone = socket.and_then(|socket| serve(socket, tls, &answers));
                 });
             }
@@ -164,7 +164,7 @@ impl Web {
         format!("{scheme}://{}{path}", self.address)
     }
 
-    /// Returns the number of connections since the start of the server.
+    /// Returns the number of connections that the server has accepted.
     pub fn visits(&self) -> usize {
         self.visits.load(Ordering::SeqCst)
     }

@@ -1,4 +1,4 @@
-//! The trace context of the current span, and spans that continue a trace of another process.
+//! The trace context of the current span, and spans that continue a trace from another process.
 
 use std::collections::HashMap;
 
@@ -12,8 +12,8 @@ use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 /// Name of the header of the W3C trace context.
 const TRACE_PARENT: &str = "traceparent";
 
-/// Returns the W3C trace context (`traceparent`) of the current span. Returns `None` if traces are not recorded, or not
-/// of this request.
+/// Returns the W3C trace context (`traceparent`) of the current span. Returns `None` if no traces are recorded, or the
+/// trace of this request is not recorded.
 pub fn current() -> Option<String> {
     let context = Context::current();
     if !context.span().span_context().is_sampled() {
@@ -24,11 +24,11 @@ pub fn current() -> Option<String> {
     headers.remove(TRACE_PARENT)
 }
 
-/// Makes a span a part of the trace that a `traceparent` names. The span must be new: nothing has entered it. Without a
-/// `traceparent`, or with a malformed one, the span stays where it is.
+/// Adds a span to the trace that `trace_parent` refers to. The span must be new: it must not have been entered yet. If
+/// `trace_parent` is missing or malformed, the span does not change.
 pub fn continue_trace(span: &Span, trace_parent: Option<&str>) {
     let Some(remote) = trace_parent.and_then(parse) else { return };
-    // Fails if the span is disabled, because traces are not recorded.
+    // This fails if the span is disabled because no traces are recorded. The error is ignored.
     let _disabled = span.set_parent(remote);
 }
 
@@ -42,7 +42,7 @@ pub fn fail(message: &str) {
     Context::current().span().set_status(Status::error(message.to_owned()));
 }
 
-/// Returns the context that a `traceparent` names; `None` if it is malformed.
+/// Returns the context that a `traceparent` refers to, or `None` if it is malformed.
 pub(crate) fn parse(trace_parent: &str) -> Option<Context> {
     let headers = HashMap::from([(TRACE_PARENT.to_owned(), trace_parent.to_owned())]);
     let context = TraceContextPropagator::new().extract_with_context(&Context::new(), &headers);

@@ -1,8 +1,8 @@
-//! Distributed traces: one trace follows an order from its request through the queue to its files.
+//! Distributed traces. One trace follows a render from the request that creates it, through the queue, to its files.
 //!
-//! Spans with the target [`TARGET`] are sent to a collector, and are not part of log lines. Without a collector they are
-//! disabled and cost nothing. The W3C trace context connects processes: a request may bring one, a render keeps that of the
-//! request that ordered it, and the worker continues it.
+//! Spans with the target [`TARGET`] are sent to a collector, and do not appear in log lines. Without a collector, they
+//! are disabled and cost nothing. The W3C trace context connects processes: a request may contain a trace context, a
+//! render stores the context of the request that created it, and the worker continues the trace.
 
 mod context;
 mod past;

@@ -1,4 +1,4 @@
-//! Spans of something that has already ended, such as the time that a render waited in the queue.
+//! Spans of operations that have already ended, such as the time for which a render waited in the queue.
 
 use std::time::{Duration, SystemTime};
 
@@ -7,7 +7,7 @@ use opentelemetry::{KeyValue, global};
 
 use crate::context::parse;
 
-/// Records a span between two Unix times in milliseconds, in the trace that a `traceparent` names.
+/// Records a span between two Unix times in milliseconds, in the trace that `trace_parent` refers to.
 pub fn record_past(
     name: &'static str,
     trace_parent: Option<&str>,

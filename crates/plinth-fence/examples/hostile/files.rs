@@ -50,7 +50,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     ("start-own-program", start_own_program),
 ];
 
-/// Deletes the file at this path, and returns the path.
+/// Deletes the file at a path, and returns the path.
 fn fresh(path: &Path) -> &Path {
     drop(remove_file(path));
     path
@@ -66,14 +66,14 @@ fn c(path: &Path) -> CString {
     CString::new(path.as_os_str().as_bytes()).unwrap()
 }
 
-/// Truncates the database to its current length, so that nothing is lost if the call succeeds.
+/// Truncates the database to its current length. No data is lost even if the call succeeds.
 fn truncate_database(targets: &Targets) -> bool {
     let Ok(about) = std::fs::metadata(&targets.database) else { return false };
     // SAFETY: the path is null-terminated.
     unsafe { libc::truncate(c(&targets.database).as_ptr(), about.len().try_into().unwrap()) == 0 }
 }
 
-/// Sets the mode of the database to its current mode, so that nothing changes if the call succeeds.
+/// Sets the mode of the database to its current mode. Nothing changes even if the call succeeds.
 fn chmod_database(targets: &Targets) -> bool {
     let about = std::fs::metadata(&targets.database);
     about.is_ok_and(|about| std::fs::set_permissions(&targets.database, about.permissions()).is_ok())

@@ -1,4 +1,4 @@
-//! Attempts to use the network and dangerous parts of the kernel.
+//! Attempts to use the network and dangerous features of the kernel.
 
 use std::ffi::c_long;
 
@@ -28,12 +28,13 @@ pub(crate) const ATTACKS: &[Attack] = &[
     ("userfaultfd", |_t| call(libc::SYS_userfaultfd, [1, 0, 0, 0])),
     ("bpf", |_t| call(libc::SYS_bpf, [0, address(&[2_u32, 4, 4, 1, 0, 0, 0, 0, 0, 0]), 40, 0])),
     ("perf-event", |_t| {
-        // PERF_TYPE_SOFTWARE with the smallest version of `perf_event_attr`; event 0 is the CPU clock.
+        // Creates an event of the type PERF_TYPE_SOFTWARE with the smallest version of `perf_event_attr`. Event 0 is
+        // the CPU clock.
         let mut event = [0_u64; 8];
         event[0] = 1 | 64 << 32;
         call(libc::SYS_perf_event_open, [address(&event), 0, -1, -1])
     }),
-    // KEYCTL_GET_KEYRING_ID of the session keyring (-3), which the kernel creates if it does not exist.
+    // KEYCTL_GET_KEYRING_ID for the session keyring (-3). The kernel creates this keyring if it does not exist.
     ("keyctl", |_t| call(libc::SYS_keyctl, [0, -3, 1, 0])),
     ("personality", |_t| call(libc::SYS_personality, [0, 0, 0, 0])),
     ("user-namespace", |_t| in_fork(|| call(libc::SYS_unshare, [libc::CLONE_NEWUSER.into(), 0, 0, 0]))),
@@ -51,7 +52,8 @@ pub(crate) const ATTACKS: &[Attack] = &[
     ("chroot", |_t| in_fork(|| unsafe { libc::chroot(c"/".as_ptr()) == 0 })),
     ("use-capabilities", |_t| {
         in_fork(|| {
-            // SAFETY: the call receives only a number and a null pointer. It needs CAP_SETGID, even for root.
+            // SAFETY: the call receives only a number and a null pointer. It needs the capability CAP_SETGID, even for
+            // root.
             unsafe { libc::setgroups(0, std::ptr::null()) == 0 }
         })
     }),
@@ -61,19 +63,19 @@ fn socket(family: i32, kind: i32) -> bool {
     call(libc::SYS_socket, [family.into(), (kind | libc::SOCK_CLOEXEC).into(), 0, 0])
 }
 
-/// Returns the address of a value as an argument of a system call.
+/// Returns the address of a value in the form of a system call argument.
 fn address<T>(of: &T) -> c_long {
     std::ptr::from_ref(of).addr().try_into().unwrap_or_default()
 }
 
-/// Calls a system call with up to four arguments, and returns whether it succeeded.
+/// Makes a system call with up to four arguments, and returns whether it succeeded.
 fn call(number: c_long, [a, b, c, d]: [c_long; 4]) -> bool {
     // SAFETY: each attack passes numbers, or addresses of its own memory.
     unsafe { libc::syscall(number, a, b, c, d, 0, 0) >= 0 }
 }
 
 fn clone_user_namespace(_targets: &crate::targets::Targets) -> bool {
-    // SAFETY: the call works like `fork`, but with a new namespace. The new process ends immediately.
+    // SAFETY: the call works like `fork`, but in a new namespace. The new process ends immediately.
     unsafe {
         let flags = c_long::from(libc::CLONE_NEWUSER | libc::SIGCHLD);
         let child = libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0);

@@ -1,9 +1,9 @@
-//! A test program that acts like a compromised job: it attempts forbidden actions, and prints which of them succeeded.
+//! A test program that acts like a compromised job. It attempts forbidden actions, and prints which of them succeeded.
 //!
 //! - `hostile attack TARGETS [FENCE]` attempts all attacks, inside the sandbox `FENCE` if it is given.
 //! - `hostile single TARGETS [FENCE]` does the same, and also attempts to start processes.
-//! - `hostile serve TARGETS [FENCE]` acts as the server: its environment contains a secret, it leaves a file open, and it
-//!   starts the attacks as a child process.
+//! - `hostile serve TARGETS [FENCE]` acts as the server. Its environment contains a secret, and it leaves a file open.
+//!   It starts the attacks as a child process.
 //! - `hostile hide TARGETS` does the same, but first hides its environment and memory.
 #![expect(unsafe_code, reason = "attacks are system calls that no safe library makes")]
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a program for tests")]
@@ -36,13 +36,13 @@ fn main() {
     }
 }
 
-/// Attempts all attacks and the given ones, and prints which of them succeeded and which failed.
+/// Attempts the general attacks and those in `more`, and prints which of them succeeded and which failed.
 fn attack(targets: &Targets, fence: Option<String>, more: &[Attack]) {
     if let Some(fence) = fence {
         plinth_fence::close_inherited_files();
         rustix::process::setsid().ok();
         Fence::from_argument(&fence).unwrap().enter().unwrap();
-        // Readers of files start threads in every sandbox.
+        // Model readers start threads, so every sandbox must allow this.
         std::thread::spawn(|| ()).join().unwrap();
     }
     let attacks = files::ATTACKS.iter().chain(processes::ATTACKS).chain(kernel::ATTACKS).chain(more);

@@ -38,7 +38,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     ("raise-own-limit", |_t| {
         limits(0).is_some_and(|own| set_limits(0, &libc::rlimit64 { rlim_cur: own.rlim_max, ..own }))
     }),
-    // SAFETY: the calls receive only numbers. The parent gets the priority that it has.
+    // SAFETY: the calls receive only numbers. The parent's priority is set to its current value.
     ("renice-parent", |_t| unsafe {
         let which = libc::PRIO_PROCESS;
         libc::setpriority(which, parent().unsigned_abs(), libc::getpriority(which, parent().unsigned_abs())) == 0
@@ -46,8 +46,8 @@ pub(crate) const ATTACKS: &[Attack] = &[
     ("pin-parent", |_t| {
         let mut processors = [0_u64; 128];
         let size = size_of_val(&processors);
-        // SAFETY: the kernel writes at most `size` bytes to the array, and reads as many. The parent gets the processors
-        // that it has.
+        // SAFETY: the kernel writes at most `size` bytes to the array, and reads the same number of bytes. The parent
+        // keeps its set of processors.
         unsafe {
             libc::syscall(libc::SYS_sched_getaffinity, parent(), size, processors.as_mut_ptr()) > 0
                 && libc::syscall(libc::SYS_sched_setaffinity, parent(), size, processors.as_ptr()) == 0
@@ -58,7 +58,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     ("program-in-memory", |_t| in_fork(run_from_memory)),
 ];
 
-/// Attacks of a process that must not start others.
+/// Attacks of a process that must not start other processes.
 pub(crate) const STARTS: &[Attack] = &[
     ("start-process", |_t| in_fork(|| true)),
     ("start-process-by-vfork", |_t| {
@@ -66,7 +66,7 @@ pub(crate) const STARTS: &[Attack] = &[
         Command::new("/bin/true").status().is_ok()
     }),
     ("start-program", |_t| {
-        // The program does not exist, because this one would end if the call succeeded.
+        // The program does not exist, because a successful call would replace this program.
         Command::new("/bin/no-such-program").exec().raw_os_error() == Some(libc::ENOENT)
     }),
 ];
@@ -75,7 +75,7 @@ fn parent() -> i32 {
     std::os::unix::process::parent_id().try_into().unwrap()
 }
 
-/// Returns the limits on the size of core files of a process; 0 is this process.
+/// Returns the limits on the size of core files of a process. The process 0 is this process.
 fn limits(process: i32) -> Option<libc::rlimit64> {
     let mut found = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the call writes to the structure, and reads nothing.
@@ -88,7 +88,7 @@ fn set_limits(process: i32, limits: &libc::rlimit64) -> bool {
     unsafe { libc::prlimit64(process, libc::RLIMIT_CORE, limits, std::ptr::null_mut()) == 0 }
 }
 
-/// Runs a program of the system that was copied to memory. Returns only on failure.
+/// Copies a program of the system to memory and executes it from there. Returns only on failure.
 fn run_from_memory() -> bool {
     let Ok(program) = read("/bin/true") else { return false };
     // SAFETY: the strings and lists are null-terminated, and the buffer has the given size.
@@ -115,8 +115,8 @@ fn memory_of_parent() -> bool {
     memory.is_ok_and(|memory| memory.read_at(&mut [0; 4], start.unwrap_or_default()).is_ok())
 }
 
-/// Returns whether this process may read its parent's memory. The address in the parent is arbitrary, so the error
-/// EFAULT also counts as success: the kernel checks the permission first.
+/// Returns whether the kernel lets this process read its parent's memory. The address in the parent is arbitrary, so
+/// the error EFAULT also counts as success: the kernel reports it only after it has checked the permission.
 fn read_parent_memory(_targets: &Targets) -> bool {
     let mut bytes = [0_u8; 4];
     let here = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };

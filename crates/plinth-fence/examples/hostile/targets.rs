@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 /// Files and folders that the attacks try to access.
 pub(crate) struct Targets {
-    /// Folder of the attacking job, which may write to its subfolder `out`.
+    /// Folder of the attacking job. The job may write to the subfolder `out`.
     pub(crate) own: PathBuf,
-    /// Folder of another job, which contains `model.glb`.
+    /// Folder of another job. It contains `model.glb`.
     pub(crate) other: PathBuf,
     /// SQLite file of the server.
     pub(crate) database: PathBuf,
