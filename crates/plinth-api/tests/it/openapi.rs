@@ -103,7 +103,8 @@ fn schemas_use_the_field_names_of_the_json_bodies() {
     assert!(document["paths"]["/renders/{id}/hls/{path}"].is_object());
 }
 
-/// Client generators name a type after the title of its schema, and leave out operations whose type names collide.
+/// Client generators name a type after the title of its schema. If the names of two types collide, they leave out the
+/// operations that use these types.
 #[test]
 fn titles_and_schema_names_do_not_collide() {
     let document = document();
@@ -152,7 +153,7 @@ fn every_error_code_appears_in_the_document() {
     let document = document();
     let text: String = operations(&document).iter().map(|(_, operation)| operation["responses"].to_string()).collect();
     for code in ErrorCode::ALL {
-        // `method_not_allowed` is returned for methods that no operation has.
+        // `method_not_allowed` is returned only for methods that no operation has, so no operation lists it.
         if *code != ErrorCode::MethodNotAllowed {
             assert!(text.contains(&format!("`{}`", code.as_str())), "{}", code.as_str());
         }

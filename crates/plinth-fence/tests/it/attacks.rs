@@ -4,7 +4,7 @@ use plinth_fence::{FenceMode, FenceOptions, JobUser, Support, runs_as_root};
 
 use super::place::{NOBODY, Place};
 
-/// Attacks that need no privileges and succeed without a sandbox, on any kernel and in any container.
+/// Attacks that need no privileges. Without a sandbox, they succeed on any kernel and in any container.
 const POSSIBLE: &[&str] = &[
     "open-database",
     "write-database",
@@ -52,8 +52,8 @@ fn fence(place: &Place, options: &FenceOptions) -> String {
     options.fence(vec![place.path("own/out")], vec![place.path("own")], Vec::new()).unwrap().to_argument().unwrap()
 }
 
-/// Asserts that this kernel supports the whole sandbox. Otherwise a test could pass because an attack is impossible
-/// anyway.
+/// Asserts that this kernel supports the whole sandbox. Otherwise a test could pass because an attack would fail even
+/// without a sandbox.
 fn assert_supported() {
     assert_eq!(Support::probe().lacks(false), Vec::<String>::new());
 }
@@ -85,7 +85,7 @@ fn a_single_process_starts_no_others() {
     let starts = ["start-process", "start-process-by-vfork", "start-program"];
     let free = place.reached_from("single", None);
     assert!(starts.iter().all(|attack| free.contains(*attack)), "these attacks prove nothing: {free:?}");
-    // A job starts ffmpeg.
+    // A job may start processes, because it starts ffmpeg.
     let job = place.reached_from("single", Some(fence(&place, &FenceOptions::default())));
     assert_eq!(job.iter().map(String::as_str).collect::<Vec<_>>(), starts);
     let single = FenceOptions::default().fence_of_single_process().unwrap().to_argument().unwrap();

@@ -12,8 +12,8 @@ use tempfile::TempDir;
 /// ID of the user `nobody`, who exists on every system and owns no files.
 pub(crate) const NOBODY: u32 = 65534;
 
-/// A temporary folder. It contains the folder of a job, the folder of another job, a database, an unrelated folder, and
-/// the program that attacks them.
+/// A temporary folder. It contains the folder of the attacking job, the folder of another job, a database, an unrelated
+/// folder, and the attacking program.
 pub(crate) struct Place {
     pub(crate) folder: TempDir,
     as_nobody: bool,
@@ -28,13 +28,13 @@ impl Place {
         std::fs::write(place.path("database"), "database").unwrap();
         std::fs::write(place.path("own/model.glb"), "model").unwrap();
         std::fs::write(place.path("other/model.glb"), "model").unwrap();
-        // Cargo builds the program in the folder `examples` beside the tests.
+        // Cargo builds the attacking program in the folder `examples` beside the tests.
         let hostile = std::env::current_exe().unwrap().with_file_name("../examples/hostile");
         std::fs::copy(hostile, place.path("hostile")).unwrap();
         place
     }
 
-    /// Creates the folder for a user without privileges.
+    /// Creates a folder whose programs run as a user without privileges.
     pub(crate) fn of_nobody() -> Self {
         let mut place = Self::new();
         if runs_as_root() {
@@ -57,7 +57,7 @@ impl Place {
         self.reached_from("serve", fence)
     }
 
-    /// Returns the names of the attacks that succeed when the program runs in this role.
+    /// Returns the names of the attacks that succeed when the program runs with the given role as its first argument.
     pub(crate) fn reached_from(&self, role: &str, fence: Option<String>) -> BTreeSet<String> {
         let targets = ["own", "other", "database", "outside"].map(|name| self.path(name).to_str().unwrap().to_owned());
         let mut server = Command::new(self.path("hostile"));
@@ -72,7 +72,7 @@ impl Place {
         reached.unwrap().split_ascii_whitespace().map(str::to_owned).collect()
     }
 
-    /// Lets other users enter the folder, which only its owner can access by default.
+    /// Lets other users enter the folder. By default, only its owner can access it.
     pub(crate) fn open_to_all(&self) {
         std::fs::set_permissions(self.folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     }

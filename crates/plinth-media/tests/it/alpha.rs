@@ -25,8 +25,8 @@ fn written(folder: &Path, size: (u32, u32), pixel: impl Fn(u32, u32) -> [f32; 4]
     rgba(&folder.join("out.mov"))
 }
 
-/// Returns the largest difference of each component, in units of 1/255. Pixels for which `should` returns `None` are
-/// ignored.
+/// Returns for each component the largest difference from the expected values, in units of 1/255. Pixels for which
+/// `should` returns `None` are ignored.
 fn worst(is: &[[f32; 4]], width: u32, should: impl Fn(u32, u32) -> Option<[f32; 4]>) -> [f32; 4] {
     let mut worst = [0_f32; 4];
     for (i, pixel) in is.iter().enumerate() {
@@ -52,7 +52,7 @@ fn colour_under_partial_alpha_is_not_darkened() {
     let folder = tempfile::tempdir().unwrap();
     let size = (512, 128);
     let ramp = |x: u32, _: u32| [0.8, 0.4, 0.2, (x / 32) as f32 / 15.0];
-    // Invisible pixels may have any colour, so they are ignored.
+    // Fully transparent pixels may have any colour, so they are ignored.
     let apart = worst(&written(folder.path(), size, ramp), size.0, |x, y| (x >= 32).then(|| ramp(x, y)));
     assert!(apart[..3].iter().all(|c| *c <= 1.5), "colour {apart:?} levels apart");
 }
@@ -61,8 +61,7 @@ fn colour_under_partial_alpha_is_not_darkened() {
 fn a_hard_edge_keeps_its_position_and_colour() {
     let folder = tempfile::tempdir().unwrap();
     let size = (256, 128);
-    // Like the frames of the renderer, the frame has colour 0 where alpha is 0. The edge is inside a block of the
-    // codec.
+    // The frame has colour 0 where alpha is 0, like the frames of the renderer. The edge crosses a block of the codec.
     let edge = |x: u32, y: u32| match x + y / 16 {
         0..100 => [0.9, 0.1, 0.3, 1.0],
         100 => [0.9, 0.1, 0.3, 0.5],
@@ -80,7 +79,7 @@ fn a_hard_edge_keeps_its_position_and_colour() {
 fn the_picture_is_correct_over_any_colour() {
     let folder = tempfile::tempdir().unwrap();
     let size = (256, 256);
-    // A disc with a soft edge, varying colour and straight alpha; black where alpha is 0.
+    // A disc with a soft edge, a varying colour and straight alpha. The frame is black where alpha is 0.
     let disc = |x: u32, y: u32| {
         let radius = ((x as f32 - 127.5).powi(2) + (y as f32 - 127.5).powi(2)).sqrt();
         let alpha = ((100.0 - radius) / 6.0).clamp(0.0, 1.0);

@@ -5,7 +5,7 @@ use plinth_spec::quality::Codec;
 
 use crate::support::{ball, only_posters, plan, png, rgb, straight, write};
 
-/// Saturated, dark, light and grey colours, which are close to the limits of limited-range 4:2:0.
+/// Saturated, dark, light and grey colours. Their values are close to the limits of limited-range 4:2:0.
 const HARD: [[u8; 3]; 16] = [
     [255, 0, 0],
     [0, 255, 0],
@@ -25,10 +25,11 @@ const HARD: [[u8; 3]; 16] = [
     [245, 240, 232],
 ];
 
-/// Number of frames of each colour: one that is encoded without a reference, and some that are predicted.
+/// Number of frames of each colour. The first is encoded without a reference to other frames, and the others are
+/// predicted.
 const FRAMES_PER_COLOR: u32 = 3;
 
-/// Returns the largest difference between a colour and the first `checked` pixels of each frame.
+/// Returns the largest difference between a colour and any of the first `checked` pixels of each frame.
 fn worst(pixels: &[u8], frame_pixels: usize, checked: usize, color: [u8; 3]) -> u8 {
     pixels
         .chunks_exact(frame_pixels * 3)
@@ -40,10 +41,11 @@ fn worst(pixels: &[u8], frame_pixels: usize, checked: usize, color: [u8; 3]) -> 
 
 #[test]
 fn a_solid_background_is_within_2_of_255_in_video_web_and_thumbnail_and_exact_in_posters() {
-    // The width exceeds the maximum of web videos, so all three videos are encoded separately. A low picture is enough.
+    // The width exceeds the maximum of web videos, so all three videos are encoded separately. A small height is
+    // sufficient.
     let size = (2048, 256);
     let folder = tempfile::tempdir().unwrap();
-    // The colours follow each other in one video.
+    // All colours are in one video, one after another.
     let video = plan(folder.path(), size, Codec::H264, FRAMES_PER_COLOR * HARD.len() as u32);
     write(video, |i| ball(size, i, HARD[(i / FRAMES_PER_COLOR) as usize])).unwrap();
     let mut wrong = Vec::new();
@@ -69,7 +71,7 @@ fn a_solid_background_is_within_2_of_255_in_video_web_and_thumbnail_and_exact_in
 
 #[test]
 fn colours_inside_of_the_region_are_preserved() {
-    // Patches of one colour each, inside the region.
+    // The region consists of patches that have one colour each.
     let (width, height) = (1024_u32, 64_u32);
     let patch = |x: u32| HARD[(x / 64) as usize];
     let pixels: Vec<u8> =
@@ -99,7 +101,7 @@ fn transparent_frames_are_composited_over_the_background_except_in_prores() {
     let folder = tempfile::tempdir().unwrap();
     let mut plan = plan(folder.path(), size, Codec::ProRes4444, 2);
     plan.background = Backdrop::Solid([200, 60, 240]);
-    // White with opacity 0.5 in the right half; the left half is transparent.
+    // The right half is white with opacity 0.5, and the left half is transparent.
     write(plan, |i| straight(size, i, |x, _| [1.0, 1.0, 1.0, if x < 320 { 0.0 } else { 0.5 }])).unwrap();
     let (_, _, poster) = png(&folder.path().join("out.poster.png"));
     assert_eq!(poster[..3], [200, 60, 240]);

@@ -20,7 +20,7 @@ fn choose(ffmpeg: &Path, choice: &str) -> Result<EncoderFound, MediaError> {
     choose_encoder(ffmpeg, choice.parse().unwrap(), &AtomicBool::new(false))
 }
 
-/// Returns the reason why an ffmpeg's only hardware encoder is not used.
+/// Returns the reason why the only hardware encoder of an ffmpeg is not used.
 fn reason(lines: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let ffmpeg = hardware_ffmpeg(folder.path(), &[NVENC], lines);
@@ -63,8 +63,8 @@ fn auto_uses_working_hardware_and_its_files_have_the_usual_properties() {
         let out_dir = folder.path().join("hls");
         let made = package(&HlsPlan { ffmpeg, encoder, source: video, out_dir }, &AtomicBool::new(false)).unwrap();
         assert_eq!(made.hardware_failure, None);
-        // The thumbnail video does not use the hardware encoder. The web video is a copy of the main video, so it needs
-        // no encoder.
+        // The thumbnail video is never encoded by a hardware encoder. The web video is a copy of the main video, so it
+        // needs no encoder.
         let used = std::fs::read_to_string(log).unwrap();
         assert_eq!(used, format!("{name} of '640x360'\n{name} of '640x360'\n{name} of ''\n"));
     }
@@ -160,7 +160,7 @@ fn cancellation_ends_a_test() {
 
 #[test]
 fn ffmpeg_accepts_the_options_of_its_hardware_encoders() {
-    // ffmpeg parses the options before it opens a device. Therefore an error in the options is reported even if the
+    // ffmpeg parses the options before it opens a device. Therefore it reports an error in the options even if the
     // device is missing.
     let found = choose(plinth_testkit::ffmpeg(), "auto").unwrap();
     for (encoder, reason) in found.failures() {
@@ -183,7 +183,7 @@ fn a_device_lost_during_encoding_is_reported_as_a_hardware_failure() {
         assert!(matches!(error, MediaError::Hardware { encoder: H264Encoder::Nvenc, .. }), "{error}");
         assert!(error.to_string().contains(said), "{error}");
         assert_eq!(names(folder.path()), [""; 0], "no files remain");
-        // After the failure, the same plan succeeds with libx264.
+        // After a hardware encoder failed, the same plan succeeds with libx264.
         write(plan_with(folder.path(), &ffmpeg, H264Encoder::Libx264, 40), |i| ball(SIZE, i, [9; 3])).unwrap();
         assert_h264(&folder.path().join("out.mp4"), SIZE, 40);
     }

@@ -14,7 +14,7 @@ use crate::support::{ball, names, plan, straight, write};
 
 const SIZE: (u32, u32) = (640, 360);
 
-/// Writes a script that replaces ffmpeg to `folder`.
+/// Writes a script to `folder` that is called instead of ffmpeg.
 fn script(folder: &Path, lines: &str) -> PathBuf {
     let path = folder.join("ffmpeg.sh");
     std::fs::write(&path, format!("#!/bin/bash\n{}{lines}\n", plinth_testkit::ffmpeg_in_scripts())).unwrap();
@@ -82,7 +82,7 @@ fn the_message_of_an_encoder_that_fails_at_the_end_is_quoted() {
 
 #[test]
 fn the_error_names_a_full_disk() {
-    // The arguments `1` to `$#-1` are all except the last, which is the output file.
+    // The arguments `1` to `$#-1` are all arguments except the last, which is the output file.
     let said = fails(r#"exec "$FFMPEG" "${@:1:$#-1}" /dev/full"#);
     assert!(said.contains("No space left on device"), "{said}");
 }

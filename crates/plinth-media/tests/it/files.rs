@@ -8,8 +8,8 @@ use plinth_testkit::probe;
 
 use crate::support::{ball, decode, names, only_posters, packets, plan, png, straight, write};
 
-/// Number of frames of a video whose length does not matter: one that is encoded without a reference, and one that is
-/// predicted.
+/// Number of frames of a video whose length does not matter. The first frame is encoded without a reference to other
+/// frames, and the second is predicted.
 const FRAMES: u32 = 2;
 
 /// Returns the types and the offsets of the top-level boxes of an MP4 or MOV file.
@@ -64,8 +64,8 @@ pub(crate) fn assert_h264(file: &Path, (width, height): (u32, u32), frames: u32)
     assert!(index_comes_first(file), "{}: {:?}", file.display(), boxes(file));
 }
 
-/// Scales a size down so that its longer side is at most 1920. For the sizes of all video qualities, the result needs
-/// no rounding.
+/// Scales a size down so that its longer side is at most 1920. The sizes of all video qualities can be scaled without
+/// rounding.
 fn at_most_1920((width, height): (u32, u32)) -> (u32, u32) {
     let long = width.max(height);
     if long > 1920 { (width * 1920 / long, height * 1920 / long) } else { (width, height) }
@@ -149,7 +149,8 @@ fn pro_is_prores_4444_with_alpha_in_every_aspect() {
         ] {
             assert_eq!(stream[key], value, "{key}");
         }
-        // MOV does not store the colour range. ffprobe 5.1 prints a default value; ffprobe 7.1 prints nothing.
+        // MOV does not store the colour range. ffprobe 5.1 prints a default value for it, and ffprobe 7.1 prints
+        // nothing.
         assert!(stream["color_range"].is_null() || stream["color_range"] == "tv", "{stream}");
         assert!(stream["pix_fmt"].as_str().unwrap().starts_with("yuva444p"), "{stream}");
         assert_eq!((&stream["width"], &stream["height"]), (&size.0.into(), &size.1.into()));

@@ -1,4 +1,4 @@
-//! Test frames, plans, and functions that read files.
+//! Test frames, output plans, and functions that read media files.
 
 use std::path::Path;
 use std::process::Command;
@@ -41,7 +41,7 @@ pub(crate) fn only_posters(mut plan: MediaPlan) -> MediaPlan {
     plan
 }
 
-/// Writes the files of a plan. `frame` returns the frame for an index.
+/// Writes the files of a plan. `frame` returns the frame with a given index.
 pub(crate) fn write(plan: MediaPlan, frame: impl Fn(u32) -> Frame) -> Result<MediaReport, MediaError> {
     let stop = AtomicBool::new(false);
     let frames = plan.frames;
@@ -52,7 +52,7 @@ pub(crate) fn write(plan: MediaPlan, frame: impl Fn(u32) -> Frame) -> Result<Med
     writer.finish()
 }
 
-/// Returns an opaque frame: a shaded ball that moves, inside a region in the middle of a backdrop.
+/// Returns an opaque frame. A shaded ball moves inside a region in the middle of a backdrop.
 pub(crate) fn ball((width, height): (u32, u32), index: u32, backdrop: [u8; 3]) -> Frame {
     let region = Region { x: width / 4, y: height / 4, width: width / 2, height: height / 2 };
     let radius = region.height as f32 * 0.45;
@@ -71,7 +71,7 @@ pub(crate) fn ball((width, height): (u32, u32), index: u32, backdrop: [u8; 3]) -
     Frame { index, width, height, region, backdrop: Backdrop::Solid(backdrop), format: PixelFormat::Rgba8, pixels }
 }
 
-/// Returns a frame with straight alpha and 16 bits per component. Its region is the whole picture.
+/// Returns a frame with straight alpha and 16 bits per component. Its region covers the whole picture.
 pub(crate) fn straight((width, height): (u32, u32), index: u32, pixel: impl Fn(u32, u32) -> [f32; 4]) -> Frame {
     let mut pixels = Vec::with_capacity(width as usize * height as usize * 8);
     for y in 0..height {
@@ -119,7 +119,7 @@ pub(crate) fn packets(file: &Path) -> Vec<Packet> {
         .collect()
 }
 
-/// Returns the R, G, B bytes of all frames. ffmpeg converts the colours according to the tags of the file.
+/// Returns the R, G, B bytes of all frames. ffmpeg converts the colours as the colour tags of the file require.
 pub(crate) fn rgb(file: &Path) -> Vec<u8> {
     decode(file, &["-vf", "scale=flags=accurate_rnd+full_chroma_int+full_chroma_inp,format=rgb24"])
 }
@@ -155,7 +155,7 @@ pub(crate) fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Returns the PSNR of two images in dB; 99 if they are equal.
+/// Returns the PSNR of two images in dB, or 99 if they are equal.
 pub(crate) fn psnr(a: &[u8], b: &[u8]) -> f64 {
     assert_eq!(a.len(), b.len());
     let squares: f64 = a.iter().zip(b).map(|(a, b)| f64::from(a.abs_diff(*b)).powi(2)).sum();

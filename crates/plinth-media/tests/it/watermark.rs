@@ -36,7 +36,7 @@ fn the_watermark_covers_every_output() {
         for name in OUTPUTS.into_iter().skip(usize::from(codec == Codec::ProRes4444)) {
             let [plain, marked] = [&plain, &marked].map(|folder| first(&folder.path().join(name)));
             assert_eq!(plain.len(), marked.len());
-            // The picture is divided into six equal parts, each a number of rows.
+            // The picture is divided into six equal bands of rows.
             let part = plain.len() / 6;
             for (i, (plain, marked)) in plain.chunks(part).zip(marked.chunks(part)).enumerate() {
                 let changed = plain.iter().zip(marked).filter(|(a, b)| a.abs_diff(**b) > 20).count();

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::glb::{CORNERS, Component, Glb, assert_near, packed};
 
-/// Adds an accessor with `make`, uses it as texture coordinates, and returns the loaded values.
+/// Adds an accessor with `make`, uses it as texture coordinates, and returns the coordinates that are loaded.
 fn uvs(make: impl FnOnce(&mut Glb) -> usize) -> Vec<f32> {
     let mut glb = Glb::triangle();
     let accessor = make(&mut glb);

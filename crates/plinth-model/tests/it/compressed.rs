@@ -50,7 +50,8 @@ fn both_draco_encodings_are_read() {
             .sum();
         assert_near(&[area], &[1.0]);
         for (v, [x, y, _]) in read.positions.iter().enumerate() {
-            // In the test file, the texture coordinates equal the positions, and each corner has its own colour.
+            // In the test file, the texture coordinates equal the positions. The alpha of the vertex colours depends on
+            // the corner.
             assert!((read.uvs[0][v][0] - x).abs() < 1e-3 && (read.uvs[0][v][1] - y).abs() < 1e-3);
             let alpha = if *x < 0.5 && *y > 0.5 { 128.0 / 255.0 } else { 1.0 };
             assert_near(&[read.colors[v][3]], &[alpha]);
@@ -125,7 +126,7 @@ fn a_view_may_use_both_extension_names_at_once() {
 fn meshopt_indices_are_read() {
     let data = meshopt::encode_index_buffer(&[0, 1, 2], 3).unwrap();
     let mut glb = meshopt("EXT_meshopt_compression", &data, json!({"byteStride": 4, "count": 3, "mode": "TRIANGLES"}));
-    // The compressed buffer view contains the indices. The positions are not compressed.
+    // The compressed buffer view contains the indices, while the positions are not compressed.
     let view = glb.json["accessors"][0]["bufferView"].clone();
     glb.json["accessors"][0]["bufferView"] = 0.into();
     let indices =

@@ -3,7 +3,7 @@
 use plinth_model::{Limits, LoadOptions, Model, ModelError, Primitive, load_glb};
 use serde_json::{Value, json};
 
-/// A number type of the components of an accessor.
+/// A type of accessor components.
 pub(crate) trait Component: Copy {
     const CODE: u32;
     fn write(self, out: &mut Vec<u8>);
@@ -22,7 +22,7 @@ macro_rules! components {
 
 components!(i8 = 5120, u8 = 5121, i16 = 5122, u16 = 5123, u32 = 5125, f32 = 5126);
 
-/// Returns the bytes of the values without padding.
+/// Returns the bytes of the values, without padding between them.
 pub(crate) fn packed<T: Component, const N: usize>(values: &[[T; N]]) -> Vec<u8> {
     let mut bytes = Vec::new();
     values.iter().flatten().for_each(|v| v.write(&mut bytes));
@@ -48,12 +48,12 @@ impl Glb {
         }
     }
 
-    /// Creates a document with one node and one mesh: a triangle without indices and normals.
+    /// Creates a document with one node and one mesh, which is a triangle without indices and normals.
     pub(crate) fn triangle() -> Self {
         Self::mesh(&CORNERS)
     }
 
-    /// Creates a document with one node, one mesh and one primitive, which has only positions.
+    /// Creates a document with one node, one mesh and one primitive. The primitive has only positions.
     pub(crate) fn mesh(positions: &[[f32; 3]]) -> Self {
         let mut glb = Self::empty();
         let position = glb.accessor(positions);
@@ -120,7 +120,7 @@ impl Glb {
         self.primitive()["indices"] = accessor.into();
     }
 
-    /// Appends an image, and a texture with the same index. Returns the index.
+    /// Appends an image and a texture, which get the same index. Returns this index.
     pub(crate) fn image(&mut self, mime: &str, bytes: &[u8]) -> usize {
         let view = self.view(bytes);
         let image = self.push("images", json!({"bufferView": view, "mimeType": mime}));
@@ -165,7 +165,7 @@ impl Glb {
         self.load().meshes.swap_remove(0).primitives.swap_remove(0)
     }
 
-    /// Loads the model, which must fail, and returns the error message.
+    /// Loads the model and returns the error message. Loading must fail.
     #[track_caller]
     pub(crate) fn load_error(&self) -> String {
         self.load_with(&LoadOptions::default()).unwrap_err().to_string()

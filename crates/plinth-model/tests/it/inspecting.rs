@@ -51,7 +51,7 @@ fn material_names_keep_their_spaces_and_missing_ones_are_generated() {
     assert_eq!(inventory.material_maps, [vec!["map"], vec![], vec![]]);
     let names = inventory.material_names;
     assert_eq!(names, ["dark oak", "material_1", "material_2"]);
-    // `materialEdits` refers to the names of the model.
+    // The names of loaded materials must be the same, because `materialEdits` refers to them.
     let loaded: Vec<String> = glb.load().materials.into_iter().map(|material| material.name).collect();
     assert_eq!(loaded, [&names[..], &[String::new()]].concat(), "the last one is the default material");
 }
@@ -105,7 +105,7 @@ fn lists_of_names_are_cut_by_number_and_size() {
     for i in 0..10_100 {
         glb.push("materials", json!({"name": format!("m{i}")}));
     }
-    // As JSON, each of these characters takes six bytes.
+    // Each of these characters takes six bytes in JSON.
     let long = "\u{1}".repeat(256);
     glb.json["nodes"] = (0..900).map(|_| json!({"mesh": 0, "name": long})).collect();
     glb.json["scenes"][0]["nodes"] = (0..900).collect();

@@ -1,5 +1,5 @@
-//! Tests with a list of invalid files. Each file must be accepted, or rejected with a one-line message, within bounded
-//! time.
+//! Tests with a list of invalid files. Within a bounded time, each file must either be accepted or be rejected with a
+//! one-line message.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -12,15 +12,15 @@ use crate::glb::{Glb, file};
 use crate::images::png;
 use crate::zips::{TRIANGLE, patched, zip, zip_with_link};
 
-/// A name, a change that makes a valid file invalid, and the expected part of the error message.
+/// A name, a change that makes a valid file invalid, and the text that the error message must contain.
 type Change = (&'static str, fn(&mut Glb), &'static str);
 /// A name, and a change after which a valid file must still be accepted.
 type ValidChange = (&'static str, fn(&mut Glb));
 
-/// Time limit for one file. An idle machine needs a fraction of a second; the limit allows for a busy machine.
+/// Time limit for one file. It is far longer than an idle machine needs, so that the tests also pass on a busy machine.
 const MAX_DURATION: Duration = Duration::from_secs(20);
 
-/// Processes a file like an upload: a ZIP archive is converted to a GLB, and the model is inspected.
+/// Processes a file in the way of an upload: a ZIP archive is converted to a GLB, and the model is inspected.
 fn process_upload(bytes: &[u8], is_zip: bool) -> Result<(), String> {
     let start = Instant::now();
     let converted;
@@ -164,7 +164,7 @@ fn for_each_change(changes: &[Change]) {
     }
 }
 
-/// Returns a PNG header of 16 000 × 16 000 pixels with 16 bits per channel. The pixels are missing.
+/// Returns the header of a PNG with 16 000 × 16 000 pixels and 16 bits per channel. The pixels themselves are missing.
 fn huge_png_header() -> Vec<u8> {
     let mut bytes = png(1, 1, &[0; 4]);
     bytes[16..26].copy_from_slice(&[0, 0, 0x3E, 0x80, 0, 0, 0x3E, 0x80, 16, 6]);
@@ -289,7 +289,7 @@ fn large_polygons_take_bounded_time() {
     let ring = |corners: usize, faces: usize| {
         let mut obj = String::new();
         for i in 0..corners {
-            // The polygon is a star, in which every second corner is concave.
+            // The polygon is a star: every second corner is concave.
             let (angle, radius) = (i as f32 / corners as f32 * std::f32::consts::TAU, 1.0 + (i % 2) as f32);
             writeln!(obj, "v {} {} 0", radius * angle.cos(), radius * angle.sin()).unwrap();
         }

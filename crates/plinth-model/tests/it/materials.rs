@@ -233,7 +233,7 @@ fn specular_glossiness_textures_are_converted_once_for_equal_materials() {
     let old =
         json!({"extensions": {"KHR_materials_pbrSpecularGlossiness": {"specularGlossinessTexture": {"index": 0}}}});
     let mut glb = with_material(old.clone());
-    // The specular colour is white; alpha holds the glossiness 0.2.
+    // The specular colour is white. The alpha channel contains the glossiness 0.2.
     let view = glb.view(&png(1, 1, &[255, 255, 255, 51]));
     glb.json["images"][0]["bufferView"] = view.into();
     glb.push("materials", old);
@@ -250,8 +250,9 @@ fn specular_glossiness_textures_are_converted_once_for_equal_materials() {
 
 #[test]
 fn specular_glossiness_metals_get_their_specular_colour() {
-    // The first texel is gold: black diffuse colour with a coloured specular reflection. The second texel is red
-    // plastic: red diffuse colour with a reflectance of 4 %. The values are 0.8, 0.3 and 0.04, encoded as sRGB.
+    // The first texel is gold: its diffuse colour is black, and its specular reflection is coloured. The second texel
+    // is red plastic: its diffuse colour is red, and its reflectance is 4 %. The values 0.8, 0.3 and 0.04 are encoded
+    // as sRGB.
     let (strong, weak, plain) = (231, 149, 56);
     let diffuse = png(2, 1, &[0, 0, 0, 255, 255, 0, 0, 128]);
     let gloss = png(2, 1, &[255, strong, weak, 255, plain, plain, plain, 102]);
@@ -299,7 +300,7 @@ fn samplers_are_read_and_textures_without_an_image_are_white() {
     assert_eq!(model.images[model.textures[0].image].pixels, [255; 4]);
 }
 
-/// Builds a triangle with four texture coordinate sets. In set k, the first corner has the coordinates (k, 0).
+/// Builds a triangle with four texture coordinate sets. In set k, the coordinates of the first corner are (k, 0).
 fn with_four_sets(material: Value) -> Glb {
     let mut glb = with_material(material);
     for set in 0..4_u8 {
@@ -339,7 +340,7 @@ fn a_third_coordinate_set_that_is_an_affine_copy_becomes_a_texture_transform() {
     let model = glb.load();
     let glow = model.materials[0].emissive_texture.unwrap();
     assert_eq!(glow.uv_set, 0);
-    // The texture transform of the material scales by one half and moves by one quarter.
+    // The material's own texture transform scales by one half and moves by one quarter.
     assert_near(&glow.transform.unwrap(), &[0.0, 0.5, 0.5, -0.5, 0.0, 1.0]);
     assert_eq!(model.meshes[0].primitives[0].uvs.len(), 1);
     assert!(model.warnings.is_empty(), "{:?}", model.warnings);

@@ -1,4 +1,4 @@
-//! Tests that convert OBJ and MTL statements.
+//! Tests that convert archives with OBJ and MTL files.
 
 use glam::Vec3;
 use plinth_model::obj_zip::{ImportError, glb_from_zip};
@@ -16,7 +16,8 @@ fn primitive(obj: &str) -> Primitive {
     model(&[("a.obj", obj.as_bytes())]).meshes.swap_remove(0).primitives.swap_remove(0)
 }
 
-/// Two squares that share the edge from vertex 3 to vertex 4, at a right angle to each other.
+/// Vertices of two squares that share the edge from vertex 3 to vertex 4. The squares are at a right angle to each
+/// other.
 const CORNER: &str = "v 0 0 1\nv 1 0 1\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\n";
 
 /// Returns the distinct normals of the vertices at (0, 0, 0).
@@ -110,7 +111,8 @@ fn vertex_colours_are_converted_to_linear() {
     assert_eq!(p.colors[1], [1.0; 4]);
 }
 
-/// Converts an archive with a triangle and these files. The triangle's material consists of these MTL statements.
+/// Converts an archive that contains a triangle and these files. `statements` are the MTL statements of the triangle's
+/// material.
 fn with_mtl(statements: &str, files: &[(&str, &[u8])]) -> Model {
     let obj = format!("mtllib a.mtl\nusemtl m\nvt 0 0\nvt 1 0\nvt 0 1\n{}", TRIANGLE.replace("1 2 3", "1/1 2/2 3/3"));
     let mtl = format!("newmtl m\n{statements}\n");
@@ -147,7 +149,8 @@ fn texture_scale_and_offset_are_converted_from_v_up() {
     let red = png(1, 1, &[255, 0, 0, 255]);
     let model = with_mtl("map_Kd -s 2 3 1 -o 0.25 0.5 -clamp on t.png", &[("t.png", &red)]);
     let reference = model.materials[0].base_color_texture.unwrap();
-    // With v pointing up, the transformed coordinate is 3 v + 0.5. glTF needs 1 minus this value.
+    // In MTL, v points up, and the transformed coordinate is 3 v + 0.5. In glTF, v points down, so the coordinate is 1
+    // minus this value.
     assert_near(&reference.transform.unwrap(), &[2.0, 0.0, 0.25, 0.0, 3.0, 1.0 - 3.0 - 0.5]);
     assert_eq!(model.textures[reference.texture].sampler.wrap_u, Wrap::Clamp);
 }
@@ -197,7 +200,7 @@ fn an_alpha_map_without_grey_is_a_mask_and_its_alpha_channel_is_preferred() {
 
 #[test]
 fn a_grey_bump_map_is_converted_and_a_coloured_one_is_a_normal_map() {
-    // The heights form a ramp of 4 × 1 texels that rises to the right and repeats.
+    // The heights form a ramp of 4 × 1 texels. It rises to the right, and then repeats.
     let ramp: Vec<u8> = [0_u8, 40, 80, 120].iter().flat_map(|h| [*h, *h, *h, 255]).collect();
     let bumped = with_mtl("bump -bm 50 t.png", &[("t.png", &png(4, 1, &ramp))]);
     let normals = |model: &Model| {
@@ -234,7 +237,7 @@ fn a_texture_shared_by_many_materials_is_created_once() {
 
 #[test]
 fn normals_of_a_height_map_that_rises_upwards_point_down() {
-    // The upper row of texels is higher than the lower row.
+    // The heights decrease from the upper row of texels to the lowest row.
     let rows: Vec<u8> = [200_u8, 100, 0].iter().flat_map(|h| [*h, *h, *h, 255]).collect();
     let model = with_mtl("bump -bm 100 t.png", &[("t.png", &png(1, 3, &rows))]);
     let texture = model.materials[0].normal_texture.unwrap().texture;
@@ -242,7 +245,7 @@ fn normals_of_a_height_map_that_rises_upwards_point_down() {
     assert!(middle[0] == 128 && middle[1] < 100, "{middle:?}");
 }
 
-/// In OBJ files, v points up. Converting this direction must not flip the bumps of an upright texture.
+/// In OBJ files, v points up. The conversion of this direction must not invert the bumps of an upright texture.
 #[test]
 fn bumps_of_an_upright_texture_are_not_flipped() {
     let square = "mtllib a.mtl\nusemtl m\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\nf 1/1 2/2 3/3 4/4\n";
@@ -271,7 +274,7 @@ fn unsupported_and_missing_textures_cause_one_warning_each() {
 
 #[test]
 fn a_line_may_name_several_libraries_with_unicode_names() {
-    // The lower-case form of the first letter has more bytes than its upper-case form.
+    // The lower-case form of the first letter takes more bytes than the letter itself.
     let obj = format!("mtllib İİ one.mtl two.mtl İgone.mtl\nusemtl m\n{TRIANGLE}");
     let files: [(&str, &[u8]); 3] =
         [("a.obj", obj.as_bytes()), ("İİ one.mtl", b"newmtl m\nKd 0 0 0\n"), ("TWO.mtl", b"newmtl m\nKd 1 0 0\n")];
@@ -340,7 +343,7 @@ fn points_and_lines_are_validated_like_faces() {
     assert_eq!(convert(&[("a.obj", b"v 0 0 0\nv 1 0 0\np 1\nl 1 2\n")]), Err(ImportError::NoFaces));
 }
 
-/// A U that encloses 5 of 9 unit squares.
+/// A polygon in the shape of a U. It covers 7 of 9 unit squares.
 const U: &str = "v 0 0 0\nv 3 0 0\nv 3 3 0\nv 2 3 0\nv 2 1 0\nv 1 1 0\nv 1 3 0\nv 0 3 0\n";
 
 #[test]

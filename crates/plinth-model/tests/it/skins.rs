@@ -7,7 +7,7 @@ use crate::glb::{CORNERS, Glb, assert_near};
 
 const IDENTITY: [f32; 16] = Mat4::IDENTITY.to_cols_array();
 
-/// Builds a skinned triangle. The skin has two joints, which are children of the root of the scene.
+/// Builds a skinned triangle. The skin has two joints, which are children of the scene's root node.
 fn skinned(joints: [[u8; 4]; 3], weights: [[f32; 4]; 3]) -> Glb {
     let mut glb = Glb::triangle();
     glb.attribute("NORMAL", &[[0.0_f32, 0.0, 1.0]; 3]);
@@ -86,7 +86,7 @@ fn invalid_skins_are_rejected() {
     assert_eq!(glb.load().skins[0].inverse_bind, [Mat4::IDENTITY; 2]);
 }
 
-/// Builds a triangle with two morph targets. The first target moves one vertex and has sparse values.
+/// Builds a triangle with two morph targets. The first morph target has sparse values and moves one vertex.
 fn morphed() -> Glb {
     let mut glb = Glb::triangle();
     let at = glb.view(&[2]);

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::glb::{CORNERS, Glb};
 
-/// Expected part of the error message, and a change that makes a valid file invalid.
+/// Text that the error message must contain, and a change that makes a valid file invalid.
 type Case = (&'static str, fn(&mut Glb));
 
 #[track_caller]
@@ -106,7 +106,7 @@ fn external_data_is_rejected_and_data_uris_are_read() {
         }),
     ]);
     let mut glb = Glb::triangle();
-    // The bytes of the floats 1, 0, 0 in base64.
+    // The base64 text contains the bytes of the floats 1, 0, 0.
     glb.push("buffers", json!({"byteLength": 12, "uri": "data:application/octet-stream;base64,AACAPwAAAAAAAAAA"}));
     let view = glb.push("bufferViews", json!({"buffer": 1, "byteLength": 12}));
     let normal = json!({"bufferView": view, "componentType": 5126, "count": 1, "type": "VEC3"});

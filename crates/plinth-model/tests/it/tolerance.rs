@@ -1,4 +1,4 @@
-//! Tests of files with errors that other viewers tolerate: the model is loaded with a warning.
+//! Tests of files with errors that other viewers tolerate. Such models are loaded with a warning.
 
 use plinth_model::{AlphaMode, LoadOptions, Transform, Wrap, inspect, load_glb};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Builds small ZIP files for tests, both valid and damaged ones.
+//! Builds small ZIP files for tests, valid files as well as damaged files.
 
 use std::io::{Cursor, Write as _};
 
@@ -38,8 +38,8 @@ pub(crate) fn zip_with_link(files: &[(&str, &[u8])], link: &str, target: &str) -
 const LOCAL: &[u8] = b"PK\x03\x04";
 const CENTRAL: &[u8] = b"PK\x01\x02";
 
-/// Overwrites bytes in all headers of an archive: at the offset `local` of local headers and `central` of central
-/// headers.
+/// Overwrites bytes in all headers of an archive. `local` is the offset in local headers, and `central` is the offset
+/// in central headers.
 pub(crate) fn patched(mut archive: Vec<u8>, local: usize, central: usize, bytes: &[u8]) -> Vec<u8> {
     for at in 0..archive.len().saturating_sub(4) {
         let offset = match &archive[at..at + 4] {

@@ -1,4 +1,4 @@
-//! Checks datasets with scripts that share no code with Plinth.
+//! Tests that check datasets with scripts that share no code with Plinth.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,7 +23,7 @@ fn spread(count: u32, side: u32, whole_sphere: bool) -> DatasetViews {
     DatasetViews::Spread { count, side, coverage }
 }
 
-/// Runs a script of this repository on a dataset. Panics with the output of the script if the script finds an error.
+/// Runs a script of this repository that checks a dataset. Panics with the output of the script if it finds an error.
 fn judged_by(script: &str, set: &Path, flags: &[&str]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let done =
@@ -73,7 +73,7 @@ fn views_of_a_box_by_custom_cameras_lie_on_it() {
         .map(|i| {
             let (s, c) = (f64::from(i) * 1.3).sin_cos();
             // The cameras are on a circle of radius 4, in a plane that is inclined by 30°. They look at a point beside
-            // the centre of the circle.
+            // the centre of this circle.
             let back = [c, s * 0.75_f64.sqrt(), s * 0.5];
             let right = [-s, c * 0.75_f64.sqrt(), c * 0.5];
             let up = [0.0, -0.5, 0.75_f64.sqrt()];
@@ -157,7 +157,7 @@ fn invalid_jobs_are_rejected_and_change_no_files() {
     std::fs::write(full.join("notes.txt"), b"somebody's own").unwrap();
     let error = quietly(&job(shapes::cuboid(), full.clone(), spread(2, 48, false))).unwrap_err().to_string();
     assert!(error.contains("is not empty"), "{error}");
-    // All cameras look down, from three heights: below the model, far above it, and above it.
+    // All cameras look down. They are at three heights: below the model, far above it, and above it.
     let at_height = |height: f64| {
         let matrix = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, height], [0.0, 0.0, 0.0, 1.0]];
         let frames = json!([{"transform_matrix": matrix}]);
@@ -181,7 +181,7 @@ fn invalid_jobs_are_rejected_and_change_no_files() {
 
 #[test]
 fn the_dataset_quality_sets_the_number_of_views() {
-    // The first report cancels the job, so no view is drawn.
+    // The job is cancelled at its first progress report, so no view is drawn.
     for (name, views) in [("100x800", 100), ("196x1024", 196), ("400x2048", 400)] {
         let folder = tempfile::tempdir().unwrap();
         let mut job = job(shapes::cuboid(), folder.path().join("set.zip"), spread(1, 1, false));

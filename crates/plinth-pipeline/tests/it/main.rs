@@ -1,4 +1,4 @@
-//! Tests complete jobs through the API that workers use.
+//! Tests of complete jobs, through the API that workers use.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod dataset;
@@ -15,7 +15,7 @@ use plinth_spec::quality::Codec;
 use plinth_spec::settings::{Output, ParseOptions};
 use plinth_spec::{FailureCode, OutputFile, RenderSettings};
 
-/// Returns a job of three frames that writes all kinds of outputs to a folder.
+/// Returns a job of three frames that writes all kinds of outputs of a video to a folder.
 fn job(folder: &Path) -> Job {
     let settings = serde_json::json!({"quality": "share", "length": 0.1});
     let outputs =

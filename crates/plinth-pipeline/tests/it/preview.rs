@@ -1,4 +1,4 @@
-//! Previews have the pixels of the render that is ordered with the same settings.
+//! Tests that a preview has the same pixels as a render with the same settings.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -12,10 +12,11 @@ use serde_json::{Value, json};
 
 use super::job;
 
-/// Longer side of a frame of quality `share`.
+/// Length in pixels of the longer side of a frame of quality `share`.
 const WHOLE: u32 = 960;
 
-/// What people change, one after another: camera, pose, background, light, shadow and effects, also together.
+/// Settings that people change one after another: camera, pose, background, light, shadow and effects. Some changes are
+/// combined.
 fn looks() -> Vec<Value> {
     vec![
         json!({}),
@@ -41,7 +42,7 @@ fn looks() -> Vec<Value> {
     ]
 }
 
-/// The settings of a short video; some are so short that their triangles are not simplified.
+/// Returns the settings of a short video. Some of the videos are so short that their triangles are not simplified.
 fn settings(number: usize, look: &Value) -> Value {
     let mut settings = look.clone();
     settings["quality"] = json!("share");
@@ -49,7 +50,7 @@ fn settings(number: usize, look: &Value) -> Value {
     settings
 }
 
-/// `cache` is one of its own, so that no light comes from the previews.
+/// Returns the poster of a video. `cache` must not be the cache of the previews, so that no light is taken from them.
 fn poster_of_video(settings: &Value, folder: &Path, cache: &Cache) -> Vec<u8> {
     let outputs = [(OutputFile::FullPoster, "poster.png"), (OutputFile::Thumb, "thumb.mp4")];
     let outputs = outputs.map(|(file, name)| (file, folder.join(name))).into();
@@ -72,7 +73,7 @@ fn preview_task(folder: &Path) -> ChildTask {
     })
 }
 
-/// Returns the request for the poster with a look.
+/// Returns the request for the poster with the settings `look`.
 fn request(number: usize, look: &Value, target: PathBuf) -> PreviewRequest {
     PreviewRequest {
         settings: settings(number, look),
@@ -92,7 +93,7 @@ fn full_previews_equal_posters_whatever_was_drawn_before() {
     let looks = looks();
     assert_eq!(looks.len(), 20);
     let task = preview_task(folder.path());
-    // Before each full picture a quick one is drawn, whose light and size are others.
+    // Before each full picture, a draft is drawn, which has another light and size.
     let both = |(number, look): (usize, &Value)| {
         let whole = request(number, look, folder.path().join(format!("{number}.png")));
         let target = folder.path().join("draft.png");
@@ -115,7 +116,7 @@ fn full_previews_equal_posters_whatever_was_drawn_before() {
     }
 }
 
-/// Videos with alpha have posters that show the background with the effects of the finished picture.
+/// The posters of videos with alpha show the background with the post-processing effects.
 #[test]
 fn posters_of_videos_with_alpha_have_their_effects_on_the_background_too() {
     let folder = tempfile::tempdir().unwrap();
@@ -137,8 +138,8 @@ fn posters_of_videos_with_alpha_have_their_effects_on_the_background_too() {
             run_child(&task, &mut lines, &mut |_event| {}, &AtomicBool::new(false));
             image::open(&target).unwrap().to_rgb8()
         });
-        // The corners and the middles of the sides are far from the model. Grain moves between frames, so that still
-        // backgrounds have none.
+        // The checked points are at the corners and near the middles of the sides, far from the model. With grain, the
+        // tolerance is larger, because grain changes between frames and backgrounds that do not change have no grain.
         let most = if more["filter"] == "grain" { 40 } else { 3 };
         for (x, y) in [(0, 0), (319, 0), (0, 179), (319, 179), (3, 90), (316, 90)] {
             let [opaque, alpha] = [0, 1].map(|i| pictures[i].get_pixel(x, y).0);
@@ -151,7 +152,7 @@ fn posters_of_videos_with_alpha_have_their_effects_on_the_background_too() {
     }
 }
 
-/// Draws drafts with these settings, one after another, by one process with an empty cache. Returns the last one.
+/// Draws drafts with these settings, one after another, in one process with an empty cache. Returns the last draft.
 fn last_draft(looks: &[Value]) -> image::RgbImage {
     let folder = tempfile::tempdir().unwrap();
     let task = preview_task(folder.path());
@@ -165,7 +166,8 @@ fn last_draft(looks: &[Value]) -> image::RgbImage {
     image::open(&target).unwrap().to_rgb8()
 }
 
-/// A draft shows its own settings, although renderer, geometry and light of the drafts before are reused where they can be.
+/// A draft shows its own settings, although it reuses the renderer, the geometry and the light of earlier drafts where
+/// possible.
 #[test]
 fn drafts_show_their_settings_whatever_was_drawn_before() {
     let before = [json!({}), json!({"rotateY": 80}), json!({"envRotation": 120}), json!({"vignette": 0.4})];
@@ -180,7 +182,7 @@ fn drafts_show_their_settings_whatever_was_drawn_before() {
         let reused = last_draft(&[&before[..], std::slice::from_ref(&last)].concat());
         let differences = fresh.as_raw().iter().zip(reused.as_raw()).map(|(a, b)| f64::from(a.abs_diff(*b)));
         let mean = differences.sum::<f64>() / fresh.as_raw().len() as f64;
-        // The light was baked for other cameras, and with other random rays.
+        // The differences are small: the light was baked for other cameras and with other random rays.
         assert!(mean < 0.5, "{last}: {mean}");
         assert!(last_draft(&before) != reused, "{last}");
     }

@@ -1,4 +1,4 @@
-//! Questions about a frame of a preview are answered with what the renderer draws there.
+//! Tests that the answers to questions about a frame agree with what the renderer draws.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -51,7 +51,8 @@ fn surfaces(event: &ChildEvent) -> &SurfacesAtPoint {
     found
 }
 
-/// Returns the middle of the pixels of a coarse grid, each with its position as fractions of the frame.
+/// Returns the centres of the pixels of a coarse grid. For each, returns the pixel and its position as fractions of the
+/// frame.
 fn grid() -> Vec<((u32, u32), PreviewQuestion)> {
     let pixels = (0..9).flat_map(|row| (0..12).map(move |column| (13 + 26 * column, 9 + 20 * row)));
     let share = |pixel: u32, size: u32| (f64::from(pixel) + 0.5) / f64::from(size);
@@ -93,7 +94,7 @@ fn an_edit_of_the_material_of_an_answer_changes_the_pixels_of_this_material() {
         assert!(background.len() > 30 && other * 20 < background.len(), "{look}: {other} of {}", background.len());
         let materials: BTreeSet<&str> = seen.iter().filter_map(|surfaces| surfaces.first().copied()).collect();
         assert!(materials.len() >= 3, "{look}: {materials:?}");
-        // Each material takes a bake.
+        // Only three materials are tested, because each needs a bake.
         let materials: Vec<&str> = materials.into_iter().take(3).collect();
         let glowing = |material: &&str| {
             let mut settings = settings.clone();
@@ -105,7 +106,8 @@ fn an_edit_of_the_material_of_an_answer_changes_the_pixels_of_this_material() {
         for material in materials {
             let picture = image::open(place.join(format!("{material}.png"))).unwrap().to_rgb8();
             for ((pixel, _), surfaces) in grid().into_iter().zip(&seen) {
-                // What is behind a glass glows through it, more or less.
+                // Surfaces behind glass glow through the glass to different degrees, so only the first surface is
+                // compared.
                 if surfaces.first() == Some(&material) {
                     counts[0] += 1;
                     wrong[0] += usize::from(!glows(&picture, pixel));
@@ -115,7 +117,8 @@ fn an_edit_of_the_material_of_an_answer_changes_the_pixels_of_this_material() {
                 }
             }
         }
-        // A pixel at an edge shows several surfaces, and the glow lights its surroundings.
+        // Some pixels are wrong: a pixel at an edge shows several surfaces, and a glowing surface lights its
+        // surroundings.
         assert!(wrong[0] * 10 <= counts[0] && wrong[1] * 20 <= counts[1], "{look}: {wrong:?} of {counts:?}");
     }
 }
@@ -133,7 +136,7 @@ fn a_dataset_has_its_cameras_around_the_model() {
     let length = |p: &[f64; 3]| p.iter().map(|c| c * c).sum::<f64>().sqrt();
     let radius = length(&cameras.positions[0]);
     assert!(cameras.positions.iter().all(|p| (length(p) - radius).abs() < 1e-9 && p[1] > 0.0), "{cameras:?}");
-    // The first camera is the highest one.
+    // The first camera is higher than all others.
     assert!(cameras.positions[0][1] > 0.99 * radius);
     assert!((cameras.fov - 39.6).abs() < 0.01);
     assert_eq!(

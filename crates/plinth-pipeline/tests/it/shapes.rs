@@ -3,8 +3,8 @@
 use serde_json::json;
 use std::f32::consts::TAU;
 
-/// Number of rows and columns of curved surfaces. With this many, the flat triangles are at most 4e-5 units away from
-/// the true surface.
+/// Number of rows and columns of curved surfaces. With these numbers, the flat triangles are at most 4e-5 units away
+/// from the true surface.
 const ROWS: u32 = 256;
 const COLUMNS: u32 = 512;
 
@@ -17,8 +17,8 @@ struct Mesh {
 }
 
 impl Mesh {
-    /// Returns a surface over a grid. `at` returns the position and the normal for a row and a column, both as
-    /// fractions from 0 to 1.
+    /// Returns a surface over a grid. `at` returns the position and the normal at a row and a column, which are both
+    /// given as fractions from 0 to 1.
     fn grid(rows: u32, columns: u32, at: impl Fn(f32, f32) -> ([f32; 3], [f32; 3])) -> Self {
         let mut mesh = Self::default();
         for row in 0..=rows {
@@ -88,7 +88,7 @@ pub(crate) fn sphere() -> Vec<u8> {
     Mesh::grid(ROWS, COLUMNS, at).glb()
 }
 
-/// Returns a torus around the vertical axis. Its ring has radius 0.7; its tube has radius 0.3.
+/// Returns a torus around the vertical axis. The ring has the radius 0.7, and the tube has the radius 0.3.
 pub(crate) fn torus() -> Vec<u8> {
     let at = |row: f32, column: f32| {
         let (around, azimuth) = (-TAU * row, TAU * column);

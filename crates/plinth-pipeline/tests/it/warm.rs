@@ -1,4 +1,4 @@
-//! A process that renders one model again and again writes the files that a new process writes.
+//! Tests that a process that renders the same model several times writes the same files as a new process.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::job;
 
-/// Settings that change one after another: camera, light, size of the textures, material and pose. The longer videos are
-/// drawn on two devices.
+/// Settings that change one after another: camera, light, texture size, material and pose. The longer videos are drawn
+/// on two devices.
 fn looks() -> [Value; 7] {
     [
         json!({"quality": "share", "length": 0.8}),

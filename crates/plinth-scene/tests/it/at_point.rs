@@ -1,5 +1,5 @@
-//! Tests of the surfaces at a point of a frame: they are those that the frame shows there, and settings that are made
-//! from an answer have their effect at the point.
+//! Tests of the surfaces at a point of a frame. They must be the surfaces that the frame shows at the point. Settings
+//! that are made from a found surface must have their effect at the point.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -15,7 +15,7 @@ use crate::models::{arm, model_of, morphing, plain_scene, primitive, settings, s
 
 const ASPECT: f64 = 16.0 / 9.0;
 
-/// Returns where a point of the world appears in a frame.
+/// Returns the position in a frame at which a point of the world appears.
 fn seen_at(shot: &Shot, world: Vec3) -> [f64; 2] {
     let camera = &shot.camera;
     let in_view = camera.view_from_world.transform_point3(world);
@@ -24,13 +24,13 @@ fn seen_at(shot: &Shot, world: Vec3) -> [f64; 2] {
     Vec2::new(0.5 + 0.5 * on_frame.x, 0.5 - 0.5 * on_frame.y).as_dvec2().to_array()
 }
 
-/// Returns the surfaces at a point of the world in a frame.
+/// Returns the surfaces in a frame at the position of a point of the world.
 fn surfaces(scene: &Scene, frame: usize, world: Vec3) -> Vec<SurfaceAtPoint> {
     let shot = &scene.shots[frame];
     scene.surfaces_at(shot, seen_at(shot, world), ASPECT).surfaces
 }
 
-/// Returns a square that faces +Z, with these half side lengths.
+/// Returns a square that faces +Z. `half` is half its side length.
 fn square(half: f32, z: f32) -> Primitive {
     let mut part = primitive(vec![[-half, -half, z], [half, -half, z], [half, half, z], [-half, half, z]]);
     part.indices = vec![0, 1, 2, 0, 2, 3];
@@ -38,7 +38,7 @@ fn square(half: f32, z: f32) -> Primitive {
     part
 }
 
-/// Returns a wall behind a pane of this material.
+/// Returns a model of a wall behind a pane with the material `pane`.
 fn wall_behind(pane: &Material) -> Model {
     let mesh = |name: &str, part: Primitive| Mesh { name: name.into(), primitives: vec![part] };
     let node = |name: &str, mesh| Node { name: name.into(), mesh: Some(mesh), ..Node::default() };
@@ -57,7 +57,7 @@ fn names(found: &[SurfaceAtPoint]) -> Vec<&str> {
     found.iter().map(|surface| surface.mesh.as_str()).collect()
 }
 
-/// Returns the bent arm with triangles that all face +Z in the rest pose.
+/// Returns the model [`arm`] with triangles that all face +Z in the rest pose.
 fn strip() -> Model {
     let mut model = arm();
     model.meshes[0].primitives[0].indices =
@@ -71,7 +71,7 @@ fn square_morph() -> Model {
     model
 }
 
-/// Returns the middle of a triangle of a posed primitive as the shot shows it.
+/// Returns the middle of a triangle of a posed primitive, at the position where the shot shows it.
 fn middle(scene: &Scene, shot: &Shot, posed: &PosedPrimitive, triangle: usize) -> Vec3 {
     let node = &scene.model.nodes[posed.node];
     let part = &scene.model.meshes[node.mesh.unwrap()].primitives[posed.primitive];
@@ -104,7 +104,7 @@ fn the_surface_at_a_point_is_that_of_the_frame_in_every_pose() {
                 assert!(found.is_empty(), "a model without a size");
                 continue;
             }
-            // The camera of a turntable goes behind the square.
+            // In some frames of the turntable, the camera is behind the square.
             let toward = shot.camera.position - world;
             let is_front = posed[0].normals[0].dot(toward) > 0.0;
             assert_eq!(found.len(), usize::from(is_front), "{look} {frame}");
@@ -151,7 +151,7 @@ fn back_faces_are_found_only_if_they_are_drawn() {
 
 #[test]
 fn holes_and_texture_coordinates_follow_the_transform_of_the_texture() {
-    // The left half of the image is transparent. The transform shows the image mirrored, so the right half of the
+    // The left half of the image is transparent. The texture transform mirrors the image, so the right half of the
     // square is a hole.
     let pixels = [[255, 255, 255, 0], [255, 255, 255, 255]].concat();
     let image = Image { width: 2, height: 1, pixels, ..Image::default() };
@@ -172,7 +172,7 @@ fn holes_and_texture_coordinates_follow_the_transform_of_the_texture() {
     assert_eq!(names(&surfaces(&scene, 0, Vec3::new(0.25, 0.25, 0.2))), ["wall"]);
 }
 
-/// Returns a scene with a decal that was placed with an answer.
+/// Returns a scene with a decal that is placed at the surface `at`.
 fn with_decal(model: &Model, look: &Value, at: &SurfaceAtPoint) -> Scene {
     let mut bytes = Cursor::new(Vec::new());
     let picture = image::RgbaImage::from_pixel(4, 4, image::Rgba([200, 10, 10, 255]));
@@ -225,7 +225,7 @@ fn the_upper_edge_of_a_placed_decal_points_up() {
     let scene = plain_scene(model_of(vec![square(0.7, 0.0)]), &json!({"rotateY": 40}));
     let surface = &surfaces(&scene, 0, Vec3::new(0.1, 0.2, 0.0))[0];
     assert!(surface.euler.iter().all(|angle| angle.abs() < 1e-5), "the decal has the orientation of the square");
-    // World space and the coordinates of decals differ only by the rotation and translation of the settings.
+    // The coordinate system of decals differs from world space only by the rotation and translation of the settings.
     assert!((surface.position[0] - 0.1).abs() < 1e-3 && (surface.position[1] - 0.2).abs() < 1e-3, "{surface:?}");
 }
 

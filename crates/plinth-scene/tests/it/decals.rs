@@ -1,4 +1,4 @@
-//! Tests of decals: they move with the surface on which they lie, and are hidden with it.
+//! Tests that decals move with the surface on which they lie, and are hidden with it.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -18,7 +18,7 @@ fn image(alpha: u8) -> Vec<u8> {
     bytes.into_inner()
 }
 
-/// Returns a scene with one decal. `decal` contains the fields of the decal, and `more` other settings.
+/// Returns a scene with one decal. `decal` contains fields of the decal, and `more` contains other settings.
 fn stuck(model: Model, decal: &Value, more: &Value) -> Scene {
     let mut all = json!({
         "id": "logo", "imageAssetId": "logo", "position": [0, 0, 0], "normal": [0, 0, 0], "euler": [0, 0, 0], "size": 0.5,
@@ -30,7 +30,7 @@ fn stuck(model: Model, decal: &Value, more: &Value) -> Scene {
     build_scene(Arc::new(model), &settings(&json), SceneAssets { environment: None, images: &images }).unwrap()
 }
 
-/// Returns the geometry of the decal, which is the last primitive.
+/// Returns the geometry of the decal. It is the last primitive of the scene.
 fn decal_of(scene: &Scene, time: Option<f32>) -> PosedPrimitive {
     scene.pose(time).pop().unwrap()
 }
@@ -91,7 +91,7 @@ fn a_decal_follows_nodes_skins_and_morph_targets() {
     let bends =
         stuck(arm(), &json!({"position": [-0.5, 0.9, 0], "size": 0.3}), &json!({"animation": "bend", "length": 1}));
     let (straight, bent) = (bends.pose(Some(0.0)), bends.pose(Some(1.0)));
-    // At the end of the clip, the arm is bent to the right, so the elbow is at the left edge of its bounds.
+    // At the end of the clip, the arm is bent to the right, so its elbow is at the left edge of the bounding box.
     let tip = |posed: &[PosedPrimitive]| posed[0].positions[8];
     let apart = |posed: &[PosedPrimitive]| middle(&posed[1]).distance(tip(posed));
     assert!((apart(&straight) - apart(&bent)).abs() < 0.05, "the decal does not stay at the tip");
@@ -109,7 +109,7 @@ fn hiding_a_mesh_hides_its_decals() {
 #[test]
 fn a_decal_is_put_on_front_faces_and_on_back_faces_only_if_there_are_no_others() {
     let mut cube = cuboid([-1.0; 3], [1.0; 3]);
-    // The triangles are front faces and back faces whose normals point outwards.
+    // The triangles form the side of the cube at +Z and the side at −Z. Both sides face outwards.
     cube.meshes[0].primitives[0].indices = vec![4, 5, 7, 4, 7, 6, 0, 3, 1, 0, 2, 3];
     let through = json!({"size": 3, "imageAspect": 1});
     let sides = |normal: [f64; 3]| {

@@ -1,4 +1,4 @@
-//! Tests that the model is never cut off, and that it fills the frame.
+//! Tests that the model is never cut off by the frame, and that it fills the frame.
 
 use glam::{Vec3, Vec4Swizzles};
 use plinth_model::{Model, Trs};
@@ -12,7 +12,8 @@ use crate::models::{
 
 const ASPECTS: [(&str, f32); 3] = [("16:9", 16.0 / 9.0), ("1:1", 1.0), ("9:16", 9.0 / 16.0)];
 
-/// Returns the largest distance of any vertex from the centre of the frame. The edges of the frame have the distance 1.
+/// Returns the largest distance of any vertex from the centre of the frame. The edges of the frame are at the distance
+/// 1.
 fn outermost(scene: &Scene, shot: &Shot, aspect: f32) -> f32 {
     let tan = (shot.camera.fov_y * 0.5).tan();
     let points = scene.pose(shot.clip_time).into_iter().flat_map(|one| one.positions);
@@ -69,8 +70,7 @@ fn nothing_is_cut_off_at_any_frame_of_any_effect_in_any_aspect() {
                 let edges: Vec<f32> = scene.shots.iter().map(|shot| outermost(&scene, shot, ratio)).collect();
                 let outermost = edges.iter().copied().fold(0.0, f32::max);
                 assert!(outermost < 0.9, "{name} {json}: {outermost}");
-                // At the start of the effect `zoom-orbit`, the camera is farther away. It is close only at the end of
-                // the motion.
+                // The effect `zoom-orbit` starts farther away, and is close only at the end of the motion.
                 let least = if motion["effect"] == "zoom-orbit" { 0.5 } else { 0.8 };
                 assert!(name == "one point" || outermost > least, "{name} {json} is small: {outermost}");
             }
@@ -194,7 +194,7 @@ fn sizes_that_are_not_finite_are_rejected() {
         let error = build_scene(model.into(), &settings(&json!({})), None).unwrap_err();
         assert_eq!(error, SceneError::NothingVisible);
     }
-    // The largest finite coordinates still give a finite size.
+    // The size is finite even if the model extends over the whole range of single precision.
     let largest = scene(cuboid([f32::MIN; 3], [f32::MAX; 3]), &json!({}));
     assert!((largest.bounds.1 - Vec3::ONE).length() < 1e-5, "{:?}", largest.bounds);
 }

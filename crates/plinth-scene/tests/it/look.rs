@@ -11,7 +11,7 @@ fn plain() -> plinth_model::Model {
     cuboid([-1.0; 3], [1.0; 3])
 }
 
-/// Returns the irradiance that a panorama causes at a surface with this normal.
+/// Returns the irradiance that a panorama causes on a surface with this normal.
 fn irradiance(map: &EnvironmentMap, normal: Vec3) -> f32 {
     let texel = std::f32::consts::PI / map.height as f32 * (std::f32::consts::TAU / map.width as f32);
     (0..map.width * map.height)

@@ -20,13 +20,13 @@ pub(crate) fn scene(model: Model, json: &Value) -> Scene {
     build_scene(Arc::new(model), &settings(json), None).unwrap()
 }
 
-/// Returns a scene with uniform light, which takes less time to build.
+/// Returns a scene with uniform light. It takes less time to build than a scene with the built-in environment.
 pub(crate) fn plain_scene(model: Model, json: &Value) -> Scene {
     let even = EnvironmentMap { width: 2, height: 1, pixels: vec![[1.0; 3]; 2] };
     build_scene(Arc::new(model), &settings(json), Some(even)).unwrap()
 }
 
-/// Returns a primitive in which each point is one triangle corner.
+/// Returns a primitive in which each point is a corner of three triangles.
 pub(crate) fn primitive(positions: Vec<[f32; 3]>) -> Primitive {
     let count = positions.len() as u32;
     let indices = (0..count).flat_map(|i| [i, (i + 1) % count, (i + 2) % count]).collect();
@@ -48,7 +48,7 @@ pub(crate) fn cuboid(min: [f32; 3], max: [f32; 3]) -> Model {
     model_of(vec![primitive((0..8).map(corner).collect())])
 }
 
-/// Scales and moves the vertices of a model, as if its file used other units.
+/// Scales and moves the vertices of a model, as if its file used other units and another origin.
 pub(crate) fn moved(mut model: Model, scale: f32, offset: [f32; 3]) -> Model {
     for p in model.meshes.iter_mut().flat_map(|m| &mut m.primitives).flat_map(|p| &mut p.positions) {
         *p = std::array::from_fn(|axis| p[axis] * scale + offset[axis]);
@@ -61,7 +61,7 @@ pub(crate) fn named(mut model: Model, name: &str) -> Model {
     model
 }
 
-/// Returns a model that contains both models, each as one node.
+/// Returns a model that contains the nodes of both models.
 pub(crate) fn together(mut a: Model, b: Model) -> Model {
     let meshes = a.meshes.len();
     a.nodes.extend(b.nodes.into_iter().map(|n| Node { mesh: n.mesh.map(|m| m + meshes), ..n }));
@@ -74,7 +74,7 @@ pub(crate) fn placed_at(mut model: Model, trs: Trs) -> Model {
     model
 }
 
-/// Adds a clip that moves the first node along x, from `from` to `to` and back. The clip takes `duration` seconds.
+/// Adds a clip that moves the first node along x, from `from` to `to` and back, in `duration` seconds.
 pub(crate) fn sliding(mut model: Model, from: f32, to: f32, duration: f32) -> Model {
     model.animations.push(Animation {
         name: "slide".into(),
@@ -90,8 +90,8 @@ pub(crate) fn sliding(mut model: Model, from: f32, to: f32, duration: f32) -> Mo
     model
 }
 
-/// Returns a strip along the y axis with two joints. In one second, the upper joint at y = 1 rotates by 90 degrees
-/// about z.
+/// Returns a strip along the y axis with two joints. The upper joint is at y = 1, and rotates by 90° about z in one
+/// second.
 pub(crate) fn arm() -> Model {
     let heights = [0.0, 0.5, 1.0, 1.5, 2.0];
     let mut part = primitive(heights.iter().flat_map(|y| [[-0.1, *y, 0.0], [0.1, *y, 0.0]]).collect());
@@ -127,8 +127,7 @@ pub(crate) fn arm() -> Model {
     model
 }
 
-/// Returns a unit square at z = 0 with a morph target. In one second, the morph target moves the first corner to x =
-/// −3.
+/// Returns a unit square at z = 0 with a morph target, which moves the first corner to x = −3 in one second.
 pub(crate) fn morphing() -> Model {
     let mut part = primitive(vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]);
     let mut pull = vec![[0.0; 3]; 4];

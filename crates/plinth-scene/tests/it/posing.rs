@@ -1,4 +1,4 @@
-//! Tests of the posed vertices in world space.
+//! Tests of the vertices in world space in animated poses.
 
 use glam::{Mat4, Vec3};
 use plinth_model::{Model, MorphTarget, Node, Transform, Trs};
@@ -27,10 +27,10 @@ fn near(a: Vec3, b: [f32; 3]) -> bool {
 fn yaw_pitch_and_roll_are_applied_in_this_order_about_the_rotated_axes() {
     let yawed = posed(tile(), &json!({"panX": 90}));
     assert!(near(yawed.tangents[0], [0.0, 0.0, -1.0]) && near(yawed.normals[0], [0.0, 1.0, 0.0]));
-    // Pitch rotates about the model's own x axis, which points along −z after the yaw.
+    // Pitch rotates about the model's own x axis. After the yaw, this axis points along −z.
     let pitched = posed(tile(), &json!({"panX": 90, "tiltX": 90}));
     assert!(near(pitched.tangents[0], [0.0, 0.0, -1.0]) && near(pitched.normals[0], [1.0, 0.0, 0.0]));
-    // Roll rotates about the model's own z axis, which points down after the pitch.
+    // Roll rotates about the model's own z axis. After the pitch, this axis points down.
     let rolled = posed(tile(), &json!({"panX": 90, "tiltX": 90, "rollZ": 90}));
     assert!(near(rolled.tangents[0], [1.0, 0.0, 0.0]), "{}", rolled.tangents[0]);
     assert!(near(rolled.normals[0], [0.0, 0.0, 1.0]), "{}", rolled.normals[0]);
@@ -84,7 +84,7 @@ fn skins_deform_vertices() {
     let scene = scene(arm(), &json!({"animation": "bend", "length": 1}));
     let (straight, bent) = (scene.pose(Some(0.0)), scene.pose(Some(1.0)));
     let scale = scene.world_from_model_scale;
-    // The tip, at height 2, is moved beside the elbow, which is at height 1.
+    // The tip is at height 2 in the rest pose. Now it is beside the elbow at height 1.
     let tip = bent[0].positions[8] - straight[0].positions[4];
     assert!(near(tip / scale, [1.1, 0.1, 0.0]), "{tip}");
     assert!(near(bent[0].tangents[8], [0.0, -1.0, 0.0]) && near(bent[0].normals[8], [0.0, 0.0, 1.0]));
@@ -123,8 +123,8 @@ fn nodes_without_a_mesh_and_empty_meshes_are_skipped() {
     assert_eq!(scene(model, &json!({})).pose(None).len(), 2);
 }
 
-/// Returns two squares side by side at z = 0 that face +z. The right one rotates about their common edge until it faces
-/// −x. The vertices on the edge belong to the left square.
+/// Returns two squares side by side at z = 0 that face +z. The right square rotates about their common edge until it
+/// faces −x. The vertices on this edge belong to the left square.
 fn creased() -> Model {
     let square = |x: f32| [[x, 0.0], [x + 1.0, 0.0], [x + 1.0, 1.0], [x, 0.0], [x + 1.0, 1.0], [x, 1.0]];
     let corners = [square(-1.0), square(0.0)].concat();
@@ -200,7 +200,7 @@ fn the_scale_of_a_mesh_is_that_of_its_longest_axis_in_any_node() {
     let scales = scene.still_mesh_scales();
     let largest = growth(&posed[1]);
     assert!(largest > growth(&posed[0]));
-    // Stretching the rotated node shears the mesh, so that the scale is only known to be at least as large.
+    // The mesh of the rotated node is sheared by the stretch, so only an upper bound of the scale is returned.
     assert!(scales[0].is_some_and(|scale| scale >= largest && scale < 1.5 * largest), "{scales:?} {largest}");
     assert_eq!(scales[1], None, "the second mesh is not drawn");
 }

@@ -1,4 +1,4 @@
-//! Tests that run on a local store and on S3.
+//! Tests that run both on a local store and on S3.
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
@@ -198,7 +198,8 @@ fn the_error_for_an_invalid_address_lists_valid_ones() {
     assert!(open("s3://bucket", &[("aws_nonsense", "1")]).contains("aws_nonsense"));
 }
 
-/// The download takes longer than the default time limit of `object_store` for a whole response, including retries.
+/// The download takes longer than the default time limit that `object_store` has for a whole response, including
+/// retries.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "takes four minutes"]
 async fn a_slow_client_receives_a_large_object_completely() {

@@ -18,7 +18,7 @@ async fn only_old_partial_uploads_are_removed() {
     let objects = folder.path().join("objects");
     let id = ModelId::parse("m00000000001").unwrap();
     store.put(&ObjectKey::Model(&id), Bytes::from_static(b"whole")).await.unwrap();
-    // `forget` simulates a killed process, which runs no destructors.
+    // A killed process runs no destructors, which `forget` simulates.
     for _begun in 0..2 {
         let files = LocalFileSystem::new_with_prefix(&objects).unwrap();
         let mut upload = files.put_multipart(&Path::from("renders/r1/1/video.mp4")).await.unwrap();

@@ -20,7 +20,7 @@ fn script(folder: &Path, lines: &str) -> PathBuf {
     path
 }
 
-/// Packages a short video with a script that replaces ffmpeg, and returns the error message.
+/// Packages a short video with a script that is called instead of ffmpeg. Returns the error message.
 fn with_ffmpeg(lines: &str, cancel: &AtomicBool) -> String {
     let folder = tempfile::tempdir().unwrap();
     video(folder.path(), (64, 36), 40);
@@ -45,7 +45,7 @@ fn the_message_of_an_encoder_that_fails_is_quoted() {
 
 #[test]
 fn incomplete_files_of_an_encoder_are_rejected() {
-    // The last output file contains the thumbnails; the one before contains the smallest variant.
+    // The last output file contains the thumbnails, and the output file before it contains the smallest variant.
     let never = AtomicBool::new(false);
     let cut = r#""$FFMPEG" "$@" && for f in "$(dirname "${@: -1}")"/*.mp4; do truncate -s -1000 "$f"; done"#;
     assert!(with_ffmpeg(cut, &never).contains("is not complete"));

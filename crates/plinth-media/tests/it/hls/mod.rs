@@ -1,5 +1,5 @@
-//! Tests that packaged videos follow RFC 8216 and Apple's HLS Authoring Specification. Functions are named after the
-//! numbers of Apple's MUST rules. The files are read with ffmpeg and ffprobe.
+//! Tests that packaged videos follow RFC 8216 and Apple's HLS Authoring Specification. The names of functions contain
+//! the numbers of Apple's MUST rules. The files are read with ffmpeg and ffprobe.
 
 mod failure;
 mod playback;
@@ -21,7 +21,7 @@ use crate::support::{ball, plan, write};
 
 /// A video that was packaged as HLS, in a temporary folder.
 struct Packaged {
-    // Dropping this field deletes the folder.
+    // Deletes the folder when it is dropped.
     folder: tempfile::TempDir,
     size: (u32, u32),
     frames: u32,
@@ -29,7 +29,7 @@ struct Packaged {
 }
 
 impl Packaged {
-    /// Encodes a video of this size and number of frames, and packages it.
+    /// Encodes a video of this size and number of frames, and packages it as HLS.
     fn new(size: (u32, u32), frames: u32) -> Self {
         let folder = tempfile::tempdir().unwrap();
         video(folder.path(), size, frames);
@@ -78,14 +78,14 @@ impl Packaged {
     }
 }
 
-/// Writes the video `out.mp4` to a folder, encoded in the same way as a render.
+/// Writes the video `out.mp4` to a folder. It is encoded in the same way as a render.
 fn video(folder: &Path, size: (u32, u32), frames: u32) {
     let mut plan = plan(folder, size, Codec::H264, frames);
     plan.files.retain(|file, _path| *file == OutputFile::Video);
     write(plan, |i| ball(size, i, [240, 200, 60])).unwrap();
 }
 
-/// Packages `out.mp4` of a folder to its subfolder `hls`.
+/// Packages the video `out.mp4` in a folder to the subfolder `hls`.
 fn package_in(folder: &Path) -> Result<HlsPackage, MediaError> {
     let plan = HlsPlan {
         ffmpeg: plinth_testkit::ffmpeg().to_owned(),

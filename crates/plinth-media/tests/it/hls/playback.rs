@@ -3,8 +3,8 @@
 use super::Packaged;
 use crate::support::{decode, psnr};
 
-/// Returns for each variant the smallest PSNR between its frames and the frames of the source. The source is scaled to
-/// the size of the variant.
+/// Returns for each variant the smallest PSNR between one of its frames and the same frame of the source. The source is
+/// scaled to the size of the variant.
 fn likeness(packaged: &Packaged) -> Vec<(String, f64)> {
     let (long, short) = (packaged.size.0.max(packaged.size.1), packaged.size.0.min(packaged.size.1));
     // ffmpeg numbers the streams in the order of the playlist.
@@ -15,7 +15,7 @@ fn likeness(packaged: &Packaged) -> Vec<(String, f64)> {
         .map(|(i, entry)| {
             let (width, height) = entry["RESOLUTION"].split_once('x').unwrap();
             let [width, height] = [width, height].map(|side| side.parse::<u32>().unwrap());
-            // All variants have the same aspect ratio as the video, apart from rounding to even sides.
+            // All variants have the aspect ratio of the video, except that their sides are rounded to even numbers.
             let shape = f64::from(width.max(height)) / f64::from(width.min(height));
             assert!((shape - f64::from(long) / f64::from(short)).abs() < 0.05, "{entry:?}");
             let shown = decode(
@@ -33,7 +33,7 @@ fn likeness(packaged: &Packaged) -> Vec<(String, f64)> {
         .collect()
 }
 
-/// Asserts that each frame of each variant has at least this PSNR in dB.
+/// Asserts that each frame of each variant has at least this PSNR in dB, compared with the source.
 pub(super) fn every_variant_plays_to_the_end_and_shows_the_frames_of_the_source(packaged: &Packaged, least_psnr: f64) {
     for (variant, least) in likeness(packaged) {
         assert!(least >= least_psnr, "{variant}: {least:.1} dB");

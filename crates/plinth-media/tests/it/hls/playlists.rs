@@ -7,15 +7,16 @@ use plinth_testkit::probe;
 use super::reader::{MediaPlaylist, master};
 use super::{Packaged, same_time};
 
-/// Returns the value of `CODECS` from the profile, compatibility and level bytes in the decoder configuration.
+/// Returns the value of `CODECS` that the profile, compatibility and level bytes of the decoder configuration
+/// determine.
 fn codecs(init: &[u8]) -> String {
     let at = init.windows(4).position(|word| word == b"avcC").unwrap() + 4;
     assert_eq!(init[at], 1, "version");
     init[at + 1..at + 4].iter().fold("avc1.".to_owned(), |text, byte| format!("{text}{byte:02X}"))
 }
 
-/// Returns the peak and the average bit rate of parts, each given by its bytes and seconds. As in RFC 8216, the peak is
-/// the highest bit rate of any run of parts that lasts between 0.5 and 1.5 times the target duration.
+/// Returns the peak and the average bit rate of parts, given the bytes and the seconds of each part. As in RFC 8216,
+/// the peak is the highest bit rate of any run of parts that lasts between 0.5 and 1.5 times the target duration.
 fn rates(parts: &[(usize, f64)]) -> (u64, u64) {
     let rate = |run: &[(usize, f64)]| {
         let (bytes, secs) = run.iter().fold((0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));

@@ -1,12 +1,12 @@
-//! Parses playlists and thumbnail tracks like a player.
+//! Parses playlists and thumbnail tracks in the way in which a player does.
 
 use std::collections::BTreeMap;
 
-/// A part of a media playlist: a segment, or a byte range of a segment.
+/// An entry of a media playlist: a segment, or a byte range of a segment.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Part {
     pub(super) secs: f64,
-    /// Length and start of the byte range.
+    /// Length and offset of the byte range.
     pub(super) range: Option<(usize, usize)>,
     pub(super) uri: String,
 }
@@ -47,7 +47,7 @@ impl MediaPlaylist {
     }
 }
 
-/// Attributes of one variant in a master playlist. The key `URI` holds its address.
+/// Attributes of one variant in a master playlist. The key `URI` contains the URI of the variant's playlist.
 pub(super) type Entry = BTreeMap<String, String>;
 
 /// Returns the variants and the I-frame variants of a master playlist.
@@ -108,7 +108,7 @@ pub(super) fn cues(text: &str) -> Vec<Cue> {
         .collect()
 }
 
-/// Parses a time in the form `HH:MM:SS.mmm`. Shorter forms cause a panic.
+/// Parses a time in the form `HH:MM:SS.mmm`. Any other form causes a panic.
 fn secs(clock: &str) -> f64 {
     assert_eq!(clock.len(), 12, "{clock}");
     clock.split(':').fold(0.0, |sum, part| sum * 60.0 + part.parse::<f64>().unwrap())

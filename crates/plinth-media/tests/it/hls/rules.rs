@@ -1,5 +1,5 @@
 //! Tests that package videos of several shapes and lengths. Encoding and packaging take most of the time, so each test
-//! checks all rules on one video.
+//! checks all rules on the same video.
 
 use super::{Packaged, playback, playlists, segments, thumbnails};
 
@@ -18,13 +18,13 @@ fn follows_all_rules(size: (u32, u32), frames: u32) {
 
 #[test]
 fn a_wide_video_follows_all_rules() {
-    // The length is not a multiple of the segment length.
+    // The length of the video is not a multiple of the segment length.
     follows_all_rules((640, 360), 75);
 }
 
 #[test]
 fn a_tall_video_follows_all_rules() {
-    // The last segment has one frame.
+    // The last segment has only one frame.
     follows_all_rules((360, 640), 61);
 }
 
