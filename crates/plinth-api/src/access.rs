@@ -49,7 +49,7 @@ pub(crate) async fn let_in(State(api): State<Api>, mut request: Request, next: N
 }
 
 /// Returns the bearer token. Returns `None` if the request has several `Authorization` headers, because a proxy in
-/// front of the server may have checked another one than this function would return.
+/// front of the server may have checked another header than this function would use.
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let (value, None) = (values.next()?, values.next()) else { return None };

@@ -131,7 +131,7 @@ fn decompose_animated_matrices(source: &Source<'_>, nodes: &mut [Node], animatio
     }
 }
 
-/// Sets the morph weights of nodes that have none to those of their mesh, and sets the render-time names of all nodes.
+/// Gives nodes without morph weights the morph weights of their mesh, and gives all nodes their render-time names.
 fn fill_in_defaults(source: &Source<'_>, nodes: &mut [Node]) -> Result<()> {
     for node in nodes.iter_mut() {
         if node.weights.is_empty()

@@ -17,7 +17,8 @@ use plinth_scene::{DatasetViews, SceneAssets, ViewSet, build_dataset};
 use plinth_spec::settings::ParseOptions;
 use plinth_spec::{OutputFile, RenderSettings};
 
-/// Every tenth view is kept in memory. It is encoded ten times later, in place of the views that were dropped.
+/// Every tenth view is kept in memory. Later, each kept view is encoded ten times, in place of the views that were
+/// dropped.
 const KEPT: u32 = 10;
 /// Clock ticks per second in /proc/self/stat.
 const TICKS: f64 = 100.0;

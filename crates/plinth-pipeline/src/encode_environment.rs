@@ -26,8 +26,8 @@ pub struct EncodedEnvironment {
     pub source_width: u32,
     /// Rows of the file that was read.
     pub source_height: u32,
-    /// Largest relative error of a radiance after decoding. To compute it, errors of radiances below 0.01 are divided
-    /// by 0.01.
+    /// Largest relative error of a radiance after decoding. The error of a radiance below 0.01 is divided by 0.01,
+    /// not by the radiance.
     pub largest_error: f32,
     /// Number of negative values, which became 0.
     pub negative: u64,

@@ -31,8 +31,8 @@ const LIFT_PIXELS: f32 = SURFACE_ERROR_PIXELS + 0.2;
 const MIN_LIFT: f32 = 5e-4;
 /// Maximum distance between a decal and its surface in world units.
 const MAX_LIFT: f32 = 0.02;
-/// Each decal lies higher above the surface than the previous decal, by this fraction of the distance. Otherwise
-/// overlapping decals would flicker.
+/// Each decal lies higher above the surface than the previous decal, by this fraction of the first decal's distance.
+/// Otherwise overlapping decals would flicker.
 const STEP: f32 = 0.1;
 
 /// The placed model onto which decals are projected, and the shots in which it is seen.

@@ -11,13 +11,15 @@ use crate::pose::{Draw, Placed, moving_nodes};
 const BLOCK: usize = 64;
 /// Number of boxes that share an outer bounding box.
 const BOXES: usize = 64;
-/// Maximum number of measured points of moving meshes, summed over all times.
+/// Maximum number of measured points of moving meshes, summed over all times. It may be exceeded, because a clip is
+/// measured at up to eight times regardless of this limit.
 const MAX_MOVING_POINTS: usize = 4_000_000;
 /// Number of evenly spaced times at which a clip is measured, in addition to its keys.
 const EVEN_TIMES: usize = 32;
 /// Maximum number of keys at which a clip is measured.
 const MAX_KEY_TIMES: usize = 64;
-/// Fraction by which the extent is enlarged if not all times are measured. The margin covers the motion between them.
+/// Fraction by which the extent is enlarged if not all times are measured. The margin covers the
+/// motion between the measured times.
 const SLACK: f32 = 0.03;
 
 /// A point cloud that is divided into blocks with bounding boxes. Groups of boxes have outer bounding boxes. With them,

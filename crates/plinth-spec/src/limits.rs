@@ -199,8 +199,8 @@ pub const ADMIN_REASON_CHARS: usize = 500;
 /// Maximum number of credits that an administrator can grant or remove at once.
 pub const GRANT_CREDITS: u64 = 1_000_000_000;
 
-/// Returns the lifetime of a signed URL in seconds. It is the requested lifetime, clamped to the allowed range. Without
-/// a request, it is the default lifetime.
+/// Returns the lifetime of a signed URL in seconds. It is the requested lifetime, clamped to the allowed range. If
+/// no lifetime is requested, it is the default lifetime.
 pub fn clamp_expires_secs(requested: Option<i64>) -> i64 {
     requested.unwrap_or(EXPIRES_DEFAULT_SECS).clamp(EXPIRES_MIN_SECS, EXPIRES_MAX_SECS)
 }

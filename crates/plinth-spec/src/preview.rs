@@ -51,7 +51,7 @@ pub struct SurfacesAtPoint {
     pub surfaces: Vec<SurfaceAtPoint>,
 }
 
-/// A camera pose in the form of a pose in the setting `keyframes`.
+/// A camera pose in the form in which the setting `keyframes` contains poses.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ViewPose {

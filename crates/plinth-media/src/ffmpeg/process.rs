@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::MediaError;
 
-/// Number of bytes that are kept of the error output. They are the last ones.
+/// Number of bytes at the end of the error output that are kept for messages.
 const TAIL_BYTES: usize = 8192;
 /// Maximum number of error output lines that a message quotes.
 const LAST_LINES: usize = 4;

@@ -25,7 +25,7 @@ pub(super) fn segment_name(index: usize) -> String {
     format!("{index}.m4s")
 }
 
-/// The number of frames that a variant must have: of the whole variant, and of each GOP except the last GOP.
+/// The required number of frames in a variant, and in each of its GOPs except the last GOP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pictures {
     pub(super) all: u32,

@@ -56,8 +56,7 @@ pub struct HlsPackage {
     /// Names of all files relative to the output folder, such as `540p/init.mp4` and `540p/0.m4s`. The last name is the
     /// master playlist.
     pub files: Vec<String>,
-    /// Error of the hardware encoder, after which libx264 encoded the variants. `None` if libx264 did not replace a
-    /// hardware encoder.
+    /// Error of the hardware encoder. `Some` if the hardware encoder failed and libx264 encoded the variants instead.
     pub hardware_failure: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The JSON objects of the material extensions, and their conversion to parts of a model.
+//! The JSON objects of the material extensions, and their conversion to the types of the model.
 
 #![expect(clippy::struct_field_names, reason = "the fields are named like the JSON members")]
 

@@ -52,7 +52,7 @@ pub enum Property {
 /// How values between keys are computed (glTF 2.0, appendix C).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Interpolation {
-    /// The value is that of the preceding key.
+    /// The value of the preceding key is used.
     Step,
     /// Linear interpolation; for rotations, spherical linear interpolation.
     Linear,

@@ -242,7 +242,7 @@ fn is_grey(image: &Image) -> bool {
 fn normals_from_heights(image: &Image, height: f32) -> Image {
     let (columns, rows) = (image.width as usize, image.height as usize);
     let at = |x: usize, y: usize| f32::from(image.pixels[((y % rows) * columns + x % columns) * 4]) / 255.0;
-    // The slope is the difference between the neighbours of a texel on both sides, which are two texels apart.
+    // The slope is computed from the two neighbours of a texel, which are two texels apart.
     let steepness = height * image.width as f32 / 2.0;
     let mut pixels = Vec::with_capacity(columns * rows * 3);
     for y in 0..rows {

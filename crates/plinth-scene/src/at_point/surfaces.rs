@@ -25,7 +25,7 @@ struct Found<'a> {
     ray: &'a Ray,
     /// The primitives in the pose that the frame shows.
     posed: &'a [PosedPrimitive],
-    /// The primitives in the pose onto which decals are projected: that of the first frame.
+    /// The primitives in their pose in the first frame, onto which decals are projected.
     first_pose: &'a [PosedPrimitive],
 }
 
@@ -109,7 +109,7 @@ impl Found<'_> {
     }
 }
 
-/// Returns the unit normal of the front face at the point, in world space.
+/// Returns the unit normal of the surface's front at the point, in world space.
 fn front_normal(hit: &Hit, posed: &PosedPrimitive) -> Vec3 {
     let [a, b, c] = hit.corners.map(|v| posed.positions[v]);
     let outward = (b - a).cross(c - a).normalize_or(Vec3::Z);

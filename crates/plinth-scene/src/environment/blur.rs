@@ -44,8 +44,8 @@ impl EnvironmentMap {
             let weights: Vec<f32> = (0..=width / 2).map(weight).take_while(|w| *w > LEAST).collect();
             let row = &self.pixels[other as usize * width..(other as usize + 1) * width];
             for (step, weight) in weights.iter().map(|w| w * other_sine).enumerate() {
-                // The weight of a step applies to the texels that many columns to the left and to the right. Both are
-                // the same texel if the step is zero or half the width.
+                // The weight applies to the texels `step` columns to the left and to the right. Both are the same texel
+                // if `step` is zero or half the width.
                 let sides: &[usize] = if step == 0 || 2 * step == width { &[step] } else { &[step, width - step] };
                 for shift in sides {
                     total += weight;

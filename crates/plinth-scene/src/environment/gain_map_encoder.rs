@@ -21,8 +21,8 @@ const OFFSET: f32 = 1.0 / 64.0;
 /// Minimum difference between the binary logarithms of the largest and the smallest gain.
 const LEAST_SPAN: f32 = 1e-3;
 /// Steps by which a byte of the SDR image may differ from the tone-mapped value, in the order in which they are tried.
-/// With the tone-mapped value, the eight bits of the gain cause errors of up to 2 %. Other SDR values make other
-/// radiances representable, of which the nearest is chosen.
+/// With the tone-mapped value, the eight bits of the gain cause errors of up to 2 %. Other SDR values can
+/// represent radiances in between, so trying them reduces the error.
 const STEPS: [i16; 5] = [0, -1, 1, -2, 2];
 /// Error of the binary logarithm of a radiance that is small enough, so that no further step is tried. It corresponds
 /// to a relative error of about 0.4 %.
@@ -65,7 +65,8 @@ pub fn encode_gain_map(map: &EnvironmentMap) -> Result<EncodedGainMap, GainMapEr
     })
 }
 
-/// Returns the metadata. The range of the gain in each channel is that of all texels.
+/// Returns the metadata. In each channel, `gain_map_min` and `gain_map_max` are the smallest and the largest gain of
+/// all texels.
 fn numbers(map: &EnvironmentMap) -> GainMap {
     let none = GainMap {
         gamma: [1.0; 3],

@@ -45,8 +45,8 @@ pub struct TexelDirections {
 }
 
 impl TexelDirections {
-    /// Returns the unit directions of the texels of row `y`, from left to right. They equal those of
-    /// [`EnvironmentMap::direction`].
+    /// Returns the unit directions of the texels of row `y`, from left to right. They equal the results
+    /// of [`EnvironmentMap::direction`].
     pub fn of_row(&self, y: u32) -> impl Iterator<Item = Vec3> {
         let theta = (y as f32 + 0.5) / self.height as f32 * PI;
         let (sin, cos) = (theta.sin(), theta.cos());
