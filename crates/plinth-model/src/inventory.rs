@@ -76,7 +76,7 @@ const NAMES_BYTES: usize = 1 << 20;
 const INSPECTED_TEXTURE_SIDE: u32 = 64;
 
 /// Reads a GLB file and returns a summary of its contents. The file is checked as thoroughly as for rendering.
-/// Errors: the same as those of [`crate::load_glb`].
+/// Errors: see [`crate::load_glb`].
 pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
     // All images are decoded, because decoding checks them. Downscaling them saves memory.
     let source = Source::open(bytes, options.limits)?;

@@ -24,7 +24,7 @@ pub(crate) fn load<S>(
 
 /// Loads a model from `bytes`, builds its scene with `build`, and opens the graphics device. Textures that are larger
 /// than `max_texture_side` are scaled down.
-/// Errors: those of [`load`].
+/// Errors: see [`load`].
 pub(crate) fn load_model<S, E: Into<JobError>>(
     bytes: &[u8],
     adapter: Option<String>,

@@ -9,7 +9,7 @@ use plinth_scene::{Background, Scene};
 /// Returns the backdrop of output files that have no alpha channel, with the given width and height in pixels. Frames
 /// with alpha contain the post-processing effects only where the model is. Therefore the effects that depend only on
 /// the colour and the position of a pixel are applied to the background here.
-/// Errors: those of [`Renderer::new`] and of drawing.
+/// Errors: if the renderer cannot be created, or drawing fails.
 pub(crate) fn opaque_backdrop(gpu: &Gpu, scene: &Scene, (width, height): (u32, u32)) -> Result<Backdrop, RenderError> {
     let background = scene.of_background_only();
     let Some(shot) = background.shots.first() else { return Ok(backdrop(&scene.opaque_background)) };

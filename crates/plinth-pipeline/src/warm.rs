@@ -43,7 +43,7 @@ impl WarmModel {
 
     /// Builds the scene of a video, and returns it together with the graphics device. If they are not loaded yet, loads
     /// the model and opens the device. Keeps both for the next video, unless the model is too large.
-    /// Errors: those of [`load_model`].
+    /// Errors: see [`load_model`].
     pub(crate) fn scene(&mut self, job: &Job, cancel: &AtomicBool) -> Result<(Scene, Arc<Gpu>), JobError> {
         let build = |model| {
             let assets: SceneAssets<'_> = job.scene_assets();

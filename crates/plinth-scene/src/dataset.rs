@@ -18,7 +18,7 @@ use crate::scene::{Background, Scene};
 use crate::shot::{Camera, Shot};
 use crate::shots::MARGIN;
 
-/// Field of view in radians: that of a 50 mm lens on a 36 mm wide sensor, which the NeRF-synthetic dataset uses, too.
+/// Field of view of a 50 mm lens on a 36 mm wide sensor, in radians. The NeRF-synthetic dataset uses it, too.
 const ANGLE: f64 = 0.691_111_207_008_361_8;
 /// Distance in world units by which the depth range extends beyond the model. Without it, rounding errors could clip
 /// the model.

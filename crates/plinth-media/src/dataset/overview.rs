@@ -124,7 +124,7 @@ mod tests {
             let found = sheet.pixels().filter(|p| p.0 == [value; 3]).count();
             assert!(found >= (side * side) as usize, "{value}: {found}");
         }
-        // The position of each tile must be the one that the layout describes.
+        // Each tile must be at the position that the layout describes.
         let layout = OverviewLayout::of(5);
         assert_eq!((sheet.width(), sheet.height()), (layout.width, layout.height));
         for (folder, first) in [("images", 0), ("depth", 50), ("normals", 100), ("masks", 150)] {

@@ -42,7 +42,7 @@ impl ViewEncoder {
     }
 
     /// Encodes a view.
-    /// Errors: if the size of the layers differs from that of the cameras.
+    /// Errors: if the layers and the cameras have different sizes in pixels.
     pub(crate) fn encode(&self, layers: &Layers) -> Result<EncodedView, MediaError> {
         let pixels = layers.width as usize * layers.height as usize;
         let same_size = (layers.width, layers.height) == (self.cameras.width, self.cameras.height);

@@ -76,7 +76,7 @@ pub fn package(plan: &HlsPlan, cancel: &AtomicBool) -> Result<HlsPackage, MediaE
 
 /// Packages a video with the encoder of the plan. Unlike [`package`], it does not fall back to libx264 if a hardware
 /// encoder fails.
-/// Errors: those of [`package`], and [`MediaError::Hardware`].
+/// Errors: see [`package`]. If a hardware encoder fails, the error is [`MediaError::Hardware`].
 pub(crate) fn package_by(plan: &HlsPlan, cancel: &AtomicBool) -> Result<HlsPackage, MediaError> {
     let source = |problem: String| MediaError::Source { file: plan.source.clone(), problem };
     let movie = movie(&plan.source).map_err(|error| source(error.to_string()))?;

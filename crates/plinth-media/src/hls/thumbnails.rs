@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use super::sprite::{Grid, sprite_name};
 use crate::container::Movie;
 
-/// Maximum length in seconds of videos that have two thumbnails per second. Longer videos have one per second.
+/// Maximum length in seconds of videos that have two thumbnails per second. Longer videos have one thumbnail per
+/// second.
 const DENSE_SECS: u32 = 60;
 
 /// The cues of the thumbnail track. The video is divided into runs of frames, and each run has one cue with one

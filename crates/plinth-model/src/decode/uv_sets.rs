@@ -65,7 +65,7 @@ struct ReplacedSet {
     set: usize,
     /// New index of the kept set.
     base: usize,
-    /// Matrix that computes the replaced set's coordinates (u, v, 1) from those of the kept set.
+    /// Matrix that converts coordinates (u, v, 1) of the kept set to coordinates of the replaced set.
     from_base: DMat3,
 }
 

@@ -50,7 +50,7 @@ fn with_fan(positions: &[[f32; 3]], normals: &[[f32; 3]], uvs: &[[f32; 2]], indi
     with_normal_map(&positions, &normals, &uvs, &indices)
 }
 
-/// Returns the mesh with the tangents of each generator: first those of MikkTSpace, then averages.
+/// Returns the mesh with tangents that MikkTSpace generated, and the mesh with tangents that are averages.
 fn with_both_generators(
     positions: &[[f32; 3]],
     normals: &[[f32; 3]],

@@ -18,7 +18,7 @@ use crate::shot::{PosedPrimitive, Shot};
 /// frame.
 const HORIZONTAL: f64 = 0.95;
 
-/// The values from which a hit is described.
+/// The data that is needed to describe a hit.
 struct Found<'a> {
     scene: &'a Scene,
     view: &'a FrameView<'a>,

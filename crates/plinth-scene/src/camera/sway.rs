@@ -6,8 +6,7 @@ use glam::DVec3;
 
 /// Approximate duration of one sway in seconds.
 const PERIOD_SECS: f64 = 6.0;
-/// Amplitudes in degrees at intensity 1: of the sideways motion (this constant) and of the vertical motion (the next
-/// one).
+/// Amplitude of the sideways motion in degrees at intensity 1. `UPWARD_DEG` is the amplitude of the vertical motion.
 const SIDEWAYS_DEG: f64 = 1.6;
 const UPWARD_DEG: f64 = 0.9;
 /// Amplitude of the second harmonic of the sideways motion, as a fraction of the first harmonic. Because of the second

@@ -1,5 +1,5 @@
 //! Decodes gain maps. A gain map consists of a panorama with standard dynamic range (SDR), an image that contains a
-//! gain for each texel of the panorama, and metadata (ISO 21496-1). The format of the metadata is that of the library
+//! gain for each texel of the panorama, and metadata (ISO 21496-1). The metadata has the format of the library
 //! @monogrid/gainmap-js.
 
 use serde::{Deserialize, Serialize};

@@ -16,7 +16,7 @@ pub fn radiance_hdr(bytes: &[u8]) -> Result<EnvironmentMap, SceneError> {
 }
 
 /// Reads the texels of a Radiance HDR file.
-/// Errors: those of [`radiance_hdr`].
+/// Errors: see [`radiance_hdr`].
 pub(super) fn picture(bytes: &[u8]) -> Result<Rgb32FImage, SceneError> {
     let fault = |problem: String| SceneError::Environment { problem };
     let decoder = HdrDecoder::new(Cursor::new(bytes)).map_err(|e| fault(e.to_string()))?;

@@ -35,7 +35,7 @@ pub struct Account {
     /// Permissions of the caller's token.
     pub scopes: Vec<Scope>,
     /// Workspace to which the token is bound; null for a personal token. If the token is bound to a workspace, the
-    /// balances are those of the owner of the workspace.
+    /// balances belong to the owner of the workspace.
     #[schema(required)]
     pub workspace: Option<BoundWorkspace>,
 }
