@@ -25,7 +25,8 @@ impl Clock {
         }
     }
 
-    /// Returns the Unix time in milliseconds without the database, from a time `then` that it returned at the instant `at`.
+    /// Returns the Unix time in milliseconds without a query to the database. `then` is the time that this clock returned at
+    /// the instant `at`.
     pub(crate) fn since_ms(&self, then: i64, at: Instant) -> i64 {
         match self {
             Self::Database => then.saturating_add(i64::try_from(at.elapsed().as_millis()).unwrap_or(i64::MAX)),

@@ -15,7 +15,7 @@ pub(crate) trait Holder: Clone + Eq + Hash + std::fmt::Debug {}
 impl<H: Clone + Eq + Hash + std::fmt::Debug> Holder for H {}
 
 /// A semaphore with weighted permits. The next permit goes to the waiting holder that holds the fewest units. Requests
-/// of one holder are served in order. Cheap to clone.
+/// of one holder are served in order. All clones share the same units.
 #[derive(Clone, Debug)]
 pub(crate) struct FairSemaphore<H: Holder = AccountId>(Arc<Mutex<State<H>>>);
 
@@ -25,7 +25,7 @@ struct State<H: Holder> {
     /// Maximum number of units per holder, even if no other holder is waiting.
     max_per_holder: u64,
     held: HashMap<H, u64>,
-    /// In order of arrival.
+    /// Waiting requests, in order of arrival.
     waiting: VecDeque<Waiter<H>>,
 }
 
@@ -52,7 +52,7 @@ impl<H: Holder> FairSemaphore<H> {
         Self(Arc::new(Mutex::new(state)))
     }
 
-    /// Waits for `weight` units, at most for the maximum number of units per holder.
+    /// Waits for `weight` units. A larger weight than the maximum per holder is reduced to this maximum.
     pub(crate) async fn acquire(&self, holder: &H, weight: u64) -> Result<FairPermit<H>> {
         let (grant, granted) = oneshot::channel();
         {

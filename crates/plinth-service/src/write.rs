@@ -30,12 +30,12 @@ pub(crate) enum Inserted<T> {
     Unneeded(T),
 }
 
-/// What a caller must be when its transaction runs.
+/// Rights that a caller must have when its transaction runs.
 #[derive(Clone, Copy)]
 enum Rights {
-    /// Its key or session is valid.
+    /// The caller's key or session is valid.
     SignedIn,
-    /// It is also an editor of its workspace.
+    /// The caller's key or session is valid, and the caller is an editor of its workspace.
     Editor,
 }
 
@@ -101,9 +101,9 @@ impl Service {
     }
 
     /// Runs `work` as [`write_locked`](Self::write_locked) does, on behalf of a caller, whose key or session must still be
-    /// valid. A request is authenticated before its body is received, and meanwhile the key can be revoked, or all sessions
-    /// ended. Every use case that changes something for a caller runs in this method, in
-    /// [`write_in_workspace`](Self::write_in_workspace) or in [`store_referenced`](Self::store_referenced), or checks it as an `Actor`.
+    /// valid. A request is authenticated before its body is received; meanwhile its key can be revoked, or its session ended.
+    /// Every use case that changes data for a caller uses this method, [`write_in_workspace`](Self::write_in_workspace) or
+    /// [`store_referenced`](Self::store_referenced), or checks the caller as an `Actor`.
     pub(crate) async fn write_as<T, F>(&self, caller: &Caller, locked: AccountId, work: F) -> Result<T>
     where
         F: for<'t> FnOnce(&'t mut Tx, i64) -> BoxFuture<'t, Result<T>> + Send + 'static,

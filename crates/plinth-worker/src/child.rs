@@ -77,7 +77,7 @@ pub(crate) fn run(
     running.end_after(options, outcome)
 }
 
-/// Derives the result of a job from the reason to stop listening and from the exit status of the process.
+/// Returns the result of a job, derived from `outcome`, the exit status of the process and the end of its stderr.
 fn explain(options: &WorkerOptions, outcome: Outcome, status: Option<ExitStatus>, stderr_tail: &str) -> Ended {
     match outcome {
         Outcome::Result(ChildEvent::Failed(failure)) => Ended::Failed(failure),
@@ -133,9 +133,9 @@ impl ReusableChild {
         Running::start(options, plan).map(|running| Self { running, has_ended: false })
     }
 
-    /// Sends a request, or with `None` expects the result of the task in the job description. Waits for the response, at
-    /// most for [`WorkerOptions::timeout`]. If there is no response, ends the process and returns the reason. `on_event`
-    /// receives progress events. Blocks the thread.
+    /// Sends `request` and waits for its result for at most [`WorkerOptions::timeout`]. With `None`, sends nothing and waits
+    /// for the result of the task in the job description. If the process fails or does not respond in time, ends the process
+    /// and returns the reason. `on_event` receives progress events. Blocks the thread.
     pub(crate) fn ask(
         &mut self,
         options: &WorkerOptions,
@@ -167,23 +167,25 @@ impl ReusableChild {
         }
     }
 
-    /// Returns false if the process has not read the whole request although it has responded.
+    /// Waits until the whole request is written, and keeps the standard input for the next request. Returns false if the
+    /// process has responded without reading the whole request.
     fn take_stdin_back(&mut self, written: Option<&Receiver<ChildStdin>>) -> bool {
         let Some(written) = written else { return true };
         self.running.child.stdin = written.recv_timeout(EXIT_TIMEOUT).ok();
         self.running.child.stdin.is_some()
     }
 
-    /// Returns whether the process, which has no request, does nothing unexpected: it has sent nothing, still runs, and
-    /// has at most `memory_bytes` of memory.
+    /// Returns whether an idle process behaves as expected: it runs, has sent no event, uses at most `memory_bytes` of
+    /// memory, and its session has at most [`PROCESSES`] processes.
     pub(crate) fn is_resting(&self, memory_bytes: u64) -> bool {
         let is_silent = matches!(self.running.events.try_recv(), Err(TryRecvError::Empty));
         let usage = session::usage(self.running.child.id());
         is_silent && usage.memory_bytes <= memory_bytes && usage.processes <= PROCESSES
     }
 
-    /// Sets the limit of processor time that the process may have used in its whole life, but not above its hard limit, which
-    /// is that of this process. Without more processor time, the next task may fail; it then runs again in another process.
+    /// Sets the soft limit of the process's CPU time since its start. A higher value is reduced to the hard limit, which is
+    /// the same as the hard limit of this process. An error is only logged: a task that then exceeds the old limit runs again
+    /// in another process.
     #[cfg(target_os = "linux")]
     pub(crate) fn allow_processor_time(&self, secs: u64) {
         use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
@@ -201,15 +203,15 @@ impl ReusableChild {
     pub(crate) fn allow_processor_time(&self, _secs: u64) {}
 }
 
-/// Writes a line in a thread of its own, because a process that does not read blocks the writer. Returns the channel that
-/// receives the standard input when the line is written. Writing fails if the process has ended; the reason for its end is found
-/// by listening to it.
+/// Writes a line in a new thread, because the write blocks while the process does not read. The returned channel receives
+/// `stdin` after the line is written. The write fails only if the process has ended; [`Running::listen`] then finds the
+/// reason.
 fn write_line(mut stdin: ChildStdin, line: &str) -> Receiver<ChildStdin> {
     let (tell, written) = sync_channel(1);
     let line = format!("{line}\n");
     thread::spawn(move || {
         if stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush()).is_ok() {
-            // Sending fails if nobody waits for the response any more.
+            // Sending fails if the receiver was dropped, because no further request will be sent.
             let _unheard = tell.send(stdin);
         }
     });
@@ -327,7 +329,7 @@ impl Running {
     }
 
     /// Kills all processes of the job, and returns the exit status of the process that the worker started. With
-    /// `by_itself`, first gives this process time to exit.
+    /// `by_itself`, first waits up to [`EXIT_TIMEOUT`] for this process to exit.
     fn end(&mut self, by_itself: bool) -> Option<ExitStatus> {
         let deadline = Instant::now() + if by_itself { EXIT_TIMEOUT } else { Duration::ZERO };
         let mut status = None;

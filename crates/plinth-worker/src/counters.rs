@@ -8,8 +8,8 @@ pub(crate) const PACKAGING: &str = "packaging";
 const RENDER: &str = "render";
 const PACKAGE: &str = "package";
 
-/// Creates all counters. A counter that is created by its first event has no rate before the second one, and rules that
-/// compare the rate with 0 see nothing.
+/// Creates all counters with the value 0. If the first event created its counter, Prometheus would not see an increase from
+/// 0 to 1, and alerts that test for an increase would miss this event.
 pub(crate) fn create() {
     for kind in [RENDER, PACKAGE] {
         claims(kind).increment(0);

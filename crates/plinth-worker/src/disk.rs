@@ -11,7 +11,7 @@ use crate::session;
 /// Number of bytes in a block of [`MetadataExt::blocks`].
 const BLOCK_BYTES: u64 = 512;
 
-/// The disk space of the running jobs, by folder. Cheap to clone.
+/// Disk space that each running job uses, in bytes, by the folder of the job. All clones share the same map.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Disks(Arc<Mutex<HashMap<PathBuf, u64>>>);
 
@@ -26,7 +26,7 @@ impl Disks {
 pub(crate) struct DiskLimits {
     /// Maximum size of all files of the job, in bytes.
     pub(crate) most_bytes: u64,
-    /// Free space in bytes below which the largest job is ended.
+    /// Free space in bytes below which the job that uses the most disk space is ended.
     pub(crate) reserve_bytes: u64,
 }
 
@@ -45,9 +45,9 @@ pub(crate) struct JobDisk {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DiskUse {
     Allowed,
-    /// The job uses more than it may.
+    /// The job uses more than [`DiskLimits::most_bytes`].
     TooMuch,
-    /// The disk is almost full, and no other job uses more of it.
+    /// The free space is less than [`DiskLimits::reserve_bytes`], and no other job uses more disk space.
     LargestOnFullDisk,
 }
 
@@ -56,7 +56,7 @@ impl JobDisk {
         Self { disks: disks.clone(), folder: folder.to_owned(), writable: writable.to_vec(), limits }
     }
 
-    /// Measures the files of the job, also those that a process of its session has deleted and keeps open.
+    /// Measures the files of the job, including deleted files that a process of `session` keeps open.
     pub(crate) fn measure(&self, session: u32) -> DiskUse {
         let mut seen = BTreeSet::new();
         let named: u64 = self.writable.iter().map(|folder| folder_bytes(folder, &mut seen)).sum();
@@ -86,8 +86,8 @@ fn free_bytes(folder: &Path) -> Option<u64> {
     Some(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
-/// Returns the disk space of all files in a folder. Files that cannot be read are left out, because the job may delete them at any
-/// time. A file with several names counts once.
+/// Returns the disk space of all files in a folder. Skips files that cannot be read, because the job may delete files at any
+/// time. Skips files that are in `seen` (device and inode number), so that a file with several names counts once.
 fn folder_bytes(folder: &Path, seen: &mut BTreeSet<(u64, u64)>) -> u64 {
     let (mut bytes, mut folders) = (0, vec![folder.to_owned()]);
     while let Some(folder) = folders.pop() {

@@ -1,4 +1,4 @@
-//! Runs the task of a render in a new process, or in one that has already drawn the same model.
+//! Runs the task of a render in a new process, or in a process that has already loaded the same model.
 
 use std::ffi::OsString;
 use std::io;
@@ -22,29 +22,29 @@ use crate::render_process::{ProcessKey, RenderProcess};
 /// A render whose input files are in its folder.
 pub(crate) struct Fetched {
     pub(crate) task: RenderTask,
-    /// Key of the process if it can be reused after the render.
+    /// Key of the process that draws the render; `None` if this process cannot be reused.
     pub(crate) process_key: Option<ProcessKey>,
-    /// A process that has loaded the model, so that its file was not fetched.
+    /// A process that has already loaded the model, whose file was therefore not fetched; `None` if there is none.
     pub(crate) process: Option<RenderProcess>,
 }
 
-/// A render that can be drawn.
+/// A render that is ready to be drawn.
 pub(crate) struct Drawing<'a> {
     node: &'a Node,
     /// Folder of the render.
     folder: &'a Path,
     task: RenderTask,
-    /// The process, if it can be reused.
+    /// The process that draws the render; `None` if it cannot be reused and is started later, by [`run`](Self::run).
     process: Option<RenderProcess>,
-    /// The task for a process that has drawn other renders; `None` if it is in the job description.
+    /// The task as a line of JSON, for a process that has drawn other renders; `None` if it is in the job description.
     line: Option<String>,
-    /// Names of the files that were moved to the folder of the process, without the model.
+    /// Names of the input files that were moved to the folder of the process, except the model.
     inputs: Vec<OsString>,
 }
 
 impl<'a> Drawing<'a> {
-    /// Moves the input files to the folder of the process that draws, if it is not that of the render. After an error, what
-    /// keeps these files is added to `failed_files`.
+    /// If the process can be reused, moves the input files to its folder. If such a process cannot be started, adds its
+    /// folder to `failed_files`, so that the folder is kept until the free disk space is checked.
     /// Errors: a file cannot be moved or written.
     pub(crate) fn prepare(
         node: &'a Node,
@@ -100,12 +100,13 @@ impl<'a> Drawing<'a> {
         process.run(self.line.clone(), time, listener, cut).await
     }
 
-    /// Returns what keeps the files of a process that stayed and then failed.
+    /// Returns a reference to the folder of the process if the process was started for this render and can be reused. The
+    /// folder is kept while the reference exists.
     pub(crate) fn into_files(self) -> Option<Arc<TempDir>> {
         self.process.and_then(RenderProcess::into_files)
     }
 
-    /// Moves the output files to the folder of the render, and keeps the process for the next one.
+    /// Moves the output files to the folder of the render, and keeps the process for the next render.
     /// Errors: a file is missing or cannot be moved.
     pub(crate) fn finish(self, files: &OutputPaths) -> io::Result<()> {
         let Some(process) = self.process else { return Ok(()) };

@@ -4,14 +4,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::render_process::{ProcessKey, RenderProcess};
 
-/// Render processes without a render, those that are idle longest first. There are at most as many processes, with and
-/// without a render, as the worker has slots: a render takes one of these, or ends one before it starts another.
+/// Idle render processes, in the order in which they became idle. The worker has at most as many render processes, idle or
+/// busy, as slots, because a render takes an idle process, or ends one before it starts a new process.
 #[derive(Debug, Default)]
 pub(crate) struct IdleProcesses(Mutex<Vec<RenderProcess>>);
 
 impl IdleProcesses {
-    /// Removes and returns the process that has loaded what a render needs. If there is none, ends the process that is
-    /// idle longest, so that the render's own process has its memory.
+    /// Removes and returns an idle process with the key `wanted`. If there is none, ends the process that has been idle
+    /// longest, so that its memory is free for the new process of the render.
     pub(crate) async fn take(&self, wanted: Option<&ProcessKey>) -> Option<RenderProcess> {
         let (found, ended) = {
             let mut idle = self.locked();

@@ -1,11 +1,11 @@
-//! Names of the files of an environment in the folder of a job.
+//! File names of an environment in the folder of a job.
 
 use std::path::PathBuf;
 
 use plinth_pipeline::EnvironmentFiles;
 use plinth_spec::EnvPart;
 
-/// Returns the name of the file of a part.
+/// Returns the file name of one part of an environment.
 pub(crate) fn environment_file(part: EnvPart) -> String {
     format!("env.{}", part.file_name())
 }

@@ -51,7 +51,7 @@ pub(crate) struct JobListener {
 }
 
 impl JobListener {
-    /// Returns a function that passes on the events of a job.
+    /// Returns a function that sends the events of a job to the channels of this listener.
     fn hear(self) -> impl FnMut(ChildEvent) + Send {
         let Self { posters_written, progress } = self;
         let (mut posters_written, mut meter) = (Some(posters_written), ProgressMeter::default());
@@ -144,7 +144,7 @@ impl Node {
         given.push(folder);
         fence.give(&given)?;
         let programs = programs(&self.options.environment, &self.options.ffmpeg);
-        // Mesa looks for the home folder in /etc/passwd, not in HOME, unless this variable names its cache of shaders.
+        // Without `XDG_CACHE_HOME`, Mesa caches shaders in the home folder that /etc/passwd names, and ignores `HOME`.
         let variables = vec![("XDG_CACHE_HOME", home.join(".cache")), ("HOME", home), ("TMPDIR", temporary)];
         let reserve_bytes = if is_render { self.options.room_bytes } else { 0 };
         let limits = DiskLimits { most_bytes: self.options.disk_bytes, reserve_bytes };

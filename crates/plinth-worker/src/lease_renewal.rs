@@ -18,20 +18,20 @@ const RENEWALS: u32 = 3;
 /// A failed renewal is retried after the lease time divided by this number.
 const AGAIN: u32 = 12;
 
-/// Renews the leases of claims until it is dropped. Cancels the job when all leases are lost, or when the database has not
-/// responded for too long. Until then the job continues: while nobody reaches the database, nobody else can claim its renders.
-/// If others reach it and claim them, the next renewal that is answered finds that the lease is lost.
+/// Renews the leases of claims until this value is dropped. Cancels the job when all leases are lost, or when the database
+/// has not responded for too long. During a shorter outage the job continues. If another worker reaches the database and
+/// claims a render whose lease has expired, the next renewal that the database answers finds that the lease is lost.
 #[derive(Debug)]
 pub(crate) struct LeaseRenewal {
     task: JoinHandle<()>,
     reported: Reported,
 }
 
-/// The renders whose end is being reported. The report ends the lease.
+/// The renders whose end is being reported. Such a report ends the lease of the render.
 type Reported = Arc<Mutex<Vec<RenderId>>>;
 
 impl LeaseRenewal {
-    /// Starts to renew leases. `outage` is the time that a job continues while the database does not respond.
+    /// Starts to renew leases. `outage` is the maximum time for which a job continues while the database does not respond.
     pub(crate) fn new(service: &Service, claims: &[Claim], outage: Duration, cut: CancellationToken) -> Self {
         let lease = Duration::from_secs(service.options().lease_secs.into());
         let until = Instant::now() + lease;
@@ -58,7 +58,7 @@ struct Held {
     claim: Claim,
     /// Estimate of the end of the lease by the local clock. It is never later than the end in the database.
     until: Instant,
-    /// The time in which no renewal has succeeded.
+    /// Time since the first failed renewal after the last successful one.
     outage: Outage,
 }
 

@@ -1,9 +1,9 @@
-//! The worker: claims renders, runs each in a child process, and reports the results. Only this crate depends on both
-//! the rendering pipeline and the service.
+//! The worker: claims renders, runs each in a child process, and reports the results. Apart from the program `plinth`,
+//! only this crate depends on both `plinth-pipeline` and `plinth-service`.
 //!
 //! [`run`] runs one worker. A server may run a worker in its own process, and any number of processes may run workers.
-//! A worker renews the leases of its renders. If the worker dies, the leases expire, and the maintenance of a server
-//! requeues the renders.
+//! A worker renews the leases of its renders. If the worker dies, the leases expire, and
+//! [`plinth_service::Service::run_maintenance`], which servers run, requeues the renders.
 
 mod child;
 mod counters;

@@ -1,4 +1,4 @@
-//! The cache of this machine: models, baked light and compiled shaders.
+//! The cache in the scratch folder: models, baked light and compiled shaders.
 
 use std::fs::{File, Permissions};
 use std::io;
@@ -25,8 +25,8 @@ pub(crate) struct RequestedModel<'a> {
     pub(crate) sha256: &'a str,
 }
 
-/// Places the file of a model in the folder of a job, and replaces the one that an earlier try has left there. Takes it from the cache, or downloads it from the store. The hash
-/// of the file is checked in both cases.
+/// Writes a model to `file`, which is in the folder of a job, and replaces the file that an earlier try has left there.
+/// Takes the model from the cache, or downloads it from the store. Checks the hash of the model in both cases.
 pub(crate) async fn fetch_model(
     store: &Store,
     scratch: &Scratch,
@@ -35,7 +35,7 @@ pub(crate) async fn fetch_model(
     file: &Path,
 ) -> Result<(), StoreError> {
     let kept = cached_model_path(scratch, wanted.id);
-    // What an earlier try has left may be a hard link to a cached file, which must not be opened for writing.
+    // The file that an earlier try has left may be a hard link to the cached file, which must not be overwritten.
     match std::fs::remove_file(file) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
         _ => {}
@@ -89,8 +89,8 @@ pub(crate) fn cache_folder(scratch: &Scratch, id: &ModelId) -> CacheFolder {
     CacheFolder { folder: scratch.models().join(id.to_string()).join("light"), most_bytes: LIGHT_BYTES }
 }
 
-/// Returns the home folder of a workspace's jobs. Drivers cache compiled shaders in this folder, and execute what the
-/// cache contains. Therefore each workspace has its own home folder.
+/// Returns the home folder of a workspace's jobs. Drivers cache compiled shaders in this folder and execute them later.
+/// Therefore each workspace has its own home folder.
 pub(crate) fn home_folder(scratch: &Scratch, workspace: &WorkspaceId) -> PathBuf {
     let own = scratch.homes().join(workspace.to_string());
     // The time of use is recorded outside of the folder that jobs can write to, because a job could replace the file by
@@ -108,7 +108,7 @@ async fn evict(scratch: &Scratch, cache_bytes: u64) {
     }
 }
 
-/// Sets the time of last use of a file.
+/// Sets the time of last use of a file to now.
 fn touch(file: &Path) {
     let touched = File::open(file).and_then(|file| file.set_modified(SystemTime::now()));
     if let Err(error) = touched {

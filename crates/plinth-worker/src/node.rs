@@ -34,8 +34,8 @@ use crate::traces::JobTrace;
 const MAX_GROUP_SIZE: usize = 16;
 /// Pause after a failed attempt to claim work.
 const ERROR_PAUSE: Duration = Duration::from_secs(2);
-/// Default number of renders at the same time on a software driver and on a graphics card. A software driver uses all cores for one frame.
-/// On a graphics card, encoding limits the speed of a single job, so that two jobs in parallel are faster.
+/// Default number of concurrent renders, first on a software driver, second on a graphics card. A software driver uses all
+/// cores for one frame. On a graphics card, encoding limits the speed of a single job, so two jobs in parallel are faster.
 const SLOTS: (usize, usize) = (1, 2);
 
 /// Shared state of a worker.
@@ -50,9 +50,9 @@ pub(crate) struct Node {
     pub(crate) idle_processes: IdleProcesses,
     /// The disk space of the running jobs.
     pub(crate) disks: Disks,
-    /// State of the worker, which it reports.
+    /// State that the worker reports to the service.
     state: watch::Sender<WorkerState>,
-    /// Number of models that are loaded for previews. While there are some, the worker is not idle.
+    /// Number of models that are loaded for previews. A worker that has loaded any does not count as idle.
     pub(crate) previews: AtomicUsize,
 }
 
@@ -117,7 +117,7 @@ pub async fn run(
     let presence = Presence::begin(&node, &found.adapter, slots, reported);
     let (mut running, kill) = (JoinSet::new(), CancellationToken::new());
     phase.send_replace(Phase::Claiming);
-    // Claiming ends when the worker is stopped, or when the worker is idle and `exit_when_idle` is set.
+    // Previews need a token of their own, because claiming also ends without `stop`: after the idle time `exit_when_idle`.
     let previews_stop = stop.child_token();
     let previews = wanted.map(|wanted| tokio::spawn(serve_previews(Arc::clone(&node), wanted, previews_stop.clone())));
     let listener = Arc::clone(&node);
@@ -162,7 +162,7 @@ async fn claim_until_stopped(
         }
         if !had_room {
             pause = ERROR_PAUSE;
-            // There may be work in the queue.
+            // Time with a full disk does not count as idle time, because there may be work in the queue.
             busy_until = Instant::now();
         }
         while had_room && !stop.is_cancelled() {
@@ -208,8 +208,8 @@ fn log_room(node: &Node, has_room: bool) {
     }
 }
 
-/// Logs why a job failed on a full disk. It is not reported as failed, because another machine can run it: its lease
-/// expires, and it counts as the loss of a worker.
+/// Logs why a job failed on a full disk. The failure is not reported to the service, because another machine may be able
+/// to run the job: its leases expire, and the service requeues its renders as after the loss of a worker.
 pub(crate) fn left_to_others(failure: &str) {
     tracing::error!(error = failure, "a job failed because the disk is full; it returns to the queue");
 }
@@ -232,7 +232,7 @@ pub(crate) fn jittered(pause: Duration) -> Duration {
     pause.mul_f64(0.75 + 0.5 * random() as f64 / u64::MAX as f64)
 }
 
-/// Returns a random number. `RandomState` is the only source of them in the standard library.
+/// Returns a random number. `RandomState` is the only source of random numbers in the standard library.
 pub(crate) fn random() -> u64 {
     RandomState::new().hash_one(0_u8)
 }
@@ -243,7 +243,7 @@ impl Node {
         self.scratch.has_room(self.options.room_bytes)
     }
 
-    /// Claims the next job for which a slot is free, and takes the slot. Returns `None` if there is none.
+    /// Claims the next job for which a slot is free, and takes the slot. Returns `None` if there is no such job.
     async fn take(&self, slots: &Arc<Slots>) -> plinth_service::Result<Option<(Work, Slot)>> {
         let Self { service, options, .. } = self;
         let worker = || Worker { name: options.name.clone(), pool: options.pool.clone(), takes: options.takes.clone() };

@@ -22,8 +22,8 @@ pub struct WorkerOptions {
     pub exit_when_idle: Option<Duration>,
     /// Time without a request after which a preview process is ended.
     pub preview_idle: Duration,
-    /// Number of concurrent renders. As many packagings run beside them. With `None`, one on a software driver, which uses
-    /// all cores for one job, and two on a graphics card.
+    /// Maximum number of concurrent renders, and also of concurrent packagings. With `None`, it is 1 on a software driver,
+    /// which uses all cores for one job, and 2 on a graphics card.
     pub slots: Option<NonZeroUsize>,
     /// Folder for cached models and for the folders of jobs. The workers of one machine may share this folder.
     pub scratch: PathBuf,
@@ -49,8 +49,8 @@ pub struct WorkerOptions {
     pub disk_bytes: u64,
     /// Size limit of the cache of models and their baked light, in bytes.
     pub cache_bytes: u64,
-    /// Free space in `scratch`, in bytes, below which the worker claims nothing and ends the render that uses most of it. A job that fails while there is less is
-    /// not reported: its lease expires, so that another worker runs it.
+    /// Minimum free space in `scratch`, in bytes. With less, the worker claims nothing and ends the render that uses the most
+    /// disk space. A job that fails meanwhile is not reported as failed: its lease expires, and another worker can run it.
     pub room_bytes: u64,
     /// Maximum time that a job waits for a store or a database that does not respond. Then the job fails. The lease of the job
     /// may expire earlier if the database does not respond.
@@ -75,8 +75,8 @@ impl WorkerOptions {
     pub const PREVIEW_IDLE_SECS: u64 = 60;
     /// Default of [`outage`](Self::outage), in seconds.
     pub const OUTAGE_SECS: u64 = 600;
-    /// Maximum of [`outage`](Self::outage), in seconds. What an attempt has stored is deleted an hour after its lease was
-    /// lost; what the worker stored later would stay.
+    /// Maximum of [`outage`](Self::outage), in seconds. The files of an attempt are deleted an hour after its lease was lost.
+    /// Files that the worker uploaded after this hour would never be deleted.
     pub const MAX_OUTAGE_SECS: u64 = 1800;
     /// Default of [`grace`](Self::grace), in seconds.
     pub const GRACE_SECS: u64 = 30;

@@ -22,16 +22,15 @@ impl Outage {
         Self { most, begin: None }
     }
 
-    /// Returns whether the step may be retried after another failure. Time in which the step itself works slowly before its
-    /// first failure does not count.
+    /// Returns whether the step, which has just failed, may be retried. The time before the first failure does not count.
     pub(crate) fn allows_retry(&mut self) -> bool {
         self.begin.get_or_insert_with(Instant::now).elapsed() < self.most
     }
 }
 
-/// Repeats a step that reads or writes the store until it succeeds. Returns an error if the step still fails after the time
-/// `outage`. Returns an error at once if a retry cannot help: the object is missing, the store rejects the request as
-/// invalid, or a local file cannot be read or written.
+/// Repeats a step that reads or writes the store until it succeeds. Returns an error if the step still fails when `outage`
+/// has passed since its first failure. Returns an error at once if a retry cannot help: the object is missing, the store
+/// rejects the request as invalid, or a local file cannot be read or written.
 pub(crate) async fn retry_store<T, F>(outage: Duration, what: &str, step: impl FnMut() -> F) -> Result<T, StoreError>
 where
     F: Future<Output = Result<T, StoreError>>,
@@ -43,7 +42,8 @@ where
         .await
 }
 
-/// Repeats a step that uses the database until it succeeds. Returns an error if the step still fails after the time `outage`.
+/// Repeats a step that uses the database until it succeeds. Returns an error if the step still fails when `outage` has
+/// passed since its first failure.
 pub(crate) async fn retry_database<T, F>(
     outage: Duration,
     what: &str,
@@ -59,7 +59,7 @@ where
         .await
 }
 
-/// Returns the pauses between retries of a running job.
+/// Returns the pauses between retries while a job runs. Their number is not limited.
 pub(crate) fn pauses() -> ExponentialBuilder {
     ExponentialBuilder::new()
         .with_min_delay(FIRST_PAUSE)
@@ -68,7 +68,7 @@ pub(crate) fn pauses() -> ExponentialBuilder {
         .with_jitter()
 }
 
-/// Returns the pauses between retries at the end of a job. They add up to about 25 seconds.
+/// Returns the pauses between retries at the end of a job. They add up to about 23 seconds.
 pub(crate) fn short_pauses() -> ExponentialBuilder {
     ExponentialBuilder::new().with_min_delay(FIRST_PAUSE).with_max_delay(LONGEST_PAUSE).with_max_times(7)
 }

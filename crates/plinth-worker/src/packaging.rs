@@ -23,12 +23,12 @@ use crate::report::{encoded_in_software, record_duration, report, report_end};
 use crate::traces::part;
 use crate::upload::upload_package;
 
-/// Packages a render and reports the result. If `kill` is cancelled, the packaging returns to the queue.
+/// Packages the video of a render and reports the result. If `kill` is cancelled, the packaging returns to the queue.
 pub(crate) async fn package(node: &Node, claim: &Claim, kill: &CancellationToken) {
     let cut = kill.child_token();
     let lease_renewal = LeaseRenewal::new(&node.service, std::slice::from_ref(claim), node.options.outage, cut.clone());
     let (service, id) = (&node.service, &claim.render.id);
-    // The folder exists until the end, so that a disk that the job has filled is still full when the room is checked.
+    // The folder is kept until the end: if the job has filled the disk, `has_room` below must still find the disk full.
     let folder = node.scratch.job().map_err(|error| JobError::preparing(&error));
     let made = match &folder {
         Ok(folder) => make(node, claim, folder.path(), &cut).await,
@@ -79,8 +79,8 @@ async fn make(node: &Node, claim: &Claim, folder: &Path, cut: &CancellationToken
     Ok(())
 }
 
-/// Downloads the video to package. If the render has a web video, uses it, because it is encoded as H.264 and not
-/// larger than the largest stream. Otherwise uses the full video.
+/// Downloads the video to package: the web video if the render has one, otherwise the full video. The web video is
+/// preferred, because it is encoded as H.264 and has at most the resolution of the largest stream.
 async fn fetch_video(node: &Node, claim: &Claim, folder: &Path) -> Result<PathBuf, JobError> {
     let lost = |error: &(dyn std::error::Error + 'static)| {
         JobError::fetching(FailureCode::ModelDownloadFailed, "the finished video", error)

@@ -14,10 +14,10 @@ use crate::node::{Node, jittered, random};
 
 /// Interval of the reports.
 const INTERVAL: Duration = Duration::from_secs(20);
-/// Maximum time in which a worker that ends removes itself from the list.
+/// Time limit for removing a worker that ends from the list of workers.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// Reports a worker until it is ended.
+/// Reports a worker until [`end`](Self::end) is called.
 #[derive(Debug)]
 pub(crate) struct Presence {
     node: Arc<Node>,
@@ -27,7 +27,7 @@ pub(crate) struct Presence {
 }
 
 impl Presence {
-    /// Starts to report a worker. `state` is its present state.
+    /// Starts to report a worker. `state` is the channel of its current state.
     pub(crate) fn begin(node: &Arc<Node>, adapter: &str, slots: usize, state: watch::Receiver<WorkerState>) -> Self {
         let id = format!("{:016x}{:016x}", random(), random());
         let options = &node.options;
@@ -53,7 +53,7 @@ impl Presence {
     pub(crate) async fn end(self) {
         self.stop.cancel();
         let leaving = async {
-            // A report that is being written would add the worker again afterwards.
+            // Waits for a report that is being written. It would otherwise add the worker again after its removal.
             let _ended = self.reporting.await;
             self.node.service.forget_worker(self.id).await
         };

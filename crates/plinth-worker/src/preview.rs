@@ -36,12 +36,12 @@ const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 const LEAST_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// Time limit of one frame, including the time to load the model.
 const FRAME_TIME: Duration = Duration::from_mins(2);
-/// Interval at which a worker polls for requests of other processes just after it has found one, if the database does not notify
-/// it: somebody turns the model or moves a slider.
+/// Interval at which a worker polls for requests of other processes within [`BUSY_TIME`] after a request, if the database
+/// does not notify workers. The next request is likely in this time: a user turns the model or moves a slider.
 const BUSY_POLL_INTERVAL: Duration = Duration::from_millis(10);
-/// Time for which the interval is that short.
+/// Time after a request in which the worker polls at [`BUSY_POLL_INTERVAL`].
 const BUSY_TIME: Duration = Duration::from_secs(2);
-/// The interval afterwards, while the model is loaded.
+/// Interval after [`BUSY_TIME`], until [`WorkerOptions::preview_idle`] has passed since the request.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Pause after an error of the database while polling for requests of other processes.
 const ERROR_PAUSE: Duration = Duration::from_secs(2);
@@ -97,11 +97,11 @@ pub(crate) async fn serve_previews(node: Arc<Node>, mut here: mpsc::Receiver<Wan
     node.previews.store(0, Ordering::SeqCst);
 }
 
-/// The requests of other processes.
+/// Polls for requests of other processes.
 struct Elsewhere {
     /// Time of the next poll, unless a notification comes first.
     look_at: tokio::time::Instant,
-    /// Time of the last claim; `None` if there was none yet.
+    /// Time at which the last request was claimed; `None` if none was claimed yet.
     claimed: Option<tokio::time::Instant>,
 }
 
@@ -125,7 +125,7 @@ impl Elsewhere {
         next
     }
 
-    /// Returns the pause before the next poll, if there is no request.
+    /// Returns the pause after a poll that found no request.
     fn pause(&self, node: &Node, now: tokio::time::Instant) -> Duration {
         match self.claimed.map(|at| now - at) {
             Some(since) if !node.service.notifies_workers() && since < node.options.preview_idle => {
@@ -272,8 +272,8 @@ async fn draw(
     })
 }
 
-/// Reads the picture that a preview process has written. The process is not trusted and is still running: everything but a
-/// regular file that contains a PNG is rejected, for example a link. The process cannot replace the folder of the file.
+/// Reads the picture that a preview process has written. The process is not trusted and is still running, so a link, or
+/// anything else that is not a regular file with a PNG, is rejected. The process cannot replace the folder of the file.
 fn read_picture(file: &Path) -> io::Result<Vec<u8>> {
     let invalid = |problem| io::Error::new(io::ErrorKind::InvalidData, problem);
     let mut options = fs::OpenOptions::new();
@@ -312,8 +312,8 @@ async fn download_assets(node: &Node, process: &mut PreviewProcess, wanted: &Wan
     Ok(())
 }
 
-/// Returns the path of an image in the folder. The identifier is safe in a path: it was found in the database, so it
-/// consists of letters and digits.
+/// Returns the path of an image in the folder of a preview process. The identifier is safe in a path: it was found in the
+/// database, so it consists of letters and digits.
 fn image_file(id: &str) -> PathBuf {
     PathBuf::from(format!("image-{id}"))
 }
@@ -326,10 +326,10 @@ async fn end_idle(node: &Node, processes: &mut Vec<PreviewProcess>) {
     }
 }
 
-/// Ends a preview process, and stores for other processes that its model is no longer loaded.
+/// Ends a preview process, and stores in the database that its model is no longer loaded.
 async fn end(node: &Node, process: PreviewProcess) {
     let PreviewProcess { child, folder, model, .. } = process;
-    // On a blocking thread, because it waits for the process.
+    // Dropping `child` waits for the process, so it needs a thread that may block.
     let ending = tokio::task::spawn_blocking(move || {
         drop(child);
         drop(fs::remove_dir_all(folder.path()));
@@ -337,7 +337,8 @@ async fn end(node: &Node, process: PreviewProcess) {
     if let Err(error) = ending.await {
         tracing::error!(error = %error, "ending a preview panicked");
     }
-    // A worker that stops does not wait long for the database. If this fails, maintenance deletes the rows later.
+    // The time limit is short, because the worker may be stopping. If the deletion fails, maintenance deletes the rows
+    // later.
     match timeout(UNLOADING_TIME, node.service.model_unloaded(&model)).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {

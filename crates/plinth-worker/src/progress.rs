@@ -1,4 +1,4 @@
-//! Reports how far a job is.
+//! Measures and reports the progress of jobs.
 
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use tokio::time::sleep;
 
 /// Minimum time between two reports of a job.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// Smallest change that is reported.
+/// Smallest change of [`Progress::fraction`] that is reported.
 const STEP: f64 = 0.01;
 
 /// Fraction of a job that is done when its model has been loaded.
@@ -20,10 +20,10 @@ const LOADED: f64 = 0.02;
 const PREPARED: f64 = 0.05;
 /// Fraction that is done when all frames have been drawn.
 const DRAWN: f64 = 0.9;
-/// Fraction that is done when all files have been written. They are then stored.
+/// Fraction that is done when all files have been written to the job's folder. Afterwards they are uploaded.
 pub(crate) const WRITTEN: f64 = 0.95;
 
-/// How far a job is.
+/// Progress of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Progress {
     /// Fraction of the work that is done, from 0 to 1.
@@ -35,7 +35,7 @@ pub(crate) struct Progress {
 /// Computes the progress of a job from its events.
 #[derive(Debug, Default)]
 pub(crate) struct ProgressMeter {
-    /// The first frame that this job has drawn, and when.
+    /// Number of the first frame that this job has drawn, and the time at which its progress event arrived.
     first: Option<(u32, Instant)>,
 }
 
@@ -52,7 +52,7 @@ impl ProgressMeter {
         Progress { fraction, left: if is_drawing { self.left(frame, frames, now) } else { None } }
     }
 
-    /// Estimates the time of the remaining frames from the time since the first one.
+    /// Estimates the time for the remaining frames from the time that each frame since the first one has taken.
     fn left(&mut self, frame: u32, frames: u32, now: Instant) -> Option<Duration> {
         let (first, at) = *self.first.get_or_insert((frame, now));
         let drawn = frame.checked_sub(first).filter(|drawn| *drawn > 0)?;
@@ -60,8 +60,8 @@ impl ProgressMeter {
     }
 }
 
-/// Reports the newest progress of a job at intervals, for all renders that it makes. An error is ignored: the next report
-/// says more. Never returns.
+/// Reports the newest progress of a job at intervals, for all renders of the job. An error is only logged, because the
+/// next report replaces the lost one. Never returns.
 pub(crate) async fn report_progress(
     service: &Service,
     claims: &[Claim],

@@ -22,7 +22,7 @@ use crate::options::WorkerOptions;
 pub(crate) const IDLE: Duration = Duration::from_secs(10);
 /// Interval at which an idle process is checked.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
-/// An idle process may have this fraction of the memory that a job may have.
+/// The memory limit of an idle process is the memory limit of a job divided by this number.
 const IDLE_MEMORY: u64 = 4;
 
 /// Identifies the model that a process has loaded. All renders of the process have the same key.
@@ -42,7 +42,7 @@ pub(crate) struct ProcessKey {
 pub(crate) struct RenderProcess {
     process_key: ProcessKey,
     folder: PathBuf,
-    /// Keeps the folder from being removed before the files of the last render have been moved out of it.
+    /// Keeps the folder until the files of the first render have been moved out of it; `None` afterwards.
     files: Option<Arc<TempDir>>,
     messages: Sender<Message>,
     thread: JoinHandle<()>,
@@ -111,7 +111,8 @@ impl RenderProcess {
         answer.await.unwrap_or_else(|_ended| crashed("the process of the renderer has ended".to_owned()))
     }
 
-    /// Returns the value that keeps the folder of a process that failed from being removed.
+    /// Returns a reference to the folder, if the first render of the process has not finished. The folder is kept while the
+    /// reference exists.
     pub(crate) fn into_files(self) -> Option<Arc<TempDir>> {
         self.files
     }
@@ -152,7 +153,7 @@ fn serve(options: &WorkerOptions, plan: &ChildPlan, messages: &Receiver<Message>
             Ok(child) => child.ask(&options, task.as_deref(), &mut on_event, &cut),
             Err(error) => crashed(format!("the renderer cannot be started: {error}")),
         });
-        // The spans of stages end with the render.
+        // Ends the span of the last stage, which `on_event` owns.
         drop(on_event);
         let stays = matches!(ended, Ended::Done(ChildEvent::Rendered { .. }));
         // Sending fails only if the caller no longer waits for the render.

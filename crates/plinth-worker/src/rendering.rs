@@ -1,5 +1,5 @@
-//! Rendering jobs. The frames of renders with equal frames are drawn once. The files are then stored for each of these
-//! renders.
+//! Rendering jobs. A job draws the frames of a group of renders once, because their frames are equal, and then uploads the
+//! files of each of these renders.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -39,16 +39,16 @@ use crate::slots::Slot;
 use crate::traces::part;
 use crate::upload::upload_render;
 
-/// Maximum size of the file of a model that stays loaded after a render. A larger model would leave too little memory for
-/// the next render.
+/// Maximum size of a model file, in bytes, for which the process is kept after a render. A larger loaded model would leave
+/// too little memory for the next render.
 const MAX_KEPT_BYTES: u64 = 64 << 20;
 
-/// Runs a group of renders with the same frames, and reports the result of each render. Gives `slot` to the next render
-/// when all frames are drawn. If `kill` is cancelled, the renders return to the queue.
+/// Runs a group of renders with the same frames, and reports the result of each render. When all frames are drawn,
+/// exchanges `slot`, so that the next render can be claimed. If `kill` is cancelled, the renders return to the queue.
 pub(crate) async fn render(node: &Node, claims: &[Claim], slot: &mut Slot, kill: &CancellationToken) {
     let cut = kill.child_token();
     let lease_renewal = LeaseRenewal::new(&node.service, claims, node.options.outage, cut.clone());
-    // The folder is kept until the end: if the job has filled the disk, the later check of free space must still see that.
+    // The folder is kept until the end: if the job has filled the disk, `has_room` below must still find the disk full.
     let folder = node.scratch.job().map_err(|error| JobError::preparing(&error));
     let failed_files = Mutex::default();
     let made = match &folder {
@@ -139,8 +139,9 @@ fn read_settings(claim: &Claim) -> Result<RenderSettings, JobError> {
     })
 }
 
-/// Returns the key of a process that can be reused for other renders after this one. Returns `None` if the process must not
-/// be reused: the light of a draft depends on what the process has in memory, so its frames would depend on earlier renders.
+/// Returns the key of a process that can be reused for other renders after this one. Returns `None` for datasets, and for
+/// system previews, which are drafts: the light of a draft depends on the light that the process already has in memory, so
+/// its frames would depend on earlier renders.
 fn process_key(claim: &Claim, settings: &RenderSettings, sha256: &str) -> Option<ProcessKey> {
     let render = &claim.render;
     let stays = settings.video().output == Output::Video && !render.is_system_preview;
@@ -152,8 +153,9 @@ fn process_key(claim: &Claim, settings: &RenderSettings, sha256: &str) -> Option
     })
 }
 
-/// Returns whether earlier renders of the process may have caused a failure. An unreadable input file fails in every process.
-/// A process that ends before its time limit has exceeded its limit of processor time, to which all its renders contribute.
+/// Returns whether earlier renders of a reused process may have caused a failure. An unreadable input file fails in every
+/// process. A timeout before the time limit of the render (`has_time`) means that the process has exceeded its CPU time
+/// limit, to which all its renders contribute.
 fn may_be_due_to_others(code: FailureCode, has_time: bool) -> bool {
     match code {
         FailureCode::RendererCrash
@@ -175,15 +177,15 @@ struct Group<'a> {
     cut: &'a CancellationToken,
     lease_renewal: &'a LeaseRenewal,
     folder: &'a Path,
-    /// The folders of processes that failed, which exist until these values are dropped.
+    /// The folders of processes that failed. A folder is removed when its value is dropped.
     failed_files: &'a Mutex<Vec<Arc<TempDir>>>,
     files: &'a OutputPaths,
 }
 
 impl Group<'_> {
     /// Fetches the input files and draws all frames. Returns the warnings of the job. With `may_reuse`, uses a process that
-    /// has already drawn the model, if there is one. Returns `None` if such a process failed, because an earlier render may
-    /// have caused the failure.
+    /// has already loaded the model, if there is one. Returns `None` if this process failed and an earlier render may have
+    /// caused the failure.
     async fn fetch_and_draw(
         &self,
         claim: &Claim,
@@ -270,8 +272,8 @@ impl Group<'_> {
         Ok(environment_files(""))
     }
 
-    /// Runs the job. Stores the posters while the video is still being drawn. Returns the warnings of the job, or `None` if a
-    /// reused process failed.
+    /// Runs the job. Uploads the posters while the video is still being drawn. Returns the warnings of the job, or `None` if a
+    /// reused process failed and an earlier render may have caused the failure.
     async fn draw(&self, fetched: Fetched, parts: &mut [Part<'_>]) -> Result<Option<Vec<String>>, JobError> {
         let is_reused = fetched.process.is_some();
         let Some(workspace) = parts.first().map(|part| part.claim.render.workspace_id.clone()) else {

@@ -52,7 +52,7 @@ impl Scratch {
         tempfile::Builder::new().prefix("process-").tempdir_in(self.run.path())
     }
 
-    /// Returns whether the disk has at least this many free bytes.
+    /// Returns whether the disk has at least `bytes` of free space.
     pub(crate) fn has_room(&self, bytes: u64) -> bool {
         match rustix::fs::statvfs(self.run.path()) {
             Ok(disk) => disk.f_bavail.saturating_mul(disk.f_frsize) >= bytes,

@@ -17,7 +17,7 @@ struct Member {
     memory_pages: u64,
 }
 
-/// What the processes of a session use.
+/// Number and memory of the processes of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Usage {
     /// Number of running processes.
@@ -39,7 +39,7 @@ pub(crate) fn deleted_files(session: u32) -> impl Iterator<Item = std::fs::Metad
     folders.filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten().filter_map(|entry| {
         let place = std::fs::read_link(entry.path()).ok()?;
         let place = place.to_str()?;
-        // Memory that is used like a file is not on the disk.
+        // Files in memory use no disk space.
         let is_deleted = place.ends_with(" (deleted)") && !place.starts_with("/memfd:") && !place.starts_with("/dev/");
         let about = std::fs::metadata(entry.path()).ok().filter(|_about| is_deleted)?;
         about.is_file().then_some(about)

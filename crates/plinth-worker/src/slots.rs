@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-/// The jobs that may run at the same time: renders, and beside them as many packagings and as many renders whose files
-/// are being stored. Drawing leaves processors idle while a model is loaded and while the last frames are encoded, so
-/// packagings run in this time, with a lower priority. Storing files takes time, but hardly any processor.
+/// Slots for jobs: the same number for renders that are drawn, for packagings, and for renders whose files are uploaded.
+/// Drawing leaves processors idle while a model is loaded and while the last frames are encoded. Packagings use this
+/// time, with a lower priority. Uploads take time, but hardly any processor time.
 #[derive(Debug)]
 pub(crate) struct Slots {
     renders: Arc<Semaphore>,
@@ -15,7 +15,7 @@ pub(crate) struct Slots {
     freed: Notify,
 }
 
-/// A slot that a job occupies until it is dropped.
+/// A slot of a job. It is free again when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Slot {
     slots: Arc<Slots>,
@@ -33,12 +33,12 @@ impl Slots {
         self.renders.available_permits() + self.packagings.available_permits() > 0
     }
 
-    /// Takes a slot of a render, if one is free.
+    /// Takes a slot for drawing a render, if one is free.
     pub(crate) fn take_render(self: &Arc<Self>) -> Option<Slot> {
         self.take(&self.renders)
     }
 
-    /// Takes a slot of a packaging, if one is free.
+    /// Takes a slot for a packaging, if one is free.
     pub(crate) fn take_packaging(self: &Arc<Self>) -> Option<Slot> {
         self.take(&self.packagings)
     }
@@ -48,15 +48,15 @@ impl Slots {
         Some(Slot { slots: Arc::clone(self), permit })
     }
 
-    /// Waits until a render no longer needs its slot. Jobs that end are not reported here.
+    /// Waits until a render exchanges its slot for an upload slot. The end of a job does not end this wait.
     pub(crate) async fn freed(&self) {
         self.freed.notified().await;
     }
 }
 
 impl Slot {
-    /// Exchanges the slot of a render that was drawn for one of those that store files, so that the next render can
-    /// be claimed. Keeps the slot if all of those are occupied, so that renders are not drawn faster than they are stored.
+    /// Exchanges the slot of a drawn render for an upload slot, so that the next render can be claimed. Keeps the slot if
+    /// no upload slot is free, so that renders are not drawn faster than they are uploaded.
     pub(crate) fn exchange_for_upload(&mut self) {
         if let Ok(upload) = Arc::clone(&self.slots.uploads).try_acquire_owned() {
             self.permit = upload;

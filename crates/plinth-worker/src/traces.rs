@@ -1,4 +1,4 @@
-//! Spans of jobs, in the traces of the requests that ordered them.
+//! Spans of jobs, in the traces of the requests that ordered the renders.
 
 use plinth_pipeline::Stage;
 use plinth_service::jobs::Claim;
@@ -6,8 +6,8 @@ use tracing::Span;
 
 use crate::options::WorkerOptions;
 
-/// The spans of a job: one in the trace of the first claim, and for each other claim one in its own trace, which is
-/// linked to the first. They end when this value is dropped.
+/// The spans of a job, one for each claim, in the trace of the request that ordered the render. The job runs in `span`,
+/// the span of the first claim; the other spans are linked to `span`. All spans end when this value is dropped.
 pub(crate) struct JobTrace {
     span: Span,
     _others: Vec<Span>,
@@ -18,7 +18,7 @@ impl JobTrace {
     pub(crate) fn begin(what: &'static str, claims: &[Claim], options: &WorkerOptions) -> Self {
         let mut spans = claims.iter().map(|claim| {
             let render = &claim.render;
-            // A packaging is queued when the render has ended, and a retry when the attempt before has.
+            // Only the first attempt of a render has waited since `created_at`. Retries and packagings are queued later.
             if what == "render" && render.attempt == 1 {
                 let id = [("render.id", render.id.as_str())];
                 let (from, until) = (render.created_at, render.updated_at);
@@ -52,7 +52,7 @@ impl JobTrace {
     }
 }
 
-/// Creates the span of a part of a job.
+/// Creates the span of a part of a job, for example of its upload.
 pub(crate) fn part(name: &'static str) -> Span {
     tracing::info_span!(target: plinth_trace::TARGET, "part", otel.name = name)
 }
@@ -62,10 +62,10 @@ pub(crate) fn part(name: &'static str) -> Span {
 pub(crate) struct StageSpans(Option<(Stage, Span)>);
 
 impl StageSpans {
-    /// Ends the span of the stage before when another begins.
+    /// If `stage` is a new stage, ends the span of the previous stage and begins the span of `stage`.
     pub(crate) fn reach(&mut self, stage: Stage) {
         if self.0.as_ref().is_none_or(|(current, _span)| *current != stage) {
-            // The stage before ends first.
+            // Ends the previous span before the next one begins.
             self.0 = None;
             self.0 = Some((stage, part(stage.as_str())));
         }

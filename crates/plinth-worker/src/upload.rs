@@ -62,8 +62,8 @@ pub(crate) async fn upload_package(
     Ok(bytes)
 }
 
-/// Returns the path of a job's output file in `folder`. Jobs are not trusted. Therefore returns an error for names and
-/// links that lead out of the folder, and for everything that is not a regular file.
+/// Returns the path of a job's output file in `folder`. Jobs are not trusted, so this function returns an error for names
+/// and links that lead out of the folder, and for everything that is not a regular file.
 fn file_in(folder: &Path, name: &Path) -> io::Result<PathBuf> {
     let rejected = |problem| Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
     if !name.components().all(|part| matches!(part, Component::Normal(_))) {

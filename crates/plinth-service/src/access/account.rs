@@ -28,7 +28,7 @@ pub struct NewAccount {
 
 impl Service {
     /// Creates an account with a personal workspace and the signup bonus, for somebody who may run commands on the
-    /// server. If it is an administrator, the log of administrators gets an entry.
+    /// server. If the new account is an administrator, adds an entry to the log of administrators.
     /// Errors: the e-mail address is malformed or already in use.
     pub async fn create_account(&self, new: NewAccount) -> Result<AccountId> {
         let email = normalized(&new.email)?;
@@ -79,8 +79,8 @@ impl Service {
         Ok(accounts::count(&mut self.db.read().await?).await?)
     }
 
-    /// Returns the caller's account in the form of the API. Its balance is the balance of the account that pays for the
-    /// caller's renders.
+    /// Returns the caller's account in the form of the API. The returned balance is the balance of the account that pays
+    /// for the caller's renders.
     pub async fn account(&self, caller: &Caller) -> Result<plinth_spec::wire::Account> {
         let payer = accounts::find(&mut self.db.read().await?, &caller.payer_id).await?;
         let balance = payer.ok_or_else(|| ServiceError::internal("the paying account is missing"))?.balance;

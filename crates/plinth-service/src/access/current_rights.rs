@@ -1,4 +1,4 @@
-//! Repeats the checks of a caller's rights in the transaction that changes something for it.
+//! Repeats the checks of a caller's rights in the transaction that changes data for the caller.
 
 use plinth_db::sessions::{self, Session};
 use plinth_db::{Tx, tokens, workspaces};
@@ -13,8 +13,8 @@ use super::session::IDLE_MS;
 use crate::error::{Result, ServiceError};
 
 /// Returns an error if the caller may no longer change anything in its workspace. A request is authenticated before its body
-/// is received, which can take hours. Meanwhile its key or session may have ended, its account may have been suspended, or
-/// its membership or workspace may have changed.
+/// is received, which can take hours. Meanwhile the caller's key or session may have ended, its account may have been
+/// suspended, or its membership or workspace may have changed.
 pub(crate) async fn check_current_rights(tx: &mut Tx, caller: &Caller, now: i64) -> Result<()> {
     let (payer, role) = match (&caller.token_id, &caller.session_sha256) {
         (Some(id), _) => find_bearer(tx, id, now).await?,
@@ -37,7 +37,8 @@ pub(crate) async fn check_is_signed_in(tx: &mut Tx, caller: &Caller, now: i64) -
     }
 }
 
-/// Finds the valid session with a hash.
+/// Finds a session by the hash of its secret.
+/// Errors: the session has ended.
 pub(crate) async fn find_session(tx: &mut Tx, sha256: &str, now: i64) -> Result<Session> {
     let session = sessions::find(tx, sha256, now, now - IDLE_MS).await?;
     session.ok_or_else(|| unauthorized("this session has ended; sign in again"))

@@ -1,4 +1,4 @@
-//! Invitations to teams, and offers to hand a team over. Each is a link that works once.
+//! Invitations to teams, and offers to hand a team over. Each invitation or offer is a link that works once.
 
 use plinth_db::invitations::{self, Invitation};
 use plinth_db::workspaces::{self, Workspace};
@@ -25,7 +25,7 @@ const HOUR_MS: i64 = 3_600_000;
 pub struct NewInvitation {
     /// The link. It cannot be shown again later, because only the hash of its secret is stored.
     pub link: String,
-    /// Whether the link was mailed; `None` if it was not to be mailed.
+    /// Whether the link was mailed; `None` if there was no address, or if no mail server is configured.
     pub is_mailed: Option<bool>,
 }
 
@@ -43,9 +43,9 @@ pub struct InvitationView {
 }
 
 impl Service {
-    /// Invites somebody to a team. With an address, mails the link to it. `link_base` is the URL that the secret of the link
-    /// completes.
-    /// Errors: the caller's role does not allow it, the address is malformed, or there are too many invitations.
+    /// Invites somebody to a team. If `email` is not empty, mails the link to this address. `link_base` is the beginning of
+    /// the link; the secret is appended to it.
+    /// Errors: the caller's role does not allow the invitation, the address is malformed, or there are too many invitations.
     pub async fn invite(
         &self,
         caller: &Caller,
@@ -77,8 +77,8 @@ impl Service {
         Ok(NewInvitation { is_mailed: self.mail_invitation(mail).await, link })
     }
 
-    /// Offers to hand a team over to one of its members, who must accept, because the owner pays for the team's renders. Ends
-    /// earlier offers.
+    /// Offers a member the ownership of a team. The member must accept, because the owner pays for the renders of the team.
+    /// Ends earlier offers of the team.
     /// Errors: the caller is not the owner, or the account is no member.
     pub async fn offer_team(&self, caller: &Caller, id: &str, member: &str, link_base: &str) -> Result<NewInvitation> {
         self.count_for(&caller.account_id, "invitations", limits::INVITATIONS_PER_HOUR, HOUR_MS).await?;
@@ -110,7 +110,7 @@ impl Service {
         Ok(NewInvitation { is_mailed: self.mail_invitation(mail).await, link })
     }
 
-    /// Mails an invitation. Returns whether that succeeded; `None` if there is no mail to send, or no mail server.
+    /// Mails an invitation. Returns whether the mail was sent; `None` if `mail` is `None`, or if no mail server is configured.
     async fn mail_invitation(&self, mail: Option<Mail>) -> Option<bool> {
         let sent = self.send_mail(&mail?).await;
         if let Err(error) = &sent {
@@ -120,7 +120,7 @@ impl Service {
     }
 
     /// Revokes an invitation.
-    /// Errors: the caller's role does not allow it, or the invitation has ended.
+    /// Errors: the caller's role does not allow this, or the invitation has ended.
     pub async fn revoke_invitation(&self, caller: &Caller, id: &str, invitation: &str) -> Result<()> {
         let missing = || ServiceError::new(ErrorCode::NotFound, "this invitation has ended already");
         let invitation = InvitationId::parse(invitation).ok_or_else(missing)?;
@@ -135,7 +135,7 @@ impl Service {
         revoked.await
     }
 
-    /// Returns what an invitation says.
+    /// Returns the content of an invitation, for the invited person.
     /// Errors: the invitation is unknown, was accepted or revoked, or has expired.
     pub async fn invitation(&self, secret: &str) -> Result<InvitationView> {
         let mut conn = self.db.read().await?;
@@ -150,9 +150,10 @@ impl Service {
         })
     }
 
-    /// Accepts an invitation for the caller's account, which becomes a member, or the owner. Returns the team.
-    /// Errors: the invitation cannot be accepted any more, the account is a member already, or an offer is meant for another
-    /// account.
+    /// Accepts an invitation: the caller's account becomes a member of the team. If the invitation is an offer, the account
+    /// becomes the owner. Returns the identifier of the team.
+    /// Errors: the invitation cannot be accepted any more, the account is a member already, or the offer is meant for
+    /// another account.
     pub async fn accept_invitation(&self, caller: &Caller, secret: &str) -> Result<WorkspaceId> {
         let (secret, account) = (secret.to_owned(), caller.account_id.clone());
         let owner = {
@@ -167,7 +168,7 @@ impl Service {
     }
 
     /// Creates an account for an invited person, who becomes a member. The account has no signup bonus, so that invitations
-    /// create no credits. Returns the secret of a new session and the team.
+    /// create no credits. Returns the secret of a new session and the identifier of the team.
     /// Errors: the invitation cannot be accepted any more, the address is in use, or the password is too short.
     pub async fn sign_up(
         &self,
@@ -213,7 +214,8 @@ fn invitation(workspace: &Workspace, role: Role, email: Option<String>, inviter:
     }
 }
 
-/// Finds an invitation that can be accepted, and its team. An invitation ends with the inviter's right to invite.
+/// Finds an invitation that can be accepted, and its team. If the inviter has lost the right to invite, the invitation can
+/// no longer be accepted.
 async fn find_open(conn: &mut Conn, secret: &str, now: i64) -> Result<(Invitation, Workspace)> {
     let missing = || {
         ServiceError::new(ErrorCode::NotFound, "this invitation was used or revoked, or has expired; ask for a new one")
@@ -223,7 +225,7 @@ async fn find_open(conn: &mut Conn, secret: &str, now: i64) -> Result<(Invitatio
     let team = find(conn, &invitation.inviter_id, invitation.workspace_id.as_str()).await;
     let (workspace, inviter) = team.map_err(|error| if error.status < 500 { missing() } else { error })?;
     let may_invite = inviter.can_assign(invitation.role) || (invitation.role == Role::Owner && inviter == Role::Owner);
-    // A suspended account could otherwise come back as a new one.
+    // Otherwise a person whose account is suspended could use an own invitation to create a new account.
     let is_open = accounts::find(conn, &invitation.inviter_id).await?.is_some_and(|one| one.suspended_at.is_none());
     if may_invite && is_open { Ok((invitation, workspace)) } else { Err(missing()) }
 }

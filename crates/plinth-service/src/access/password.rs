@@ -37,7 +37,8 @@ impl Service {
         })
     }
 
-    /// Returns the hash of a new password, as [`hash_password`] does, with the same limit of concurrent work as checks.
+    /// Returns the hash of a new password ([`hash_password`]). Takes a permit of the semaphore that also limits the number of
+    /// concurrent password checks.
     pub(super) async fn hash_new_password(&self, client: &ClientAddress, password: String) -> Result<String> {
         let permit = self.passwords.acquire(&client.network(), 1).await?;
         let hashing = tokio::task::spawn_blocking(move || {

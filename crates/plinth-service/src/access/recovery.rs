@@ -1,4 +1,4 @@
-//! New passwords: by a mailed link, and by the account itself.
+//! Sets new passwords: with a mailed link, or for an account that is signed in.
 
 use plinth_db::mails::MailKind;
 use plinth_db::sessions::{self, LinkPurpose};
@@ -14,9 +14,9 @@ use crate::hash::sha256_hex;
 use crate::service::Service;
 
 impl Service {
-    /// Has a link for a new password mailed to an account. `link_base` is the URL that the secret of the link
-    /// completes. The result and the duration of the call do not depend on whether an account has the address.
-    /// Errors: this is no e-mail address, or the client made too many requests.
+    /// Queues a mail with a link for a new password. `link_base` is the beginning of the link; the secret is appended to
+    /// it. The result and the duration of the call do not depend on whether an account has the address.
+    /// Errors: `email` is no e-mail address, or the client made too many requests.
     pub async fn recover_password(&self, client: &ClientAddress, email: &str, link_base: String) -> Result<()> {
         let email = normalized(email)?;
         if !self.count_recovery(&client.network(), client.is_shared, &email).await? {
@@ -39,7 +39,7 @@ impl Service {
         if is_valid { Ok(()) } else { Err(no_such_link()) }
     }
 
-    /// Sets a password by a mailed link. Ends all sessions of the account and invalidates its other links. Returns the
+    /// Sets a password with a mailed link. Ends all sessions of the account and invalidates its other links. Returns the
     /// secret of a new session.
     /// Errors: the link is unknown, used or expired, the password is too short, or the account is suspended.
     pub async fn set_password_by_link(

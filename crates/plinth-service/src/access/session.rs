@@ -41,7 +41,7 @@ pub struct SessionView {
     pub seen_at: i64,
 }
 
-/// Derives the identifier of a session that pages show.
+/// Derives the identifier of a session that pages show ([`SessionView::id`]) from the hash of its secret.
 fn public_id(sha256: &str) -> String {
     sha256_hex(format!("session {sha256}")).chars().take(24).collect()
 }
@@ -105,7 +105,7 @@ impl Service {
         change.await
     }
 
-    /// Lists the valid sessions of the caller's account. `secret` is that of the caller's session.
+    /// Lists the valid sessions of the caller's account. `secret` is the secret of the caller's session.
     pub async fn list_sessions(&self, caller: &Caller, secret: &str) -> Result<Vec<SessionView>> {
         let mut conn = self.db.read().await?;
         let now = self.options.clock.now_ms(&mut conn).await?;
@@ -137,8 +137,8 @@ impl Service {
         ended.await
     }
 
-    /// Deletes the session of a caller. `secret` is its secret. A change of the account that the session has begun is either
-    /// committed before this method returns, or rejected.
+    /// Deletes the session with the secret `secret`. If a request of this session is changing the account at the same time, the
+    /// change is either committed before this method returns, or rejected.
     pub async fn sign_out(&self, caller: &Caller, secret: &str) -> Result<()> {
         let sha256 = sha256_hex(secret);
         self.write_locked(caller.account_id.clone(), move |tx, _now| {
@@ -147,8 +147,8 @@ impl Service {
         .await
     }
 
-    /// Deletes all sessions and unused sign-in links of the caller's account. For changes that they have begun, the same holds as
-    /// for [`sign_out`](Self::sign_out).
+    /// Deletes all sessions and unused sign-in links of the caller's account. A change of the account by a concurrent request of
+    /// these sessions is either committed before this method returns, or rejected.
     pub async fn sign_out_everywhere(&self, caller: &Caller) -> Result<()> {
         let account = caller.account_id.clone();
         self.write_locked(account.clone(), move |tx, _now| {

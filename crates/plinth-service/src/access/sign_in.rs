@@ -77,7 +77,7 @@ impl Service {
         let browser = browser.to_owned();
         let opened = self.write_at(move |tx, now| {
             Box::pin(async move {
-                // A change of the password ends all sessions. After it, the old password must not open another one.
+                // A change of the password ends all sessions. Afterwards, the old password must not create a new session.
                 let current = accounts::lock(tx, &account).await?.and_then(|account| account.password_hash);
                 if current != hash {
                     return Err(rejection());

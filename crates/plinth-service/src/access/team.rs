@@ -1,4 +1,4 @@
-//! Teams, as their members manage them.
+//! Team management by the members of a team.
 
 use plinth_db::invitations::{self, Invitation};
 use plinth_db::workspaces::{self, Member, Workspace};
@@ -17,7 +17,7 @@ use crate::service::Service;
 #[derive(Clone, Debug)]
 pub struct Team {
     pub workspace: Workspace,
-    /// The caller's role in it.
+    /// The caller's role in the team.
     pub role: Role,
     /// All members, the owner first.
     pub members: Vec<Member>,

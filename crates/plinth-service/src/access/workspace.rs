@@ -1,4 +1,4 @@
-//! Team workspaces.
+//! Management of team workspaces by somebody who may run commands on the server.
 
 use plinth_db::Conn;
 use plinth_db::workspaces::{self, Workspace};

@@ -1,4 +1,4 @@
-//! Accounts: the list, suspension, and administrators.
+//! Administration of accounts: lists and suspends accounts, and appoints administrators.
 
 use plinth_db::accounts::{self, Account, AccountFilter, ListedAccount};
 use plinth_db::{Conn, Tx, sessions};
@@ -9,7 +9,7 @@ use super::actor::{Actor, Done, reason};
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
-/// Selects accounts of the list.
+/// Filter and offset of a page of accounts.
 #[derive(Clone, Debug, Default)]
 pub struct AccountQuery {
     /// Only accounts whose address contains this text; empty for all.
@@ -34,8 +34,8 @@ impl Service {
         Ok(accounts::list(&mut self.db.read().await?, &filter, limit, query.offset).await?)
     }
 
-    /// Suspends an account: its keys stop working, its browsers are signed out, and its sign-in links are invalid, at once. Renders that it
-    /// has ordered are still made. Does nothing if the account is suspended already.
+    /// Suspends an account. Its keys and sign-in links become invalid and its browsers are signed out at once. Renders that the
+    /// account has ordered are not cancelled. Does nothing if the account is suspended already.
     /// Errors: the actor suspends itself or the last administrator.
     pub async fn suspend_account(&self, actor: &Actor, account: &AccountId, why: &str) -> Result<()> {
         let (actor, id, why) = (actor.clone(), account.clone(), reason(why)?);
@@ -63,7 +63,7 @@ impl Service {
         changed.await
     }
 
-    /// Ends the suspension of an account, if it is suspended. Its keys work again; its browsers must sign in again.
+    /// Ends the suspension of an account, if it is suspended. Its keys work again; its owner must sign in again.
     pub async fn reactivate_account(&self, actor: &Actor, account: &AccountId, why: &str) -> Result<()> {
         let (actor, id, why) = (actor.clone(), account.clone(), reason(why)?);
         let changed = self.write_at(move |tx, now| {

@@ -1,4 +1,4 @@
-//! Who performs an action of administrators: an administrator, or somebody who may run commands on the server.
+//! The actor of an administrative action: an administrator, or somebody who may run commands on the server.
 
 use plinth_db::admin_log::{self, NewLogEntry};
 use plinth_db::{Tx, accounts};
@@ -9,7 +9,7 @@ use crate::access::{Caller, check_is_signed_in};
 use crate::error::{Result, ServiceError};
 use crate::ids::New as _;
 
-/// Who performs an action of administrators. The log names it.
+/// The actor of an administrative action. The log entry of the action contains the actor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Actor {
     /// An administrator who is signed in.
@@ -18,7 +18,7 @@ pub enum Actor {
     Command,
 }
 
-/// What an administrator did.
+/// An administrative action, as the log describes it.
 pub(super) struct Done<'a> {
     pub(super) action: AdminAction,
     /// Account on which the administrator acted, if any.
@@ -42,13 +42,13 @@ impl Actor {
         }
     }
 
-    /// Returns whether this is the account with this identifier.
+    /// Returns whether the actor is the account with the identifier `account`.
     pub(super) fn is(&self, account: &AccountId) -> bool {
         self.account() == Some(account)
     }
 
     /// Checks again, in the transaction of an action, that the account is an administrator and is signed in.
-    /// Errors: the account has lost this right, or was suspended, or its session has ended.
+    /// Errors: the account is no longer an administrator, was suspended, or its session has ended.
     pub(super) async fn check(&self, tx: &mut Tx, now: i64) -> Result<()> {
         let Self::Account(caller) = self else { return Ok(()) };
         let account = accounts::find(tx, &caller.account_id).await?;
@@ -83,7 +83,7 @@ fn no_admin() -> ServiceError {
     ServiceError::new(ErrorCode::NotFound, "this needs an administrator of the installation")
 }
 
-/// Checks the reason of an action.
+/// Trims and checks the reason of an action.
 /// Errors: the reason is too long or has control characters.
 pub(super) fn reason(text: &str) -> Result<String> {
     let (text, most) = (text.trim(), limits::ADMIN_REASON_CHARS);

@@ -12,7 +12,7 @@ use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
 names! {
-    /// A kind of asset that can be available to all workspaces. Addresses and messages contain its name.
+    /// A kind of asset that can be available to all workspaces. URLs and messages contain the name of the kind.
     AssetKind {
         /// An overlay.
         Overlay = "overlay",
@@ -32,22 +32,22 @@ impl AssetKind {
     }
 }
 
-/// An asset that is available to all workspaces, or that can be made so.
+/// An asset that is available to all workspaces, or that an administrator can make available to all workspaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SystemAsset {
     pub kind: AssetKind,
     pub id: String,
     /// Display name; may be empty.
     pub name: String,
-    /// Layer of an overlay.
+    /// Layer of an overlay; `None` for an environment.
     pub layer: Option<&'static str>,
     /// Width and height in pixels, if they are known.
     pub size: Option<(u32, u32)>,
-    /// Size of its files, in bytes.
+    /// Size of the files of the asset, in bytes.
     pub file_size: u64,
-    /// Whether it is available to all workspaces.
+    /// Whether the asset is available to all workspaces.
     pub is_system: bool,
-    /// Workspace that owns it.
+    /// Workspace that owns the asset.
     pub workspace_id: WorkspaceId,
     /// Time of the upload.
     pub created_at: i64,
@@ -70,8 +70,8 @@ impl Service {
         Ok(overlays.chain(envs).filter(|asset| !asset.is_system).collect())
     }
 
-    /// Makes an asset of any workspace available to all workspaces, or only to its own. Does nothing if nothing would
-    /// change. Queued renders of other workspaces that use a withdrawn asset will fail and be refunded.
+    /// Makes an asset of any workspace available to all workspaces, or only to the workspace that owns it. Does nothing if
+    /// nothing would change. Queued renders of other workspaces that use a withdrawn asset will fail and be refunded.
     /// Errors: the asset does not exist.
     pub async fn set_system_asset(
         &self,

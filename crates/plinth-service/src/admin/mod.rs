@@ -1,4 +1,5 @@
-//! Administration of the installation: accounts, assets for all workspaces, what workers do, and the log of all of it.
+//! Administration of the installation: accounts, assets for all workspaces, the state of workers, and the log of
+//! administrative actions.
 //!
 //! Each use case that changes something takes the [`Actor`] and writes an entry of the log in the same transaction.
 

@@ -13,7 +13,7 @@ use crate::service::Service;
 
 /// Maximum number of running jobs that are listed.
 const RUNNING: u32 = 50;
-/// Number of the accounts with the largest storage.
+/// Number of accounts in [`Storage::largest`].
 const LARGEST: u32 = 10;
 
 /// Summary of the installation for operators.
@@ -24,18 +24,18 @@ pub struct Overview {
     pub accounts: u64,
     /// The queue, by kind and class. Includes kinds and classes without jobs.
     pub queue: Vec<QueueRow>,
-    /// Jobs that workers run, the longest unchanged first.
+    /// Running jobs. The job that has not changed for the longest time is first.
     pub running: Vec<RunningJob>,
     pub fleet: Fleet,
     /// Failures, by code. Leaves out codes without failures in the last week.
     pub failures: Vec<FailureCount>,
-    /// Number of renders that are done.
+    /// Number of renders that were finished in the last hour, day and week.
     pub rate: Rate,
-    /// Renders of each of the last 24 hours, the oldest first.
+    /// Number of renders that ended in each of the last 24 hours, the oldest hour first.
     pub hours: Vec<HourCount>,
     /// Files in the store.
     pub storage: Storage,
-    /// Time at which all of this was read.
+    /// Time at which the summary was read.
     pub now: i64,
 }
 
@@ -54,7 +54,7 @@ pub struct QueueRow {
     pub running: u64,
 }
 
-/// Number of jobs of the last hour, day and week.
+/// Number of jobs that ended in the last hour, day and week.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rate {
     /// In the last hour.
@@ -76,7 +76,7 @@ pub struct FailureCount {
 /// Files in the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Storage {
-    /// Their size, in bytes.
+    /// Size of all files, in bytes.
     pub bytes: u64,
     /// The accounts with the most bytes.
     pub largest: Vec<StorageOfAccount>,
@@ -133,7 +133,7 @@ fn queue(workload: &[Workload]) -> Vec<QueueRow> {
             row.oldest_at = Some(row.oldest_at.map_or(load.oldest_at, |oldest| oldest.min(load.oldest_at)));
         }
     }
-    // Current versions store the class of every render.
+    // Leaves out an empty row for renders without a class, because current versions store the class of every render.
     rows.retain(|row| row.kind == Kind::Package || row.class.is_some() || row.waiting + row.running > 0);
     rows
 }

@@ -16,26 +16,26 @@ use crate::access::IDLE_MS;
 use crate::error::Result;
 use crate::service::Service;
 
-/// Number of the newest renders, ledger entries and log entries.
+/// Maximum number of renders, ledger entries and log entries in an [`AccountView`].
 const NEWEST: u32 = 20;
 
 /// One account, as administrators see it.
 #[derive(Clone, Debug)]
 pub struct AccountView {
     pub account: Account,
-    /// Its workspaces: its own ones, and those of which it is a member.
+    /// Workspaces of the account: its own workspaces, and those of which it is a member.
     pub workspaces: Vec<WorkspaceSummary>,
     /// Number of API keys that are neither revoked nor expired.
     pub keys: u64,
-    /// Number of browsers in which it is signed in.
+    /// Number of browsers in which the account is signed in.
     pub sessions: usize,
-    /// Size of the files of the workspaces that it owns, in bytes.
+    /// Size of the files of the workspaces that the account owns, in bytes.
     pub stored_bytes: u64,
-    /// Its newest ledger entries.
+    /// The newest ledger entries of the account.
     pub ledger: Vec<LedgerEntry>,
-    /// The newest renders of the workspaces that it owns.
+    /// The newest renders of the workspaces that the account owns.
     pub renders: Vec<AccountRender>,
-    /// The newest entries of the log that concern it.
+    /// The newest log entries that concern the account.
     pub log: Vec<LogEntry>,
 }
 
@@ -43,21 +43,21 @@ pub struct AccountView {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccountRender {
     pub id: RenderId,
-    /// Name of its workspace.
+    /// Name of the workspace of the render.
     pub workspace: String,
     pub status: RenderStatus,
     /// Number of credits that were charged.
     pub credits: u64,
-    /// Reason of a failure.
+    /// Failure code; `None` if the render did not fail.
     pub failure: Option<FailureCode>,
-    /// Message of a failure.
+    /// Failure message; `None` if the render did not fail.
     pub message: Option<String>,
     /// Time of the order.
     pub created_at: i64,
 }
 
 impl Service {
-    /// Returns one account, with what administrators need to help it.
+    /// Returns one account, with the data that administrators need to support its owner.
     /// Errors: there is no such account.
     pub async fn account_view(&self, id: &str) -> Result<AccountView> {
         let id = AccountId::parse(id).ok_or_else(no_account)?;

@@ -1,4 +1,4 @@
-//! Workers: their reports, and the list of them.
+//! The list of workers, and the reports with which workers update this list.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub struct WorkerView {
 /// All workers.
 #[derive(Clone, Debug)]
 pub struct Fleet {
-    /// The workers: lost ones first, then those that claim nothing, then by name.
+    /// First the workers that have stopped reporting, then the workers that claim nothing, then all others; each group by name.
     pub workers: Vec<WorkerView>,
     /// Time at which the list was read.
     pub now: i64,
@@ -66,7 +66,7 @@ impl Service {
         forgotten.await
     }
 
-    /// Lists all workers, those that need attention first.
+    /// Lists all workers. Workers that need attention are first.
     pub async fn fleet(&self) -> Result<Fleet> {
         let mut conn = self.db.read().await?;
         let now = self.options.clock.now_ms(&mut conn).await?;

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::service::Service;
 
 impl Service {
-    /// Returns the name of an environment that can be deleted.
+    /// Returns the name of an environment that the caller's workspace can delete.
     /// Errors: the environment does not exist, or it is a system environment.
     pub async fn env_name(&self, caller: &Caller, id: &str) -> Result<String> {
         let env = self.env_row(caller, id).await?;
@@ -21,7 +21,7 @@ impl Service {
         Ok(env.name)
     }
 
-    /// Finds a picture of an environment: the small one if it has one, otherwise its SDR image.
+    /// Finds a picture of an environment: its thumbnail if it has one, otherwise its SDR image.
     pub async fn env_picture(&self, caller: &Caller, id: &str) -> Result<Delivery> {
         let env = self.env_row(caller, id).await?;
         let part = if env.has_thumb { EnvPart::Thumb } else { EnvPart::Sdr };

@@ -174,7 +174,7 @@ impl Service {
 fn is_json_object(path: PathBuf) -> std::io::Result<bool> {
     let text = std::fs::read(path)?;
     let is_object = text.trim_ascii_start().first() == Some(&b'{');
-    // Parsed from a string, so that values which the parser skips must be valid UTF-8, too.
+    // The encoding is checked first, because `IgnoredAny` skips values without checking that they are valid UTF-8.
     let text = std::str::from_utf8(&text);
     Ok(is_object && text.is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok()))
 }

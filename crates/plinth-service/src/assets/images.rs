@@ -13,7 +13,7 @@ use crate::delivery::Delivery;
 use crate::error::Result;
 use crate::service::Service;
 
-/// What an account stores of the images that are limited, in all its workspaces.
+/// Number and size of the images in all workspaces of an account, which are limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageUsage {
     /// Number of overlays.
@@ -25,7 +25,7 @@ pub struct ImageUsage {
 }
 
 impl Service {
-    /// Returns how many images the account that pays for the workspace stores.
+    /// Returns the number and size of the images of the account that pays for the workspace.
     pub async fn image_usage(&self, caller: &Caller) -> Result<ImageUsage> {
         let mut conn = self.db.read().await?;
         let overlays = overlays::count(&mut conn, &caller.workspace_id).await?;
@@ -45,7 +45,7 @@ impl Service {
         self.picture(ObjectKey::Texture(&texture.id), texture.content_type.clone(), "texture").await
     }
 
-    /// Returns the name of an overlay that can be deleted.
+    /// Returns the name of an overlay that the caller's workspace can delete.
     /// Errors: the workspace has no such overlay.
     pub async fn own_overlay_name(&self, caller: &Caller, id: &str) -> Result<String> {
         let overlay = self.overlay_row(caller, id).await?;

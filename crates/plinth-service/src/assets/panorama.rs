@@ -29,12 +29,13 @@ pub struct NewPanorama {
 }
 
 impl Service {
-    /// Starts to receive a panorama, as [`incoming_model`](Self::incoming_model) does a model.
+    /// Starts to receive the file of a panorama. `length` is the size of the request, if it is known. See
+    /// [`incoming_model`](Self::incoming_model), which receives models in the same way.
     pub async fn incoming_panorama(&self, caller: &Caller, length: Option<u64>) -> Result<Incoming> {
         self.incoming(&caller.payer_id, limits::PANORAMA_BYTES, length).await
     }
 
-    /// Encodes a panorama as an environment and stores it, with a small picture.
+    /// Encodes a panorama as an environment with a thumbnail, and stores the environment.
     /// Errors: the file cannot be used, or the account has reached its limit of environments.
     pub async fn create_env_from_panorama(&self, caller: &Caller, new: NewPanorama) -> Result<AssetCreated> {
         if new.file.size() == 0 {
@@ -57,7 +58,7 @@ impl Service {
         let files = tokio::task::spawn_blocking(|| made.into_iter().map(encoded_part).collect::<Result<Vec<_>>>());
         let files = files.await.map_err(ServiceError::internal)??;
         let parts: Vec<_> = EnvPart::ALL.iter().copied().zip(files).collect();
-        // The process has read an untrusted file, so its output is checked like any upload.
+        // The process that encodes has read an untrusted file, so its output is checked like any upload.
         for (part, file) in &parts {
             self.check_part(caller, *part, file).await?;
         }
@@ -77,8 +78,8 @@ impl Service {
     }
 }
 
-/// Hashes a part that the process has written.
-/// Errors: it is larger than a part may be.
+/// Hashes the file of one part of an environment, which the encoding process has written.
+/// Errors: the file is larger than [`limits::ENV_PART_BYTES`].
 fn encoded_part(file: NamedTempFile) -> Result<ReceivedFile> {
     if file.as_file().metadata()?.len() > limits::ENV_PART_BYTES {
         let most = limits::ENV_PART_BYTES >> 20;

@@ -1,4 +1,4 @@
-//! The statement of an account: its ledger as CSV, in pieces, so that its length does not matter.
+//! The statement of an account: its ledger as CSV, in pieces, so that a long ledger does not need more memory.
 
 use plinth_db::ledger;
 use plinth_db::purchases::{self, Purchase};
@@ -23,14 +23,15 @@ pub struct StatementPosition {
 }
 
 impl Service {
-    /// Lists the newest purchases of the account that pays in the caller's workspace. In a team, lists those of the team.
+    /// Lists the newest purchases of the account that pays in the caller's workspace. In a team workspace, lists only the
+    /// purchases for this team.
     pub async fn list_purchases(&self, caller: &Caller) -> Result<Vec<Purchase>> {
         let workspace = caller.bound.as_ref().map(|bound| &bound.id);
         Ok(purchases::list(&mut self.db.read().await?, &caller.payer_id, workspace, PURCHASES).await?)
     }
 
-    /// Returns a piece of the statement, newest entries first, without the first line. Returns the position of the next
-    /// piece with it, or `None` with the last piece. The price is in the smallest unit of its currency.
+    /// Returns a piece of the statement, newest entries first, without the first line, and the position of the next piece;
+    /// `None` if this piece is the last one. Prices are in the smallest unit of their currency.
     pub async fn statement(
         &self,
         caller: &Caller,
@@ -66,7 +67,7 @@ fn csv_of(entries: &[LedgerEntry]) -> Result<String> {
     String::from_utf8(bytes).map_err(ServiceError::internal)
 }
 
-/// Returns a text that spreadsheets do not take for a formula: one that begins like a formula gets an apostrophe.
+/// Prepends an apostrophe to a text that begins like a formula, so that spreadsheets do not evaluate the text.
 fn as_text(text: &str) -> String {
     if text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']) {
         format!("'{text}")

@@ -52,7 +52,7 @@ impl Service {
 
 impl DatasetFile {
     /// Reads a file of at most `most` bytes into memory.
-    /// Errors: it is larger, or damaged.
+    /// Errors: the file is larger, or is damaged.
     pub(super) async fn read_all(mut self, most: u64) -> Result<Vec<u8>> {
         let too_large = || ServiceError::internal("a file that describes the dataset is too large");
         let mut bytes = Vec::new();

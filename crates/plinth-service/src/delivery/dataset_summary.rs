@@ -1,4 +1,4 @@
-//! The facts about a dataset that its page shows, from the files that describe it.
+//! Facts about a dataset for its page in the web UI, from `manifest.json` and `transforms.json` in its archive.
 
 use plinth_spec::OutputFile;
 use serde::Deserialize;
@@ -9,9 +9,9 @@ use crate::access::Caller;
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
-/// Maximum size in bytes of a file that describes a dataset. That of the largest dataset has less than 1 MB.
+/// Maximum size in bytes of `manifest.json` and of `transforms.json`. Those of the largest dataset have less than 1 MB.
 const ABOUT_BYTES: u64 = 8 << 20;
-/// Maximum number of folders. A dataset has eight.
+/// Maximum number of folders that a manifest may list. Datasets have eight folders.
 const MAX_FOLDERS: usize = 64;
 
 /// Facts about a dataset.
@@ -54,7 +54,7 @@ pub struct DatasetFolder {
     pub bytes: u64,
 }
 
-/// The part of `manifest.json` that is shown.
+/// The members of `manifest.json` that are used in a [`DatasetSummary`].
 #[derive(Deserialize)]
 struct Manifest {
     version: String,
@@ -74,7 +74,7 @@ struct ListedFile {
     bytes: u64,
 }
 
-/// The part of `transforms.json` that is shown.
+/// The members of `transforms.json` that are used in a [`DatasetSummary`].
 #[derive(Deserialize)]
 struct Transforms {
     camera_angle_x: f64,

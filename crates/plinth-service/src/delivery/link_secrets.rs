@@ -18,7 +18,7 @@ const OLD_MS: i64 = (limits::EXPIRES_MAX_SECS + 3600) * 1000;
 /// Data about a secret that signs links. The secret itself is not included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkSecretInfo {
-    /// Identifier. Empty for the first secret of an installation that is older than these identifiers.
+    /// Identifier. Empty for a secret that was created before secrets had identifiers.
     pub id: String,
     /// Time of creation, as Unix time in milliseconds. 0 if the identifier is empty.
     pub created_at: i64,
@@ -28,7 +28,7 @@ pub struct LinkSecretInfo {
 
 impl Service {
     /// Creates a new secret, which signs all new links. Links of earlier secrets work until they expire. With `revoke`,
-    /// they become invalid at once.
+    /// links of earlier secrets become invalid at once.
     pub async fn rotate_link_secret(&self, revoke: bool) -> Result<LinkSecretInfo> {
         let made = self.write_at(move |tx, now| {
             Box::pin(async move {

@@ -48,8 +48,8 @@ impl Service {
     }
 
     /// Appends a chunk to the file that an upload link receives.
-    /// Errors: the file is too large for a model, which finalizing the upload reports, too; or with it the account exceeds its
-    /// limit of staged bytes.
+    /// Errors: the file is larger than a model may be (finalizing the upload then returns this error, too), or the account
+    /// would exceed its limit of staged bytes.
     pub async fn write_local_put(&self, link: &LocalLink, file: &mut Incoming, bytes: &[u8]) -> Result<()> {
         let written = file.write(bytes).await;
         if file.size() > limits::MODEL_FILE_BYTES {

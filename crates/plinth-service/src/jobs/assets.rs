@@ -54,9 +54,9 @@ struct AssetIds {
 }
 
 impl Service {
-    /// Returns the hex SHA-256 of the file of a render's model. Works even if the model was deleted after the render
-    /// was created.
-    /// Errors: no model has this identifier.
+    /// Returns the SHA-256 of the model file of a claimed render, in hex. Works even if the model was deleted after the
+    /// render was created.
+    /// Errors: the database has no row for the model.
     pub async fn model_sha256(&self, claim: &Claim) -> Result<String> {
         let found = models::file_sha256(&mut self.db.read().await?, &claim.render.model_id).await?;
         found.ok_or_else(|| ServiceError::internal("a render's model has no row"))
@@ -127,7 +127,7 @@ async fn find_overlay(
     Ok(overlay.filter(is_seen).map(|overlay| overlay.id))
 }
 
-/// Finds an image for a material: a texture, or an overlay in the layer for materials.
+/// Finds an image for a material: a texture, or an overlay of [`Layer::Texture`].
 async fn find_texture(conn: &mut Conn, workspace: &WorkspaceId, id: &str) -> Result<Option<ImageAsset>> {
     if let Some(texture) = TextureId::parse(id)
         && let Some(texture) = textures::find(conn, workspace, &texture).await?

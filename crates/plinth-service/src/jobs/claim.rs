@@ -1,4 +1,4 @@
-//! Claiming renders, and renewing the claims.
+//! Claims renders and packagings for workers, and renews the leases.
 
 use plinth_db::leases::{self, Lease, Worker};
 use plinth_db::queue::{self, Kind};
@@ -12,8 +12,7 @@ use crate::ids::random_text;
 use crate::service::Service;
 
 const TOKEN_CHARS: usize = 24;
-/// Worker time in milliseconds that is charged to an account's fair share at the moment when a worker slot claims its
-/// render.
+/// Worker time in milliseconds that is charged in advance to the fair share of the account whose render a worker claims.
 const FIRST_SLOT_MS: i64 = 1000;
 
 /// A worker's claim on a render.
@@ -26,7 +25,8 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Returns whether all output files get a watermark. Renders that nobody paid for get one.
+    /// Returns whether all output files get a watermark. These are the files of system previews and of renders that the
+    /// free pool paid for.
     pub fn is_marked(&self) -> bool {
         self.render.is_system_preview || self.render.pool == Some(Pool::Free)
     }
@@ -48,9 +48,9 @@ impl From<LeaseLost> for ServiceError {
 }
 
 impl Service {
-    /// Claims the next render in the queue that the worker takes, together with queued renders that share its frames.
-    /// Claims at most `most` renders. The worker draws the shared frames once, in one slot. The time of the slot is
-    /// charged to the account of the first render.
+    /// Claims the next render in the queue that the worker takes, together with queued renders that have the same frames.
+    /// Claims at most `most` renders. The worker draws these frames once, in one slot. The time of the slot is charged to
+    /// the account of the first render.
     pub async fn claim_renders(&self, worker: impl Into<Worker>, most: usize) -> Result<Vec<Claim>> {
         let (worker, lease_ms) = (worker.into(), self.lease_ms());
         let claimed = self.write_lease(move |tx, now| {

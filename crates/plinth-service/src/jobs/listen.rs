@@ -1,4 +1,4 @@
-//! Wakes the worker of this process when any process queues work that it takes, or requests a preview.
+//! Wakes the worker of this process when any process queues work that this worker takes, or requests a preview.
 
 use std::time::Duration;
 
@@ -8,25 +8,26 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::service::Service;
 
-/// How many idle workers look for each queued job, on average. The probability that none does is below 1e-13, and if most
-/// workers are busy, one of them soon ends its job and looks.
+/// Average number of workers that query the queue for each queued job. The probability that no worker does so is below
+/// 1e-13. If most workers are busy, one of them soon ends its job and queries the queue.
 const LOOKS_PER_JOB: u32 = 32;
-/// Interval at which workers count each other. The count also finds a dead connection.
+/// Interval at which a worker counts all listening workers. The query of this count also detects a dead connection.
 const COUNT_EVERY: Duration = Duration::from_mins(1);
 /// Pauses before the listener connects again are spread over this time, plus [`RECONNECT_EACH`] per listener.
 const RECONNECT: Duration = Duration::from_secs(1);
 const RECONNECT_EACH: Duration = Duration::from_millis(5);
 
 impl Service {
-    /// Wakes the worker that waits for [`render_queued`](Self::render_queued) when another process has queued work that the
-    /// worker takes, and for [`preview_requested`](Self::preview_requested) when one has requested a preview. Of many workers that listen, only some wake up. Never returns; does nothing on SQLite.
+    /// Wakes the worker of this process, which waits in [`render_queued`](Self::render_queued) and
+    /// [`preview_requested`](Self::preview_requested), when another process has queued work that the worker takes, or has
+    /// requested a preview. If many workers listen, only some of them wake up. Never returns. Does nothing on SQLite.
     pub async fn listen_for_work(&self, takes: &Takes) {
         let mut listeners = 0;
         loop {
             let Err(error) = self.listen_until_lost(&self.db, takes, &mut listeners).await else { return };
             tracing::warn!(error = %error, "the connection that listens for queued renders is lost; it is opened again");
             sleep((RECONNECT + RECONNECT_EACH * listeners).mul_f64(fastrand::f64())).await;
-            // If it cannot be opened, the worker looks after each attempt.
+            // The worker queries the queue after each attempt to connect, because it receives no notifications meanwhile.
             self.look_for_work();
         }
     }
@@ -40,7 +41,7 @@ impl Service {
         let Some(mut listener) = db.listen(takes).await? else { return std::future::pending().await };
         let mut all = Listeners::count(&mut listener).await?;
         *listeners = all.number();
-        // What was queued before the connection was open has not been heard.
+        // The connection did not receive notifications of work that was queued before the connection was open.
         self.look_for_work();
         let mut count_at = Instant::now() + COUNT_EVERY;
         loop {
@@ -72,7 +73,7 @@ impl Service {
     }
 }
 
-/// The work that each listening worker takes, this one included.
+/// For each listening worker, including the worker of this process, the work that it takes.
 struct Listeners(Vec<Takes>);
 
 impl Listeners {
@@ -84,12 +85,13 @@ impl Listeners {
         u32::try_from(self.0.len()).unwrap_or(u32::MAX)
     }
 
-    /// Returns the probability with which a worker should look for queued work.
+    /// Returns the probability with which a worker should query the queue after it was notified of `queued`.
     fn chance(&self, queued: Queued) -> f64 {
         f64::from(queued.jobs) * self.chance_of_one(|takes| takes.includes(queued.class))
     }
 
-    /// Returns the probability with which a worker should look for a preview whose model no worker has loaded.
+    /// Returns the probability with which a worker should query the requests for previews, after it was notified of a
+    /// request whose model no worker has loaded.
     fn chance_of_preview(&self) -> f64 {
         self.chance_of_one(Takes::includes_previews)
     }

@@ -16,7 +16,8 @@ use crate::service::Service;
 const ATTEMPTS: i64 = 3;
 
 impl Service {
-    /// Publishes the HLS files, which the worker has stored under the attempt numbers of its claim. `bytes` is their size.
+    /// Publishes the HLS files, which the worker has stored under the attempt numbers of its claim. `bytes` is the size of
+    /// all HLS files.
     pub async fn finish_packaging(&self, claim: &Claim, bytes: u64) -> Result<std::result::Result<(), LeaseLost>> {
         self.report_packaging(claim, HlsEvent::Finish, Some(bytes)).await
     }
@@ -55,7 +56,8 @@ pub(super) const fn event_of_death(render: &Render) -> HlsEvent {
     if render.hls_attempt < ATTEMPTS { HlsEvent::Release } else { HlsEvent::Fail }
 }
 
-/// Changes the state of a packaging after an event, with the number of bytes that it publishes.
+/// Changes the state of a packaging after an event. `bytes` is the size of the published files, if the event publishes
+/// files.
 pub(super) async fn move_packaging(
     tx: &mut Tx,
     render: &Render,

@@ -1,4 +1,4 @@
-//! Worker reports of how far a render is.
+//! Worker reports about the progress of renders.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
 impl Service {
-    /// Stores the progress of all renders that one job makes: the fraction of the work that is done, and the time until all
-    /// frames are drawn. The progress of an attempt never decreases. Has no effect on a render whose lease is lost.
+    /// Stores the progress of all renders of one job: the fraction of the work that is done, and the time until all frames
+    /// are drawn. The progress of an attempt never decreases. Has no effect on a render whose lease is lost.
     pub async fn report_progress(&self, claims: &[Claim], fraction: f64, left: Option<Duration>) -> Result<()> {
         let leases: Vec<_> = claims.iter().map(|claim| (claim.render.id.clone(), claim.token.clone())).collect();
         let left_ms = left.map(|left| i64::try_from(left.as_millis()).unwrap_or(i64::MAX));

@@ -17,12 +17,13 @@ use crate::service::Service;
 /// Maximum length of a failure message, in characters.
 const MESSAGE_CHARS: usize = 500;
 
-/// Maximum number of stored warnings of a render. If there are more, one more says how many were left out.
+/// Maximum number of stored warnings of a render. If a job has more, an additional warning contains the number of the
+/// omitted ones.
 const WARNINGS: usize = 50;
 /// Maximum length of a stored warning, in characters.
 const WARNING_CHARS: usize = 300;
 
-/// Time in milliseconds after which a worker whose lease was lost has certainly stopped storing files of the render.
+/// Time in milliseconds after the loss of a lease, when its worker has certainly stopped storing files of the render.
 pub(crate) const LATE_MS: i64 = 3600 * 1000;
 
 /// Result of a report. `Ok(Err(LeaseLost))` means that the worker had no lease any more, so the report had no effect.
@@ -82,7 +83,7 @@ impl Service {
                     return Ok(Err(LeaseLost));
                 };
                 if event == RenderEvent::PosterStored && render.poster_attempt == Some(render.attempt) {
-                    // The worker repeats the report, because it did not learn that the transaction was committed.
+                    // The worker repeats the report, because the response to its first report was lost.
                     return Ok(Ok(()));
                 }
                 let to = render.status.after(event).ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! The looks that the program contains. `looks.json` declares them; `scripts/gallery/looks.py` draws their pictures.
+//! The looks that the program contains. `looks.json` declares the looks; `scripts/gallery/looks.py` draws their pictures.
 
 use std::sync::LazyLock;
 
@@ -52,7 +52,7 @@ mod tests {
             let settings = Value::Object(look.settings.clone());
             RenderSettings::from_json(&settings, ParseOptions::default())
                 .unwrap_or_else(|e| panic!("{}: {e}", look.id));
-            // What belongs to one model or workspace, and what decides the price.
+            // A look has no setting that belongs to one model or workspace, and none that changes the price.
             for key in
                 ["materialEdits", "decals", "hiddenMeshNames", "animation", "envId", "bgImageId", "quality", "length"]
             {

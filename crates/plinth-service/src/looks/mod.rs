@@ -1,5 +1,5 @@
-//! Looks: named render settings. The program contains some, and each workspace saves its own. A look is applied by ordering
-//! renders with its settings, so orders know nothing of looks.
+//! Looks: named render settings. The program contains some looks, and each workspace can save its own. To apply a look,
+//! renders are ordered with its settings; an order does not name the look.
 
 mod built_in;
 mod order;
@@ -12,14 +12,14 @@ pub use order::{Candidate, new_order_key};
 
 use crate::error::ServiceError;
 
-/// A look of the program or of a workspace.
+/// A look of the program, or a saved look of a workspace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Look {
-    /// Identifier. That of a saved look is a `LookId`; those of the program are no well-formed IDs.
+    /// Identifier: a `LookId` for a saved look, and a text that is no valid `LookId` for a look of the program.
     pub id: String,
     /// Display name.
     pub name: String,
-    /// One sentence about a look of the program; empty for a saved look.
+    /// Description in one sentence; empty for a saved look.
     pub description: String,
     pub settings: Map<String, Value>,
     /// Whether the program contains the look.

@@ -15,21 +15,22 @@ const KEY_CHARS: usize = 24;
 /// A model that was chosen for an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// Identifier as given.
+    /// Identifier, as it was passed to [`Service::order_candidates`].
     pub id: String,
     /// Display name; empty if there is no such model.
     pub name: String,
-    /// Why the model cannot be rendered; `None` if it can.
+    /// Reason why the model cannot be rendered; `None` if the model can be rendered.
     pub problem: Option<&'static str>,
 }
 
-/// Returns an idempotency key for a form, so that it orders once however often it is sent.
+/// Returns an idempotency key for a form, so that its renders are ordered only once if the form is sent several times.
 pub fn new_order_key() -> String {
     random_text(KEY_CHARS)
 }
 
 impl Service {
-    /// Looks up models that were chosen for an order, and says which of them cannot be rendered. Leaves out repeated ones.
+    /// Looks up models that were chosen for an order, and finds out which of them cannot be rendered. Returns a model once, even
+    /// if `ids` contains it several times.
     pub async fn order_candidates(&self, caller: &Caller, ids: &[&str]) -> Result<Vec<Candidate>> {
         let mut conn = self.db.read().await?;
         let mut candidates: Vec<Candidate> = Vec::with_capacity(ids.len());

@@ -1,4 +1,4 @@
-//! Saves, renames, deletes and lists the looks of a workspace, and chooses the one with which its composer starts.
+//! Saves, renames, deletes and lists the looks of a workspace, and chooses the look with which its composer starts.
 
 use plinth_db::looks::{self, Look as Row};
 use plinth_db::{Tx, renders};
@@ -20,7 +20,7 @@ use crate::service::Service;
 const SEARCHED: u32 = 4;
 
 impl Service {
-    /// Lists the looks of the workspace, newest first, and then those of the program.
+    /// Lists the looks of the workspace, newest first, and then the looks of the program.
     pub async fn looks(&self, caller: &Caller) -> Result<Vec<Look>> {
         let saved = looks::list(&mut self.db.read().await?, &caller.workspace_id).await?;
         let saved = saved.into_iter().map(view).collect::<Result<Vec<_>>>()?;
@@ -46,7 +46,8 @@ impl Service {
         }
     }
 
-    /// Chooses the look with which the composer of the workspace starts; `None` is the default settings.
+    /// Chooses the look with which the composer of the workspace starts. With `None`, the composer starts with the default
+    /// settings.
     pub async fn choose_start_look(&self, caller: &Caller, id: Option<&str>) -> Result<()> {
         let workspace = caller.workspace_id.clone();
         let id = id.map(str::to_owned);
@@ -63,8 +64,8 @@ impl Service {
         chosen.await
     }
 
-    /// Saves settings as a look. With `replaces`, the settings of an existing look of this name are replaced.
-    /// Errors: the name is empty, too long, or that of another look; the settings are invalid.
+    /// Saves settings as a look. With `replaces`, replaces the settings of an existing look with this name.
+    /// Errors: the name is empty, too long or in use, the settings are invalid, or the workspace has too many looks.
     pub async fn save_look(&self, caller: &Caller, name: &str, settings: &Value, replaces: bool) -> Result<Look> {
         let name = checked_name(name)?;
         let settings = parse_settings(caller, Some(settings))?.canonical();
@@ -92,7 +93,7 @@ impl Service {
     }
 
     /// Renames a look of the workspace.
-    /// Errors: the look does not exist; the name is empty, too long, or that of another look.
+    /// Errors: the look does not exist, or the name is empty, too long or in use by another look.
     pub async fn rename_look(&self, caller: &Caller, id: &str, name: &str) -> Result<()> {
         let name = checked_name(name)?;
         self.change_look(caller, id, |tx, workspace, id, now| {
@@ -106,7 +107,7 @@ impl Service {
         .await
     }
 
-    /// Deletes a look of the workspace. A composer that started with it starts with the default settings.
+    /// Deletes a look of the workspace. If the composer started with this look, it starts with the default settings afterwards.
     /// Errors: the look does not exist.
     pub async fn delete_look(&self, caller: &Caller, id: &str) -> Result<()> {
         self.change_look(caller, id, |tx, workspace, id, _now| {
@@ -135,8 +136,8 @@ impl Service {
         changed.await
     }
 
-    /// Returns for each look a link to the poster of the newest finished video with exactly its settings, if the workspace has
-    /// one.
+    /// Returns for each look a link to the poster of the workspace's newest finished video with exactly the settings of the
+    /// look; `None` if there is no such video.
     pub async fn look_pictures(&self, caller: &Caller, looks: &[Look]) -> Result<Vec<Option<String>>> {
         let hashes = looks.iter().map(settings_sha256).collect::<Result<Vec<_>>>()?;
         let done =
@@ -156,7 +157,7 @@ impl Service {
     }
 }
 
-/// Returns the hash by which renders with the settings of a look are found.
+/// Returns the hash of the settings of a look. A render with the same settings has the same `settings_sha256`.
 fn settings_sha256(look: &Look) -> Result<String> {
     let settings =
         RenderSettings::from_json(&Value::Object(look.settings.clone()), ParseOptions { uncapped_length: true })?;

@@ -1,4 +1,4 @@
-//! The part of the worker: claims requests, renews their leases while they are drawn, and stores the pictures.
+//! The worker's side of remote previews: claims requests, renews their leases while they are drawn, and stores the pictures.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -58,7 +58,7 @@ impl Travelling {
 
 impl Service {
     /// Claims a preview that another process has requested. Returns `None` if no request waits. The result that the caller sends
-    /// to `reply` is stored for the other process. If the caller drops `reply`, another worker draws the preview.
+    /// to [`WantedPreview::reply`] is stored for the other process. If the caller drops `reply`, another worker draws the preview.
     pub async fn claim_preview(&self) -> Result<Option<WantedPreview>> {
         while let Some(request) = self.claim_request().await? {
             match self.wanted(&request).await {
@@ -77,7 +77,7 @@ impl Service {
         Ok(None)
     }
 
-    /// Stores for other processes that this worker has unloaded a model.
+    /// Stores in the database that this worker has unloaded a model.
     pub async fn model_unloaded(&self, model: &ModelId) -> Result<()> {
         let (token, model) = (self.arrivals.token.clone(), model.clone());
         let deleted =
@@ -87,7 +87,8 @@ impl Service {
 
     async fn claim_request(&self) -> Result<Option<Request>> {
         if !self.db.is_shared() {
-            // Workers poll SQLite. They read first, because a claim would wait for the only writer.
+            // Workers poll SQLite. This read finds out whether a claim is necessary, because a claim is a write transaction, and
+            // SQLite runs only one write transaction at a time.
             let mut conn = self.db.read().await?;
             let times = times(self.options.clock.now_ms(&mut conn).await?);
             if !previews::is_any_open(&mut conn, times).await? {
@@ -104,7 +105,8 @@ impl Service {
         Ok(claimed.await?)
     }
 
-    /// Reads a request. Errors: why it cannot be drawn.
+    /// Reads a stored request. Returns the preview to draw, and the receiver of its result.
+    /// Errors: a message that says why the request cannot be drawn.
     async fn wanted(
         &self,
         request: &Request,

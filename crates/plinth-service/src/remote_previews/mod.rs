@@ -2,7 +2,7 @@
 //! the workers, and the worker that draws the preview stores the picture in the same row.
 //!
 //! The server needs no graphics driver, and neither process connects to the other. The next request for a model is reserved for
-//! the worker that has the model loaded. If this worker does not claim it in time, any worker may.
+//! the worker that has the model loaded. If this worker does not claim the request in time, any worker may claim it.
 
 mod arrivals;
 mod claim;

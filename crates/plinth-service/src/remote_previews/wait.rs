@@ -1,4 +1,4 @@
-//! The part of the server: stores the request and waits for the picture.
+//! The server's side of remote previews: stores the request and waits for the picture.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,14 +21,14 @@ use crate::service::Service;
 const REQUEST_ID_CHARS: usize = 16;
 /// Interval at which the state of a request is read without a notification, because its worker may be lost.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
-/// The same interval if the database sends no notifications.
+/// Interval at which the state of a request is read if the database sends no notifications.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// Time after which a request that no worker takes fails, if no worker draws previews.
 const NOBODY_AFTER: Duration = Duration::from_secs(5);
 /// Time after which a request that no worker takes fails, because all workers are busy.
 const BUSY_AFTER: Duration = Duration::from_secs(30);
 
-/// A request that waits. Dropping this value withdraws the request, so that no worker draws it for nobody.
+/// A request that waits for its picture. Dropping this value withdraws the request, so that no worker draws it any more.
 struct Waiting {
     service: Service,
     key: RequestKey,
@@ -134,7 +134,7 @@ fn busy() -> ServiceError {
 impl Drop for Waiting {
     fn drop(&mut self) {
         self.service.arrivals.forget(&self.key.request_id);
-        // Without a runtime the process ends, and maintenance deletes the row.
+        // If there is no runtime, the process is ending. Maintenance then deletes the row.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         if !self.is_open {
             return;

@@ -1,4 +1,4 @@
-//! Maintenance of the numbers of renders in each state, which lists return as their totals.
+//! Maintenance of the stored render counts: the number of renders in each state, which is the total of lists.
 
 use plinth_db::render_counts::{self, CHANGES_AT_ONCE};
 
@@ -11,8 +11,8 @@ use crate::service::Service;
 const CHECKED_AT_ONCE: u32 = 500;
 
 impl Service {
-    /// Adds the recorded changes of the numbers of renders to these numbers, so that few rows must be read to count. Returns how many
-    /// it added.
+    /// Adds the recorded changes of render counts to the counts, so that reading a count reads few rows. Returns the number of
+    /// changes.
     pub async fn add_render_count_changes(&self) -> Result<u64> {
         let mut all = 0;
         loop {
@@ -24,8 +24,9 @@ impl Service {
         }
     }
 
-    /// Corrects the numbers of renders of each workspace for which one is wrong, because rows were written while triggers were switched
-    /// off. Goes on after a workspace for which that fails. Returns the number of corrected workspaces.
+    /// Corrects the render counts of each workspace that has a wrong count. Counts become wrong if rows are written while the
+    /// triggers of the database are switched off. An error of one workspace is only logged. Returns the number of corrected
+    /// workspaces.
     pub async fn recount_renders(&self) -> Result<usize> {
         let (mut corrected, mut last) = (0, None);
         loop {
@@ -46,7 +47,7 @@ impl Service {
         }
     }
 
-    /// Corrects the numbers of a workspace. Returns whether one was wrong.
+    /// Corrects the render counts of a workspace. Returns whether a count was wrong.
     async fn recount_workspace(&self, workspace: &WorkspaceId) -> Result<bool> {
         if !render_counts::is_miscounted(&mut self.db.read().await?, workspace).await? {
             return Ok(false);

@@ -98,7 +98,8 @@ pub(crate) async fn insert_renders(
         });
     }
     if let Some(key) = key.filter(|key| !key.as_str().is_empty()) {
-        // The answer to a key stays the same, even if the request is repeated after the other window.
+        // Later requests with this key get the same renders, even after the time in which equal requests with other keys are
+        // answered with these renders.
         renders::insert_replayed_keys(tx, &caller.workspace_id, key.as_str(), &of_other_keys, now).await?;
     }
     let new: Vec<Render> = created.iter().filter(|one| !one.is_replay).map(|one| one.render.clone()).collect();

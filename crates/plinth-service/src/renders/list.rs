@@ -49,8 +49,8 @@ impl Service {
         found.ok_or_else(ServiceError::render_not_found)
     }
 
-    /// Returns one page of the workspace's renders, newest first, and the reservation of memory for it, which lasts until
-    /// the page is sent.
+    /// Returns one page of the workspace's renders, newest first, and the reservation of memory for this page. The caller
+    /// keeps the reservation until the page is sent.
     /// Errors: `rate_limited` if the page is large and its memory is not available within 30 s.
     pub async fn list_renders(&self, caller: &Caller, query: &RenderQuery) -> Result<(Page<Render>, BodyMemory)> {
         let status = query.status.as_deref().map(status).transpose()?;
@@ -73,7 +73,7 @@ impl Service {
         let (mut rows, memory) = match listed {
             Ok(rows) => (rows, BodyMemory::none()),
             Err(characters) => {
-                // Others use the connection while this request waits for memory.
+                // Returns the connection to the pool, because other requests need it while this request waits for memory.
                 drop(conn);
                 let memory = self.body_memory(caller, usize::try_from(characters).unwrap_or(usize::MAX)).await?;
                 conn = self.db.read().await?;

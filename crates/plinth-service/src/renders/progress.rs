@@ -1,4 +1,4 @@
-//! States of renders that have not ended, for pages that follow them.
+//! State and progress of renders, for pages that show how renders proceed.
 
 use std::collections::BTreeMap;
 

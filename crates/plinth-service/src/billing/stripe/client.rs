@@ -36,7 +36,7 @@ struct ErrorFacts {
     message: Option<String>,
 }
 
-/// The HTTP client, created for the first request and shared by all. Cheap to clone.
+/// The HTTP client, which is created by the first request. All clones share one client.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StripeClient(Arc<OnceLock<Client>>);
 
@@ -50,7 +50,8 @@ impl StripeClient {
         self.0.get().ok_or_else(|| ServiceError::internal("the HTTP client is missing"))
     }
 
-    /// Creates the payment page of a purchase. After the payment, it leads to `paid_url`, or back to `back_url`.
+    /// Creates the payment page of a purchase. The page leads to `paid_url` after the payment, and to `back_url` if the buyer
+    /// cancels.
     pub(super) async fn create_session(
         &self,
         options: &StripeOptions,
@@ -83,8 +84,8 @@ impl StripeClient {
     }
 }
 
-/// Builds the form that creates a payment page. The price at Stripe is used if the pack names one; otherwise the amount is
-/// sent.
+/// Builds the form that creates a payment page. If `price` is the identifier of a price at Stripe, the form contains this
+/// identifier, otherwise the amount.
 fn session_form(purchase: &Purchase, price: &str, buyer: &str, [paid_url, back_url]: [&str; 2]) -> String {
     let amount = purchase.price_cents.to_string();
     let mut form = Serializer::new(String::new());
@@ -92,7 +93,7 @@ fn session_form(purchase: &Purchase, price: &str, buyer: &str, [paid_url, back_u
     form.append_pair("success_url", paid_url).append_pair("cancel_url", back_url);
     form.append_pair("client_reference_id", purchase.id.as_str());
     form.append_pair("customer_email", buyer);
-    // The charge gets the metadata of its payment, so that its refunds name the purchase.
+    // Stripe copies the metadata of a payment to its charge, so events about refunds contain the purchase, too.
     for name in ["metadata[plinth_purchase]", "payment_intent_data[metadata][plinth_purchase]"] {
         form.append_pair(name, purchase.id.as_str());
     }

@@ -1,4 +1,4 @@
-//! Reads Stripe's events. Members that decide nothing are not read.
+//! Parses the events of Stripe. Only the members that are used are declared here.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use crate::error::{Result, ServiceError};
 /// An event that concerns a purchase.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// A payment page was completed. If it is not paid, the bank has not confirmed the payment yet.
+    /// A payment page was completed. If the session is not paid, the bank has not confirmed the payment yet.
     Completed(Session),
     /// The bank rejected a payment.
     PaymentFailed(Session),
@@ -68,7 +68,7 @@ impl Charge {
     }
 }
 
-/// Stripe sends `null` for a page that another program created without metadata.
+/// Metadata of a payment. `plinth_purchase` is missing if another program created the payment.
 #[derive(Debug, Deserialize)]
 struct Metadata {
     plinth_purchase: Option<String>,
@@ -90,7 +90,7 @@ struct Data {
     object: Value,
 }
 
-/// Returns the identifier of an object that an event contains as its identifier or as a whole.
+/// Returns the identifier of an object. An event contains either only the identifier, or the whole object.
 fn id_of(value: &Value) -> Option<&str> {
     value.as_str().or_else(|| value.get("id")?.as_str())
 }

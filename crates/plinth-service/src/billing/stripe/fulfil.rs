@@ -16,8 +16,8 @@ use crate::ids::New as _;
 use crate::service::Service;
 
 impl Service {
-    /// Handles an event of Stripe. `signature` is the header `Stripe-Signature`. An event may arrive several times, and at
-    /// the same time: everything is booked once. Stripe repeats an event until this method succeeds.
+    /// Handles an event of Stripe. `signature` is the header `Stripe-Signature`. The same event may arrive several times, even
+    /// concurrently, but is booked only once. Stripe repeats an event until this method succeeds.
     /// Errors: the signature is wrong or too old, the event is malformed, or its amount is not that of the purchase.
     pub async fn stripe_event(&self, signature: Option<&str>, body: &[u8]) -> Result<()> {
         let stripe = self.options.stripe.as_ref().ok_or_else(purchase_is_off)?;
@@ -84,7 +84,8 @@ impl Service {
     }
 }
 
-/// Returns an error if an event has another amount than its purchase. The log has it, too, because an operator must look.
+/// Returns an error if the amount of an event is not the price of its purchase. Also logs this error, because an operator
+/// must examine the payment.
 pub(super) fn check_amount(purchase: &Purchase, cents: u64, currency: &str) -> Result<()> {
     if cents == purchase.price_cents && currency.eq_ignore_ascii_case(&purchase.currency) {
         return Ok(());

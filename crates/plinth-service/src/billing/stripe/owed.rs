@@ -1,4 +1,5 @@
-//! Credits of refunded purchases that had been spent when the refund was booked, and that come back later.
+//! Owed credits: credits of a refunded purchase that the account had already spent when the refund was booked. They are
+//! removed when the refund of a render returns credits to the account.
 
 use plinth_db::Tx;
 use plinth_db::ledger::{self, NewEntry, Posted};
@@ -10,9 +11,9 @@ use super::fulfil::entry;
 use crate::billing::count_credits;
 use crate::error::{Result, ServiceError};
 
-/// Removes credits that were refunded to the paid pool for a render, if the render was ordered before a purchase of the account
-/// was refunded and credits of this purchase could not be removed then. Each refund takes only credits of renders that were
-/// ordered before it. The transaction must have locked the account.
+/// Removes owed credits from the paid pool, after the price of `render` was refunded to this pool. Removes at most this
+/// price, and only credits that are owed for refunds of purchases after the render was ordered. The transaction must have
+/// locked the account.
 pub(crate) async fn remove_owed(tx: &mut Tx, render: &Render, now: i64) -> Result<()> {
     let mut left = render.credits;
     for purchase in purchases::list_owing(tx, &render.payer_id, render.created_at).await? {
@@ -38,7 +39,8 @@ pub(crate) async fn remove_owed(tx: &mut Tx, render: &Render, now: i64) -> Resul
 /// `ordered_at`, the earliest first. Returns the number of subtracted credits.
 async fn take(tx: &mut Tx, purchase: &Purchase, ordered_at: i64, most: u64) -> Result<u64> {
     let refunds = purchases::list_owed_refunds(tx, &purchase.id).await?;
-    // Refunds that the program of the version before booked have no rows. Their time is that of the last refund.
+    // Refunds that an earlier version of the program booked have no rows. They count as booked at the time of the last
+    // refund.
     let listed: u64 = refunds.iter().map(|refund| refund.credits).sum();
     let mut taken = purchase.owed_credits.saturating_sub(listed).min(most);
     for refund in refunds.into_iter().filter(|refund| refund.booked_at >= ordered_at) {

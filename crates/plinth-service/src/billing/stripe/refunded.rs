@@ -15,10 +15,10 @@ use crate::service::Service;
 const CANCELLED_AT_ONCE: u32 = 100;
 
 impl Service {
-    /// Removes the credits of a refunded purchase: all, or the same part as of the price. If the balance is lower, cancels
-    /// renders that were ordered with these credits and that no worker has claimed, the newest first. Credits of other renders
-    /// are removed if they come back; see [`remove_owed`](super::remove_owed). Stripe reports the sum of all refunds, so an event
-    /// that is repeated, or that arrives after a later one, changes nothing.
+    /// Removes the credits of a refunded purchase: all credits, or the same fraction as of the price. If the balance is too
+    /// low, cancels paid renders that no worker has claimed, the newest first. If the balance is still too low, the missing
+    /// credits are owed; see [`remove_owed`](super::remove_owed). Stripe reports the sum of all refunds, so an event that is
+    /// repeated, or that arrives after a later event, changes nothing.
     pub(super) async fn book_refund(&self, charge: Charge) -> Result<()> {
         let Some(found) = self.purchase_of_charge(&charge).await? else { return Ok(()) };
         check_amount(&found, charge.amount, &charge.currency)?;
@@ -27,7 +27,7 @@ impl Service {
             return Err(ServiceError::bad_request(message).with_status(409));
         }
         let refunded = charge.amount_refunded.min(found.price_cents);
-        // A transaction is short, so each cancels a limited number of renders.
+        // Each transaction cancels a limited number of renders, so that it stays short.
         loop {
             let (id, account) = (found.id.clone(), found.account_id.clone());
             let booking = self.write_locked(account, move |tx, now| {
@@ -39,7 +39,7 @@ impl Service {
                     let due = credits_of(&purchase, refunded) - credits_of(&purchase, purchase.refunded_cents);
                     let has_more = cancel_until_covered(tx, &purchase, due, now).await?;
                     if !has_more {
-                        // Cancelled renders can have changed what the purchase owes.
+                        // The refunds of the cancelled renders may have changed the owed credits of the purchase.
                         let purchase = find(tx, &id).await?;
                         book(tx, &purchase, refunded, now).await?;
                     }
@@ -65,8 +65,8 @@ impl Service {
     }
 }
 
-/// Cancels queued renders of an account, the newest first, until its balance covers `due`. Returns whether it does not and there
-/// are more such renders.
+/// Cancels queued renders of an account, the newest first, until its balance covers `due`. Returns true if the balance is
+/// still too low and the account may have more queued renders.
 async fn cancel_until_covered(tx: &mut Tx, purchase: &Purchase, due: u64, now: i64) -> Result<bool> {
     if balance(tx, purchase).await? >= due {
         return Ok(false);
@@ -74,7 +74,7 @@ async fn cancel_until_covered(tx: &mut Tx, purchase: &Purchase, due: u64, now: i
     let pending = renders::list_pending_paid(tx, &purchase.account_id, CANCELLED_AT_ONCE).await?;
     for render in &pending {
         cancel_pending(tx, render, now).await?;
-        // Less than the price of the render may remain, if credits are owed for an earlier refund.
+        // If credits are owed for an earlier refund, the balance increases by less than the price of the render.
         if balance(tx, purchase).await? >= due {
             return Ok(false);
         }

@@ -20,7 +20,7 @@ pub(super) fn is_valid(header: &str, body: &[u8], secrets: &[String], now_secs: 
     }
     let signatures = fields().filter(|(name, _)| *name == "v1").take(SIGNATURES);
     let signatures: Vec<Vec<u8>> = signatures.filter_map(|(_, value)| hex::decode(value).ok()).collect();
-    // Each secret reads the body once, because anybody may send many signatures.
+    // Computes one HMAC per secret, not per signature, because anybody may send many signatures.
     let hmac = |secret: &String| {
         let mut hmac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).ok()?;
         hmac.update(time.as_bytes());

@@ -1,4 +1,4 @@
-//! Finds files in stored archives, and keeps the lists of files of the archives that were read last.
+//! Finds files in stored archives, and caches the file lists of the archives that were read last.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -15,16 +15,16 @@ use super::inflate::inflate;
 use super::reader::StoredArchive;
 use crate::error::{Result, ServiceError};
 
-/// Number of archives whose lists of files are kept in memory.
+/// Number of archives whose file lists are cached in memory.
 const KEPT: usize = 8;
-/// Maximum size of an archive's list of files in bytes. That of the largest dataset has about 200 kB.
+/// Maximum size of an archive's file list (its central directory) in bytes. The list of the largest dataset has 200 kB.
 const LIST_BYTES: u64 = 1 << 20;
 /// Maximum number of bytes that are read to find a file in an archive: its list and the blocks around it.
 const READ_BYTES: u64 = 2 * LIST_BYTES;
 
 type Cell = Arc<OnceCell<ZipArchive<StoredArchive>>>;
 
-/// Lists of files of the archives that were read last, by path in the store. Archives in the store never change.
+/// File lists of the archives that were read last, by the path of the archive in the store. Archives never change.
 #[derive(Default)]
 pub(crate) struct ArchiveCache(Mutex<VecDeque<(String, Cell)>>);
 
@@ -37,7 +37,7 @@ impl fmt::Debug for ArchiveCache {
 /// A file in a stored archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::delivery) struct ArchiveEntry {
-    /// Position of its bytes in the archive.
+    /// Range of the stored bytes of the file in the archive.
     bytes: Range<u64>,
     is_deflated: bool,
     /// Size of the file in bytes, uncompressed.
@@ -68,7 +68,7 @@ impl ArchiveCache {
         blocking(move || entry(archive, size, &name)).await
     }
 
-    /// Moves the cell of an archive to the front, and drops the one that was not used for longest.
+    /// Returns the cell of an archive and moves it to the front. Drops the least recently used cell if there are too many.
     fn cell(&self, path: &str) -> Cell {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at = kept.iter().position(|(known, _cell)| known == path);
@@ -81,7 +81,7 @@ impl ArchiveCache {
 }
 
 impl ArchiveEntry {
-    /// Opens the file, uncompressed.
+    /// Opens the content of the file, which is decompressed if necessary.
     pub(in crate::delivery) async fn open(&self, store: &Store, path: &str) -> Result<BlobStream> {
         let stored = store.read_path(path, Some(self.bytes.clone())).await?;
         Ok(if self.is_deflated { inflate(stored, self.size) } else { stored })
@@ -164,7 +164,7 @@ mod tests {
             assert_eq!(cache.find(&store, &path, size, name).await.unwrap(), None, "{name}");
         }
         assert!(cache.find(&store, "models/gone.glb", size, "x").await.is_err());
-        // An archive that could not be opened is opened again.
+        // An error is not cached: the next call tries to open the archive again.
         assert!(cache.find(&store, "models/gone.glb", size, "x").await.is_err());
     }
 }

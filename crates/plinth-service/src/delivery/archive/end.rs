@@ -1,4 +1,4 @@
-//! Checks the end of a ZIP archive, before a reader allocates memory for the number of files that it claims.
+//! Checks the end record of a ZIP archive, before a reader allocates memory for the number of files in this record.
 
 use std::io::{Error, Read, Result, Seek, SeekFrom};
 
@@ -10,8 +10,8 @@ const LOCATOR_BYTES: u64 = 20;
 const END_64: &[u8] = b"PK\x06\x06";
 const END_64_BYTES: u64 = 56;
 
-/// Checks that the archive ends with one end record, and that its list of files has at most `most` bytes.
-/// Errors: it does not, or the archive cannot be read.
+/// Checks that the archive ends with one end record, and that its file list has at most `most` bytes.
+/// Errors: one of these checks fails, or the archive cannot be read.
 pub(super) fn check_end(archive: &mut (impl Read + Seek), most: u64) -> Result<()> {
     let size = archive.seek(SeekFrom::End(0))?;
     let end = piece::<22>(archive, size.checked_sub(END_BYTES))?;
@@ -28,7 +28,7 @@ pub(super) fn check_end(archive: &mut (impl Read + Seek), most: u64) -> Result<(
         if !end_64.starts_with(END_64) || Some(number(&locator, 8)) != end_64_at {
             return Err(Error::other("the archive's ZIP64 record is not before its locator"));
         }
-        // The largest 32-bit number says that the size is only in the ZIP64 record.
+        // The largest 32-bit number means that only the ZIP64 record contains the size.
         let other = if listed_bytes == u64::from(u32::MAX) { 0 } else { listed_bytes };
         listed_bytes = number(&end_64, 40).max(other);
     }

@@ -7,7 +7,7 @@ use flate2::write::DeflateDecoder;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use plinth_store::{BlobStream, StoreError};
 
-/// Number of compressed bytes that are decompressed at once. They become at most 1032 times as many.
+/// Number of compressed bytes that are decompressed at once. DEFLATE data becomes at most 1032 times as large.
 const PIECE_BYTES: usize = 4 << 10;
 
 struct Inflating {
@@ -15,12 +15,13 @@ struct Inflating {
     /// Compressed bytes that were read and not decompressed yet.
     pending: Bytes,
     decoder: DeflateDecoder<Vec<u8>>,
-    /// Number of bytes that are still missing.
+    /// Number of decompressed bytes that are still expected.
     missing: u64,
     is_finished: bool,
 }
 
-/// Decompresses a stream of `size` bytes. The stream ends with an error if the data is damaged, or has another size.
+/// Decompresses a stream. `size` is the decompressed size in bytes. The returned stream ends with an error if the data is
+/// damaged, or has another size.
 pub(super) fn inflate(deflated: BlobStream, size: u64) -> BlobStream {
     let decoder = DeflateDecoder::new(Vec::new());
     let start = Inflating { deflated, pending: Bytes::new(), decoder, missing: size, is_finished: false };
