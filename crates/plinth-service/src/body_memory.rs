@@ -23,7 +23,7 @@ const WAIT_SECS: u64 = 30;
 pub struct BodyMemory(#[expect(dead_code, reason = "the permit is released on drop")] Option<FairPermit>);
 
 impl BodyMemory {
-    /// Returns the reservation of a body that is so small that it needs none.
+    /// Returns an empty reservation, for a small body.
     pub(crate) fn none() -> Self {
         Self(None)
     }
@@ -51,7 +51,7 @@ impl Service {
 }
 
 /// Parses the JSON text of a request.
-/// The error is a message for the caller with the reason why the text cannot be parsed.
+/// Errors: a message for the caller with the reason why the text cannot be parsed.
 pub fn parse_json<T: DeserializeOwned>(text: &[u8]) -> std::result::Result<T, String> {
     let values = count_json_values(text);
     if values > limits::JSON_VALUES {

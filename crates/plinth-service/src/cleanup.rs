@@ -15,7 +15,7 @@ use crate::models::remove_orphans;
 use crate::remote_previews::ROW_LIFETIME_MS;
 use crate::service::Service;
 
-/// Maximum number of prefixes that one call deletes, and of staged uploads.
+/// Maximum number of prefixes, and of staged uploads, that one call deletes.
 const BATCH_SIZE: u32 = 100;
 /// Delay before a failed deletion is tried again, in milliseconds.
 const RETRY_MS: i64 = 10 * 60 * 1000;
@@ -23,7 +23,7 @@ const RETRY_MS: i64 = 10 * 60 * 1000;
 /// a staged file.
 const STAGED_LIFETIME_MS: i64 = (limits::EXPIRES_MAX_SECS + limits::STAGING_LIFETIME_SECS) * 1000;
 
-/// Age in milliseconds at which counters of ended jobs are deleted. Administrators see a week of them.
+/// Age in milliseconds at which counters of ended jobs are deleted. The pages of administrators show the last week.
 const OUTCOMES_MS: i64 = 8 * 24 * 3_600_000;
 
 /// Time in milliseconds without a write after which a partly written object counts as abandoned.
@@ -41,7 +41,7 @@ pub struct CleanupReport {
 impl Service {
     /// Deletes objects that are scheduled for deletion, abandoned uploads, rows of ended previews, expired sessions, link
     /// secrets and rate windows, and old reports of workers. Several machines may call this method concurrently. One call
-    /// deletes a limited number; call it again until it deletes nothing.
+    /// deletes a limited number of objects and rows; call the method again until it deletes nothing.
     pub async fn clean_up(&self) -> Result<CleanupReport> {
         self.windows.forget_ended(self.options.clock.now_ms(&mut self.db.read().await?).await?);
         // The hold is checked again after the claim. If a hold started in the meantime, its backup may reference the
@@ -94,8 +94,8 @@ impl Service {
         Ok(swept)
     }
 
-    /// Deletes all objects under a prefix, then removes the prefix from the schedule. After a crash between the two
-    /// steps, the next cleanup repeats them without harm.
+    /// Deletes all objects under a prefix, then removes the prefix from the schedule. After a crash between these two
+    /// steps, the next cleanup repeats both steps without harm.
     async fn remove_prefix(&self, prefix: &str, retry_at: i64) -> Result<u64> {
         let removed = self.store.delete_prefix(prefix).await?;
         let prefix = prefix.to_owned();

@@ -1,4 +1,4 @@
-//! Limits how many streams of events an account has open at the same time, because each reads the database once a second.
+//! Limits how many streams of events an account has open at the same time. Each stream reads the database once a second.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ const WAIT: Duration = Duration::from_secs(2);
 /// Time in seconds after which a rejected client may try again.
 const RETRY_SECS: u64 = 15;
 
-/// Permit for one stream of events. The stream must own it as long as it is open.
+/// Permit for one stream of events. The stream must own the permit as long as the stream is open.
 #[derive(Debug)]
 pub struct EventStreamPermit {
     #[expect(dead_code, reason = "the permit is released on drop")]
@@ -22,8 +22,8 @@ pub struct EventStreamPermit {
 }
 
 impl Service {
-    /// Permits the caller's account to open another stream of events.
-    /// Errors: `rate_limited` if the account has too many streams, or all accounts together.
+    /// Waits for a permit for another stream of events of the caller's account.
+    /// Errors: `rate_limited` if the account has too many streams, or if all accounts together have too many streams.
     pub async fn event_stream(&self, caller: &Caller) -> Result<EventStreamPermit> {
         let waiting = self.event_streams.acquire(&caller.account_id, 1);
         let Ok(permit) = tokio::time::timeout(WAIT, waiting).await else {

@@ -1,5 +1,5 @@
-//! Long texts in fields of forms. A text that needs a reservation of memory waits on disk while the rest of the form arrives,
-//! so that a slow form holds no memory.
+//! Long texts in fields of forms. A long text is written to a file while the form arrives, and memory is reserved when the
+//! text is read from the file. Therefore a client that sends a form slowly does not occupy memory.
 
 use plinth_spec::limits;
 use tokio::fs::read;
@@ -13,7 +13,7 @@ use crate::service::Service;
 /// The text of a form field, as bytes.
 #[derive(Debug, Default)]
 pub struct FieldText {
-    /// The whole text, or nothing if it is in the file.
+    /// The whole text; empty if the text is in `file`.
     bytes: Vec<u8>,
     file: Option<Incoming>,
 }

@@ -1,8 +1,8 @@
 //! The business rules and their database transactions. Each use case has a file of its own.
 //!
 //! Each use case is a method of [`Service`] and takes the authenticated [`Caller`](access::Caller). Rows that
-//! belong together are written in one transaction. Network requests, access to the store and hashing happen outside of
-//! transactions. A transaction that changes a balance locks the paying account first.
+//! belong together are written in one transaction. Network requests, access to files in the object store and hashing
+//! happen outside of transactions. A transaction that changes a balance locks the paying account first.
 
 pub mod access;
 pub mod admin;

@@ -1,7 +1,8 @@
-//! Mails that wait in the database, so that neither a restart nor a mail server that is down loses them.
+//! Mails that wait in the database until they are sent, so that no mail is lost by a restart or an outage of the mail
+//! server.
 //!
-//! Each server sends what is due. A claimed mail is deleted once the mail server has accepted it. If the process is killed in
-//! between, the mail is sent again.
+//! Each server process claims and sends the mails that are due. A claimed mail is deleted when the mail server has accepted
+//! it. If the process is killed before the deletion, the mail is sent again.
 
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ use crate::ids::random_text;
 use crate::mail::Mail;
 use crate::service::Service;
 
-/// Interval at which a server looks for mails of other servers, and for mails that are due again. Its own new mails wake it at once.
+/// Interval at which a server process queries for due mails. New mails of the same process are sent at once.
 const INTERVAL: Duration = Duration::from_secs(10);
 /// Time limit of one attempt to send a mail.
 const SENDING: Duration = Duration::from_secs(45);
@@ -34,7 +35,7 @@ const MAX_DELAY_MS: i64 = 30 * 60_000;
 const ID_CHARS: usize = 16;
 
 impl Service {
-    /// Stores a mail, to be sent when the transaction has ended: call [`mail_stored`](Self::mail_stored) then.
+    /// Stores a mail. The caller must call [`mail_stored`](Self::mail_stored) after the commit of the transaction.
     pub(crate) async fn store_mail(
         tx: &mut Tx,
         (kind, recipient): (MailKind, String),
@@ -51,7 +52,7 @@ impl Service {
         self.mail_stored.notify_one();
     }
 
-    /// Sends the mails that are due, of all servers. Never returns.
+    /// Sends all mails that are due, including the mails that other servers have stored. Never returns.
     pub async fn send_mails(&self) {
         loop {
             match self.send_due_mail().await {
@@ -70,7 +71,7 @@ impl Service {
         }
     }
 
-    /// Sends the mail that has been due for the longest time. Returns false if none is due.
+    /// Sends the mail that has been due for the longest time. Returns false if no mail is due.
     async fn send_due_mail(&self) -> Result<bool> {
         let claimed = self.write_at(|tx, now| {
             Box::pin(async move { Ok::<_, ServiceError>((mails::claim(tx, now, now + LEASE_MS).await?, now)) })
@@ -110,7 +111,7 @@ impl Service {
         }
     }
 
-    /// Returns a mail with a new link for a new password. `None` if no account has the address, or if it is suspended.
+    /// Returns a mail with a new link for a new password; `None` if no account has the address, or if the account is suspended.
     async fn mail_with_link(&self, email: &str, link_base: &str) -> Result<Option<Mail>> {
         let account = accounts::find_by_email(&mut self.db.read().await?, email).await?;
         let Some(account) = account.filter(|account| account.suspended_at.is_none()) else { return Ok(None) };

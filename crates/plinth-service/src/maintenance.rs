@@ -11,36 +11,37 @@ use crate::jobs::Reclaimed;
 use crate::service::Service;
 
 const CLEANUP_INTERVAL: Duration = Duration::from_mins(5);
-/// Interval at which changes of the numbers of renders are added up. A list with a filter reads the changes since then.
+/// Interval at which recorded changes are added to the render counts. Lists with a filter read the counts and all changes
+/// that were not added yet.
 const COUNT_INTERVAL: Duration = Duration::from_secs(10);
-/// Interval of the search for partly written objects in the store, and for wrong sizes and numbers.
+/// Interval of the search for partly written objects in the store, for wrong sizes of workspaces and wrong render counts.
 const DAILY: Duration = Duration::from_hours(24);
 
-/// Key in the table `instance`: the last time at which writing was tried after an outage.
+/// Key in the table `instance`. Its value is the time of the last write that tested the database after an outage.
 const TIME_OF_WRITE: &str = "time_of_write";
 
 impl Service {
-    /// Runs the cleanups immediately and then periodically. Requeues renders with expired leases periodically, first after half
-    /// a lease time, in which workers can renew theirs after an outage of the database that ended just now. Never
-    /// returns. The future may be dropped at any time.
+    /// Runs the cleanups immediately and then periodically. Requeues renders with expired leases periodically, for the first
+    /// time after half a lease time: if an outage of the database has just ended, workers first need time to renew their
+    /// leases. Never returns. The future may be dropped at any time.
     pub async fn run_maintenance(&self) {
         let lease = Duration::from_secs(u64::from(self.options.lease_secs));
         // The loops run concurrently, so that a slow store does not delay the loop that requeues renders.
         let reclaiming = async {
-            // The database may have been out of reach until this process was started.
+            // There may have been an outage of the database that ended just before this process was started.
             let mut timer = timer(lease / 2, lease / 4);
             let mut rounds = Rounds { lease, last_ms: None };
             loop {
                 timer.tick().await;
                 if self.now_ms().await.is_ok_and(|now_ms| rounds.begin(now_ms)) {
-                    // This process was stopped, or the clock was moved: workers must have the time to renew their leases.
+                    // This process was suspended, or the clock was changed. Workers need time to renew their leases.
                     tokio::time::sleep(lease / 2).await;
                 }
                 if !self.reclaim_leases().await {
                     while self.store_time_of_write().await.is_err() {
                         timer.tick().await;
                     }
-                    // After an outage of the database, workers must have the time to renew their leases.
+                    // After an outage of the database, workers need time to renew their leases.
                     tokio::time::sleep(lease / 2).await;
                 }
             }
@@ -61,7 +62,7 @@ impl Service {
                 self.run_cleanup().await;
             }
         };
-        // After an upgrade this takes an hour if there are millions of renders.
+        // Measuring has a loop of its own, because it takes an hour after an upgrade with millions of renders.
         let measuring = async {
             let mut timer = timer(Duration::ZERO, CLEANUP_INTERVAL);
             loop {
@@ -92,7 +93,7 @@ impl Service {
         Ok(self.options.clock.now_ms(&mut self.db.read().await?).await?)
     }
 
-    /// Returns false if the database failed.
+    /// Requeues renders with expired leases. Returns false if the database failed.
     async fn reclaim_leases(&self) -> bool {
         match self.reclaim_expired_leases().await {
             Ok(Reclaimed { renders, errors }) => {
@@ -111,7 +112,7 @@ impl Service {
         }
     }
 
-    /// Writes to the database. Reading can work although writing does not, as on a full disk or on a read-only replica.
+    /// Tests whether the database can be written to. It may be readable only, for example on a full disk or as a replica.
     async fn store_time_of_write(&self) -> Result<()> {
         let written = self.write_at(|tx, now| {
             Box::pin(
@@ -183,15 +184,16 @@ impl Service {
     }
 }
 
-/// The times at which rounds that requeue renders began, by the clock of the database.
+/// Detects unusually long pauses between the rounds that requeue renders.
 struct Rounds {
     lease: Duration,
     last_ms: Option<i64>,
 }
 
 impl Rounds {
-    /// Begins a round. Returns true if so much time has passed since the last one that the leases of this process and of others
-    /// that were suspended with it may have expired, although their workers live. Rounds begin each quarter of a lease.
+    /// Begins a round. Returns true if more than half a lease time has passed since the previous round began, although rounds
+    /// begin every quarter of a lease time. In this case, the machine was probably suspended. Then the leases of workers that
+    /// were suspended, too, may have expired although these workers still run. `now_ms` is the time of the database.
     fn begin(&mut self, now_ms: i64) -> bool {
         let last_ms = self.last_ms.replace(now_ms);
         last_ms.is_some_and(|last_ms| u128::try_from(now_ms - last_ms).is_ok_and(|ms| ms > self.lease.as_millis() / 2))

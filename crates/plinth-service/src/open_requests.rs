@@ -1,4 +1,4 @@
-//! Limits how many requests an account has open at the same time, because each uses a connection, memory and often a permit.
+//! Limits how many requests an account has open at the same time, because each request uses a connection and memory.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use crate::service::Service;
 /// Time in seconds after which a rejected client may try again.
 const RETRY_SECS: u64 = 1;
 
-/// The numbers of open requests by account. Cheap to clone.
+/// The number of open requests of each account. All clones share these numbers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OpenRequests(Arc<Mutex<HashMap<AccountId, u32>>>);
 
@@ -22,7 +22,7 @@ impl OpenRequests {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a request. Returns `None` if the account has too many.
+    /// Counts a request. Returns `None` if the account has too many open requests.
     fn begin(&self, account: &AccountId) -> Option<OpenRequest> {
         let mut open = self.lock();
         let number = open.entry(account.clone()).or_default();
@@ -34,8 +34,8 @@ impl OpenRequests {
     }
 }
 
-/// An open request of an account. The last clone ends it when it is dropped. The body of the response must own a clone until it is
-/// sent.
+/// An open request of an account. The request counts as open until the last clone is dropped, so the body of the response
+/// must own a clone until the body is sent.
 #[derive(Clone, Debug)]
 pub struct OpenRequest(#[expect(dead_code, reason = "the request ends when the last clone is dropped")] Arc<Counted>);
 

@@ -1,5 +1,5 @@
-//! Limits the memory for the heads of a form's parts. The parser of forms keeps everything in memory that it receives before the
-//! content of the next part: preambles, boundaries and headers.
+//! Limits the memory for the heads of the parts of a multipart form. The parser of forms keeps the head of a part in memory:
+//! all bytes before the content of the part, which are preambles, boundaries and headers.
 
 use std::io;
 use std::pin::Pin;
@@ -11,11 +11,11 @@ use bytes::Bytes;
 use futures_util::Stream;
 use plinth_spec::limits;
 
-/// Stored instead of a number while the content of a part is read.
+/// Value of [`PartHeads::received`] while the content of a part is read, whose bytes are not counted.
 const CONTENT: usize = usize::MAX;
 
-/// Counts the bytes that are received before the content of the next part. Shared by the body of a form and the code that reads
-/// the form.
+/// Counts the bytes that are received before the content of the next part. The body of a form and the code that reads the
+/// form share this value.
 #[derive(Clone, Debug)]
 pub struct PartHeads {
     received: Arc<AtomicUsize>,
@@ -29,8 +29,8 @@ impl Default for PartHeads {
 }
 
 impl PartHeads {
-    /// Returns a body whose bytes are counted. It yields only one chunk each time that it is polled, so that the parser
-    /// processes each chunk before it receives the next one.
+    /// Returns a body whose bytes are counted. The body is pending after each chunk, so that the parser processes each chunk
+    /// before it receives the next one.
     /// Errors: those of `body`, and an error when the head of a part has more than [`limits::FORM_HEAD_BYTES`].
     pub fn limit<S, E>(
         &self,
@@ -43,7 +43,7 @@ impl PartHeads {
         Limited { body, heads: self.clone(), has_yielded: false }
     }
 
-    /// Runs `read`, which reads up to the content of the next part. The content of the part before must have been read.
+    /// Runs `read`, which reads up to the content of the next part. The content of the previous part must have been read.
     pub async fn read<T>(&self, read: impl Future<Output = T>) -> T {
         self.received.store(0, Ordering::Relaxed);
         let head = read.await;
@@ -51,13 +51,13 @@ impl PartHeads {
         head
     }
 
-    /// Returns why the body ended early, if the head of a part was too long.
+    /// If the body ended early because the head of a part was too long, returns a message for the caller.
     pub fn problem(&self) -> Option<String> {
         let message = || format!("the headers of a part have more than {} bytes", limits::FORM_HEAD_BYTES);
         self.is_exceeded.load(Ordering::Relaxed).then(message)
     }
 
-    /// Counts a chunk. Returns whether the chunks before it were within the limit.
+    /// Counts a chunk. Returns whether the chunks before this chunk were within the limit.
     fn count(&self, bytes: usize) -> bool {
         let received = self.received.load(Ordering::Relaxed);
         if received == CONTENT {

@@ -1,5 +1,5 @@
 //! Previews: single frames that a worker draws immediately, outside of the queue. A worker in this process gets the request
-//! through memory, any other through the database.
+//! through memory, a worker in another process through the database.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -24,18 +24,18 @@ use crate::service::Service;
 pub const MAX_SIDE: u32 = 1280;
 /// Longer side of the smallest preview, in pixels.
 const MIN_SIDE: u32 = 64;
-/// Maximum size of a picture, in bytes. It is more than an uncompressed one has, with 16 bits per channel.
+/// Maximum size of a picture, in bytes. An uncompressed picture with 16 bits per channel is smaller.
 pub const MAX_PICTURE_BYTES: u64 = 16 << 20;
-/// Maximum number of previews of all accounts that may wait or be drawn at a time. Each account may have one.
+/// Maximum number of previews of all accounts that wait for a worker or are drawn at a time; at most one for each account.
 const AT_ONCE: u64 = 16;
-/// Maximum time that a preview waits for others.
+/// Maximum time that a preview waits for other previews.
 const TURN_TIME: Duration = Duration::from_mins(1);
 /// Time in seconds after which a rejected preview may be requested again.
 const PREVIEW_RETRY_SECS: u64 = 2;
 /// Maximum length of the identifier of a page, in bytes.
 const MAX_PAGE_ID_BYTES: usize = 64;
 
-/// What a worker has drawn: the PNG, or the answer to the question as JSON, or the reason why the frame could not be drawn.
+/// Reply of a worker: the PNG, or the answer to the question as JSON, or the reason why the frame could not be drawn.
 pub type PreviewReply = std::result::Result<Vec<u8>, String>;
 
 /// A request for a preview.
@@ -45,11 +45,11 @@ pub struct Preview {
     pub settings: Map<String, Value>,
     /// Longer side of the picture in pixels, at most [`MAX_SIDE`].
     pub longest: u32,
-    /// Whether a quick picture is wanted, whose light may have less detail.
+    /// Whether to draw a draft, which takes less time and may have less accurate light.
     pub is_draft: bool,
     /// Time of the frame as a fraction of the video; `None` is the time of the poster.
     pub position: Option<f64>,
-    /// Question about the frame. If there is one, the frame is not drawn.
+    /// Query about the frame instead of a picture, for example for the surfaces at a point; `None` for a picture.
     pub question: Option<PreviewQuestion>,
     /// Identifier of the page that asks, at most [`MAX_PAGE_ID_BYTES`] long. A newer request replaces only requests of the
     /// same page.
@@ -71,11 +71,11 @@ pub struct WantedPreview {
     pub assets: RenderAssets,
     /// Longer side of the picture, in pixels.
     pub longest: u32,
-    /// Whether a quick picture is wanted, whose light may have less detail.
+    /// Whether to draw a draft, which takes less time and may have less accurate light.
     pub is_draft: bool,
     /// Time of the frame as a fraction of the video; `None` is the time of the poster.
     pub position: Option<f64>,
-    /// Question about the frame. If there is one, the reply is a [`PreviewAnswer`] as JSON instead of a PNG.
+    /// Query about the frame; the reply is then a [`PreviewAnswer`] as JSON. With `None`, the reply is a PNG.
     pub question: Option<PreviewQuestion>,
     /// Receives what was drawn. Closed if the request was cancelled.
     pub reply: oneshot::Sender<PreviewReply>,
@@ -126,7 +126,7 @@ impl Service {
         }
     }
 
-    /// Waits until the account has no other preview in progress, and until the server draws fewer than it may.
+    /// Waits until the account has no other preview in progress, and until fewer than [`AT_ONCE`] previews are in progress.
     /// Errors: `rate_limited` if too many previews of the account wait, or after a minute.
     async fn preview_turn(&self, caller: &Caller) -> Result<FairPermit> {
         let limited = |message: &str| ServiceError {
@@ -141,8 +141,8 @@ impl Service {
         turn.unwrap_or_else(|_late| Err(limited("the server is busy with other previews; try again later")))
     }
 
-    /// Charges the time in which a preview was drawn, so that the account's share of the workers is the same whatever they do for
-    /// it. Failing changes only the order of the queue, so it is logged.
+    /// Adds the time in which a preview was drawn to the worker time of the account, as for renders, because the queue gives all
+    /// accounts the same share of worker time. An error is only logged, because it affects only the order of the queue.
     pub(crate) async fn charge_preview(&self, payer: &AccountId, used: Duration) {
         let (payer, used_ms) = (payer.clone(), i64::try_from(used.as_millis()).unwrap_or(i64::MAX));
         let charged = self
@@ -153,8 +153,7 @@ impl Service {
     }
 
     /// Draws a frame of a model with the given settings, or answers a question about it. Returns a PNG, or a
-    /// [`PreviewAnswer`] as JSON. If the account has another preview in progress,
-    /// waits for it first.
+    /// [`PreviewAnswer`] as JSON. If the account has another preview in progress, waits until that preview has ended.
     /// Errors: the settings are invalid, refer to a missing asset or cannot be drawn, no worker takes the request, or too many
     /// previews wait.
     pub async fn preview(&self, caller: &Caller, model: &str, preview: Preview) -> Result<Vec<u8>> {
@@ -201,7 +200,7 @@ impl Service {
     }
 }
 
-/// Checks settings, which must be those of a dataset.
+/// Parses settings, and checks that they are settings of a dataset.
 fn of_dataset(caller: &Caller, settings: Map<String, Value>) -> Result<RenderSettings> {
     let checked = parse_settings(caller, Some(&Value::Object(settings)))?;
     if checked.video().output == Output::Dataset {
@@ -213,12 +212,12 @@ fn of_dataset(caller: &Caller, settings: Map<String, Value>) -> Result<RenderSet
     ))
 }
 
-/// The error for a frame that could not be drawn, from the reason that the worker gave.
+/// Returns the error for a frame that could not be drawn. `reason` is the message of the worker.
 pub(crate) fn not_drawn(reason: String) -> ServiceError {
     ServiceError::new(ErrorCode::InvalidSettings, reason).with_status(422)
 }
 
-/// Checks settings. Converts settings of a dataset to settings of a video.
+/// Parses settings, and converts settings of a dataset to settings of a video.
 fn of_video(caller: &Caller, mut settings: Map<String, Value>) -> Result<RenderSettings> {
     let checked = parse_settings(caller, Some(&Value::Object(settings.clone())))?;
     if checked.video().output == Output::Video {

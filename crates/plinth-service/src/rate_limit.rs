@@ -76,8 +76,8 @@ impl Service {
         self.count(account.as_str(), counted, window_ms).await
     }
 
-    /// Counts an action of an account in a window of its own, which has a limit.
-    /// Errors: `rate_limited` if there were too many.
+    /// Counts an action of an account in a window that only this kind of action uses. `limit` is the limit of the window.
+    /// Errors: `rate_limited` if there were too many actions.
     pub(crate) async fn count_for(&self, account: &AccountId, action: &str, limit: u32, window_ms: i64) -> Result<()> {
         self.count(account.as_str(), vec![(format!("{action}:{account}"), limit)], window_ms).await?.check().map(drop)
     }
@@ -93,13 +93,14 @@ impl Service {
     }
 
     /// Counts an attempt to sign in with a password for an e-mail address. `client` is the network of the client.
-    /// `is_shared` says that several clients share this network, because it belongs to a reverse proxy.
+    /// `is_shared` says that several clients share this network, because the network belongs to a reverse proxy.
     /// Errors: `rate_limited` if there were too many attempts.
     pub(crate) async fn count_password(&self, client: &str, is_shared: bool, email: &str) -> Result<()> {
         let account = sha256_hex(email);
         let of_client = if is_shared { limits::PASSWORDS_PER_UNTRUSTED_PROXY } else { limits::PASSWORDS_PER_CLIENT };
         let (holder, client) = (client, format!("password:{client}"));
-        // Checked first, so that a client cannot create a window for each of any number of addresses.
+        // The limit of the client is checked before all others. Otherwise a client could create a window for each of an
+        // unlimited number of addresses.
         if let Some(allowance) = self.find_exhausted(&client, of_client, PASSWORDS_MS).await? {
             return allowance.check().map(drop);
         }
@@ -128,8 +129,9 @@ impl Service {
     /// Counts a request under several keys, each of which has a limit. A window starts with its first request. The
     /// counters are in the database if several processes share it, and otherwise in memory. Stops at the first key
     /// whose limit is exceeded, and returns the allowance of this key. If no limit is exceeded, returns the allowance
-    /// of the first key. In the database, few requests of one holder are counted at the same time, and none while the limit is
-    /// known to be exceeded, so that a holder cannot use up the connections by its requests for the same rows.
+    /// of the first key. Requests that are counted in the database wait for each other if they lock the same rows. Therefore
+    /// few requests of one holder are counted there at the same time, and none while a limit is known to be exceeded, so that
+    /// one holder cannot use up the connections.
     // Decision 0070.
     async fn count(&self, holder: &str, counted: Vec<(String, u32)>, window_ms: i64) -> Result<Allowance> {
         let shared = match &self.windows {
@@ -148,7 +150,7 @@ impl Service {
             return Ok(exceeded);
         }
         let _turn = shared.turns.acquire(&holder.to_owned(), 1).await?;
-        // A request before this one may have found the limit exceeded.
+        // While this request waited, another request may have exceeded the limit.
         if let Some(exceeded) = shared.find_exceeded(&counted, window_ms, clock) {
             return Ok(exceeded);
         }
@@ -201,16 +203,16 @@ pub(crate) enum Windows {
 /// Maximum number of requests of one holder that are counted in the database at the same time.
 const COUNTED_AT_ONCE: u64 = 2;
 
-/// What one process knows about counters in the database.
+/// State of one process for counters in the database.
 #[derive(Debug)]
 pub(crate) struct SharedWindows {
-    /// Requests wait here for those of the same holder, without a connection.
+    /// Permits for counting. A request waits for other requests of the same holder before it takes a connection.
     turns: FairSemaphore<String>,
     /// Windows whose limit is exceeded, by key.
     exceeded: Mutex<HashMap<String, Exceeded>>,
 }
 
-/// A window whose limit is exceeded. More requests are rejected until it ends.
+/// A window whose limit is exceeded. Further requests are rejected until the window ends.
 #[derive(Clone, Copy, Debug)]
 struct Exceeded {
     window: Window,

@@ -25,7 +25,7 @@ use crate::remote_previews::Arrivals;
 
 /// Maximum number of concurrent password checks.
 const MAX_CONCURRENT_PASSWORD_CHECKS: u64 = 2;
-/// Limit of the memory that request bodies may use in the whole process. Small bodies do not count.
+/// Limit of the memory that bodies of requests and responses may use in the whole process. Small bodies do not count.
 const BODY_MEMORY_BYTES: u64 = 256 << 20;
 /// Maximum number of streams of events in the whole process.
 const MAX_EVENT_STREAMS: u64 = 2000;
@@ -58,9 +58,9 @@ pub struct ServiceOptions {
     pub checker: Option<Checker>,
     /// Folder for files while they are being uploaded.
     pub incoming: PathBuf,
-    /// Maximum total size of the files in this folder. One account can use at most half of it.
+    /// Maximum total size of the files in the folder `incoming`, in bytes. One account can use at most half of this size.
     pub incoming_bytes: u64,
-    /// Free space in this folder and in a local store, in bytes, below which no files are received.
+    /// Minimum free space on the disks of the folder `incoming` and of a local store, in bytes. With less, no files are received.
     pub reserve_bytes: u64,
     /// Options for downloading models from URLs.
     pub fetch: FetchOptions,
@@ -100,9 +100,10 @@ impl ServiceOptions {
     pub const HOLD_SECS: u32 = 600;
     /// Default of [`checks_at_once`](Self::checks_at_once).
     pub const CHECKS_AT_ONCE: u8 = 2;
-    /// Default of [`reserve_bytes`](Self::reserve_bytes): 100 MB, so that small disks can be used, too.
+    /// Value of [`reserve_bytes`](Self::reserve_bytes) for servers without a configured value: 100 MB, so that small disks can
+    /// be used, too.
     pub const RESERVE_BYTES: u64 = 100 << 20;
-    /// Default of [`incoming_bytes`](Self::incoming_bytes): 64 GB.
+    /// Default of [`incoming_bytes`](Self::incoming_bytes): 64 GiB.
     pub const INCOMING_BYTES: u64 = 64 << 30;
 }
 
@@ -131,13 +132,13 @@ impl Default for ServiceOptions {
     }
 }
 
-/// The service: all use cases, on a database and a store. Cheap to clone.
+/// The service: all use cases, on a database and a store. All clones share the same state.
 #[derive(Clone, Debug)]
 pub struct Service {
     pub(crate) db: Db,
     /// The same database as `db`, but with the connections that are reserved for workers.
     pub(crate) leases: Db,
-    /// One permit per account. The request that holds it may run a transaction that locks the account's row.
+    /// One permit per account. The request that has the permit may run a transaction that locks the account's row.
     pub(crate) writers: FairSemaphore,
     pub(crate) store: Store,
     pub(crate) options: Arc<ServiceOptions>,
@@ -145,9 +146,9 @@ pub struct Service {
     pub(crate) image_checks: FairSemaphore,
     /// Cancelled when checks must end because the server is being stopped.
     pub(crate) stop_checks: CancellationToken,
-    /// Memory of request bodies, in bytes.
+    /// Memory of the bodies of requests and responses, in bytes.
     pub(crate) body_memory: FairSemaphore,
-    /// One permit for each model file that an account is sending.
+    /// Limits how many uploads an account sends at the same time.
     pub(crate) uploads: FairSemaphore,
     /// Limits the total size of the files that are being received.
     pub(crate) incoming_bytes: FairSemaphore,
@@ -203,8 +204,8 @@ impl Service {
         &self.db
     }
 
-    /// Waits until this process creates a render. Returns at once if it has created one since the last call. A worker
-    /// in the same process waits here instead of polling the database.
+    /// Waits until this process has queued work, or has learned that another process has queued work. Returns at once if this
+    /// has happened since the last call. The worker of this process waits here, so that it starts jobs without a delay.
     pub async fn render_queued(&self) {
         self.queued.notified().await;
     }

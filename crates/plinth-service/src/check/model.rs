@@ -17,7 +17,7 @@ pub enum FileReport {
         /// Mesh names in the form that render settings use.
         mesh_names: Vec<String>,
         material_names: Vec<String>,
-        /// What else is in the model.
+        /// The other contents of the model.
         contents: Box<ModelContents>,
     },
     /// The file is not a model.

@@ -26,7 +26,7 @@ const IMAGE_MEMORY_BYTES: u64 = 1536 << 20;
 const REPORT_BYTES: u64 = 4 << 20;
 /// Numbers of the signals by which an operator or a service manager stops all processes of a server: SIGHUP, SIGINT, SIGTERM.
 const STOP_SIGNALS: [i32; 3] = [1, 2, 15];
-/// Time in seconds after which a client may send a file again whose check was interrupted.
+/// Time in seconds after which a client may send a file again, if the check of the file was interrupted.
 const INTERRUPTED_RETRY_SECS: u64 = 5;
 /// Time that a check waits for a permit, in addition to the time limit of a check.
 const TURN_TIME: Duration = Duration::from_mins(1);
@@ -43,7 +43,7 @@ pub(crate) trait Subject: DeserializeOwned + Send + 'static {
     const ARGS: &'static [&'static str];
     /// Returns the memory limit of a check. `allowed` is the configured limit.
     fn memory_bytes(allowed: u64) -> u64;
-    /// Runs the check in the current process, without a separate one.
+    /// Runs the check in the current process, without a separate process.
     fn check(file: &Path, to: &[PathBuf]) -> std::io::Result<Self>;
     /// Returns the semaphore that limits concurrent checks of this kind.
     fn turns(service: &Service) -> &FairSemaphore;
@@ -105,7 +105,7 @@ impl Subject for PanoramaReport {
 pub(crate) enum CheckError {
     /// The check exceeded its memory limit or its time limit. The message says which limit.
     TooMuch(String),
-    /// The check was interrupted, because the server or the whole machine is being stopped. Another one may succeed.
+    /// The check was interrupted, because the server or the whole machine is being stopped. Another check may succeed.
     Interrupted,
     /// The check failed for an internal reason.
     Failed(Box<dyn std::error::Error + Send + Sync>),
@@ -126,8 +126,8 @@ impl CheckError {
 
 impl Service {
     /// Waits for a permit of the paying account, then checks a file. A check that also converts the file writes the
-    /// results to the paths `to`: the GLB of a ZIP with a model; image, gain map, metadata and small picture of a
-    /// panorama. Dropping the future stops the check, as [`stop_checks`](Self::stop_checks) does.
+    /// results to the paths `to`: the GLB of a ZIP with a model, or image, gain map, metadata and thumbnail of a
+    /// panorama. The check stops if the future is dropped, or if [`stop_checks`](Self::stop_checks) is called.
     pub(crate) async fn check<S: Subject>(
         &self,
         payer: &AccountId,
@@ -141,7 +141,7 @@ impl Service {
         }
     }
 
-    /// Interrupts all checks, and those that are requested from now on, so that their requests are answered before the server
+    /// Interrupts all checks, including checks that are requested later, so that their requests are answered before the server
     /// ends.
     pub fn stop_checks(&self) {
         self.stop_checks.cancel();
@@ -205,7 +205,7 @@ fn in_process<S: Subject>(
     command.arg("check-file").args(S::ARGS).arg("--memory-bytes").arg(memory_bytes.to_string());
     command.arg("--seconds").arg(checker.time.as_secs().to_string()).arg(file).args(to);
     // The check reads untrusted files, so it gets none of this process's environment variables. It opens its files before
-    // it enters the sandbox. A process that it started could outlive the check.
+    // it enters the sandbox. The sandbox does not allow the check to start processes, because they could outlive the check.
     if let Some(fence) = checker.fence.fence_of_single_process() {
         command.arg("--fence").arg(fence.to_argument().map_err(CheckError::failed)?);
     }

@@ -16,8 +16,8 @@ pub struct HostRule {
 impl HostRule {
     /// Parses `host` or `host:port`; an IPv6 address needs brackets.
     pub fn parse(text: &str) -> Option<Self> {
-        // The URL parser normalizes every notation of an address. It does the same for the URLs that clients send, so
-        // that the two can be compared.
+        // The URL parser normalizes every notation of an address, here and in the URLs that clients send, so that the
+        // rule and the URL can be compared.
         let url = Url::parse(&format!("http://{}/", text.trim())).ok()?;
         let is_plain = url.path() == "/" && url.query().is_none() && url.username().is_empty();
         // The URL parser drops port 80, which is the default of the scheme.
@@ -65,7 +65,7 @@ pub(super) async fn addresses(url: &Url, options: &FetchOptions) -> Result<Vec<S
     Ok(found.into_iter().map(|address| (address, port).into()).collect())
 }
 
-/// Returns whether a name refers to this machine or its local network, whatever DNS says.
+/// Returns whether a name refers to this machine or its local network, regardless of its DNS records.
 fn is_local_name(name: &str) -> bool {
     let name = name.trim_end_matches('.').to_ascii_lowercase();
     let ends = |end: &str| name == end || name.ends_with(&format!(".{end}"));

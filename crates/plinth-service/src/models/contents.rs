@@ -1,4 +1,4 @@
-//! What a model contains besides meshes, materials and animations.
+//! The contents of a model besides meshes, materials and animations.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const MOST: usize = 1000;
 /// Maximum length of a stored text, in characters. Names in a file may be as long as the file.
 const TEXT_CHARS: usize = 500;
 
-/// What the check of a file found in the model, besides meshes, materials and animations.
+/// The contents of a model besides meshes, materials and animations, as the check of its file found them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ModelContents {
@@ -35,7 +35,7 @@ pub struct ModelContents {
     pub extensions: Vec<String>,
     /// Messages about data in the file that was ignored or repaired.
     pub warnings: Vec<String>,
-    /// The texture maps of each material that has some, by the name of the material.
+    /// The texture maps of each material that has texture maps, by the name of the material.
     pub material_maps: BTreeMap<String, Vec<String>>,
 }
 
@@ -67,7 +67,7 @@ impl ModelContents {
             width: texture.width,
             height: texture.height,
         });
-        // Longer names cannot be used in settings.
+        // Settings cannot contain names of more than `TEXT_CHARS` characters.
         let materials = inventory.material_names.iter().zip(&inventory.material_maps);
         let with_maps = materials.filter(|(name, maps)| !maps.is_empty() && name.chars().count() <= TEXT_CHARS);
         Self {
@@ -93,8 +93,8 @@ fn cut(text: &str) -> String {
 }
 
 impl Service {
-    /// Returns what a model contains. `None` if it was uploaded before this was stored. The caller must have access to
-    /// the model.
+    /// Returns the contents of a model; `None` if the model was uploaded to a version that did not store them. The caller
+    /// must have access to the model.
     pub async fn model_contents(&self, model: &ModelId) -> Result<Option<ModelContents>> {
         let text = model_contents::find(&mut self.db.read().await?, model).await?;
         text.map(|text| serde_json::from_str(&text).map_err(ServiceError::internal)).transpose()

@@ -56,8 +56,8 @@ impl Service {
             staged: received.staged,
             free_per_day: self.options.free_uploads_per_day,
         };
-        // The file of an existing model was checked at its first upload, so this check is skipped. A ZIP is always
-        // converted, because only its GLB can be compared with stored files.
+        // If an active model has the same file, the file was checked at its first upload and is not checked again. A ZIP
+        // is always converted, because only its GLB can be compared with stored files.
         if received.format == Format::Glb
             && let Some(uploaded) = self.run(&creation).await?
         {
@@ -126,8 +126,8 @@ struct Creation {
     caller: Caller,
     /// Hex SHA-256 of the model's file.
     sha256: String,
-    /// Model to insert if no active model has the file, with its names and, as JSON, its other contents. The file of this model is already in the
-    /// store.
+    /// Model to insert if no active model has the file, with its names, and its other contents as JSON. The file of this model
+    /// is already in the store.
     new_model: Option<(Model, Contents, String)>,
     settings: Option<RenderSettings>,
     staged: Option<StagedId>,

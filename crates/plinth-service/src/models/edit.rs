@@ -16,7 +16,7 @@ impl Service {
         self.edit_model(caller, id, move |_old| Ok(edit)).await
     }
 
-    /// Adds a tag to those that a model has.
+    /// Adds a tag to the tags of a model.
     pub async fn add_model_tag(&self, caller: &Caller, id: &str, tag: &str) -> Result<ModelEdited> {
         let tag = tag.to_owned();
         let with_tag = move |old: &Model| {
@@ -27,7 +27,8 @@ impl Service {
         self.edit_model(caller, id, with_tag).await
     }
 
-    /// Reads a model and writes its edit in one transaction, so that no other edit comes between.
+    /// Reads a model, computes its changes with `edit`, and writes the changes. All of this is one transaction, so that no
+    /// concurrent change is lost.
     async fn edit_model(
         &self,
         caller: &Caller,
@@ -74,7 +75,8 @@ impl Service {
         let workspace = caller.workspace_id.clone();
         let moved = self.write_in_workspace(caller, caller.payer_id.clone(), move |tx, now| {
             Box::pin(async move {
-                // Uploads of the same file take this lock, too. They wait, and then see the new state of the model.
+                // The paying account is locked. An upload of the same file takes this lock, too: it waits, and then reads the
+                // new state of the model.
                 let model = models::find(tx, &workspace, &id).await?;
                 let model = model.ok_or_else(ServiceError::model_not_found)?;
                 let to = model.status.after(event).ok_or_else(ServiceError::model_not_found)?;

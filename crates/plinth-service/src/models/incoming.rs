@@ -1,4 +1,4 @@
-//! Files that are being received. Each chunk is written to disk and hashed at once, so that no file is held in memory.
+//! Files that are being received. Each chunk is written to disk and hashed at once, so that no file is kept in memory.
 
 use std::fs::File;
 use std::path::Path;
@@ -16,8 +16,8 @@ use crate::hash::file_sha256;
 
 /// Prefix of the names of files that are being received.
 const PREFIX: &str = "plinth-incoming-";
-/// A file without a lock is deleted only if it is older than this. A new file has no lock for a moment between its
-/// creation and its locking.
+/// Minimum age at which a file without a lock is deleted. A new file has no lock for a moment between its creation and
+/// its locking.
 const LOCK_TIME: Duration = Duration::from_secs(10);
 
 /// A temporary file that is being received. Deleted on drop.
@@ -94,8 +94,8 @@ impl ReceivedFile {
     }
 }
 
-/// Creates a temporary file in the folder for received files. The file is deleted on drop. It is locked until then, so
-/// that [`remove_orphans`] leaves it alone.
+/// Creates a temporary file in the folder for received files. The file is deleted on drop. Until then it is locked, so
+/// that [`remove_orphans`] does not delete it.
 pub(crate) fn new_file(folder: &Path) -> Result<NamedTempFile> {
     let file = tempfile::Builder::new().prefix(PREFIX).tempfile_in(folder)?;
     file.as_file().lock()?;

@@ -34,7 +34,7 @@ fn id_of(path: &str) -> Option<StagedId> {
     StagedId::parse(path.strip_prefix(STAGED)?.strip_prefix('/')?.strip_suffix(".glb")?)
 }
 
-/// The error of an upload with which the account exceeds its limit of staged bytes.
+/// Returns the error of an upload that would exceed the account's limit of staged bytes.
 pub(crate) fn too_many_bytes() -> ServiceError {
     let most = limits::STAGED_BYTES >> 30;
     let message = format!(
@@ -139,8 +139,8 @@ impl Service {
         self.incoming(&workspace.owner_id, left.min(limits::MODEL_FILE_BYTES), length).await
     }
 
-    /// Records that a file which was sent to an upload link is too large for a model, so that finalizing the upload
-    /// reports it.
+    /// Records that the file that was sent to an upload link is too large for a model, so that finalizing the upload
+    /// returns the error `file_too_large`.
     pub(crate) async fn record_too_large(&self, path: &str) -> Result<()> {
         let (id, _workspace) = self.staged_upload(path).await?;
         let recorded = self
@@ -150,7 +150,7 @@ impl Service {
     }
 
     /// Records the size of a received file.
-    /// Errors: with this file, the account exceeds its limit of staged bytes.
+    /// Errors: the account would exceed its limit of staged bytes.
     pub(crate) async fn record_staged(&self, path: &str, size: u64) -> Result<()> {
         let (id, workspace) = self.staged_upload(path).await?;
         let recorded = self.write_locked(workspace.owner_id, move |tx, now| {
@@ -167,7 +167,7 @@ impl Service {
 
     /// Records the size of the file that is now stored for an upload. Another request may have sent another file to the same
     /// link meanwhile, or may have finalized the upload.
-    /// Errors: the upload was finalized, or with this file the account exceeds its limit of staged bytes. The file is deleted.
+    /// Errors: the upload was finalized, or the account exceeds its limit of staged bytes. In both cases, deletes the file.
     pub(crate) async fn settle_staged(&self, path: &str) -> Result<()> {
         let gone = || ServiceError::new(ErrorCode::NotFound, "this upload was finalized or has expired");
         let id = id_of(path).ok_or_else(gone)?;
@@ -181,8 +181,8 @@ impl Service {
         Err(rejection)
     }
 
-    /// Measures and records the stored file of an upload, with the paying account locked. Returns the reason for which the file
-    /// must be deleted.
+    /// Measures and records the stored file of an upload, with the paying account locked. If the file must be deleted, returns
+    /// the error with the reason.
     async fn measure_one(&self, id: &StagedId, workspace: Workspace) -> Result<Option<ServiceError>> {
         let (id, store) = (id.clone(), self.store.clone());
         let measured = self.write_locked(workspace.owner_id, move |tx, now| {
@@ -201,11 +201,11 @@ impl Service {
         measured.await
     }
 
-    /// Records the sizes of files that clients have uploaded to S3 directly. Deletes files that are too large for a model, the
-    /// latest files beyond the limit of an account, and files that were uploaded after the upload was finalized, because a
-    /// link to S3 accepts files until it expires. A file that cannot be deleted is left for the next call. Returns
-    /// the number of deleted files. S3 does not enforce the limits, so uploads are measured afterwards. So are the files of a
-    /// local store, for those that a server stored before it was killed.
+    /// Records the sizes of files that clients have uploaded to S3 directly, because S3 does not enforce the limits. Deletes
+    /// files that are too large for a model, and the latest files of an account that exceeds its limit of bytes. Also deletes
+    /// files that were uploaded after the upload was finalized, because a link to S3 accepts files until it expires. A file
+    /// that cannot be deleted is left for the next call. Returns the number of deleted files. Measures the files of a local
+    /// store, too, because a server may have been killed after it stored a file and before it recorded the size.
     pub async fn measure_staged(&self) -> Result<u64> {
         let (mut sizes, mut deleted) = (Vec::new(), 0);
         let mut listed = self.store.list(STAGED)?;
@@ -215,7 +215,7 @@ impl Service {
             if size > limits::MODEL_FILE_BYTES {
                 deleted += u64::from(self.delete_staged(&id).await);
             }
-            // One byte more than the limit marks a file that was rejected.
+            // A size of one byte more than the limit means that the file was rejected.
             sizes.push((id, size.min(limits::MODEL_FILE_BYTES + 1)));
         }
         for some in sizes.chunks(MEASURED_AT_ONCE) {
@@ -251,7 +251,7 @@ impl Service {
         Ok(deleted)
     }
 
-    /// Deletes the file of an upload. Returns false if that fails.
+    /// Deletes the file of an upload. Returns false if the deletion fails.
     async fn delete_staged(&self, id: &StagedId) -> bool {
         let deleted = self.store.delete(&ObjectKey::Staged(id)).await;
         if let Err(error) = &deleted {

@@ -23,7 +23,7 @@ use crate::service::Service;
 /// Time in seconds that an upload waits for other uploads.
 const WAIT_SECS: u64 = 30;
 
-/// Room for the files of one form. It is released when they are stored or deleted.
+/// A reservation of disk space for the files of one form. It is released when all these files are stored or deleted.
 #[derive(Clone, Debug)]
 pub struct Room(Permits);
 
@@ -51,7 +51,7 @@ pub struct Uploaded {
 }
 
 /// Waits for a permit.
-/// Errors: `rate_limited` with this message after 30 s.
+/// Errors: `rate_limited` with the text `message` after 30 s.
 async fn wait_for(permit: impl Future<Output = Result<FairPermit>>, message: String) -> Result<FairPermit> {
     let granted = tokio::time::timeout(Duration::from_secs(WAIT_SECS), permit).await;
     granted.unwrap_or_else(|_late| {
@@ -62,14 +62,14 @@ async fn wait_for(permit: impl Future<Output = Result<FairPermit>>, message: Str
 
 impl Service {
     /// Starts to receive the file of a model. `length` is the size of the request, if it is known. Waits while the account sends
-    /// the maximum number of files, or while the server receives as many bytes as it has room for.
+    /// the maximum number of files, or while other files occupy the disk space for received files.
     /// Errors: `rate_limited` after 30 s.
     pub async fn incoming_model(&self, caller: &Caller, length: Option<u64>) -> Result<Incoming> {
         self.incoming(&caller.payer_id, limits::MODEL_FILE_BYTES, length).await
     }
 
-    /// Starts to receive a large file for an account. The file may have at most `limit` bytes. Its whole size is reserved, so
-    /// that files which arrive slowly find room to the end.
+    /// Starts to receive a large file for an account. The file may have at most `limit` bytes. Reserves disk space for the whole
+    /// file, so that an upload never runs out of disk space after it has begun.
     pub(crate) async fn incoming(&self, account: &AccountId, limit: u64, length: Option<u64>) -> Result<Incoming> {
         let permits = self.permits(account, limit, length).await?;
         Incoming::new(&self.options.incoming, limit, Some(permits))
@@ -86,11 +86,11 @@ impl Service {
     }
 
     /// Checks that the disks of received and stored files have room.
-    /// Errors: `rate_limited` if one is almost full.
+    /// Errors: `rate_limited` if one of these disks is almost full.
     fn check_disks(&self) -> Result<()> {
         let folders = [Some(self.options.incoming.as_path()), self.store.folder()];
         let is_full = |folder: &Path| {
-            // A folder whose disk cannot be measured is written to; that reports what is wrong.
+            // If a disk cannot be measured, files are accepted: writing to the disk then returns an error with the cause.
             let disk = rustix::fs::statvfs(folder);
             disk.is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < self.options.reserve_bytes)
         };
@@ -100,19 +100,19 @@ impl Service {
         Err(ServiceError { retry_after_secs: Some(FULL_DISK_RETRY_SECS), ..error })
     }
 
-    /// Waits for room for the files of a form, which have at most `bytes` together. `length` is the size of the request, if it is
-    /// known.
+    /// Reserves disk space for the files of a form, which together have at most `bytes` bytes. `length` is the size of the
+    /// request, if it is known. Waits as [`incoming_model`](Self::incoming_model) does.
     /// Errors: `rate_limited` after 30 s.
     pub async fn room(&self, caller: &Caller, bytes: u64, length: Option<u64>) -> Result<Room> {
         Ok(Room(self.permits(&caller.payer_id, bytes, length).await?))
     }
 
-    /// Starts to receive a file of at most `limit` bytes.
+    /// Starts to receive a file of a form. The file may have at most `limit` bytes. `room` is the reservation of the form.
     pub fn incoming_file(&self, room: &Room, limit: u64) -> Result<Incoming> {
         Incoming::new(&self.options.incoming, limit, Some(Arc::clone(&room.0)))
     }
 
-    /// Returns whether the room for files that are being received is scarce.
+    /// Returns whether less than an eighth of the disk space for received files is free.
     pub fn is_room_scarce(&self) -> bool {
         self.incoming_bytes.is_scarce(self.options.incoming_bytes)
     }

@@ -93,8 +93,8 @@ impl Service {
     }
 
     async fn find_orphans(&self, listed: &mut Listing, found: &mut (dyn FnMut(Finding) + Send)) -> Result<()> {
-        // An upload schedules its prefix for deletion before it stores objects. Objects older than the safety age were
-        // stored before this query, so their prefixes are in its result.
+        // An upload schedules its prefix for deletion before it stores objects. Objects older than `SAFETY_MS` were
+        // stored before this query, so the result of this query contains their prefixes.
         let marks: HashSet<String> =
             unreferenced_objects::list(&mut self.db.read().await?).await?.into_iter().collect();
         let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;

@@ -1,4 +1,4 @@
-//! Corrects sizes that a program of an earlier version does not know: of finished renders, and of workspaces.
+//! Corrects the stored sizes of finished renders and of workspaces, which earlier versions of the program do not maintain.
 
 use plinth_db::storage;
 
@@ -10,8 +10,9 @@ use crate::service::Service;
 const BATCH_SIZE: u32 = 500;
 
 impl Service {
-    /// Stores the sizes of finished renders that have none. Returns the number of renders that were read; call it again until that is
-    /// 0. The sizes of their streams are not known and are left out. A render whose list of files cannot be read counts as empty.
+    /// Stores the sizes of finished renders whose size is not stored. Reads a limited number of renders and returns this number;
+    /// call the method again until it returns 0. The stored size does not include the HLS streams, whose sizes are not known.
+    /// A render whose list of files cannot be read gets the size 0.
     pub async fn measure_renders(&self) -> Result<usize> {
         let renders = storage::list_unmeasured(&mut self.db.read().await?, BATCH_SIZE).await?;
         let read = renders.len();
@@ -31,8 +32,8 @@ impl Service {
         Ok(read)
     }
 
-    /// Corrects the size of the files of each workspace for which it is wrong, because a program of an earlier version has stored
-    /// or deleted files. Returns the number of corrected workspaces.
+    /// Corrects the stored size of each workspace whose stored size is wrong. A size becomes wrong when an earlier version of
+    /// the program stores or deletes files. Returns the number of corrected workspaces.
     pub async fn recount_storage(&self) -> Result<usize> {
         let workspaces = storage::find_miscounted(&mut self.db.read().await?).await?;
         let found = workspaces.len();
