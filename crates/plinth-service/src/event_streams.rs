@@ -9,7 +9,7 @@ use crate::error::{Result, ServiceError};
 use crate::fair_semaphore::FairPermit;
 use crate::service::Service;
 
-/// Time that a new stream waits for another one to end.
+/// Time that a new stream waits for another stream to end.
 const WAIT: Duration = Duration::from_secs(2);
 /// Time in seconds after which a rejected client may try again.
 const RETRY_SECS: u64 = 15;

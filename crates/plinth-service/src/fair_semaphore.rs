@@ -1,4 +1,4 @@
-//! A semaphore with fair queueing: of all waiting holders, the one that holds the fewest units is served next.
+//! A semaphore with fair queueing: of all waiting holders, the holder of the fewest units is served next.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
@@ -36,7 +36,7 @@ struct Waiter<H: Holder> {
     grant: oneshot::Sender<FairPermit<H>>,
 }
 
-/// Units of a semaphore. Dropping the permit returns them.
+/// Units of a semaphore. Dropping the permit returns the units.
 #[derive(Debug)]
 pub(crate) struct FairPermit<H: Holder = AccountId> {
     semaphore: FairSemaphore<H>,
@@ -92,7 +92,7 @@ impl<H: Holder> FairSemaphore<H> {
 
 impl<H: Holder> State<H> {
     /// Removes and returns the next waiter if enough units are free for it. Otherwise returns `None`, even if a smaller
-    /// request could be served, so that small requests cannot starve a large one.
+    /// request could be served, so that small requests cannot starve a large request.
     fn take_next(&mut self) -> Option<Waiter<H>> {
         self.waiting.retain(|waiter| !waiter.grant.is_closed());
         let held = |waiter: &Waiter<H>| self.held.get(&waiter.holder).copied().unwrap_or_default();

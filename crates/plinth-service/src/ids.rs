@@ -13,8 +13,8 @@ pub(crate) fn random_text(length: usize) -> String {
 
 /// Identifiers that can be generated.
 pub(crate) trait New: Sized {
-    /// Generates an identifier with 71 random bits. A collision would violate a unique constraint of the database. It
-    /// is so rare that no code handles it.
+    /// Generates an identifier with 71 random bits. A collision would violate a unique constraint of the database.
+    /// Collisions are so rare that no code handles them.
     fn new_random() -> Self;
 }
 

@@ -20,7 +20,7 @@ pub struct MailOptions {
 
 impl MailOptions {
     /// Reads the URL of a mail server: `smtps://USER:PASSWORD@HOST`, or `smtp://HOST:PORT?tls=required`. `from` is an
-    /// address, with or without a name. Returns `None` if one of them is malformed, or if the URL would send a password
+    /// address, with or without a name. Returns `None` if `url` or `from` is malformed, or if the password would be sent
     /// without encryption.
     pub fn parse(url: &str, from: &str) -> Option<Self> {
         let parsed = url::Url::parse(url).ok()?;

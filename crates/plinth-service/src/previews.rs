@@ -51,8 +51,8 @@ pub struct Preview {
     pub position: Option<f64>,
     /// Query about the frame instead of a picture, for example for the surfaces at a point; `None` for a picture.
     pub question: Option<PreviewQuestion>,
-    /// Identifier of the page that asks, at most [`MAX_PAGE_ID_BYTES`] long. A newer request replaces only requests of the
-    /// same page.
+    /// Identifier of the page that requests the preview, at most [`MAX_PAGE_ID_BYTES`] long. A newer request replaces only
+    /// requests of the same page.
     pub page_id: String,
 }
 
@@ -77,7 +77,7 @@ pub struct WantedPreview {
     pub position: Option<f64>,
     /// Query about the frame; the reply is then a [`PreviewAnswer`] as JSON. With `None`, the reply is a PNG.
     pub question: Option<PreviewQuestion>,
-    /// Receives what was drawn. Closed if the request was cancelled.
+    /// Receives the reply of the worker. Closed if the request was cancelled.
     pub reply: oneshot::Sender<PreviewReply>,
 }
 
@@ -107,8 +107,8 @@ impl Service {
         self.previews.receiver.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Answers the question of a preview, under the same limits as [`Self::preview`].
-    /// Errors: the same, and a position outside of the frame.
+    /// Answers `question` about a frame, under the same limits as [`Self::preview`].
+    /// Errors: those of [`Self::preview`], or a position outside of the frame.
     pub async fn preview_answer(
         &self,
         caller: &Caller,

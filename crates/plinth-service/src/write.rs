@@ -1,4 +1,4 @@
-//! Runs transactions that know the current time, and stores files together with the row that references them.
+//! Runs transactions with the current time, and stores files together with the row that references them.
 
 use std::path::Path;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::service::Service;
 /// Time in milliseconds after which a stored object is deleted if no row references it.
 pub(crate) const UNREFERENCED_MS: i64 = limits::STAGING_LIFETIME_SECS * 1000;
 
-/// Time in seconds that a request waits for the lock of an account while other requests of this process use it.
+/// Maximum time in seconds that a request waits for other requests of this process that need the lock of the same account.
 const TURN_SECS: u64 = 30;
 
 /// Result of inserting the row for stored objects.
@@ -154,7 +154,8 @@ impl Service {
     /// `prefix`. The prefix is scheduled for deletion before the files are stored. The transaction of the row removes
     /// the prefix from the schedule. Therefore a crash leaves no unreferenced files behind. `insert` runs with the
     /// paying account locked, after the rights of the caller were checked again, and must repeat the other checks that
-    /// were made before the files were stored. If `insert` returns an error or `Unneeded`, the files are deleted at once.
+    /// were made before the files were stored. If the result is `Unneeded`, or an error with a status below 500, the files
+    /// are deleted at once.
     pub(crate) async fn store_referenced<T, F>(
         &self,
         caller: &Caller,

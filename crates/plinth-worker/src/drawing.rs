@@ -24,7 +24,7 @@ pub(crate) struct Fetched {
     pub(crate) task: RenderTask,
     /// Key of the process that draws the render; `None` if this process cannot be reused.
     pub(crate) process_key: Option<ProcessKey>,
-    /// A process that has already loaded the model, whose file was therefore not fetched; `None` if there is none.
+    /// A process that has already loaded the model; `None` if there is none. With such a process, the model is not fetched.
     pub(crate) process: Option<RenderProcess>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Drawing<'a> {
     task: RenderTask,
     /// The process that draws the render; `None` if it cannot be reused and is started later, by [`run`](Self::run).
     process: Option<RenderProcess>,
-    /// The task as a line of JSON, for a process that has drawn other renders; `None` if it is in the job description.
+    /// The task as a line of JSON, for a process that has drawn other renders; `None` if the task is in the job description.
     line: Option<String>,
     /// Names of the input files that were moved to the folder of the process, except the model.
     inputs: Vec<OsString>,

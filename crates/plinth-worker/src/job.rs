@@ -83,7 +83,7 @@ pub(crate) fn pass_on(listener: Option<JobListener>) -> impl FnMut(ChildEvent) +
     }
 }
 
-/// Returns the processor time in seconds that a process may use for a task with this time limit.
+/// Returns the processor time in seconds that a process may use for a task with the time limit `time`.
 pub(crate) fn processor_secs(time: Duration) -> u64 {
     let cores = std::thread::available_parallelism().map_or(1, usize::from) as u64;
     (time + CPU_LEEWAY).as_secs() * cores

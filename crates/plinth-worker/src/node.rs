@@ -52,7 +52,7 @@ pub(crate) struct Node {
     pub(crate) disks: Disks,
     /// State that the worker reports to the service.
     state: watch::Sender<WorkerState>,
-    /// Number of models that are loaded for previews. A worker that has loaded any does not count as idle.
+    /// Number of models that are loaded for previews. The worker does not count as idle while this number is not 0.
     pub(crate) previews: AtomicUsize,
 }
 
@@ -81,7 +81,7 @@ impl Work {
 /// Runs renders and packagings until `stop` is cancelled, or until no work was queued for the time
 /// [`WorkerOptions::exit_when_idle`]. Then waits at most [`WorkerOptions::grace`] for running jobs; unfinished renders
 /// return to the queue. `phase` receives the state of the worker. Renders of dead workers are requeued by
-/// [`Service::run_maintenance`], which runs in this process or in another one.
+/// [`Service::run_maintenance`], which runs in this process or in another process.
 /// Errors: the scratch folder cannot be used, or this machine has no working adapter or no working encoder.
 pub async fn run(
     service: Service,

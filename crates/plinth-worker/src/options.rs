@@ -14,7 +14,7 @@ use plinth_spec::{Takes, limits};
 pub struct WorkerOptions {
     /// Name of the worker in logs and in the database.
     pub name: String,
-    /// Pool that the worker belongs to; empty if it belongs to none.
+    /// Name of the worker pool to which the worker belongs; empty if it belongs to no pool.
     pub pool: String,
     /// Classes of renders that the worker claims.
     pub takes: Takes,
@@ -52,8 +52,8 @@ pub struct WorkerOptions {
     /// Minimum free space in `scratch`, in bytes. With less, the worker claims nothing and ends the render that uses the most
     /// disk space. A job that fails meanwhile is not reported as failed: its lease expires, and another worker can run it.
     pub room_bytes: u64,
-    /// Maximum time that a job waits for a store or a database that does not respond. Then the job fails. The lease of the job
-    /// may expire earlier if the database does not respond.
+    /// Maximum time that a job waits for a store or a database that does not respond. After this time, the job fails. The lease
+    /// of the job may expire earlier if the database does not respond.
     pub outage: Duration,
     /// Interval at which the worker polls the queue, in case it was not notified of work that another process queued.
     pub poll: Duration,

@@ -36,8 +36,8 @@ pub(crate) struct ProcessKey {
     pub(crate) texture_side: u32,
 }
 
-/// A process for all renders with the same key. It ends soon after this value is dropped, after a render that failed, and when
-/// it has been idle for a while.
+/// A process for all renders with the same key. The process ends soon after this value is dropped, after a render that
+/// failed, and when it has been idle for [`IDLE`].
 #[derive(Debug)]
 pub(crate) struct RenderProcess {
     process_key: ProcessKey,
@@ -117,7 +117,7 @@ impl RenderProcess {
         self.files
     }
 
-    /// Marks the process as idle, so that it ends after a while without a render.
+    /// Marks the process as idle, so that it ends after the time [`IDLE`] without a render.
     pub(crate) fn set_idle(&mut self) {
         self.files = None;
         // Sending fails if the process has ended; `is_running` is false then.

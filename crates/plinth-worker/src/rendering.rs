@@ -119,7 +119,7 @@ async fn make(
         warnings
     } else {
         tracing::warn!("a process that had drawn other renders failed; the render is drawn by a new one");
-        // The new process draws the stills again; they replace those of the process that failed.
+        // The new process draws the stills again. These replace the stills of the process that failed.
         for part in &mut parts {
             part.stored = RenderFiles::none(settings.video().quality.codec());
         }
@@ -337,7 +337,7 @@ impl Group<'_> {
         }
     }
 
-    /// Stores and reports the poster of each render that has none yet. The files are in `folder`.
+    /// Uploads and reports the poster of each render whose poster is not stored yet. The files are in `folder`.
     async fn show_posters(&self, folder: &Path, parts: &mut [Part<'_>]) -> Result<(), JobError> {
         let service = &self.node.service;
         let stills = self.files.iter().filter(|(file, _place)| file.is_still());
@@ -351,7 +351,7 @@ impl Group<'_> {
         Ok(())
     }
 
-    /// Stores all files of each render and finishes the render.
+    /// Uploads all files of each render, and then reports that the render is finished.
     async fn store(&self, parts: &mut [Part<'_>], warnings: &[String]) -> Result<(), JobError> {
         let service = &self.node.service;
         let claims: Vec<Claim> = parts.iter().map(|part| part.claim.clone()).collect();

@@ -13,8 +13,8 @@ use crate::outage::{Outage, pauses, short_pauses};
 /// The result of a report to the service.
 type Answer = plinth_service::Result<Result<(), LeaseLost>>;
 
-/// Reports progress of a job. Retries for up to `outage` if the database fails; the lease is renewed in the meantime.
-/// Returns whether the service accepted the report. If it did not, the lease is lost or will soon expire.
+/// Sends a report about a running or finished job. If the database fails, retries for up to `outage`; the lease is renewed
+/// in the meantime. Returns whether the service accepted the report. Otherwise the lease is lost or will soon expire.
 pub(crate) async fn report<F>(outage: Duration, what: &'static str, id: &RenderId, tell: impl Fn() -> F) -> bool
 where
     F: Future<Output = Answer>,
@@ -65,7 +65,7 @@ pub(crate) fn record_duration(stage: &'static str, begin: Instant) {
     metrics::histogram!("plinth_worker_job_seconds", "stage" => stage).record(begin.elapsed());
 }
 
-/// Logs and counts the failure of a hardware encoder. The job was then encoded by libx264.
+/// Logs and counts the failure of a hardware encoder, after which libx264 has encoded the job.
 pub(crate) fn encoded_in_software(failure: Option<&str>) {
     if let Some(error) = failure {
         counters::encoder_failures().increment(1);

@@ -22,7 +22,7 @@ struct Member {
 pub(crate) struct Usage {
     /// Number of running processes.
     pub(crate) processes: usize,
-    /// Resident memory of all of them.
+    /// Resident memory of all these processes.
     pub(crate) memory_bytes: u64,
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct Slots {
     freed: Notify,
 }
 
-/// A slot of a job. It is free again when this value is dropped.
+/// A slot of a job. The slot is free again when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Slot {
     slots: Arc<Slots>,

@@ -49,7 +49,7 @@ fn public_id(sha256: &str) -> String {
 impl SignedIn {
     /// Returns whether `token`, which a form sent, is the CSRF token of this session.
     pub fn made_form(&self, token: &str) -> bool {
-        // The comparison of hashes prevents timing attacks: its duration says nothing about the token.
+        // Comparing hashes prevents timing attacks: the duration of the comparison reveals nothing about the token.
         sha256_hex(token) == sha256_hex(&self.form_token)
     }
 }

@@ -73,7 +73,7 @@ impl Service {
     }
 
     /// Changes the role of a member.
-    /// Errors: the caller's role does not allow it.
+    /// Errors: the caller's role does not allow the change.
     pub async fn set_team_role(&self, caller: &Caller, id: &str, member: &str, role: Role) -> Result<()> {
         let (account, id, member) = (caller.account_id.clone(), id.to_owned(), member.to_owned());
         let changed = self.write_as(caller, account.clone(), move |tx, now| {
@@ -88,7 +88,7 @@ impl Service {
     }
 
     /// Removes a member. The member's keys for the team stop working immediately.
-    /// Errors: the caller's role does not allow it.
+    /// Errors: the caller's role does not allow the removal.
     pub async fn remove_from_team(&self, caller: &Caller, id: &str, member: &str) -> Result<()> {
         let (account, id, member) = (caller.account_id.clone(), id.to_owned(), member.to_owned());
         let removed = self.write_as(caller, account.clone(), move |tx, _now| {
@@ -121,7 +121,7 @@ impl Service {
         left.await
     }
 
-    /// Deletes a team. Its keys stop working immediately.
+    /// Deletes a team. The keys of the team stop working immediately.
     /// Errors: the caller is not the owner, or renders of the team are queued or running.
     pub async fn delete_team(&self, caller: &Caller, id: &str) -> Result<()> {
         let (account, id) = (caller.account_id.clone(), id.to_owned());
@@ -145,7 +145,8 @@ impl Service {
     }
 }
 
-/// Finds a team and the role of one of its members. For accounts that are no members, the team does not exist.
+/// Finds a team and the role of one of its members.
+/// Errors: there is no such team, the account is no member, or the owner is suspended. All of these return the same error.
 pub(super) async fn find(conn: &mut Conn, account: &AccountId, id: &str) -> Result<(Workspace, Role)> {
     let missing = || ServiceError::new(ErrorCode::NotFound, "there is no such team");
     let id = WorkspaceId::parse(id).ok_or_else(missing)?;

@@ -14,7 +14,7 @@ const CHECKSUM_CHARS: usize = 6;
 pub(super) struct Secret {
     /// The complete token.
     pub text: String,
-    /// SHA-256 of the token, which the database uses to look it up.
+    /// SHA-256 of the token, with which the token is looked up in the database.
     pub sha256: String,
     /// Last four characters, which the owner sees in the list of keys.
     pub last4: String,

@@ -12,7 +12,7 @@ use crate::ids::New as _;
 use crate::service::Service;
 
 impl Service {
-    /// Creates a team workspace. Its owner pays for its renders.
+    /// Creates a team workspace. The owner pays for the renders of the workspace.
     pub async fn create_workspace(&self, name: &str, owner_email: &str) -> Result<Workspace> {
         let (name, owner) = (team_name(name)?, normalized(owner_email)?);
         let created = self.write_at(move |tx, now| {
@@ -67,7 +67,7 @@ impl Service {
         removed.await
     }
 
-    /// Deletes a team workspace. Its keys stop working immediately.
+    /// Deletes a team workspace. The keys of the workspace stop working immediately.
     pub async fn delete_workspace(&self, id: &WorkspaceId) -> Result<()> {
         let id = id.clone();
         let owner = team(&mut self.db.read().await?, &id).await?.owner_id;

@@ -84,7 +84,7 @@ impl Service {
     }
 
     /// Makes an account an administrator of the installation, or removes this right. Does nothing if nothing would change.
-    /// Errors: the last administrator would lose the right, or a suspended account would get it.
+    /// Errors: the last administrator would lose the right, or a suspended account would get the right.
     pub async fn set_admin(&self, actor: &Actor, account: &AccountId, is_admin: bool, why: &str) -> Result<()> {
         let (actor, id, why) = (actor.clone(), account.clone(), reason(why)?);
         let changed = self.write_at(move |tx, now| {

@@ -44,7 +44,7 @@ pub struct Overview {
 pub struct QueueRow {
     /// Kind of work.
     pub kind: Kind,
-    /// Class of renders; `None` for packagings, and for renders that were ordered from a version without classes.
+    /// Class of renders; `None` for packagings, and for renders that were created by a version without classes.
     pub class: Option<WorkClass>,
     /// Number of queued jobs.
     pub waiting: u64,

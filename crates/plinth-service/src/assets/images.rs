@@ -13,7 +13,7 @@ use crate::delivery::Delivery;
 use crate::error::Result;
 use crate::service::Service;
 
-/// Number and size of the images in all workspaces of an account, which are limited.
+/// Number and size of the images in all workspaces of an account. Each of these values has a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageUsage {
     /// Number of overlays.

@@ -18,8 +18,8 @@ const THUMBNAILS: &str = "thumbnails.vtt";
 const EXTENSIONS: [&str; 5] = ["m3u8", "mp4", "m4s", "vtt", "jpg"];
 
 impl Service {
-    /// Returns the state of a render's packaging and its stream URLs. `base` is the URL of all renders in the API, without
-    /// the identifier of a render.
+    /// Returns the state of a render's packaging and its stream URLs. A stream URL consists of `base`, the identifier of the
+    /// render, `hls` and the name of a file.
     pub async fn hls(&self, caller: &Caller, id: &str, base: &str) -> Result<HlsView> {
         let render = self.render_row(caller, id).await?;
         let is_ready = render.hls_status == HlsStatus::Ready;

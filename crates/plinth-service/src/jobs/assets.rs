@@ -62,7 +62,7 @@ impl Service {
         found.ok_or_else(|| ServiceError::internal("a render's model has no row"))
     }
 
-    /// Finds the assets of a render. They must belong to the render's workspace or be system assets.
+    /// Finds the assets of a render. The assets must belong to the render's workspace or be system assets.
     pub async fn find_render_assets(
         &self,
         claim: &Claim,
@@ -71,7 +71,7 @@ impl Service {
         self.find_assets(&claim.render.workspace_id, settings).await
     }
 
-    /// Finds the assets that settings refer to. They must belong to the workspace or be system assets.
+    /// Finds the assets that settings refer to. The assets must belong to the workspace or be system assets.
     pub(crate) async fn find_assets(
         &self,
         workspace: &WorkspaceId,

@@ -93,8 +93,8 @@ impl Service {
         claimed.await
     }
 
-    /// Renews a claim. A worker must call this method at intervals of a third of the lease time. It must stop its job
-    /// on [`LeaseLost`]. A lease that has expired can be renewed until the render is requeued.
+    /// Renews a claim. A worker must call this method at intervals of a third of the lease time. If the result is
+    /// [`LeaseLost`], the worker must stop its job. A lease that has expired can be renewed until the render is requeued.
     pub async fn renew_claim(&self, claim: &Claim) -> Result<std::result::Result<(), LeaseLost>> {
         let (id, token, lease_ms) = (claim.render.id.clone(), claim.token.clone(), self.lease_ms());
         let renewed = self.write_lease(move |tx, now| {

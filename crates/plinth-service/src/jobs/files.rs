@@ -45,8 +45,8 @@ pub struct RenderFiles {
 struct Column {
     #[serde(default)]
     is_prores: bool,
-    /// Keyed by [`OutputFile::as_str`]. Earlier versions wrote null for missing files. Later versions may add other
-    /// keys.
+    /// The keys are the results of [`OutputFile::as_str`]. Earlier versions wrote null for missing files. Later versions
+    /// may add other keys.
     #[serde(flatten)]
     stored: BTreeMap<String, Option<StoredFile>>,
 }

@@ -23,7 +23,7 @@ const WARNINGS: usize = 50;
 /// Maximum length of a stored warning, in characters.
 const WARNING_CHARS: usize = 300;
 
-/// Time in milliseconds after the loss of a lease, when its worker has certainly stopped storing files of the render.
+/// Time in milliseconds from the loss of a lease until its worker has certainly stopped uploading files of the render.
 pub(crate) const LATE_MS: i64 = 3600 * 1000;
 
 /// Result of a report. `Ok(Err(LeaseLost))` means that the worker had no lease any more, so the report had no effect.

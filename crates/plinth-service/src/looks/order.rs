@@ -1,4 +1,4 @@
-//! Which models a look can be applied to.
+//! Finds out to which models a look can be applied.
 
 use plinth_db::models;
 use plinth_spec::id::ModelId;

@@ -99,7 +99,7 @@ impl Service {
         Ok(uploaded)
     }
 
-    /// Returns whether the model of this file may already have its free preview. Always true for a ZIP, because only
+    /// Returns whether a model with this file may already have a free preview. Always returns true for a ZIP, because only
     /// its converted GLB can be compared with stored files.
     async fn may_have_preview(&self, caller: &Caller, received: &ReceivedModel) -> Result<bool> {
         if received.format == Format::Zip {

@@ -21,8 +21,8 @@ pub struct ModelQuery {
     pub status: Option<String>,
     /// Tags, separated by commas. A model must have at least one of them.
     pub tags: Option<String>,
-    /// Text that a model's title, product code, file name or one of its tags must contain. Upper and lower case are
-    /// equal.
+    /// Text that a model's title, product code, file name or one of its tags must contain. The search does not distinguish
+    /// between upper and lower case.
     pub search: Option<String>,
     /// Only models that changed at or after this time.
     pub updated_since: Option<String>,
@@ -100,8 +100,8 @@ impl Service {
         })
     }
 
-    /// Returns the display names of models, in the order of `ids`. The name is the title, or the file name if the model
-    /// has no title. It is `None` for a deleted model.
+    /// Returns the display names of models, in the order of `ids`: the title of each model, or its file name if it has no
+    /// title. The name of a deleted model is `None`.
     pub async fn model_names(&self, caller: &Caller, ids: &[ModelId]) -> Result<Vec<Option<String>>> {
         let mut conn = self.db.read().await?;
         let mut names = Vec::with_capacity(ids.len());

@@ -105,7 +105,7 @@ impl Service {
         let id = found.ok_or_else(missing)?;
         let key = ObjectKey::Staged(&id);
         let Some(blob) = self.store.find(&key).await? else {
-            // A file that is too large is not stored, or was deleted.
+            // The file is also missing if it was too large: then it was not stored, or was deleted.
             let is_too_large = staged::is_too_large(&mut self.db.read().await?, &id).await?;
             return Err(if is_too_large { too_large() } else { missing() });
         };

@@ -23,11 +23,11 @@ use crate::service::Service;
 /// Time in seconds that an upload waits for other uploads.
 const WAIT_SECS: u64 = 30;
 
-/// A reservation of disk space for the files of one form. It is released when all these files are stored or deleted.
+/// A reservation of space for the files of one form. It is released when all these files are stored or deleted.
 #[derive(Clone, Debug)]
 pub struct Room(Permits);
 
-/// Time in seconds after which a file may be sent again that was rejected because a disk is full.
+/// Time in seconds after which a client may send a file again that was rejected because a disk is full.
 const FULL_DISK_RETRY_SECS: u64 = 60;
 
 /// An upload whose file was received completely.
@@ -62,14 +62,14 @@ async fn wait_for(permit: impl Future<Output = Result<FairPermit>>, message: Str
 
 impl Service {
     /// Starts to receive the file of a model. `length` is the size of the request, if it is known. Waits while the account sends
-    /// the maximum number of files, or while other files occupy the disk space for received files.
+    /// the maximum number of files, or while other files occupy the space for received files.
     /// Errors: `rate_limited` after 30 s.
     pub async fn incoming_model(&self, caller: &Caller, length: Option<u64>) -> Result<Incoming> {
         self.incoming(&caller.payer_id, limits::MODEL_FILE_BYTES, length).await
     }
 
-    /// Starts to receive a large file for an account. The file may have at most `limit` bytes. Reserves disk space for the whole
-    /// file, so that an upload never runs out of disk space after it has begun.
+    /// Starts to receive a large file for an account. The file may have at most `limit` bytes. Reserves space for the whole file
+    /// within `ServiceOptions::incoming_bytes`, so that files that arrive slowly have enough space to the end.
     pub(crate) async fn incoming(&self, account: &AccountId, limit: u64, length: Option<u64>) -> Result<Incoming> {
         let permits = self.permits(account, limit, length).await?;
         Incoming::new(&self.options.incoming, limit, Some(permits))
@@ -100,7 +100,7 @@ impl Service {
         Err(ServiceError { retry_after_secs: Some(FULL_DISK_RETRY_SECS), ..error })
     }
 
-    /// Reserves disk space for the files of a form, which together have at most `bytes` bytes. `length` is the size of the
+    /// Reserves space for the files of a form, which together have at most `bytes` bytes. `length` is the size of the
     /// request, if it is known. Waits as [`incoming_model`](Self::incoming_model) does.
     /// Errors: `rate_limited` after 30 s.
     pub async fn room(&self, caller: &Caller, bytes: u64, length: Option<u64>) -> Result<Room> {
@@ -112,7 +112,7 @@ impl Service {
         Incoming::new(&self.options.incoming, limit, Some(Arc::clone(&room.0)))
     }
 
-    /// Returns whether less than an eighth of the disk space for received files is free.
+    /// Returns whether less than an eighth of the space for received files is free.
     pub fn is_room_scarce(&self) -> bool {
         self.incoming_bytes.is_scarce(self.options.incoming_bytes)
     }

@@ -46,7 +46,7 @@ impl Arrivals {
         }
     }
 
-    /// Returns the notification for the handler of a request. It exists until [`forget`](Self::forget).
+    /// Returns the notification for the handler of a request. The notification exists until [`forget`](Self::forget).
     pub(super) fn expect(&self, request_id: &str) -> Arc<Notify> {
         let notify = Arc::new(Notify::new());
         self.waiting().insert(request_id.to_owned(), Arc::clone(&notify));

@@ -21,7 +21,8 @@ use crate::service::Service;
 /// Interval at which a worker renews the lease of a request that it draws.
 const RENEWAL_INTERVAL: Duration = Duration::from_millis(DRAWING_LEASE_MS.unsigned_abs() / 3);
 
-/// A request as it is stored. Workspace and model have columns of their own. The worker finds the assets itself.
+/// The part of a request that is stored as JSON. Workspace and model have columns of their own, and the worker looks up the
+/// assets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Travelling {
@@ -35,7 +36,7 @@ pub(super) struct Travelling {
 
 impl Travelling {
     pub(super) fn of(wanted: WantedPreview) -> Self {
-        // All fields are listed, so that the compiler reports a new one.
+        // All fields are listed, so that the compiler reports a new field.
         let WantedPreview {
             workspace_id: _,
             model_id: _,

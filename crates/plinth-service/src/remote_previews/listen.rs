@@ -36,7 +36,7 @@ impl Service {
         self.arrivals.requested.notified().await;
     }
 
-    /// Returns whether PostgreSQL notifies workers of previews. On SQLite they have to poll.
+    /// Returns whether PostgreSQL notifies workers of previews. On SQLite, workers have to poll.
     pub const fn notifies_workers(&self) -> bool {
         self.db.is_shared()
     }

@@ -19,13 +19,14 @@ use crate::previews::{WantedPreview, not_drawn};
 use crate::service::Service;
 
 const REQUEST_ID_CHARS: usize = 16;
-/// Interval at which the state of a request is read without a notification, because its worker may be lost.
+/// Interval at which the state of a request is read in addition to notifications, because the worker that draws the preview
+/// may be lost.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval at which the state of a request is read if the database sends no notifications.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
-/// Time after which a request that no worker takes fails, if no worker draws previews.
+/// Time after which an unclaimed request fails if there is no worker that draws previews.
 const NOBODY_AFTER: Duration = Duration::from_secs(5);
-/// Time after which a request that no worker takes fails, because all workers are busy.
+/// Time after which an unclaimed request fails if all workers that draw previews are busy.
 const BUSY_AFTER: Duration = Duration::from_secs(30);
 
 /// A request that waits for its picture. Dropping this value withdraws the request, so that no worker draws it any more.
@@ -38,7 +39,7 @@ struct Waiting {
 
 impl Service {
     /// Requests a preview from the workers of other processes and waits for the result.
-    /// Errors: no worker takes the request, or it cannot be drawn.
+    /// Errors: no worker claims the request in time, or the preview cannot be drawn.
     pub(crate) async fn draw_elsewhere(
         &self,
         caller: &Caller,

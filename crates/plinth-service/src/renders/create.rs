@@ -13,7 +13,7 @@ use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
 impl Service {
-    /// Creates a render. Returns the earlier render instead if an identical request created one before.
+    /// Creates a render. If an identical request was made before, returns the render of that request instead.
     pub async fn create_render(&self, caller: &Caller, request: CreateRender, key: ReplayKey) -> Result<CreatedRender> {
         let item = BatchItem { model_id: request.model_id, render_settings: request.render_settings };
         let created = self.insert_now(caller, vec![wanted(caller, &item)?], key).await?;

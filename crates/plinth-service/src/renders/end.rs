@@ -24,7 +24,7 @@ const PACKAGING_MS: i64 = 3600 * 1000;
 pub(crate) async fn cancel_pending(tx: &mut Tx, render: &Render, now: i64) -> Result<Option<u64>> {
     for (from, to) in RenderEvent::Cancel.moves() {
         if renders::set_status(tx, &render.id, from, to, Some(CANCELLED), now).await? {
-            // A worker may have released the render after it had stored stills.
+            // If a worker has released the render after it had stored stills, these files must be deleted.
             if renders::find_anywhere(tx, &render.id).await?.is_some_and(|render| render.attempt > 0) {
                 unreferenced_objects::insert(tx, &render_prefix(&render.id), now + LATE_MS).await?;
             }

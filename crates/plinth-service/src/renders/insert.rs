@@ -130,8 +130,8 @@ pub(crate) async fn check_funds(conn: &mut Conn, payer: &AccountId, wanted: &Wan
     decide_funding(payer.balance, &[wanted.cost()]).map(drop)
 }
 
-/// Returns an error if a model is not active or does not belong to the workspace. A replay with the same key needs no
-/// active model.
+/// Returns an error if a model is not active or does not belong to the workspace. Does not check the models of renders
+/// that are replayed for the same idempotency key.
 async fn check_are_active(tx: &mut Tx, caller: &Caller, drafts: &[Render], earlier: &[Option<Earlier>]) -> Result<()> {
     let is_own = |earlier: &Option<Earlier>| earlier.as_ref().is_some_and(|earlier| earlier.has_same_key);
     let checked = drafts.iter().zip(earlier).filter(|(_draft, earlier)| !is_own(earlier));
@@ -164,9 +164,9 @@ fn draft(caller: &Caller, want: &Wanted, key: Option<&ReplayKey>, before: &[Rend
     }
 }
 
-/// Creates the free preview of an upload without settings. If the model has a preview already, returns it. Locks the
-/// paying account. Errors: the account has used up its free previews of the last 24 hours, or the caller has lost its
-/// rights.
+/// Creates the free preview of an upload without settings, and returns its identifier. If the model has such a preview
+/// already, returns the identifier of this preview. Locks the paying account.
+/// Errors: the account has used up its free previews of the last 24 hours, or the caller has lost its rights.
 pub(crate) async fn insert_system_preview(
     tx: &mut Tx,
     caller: &Caller,
@@ -210,8 +210,8 @@ pub(crate) const fn free_uploads_since(now: i64) -> i64 {
     now - DAY_MS
 }
 
-/// Derives the hash of watermarked frames from the hash of the same frames without a watermark. The two are different,
-/// so a render with a watermark never shares frames with a render without one.
+/// Derives the hash of watermarked frames from the hash of the same frames without a watermark. Both hashes are
+/// different, so a render with a watermark never shares frames with a render without a watermark.
 fn marked(frames_sha256: &str) -> String {
     sha256_hex(format!("marked {frames_sha256}"))
 }

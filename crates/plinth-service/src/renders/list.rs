@@ -37,7 +37,7 @@ impl Service {
         view(&self.render_row(caller, id).await?)
     }
 
-    /// Returns the number of credits that were refunded for a render of the caller's workspace; `None` if none were.
+    /// Returns the number of credits that were refunded for a render of the caller's workspace; `None` without a refund.
     pub async fn render_refund(&self, caller: &Caller, id: &str) -> Result<Option<u64>> {
         let render = self.render_row(caller, id).await?;
         Ok(ledger::find_refund(&mut self.db.read().await?, &render.id).await?)

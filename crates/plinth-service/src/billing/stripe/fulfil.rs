@@ -18,7 +18,7 @@ use crate::service::Service;
 impl Service {
     /// Handles an event of Stripe. `signature` is the header `Stripe-Signature`. The same event may arrive several times, even
     /// concurrently, but is booked only once. Stripe repeats an event until this method succeeds.
-    /// Errors: the signature is wrong or too old, the event is malformed, or its amount is not that of the purchase.
+    /// Errors: the signature is wrong or too old, the event is malformed, or its amount is not the price of the purchase.
     pub async fn stripe_event(&self, signature: Option<&str>, body: &[u8]) -> Result<()> {
         let stripe = self.options.stripe.as_ref().ok_or_else(purchase_is_off)?;
         let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;

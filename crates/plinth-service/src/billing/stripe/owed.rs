@@ -35,8 +35,8 @@ pub(crate) async fn remove_owed(tx: &mut Tx, render: &Render, now: i64) -> Resul
     Ok(())
 }
 
-/// Subtracts up to `most` credits from what is owed for the refunds of a purchase that were booked at or after the time
-/// `ordered_at`, the earliest first. Returns the number of subtracted credits.
+/// Subtracts up to `most` credits from the owed credits of a purchase. Uses only credits that are owed for refunds that were
+/// booked at or after the time `ordered_at`, the earliest refund first. Returns the number of subtracted credits.
 async fn take(tx: &mut Tx, purchase: &Purchase, ordered_at: i64, most: u64) -> Result<u64> {
     let refunds = purchases::list_owed_refunds(tx, &purchase.id).await?;
     // Refunds that an earlier version of the program booked have no rows. They count as booked at the time of the last

@@ -1,11 +1,11 @@
 //! The signature of Stripe's events: the header `Stripe-Signature: t=TIME,v1=HMAC`, where the HMAC is the SHA-256 HMAC of
-//! `TIME.BODY` in hex. Stripe sends several `v1` while a secret is replaced.
+//! `TIME.BODY` in hex. Stripe sends several fields `v1` while a secret is replaced.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use plinth_spec::limits;
 use sha2::Sha256;
 
-/// Maximum number of signatures that are compared. Stripe sends one for each secret that is valid.
+/// Maximum number of signatures that are compared. Stripe sends one signature for each valid secret.
 const SIGNATURES: usize = 8;
 
 /// Returns whether one of the secrets signed the body at a time that is at most five minutes from `now_secs`. HMACs are

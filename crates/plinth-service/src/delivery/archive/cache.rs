@@ -19,7 +19,7 @@ use crate::error::{Result, ServiceError};
 const KEPT: usize = 8;
 /// Maximum size of an archive's file list (its central directory) in bytes. The list of the largest dataset has 200 kB.
 const LIST_BYTES: u64 = 1 << 20;
-/// Maximum number of bytes that are read to find a file in an archive: its list and the blocks around it.
+/// Maximum number of bytes that are read to find a file in an archive: the file list and the blocks around this list.
 const READ_BYTES: u64 = 2 * LIST_BYTES;
 
 type Cell = Arc<OnceCell<ZipArchive<StoredArchive>>>;
@@ -45,7 +45,7 @@ pub(in crate::delivery) struct ArchiveEntry {
 }
 
 impl ArchiveCache {
-    /// Finds a file in the archive that is stored at `path` and has `size` bytes. Returns `None` if the archive's list
+    /// Finds a file in the archive that is stored at `path` and has `size` bytes. Returns `None` if the archive's file list
     /// has no file with exactly this name.
     /// Errors: the archive cannot be read, or is damaged.
     pub(in crate::delivery) async fn find(

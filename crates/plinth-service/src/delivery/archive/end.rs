@@ -81,7 +81,7 @@ mod tests {
         let at = good.len() - 22;
         long[at + 12..at + 16].copy_from_slice(&2000_u32.to_le_bytes());
         assert!(outcome(long).contains("too long"));
-        // The same claim in a ZIP64 record.
+        // Returns an archive whose ZIP64 record contains `claimed` as the size of the file list.
         let wide = |claimed: u64, record_at: u64| {
             let mut bytes = good[..at].to_vec();
             let mut record = [0; 56];
