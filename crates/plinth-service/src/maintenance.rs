@@ -112,7 +112,7 @@ impl Service {
         }
     }
 
-    /// Tests whether the database can be written to. It may be readable only, for example on a full disk or as a replica.
+    /// Tests whether the database accepts writes. On a full disk or a read-only replica, reads succeed and writes fail.
     async fn store_time_of_write(&self) -> Result<()> {
         let written = self.write_at(|tx, now| {
             Box::pin(

@@ -29,7 +29,7 @@ impl Default for PartHeads {
 }
 
 impl PartHeads {
-    /// Returns a body whose bytes are counted. The body is pending after each chunk, so that the parser processes each chunk
+    /// Returns a body whose bytes are counted. The body is pending once after each chunk, so that the parser processes each chunk
     /// before it receives the next one.
     /// Errors: those of `body`, and an error when the head of a part has more than [`limits::FORM_HEAD_BYTES`].
     pub fn limit<S, E>(

@@ -204,8 +204,7 @@ impl ReusableChild {
 }
 
 /// Writes a line in a new thread, because the write blocks while the process does not read. The returned channel receives
-/// `stdin` after the line is written. The write fails only if the process has ended; [`Running::listen`] then finds the
-/// reason.
+/// `stdin` after the line is written. The write fails if the process has ended; [`Running::listen`] then finds the reason.
 fn write_line(mut stdin: ChildStdin, line: &str) -> Receiver<ChildStdin> {
     let (tell, written) = sync_channel(1);
     let line = format!("{line}\n");

@@ -19,7 +19,7 @@ const NAMES: [&str; 13] = [
     "RAYON_NUM_THREADS",
     "RUST_BACKTRACE",
 ];
-/// Prefixes of the names of variables that are passed to jobs. They belong to Vulkan, VA-API and drivers.
+/// Prefixes of the names of variables that are passed to jobs. Vulkan, VA-API and drivers read these variables.
 const PREFIXES: [&str; 13] = [
     "VK_", "LIBVA_", "MESA_", "LP_", "GALLIUM_", "LIBGL_", "DRI_", "ZINK_", "RADV_", "ANV_", "NVIDIA_", "__NV_",
     "__GL_",

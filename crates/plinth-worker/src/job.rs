@@ -138,7 +138,7 @@ impl Node {
         let fence = &self.options.fence;
         let inputs = read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
         let mut given: Vec<&Path> = writable.iter().chain(&inputs).map(PathBuf::as_path).collect();
-        // Skips cached models, whose owner must stay the worker's user. They are hard links, so their link count is
+        // Skips cached models, whose owner must stay the worker's user. A cached model is a hard link, so its link count is
         // greater than 1.
         given.retain(|path| std::fs::metadata(path).is_ok_and(|about| about.is_dir() || about.nlink() == 1));
         given.push(folder);

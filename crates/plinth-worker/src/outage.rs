@@ -68,7 +68,7 @@ pub(crate) fn pauses() -> ExponentialBuilder {
         .with_jitter()
 }
 
-/// Returns the pauses between retries at the end of a job. They add up to about 23 seconds.
+/// Returns the pauses between retries at the end of a job. All pauses together last about 23 seconds.
 pub(crate) fn short_pauses() -> ExponentialBuilder {
     ExponentialBuilder::new().with_min_delay(FIRST_PAUSE).with_max_delay(LONGEST_PAUSE).with_max_times(7)
 }

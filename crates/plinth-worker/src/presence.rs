@@ -53,7 +53,7 @@ impl Presence {
     pub(crate) async fn end(self) {
         self.stop.cancel();
         let leaving = async {
-            // Waits for a report that is being written. It would otherwise add the worker again after its removal.
+            // Waits for a report that is being written, because this report would add the worker again after the removal.
             let _ended = self.reporting.await;
             self.node.service.forget_worker(self.id).await
         };

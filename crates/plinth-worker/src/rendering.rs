@@ -119,7 +119,7 @@ async fn make(
         warnings
     } else {
         tracing::warn!("a process that had drawn other renders failed; the render is drawn by a new one");
-        // The new process draws the stills again. These replace the stills of the process that failed.
+        // The new process draws the stills again, and its stills replace the stills of the process that failed.
         for part in &mut parts {
             part.stored = RenderFiles::none(settings.video().quality.codec());
         }

@@ -1,5 +1,5 @@
 //! Finds and kills the processes of a job. A job runs in its own POSIX session. Its encoders belong to this session,
-//! too, whatever their process groups.
+//! too, even if they have process groups of their own.
 
 use std::thread;
 use std::time::Duration;

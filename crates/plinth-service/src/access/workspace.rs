@@ -71,7 +71,7 @@ impl Service {
     pub async fn delete_workspace(&self, id: &WorkspaceId) -> Result<()> {
         let id = id.clone();
         let owner = team(&mut self.db.read().await?, &id).await?.owner_id;
-        // Locks the owner's account. This waits for transactions that are charging the owner.
+        // The lock of the owner's account waits for transactions that are charging the owner.
         let deleted = self.write_locked(owner, move |tx, now| {
             Box::pin(async move {
                 team(tx, &id).await?;

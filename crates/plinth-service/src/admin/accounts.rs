@@ -34,8 +34,8 @@ impl Service {
         Ok(accounts::list(&mut self.db.read().await?, &filter, limit, query.offset).await?)
     }
 
-    /// Suspends an account. Its keys and sign-in links become invalid and its browsers are signed out at once. Renders that the
-    /// account has ordered are not cancelled. Does nothing if the account is suspended already.
+    /// Suspends an account. At once, its keys and sign-in links become invalid, and its browsers are signed out. Renders that
+    /// the account has ordered are not cancelled. Does nothing if the account is suspended already.
     /// Errors: the actor suspends itself or the last administrator.
     pub async fn suspend_account(&self, actor: &Actor, account: &AccountId, why: &str) -> Result<()> {
         let (actor, id, why) = (actor.clone(), account.clone(), reason(why)?);
@@ -63,7 +63,8 @@ impl Service {
         changed.await
     }
 
-    /// Ends the suspension of an account, if it is suspended. Its keys work again; its owner must sign in again.
+    /// Ends the suspension of an account. The keys of the account work again; its owner must sign in again. Does nothing if the
+    /// account is not suspended.
     pub async fn reactivate_account(&self, actor: &Actor, account: &AccountId, why: &str) -> Result<()> {
         let (actor, id, why) = (actor.clone(), account.clone(), reason(why)?);
         let changed = self.write_at(move |tx, now| {

@@ -23,7 +23,7 @@ const NEWEST: u32 = 20;
 #[derive(Clone, Debug)]
 pub struct AccountView {
     pub account: Account,
-    /// Workspaces of the account: its own workspaces, and those of which it is a member.
+    /// Workspaces that the account owns, and workspaces of which the account is a member.
     pub workspaces: Vec<WorkspaceSummary>,
     /// Number of API keys that are neither revoked nor expired.
     pub keys: u64,

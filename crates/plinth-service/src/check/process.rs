@@ -175,7 +175,7 @@ impl Service {
             drop(turn);
             checked
         });
-        // A panic in the reader is a bug. It is reported as a failed check, so the file is rejected.
+        // A panic in the reader is a bug. The check then counts as failed, so the file is rejected.
         Ok(checking.await.unwrap_or_else(|panic| Err(CheckError::failed(panic))))
     }
 }

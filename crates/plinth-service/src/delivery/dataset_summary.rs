@@ -9,7 +9,7 @@ use crate::access::Caller;
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
-/// Maximum size in bytes of `manifest.json` and of `transforms.json`. Those of the largest dataset have less than 1 MB.
+/// Maximum size in bytes of `manifest.json` and of `transforms.json`. In the largest dataset, each has less than 1 MB.
 const ABOUT_BYTES: u64 = 8 << 20;
 /// Maximum number of folders that a manifest may list. Datasets have eight folders.
 const MAX_FOLDERS: usize = 64;

@@ -25,8 +25,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Returns whether all output files get a watermark. These are the files of system previews and of renders that the
-    /// free pool paid for.
+    /// Returns whether all output files get a watermark: the render is a system preview, or the free pool has paid for it.
     pub fn is_marked(&self) -> bool {
         self.render.is_system_preview || self.render.pool == Some(Pool::Free)
     }

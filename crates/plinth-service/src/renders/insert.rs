@@ -210,8 +210,8 @@ pub(crate) const fn free_uploads_since(now: i64) -> i64 {
     now - DAY_MS
 }
 
-/// Derives the hash of watermarked frames from the hash of the same frames without a watermark. Both hashes are
-/// different, so a render with a watermark never shares frames with a render without a watermark.
+/// Derives the hash of watermarked frames from the hash of the same frames without a watermark. The hashes differ, so
+/// a render with a watermark never shares frames with a render without a watermark.
 fn marked(frames_sha256: &str) -> String {
     sha256_hex(format!("marked {frames_sha256}"))
 }

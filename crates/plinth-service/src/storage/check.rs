@@ -54,7 +54,7 @@ struct Listing {
     referenced: u64,
     /// Paths of objects that no row references and that are not scheduled for deletion.
     orphans: Vec<String>,
-    /// Hashes of the paths of all objects. They need about 20 MB for a million objects.
+    /// Hashes of the paths of all objects. The hashes of a million objects need about 20 MB.
     paths: HashSet<u64>,
     hasher: RandomState,
 }

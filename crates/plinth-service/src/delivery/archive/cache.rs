@@ -17,7 +17,7 @@ use crate::error::{Result, ServiceError};
 
 /// Number of archives whose file lists are cached in memory.
 const KEPT: usize = 8;
-/// Maximum size of an archive's file list (its central directory) in bytes. The list of the largest dataset has 200 kB.
+/// Maximum size of an archive's file list (its central directory) in bytes. The largest dataset has a list of about 200 kB.
 const LIST_BYTES: u64 = 1 << 20;
 /// Maximum number of bytes that are read to find a file in an archive: the file list and the blocks around this list.
 const READ_BYTES: u64 = 2 * LIST_BYTES;
