@@ -72,14 +72,14 @@ pub async fn find_by_email(conn: &mut Conn, email: &str) -> Result<Option<Accoun
     conn.fetch_optional(select!("WHERE email = $1"), params![email]).await?.as_ref().map(account).transpose()
 }
 
-/// Filter of the list of all accounts.
+/// Filter of [`list`].
 #[derive(Clone, Debug, Default)]
 pub struct AccountFilter {
     /// Only accounts whose address contains this text, which is given in lower case.
     pub search: Option<String>,
-    /// Whether only administrators are listed.
+    /// Whether [`list`] returns only administrators.
     pub admins: bool,
-    /// Whether only suspended accounts are listed.
+    /// Whether [`list`] returns only suspended accounts.
     pub suspended: bool,
 }
 
@@ -95,7 +95,7 @@ pub struct ListedAccount {
 
 /// Returns a page of all accounts, the newest first.
 pub async fn list(conn: &mut Conn, filter: &AccountFilter, limit: u32, offset: u64) -> Result<Vec<ListedAccount>> {
-    // The sums are computed for the rows of the page only.
+    // The inner statement selects the page, so that the sums are computed only for the accounts of this page.
     let sql = concat!(
         "SELECT page.*, (SELECT CAST(coalesce(sum(w.render_count), 0) AS BIGINT) FROM workspaces w \
          WHERE w.owner_id = page.id) AS renders, \
@@ -119,8 +119,8 @@ pub async fn list(conn: &mut Conn, filter: &AccountFilter, limit: u32, offset: u
     conn.fetch_all(sql, params).await?.iter().map(read).collect()
 }
 
-/// Locks all administrators until the transaction ends, so that no other transaction removes or suspends one meanwhile. Returns
-/// the number of those that are not suspended.
+/// Locks all administrators until the transaction ends, so that no other transaction can remove or suspend an administrator
+/// meanwhile. Returns the number of administrators who are not suspended.
 pub async fn lock_admins(tx: &mut Tx) -> Result<usize> {
     macro_rules! admins {
         ($lock:literal) => {
@@ -133,7 +133,7 @@ pub async fn lock_admins(tx: &mut Tx) -> Result<usize> {
     Ok(suspended.into_iter().filter(Option::is_none).count())
 }
 
-/// Makes an account an administrator of the installation, or ends that.
+/// Sets whether an account is an administrator of the installation.
 pub async fn set_admin(tx: &mut Tx, id: &AccountId, is_admin: bool) -> Result<()> {
     tx.execute("UPDATE accounts SET is_admin = $2 WHERE id = $1", params![id, is_admin]).await.map(drop)
 }
@@ -147,7 +147,7 @@ pub async fn count(conn: &mut Conn) -> Result<u64> {
 /// To avoid deadlocks, every charge and refund locks the account before it changes a render.
 pub async fn lock(tx: &mut Tx, id: &AccountId) -> Result<Option<Account>> {
     // SQLite needs no lock, because it allows one writer at a time. PostgreSQL locks the account in FOR KEY SHARE mode
-    // when it checks the foreign key of a render. FOR NO KEY UPDATE does not block this check, but FOR UPDATE would.
+    // when it checks the foreign key of a render. FOR NO KEY UPDATE does not block this check; FOR UPDATE would block it.
     let sql = Sql { sqlite: select!("WHERE id = $1"), postgres: select!("WHERE id = $1 FOR NO KEY UPDATE") };
     tx.fetch_optional(sql, params![id]).await?.as_ref().map(account).transpose()
 }

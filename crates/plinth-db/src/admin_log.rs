@@ -1,4 +1,4 @@
-//! The log of what administrators did. Entries are only added.
+//! The log of actions by administrators. Entries are never changed or deleted.
 
 use plinth_spec::AdminAction;
 use plinth_spec::id::{AccountId, LogEntryId};
@@ -8,7 +8,7 @@ use crate::sql::params;
 use crate::table::insert;
 use crate::{Conn, Result, Tx};
 
-/// A new entry.
+/// A new entry of the log.
 #[derive(Clone, Debug)]
 pub struct NewLogEntry {
     pub id: LogEntryId,
@@ -26,7 +26,7 @@ pub struct NewLogEntry {
     pub created_at: i64,
 }
 
-/// An entry, with the addresses of its accounts.
+/// An entry of the log, with the e-mail addresses of the administrator and of the account concerned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogEntry {
     pub id: LogEntryId,
@@ -63,7 +63,7 @@ pub async fn insert(tx: &mut Tx, entry: &NewLogEntry) -> Result<()> {
 
 /// Returns a page of the log, newest first; with an `account`, only the entries that concern it.
 pub async fn list(conn: &mut Conn, account: Option<&AccountId>, limit: u32, offset: u64) -> Result<Vec<LogEntry>> {
-    // Two statements, because each reads its own index.
+    // The condition differs with and without an account, so that each of the two statements can use its own index.
     macro_rules! select {
         ($which:literal) => {
             concat!(

@@ -5,8 +5,8 @@ use plinth_spec::id::WorkspaceId;
 use crate::sql::{Param, params};
 use crate::{Conn, Result, Tx, storage};
 
-/// Builds an SQL statement that returns the number of rows and their total size in bytes. It counts the rows of every
-/// workspace whose owner also owns workspace `$1`, and for which the condition is true.
+/// Builds an SQL statement that returns the number of rows and their total size in bytes. The statement counts the rows that fulfil
+/// the condition, in all workspaces whose owner also owns workspace `$1`.
 macro_rules! usage_of {
     ($table:literal, $condition:literal) => {
         concat!(
@@ -27,8 +27,8 @@ pub(crate) async fn usage(conn: &mut Conn, sql: &'static str, workspace: &Worksp
     Ok((row.count("n")?, row.count("bytes")?))
 }
 
-/// Runs a statement that deletes a row and returns its `workspace_id` and `file_size`, and subtracts the size from the counter of the
-/// workspace. Returns false if there was no such row.
+/// Runs a statement that deletes a row and returns its `workspace_id` and `file_size`, and subtracts this size from the workspace's
+/// counter of stored bytes. Returns false if no row was deleted.
 pub(crate) async fn delete(tx: &mut Tx, sql: &'static str, params: &[Param]) -> Result<bool> {
     let Some(row) = tx.fetch_optional(sql, params).await? else { return Ok(false) };
     storage::add(tx, &row.parsed("workspace_id", WorkspaceId::parse)?, -row.int("file_size")?).await?;

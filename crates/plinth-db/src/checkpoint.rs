@@ -1,22 +1,23 @@
-//! Checkpoints of SQLite: copies its write-ahead log into the database file while transactions go on.
+//! Checkpoints of SQLite: copies the write-ahead log into the database file while transactions continue.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use sqlx::SqlitePool;
 
-/// Number of pages in the log, of 4 KiB each, from which on a commit copies the log itself. It copies what was written since the last
-/// checkpoint, so that the log does not grow while transactions never pause.
+/// Length of the log, in pages of 4 KiB, from which on SQLite makes a checkpoint within each commit. No other transaction writes
+/// during such a checkpoint, so it copies the whole log, and SQLite can then reuse the log. The checkpoints of [`Checkpoints`]
+/// never reach the end of the log if transactions do not pause.
 pub(crate) const LOG_PAGES: u32 = 10_000;
-/// Number of commits between checkpoints. A commit writes some 15 pages. A commit during a checkpoint waits for the disk, so
-/// checkpoints should be rare, but must begin before the log has [`LOG_PAGES`].
+/// Number of commits between two checkpoints. A commit during a checkpoint waits for the disk, so checkpoints should be rare. But a
+/// checkpoint must begin before the log has [`LOG_PAGES`], and a commit adds about 15 pages.
 const COMMITS: u32 = 512;
 
-/// Counts commits, and copies the log from time to time on a connection of its own. SQLite would do so in each commit after which the
-/// log has 1000 pages, and that commit would take ten times as long.
+/// Counts commits, and makes a checkpoint on a separate connection after every [`COMMITS`] commits. By default, SQLite makes a
+/// checkpoint within each commit that finds more than 1000 pages in the log, and such a commit takes ten times as long.
 #[derive(Clone, Debug)]
 pub(crate) struct Checkpoints {
-    /// One connection, so that there is one checkpoint at a time.
+    /// Pool with a single connection, so that at most one checkpoint runs at a time.
     pool: SqlitePool,
     commits: Arc<AtomicU32>,
 }
@@ -26,14 +27,14 @@ impl Checkpoints {
         Self { pool, commits: Arc::default() }
     }
 
-    /// Counts a commit. Starts a checkpoint if it is time for one, and does not wait for it.
+    /// Counts a commit. Starts a checkpoint in the background if it is due.
     pub(crate) fn count_commit(&self) {
         let commits = self.commits.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-        // A connection that is in use is that of a checkpoint.
+        // If the connection is in use, a checkpoint is running already.
         if commits.is_multiple_of(COMMITS) && self.pool.num_idle() == self.pool.size() as usize {
             let pool = self.pool.clone();
             tokio::spawn(async move {
-                // Writers and readers do not wait for a passive checkpoint.
+                // A passive checkpoint does not block writers and readers.
                 if let Err(error) = sqlx::query("PRAGMA wal_checkpoint(PASSIVE)").execute(&pool).await {
                     tracing::warn!(%error, "copying SQLite's log into the database file failed; it is tried again");
                 }
@@ -62,7 +63,7 @@ mod tests {
         let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
         let file = database.address().strip_prefix("sqlite://").unwrap();
         let size = || fs::metadata(file).unwrap().len();
-        // The tables of the migrations are in the log only.
+        // The tables that the migrations have created are still in the log, not in the database file.
         let before = size();
         for n in 0..COMMITS {
             assert_eq!(size(), before, "after {n} commits");

@@ -14,7 +14,7 @@ use crate::row::Row;
 use crate::sql::{Param, Sql, params};
 use crate::table::numbered;
 
-/// A database connection that can only run queries. A [`Tx`](crate::Tx) can also write.
+/// A database connection for queries. Writing needs a [`Tx`](crate::Tx).
 pub struct Conn(pub(crate) Inner);
 
 pub(crate) enum Inner {
@@ -27,8 +27,8 @@ impl Conn {
         matches!(self.0, Inner::Postgres(_))
     }
 
-    /// Makes the drop close the connection instead of returning it to the pool. Needed when the state of its
-    /// transaction is unknown.
+    /// Closes the connection when it is dropped, instead of returning it to the pool. Needed if its transaction may still
+    /// be open.
     pub(crate) fn discard(&mut self) {
         match &mut self.0 {
             Inner::Sqlite(conn) => conn.close_on_drop(),
@@ -55,8 +55,8 @@ impl Conn {
         self.fetch_rows(sqlite, postgres, params).await
     }
 
-    /// Like [`fetch_all`](Self::fetch_all), for a statement whose text depends on the number of rows. Values are passed
-    /// as parameters and never written into `text`.
+    /// Like [`fetch_all`](Self::fetch_all), for a statement that is built at run time. `text` must not contain values;
+    /// they are passed as `params`.
     pub(crate) async fn fetch_all_built(&mut self, text: &str, params: &[Param]) -> Result<Vec<Row>> {
         self.fetch_rows(AssertSqlSafe(text), AssertSqlSafe(text), params).await
     }
@@ -93,7 +93,7 @@ impl Conn {
         self.fetch_optional(sql, params).await?.ok_or_else(|| sqlx::Error::RowNotFound.into())
     }
 
-    /// Executes a statement and returns the number of affected rows. Only [`Tx`](crate::Tx) may write with it.
+    /// Executes a statement and returns the number of affected rows. May be called only through a [`Tx`](crate::Tx).
     pub(crate) async fn execute(&mut self, sql: impl Into<Sql>, params: &[Param]) -> Result<u64> {
         let Sql { sqlite, postgres } = sql.into();
         self.execute_text(sqlite, postgres, params).await
@@ -104,7 +104,8 @@ impl Conn {
         self.insert(table, columns, values, "").await
     }
 
-    /// Inserts rows as [`insert_rows`](Self::insert_rows) does, except those whose unique key the table already has.
+    /// Inserts rows as [`insert_rows`](Self::insert_rows) does, but skips rows whose unique key exists in the table
+    /// already.
     pub(crate) async fn insert_missing_rows(&mut self, table: &str, columns: &str, values: &[Param]) -> Result<()> {
         self.insert(table, columns, values, " ON CONFLICT DO NOTHING").await
     }
@@ -115,7 +116,8 @@ impl Conn {
             let rows: Vec<String> = (0..values.len() / width).map(|number| row(number * width + 1, width)).collect();
             format!("INSERT INTO {table} ({columns}) VALUES {}{conflict}", rows.join(", "))
         };
-        // SQLite takes `$1` for a name, and sqlx looks up the name of each parameter, which takes quadratic time.
+        // SQLite treats `$1` as a named parameter, and sqlx searches for the name of each parameter, which takes
+        // quadratic time. So the parameters are written as `?`.
         let unnamed = |_first, width| format!("({})", vec!["?"; width].join(", "));
         self.execute_text(AssertSqlSafe(insert(unnamed)), AssertSqlSafe(insert(numbered)), values).await.map(drop)
     }
@@ -146,7 +148,7 @@ impl Conn {
     }
 }
 
-/// Adds a client-side timeout to a PostgreSQL query, because a database server that is unreachable never responds.
+/// Adds a client-side timeout to a PostgreSQL query, because the query would wait forever for an unreachable server.
 async fn with_timeout<T>(query: impl Future<Output = sqlx::Result<T>>) -> Result<T> {
     Ok(timeout(QUERY_TIMEOUT, query).await.map_err(|_late| DbError::QueryTimeout)??)
 }

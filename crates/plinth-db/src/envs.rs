@@ -64,8 +64,8 @@ pub async fn list_system(conn: &mut Conn) -> Result<Vec<Env>> {
     conn.fetch_all(sql, params![]).await?.iter().map(Env::of).collect()
 }
 
-/// Makes an environment available to all workspaces, or only to its own. Returns false if that does not change it, or if it does
-/// not exist.
+/// Makes an environment available to all workspaces, or only to its own. Returns false if the environment does not exist, or if
+/// `is_system` already has this value.
 pub async fn set_system(tx: &mut Tx, id: &EnvId, is_system: bool) -> Result<bool> {
     let sql = "UPDATE envs SET is_system = $2 WHERE id = $1 AND is_system <> $2";
     Ok(tx.execute(sql, params![id, is_system]).await? == 1)

@@ -18,7 +18,7 @@ pub enum DbError {
     /// A schema migration failed.
     #[error("the database schema could not be migrated")]
     Migrate(#[from] sqlx::migrate::MigrateError),
-    /// The tables were changed by a newer program in such a way that this one cannot use them.
+    /// A newer version of the program has changed the tables, and this version cannot use the new tables.
     #[error(
         "the tables need a program that knows version {needed} of them; this one knows {known}: install a newer one"
     )]

@@ -13,7 +13,8 @@ use crate::{Conn, Result, Tx};
 pub struct Invitation {
     pub id: InvitationId,
     pub workspace_id: WorkspaceId,
-    /// Role that the invited person gets. For the owner's role, the invitation is an offer to hand the workspace over.
+    /// Role that the invited person gets. The role `owner` means that the inviter offers to transfer the ownership of
+    /// the workspace.
     pub role: Role,
     /// Address for which the invitation is meant, if it has one.
     pub email: Option<String>,
@@ -37,7 +38,7 @@ fn read(row: &Row) -> Result<Invitation> {
     })
 }
 
-/// The columns of an invitation, and the condition that it can be accepted at the time `$2`.
+/// Builds the statement that selects invitations which can be accepted at the time `$2`.
 macro_rules! select_open {
     ($rest:literal) => {
         concat!(
@@ -64,7 +65,7 @@ pub async fn insert(tx: &mut Tx, invitation: &Invitation, sha256: &str) -> Resul
     )
 }
 
-/// Finds the invitation with this secret, unless it has expired or ended.
+/// Finds an invitation by the hash of its secret. Returns `None` if the invitation has expired or ended.
 pub async fn find_open(conn: &mut Conn, sha256: &str, now: i64) -> Result<Option<Invitation>> {
     conn.fetch_optional(select_open!("sha256 = $1"), params![sha256, now]).await?.as_ref().map(read).transpose()
 }
@@ -75,19 +76,19 @@ pub async fn list_open(conn: &mut Conn, workspace: &WorkspaceId, now: i64) -> Re
     conn.fetch_all(sql, params![workspace, now]).await?.iter().map(read).collect()
 }
 
-/// Ends an invitation of a workspace: it was accepted, or it is revoked. Returns false if it had ended before.
+/// Ends an invitation of a workspace, because it was accepted or revoked. Returns false if it has ended already.
 pub async fn end(tx: &mut Tx, workspace: &WorkspaceId, id: &InvitationId, now: i64) -> Result<bool> {
     let sql = "UPDATE invitations SET ended_at = $3 WHERE workspace_id = $1 AND id = $2 AND ended_at IS NULL";
     Ok(tx.execute(sql, params![workspace, id, now]).await? == 1)
 }
 
-/// Ends all invitations with a role.
+/// Ends all invitations to a workspace that offer the given role.
 pub async fn end_all(tx: &mut Tx, workspace: &WorkspaceId, role: Role, now: i64) -> Result<()> {
     let sql = "UPDATE invitations SET ended_at = $3 WHERE workspace_id = $1 AND role = $2 AND ended_at IS NULL";
     tx.execute(sql, params![workspace, role.as_str(), now]).await.map(drop)
 }
 
-/// Deletes the invitations that expired before a time. Returns the number of deleted rows.
+/// Deletes the invitations that expired at or before the time `before`. Returns the number of deleted rows.
 pub async fn delete_expired(tx: &mut Tx, before: i64) -> Result<u64> {
     tx.execute("DELETE FROM invitations WHERE expires_at <= $1", params![before]).await
 }

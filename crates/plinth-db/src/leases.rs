@@ -14,7 +14,7 @@ use crate::sql::{Sql, params, touched};
 use crate::states::{BuiltSql, after, after_packaging, may, may_package};
 use crate::{Conn, DbError, Result, Tx, storage};
 
-/// Maximum number of accounts without work that a claim removes from the queue if it has found a render.
+/// Maximum number of accounts without queued work that a successful claim removes from the queue.
 const MAX_LEAVING: usize = 4;
 
 /// A worker that claims renders.
@@ -116,7 +116,8 @@ pub async fn claim(tx: &mut Tx, kind: Kind, lease: &Lease, now: i64) -> Result<O
     let takes = &lease.worker.takes;
     let mut empty = Vec::new();
     let render = claim_by_turn(tx, kind, lease, now, &mut empty).await?;
-    // At the end, because the rows stay locked until the commit; a worker that found a render leaves the rest to others.
+    // Accounts without work leave the queue at the end of the transaction, because their rows stay locked until the commit. After a
+    // successful claim, most of them are left to the next claims, so that the worker can start to render.
     let most = if render.is_some() { MAX_LEAVING } else { empty.len() };
     for account in empty.iter().take(most) {
         queue::leave_if_empty(tx, kind, account, takes).await?;
@@ -124,7 +125,7 @@ pub async fn claim(tx: &mut Tx, kind: Kind, lease: &Lease, now: i64) -> Result<O
     Ok(render)
 }
 
-/// Claims the next render, and collects the accounts that turned out to have none.
+/// Claims the next render, and adds accounts in which it found no work to `empty`.
 async fn claim_by_turn(
     tx: &mut Tx,
     kind: Kind,
@@ -139,7 +140,8 @@ async fn claim_by_turn(
             None => empty.push(account),
         }
     }
-    // All other accounts with work are reserved, so one of them is served several times at once.
+    // Other transactions have reserved all remaining accounts, or the database is SQLite, which has no reservations. So this
+    // transaction claims a render of an account without reserving it.
     let mut cursor = QueueCursor::new(kind, &lease.worker.takes);
     while let Some(account) = cursor.next(tx).await? {
         if empty.contains(&account) {
@@ -238,9 +240,9 @@ pub struct Report {
     pub is_last: bool,
 }
 
-/// Writes a report, and adds the published bytes to the counter of the workspace. They are left out if the render was finished by a
-/// program of an earlier version and is not measured yet, because a render whose size is stored is not measured. Changes nothing and
-/// returns false if the lease is lost or the render is not in state `from`.
+/// Writes a report, and adds the published bytes to the counter of the workspace. The bytes are not counted if an earlier version of
+/// the program finished the render without storing its size: [`storage::measure`] later counts all files of such a render. Changes
+/// nothing and returns false if the lease is lost or the render is not in state `from`.
 pub async fn report(tx: &mut Tx, id: &RenderId, token: &str, report: &Report, now: i64) -> Result<bool> {
     let sql = concat!(
         "UPDATE renders SET status = $4, hls_status = $5, failure_code = $6, \
@@ -315,8 +317,8 @@ fn payer_and_class(row: &Row) -> Result<(AccountId, Option<WorkClass>)> {
     Ok((row.parsed("payer_id", AccountId::parse)?, row.maybe_parsed("work_class", WorkClass::from_name)?))
 }
 
-/// Lists renders whose lease has expired, the earliest expiry first. A row that cannot be read is left out and logged, so that it
-/// does not keep the others from being requeued.
+/// Lists renders whose lease has expired, the earliest expiry first. Logs and skips rows that cannot be read, so that the other
+/// renders can be requeued.
 pub async fn list_lost(conn: &mut Conn, now: i64, limit: u32) -> Result<Vec<Lost>> {
     let sql = concat!(
         "SELECT lease_token, losses, ",
@@ -339,8 +341,8 @@ fn readable(row: &Row) -> Option<Lost> {
         .ok()
 }
 
-/// Returns whether the lease has expired. If it has, the render's row stays locked until the transaction ends, so that
-/// the worker cannot renew the lease in the meantime.
+/// Returns whether the lease has expired. If so, the render's row stays locked until the transaction ends, so that the worker cannot
+/// renew the lease in the meantime.
 pub async fn is_lost(tx: &mut Tx, id: &RenderId, token: &str, now: i64) -> Result<bool> {
     macro_rules! held {
         ($lock:literal) => {
@@ -364,7 +366,7 @@ mod tests {
          VALUES ('wwwwwwwwwwww', 'w', 'aaaaaaaaaaaa', TRUE, 0)",
         "INSERT INTO models (id, workspace_id, original_name, file_size, sha256, animations, animation_count, status, \
          created_at, updated_at) VALUES ('mmmmmmmmmmmm', 'wwwwwwwwwwww', 'm', 1, '', '[]', 0, 'active', 0, 0)",
-        // A program of a later version has stored a code in the first row that this version does not know.
+        // The first row has a failure code that this version does not know, as if a later version had stored it.
         "INSERT INTO renders (id, workspace_id, model_id, payer_id, settings, settings_sha256, replay_key, replay_ordinal, \
          is_system_preview, credits, status, hls_status, failure_code, warnings, attempt, hls_attempt, lease_token, \
          lease_until, created_at, updated_at) SELECT id, 'wwwwwwwwwwww', 'mmmmmmmmmmmm', 'aaaaaaaaaaaa', '{}', '', '', 0, \

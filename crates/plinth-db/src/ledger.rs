@@ -54,8 +54,7 @@ row!(columns, entry -> LedgerEntry {
     render_id: "render_id"
 });
 
-/// Writes the entry and changes the account's balance by the same number, so that a balance is always the sum of its
-/// entries.
+/// Writes the entry and adds its credits to the account's balance, so that a balance is always the sum of its entries.
 pub async fn post(tx: &mut Tx, entry: &NewEntry) -> Result<Posted> {
     let e = entry;
     let find_duplicate = "SELECT id FROM ledger WHERE render_id = $1 AND type = $2";
@@ -134,8 +133,9 @@ pub async fn list(
     conn.fetch_all(sql, params).await?.iter().map(entry).collect()
 }
 
-/// Lists the entries of an account before one entry, newest first; without `before`, lists the newest. With a `workspace`,
-/// lists only entries of this workspace. Unlike pages by offset, pages by entry stay the same while entries are added.
+/// Lists the entries of an account that are older than the entry `before`, newest first; without `before`, lists the
+/// newest entries. With a `workspace`, lists only entries of this workspace. Pages that start at an entry, unlike pages
+/// that start at an offset, do not shift when entries are added.
 pub async fn list_before(
     conn: &mut Conn,
     account: &AccountId,
@@ -155,7 +155,7 @@ pub async fn list_before(
     conn.fetch_all(sql, params).await?.iter().map(entry).collect()
 }
 
-/// Counts the entries that [`list`] returns on all pages together.
+/// Counts the entries on all pages of [`list`].
 pub async fn count(conn: &mut Conn, account: &AccountId, workspace: Option<&WorkspaceId>) -> Result<u64> {
     let sql = "SELECT count(*) AS n FROM ledger WHERE account_id = $1 AND ($2 IS NULL OR workspace_id = $2)";
     conn.fetch_one(sql, params![account, workspace]).await?.count("n")

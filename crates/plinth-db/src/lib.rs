@@ -1,8 +1,8 @@
 //! Typed access to the tables of a SQLite or PostgreSQL database. Business rules live in `plinth-service`.
 //!
-//! Both databases run the same SQL. Queries need a [`Conn`]; writes need a [`Tx`], which only [`Db::write`] provides.
-//! All times are Unix times in milliseconds. The caller passes the current time, which it usually reads with
-//! [`Conn::now_ms`].
+//! Both databases run the same SQL, except for locks and a few functions. Queries need a [`Conn`]; writes need a
+//! [`Tx`], which only [`Db::write`] provides. All times are Unix times in milliseconds. The caller passes the current
+//! time, which it usually reads with [`Conn::now_ms`].
 
 mod assets;
 mod checkpoint;

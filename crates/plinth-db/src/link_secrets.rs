@@ -7,13 +7,13 @@ use crate::{Conn, Result, Tx};
 /// A secret that signs links.
 #[derive(Clone)]
 pub struct LinkSecret {
-    /// Identifier, which is part of each link that the secret signs. Empty for the first secret of an installation that
-    /// is older than these identifiers.
+    /// Identifier, which is part of each link that the secret signs. Empty for a secret that was created before secrets
+    /// had identifiers.
     pub id: String,
     pub secret: String,
     /// Time of creation.
     pub created_at: i64,
-    /// Time at which the links that the secret signed become invalid; `None` while the secret signs new links.
+    /// Time at which all links that the secret signed become invalid; `None` while the secret signs new links.
     pub ends_at: Option<i64>,
 }
 
@@ -41,7 +41,7 @@ pub async fn find_newest(conn: &mut Conn) -> Result<Option<LinkSecret>> {
     conn.fetch_optional(sql, params![]).await?.as_ref().map(LinkSecret::of).transpose()
 }
 
-/// Finds a secret by its identifier if its links are still valid.
+/// Finds a secret by its identifier. Returns `None` if the secret's links are no longer valid.
 pub async fn find(conn: &mut Conn, id: &str, now: i64) -> Result<Option<LinkSecret>> {
     let sql = concat!("SELECT ", columns!(), " FROM link_secrets WHERE id = $1 AND (ends_at IS NULL OR ends_at > $2)");
     conn.fetch_optional(sql, params![id, now]).await?.as_ref().map(LinkSecret::of).transpose()
@@ -57,7 +57,7 @@ pub async fn list(conn: &mut Conn, now: i64) -> Result<Vec<LinkSecret>> {
     conn.fetch_all(sql, params![now]).await?.iter().map(LinkSecret::of).collect()
 }
 
-/// Sets the end of every secret to `ends_at`, except of secrets that end earlier.
+/// Makes the links of all secrets invalid at the time `ends_at`. Secrets that end earlier stay unchanged.
 pub async fn end_all(tx: &mut Tx, ends_at: i64) -> Result<()> {
     let sql = "UPDATE link_secrets SET ends_at = $1 WHERE ends_at IS NULL OR ends_at > $1";
     tx.execute(sql, params![ends_at]).await.map(drop)

@@ -1,5 +1,5 @@
-//! Notifications of work, by which PostgreSQL wakes idle workers, and of drawn previews, by which it wakes the servers that
-//! wait for them, so that neither need to poll.
+//! Notifications of PostgreSQL, which replace polling: queued work wakes idle workers, and a drawn preview wakes the server
+//! that waits for it.
 
 use plinth_spec::{Takes, WorkClass};
 use sqlx::postgres::{PgListener, PgPoolOptions};
@@ -12,11 +12,11 @@ use crate::pool::{Db, QUERY_TIMEOUT};
 use crate::sql::params;
 use crate::tx::Tx;
 
-/// Channels: queued work, waiting previews, and drawn previews.
+/// Channels of PostgreSQL: for queued work, for waiting previews, and for drawn previews.
 const CHANNEL: &str = "plinth_queue";
 const PREVIEW_CHANNEL: &str = "plinth_preview";
 const PICTURE_CHANNEL: &str = "plinth_picture";
-/// First part of the `application_name` of workers' connections; what the worker takes follows.
+/// Prefix of the `application_name` of workers' connections. After it comes the work that the worker takes.
 const APPLICATION: &str = "plinth-listener ";
 /// The `application_name` of servers' connections.
 const PICTURE_APPLICATION: &str = "plinth-pictures";
@@ -25,7 +25,7 @@ const PICTURE_APPLICATION: &str = "plinth-pictures";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queued {
     pub jobs: u32,
-    /// Their class; `None` for work that every worker takes.
+    /// Class of the jobs; `None` for work that every worker takes.
     pub class: Option<WorkClass>,
 }
 
@@ -34,7 +34,8 @@ impl Queued {
         format!("{} {}", self.jobs, self.class.map_or("", WorkClass::as_str))
     }
 
-    /// Parses a payload. One of another version that cannot be parsed may concern every worker.
+    /// Parses a payload. Returns one job without a class if the payload cannot be parsed, because another version of the
+    /// program may have sent it for any worker.
     fn of_payload(payload: &str) -> Self {
         let parsed = payload.split_once(' ').and_then(|(jobs, class)| {
             let class = if class.is_empty() { None } else { Some(WorkClass::from_name(class)?) };
@@ -44,18 +45,19 @@ impl Queued {
     }
 }
 
-/// Notifies listening workers once the transaction is committed. Does nothing on SQLite.
+/// Notifies the listening workers of queued work as soon as the transaction is committed. Does nothing on SQLite.
 pub(crate) async fn notify(tx: &mut Tx, queued: Queued) -> Result<()> {
     send(tx, CHANNEL, &queued.to_payload()).await
 }
 
-/// Notifies the worker with this lease token that a preview waits, or all workers that draw previews. Does nothing on
-/// SQLite.
+/// Notifies the worker with the lease token `holder` that a preview waits; without a `holder`, notifies all workers that
+/// draw previews. Does nothing on SQLite.
 pub(crate) async fn notify_preview(tx: &mut Tx, holder: Option<&str>) -> Result<()> {
     send(tx, PREVIEW_CHANNEL, holder.unwrap_or_default()).await
 }
 
-/// Notifies the server that waits for the picture of this request. Does nothing on SQLite.
+/// Notifies the server that waits for the picture of this request; the picture is drawn, or the request was replaced. Does
+/// nothing on SQLite.
 pub(crate) async fn notify_picture(tx: &mut Tx, request_id: &str) -> Result<()> {
     send(tx, PICTURE_CHANNEL, request_id).await
 }
@@ -72,20 +74,20 @@ async fn send(tx: &mut Tx, channel: &str, payload: &str) -> Result<()> {
 pub enum Heard {
     /// Work has been queued.
     Queued(Queued),
-    /// A preview waits, for the worker with this lease token, or for any worker.
+    /// A preview waits for the worker with this lease token; without a token, for any worker.
     Preview(Option<String>),
 }
 
-/// A connection of its own to PostgreSQL that receives notifications of work.
+/// A separate connection to PostgreSQL that receives notifications of queued work.
 #[derive(Debug)]
 pub struct QueueListener(PgListener);
 
-/// A connection of its own to PostgreSQL that receives notifications of drawn previews.
+/// A separate connection to PostgreSQL that receives notifications of drawn previews.
 #[derive(Debug)]
 pub struct PictureListener(PgListener);
 
 impl Db {
-    /// Connects a listener for a worker that takes this work. `None` on SQLite, which has no notifications.
+    /// Connects a listener for a worker that takes the work `takes`. `None` on SQLite, which has no notifications.
     pub async fn listen(&self, takes: &Takes) -> Result<Option<QueueListener>> {
         let channels = if takes.includes_previews() { &[CHANNEL, PREVIEW_CHANNEL][..] } else { &[CHANNEL] };
         Ok(self.connect_listener(&format!("{APPLICATION}{takes}"), channels).await?.map(QueueListener))
@@ -98,7 +100,8 @@ impl Db {
 
     async fn connect_listener(&self, name: &str, channels: &[&str]) -> Result<Option<PgListener>> {
         let Some(options) = self.postgres_options() else { return Ok(None) };
-        // The listener keeps the only connection of this pool, which would be closed after a time otherwise.
+        // The listener uses the only connection of this pool. Without these options, the pool would close the connection
+        // after some time.
         let pool = PgPoolOptions::new().max_connections(1).max_lifetime(None).idle_timeout(None);
         let connecting = async {
             let pool = pool.connect_with(options.application_name(name)).await?;
@@ -112,16 +115,16 @@ impl Db {
     }
 }
 
-/// The listening workers of this database, on any machine.
+/// Selects the `application_name` of each worker, on any machine, that listens to this database.
 const LISTENERS: &str = "SELECT application_name FROM pg_stat_activity \
                          WHERE datname = current_database() AND starts_with(application_name, $1)";
 
-/// Parses the work that a listening worker takes.
+/// Returns the work that a listening worker takes, which is part of its `application_name`.
 fn taken(name: &str) -> Option<Takes> {
     name.strip_prefix(APPLICATION)?.parse().ok()
 }
 
-/// Returns whether a worker listens for previews. `None` on SQLite, which does not know.
+/// Returns whether a worker listens for previews. `None` on SQLite, which has no notifications.
 pub async fn is_preview_worker_listening(conn: &mut Conn) -> Result<Option<bool>> {
     if !conn.is_postgres() {
         return Ok(None);
@@ -132,7 +135,7 @@ pub async fn is_preview_worker_listening(conn: &mut Conn) -> Result<Option<bool>
 }
 
 impl QueueListener {
-    /// Waits for the next notification. The future can be dropped without losing one.
+    /// Waits for the next notification. Dropping the future loses no notification.
     /// Errors: the connection is lost.
     pub async fn next(&mut self) -> Result<Heard> {
         let received = self.0.try_recv().await?.ok_or(sqlx::Error::PoolClosed)?;
@@ -152,8 +155,8 @@ impl QueueListener {
 }
 
 impl PictureListener {
-    /// Waits for the next drawn preview, and returns the identifier of its request. The future can be dropped without
-    /// losing one.
+    /// Waits for the next drawn preview, and returns the identifier of its request. Dropping the future loses no
+    /// notification.
     /// Errors: the connection is lost.
     pub async fn next(&mut self) -> Result<String> {
         let received = self.0.try_recv().await?.ok_or(sqlx::Error::PoolClosed)?;

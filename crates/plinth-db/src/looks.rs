@@ -1,4 +1,5 @@
-//! Looks: named render settings that a workspace has saved, and the look with which its composer starts.
+//! Looks: named render settings that a workspace has saved. The start look is the one with which the web UI's form for
+//! renders starts.
 
 use plinth_spec::id::{LookId, WorkspaceId};
 
@@ -31,7 +32,7 @@ macro_rules! select {
 }
 
 /// Inserts a look.
-/// Errors: the workspace has a look of this name.
+/// Errors: the workspace has a look of this name already.
 pub async fn insert(tx: &mut Tx, look: &Look) -> Result<()> {
     look.add(tx).await
 }
@@ -79,7 +80,8 @@ pub async fn delete(tx: &mut Tx, workspace: &WorkspaceId, id: &LookId) -> Result
     Ok(tx.execute(sql, params![id, workspace]).await? == 1)
 }
 
-/// Returns the start look of a workspace: the identifier of one of its looks, or of a look that the program contains.
+/// Returns the identifier of the start look of a workspace: one of the workspace's looks, or a look that the program
+/// contains. `None` if none was chosen.
 pub async fn start(conn: &mut Conn, workspace: &WorkspaceId) -> Result<Option<String>> {
     let row = conn.fetch_optional("SELECT start_look FROM workspaces WHERE id = $1", params![workspace]).await?;
     row.map_or(Ok(None), |row| row.maybe_text("start_look"))

@@ -1,5 +1,5 @@
-//! Mails that wait to be sent. A server claims a mail for a limited time, so that another server sends it if the first one
-//! is lost.
+//! Mails that wait to be sent. A server claims a mail for a limited time, so that another server sends the mail if the
+//! claiming server is lost.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ use crate::table::insert;
 use crate::{Result, Tx};
 
 names! {
-    /// What a mail says.
+    /// Content of a mail.
     MailKind {
         /// A link with which the account chooses a new password.
         PasswordLink = "password_link",
@@ -27,14 +27,14 @@ pub struct WaitingMail {
     pub id: String,
     pub kind: MailKind,
     pub recipient: String,
-    /// URL that a secret completes to a link. Empty if the mail contains no link.
+    /// First part of the link's URL; a secret is appended when the mail is sent. Empty if the mail contains no link.
     pub link_base: String,
     pub created_at: i64,
     /// Number of times that the mail was claimed.
     pub attempts: i64,
 }
 
-/// Inserts a mail that is due at once.
+/// Inserts a mail that can be claimed immediately.
 pub async fn insert(tx: &mut Tx, mail: &WaitingMail) -> Result<()> {
     let WaitingMail { id, kind, recipient, link_base, created_at, attempts } = mail;
     insert!(
@@ -53,7 +53,7 @@ static CLAIM: LazyLock<BuiltSql> = LazyLock::new(|| {
     })
 });
 
-/// Claims the mail that has been due for the longest time. Nobody else gets it before `until`.
+/// Claims the mail that has been due for the longest time. No other server can claim this mail before `until`.
 pub async fn claim(tx: &mut Tx, now: i64, until: i64) -> Result<Option<WaitingMail>> {
     tx.fetch_optional(&CLAIM, params![now, until]).await?.as_ref().map(mail).transpose()
 }
@@ -69,7 +69,8 @@ fn mail(row: &Row) -> Result<WaitingMail> {
     })
 }
 
-/// Makes a claimed mail due at another time, because it could not be sent. Does nothing if somebody else has claimed it since.
+/// Makes a claimed mail that could not be sent due again at `due_at`. Does nothing if another server has claimed the mail
+/// since.
 pub async fn postpone(tx: &mut Tx, mail: &WaitingMail, due_at: i64) -> Result<()> {
     let sql = "UPDATE mails SET due_at = $3 WHERE id = $1 AND attempts = $2";
     tx.execute(sql, params![mail.id.as_str(), mail.attempts, due_at]).await.map(drop)

@@ -1,8 +1,9 @@
 //! The schema migrations. A released migration file never changes.
 //!
-//! During an upgrade, programs of the version before run on the new tables. So a migration only expands: it adds tables,
-//! indexes, and columns that may be NULL or have a default. What no program uses any more may be removed by a later version.
-//! That migration also stores under [`OLDEST_PROGRAM`] the version of the tables that a program must know to run on them.
+//! During an upgrade, programs of the previous version run on the new tables. So a migration only adds tables, indexes, and
+//! columns that may be NULL or have a default. A later version may remove tables and columns that no program uses any more.
+//! The migration that removes them also stores, under the key [`OLDEST_PROGRAM`], the version of the tables that a program
+//! must know to run on them.
 
 use std::borrow::Cow;
 
@@ -13,7 +14,7 @@ use crate::conn::Conn;
 use crate::error::DbError;
 use crate::{Result, instance};
 
-/// Key in the table `instance`.
+/// Key in the table `instance`. Its value is the oldest version of the tables that a program must know.
 const OLDEST_PROGRAM: &str = "oldest_program";
 
 const FILES: &[(i64, &str, &str)] = &[
@@ -56,14 +57,14 @@ const FILES: &[(i64, &str, &str)] = &[
     (430, "model_contents", include_str!("../migrations/0430_model_contents.sql")),
 ];
 
-/// Migrations that have another text on PostgreSQL, because the two databases declare triggers differently.
+/// PostgreSQL's text of those migrations that declare triggers, because the syntax differs from SQLite's.
 const ON_POSTGRES: &[(i64, &str)] = &[
     (351, include_str!("../migrations/0351_render_count_triggers.postgres.sql")),
     (421, include_str!("../migrations/0421_render_hour_triggers.postgres.sql")),
 ];
 
-/// Migrations whose tables are unlogged on PostgreSQL: their rows are needed for seconds, and need not survive a crash of
-/// the database. Without a log, a commit does not wait for the disk, and large values are not copied to replicas.
+/// Migrations whose tables are unlogged on PostgreSQL. Their rows are needed only for seconds, and need not survive a crash
+/// of the database. A commit to an unlogged table does not wait for the disk, and large values are not copied to replicas.
 const UNLOGGED: &[i64] = &[330, 340];
 
 /// Returns the version of the newest migration that this program contains.
@@ -85,7 +86,7 @@ pub(crate) fn migrator(is_postgres: bool) -> Migrator {
         Migration::new(*version, Cow::Borrowed(*name), MigrationType::Simple, sql, false)
     });
     let mut migrator = Migrator::with_migrations(migrations.collect());
-    // Those of a newer program.
+    // The database may contain migrations of a newer program.
     migrator.set_ignore_missing(true);
     migrator
 }
@@ -108,12 +109,12 @@ mod tests {
     use crate::sql::params;
     use crate::{Db, DbOptions};
 
-    /// The last migration that was written before this rule.
+    /// The last migration that was written before the rule that migrations only expand.
     const NOT_CHECKED: i64 = 204;
-    /// Migrations of triggers that only insert rows into a table of their own. The check does not know their syntax.
+    /// Migrations that only create triggers, which the check cannot parse. These triggers only insert rows into new tables.
     const TRIGGERS: &[i64] = &[351, 421];
 
-    /// Why a statement breaks programs of the version before; `None` if it only expands.
+    /// Returns why a statement breaks programs of the previous version; `None` if it only expands the tables.
     fn problem(statement: &str) -> Option<&'static str> {
         let words = statement.split_whitespace().collect::<Vec<_>>().join(" ").to_ascii_uppercase();
         let starts = |prefix: &str| words.starts_with(prefix);
@@ -156,7 +157,7 @@ mod tests {
         }
     }
 
-    /// Makes the tables those of a program that is one version newer, with which programs from `oldest` on can run.
+    /// Records a migration of a newer program in the database; `oldest` is the version of the tables that it requires.
     async fn upgrade(db: &Db, oldest: Option<i64>) {
         let mut conn = db.connection_to_write().await.unwrap();
         let sql = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \

@@ -34,7 +34,7 @@ pub struct Model {
     pub updated_at: i64,
 }
 
-/// Contents of a model, which are read only for its details, because they may be large.
+/// Contents of a model. They may be large, so lists of models do not read them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contents {
     /// Animation clips, as JSON.
@@ -56,7 +56,7 @@ pub struct ModelFilter {
     pub tags: Vec<String>,
     /// Only models that changed at or after this time.
     pub updated_since: Option<i64>,
-    /// Only models whose title, product code, file name or tags contain this text, which is given in lower case.
+    /// Only models whose title, product code, file name or tags contain this text. It must be given in lower case.
     pub search: Option<String>,
 }
 
@@ -79,7 +79,7 @@ macro_rules! select {
     };
 }
 // `$4` contains the requested tags, with a separator character before and after each; no tag contains the separator.
-// `$5` is a pattern for LIKE, `$6` the state of deleted models.
+// `$5` is the LIKE pattern of the search text, `$6` the name of the state of deleted models.
 macro_rules! filter {
     () => {
         "FROM models m WHERE m.workspace_id = $1 AND m.status <> $6 AND ($2 IS NULL OR m.status = $2) \
@@ -91,7 +91,7 @@ macro_rules! filter {
     };
 }
 
-/// Inserts a model, without its tags, and adds its size to the counter of the workspace.
+/// Inserts a model, without its tags, and adds its size to the workspace's counter of stored bytes.
 pub async fn insert(tx: &mut Tx, model: &Model, contents: &Contents) -> Result<()> {
     insert!(tx, "models", id: &model.id, workspace_id: &model.workspace_id, original_name: model.original_name.as_str(),
         title: model.title.as_deref(), sku: model.sku.as_deref(), file_size: model.file_size.cast_signed(),

@@ -1,4 +1,4 @@
-//! Counters of how jobs ended.
+//! Counters of ended jobs, by outcome.
 
 use plinth_spec::FailureCode;
 use plinth_spec::id::RenderId;
@@ -7,9 +7,10 @@ use crate::row::Row;
 use crate::sql::params;
 use crate::{Conn, Result, Tx};
 
-/// Length of the time that one counter covers, in milliseconds.
+/// Length of a period, in milliseconds. Each counter counts the jobs of one period.
 const PERIOD_MS: i64 = 300_000;
-/// Number of counters of one outcome in one period. Jobs that end at the same time mostly lock different rows.
+/// Number of counters of one outcome in one period. With several counters, jobs that end at the same time mostly lock different
+/// rows.
 const SHARDS: i64 = 4;
 const HOUR_MS: i64 = 3_600_000;
 
@@ -44,7 +45,7 @@ impl Outcome {
     }
 }
 
-/// Numbers of jobs with the same outcome. Each interval is up to five minutes longer than its name says.
+/// Numbers of jobs with the same outcome. They include jobs that ended up to five minutes before the hour, day or week.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutcomeCount {
     pub outcome: Outcome,
@@ -61,13 +62,12 @@ pub struct OutcomeCount {
 pub struct HourCount {
     /// Start of the hour.
     pub begin: i64,
-    /// Renders that are done.
+    /// Number of renders that succeeded.
     pub done: u64,
     pub failed: u64,
 }
 
-/// Counts the end of a job. In a transaction, it must come after all statements that take locks, so that two transactions never
-/// deadlock.
+/// Counts the end of a job. Must be the last call of a transaction that takes locks, so that two transactions never deadlock.
 pub async fn count(tx: &mut Tx, outcome: Outcome, render: &RenderId, now: i64) -> Result<()> {
     let shard = render.as_str().bytes().map(i64::from).sum::<i64>() % SHARDS;
     let sql = "INSERT INTO outcomes (period, outcome, shard, jobs) VALUES ($1, $2, $3, 1) \
@@ -75,8 +75,8 @@ pub async fn count(tx: &mut Tx, outcome: Outcome, render: &RenderId, now: i64) -
     tx.execute(sql, params![now / PERIOD_MS, outcome.as_str(), shard]).await.map(drop)
 }
 
-/// Counts the jobs that ended in the last hour, day and week, by outcome. Leaves out outcomes that never happened, and those
-/// of a newer version.
+/// Counts the jobs that ended in the last hour, day and week, by outcome. Leaves out outcomes that no job had, and outcomes
+/// that only a newer version of the program knows.
 pub async fn list(conn: &mut Conn, now: i64) -> Result<Vec<OutcomeCount>> {
     let sql = "SELECT outcome, \
                CAST(sum(CASE WHEN period >= $1 THEN jobs ELSE 0 END) AS BIGINT) AS hour, \

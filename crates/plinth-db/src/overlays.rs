@@ -18,7 +18,7 @@ pub struct Overlay {
     pub name: String,
     /// Description of the image.
     pub description: String,
-    /// The part of the image that remains visible when the image is cropped.
+    /// Determines which part of the image remains visible when the image is cropped.
     pub alignment: Alignment,
     /// Opacity, from 0 (invisible) to 1 (opaque).
     pub opacity: f64,
@@ -93,14 +93,14 @@ pub async fn list_system(conn: &mut Conn) -> Result<Vec<Overlay>> {
     conn.fetch_all(sql, params![]).await?.iter().map(Overlay::of).collect()
 }
 
-/// Makes an overlay available to all workspaces, or only to its own. Returns false if that does not change it, or if it does not
-/// exist.
+/// Makes an overlay available to all workspaces, or only to its own. Returns false if the overlay does not exist, or if
+/// `is_system` already has this value.
 pub async fn set_system(tx: &mut Tx, id: &OverlayId, is_system: bool) -> Result<bool> {
     let sql = "UPDATE overlays SET is_system = $2 WHERE id = $1 AND is_system <> $2";
     Ok(tx.execute(sql, params![id, is_system]).await? == 1)
 }
 
-/// Deletes an overlay. Returns false if it does not exist.
+/// Deletes an overlay. Returns false if it does not exist, or if it is a system overlay.
 pub async fn delete(tx: &mut Tx, id: &OverlayId) -> Result<bool> {
     let sql = "DELETE FROM overlays WHERE id = $1 AND NOT is_system RETURNING workspace_id, file_size";
     assets::delete(tx, sql, params![id]).await

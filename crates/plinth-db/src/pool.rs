@@ -17,14 +17,14 @@ use crate::error::DbError;
 use crate::migrate::{check_is_supported, migrator};
 use crate::sql::{Sql, params};
 
-/// Timeout for getting a connection from the pool, and for getting SQLite's lock on the database file.
+/// Timeout for a connection from the pool, and for SQLite's lock of the database file.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Options of a PostgreSQL connection for TCP keepalive, which closes the connection to an unreachable machine: it sends
-/// two probes after 30 s without data.
+/// PostgreSQL's options for TCP keepalive, which closes the connection to an unreachable machine. The server sends a
+/// probe after 30 s without data and closes the connection if two probes get no response.
 const KEEPALIVE: [(&str, &str); 3] =
     [("tcp_keepalives_idle", "30"), ("tcp_keepalives_interval", "10"), ("tcp_keepalives_count", "2")];
-/// Client-side timeout of a PostgreSQL statement. It is longer than `statement_timeout`, so the server's timeout comes
-/// first.
+/// Client-side timeout of a PostgreSQL statement. It is longer than PostgreSQL's `statement_timeout`, so that a server
+/// that still responds reports the timeout.
 pub(crate) const QUERY_TIMEOUT: Duration = Duration::from_secs(35);
 /// Maximum number of PostgreSQL connections that are reserved for leases. At most a quarter of all connections is
 /// reserved.
@@ -32,11 +32,11 @@ const MAX_LEASE_CONNECTIONS: u32 = 4;
 /// Number of read-only connections to a SQLite database.
 const SQLITE_READERS: u32 = 4;
 
-/// Time limits of transactions. They bound how long a paused or unreachable machine can block other machines with its
-/// locks. SQLite has only the limit of a transaction.
+/// Time limits of transactions, so that a paused or unreachable machine does not hold locks that block other machines.
+/// With SQLite, only the field `transaction` has an effect.
 #[derive(Clone, Copy, Debug)]
 pub struct TimeLimits {
-    /// Maximum time of a transaction. It is longer than the limits of a statement and of waiting for a lock.
+    /// Maximum time of a transaction. Must be longer than the limits of a statement and of waiting for a lock.
     pub transaction: Duration,
     /// Maximum time of a statement.
     pub statement: Duration,
@@ -96,17 +96,17 @@ impl Default for DbOptions {
 pub struct Db {
     pools: Pools,
     pub(crate) transaction_limit: Duration,
-    /// The last time that a transaction was given ([`Tx::next_ms`](crate::Tx::next_ms)).
+    /// The last time that [`Tx::next_ms`](crate::Tx::next_ms) returned to a transaction of this process.
     pub(crate) last_time: Arc<AtomicI64>,
 }
 
 #[derive(Clone, Debug)]
 enum Pools {
-    // SQLite allows one writer at a time, and its file lock does not serve waiting writers in order. A pool of one
-    // connection does.
+    // SQLite allows one writer at a time, but its file lock does not serve waiting writers in order. So all writers
+    // share the one connection of `writer`, a pool that serves them in order.
     Sqlite { writer: SqlitePool, readers: SqlitePool, checkpoints: Checkpoints },
-    // Workers renew their leases with connections of their own, so that requests of clients cannot use up all
-    // connections.
+    // Workers use the connections in `leases` to renew their leases, which thus succeeds even while requests of clients
+    // use all connections in `requests`.
     Postgres { requests: PgPool, leases: PgPool },
 }
 
@@ -142,12 +142,12 @@ impl Db {
         }))
     }
 
-    /// Returns a handle to the same database that uses the connections reserved for workers: for claims, reports and
-    /// lease renewals.
+    /// Returns a handle to this database for workers, which claim renders, renew leases and report results. The handle
+    /// uses the connections that are reserved for them.
     #[must_use]
     pub fn for_leases(&self) -> Self {
         match &self.pools {
-            // SQLite has a single writer, which nothing can be reserved from.
+            // SQLite has only one connection for writing, so none can be reserved.
             Pools::Sqlite { .. } => self.clone(),
             Pools::Postgres { leases, .. } => {
                 let pools = Pools::Postgres { requests: leases.clone(), leases: leases.clone() };
@@ -204,7 +204,7 @@ impl Db {
         }
     }
 
-    /// Returns how to connect to PostgreSQL; `None` on SQLite.
+    /// Returns the options for a connection to PostgreSQL; `None` on SQLite.
     pub(crate) fn postgres_options(&self) -> Option<PgConnectOptions> {
         match &self.pools {
             Pools::Sqlite { .. } => None,
@@ -212,7 +212,7 @@ impl Db {
         }
     }
 
-    /// Counts a commit of SQLite, which copies its log after some commits.
+    /// Counts a commit, because SQLite's log is copied into the database file after a number of commits.
     pub(crate) fn count_commit(&self) {
         if let Pools::Sqlite { checkpoints, .. } = &self.pools {
             checkpoints.count_commit();

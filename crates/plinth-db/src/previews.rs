@@ -12,18 +12,18 @@ use crate::sql::{Param, params};
 use crate::states::BuiltSql;
 use crate::{Conn, Result, Tx};
 
-/// Class of the advisory lock that claims take, so that two workers never draw for the same account at the same time.
-/// Class 1 is that of the queue.
+/// Class of the advisory lock that [`claim`] takes, so that two workers never draw for the same account at the same time.
+/// Class 1 is the class of the queue's locks.
 const CLAIM_LOCK: i64 = 2;
 
-/// Identifies a request. An open page has one request per model; a newer one replaces it.
+/// Identifies a request. An open page has at most one request per model; a newer request replaces the earlier one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestKey {
-    /// Account that asks.
+    /// Account that sent the request.
     pub account_id: AccountId,
     /// Model to draw.
     pub model_id: ModelId,
-    /// Identifier that the page has given itself. Pages of other accounts may have the same.
+    /// Identifier that the page chose for itself. Pages of other accounts may have the same identifier.
     pub page_id: String,
     /// Random identifier of this request.
     pub request_id: String,
@@ -36,29 +36,29 @@ pub struct Request {
     pub key: RequestKey,
     /// Workspace of the model.
     pub workspace_id: WorkspaceId,
-    /// Account that pays for the renders of the workspace. One preview is drawn for it at a time.
+    /// Account that pays for the renders of the workspace. Only one preview at a time is drawn for this account.
     pub payer_id: AccountId,
-    /// What to draw, as the service has serialized it.
+    /// Serialized description of the frame to draw; this crate does not parse it.
     pub request: String,
 }
 
 /// State of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// No worker has it.
+    /// No worker has claimed the request.
     Waiting,
-    /// A worker is drawing it.
+    /// A worker is drawing the request.
     Drawing,
-    /// The picture, or why it could not be drawn.
+    /// The picture, or the reason why it could not be drawn.
     Drawn(std::result::Result<Vec<u8>, String>),
-    /// A newer request of the page for the model has replaced it.
+    /// The page withdrew the request, or sent a newer request for the model.
     Replaced,
 }
 
 names! {
-    /// The status of a row: one page that shows one model.
+    /// The status of a row. A row stands for one page that shows one model.
     Status {
-        /// The page has a request, and no worker has it.
+        /// The page has a request that no worker has claimed.
         Waiting = "waiting",
         /// A worker is drawing the request.
         Drawing = "drawing",
@@ -69,7 +69,7 @@ names! {
     }
 }
 
-/// The lease of a worker.
+/// The lease of a worker on a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Lease<'a> {
     /// Identifies the worker's process.
@@ -83,21 +83,21 @@ pub struct Lease<'a> {
 pub struct ClaimTimes {
     /// The current time.
     pub now: i64,
-    /// Requests from this time or before have waited for long. They are claimed first, and by any worker, even if another
-    /// one has the model loaded.
+    /// Requests that were sent at or before this time have waited for long. They are claimed first, and by any worker, even
+    /// if another worker has the model loaded.
     pub unreserved_until: i64,
-    /// No page waits any more for requests from this time or before.
+    /// Requests that were sent at or before this time are not claimed, because their pages no longer wait for them.
     pub abandoned_until: i64,
 }
 
-/// Stores a request. It replaces the earlier request of the page for the model. Notifies the worker that has the model loaded;
-/// if there is none, notifies all workers.
+/// Stores a request, which replaces the page's earlier request for the same model. Notifies the worker that has the model
+/// loaded; if no worker has it loaded, notifies all workers.
 pub async fn insert(tx: &mut Tx, request: &Request, now: i64) -> Result<()> {
     let RequestKey { account_id, model_id, page_id, request_id } = &request.key;
     let earlier =
         "SELECT request_id, status FROM page_previews WHERE account_id = $1 AND model_id = $2 AND page_id = $3";
     let earlier = tx.fetch_optional(earlier, params![account_id, model_id, page_id.as_str()]).await?;
-    // The worker may have loaded the model for another page of the account.
+    // A worker may have loaded the model for another page of the account.
     let holder = "SELECT lease_token, lease_until FROM page_previews \
                   WHERE account_id = $1 AND model_id = $2 AND lease_until > $3 ORDER BY lease_until DESC, page_id LIMIT 1";
     let holder = tx.fetch_optional(holder, params![account_id, model_id, now]).await?;
@@ -147,7 +147,7 @@ pub async fn find_state(conn: &mut Conn, key: &RequestKey, now: i64) -> Result<S
     let Some(row) = conn.fetch_optional(sql, values).await? else { return Ok(State::Replaced) };
     Ok(match row.parsed("status", Status::from_name)? {
         Status::Waiting => State::Waiting,
-        // The lease of a worker that was lost expires.
+        // A lost worker does not renew its lease. Another worker can claim the request when the lease has expired.
         Status::Drawing if row.maybe_int("lease_until")?.is_none_or(|until| until <= now) => State::Waiting,
         Status::Drawing => State::Drawing,
         Status::Drawn => match row.maybe_text("problem")? {
@@ -158,8 +158,8 @@ pub async fn find_state(conn: &mut Conn, key: &RequestKey, now: i64) -> Result<S
     })
 }
 
-/// Removes the picture of a request, or withdraws the request if it has none. The lease stays, so that the next request is
-/// reserved for the same worker.
+/// Removes the picture of a request, or withdraws the request if no picture was drawn. The row keeps its lease, so that the
+/// page's next request is reserved for the worker that has the model loaded.
 pub async fn close(tx: &mut Tx, key: &RequestKey) -> Result<()> {
     let sql = "UPDATE page_previews SET status = $5, picture = NULL, problem = NULL \
                WHERE account_id = $1 AND model_id = $2 AND page_id = $3 AND request_id = $4";
@@ -168,7 +168,7 @@ pub async fn close(tx: &mut Tx, key: &RequestKey) -> Result<()> {
     tx.execute(sql, values).await.map(drop)
 }
 
-/// Returns whether a request may be waiting for a worker.
+/// Returns whether any request is waiting for a worker or being drawn.
 pub async fn is_any_open(conn: &mut Conn, times: ClaimTimes) -> Result<bool> {
     let sql = "SELECT 1 AS found FROM page_previews WHERE status IN ($2, $3) AND asked_at > $1 LIMIT 1";
     let values = params![times.abandoned_until, Status::Waiting.as_str(), Status::Drawing.as_str()];
@@ -202,8 +202,9 @@ static CLAIM: LazyLock<BuiltSql> = LazyLock::new(|| {
     })
 });
 
-/// Claims a request: the oldest one that has waited for long, else one whose model this worker has loaded, else another; among
-/// the latter that of the account that recently used the least worker time, then the oldest.
+/// Claims a request. Requests that have waited for long come first, the oldest of them before the others. Then come requests
+/// whose model this worker has loaded, then all others; in both of these groups the paying account that recently used the
+/// least worker time comes first, and of one account the oldest request.
 /// Skips requests that are reserved for another worker, and paying accounts for which a preview is being drawn.
 pub async fn claim(tx: &mut Tx, lease: Lease<'_>, times: ClaimTimes) -> Result<Option<Request>> {
     if tx.is_postgres() {
@@ -229,7 +230,8 @@ fn request(row: &Row) -> Result<Request> {
     })
 }
 
-/// A statement that changes a request only while the worker holds its lease. `$6` is the status [`Status::Drawing`].
+/// Builds a statement that changes a request only if its row still contains the worker's lease token. `$6` is the status
+/// [`Status::Drawing`].
 macro_rules! while_held {
     ($set:literal) => {
         concat!(
@@ -241,7 +243,7 @@ macro_rules! while_held {
     };
 }
 
-/// The values of a statement of `while_held!`, and further ones from `$7` on.
+/// Builds the parameters of a statement of `while_held!`. The given values are `$7` and following.
 macro_rules! held_params {
     ($key:expr, $token:expr $(, $value:expr)* $(,)?) => {{
         let RequestKey { account_id, model_id, page_id, request_id } = $key;
@@ -265,8 +267,9 @@ pub async fn renew(tx: &mut Tx, key: &RequestKey, lease: Lease<'_>) -> Result<bo
     Ok(tx.execute(while_held!("lease_until = $7"), &values).await? == 1)
 }
 
-/// Stores the picture of a request, or the reason why there is none, and notifies the server that waits for it. The lease now
-/// says which worker has the model loaded. Returns false if the lease is lost, or the request was replaced or withdrawn.
+/// Stores the picture of a request, or the reason why there is none, and notifies the server that waits for the picture. From
+/// now on, the lease tells which worker has the model loaded. Returns false if the lease is lost, or the request was replaced
+/// or withdrawn.
 pub async fn finish(
     tx: &mut Tx,
     key: &RequestKey,
@@ -296,13 +299,14 @@ pub async fn release(tx: &mut Tx, key: &RequestKey, token: &str) -> Result<()> {
     Ok(())
 }
 
-/// Deletes the rows of a model that this worker has unloaded. Keeps open requests.
+/// Deletes the rows that tell that this worker has a model loaded, because it has unloaded the model. Keeps rows that have a
+/// request.
 pub async fn delete_idle(tx: &mut Tx, model: &ModelId, token: &str) -> Result<u64> {
     let sql = "DELETE FROM page_previews WHERE model_id = $1 AND lease_token = $2 AND status = $3";
     tx.execute(sql, params![model, token, Status::Idle.as_str()]).await
 }
 
-/// Deletes the rows whose last request is from this time or before.
+/// Deletes the rows whose last request was sent at or before `asked_at`.
 pub async fn delete_before(tx: &mut Tx, asked_at: i64) -> Result<u64> {
     tx.execute("DELETE FROM page_previews WHERE asked_at <= $1", params![asked_at]).await
 }

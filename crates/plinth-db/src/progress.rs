@@ -1,4 +1,4 @@
-//! How far claimed renders are, as their workers report it.
+//! Progress of claimed renders, as their workers report it.
 
 use std::sync::LazyLock;
 
@@ -33,7 +33,7 @@ pub struct RenderState {
     pub progress: Option<f64>,
     /// Time at which the worker expects to have drawn all frames.
     pub ends_at: Option<i64>,
-    /// State of the packaging for streams.
+    /// State of the HLS packaging.
     pub hls: HlsStatus,
 }
 
@@ -45,7 +45,7 @@ impl Render {
     }
 }
 
-/// A render that no worker has claimed has no progress, whatever an earlier attempt reported.
+/// Returns no progress for a render that no worker has claimed, even if an earlier attempt reported some.
 fn state_of(
     id: &RenderId,
     (status, hls): (RenderStatus, HlsStatus),
@@ -63,7 +63,7 @@ fn state_of(
 }
 
 /// Stores the progress of a claimed render. Changes nothing and returns false if the lease is lost, or if the attempt has
-/// already reported more. The time of the last change stays the same, because the state does.
+/// already reported more. Does not change `updated_at`, because the state of the render stays the same.
 pub async fn store(tx: &mut Tx, id: &RenderId, token: &str, progress: Progress) -> Result<bool> {
     let sql = "UPDATE renders SET progress = $3, progress_attempt = attempt, progress_ends_at = $4 \
                WHERE id = $1 AND lease_token = $2 \

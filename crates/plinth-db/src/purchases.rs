@@ -7,7 +7,7 @@ use crate::sql::params;
 use crate::table::{row, table};
 use crate::{Conn, Result, Tx};
 
-/// A purchase, with the credit pack as it was when it was bought.
+/// A purchase, with the name, credits and price that the credit pack had when it was bought.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Purchase {
     pub id: PurchaseId,
@@ -64,13 +64,13 @@ pub async fn find(conn: &mut Conn, id: &PurchaseId) -> Result<Option<Purchase>> 
     conn.fetch_optional(select!("WHERE id = $1"), params![id]).await?.as_ref().map(Purchase::of).transpose()
 }
 
-/// Finds a purchase by its payment page.
+/// Finds a purchase by the identifier of its payment page.
 pub async fn find_by_session(conn: &mut Conn, session: &str) -> Result<Option<Purchase>> {
     let row = conn.fetch_optional(select!("WHERE session_id = $1"), params![session]).await?;
     row.as_ref().map(Purchase::of).transpose()
 }
 
-/// Finds a purchase by its payment.
+/// Finds a purchase by the identifier of its payment.
 pub async fn find_by_payment(conn: &mut Conn, payment: &str) -> Result<Option<Purchase>> {
     let row = conn.fetch_optional(select!("WHERE payment_id = $1"), params![payment]).await?;
     row.as_ref().map(Purchase::of).transpose()
@@ -94,7 +94,7 @@ pub async fn set_session(tx: &mut Tx, id: &PurchaseId, session: &str) -> Result<
     tx.execute("UPDATE purchases SET session_id = $2 WHERE id = $1", params![id, session]).await.map(drop)
 }
 
-/// Sets the state of a payment that is not complete. Returns false if the credits were booked before.
+/// Sets the state of a payment that is not complete. Returns false if the payment's credits are booked already.
 pub async fn set_unpaid(tx: &mut Tx, id: &PurchaseId, status: PurchaseStatus) -> Result<bool> {
     let sql = "UPDATE purchases SET status = $2 WHERE id = $1 AND paid_at IS NULL";
     Ok(tx.execute(sql, params![id, status.as_str()]).await? == 1)
@@ -106,12 +106,12 @@ pub async fn set_paid(tx: &mut Tx, id: &PurchaseId, payment: Option<&str>, now: 
     tx.execute(sql, params![id, PurchaseStatus::Paid.as_str(), payment, now]).await.map(drop)
 }
 
-/// The refunds of a purchase that are booked.
+/// The booked refunds of a purchase.
 #[derive(Clone, Copy, Debug)]
 pub struct Refunds {
     /// Sum of all refunds, in the smallest unit of the currency.
     pub cents: u64,
-    /// Number of credits that they have removed.
+    /// Number of credits that the refunds have removed.
     pub credits: u64,
     /// Number of credits that could not be removed, because they had been spent.
     pub owed: u64,
@@ -125,7 +125,8 @@ pub async fn set_refunds(tx: &mut Tx, id: &PurchaseId, refunds: Refunds, now: i6
     tx.execute(sql, params![id, cents.cast_signed(), credits.cast_signed(), owed.cast_signed(), now]).await.map(drop)
 }
 
-/// Lists the purchases of an account that owe credits from a refund after the time `after`, the earliest first.
+/// Lists the purchases of an account with owed credits whose last such refund was booked at or after `after`, the
+/// earliest purchase first.
 pub async fn list_owing(conn: &mut Conn, account: &AccountId, after: i64) -> Result<Vec<Purchase>> {
     let sql = select!("WHERE account_id = $1 AND owed_credits > 0 AND owed_at >= $2 ORDER BY created_at, id");
     conn.fetch_all(sql, params![account, after]).await?.iter().map(Purchase::of).collect()
@@ -134,7 +135,7 @@ pub async fn list_owing(conn: &mut Conn, account: &AccountId, after: i64) -> Res
 /// A refund of a purchase that left credits owed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwedRefund {
-    /// Sum of all refunds of the purchase up to this one, in the smallest unit of the currency.
+    /// Sum of all refunds of the purchase up to and including this refund, in the smallest unit of the currency.
     pub refunded_cents: u64,
     /// Number of credits that are still owed.
     pub credits: u64,
@@ -163,7 +164,7 @@ pub async fn set_owed_refund(tx: &mut Tx, id: &PurchaseId, refund: OwedRefund) -
 }
 
 /// Records that a ledger entry books the payment of a purchase, or its refunds up to the sum `refunded_cents`. Returns
-/// false if another entry has booked the same.
+/// false if another entry has booked the same payment or refunds.
 pub async fn insert_entry(tx: &mut Tx, id: &PurchaseId, refunded_cents: u64, entry: &EntryId) -> Result<bool> {
     let sql = "INSERT INTO purchase_entries (purchase_id, refunded_cents, entry_id) VALUES ($1, $2, $3) \
                ON CONFLICT (purchase_id, refunded_cents) DO NOTHING";

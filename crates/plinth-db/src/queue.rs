@@ -14,9 +14,9 @@ use crate::sql::{Param, Sql, params};
 use crate::states::{BuiltSql, may, may_package};
 use crate::{Result, Tx};
 
-/// Number of accounts read per query.
+/// Number of accounts that one query reads.
 const PAGE_ACCOUNTS: i64 = 16;
-/// The same when that many accounts are reserved.
+/// Number of accounts that a query reads if other transactions have reserved the first [`PAGE_ACCOUNTS`].
 const CROWDED_PAGE_ACCOUNTS: i64 = 256;
 
 /// Kind of queued work.
@@ -45,7 +45,7 @@ impl Kind {
         }
     }
 
-    /// Returns the SQL condition that a render is queued for this kind of work.
+    /// Returns the SQL condition that is true for renders which are queued for this kind of work.
     fn queued(self) -> String {
         let may = match self {
             Self::Render => may(RenderEvent::Claim),
@@ -60,13 +60,13 @@ fn classes() -> impl Iterator<Item = Option<WorkClass>> {
     WorkClass::ALL.iter().copied().map(Some).chain([None])
 }
 
-/// Returns the SQL condition that a render is of this class.
+/// Returns the SQL condition that is true for renders of this class.
 fn is_of(class: Option<WorkClass>) -> String {
     class.map_or_else(|| "work_class IS NULL".to_owned(), |class| format!("work_class = '{}'", class.as_str()))
 }
 
-/// Adds an account to the queues of the given classes. Every transaction that queues work for the account must call
-/// this function after it wrote the work.
+/// Adds an account to the queues of the given classes. Every transaction that queues renders of the account must call this
+/// function after it has written them.
 pub async fn enter(
     tx: &mut Tx,
     kind: Kind,
@@ -78,8 +78,8 @@ pub async fn enter(
     for class in classes {
         queued.entry(kind.queue(class)).or_insert(Queued { jobs: 0, class }).jobs += 1;
     }
-    // If the row exists, the update changes no value but locks the row. Therefore this statement waits for a
-    // transaction that is removing the row, and a transaction that tries to remove the row later sees the new work.
+    // If the row exists, the update changes no value, but locks the row. Therefore this statement waits for a transaction that
+    // is removing the row, and a later transaction that wants to remove the row sees the new work.
     let sql = "INSERT INTO queue (kind, account_id, score) \
                VALUES ($1, $2, coalesce((SELECT score FROM shares WHERE account_id = $2), $3)) \
                ON CONFLICT (kind, account_id) DO UPDATE SET account_id = excluded.account_id";
@@ -131,7 +131,8 @@ fn page() -> String {
 
 static NEXT_ACCOUNTS: LazyLock<BuiltSql> = LazyLock::new(|| BuiltSql::same(page()));
 
-/// Reserves the first account of the page that no other transaction has reserved; the limit ends the search there.
+/// Reserves the first account of the page that no other transaction has reserved. Because of `LIMIT 1`, the statement reserves
+/// no further accounts.
 static RESERVE_ACCOUNT: LazyLock<BuiltSql> = LazyLock::new(|| {
     BuiltSql::same(format!(
         "SELECT account_id, score FROM ({}) AS next WHERE pg_try_advisory_xact_lock(1, hashtext(account_id)) LIMIT 1",
@@ -155,10 +156,10 @@ impl QueueCursor {
         Ok(self.page.next())
     }
 
-    /// Returns the next account that no other transaction has reserved, and reserves it until the end of this transaction. The
-    /// other transaction takes work of its account and raises the account's score, so the next account's turn has come.
-    /// Otherwise simultaneous claims would all pick the same account and wait for each other. Finds none on SQLite, which
-    /// has one writer.
+    /// Returns the next account that no other transaction has reserved, and reserves it until the end of this transaction. A
+    /// transaction that has reserved an account claims work of it and raises its score, so other transactions can go on with
+    /// the next account. Without reservations, simultaneous claims would all pick the same account and wait for each other.
+    /// Returns `None` on SQLite, which has only one writer.
     pub(crate) async fn reserve_next(&mut self, tx: &mut Tx) -> Result<Option<AccountId>> {
         if !tx.is_postgres() {
             return Ok(None);
@@ -228,13 +229,14 @@ fn leave_statement(kind: Kind, class: Option<WorkClass>) -> BuiltSql {
     ))
 }
 
-/// One statement for each class, in the order of [`classes`].
+/// Statements that remove an account from the queue of one class, in the order of [`classes`].
 static LEAVE_RENDERS: LazyLock<Vec<BuiltSql>> =
     LazyLock::new(|| classes().map(|class| leave_statement(Kind::Render, class)).collect());
 static LEAVE_PACKAGING: LazyLock<Vec<BuiltSql>> =
     LazyLock::new(|| classes().map(|class| leave_statement(Kind::Package, class)).collect());
 
-/// Locks the rows of an account in all queues of a kind that no other transaction has locked.
+/// Builds a statement that locks the rows of an account in all queues of a kind, but skips rows that another transaction has
+/// locked.
 fn lock_statement(kind: Kind) -> BuiltSql {
     let names: Vec<String> = classes().map(|class| format!("'{}'", kind.queue(class))).collect();
     BuiltSql::locking(" FOR UPDATE SKIP LOCKED", |lock| {
@@ -245,8 +247,8 @@ fn lock_statement(kind: Kind) -> BuiltSql {
 static LOCK_RENDERS: LazyLock<BuiltSql> = LazyLock::new(|| lock_statement(Kind::Render));
 static LOCK_PACKAGING: LazyLock<BuiltSql> = LazyLock::new(|| lock_statement(Kind::Package));
 
-/// Removes an account from queues in which it has no work left. Considers the classes that the worker takes. Skips a
-/// queue to which another transaction is adding work of the account.
+/// Removes an account from those queues of the classes in `takes` in which it has no work left. Skips a queue to which another
+/// transaction is adding work of the account.
 pub(crate) async fn leave_if_empty(tx: &mut Tx, kind: Kind, account: &AccountId, takes: &Takes) -> Result<()> {
     let (lock, leave) = match kind {
         Kind::Render => (&LOCK_RENDERS, &*LEAVE_RENDERS),
@@ -257,17 +259,16 @@ pub(crate) async fn leave_if_empty(tx: &mut Tx, kind: Kind, account: &AccountId,
     for (class, statement) in classes().zip(leave).filter(|(class, _)| takes.includes(*class)) {
         let name = kind.queue(class);
         if locked.contains(&name) {
-            // This statement sees all work that was queued before the row was locked. Transactions that queue more work
-            // wait for the lock.
+            // The statement sees all work that was queued before this transaction locked the row. A transaction that queues
+            // more work waits for the lock.
             tx.execute(statement, params![name.as_str(), account]).await?;
         }
     }
     Ok(())
 }
 
-/// Starts to measure the time during which a worker slot processes the render `id`. Charges the time from `now` to
-/// `from` to the account in advance. Without this charge, an account that was just served would be first in the queue
-/// again.
+/// Starts to measure the time during which a worker slot processes the render `id`. Charges the time from `now` to `from` to
+/// the account in advance. Without this charge, the account would keep its place at the head of the queue.
 pub async fn begin_slot(tx: &mut Tx, id: &RenderId, account: &AccountId, now: i64, from: i64) -> Result<()> {
     tx.execute("UPDATE renders SET slot_since = $2 WHERE id = $1", params![id, from]).await?;
     charge(tx, account, from - now, now).await
@@ -299,7 +300,7 @@ async fn charge(tx: &mut Tx, account: &AccountId, used_ms: i64, now: i64) -> Res
             concat!("SELECT score FROM shares WHERE account_id = $1", $lock)
         };
     }
-    // Creates the row if it is missing, so that it can be locked.
+    // Creates a missing row, so that the next statement can lock it.
     let sql = "INSERT INTO shares (account_id, score) VALUES ($1, $2) ON CONFLICT (account_id) DO NOTHING";
     tx.execute(sql, params![account, UNUSED]).await?;
     let sql = Sql { sqlite: score!(""), postgres: score!(" FOR UPDATE") };

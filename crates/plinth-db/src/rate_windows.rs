@@ -14,13 +14,13 @@ pub struct Window {
     pub ends_at: i64,
 }
 
-/// Counts a request under several keys, each of which has a limit, in their current windows. Starts a new window if the
-/// current one has ended. Stops after the first key whose limit is exceeded. Returns the windows of the counted keys, and the
-/// time. `now` is the time; `None` for that of the database's clock.
+/// Counts a request under several keys, each given with its limit, in the current window of each key. Starts a new window if
+/// the current one has ended. Stops after the first key whose limit is exceeded. Returns the windows of the counted keys, and
+/// the current time. `now` is the current time; `None` means the time of the database's clock.
 ///
-/// This is one statement and thus one round trip, because every request executes it. It is committed without waiting for the
-/// disk: a crash of the database may forget the requests of the last second.
-/// Errors: the database is SQLite, with which counters are kept in memory.
+/// Runs a single statement, because every request to the API waits for it. The commit does not wait for the disk, so the
+/// counts of the last second may be lost if the database crashes.
+/// Errors: the database is SQLite. Services on SQLite keep their counters in memory.
 pub async fn count(
     conn: &mut Conn,
     counted: &[(String, u32)],
@@ -66,7 +66,7 @@ pub async fn count(
     Ok((windows, row.int("now")?))
 }
 
-/// Names of the columns of the counted keys, of which there are at most three.
+/// Names of the result columns for each counted key. A request has at most three keys.
 const COLUMNS: [(&str, &str); 3] = [("requests0", "ends_at0"), ("requests1", "ends_at1"), ("requests2", "ends_at2")];
 
 /// Returns the key's window, which may have ended; `None` if the key has none.

@@ -1,6 +1,6 @@
-//! For each workspace and state, the number of renders. Triggers insert each change as a row, so that transactions on the same
-//! workspace do not wait for each other. The number is the value in the table `render_counts` plus the changes that have not been
-//! added to it yet.
+//! The number of renders of each workspace in each state. Triggers record each change of a number as a new row in
+//! `render_count_changes`, so that transactions on the same workspace do not wait for each other. The number is the value in
+//! `render_counts` plus all changes that have not been added to this value yet.
 
 use std::collections::BTreeMap;
 
@@ -10,22 +10,25 @@ use plinth_spec::state::RenderStatus;
 use crate::sql::{Sql, params};
 use crate::{Conn, Result, Tx, render_hours};
 
-/// Class of the advisory lock of [`add_changes`] and [`recount`]. Classes 1 and 2 are those of the queue and of previews.
+/// Class of the advisory lock of [`add_changes`] and [`recount`]. The queue's locks have class 1, the locks of previews class
+/// 2.
 const LOCK: i64 = 3;
-/// Maximum number of changes that one transaction adds to the numbers by state, and to those by hour.
+/// Maximum number of changes that one transaction adds to the numbers by state. The same maximum applies to the numbers by
+/// hour.
 pub const CHANGES_AT_ONCE: u64 = 10_000;
 
 /// Returns the number of renders of a workspace that are in a state.
 pub async fn count(conn: &mut Conn, workspace: &WorkspaceId, status: RenderStatus) -> Result<u64> {
-    // One statement, because it sees each change either as a row of its own or as part of the number.
+    // A single statement sees each change exactly once: as a row, or as part of the number to which another transaction has
+    // added it.
     let sql = "SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM (\
                SELECT renders AS n FROM render_counts WHERE workspace_id = $1 AND status = $2 \
                UNION ALL SELECT change FROM render_count_changes WHERE workspace_id = $1 AND status = $2) counted";
     conn.fetch_one(sql, params![workspace, status.as_str()]).await?.count("n")
 }
 
-/// Adds recorded changes to the numbers by state and by hour, and returns how many it added. Call it again if they are at least
-/// [`CHANGES_AT_ONCE`].
+/// Adds recorded changes to the numbers by state and by hour. Returns the number of added changes. If it is at least
+/// [`CHANGES_AT_ONCE`], more changes may remain, and the function must be called again.
 pub async fn add_changes(tx: &mut Tx) -> Result<u64> {
     macro_rules! take {
         ($address:literal) => {
@@ -53,7 +56,8 @@ pub async fn add_changes(tx: &mut Tx) -> Result<u64> {
     Ok(changes.len() as u64 + render_hours::add_changes(tx, CHANGES_AT_ONCE).await?)
 }
 
-/// Lists the workspaces after this one, in the order of their identifiers. Begins with the first one if it is `None`.
+/// Lists the workspaces whose identifiers come after `after`, in the order of their identifiers. Begins with the first
+/// workspace if `after` is `None`.
 pub async fn list_workspaces(conn: &mut Conn, after: Option<&WorkspaceId>, limit: u32) -> Result<Vec<WorkspaceId>> {
     let sql = "SELECT id FROM workspaces WHERE id > $1 ORDER BY id LIMIT $2";
     let after = after.map_or("", WorkspaceId::as_str);
@@ -61,8 +65,9 @@ pub async fn list_workspaces(conn: &mut Conn, after: Option<&WorkspaceId>, limit
     rows.iter().map(|row| row.parsed("id", WorkspaceId::parse)).collect()
 }
 
-/// Returns whether a number of a workspace, by state or by hour, differs from its renders. That is so only if the triggers were
-/// switched off, for example by a restore. Reads the renders of one workspace only, because a statement has a time limit.
+/// Returns whether a number of a workspace, by state or by hour, differs from the renders in the database. Numbers can be wrong
+/// only if the triggers were switched off, for example by a restore. Reads the renders of one workspace only, because a
+/// statement has a time limit.
 pub async fn is_miscounted(conn: &mut Conn, workspace: &WorkspaceId) -> Result<bool> {
     let sql = "SELECT status FROM (\
                SELECT status, count(*) AS n FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL GROUP BY status \
@@ -77,7 +82,7 @@ pub async fn is_miscounted(conn: &mut Conn, workspace: &WorkspaceId) -> Result<b
 pub async fn recount(tx: &mut Tx, workspace: &WorkspaceId) -> Result<()> {
     lock(tx).await?;
     tx.execute("DELETE FROM render_counts WHERE workspace_id = $1", params![workspace]).await?;
-    // One statement, because a render that changes now is seen either with its change or without both.
+    // A single statement sees a render that changes at this moment either together with its recorded change, or without.
     let sql = "INSERT INTO render_counts SELECT workspace_id, status, CAST(sum(n) AS BIGINT) FROM (\
                SELECT workspace_id, status, 1 AS n FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL \
                UNION ALL SELECT workspace_id, status, -change FROM render_count_changes WHERE workspace_id = $1) counted \
@@ -86,7 +91,7 @@ pub async fn recount(tx: &mut Tx, workspace: &WorkspaceId) -> Result<()> {
     render_hours::recount(tx, workspace).await
 }
 
-/// Waits until no other transaction adds changes. On SQLite there is only one writer.
+/// Waits until no other transaction adds changes. Does nothing on SQLite, which has only one writer.
 async fn lock(tx: &mut Tx) -> Result<()> {
     if tx.is_postgres() {
         tx.execute("SELECT pg_advisory_xact_lock(CAST($1 AS INT), 0)", params![LOCK]).await?;
@@ -139,7 +144,8 @@ mod tests {
     async fn the_migration_counts_renders_from_before_the_triggers_once() {
         for database in [TestDatabase::sqlite(), TestDatabase::postgres()] {
             let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
-            // The first two renders are older than the triggers. One of them ends between the triggers and the count.
+            // The renders `r1` and `r2` are older than the triggers. `r2` ends after the triggers were created and before the
+            // renders are counted.
             execute(&db, &[ACCOUNT, WORKSPACE, MODEL, RENDERS, "DELETE FROM render_count_changes"]).await;
             let ended = "UPDATE renders SET status = 'done' WHERE id = 'r2'";
             execute(&db, &[ended, include_str!("../migrations/0352_render_counts_of_old_renders.sql")]).await;
@@ -174,7 +180,7 @@ mod tests {
             db.write(move |tx| Box::pin(async move { recount(tx, &recounted).await })).await.unwrap();
             assert!(!found().await);
             assert_eq!((count_in(&db, RenderStatus::Done).await, count_in(&db, RenderStatus::Failed).await), (0, 0));
-            // The recorded change is added to the number, which then is correct again.
+            // The number is correct again when the recorded change has been added.
             assert_eq!(db.write(|tx| Box::pin(async move { add_changes(tx).await })).await.unwrap(), 1);
             assert_eq!((found().await, count_in(&db, RenderStatus::Failed).await), (false, 0));
         }

@@ -1,6 +1,6 @@
-//! For each workspace and hour, the number of renders whose last change was in this hour. As for
-//! [`render_counts`](crate::render_counts), triggers insert each change as a row. That module also adds these rows to the
-//! numbers and corrects the numbers.
+//! The number of renders of each workspace whose last change was in a given hour. Triggers record each change of a number as a new
+//! row. The module [`render_counts`](crate::render_counts), which explains this, adds the recorded changes to the numbers and
+//! corrects wrong numbers.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use plinth_spec::id::WorkspaceId;
 use crate::sql::{Sql, params};
 use crate::{Conn, Result, Tx};
 
-/// Milliseconds per hour, as in the triggers.
+/// Milliseconds per hour. The SQL of the triggers contains the same number.
 const HOUR_MS: i64 = 3_600_000;
 
-// One statement, because it sees each change either as a row of its own or as part of the number. The parameters are the workspace,
-// the hour, and the start and end of the time in which renders are counted.
+// Builds a single statement, which sees each change exactly once: as a row, or as part of a number. The parameters are the
+// workspace, the hour, and the start and end of the time for which renders are counted one by one.
 macro_rules! numbers {
     ($hours:literal, $sign:literal) => {
         concat!(
@@ -30,8 +30,9 @@ macro_rules! numbers {
     };
 }
 
-/// Returns the number of renders of a workspace that changed at or after `since`. The hour of `since` is only partly included;
-/// the renders of its shorter part are counted and added or subtracted.
+/// Returns the number of renders of a workspace that changed at or after `since`. Adds the numbers of whole hours. Of the hour
+/// that contains `since`, the statement counts the renders in the shorter part, before or after `since`, and subtracts or adds
+/// them.
 pub(crate) async fn count_since(conn: &mut Conn, workspace: &WorkspaceId, since: i64) -> Result<u64> {
     let since = since.clamp(0, i64::MAX - HOUR_MS);
     let hour = since / HOUR_MS;
@@ -44,7 +45,8 @@ pub(crate) async fn count_since(conn: &mut Conn, workspace: &WorkspaceId, since:
     conn.fetch_one(sql, params![workspace, hour, from, to]).await?.count("n")
 }
 
-/// Adds at most `limit` recorded changes to the numbers and returns how many it added. Only one transaction at a time may call it.
+/// Adds at most `limit` recorded changes to the numbers. Returns the number of added changes. Only one transaction at a time may
+/// call this function.
 pub(crate) async fn add_changes(tx: &mut Tx, limit: u64) -> Result<u64> {
     macro_rules! take {
         ($address:literal) => {
@@ -71,7 +73,7 @@ pub(crate) async fn add_changes(tx: &mut Tx, limit: u64) -> Result<u64> {
     Ok(changes.len() as u64)
 }
 
-/// Returns whether a number of a workspace differs from its renders.
+/// Returns whether a number of a workspace differs from the renders in the database.
 pub(crate) async fn is_miscounted(conn: &mut Conn, workspace: &WorkspaceId) -> Result<bool> {
     let sql = "SELECT hour FROM (\
                SELECT updated_at / 3600000 AS hour, count(*) AS n FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL \
@@ -82,10 +84,10 @@ pub(crate) async fn is_miscounted(conn: &mut Conn, workspace: &WorkspaceId) -> R
     Ok(conn.fetch_optional(sql, params![workspace]).await?.is_some())
 }
 
-/// Counts the renders of a workspace again and sets its numbers. Only one transaction at a time may call it.
+/// Counts the renders of a workspace again and sets its numbers. Only one transaction at a time may call this function.
 pub(crate) async fn recount(tx: &mut Tx, workspace: &WorkspaceId) -> Result<()> {
     tx.execute("DELETE FROM render_hours WHERE workspace_id = $1", params![workspace]).await?;
-    // One statement, because a render that changes now is seen either with its change or without both.
+    // A single statement sees a render that changes at this moment either together with its recorded change, or without.
     let sql = "INSERT INTO render_hours SELECT workspace_id, hour, CAST(sum(n) AS BIGINT) FROM (\
                SELECT workspace_id, updated_at / 3600000 AS hour, 1 AS n FROM renders \
                WHERE workspace_id = $1 AND deleted_at IS NULL \

@@ -33,7 +33,7 @@ impl Row {
         self.get(column)
     }
 
-    /// Reads a count or size. Errors: the stored value is negative.
+    /// Reads a count or size as an unsigned number. Errors: the stored value is negative.
     pub(crate) fn count(&self, column: &'static str) -> Result<u64> {
         let value = self.int(column)?;
         u64::try_from(value).map_err(|_negative| DbError::Corrupt { column, value: value.to_string() })

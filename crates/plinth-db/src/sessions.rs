@@ -109,7 +109,7 @@ pub async fn delete_others(tx: &mut Tx, account: &AccountId, kept: &str) -> Resu
     tx.execute("DELETE FROM sessions WHERE account_id = $1 AND sha256 <> $2", params![account, kept]).await.map(drop)
 }
 
-/// What a link allows.
+/// What the owner of a link may do with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkPurpose {
     /// To sign in.
@@ -124,7 +124,7 @@ impl LinkPurpose {
     }
 }
 
-/// Inserts a single-use link.
+/// Inserts a link that can be used once.
 pub async fn insert_link(
     tx: &mut Tx,
     sha256: &str,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use plinth_spec::id;
 
-/// A statement in the dialects of both databases. The two texts differ only in their locking clauses. Parameters are
+/// A statement in the dialects of both databases. Most statements differ only in their locking clauses. Parameters are
 /// `$1`, `$2`, ….
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sql {
@@ -100,7 +100,8 @@ macro_rules! params {
 }
 pub(crate) use params;
 
-/// Returns the LIKE pattern that matches every text which contains `search`. The escape character is `!`.
+/// Returns the LIKE pattern that matches texts which contain `search`. The statement must declare `!` as escape
+/// character.
 pub(crate) fn containing(search: &str) -> String {
     let escaped: String =
         search.chars().flat_map(|c| matches!(c, '!' | '%' | '_').then_some('!').into_iter().chain([c])).collect();
@@ -116,7 +117,7 @@ macro_rules! touched {
 }
 pub(crate) use touched;
 
-/// The SQL condition that a row belongs to a workspace whose owner also owns workspace `$1`.
+/// The SQL condition that is true for rows of all workspaces whose owner also owns workspace `$1`.
 macro_rules! of_owner {
     () => {
         "workspace_id IN (SELECT theirs.id FROM workspaces theirs JOIN workspaces this \

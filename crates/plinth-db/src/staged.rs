@@ -8,7 +8,7 @@ use crate::sql::{Param, Sql, of_owner, params};
 use crate::table::{insert, numbered};
 use crate::{Conn, Result, Tx};
 
-/// Size of an upload whose file was rejected because it is too large.
+/// Stored instead of the size if a file was rejected because it is too large.
 const TOO_LARGE: i64 = limits::MODEL_FILE_BYTES.cast_signed() + 1;
 
 /// Inserts a staged upload.
@@ -48,8 +48,8 @@ pub async fn set_size(tx: &mut Tx, id: &StagedId, size: u64) -> Result<()> {
     tx.execute(sql, params![id, size.cast_signed()]).await.map(drop)
 }
 
-/// Lists the uploads with which accounts exceed `most` bytes, among those that [`open_bytes`] adds up. The files that were
-/// uploaded by links of earlier requests come first, so the latest ones are too many.
+/// For each account, adds up the sizes of the same uploads as [`open_bytes`], in the order of their creation. Lists the
+/// uploads that would make the sum exceed `most` bytes.
 pub async fn list_beyond(conn: &mut Conn, since: i64, most: u64) -> Result<Vec<StagedId>> {
     let sql = "SELECT id, owner_id, size FROM (SELECT s.id, s.size, s.created_at, w.owner_id, \
                CAST(sum(s.size) OVER (PARTITION BY w.owner_id) AS BIGINT) AS total \
@@ -97,7 +97,7 @@ pub async fn is_too_large(conn: &mut Conn, id: &StagedId) -> Result<bool> {
     Ok(row.is_some())
 }
 
-/// Finds the workspace of an upload that was not finalized.
+/// Finds the workspace of an upload. Returns `None` if the upload was finalized.
 pub async fn find_workspace(conn: &mut Conn, id: &StagedId) -> Result<Option<WorkspaceId>> {
     let sql = "SELECT workspace_id FROM staged_uploads WHERE id = $1 AND finalized_at IS NULL";
     let row = conn.fetch_optional(sql, params![id]).await?;
@@ -118,7 +118,7 @@ pub async fn finalize(tx: &mut Tx, id: &StagedId, now: i64) -> Result<bool> {
     Ok(tx.execute(sql, params![id, now]).await? == 1)
 }
 
-/// Deletes staged uploads created before a time, at most `limit`, and returns their identifiers.
+/// Deletes at most `limit` staged uploads that were created before a time, and returns their identifiers.
 pub async fn delete_before(tx: &mut Tx, before: i64, limit: u32) -> Result<Vec<StagedId>> {
     let sql = Sql {
         sqlite: "DELETE FROM staged_uploads WHERE id IN \

@@ -45,7 +45,7 @@ impl From<&'static BuiltSql> for Sql {
     }
 }
 
-/// Returns the SQL condition that the render's state allows this event.
+/// Returns the SQL condition that is true for renders whose state allows this event.
 pub(crate) fn may(event: RenderEvent) -> String {
     is_one_of("status", event.moves().map(|(from, _to)| from.as_str()))
 }
@@ -56,7 +56,7 @@ pub(crate) fn after(event: RenderEvent) -> String {
     moved("status", event.moves().map(|(from, to)| (from.as_str(), to.as_str())))
 }
 
-/// Returns the SQL condition that the render is done and the state of its HLS packaging allows this event.
+/// Returns the SQL condition that is true for renders which are done and whose packaging state allows this event.
 pub(crate) fn may_package(event: HlsEvent) -> String {
     let is_done = is_one_of("status", [RenderStatus::Done.as_str()]);
     format!("{is_done} AND {}", is_one_of("hls_status", event.moves().map(|(from, _to): (HlsStatus, _)| from.as_str())))
@@ -68,7 +68,7 @@ pub(crate) fn after_packaging(event: HlsEvent) -> String {
     moved("hls_status", event.moves().map(|(from, to)| (from.as_str(), to.as_str())))
 }
 
-/// Returns the SQL condition that the predicate is true for the render's state.
+/// Returns the SQL condition that is true for renders in a state for which `is_wanted` returns true.
 pub(crate) fn is_in(is_wanted: impl Fn(RenderStatus) -> bool) -> String {
     is_one_of("status", RenderStatus::ALL.iter().filter(|status| is_wanted(**status)).map(|status| status.as_str()))
 }
@@ -90,8 +90,8 @@ fn moved(column: &str, moves: impl Iterator<Item = (&'static str, &'static str)>
 mod tests {
     use super::*;
 
-    /// If this test fails, a statement names other states than the partial index that it needs. Add a migration that
-    /// drops this index and creates it with the new states.
+    /// If this test fails, a statement names other states than its partial index. Add a migration that drops this index
+    /// and creates it with the new states.
     #[test]
     fn partial_indexes_and_statements_name_the_same_states() {
         let indexes =

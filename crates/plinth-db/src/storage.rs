@@ -1,5 +1,5 @@
-//! The number of bytes that the files of each workspace have in the store. The transactions that insert or delete a row with
-//! files change the counter of its workspace.
+//! A counter for each workspace: the total size of its files in the store, in bytes. Transactions that insert or delete a row with
+//! files also change the counter of the row's workspace.
 
 use plinth_spec::id::{AccountId, RenderId, WorkspaceId};
 
@@ -8,24 +8,24 @@ use crate::row::Row;
 use crate::sql::params;
 use crate::{Conn, Result, Tx};
 
-/// The bytes in the store that belong to one account.
+/// The total size of the files in the store that belong to one account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StorageOfAccount {
-    /// The account, which owns the workspaces.
+    /// The account that owns the workspaces of the files.
     pub account_id: AccountId,
     /// E-mail address of the account.
     pub email: String,
     pub bytes: u64,
 }
 
-/// Reads a number of bytes from counters. A counter may be below 0 until it is corrected, because programs of an earlier version do
-/// not add to it what is subtracted later.
+/// Reads the value of a counter; a negative value is read as 0. A counter may be negative until it is corrected, because earlier
+/// versions of the program inserted rows without adding their size, which is subtracted when the row is deleted.
 pub(crate) fn counted(row: &Row, column: &'static str) -> Result<u64> {
     Ok(row.int(column)?.max(0).unsigned_abs())
 }
 
-/// Adds to the counter of a workspace; a negative number subtracts. Transactions that also change the workspace's row or a queue
-/// do that afterwards, so that two of them never deadlock.
+/// Adds `bytes`, which may be negative, to the counter of a workspace. Transactions that also change the workspace's row or a queue
+/// must call this function first, so that two of them never deadlock.
 pub(crate) async fn add(tx: &mut Tx, workspace: &WorkspaceId, bytes: i64) -> Result<()> {
     if bytes == 0 {
         return Ok(());
@@ -35,8 +35,8 @@ pub(crate) async fn add(tx: &mut Tx, workspace: &WorkspaceId, bytes: i64) -> Res
     tx.execute(sql, params![workspace, bytes]).await.map(drop)
 }
 
-/// Sets the size of the files of a finished render, whose size is not stored. Returns false if it is stored already, or if the
-/// render was deleted.
+/// Stores the size of the files of a finished render, and adds it to the workspace's counter. Returns false if the size is stored
+/// already, or if the render was deleted.
 pub async fn measure(tx: &mut Tx, render: &RenderId, workspace: &WorkspaceId, bytes: u64) -> Result<bool> {
     let sql = "UPDATE renders SET stored_bytes = $2 \
                WHERE id = $1 AND files IS NOT NULL AND stored_bytes IS NULL AND deleted_at IS NULL";
@@ -47,7 +47,7 @@ pub async fn measure(tx: &mut Tx, render: &RenderId, workspace: &WorkspaceId, by
     Ok(is_changed)
 }
 
-/// Lists finished renders whose size is not stored.
+/// Lists finished renders without a stored size, which an earlier version of the program has finished.
 pub async fn list_unmeasured(conn: &mut Conn, limit: u32) -> Result<Vec<Render>> {
     let sql = concat!(
         "SELECT ",
@@ -57,20 +57,20 @@ pub async fn list_unmeasured(conn: &mut Conn, limit: u32) -> Result<Vec<Render>>
     conn.fetch_all(sql, params![i64::from(limit)]).await?.iter().map(Render::of).collect()
 }
 
-/// Returns the number of bytes of all workspaces together.
+/// Returns the total size of the files of all workspaces, in bytes.
 pub async fn total(conn: &mut Conn) -> Result<u64> {
     let sql = "SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) AS bytes FROM storage";
     counted(&conn.fetch_one(sql, params![]).await?, "bytes")
 }
 
-/// Returns the number of bytes of all workspaces that an account owns.
+/// Returns the total size of the files of all workspaces that an account owns, in bytes.
 pub async fn of_account(conn: &mut Conn, account: &AccountId) -> Result<u64> {
     let sql = "SELECT CAST(coalesce(sum(s.bytes), 0) AS BIGINT) AS bytes FROM storage s \
                JOIN workspaces w ON w.id = s.workspace_id WHERE w.owner_id = $1";
     counted(&conn.fetch_one(sql, params![account]).await?, "bytes")
 }
 
-/// Lists the accounts with the most bytes.
+/// Lists the accounts with the largest total size of files, the largest first.
 pub async fn largest(conn: &mut Conn, limit: u32) -> Result<Vec<StorageOfAccount>> {
     let sql = "SELECT a.id, a.email, most.bytes FROM (\
                SELECT w.owner_id, CAST(sum(s.bytes) AS BIGINT) AS bytes FROM storage s JOIN workspaces w ON w.id = s.workspace_id \
@@ -86,7 +86,7 @@ pub async fn largest(conn: &mut Conn, limit: u32) -> Result<Vec<StorageOfAccount
     conn.fetch_all(sql, params![i64::from(limit)]).await?.iter().map(read).collect()
 }
 
-/// The sizes of all rows with files, as the workspace and the size. Renders that are not measured yet are left out.
+/// Selects the workspace and the size of each row that has files. Leaves out renders whose size is not stored.
 macro_rules! sizes {
     ($where:literal, $and:literal) => {
         concat!(
@@ -119,17 +119,17 @@ const RECOUNT: &str = concat!(
     ") sizes) WHERE workspace_id = $1"
 );
 
-/// Lists the workspaces whose counter differs from the sizes of their rows. It is empty unless a program of an earlier version, which
-/// does not change counters, has used the tables.
+/// Lists the workspaces whose counter differs from the total size of their rows. A counter can be wrong only after an earlier version
+/// of the program, which does not change counters, has written rows.
 pub async fn find_miscounted(conn: &mut Conn) -> Result<Vec<WorkspaceId>> {
     let rows = conn.fetch_all(FIND_MISCOUNTED, params![]).await?;
     rows.iter().map(|row| row.parsed("id", WorkspaceId::parse)).collect()
 }
 
-/// Sets the counter of a workspace to the sizes of its rows.
+/// Sets the counter of a workspace to the total size of its rows.
 pub async fn recount(tx: &mut Tx, workspace: &WorkspaceId) -> Result<()> {
-    // Locks the counter. Transactions that have changed it are committed before the rows are read; others will add their own
-    // changes to the new number.
+    // Locks the counter. So all transactions that have changed the counter are committed before the rows are read, and later ones
+    // change the new value.
     let sql = "INSERT INTO storage (workspace_id, bytes) VALUES ($1, 0) \
                ON CONFLICT (workspace_id) DO UPDATE SET bytes = storage.bytes";
     tx.execute(sql, params![workspace]).await?;
@@ -152,7 +152,7 @@ mod tests {
             let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
             let planning = db.write(move |tx| {
                 Box::pin(async move {
-                    // PostgreSQL would read the whole of a small table.
+                    // Without these settings, PostgreSQL would not use an index for a small table.
                     tx.control("SELECT 1", "SET LOCAL enable_seqscan = off").await?;
                     tx.control("SELECT 1", "SET LOCAL enable_bitmapscan = off").await?;
                     let mut plans = Vec::new();

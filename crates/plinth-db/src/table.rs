@@ -1,4 +1,4 @@
-//! Macros that map structs to table rows. Each column is written once.
+//! Macros that map structs to table rows, so that the code names each column only once.
 
 use plinth_spec::funding::Pool;
 use plinth_spec::id;
@@ -54,7 +54,8 @@ impl Column for Timestamp {
     }
 }
 
-// Implements `Column` for types that are stored as text. `as_str` writes a value, and the given function parses it.
+// Implements `Column` for types that are stored as text: the method `as_str` returns the text, and the given function
+// parses it.
 macro_rules! parsed {
     ($($type:ty: $parse:ident;)*) => {$(
         impl Column for $type {
@@ -111,7 +112,7 @@ pub(crate) fn insert_statement(table: &str, columns: &str) -> BuiltSql {
     BuiltSql::same(format!("INSERT INTO {table} ({columns}) VALUES {}", numbered(1, columns.split(',').count())))
 }
 
-/// Builds a list of parameters in parentheses, from `$first` on: `($3, $4, $5)`.
+/// Builds a list of `count` parameters in parentheses that begins with the number `first`, such as `($3, $4, $5)`.
 pub(crate) fn numbered(first: usize, count: usize) -> String {
     let numbers: Vec<String> = (first..first + count).map(|number| format!("${number}")).collect();
     format!("({})", numbers.join(", "))

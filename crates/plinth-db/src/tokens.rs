@@ -81,7 +81,7 @@ pub struct Bearer {
     pub email: String,
     /// Whether the account is an administrator of the installation.
     pub is_admin: bool,
-    /// Whether the account is suspended, or the account that owns the workspace.
+    /// Whether the account, or the account that owns the workspace, is suspended.
     pub is_suspended: bool,
     /// Name of the key's workspace.
     pub workspace_name: String,

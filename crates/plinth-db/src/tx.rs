@@ -13,13 +13,14 @@ use crate::conn::Conn;
 use crate::error::DbError;
 use crate::pool::Db;
 
-/// Maximum time by which [`Tx::next_ms`] may be ahead of the clock. If the difference is larger, the clock was set back.
+/// Maximum difference by which the result of [`Tx::next_ms`] may be ahead of the clock. A larger difference means that the clock was set
+/// back.
 const MAX_AHEAD_MS: i64 = 1000;
 
 /// An open transaction, for reads and writes.
 pub struct Tx {
     conn: Conn,
-    /// The last time that a transaction of this process was given.
+    /// The last time that [`Tx::next_ms`] returned to a transaction of this process.
     last_time: Arc<AtomicI64>,
     /// True until the transaction is committed or rolled back.
     is_open: bool,
@@ -53,17 +54,17 @@ impl DerefMut for Tx {
 impl Tx {
     pub(crate) async fn begin(conn: Conn, last_time: Arc<AtomicI64>) -> Result<Self> {
         let mut tx = Self { conn, last_time, is_open: true, after_commit: Vec::new() };
-        // After a plain BEGIN, SQLite does not wait for another active writer but rejects the first write immediately.
+        // After a plain `BEGIN`, SQLite would reject the first write if another writer is active, instead of waiting.
         tx.control("BEGIN IMMEDIATE", "BEGIN").await?;
         Ok(tx)
     }
 
-    /// Returns the time of the database's clock like [`Conn::now_ms`]. On SQLite, which can commit several transactions within
-    /// one millisecond, it is later than the time that this process gave to the transaction before, so that rows have an order.
+    /// Returns the time of the database's clock like [`Conn::now_ms`]. On SQLite, which can commit several transactions within one
+    /// millisecond, the time is always later than the time that an earlier call in this process returned, so that rows have an order.
     pub async fn next_ms(&mut self) -> Result<i64> {
         let now = self.conn.now_ms().await?;
         if self.conn.is_postgres() {
-            // Several processes write, so their times must not be ahead of the clock.
+            // Several processes write to PostgreSQL, so none of them may use times that are ahead of the common clock.
             return Ok(now);
         }
         let next = |last| if (now..now + MAX_AHEAD_MS).contains(&last) { last + 1 } else { now };
@@ -71,7 +72,7 @@ impl Tx {
         Ok(last.map_or(now, next))
     }
 
-    /// Registers a callback that runs after a successful commit and is dropped on rollback. It must not block.
+    /// Registers a callback that runs after a successful commit. A rollback drops the callback. The callback must not block.
     pub fn after_commit(&mut self, work: impl FnOnce() + Send + 'static) {
         self.after_commit.push(Box::new(work));
     }
@@ -132,7 +133,7 @@ impl Db {
                 }
             }
         };
-        // Lines of the log name the request that writes.
+        // With the current span, log lines of this task name the request that writes.
         match tokio::spawn(transaction.in_current_span()).await {
             Ok(result) => result,
             Err(stopped) => match stopped.try_into_panic() {

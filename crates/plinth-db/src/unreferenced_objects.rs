@@ -1,4 +1,4 @@
-//! The schedule of deletions: objects of the store that no row references any more.
+//! The schedule by which objects are deleted from the store after no row references them any more.
 
 use crate::sql::{Sql, params};
 use crate::{Conn, Result, Tx};
@@ -11,9 +11,9 @@ pub async fn insert(tx: &mut Tx, prefix: &str, due_at: i64) -> Result<()> {
     tx.execute(sql, params![prefix, due_at]).await.map(drop)
 }
 
-/// Claims the prefixes whose deletion time has come, earliest first, and returns them. The caller then deletes the
-/// objects. The claim lasts until `again_at`; after this time the prefixes can be claimed again, in case the deletion
-/// failed.
+/// Claims at most `limit` prefixes whose deletion time has come, those with the earliest time first. Returns the
+/// prefixes in alphabetical order. The caller then deletes the objects. After `again_at` the prefixes can be claimed
+/// again, in case the deletion failed.
 pub async fn claim_due(tx: &mut Tx, now: i64, again_at: i64, limit: u32) -> Result<Vec<String>> {
     macro_rules! take {
         ($lock:literal) => {

@@ -1,4 +1,4 @@
-//! Workers, as they report themselves.
+//! The list of workers. Each worker reports its properties and its state.
 
 use plinth_spec::WorkerState;
 
@@ -11,7 +11,7 @@ use crate::{Conn, Result, Tx};
 pub struct WorkerRow {
     /// Random identifier of the worker's process.
     pub id: String,
-    /// Display name, which leases contain, too.
+    /// Display name, which is also stored with the worker's leases.
     pub name: String,
     /// Pool that the worker belongs to; empty if it belongs to none.
     pub pool: String,
@@ -42,7 +42,7 @@ pub async fn report(tx: &mut Tx, worker: &WorkerRow) -> Result<()> {
     if tx.execute(sql, params).await? == 0 { worker.add(tx).await } else { Ok(()) }
 }
 
-/// Lists all workers: those that have not reported for the longest time first.
+/// Lists all workers, the one with the oldest last report first.
 pub async fn list(conn: &mut Conn) -> Result<Vec<WorkerRow>> {
     let sql = concat!("SELECT ", columns!(), " FROM workers ORDER BY seen_at, id");
     conn.fetch_all(sql, params![]).await?.iter().map(WorkerRow::of).collect()
@@ -53,7 +53,7 @@ pub async fn delete(tx: &mut Tx, id: &str) -> Result<()> {
     tx.execute("DELETE FROM workers WHERE id = $1", params![id]).await.map(drop)
 }
 
-/// Deletes workers that have not reported since a time. Returns their number.
+/// Deletes workers that have not reported since a time. Returns the number of deleted workers.
 pub async fn delete_unseen(tx: &mut Tx, since: i64) -> Result<u64> {
     tx.execute("DELETE FROM workers WHERE seen_at < $1", params![since]).await
 }

@@ -1,4 +1,4 @@
-//! What is queued and what runs, on all machines.
+//! The queued and the running jobs of all machines.
 
 use std::sync::LazyLock;
 
@@ -12,17 +12,17 @@ use crate::sql::params;
 use crate::states::{BuiltSql, is_in, may, may_package};
 use crate::{Conn, Result};
 
-/// Jobs of one kind and class.
+/// The queued or the running jobs of one kind and class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workload {
     /// Kind of work.
     pub kind: Kind,
     /// Class of the renders; `None` for renders that were created before classes were stored.
     pub class: Option<WorkClass>,
-    /// Whether workers run these jobs. Otherwise they are queued.
+    /// True for running jobs, false for queued jobs.
     pub is_running: bool,
     pub jobs: u64,
-    /// Time at which the oldest of these renders was ordered.
+    /// Time at which the oldest of these renders was created.
     pub oldest_at: i64,
 }
 
@@ -57,7 +57,7 @@ fn kind_of(row: &Row) -> Result<Kind> {
 
 /// Counts the queued and the running jobs of each kind and class.
 pub async fn list(conn: &mut Conn) -> Result<Vec<Workload>> {
-    // One query for each partial index.
+    // The statement contains a separate query for each partial index.
     static SQL: LazyLock<BuiltSql> = LazyLock::new(|| {
         let counted = |running: bool, condition: &str, status: &str| {
             format!(
@@ -114,7 +114,7 @@ pub async fn list_running(conn: &mut Conn, limit: u32) -> Result<Vec<RunningJob>
     conn.fetch_all(sql, params![i64::from(limit), RenderStatus::Done.as_str()]).await?.iter().map(read).collect()
 }
 
-/// Counts the running jobs of each name of a worker.
+/// Counts the running jobs of the workers, by the name of the worker.
 pub async fn count_by_worker(conn: &mut Conn) -> Result<Vec<(String, u64)>> {
     let sql = "SELECT worker, count(*) AS n FROM renders WHERE lease_token IS NOT NULL AND worker IS NOT NULL \
                GROUP BY worker ORDER BY worker";

@@ -38,7 +38,7 @@ macro_rules! select {
     };
 }
 
-/// The role of member `m`. An administrator is stored as an editor with a mark.
+/// The SQL expression for the role of member `m`. An administrator is stored as an editor with a mark in another column.
 macro_rules! role {
     () => {
         "CASE WHEN m.role = 'editor' AND m.is_manager THEN 'admin' ELSE m.role END AS role"
@@ -46,7 +46,7 @@ macro_rules! role {
 }
 pub(crate) use role;
 
-/// The SQL clause that leaves the owner of a workspace unchanged.
+/// The SQL clause that excludes the owner of a workspace from a statement.
 macro_rules! unless_owner {
     () => {
         "WHERE members.role <> 'owner'"
@@ -106,15 +106,15 @@ pub async fn list_of_member(conn: &mut Conn, account: &AccountId) -> Result<Vec<
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkspaceSummary {
     pub workspace: Workspace,
-    /// The account's role in it.
+    /// The account's role in the workspace.
     pub role: Role,
     pub renders: u64,
-    /// Size of its files, in bytes.
+    /// Total size of the workspace's files, in bytes.
     pub stored_bytes: u64,
 }
 
-/// Lists the workspaces of which an account is a member, its personal workspace first. Includes those of suspended owners, but no
-/// deleted ones.
+/// Lists the workspaces of which an account is a member, its personal workspace first. Includes workspaces of suspended owners,
+/// but no deleted workspaces.
 pub async fn list_summaries(conn: &mut Conn, account: &AccountId) -> Result<Vec<WorkspaceSummary>> {
     let sql = concat!(
         "SELECT w.*, coalesce(s.bytes, 0) AS stored_bytes, ",
@@ -181,8 +181,8 @@ pub async fn set_owner(tx: &mut Tx, id: &WorkspaceId, from: &AccountId, to: &Acc
     set_member(tx, id, to, Role::Owner, now).await
 }
 
-/// Adds a member, or changes the role of a member. The role of the owner stays, also if the member has become the owner after
-/// this transaction read the role.
+/// Adds a member, or changes the role of a member. Never changes the role of the owner, even if the member has become the owner
+/// after this transaction read the role.
 pub async fn set_member(tx: &mut Tx, id: &WorkspaceId, account: &AccountId, role: Role, now: i64) -> Result<()> {
     let stored = if role == Role::Admin { Role::Editor } else { role };
     insert!(
@@ -213,7 +213,7 @@ pub async fn role_of(conn: &mut Conn, id: &WorkspaceId, account: &AccountId) -> 
     row.map(|row| row.parsed("role", Role::from_name)).transpose()
 }
 
-/// Returns the number of renders in a workspace. Reads a counter, which changes when a render is inserted or deleted.
+/// Returns the number of renders in a workspace, which a counter stores.
 pub async fn render_count(conn: &mut Conn, id: &WorkspaceId) -> Result<u64> {
     let sql = "SELECT render_count FROM workspaces WHERE id = $1";
     conn.fetch_one(sql, params![id]).await?.count("render_count")

@@ -1,5 +1,5 @@
-//! Counts the renders in one state that changed since a time, if these are most of a workspace: all renders in the state, whose number
-//! is known, minus those that changed earlier.
+//! Counts the renders in one state that changed since a time. Fast if most renders of the workspace changed since then: the number of
+//! all renders in the state is stored, and only the renders that changed earlier are counted and subtracted.
 
 use plinth_spec::id::WorkspaceId;
 use plinth_spec::state::RenderStatus;
@@ -8,8 +8,8 @@ use super::lists::FEW_CHANGED;
 use crate::sql::params;
 use crate::{Conn, Result};
 
-/// Returns the number of renders in a state that changed at or after `since`. Returns `None` if many others changed earlier: there is no
-/// index of state and time together, so the states of earlier renders are read only if these are few.
+/// Returns the number of renders in a state that changed at or after `since`. Returns `None` if more than [`FEW_CHANGED`] renders of the
+/// workspace changed earlier: no index contains both state and time, so the statement reads the row of each of these renders.
 pub(super) async fn count_all_but_older(
     conn: &mut Conn,
     workspace: &WorkspaceId,

@@ -24,8 +24,9 @@ pub struct RenderFilter {
     pub updated_since: Option<i64>,
 }
 
-// Each condition fits one index. With a single condition for all filters, the database would read the whole list. The
-// condition `changed` finds the changed renders first; an index in the order of the list would be read to its end.
+// The condition of each shape fits one index. With a single condition for all filters, the database would read the whole list. The
+// shape `changed` first finds the few changed renders by the index of `updated_at`, because the database would otherwise search the
+// whole list for them.
 macro_rules! filter {
     (none) => {
         " FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL AND $2 IS NULL AND $3 IS NULL AND $4 IS NULL "
@@ -47,7 +48,7 @@ macro_rules! filter {
          AND ($3 IS NULL OR status = $3) AND ($4 IS NULL OR updated_at >= $4) "
     };
 }
-// Builds a statement on a list of renders, with the condition that fits the filter.
+// Builds a statement that reads a list of renders, with the condition of the given shape.
 macro_rules! over {
     ($shape:expr, $before:expr, $after:expr) => {
         match $shape {
@@ -66,7 +67,7 @@ macro_rules! over {
     };
 }
 
-/// The condition of a list. It determines which index the database reads.
+/// The form of a list's condition. It determines which index the database reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
     None,
@@ -78,7 +79,8 @@ enum Shape {
     Changed,
 }
 
-/// Maximum number of changed renders that are found first and then sorted. A longer list is read in its order.
+/// Maximum number of changed renders that are all found and then sorted. If there are more, the list is read in its order, newest
+/// first.
 pub(super) const FEW_CHANGED: i64 = 5000;
 
 impl Shape {
@@ -108,8 +110,8 @@ pub async fn list(conn: &mut Conn, filter: &RenderFilter, page: &PageRequest) ->
     place.rows(conn, filter).await
 }
 
-/// Returns one page as [`list`] does, or the number of characters of its settings and warnings if they are more than
-/// `characters`.
+/// Returns the same page as [`list`]. If the settings and warnings of the page's renders have more than `characters` characters in
+/// total, returns their number as the inner error.
 pub async fn list_if_small(
     conn: &mut Conn,
     filter: &RenderFilter,
@@ -130,7 +132,7 @@ pub async fn list_if_small(
     place.rows(conn, filter).await.map(Ok)
 }
 
-/// The place of a page in its list.
+/// The position of a page in its list.
 struct PagePlace {
     shape: Shape,
     /// Position of the row before the page; `None` if the page is the first one.
@@ -139,7 +141,7 @@ struct PagePlace {
 }
 
 impl PagePlace {
-    /// Finds the place of a page. Returns `None` if the list ends before it.
+    /// Finds the position of a page. Returns `None` if the list ends before the page.
     async fn of(conn: &mut Conn, filter: &RenderFilter, page: &PageRequest) -> Result<Option<Self>> {
         let shape = Shape::of(conn, filter).await?;
         let (after, limit) = match &page.start {
@@ -204,7 +206,7 @@ pub async fn count(conn: &mut Conn, filter: &RenderFilter) -> Result<u64> {
     conn.fetch_one(over!(shape, "SELECT count(*) AS n", ""), params).await?.count("n")
 }
 
-/// The part of a render that the list of a model's renders shows.
+/// The fields of a render that the list of a model's renders shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RenderSummary {
     pub id: RenderId,
@@ -219,8 +221,8 @@ pub struct RenderSummary {
     pub updated_at: i64,
 }
 
-/// Lists the newest renders of a model, newest first. Stops after `limit` renders, or before the total length of their
-/// settings exceeds `characters`.
+/// Lists the newest renders of a model, newest first. Stops after `limit` renders, or before the settings of all listed renders
+/// together exceed `characters` characters.
 pub async fn list_summaries(
     conn: &mut Conn,
     model: &ModelId,
@@ -271,8 +273,8 @@ pub async fn newest_done(conn: &mut Conn, workspace: &WorkspaceId, model: &Model
     conn.fetch_all(sql, params).await?.iter().map(Render::of).collect()
 }
 
-/// Lists the newest finished renders of a workspace that have exactly the settings of one of these hashes, newest first. Returns at
-/// most `limit` renders for each hash.
+/// Lists the newest finished renders of a workspace whose settings have one of the given hashes, newest first. Returns at most
+/// `limit` renders for each hash.
 pub async fn newest_done_with(
     conn: &mut Conn,
     workspace: &WorkspaceId,

@@ -37,7 +37,7 @@ pub struct Render {
     pub work_class: Option<WorkClass>,
     /// Idempotency key; empty if the request had none.
     pub replay_key: String,
-    /// Index among the identical renders of one request.
+    /// Index among those renders of one request that have the same model and settings.
     pub replay_ordinal: i64,
     /// Whether the render is the free preview that an upload creates.
     pub is_system_preview: bool,
@@ -52,7 +52,7 @@ pub struct Render {
     pub failure_code: Option<FailureCode>,
     /// Human-readable reason of a failure.
     pub error_message: Option<String>,
-    /// Warnings about items that the settings name and that do not exist, as a JSON array of strings.
+    /// Warnings about items that the settings name but that do not exist, as a JSON array of strings.
     pub warnings: String,
     /// Number of times that a worker has claimed the render.
     pub attempt: i64,
@@ -64,7 +64,7 @@ pub struct Render {
     pub files_attempt: Option<i64>,
     /// List of output files, as JSON.
     pub files: Option<String>,
-    /// W3C trace context (`traceparent`) of the request that ordered the render; `None` if traces were not recorded.
+    /// W3C trace context (`traceparent`) of the request that created the render; `None` if traces were not recorded.
     pub trace_parent: Option<String>,
     /// Fraction of the work that is done, from 0 to 1. Valid if `progress_attempt` is the current attempt.
     pub progress: Option<f64>,
@@ -84,18 +84,18 @@ table!(Render in "renders", columns: id, workspace_id, model_id, payer_id, setti
     progress_ends_at, created_at, updated_at);
 pub(crate) use columns;
 
-// After the declaration of `columns!`, which it uses.
+// These modules use the macro `columns!`, which must be declared before them.
 mod changed_count;
 mod lists;
 mod replay;
 
-/// Inserts a render and increments its workspace's counter.
+/// Inserts a render and increments its workspace's counter of renders.
 pub async fn insert(tx: &mut Tx, render: &Render) -> Result<()> {
     render.add(tx).await?;
     add_to_count(tx, &render.workspace_id, 1).await
 }
 
-/// Inserts renders of one workspace with one statement, and adds their number to the workspace's counter.
+/// Inserts renders of one workspace with one statement, and adds their number to the workspace's counter of renders.
 pub async fn insert_all(tx: &mut Tx, renders: &[Render]) -> Result<()> {
     let Some(first) = renders.first() else { return Ok(()) };
     let values: Vec<Param> = renders.iter().flat_map(Render::values).collect();
@@ -115,14 +115,13 @@ pub async fn find(conn: &mut Conn, workspace: &WorkspaceId, id: &RenderId) -> Re
     conn.fetch_optional(sql, params![id, workspace]).await?.as_ref().map(Render::of).transpose()
 }
 
-/// Finds a render in any workspace. Workers use it, because they serve all workspaces.
+/// Finds a render in any workspace. Used by workers, which serve all workspaces.
 pub async fn find_anywhere(conn: &mut Conn, id: &RenderId) -> Result<Option<Render>> {
     let sql = concat!("SELECT ", columns!(), " FROM renders WHERE id = $1 AND deleted_at IS NULL");
     conn.fetch_optional(sql, params![id]).await?.as_ref().map(Render::of).transpose()
 }
 
-/// Lists queued renders that no worker has claimed and whose price was charged to the paid credits of an account, the newest
-/// first.
+/// Lists the renders that no worker has claimed and that were charged to the paid credits of an account, newest first.
 pub async fn list_pending_paid(conn: &mut Conn, payer: &AccountId, limit: u32) -> Result<Vec<Render>> {
     let sql = concat!(
         "SELECT ",
@@ -153,9 +152,9 @@ pub async fn count_system_previews(conn: &mut Conn, payer: &AccountId, since: i6
     conn.fetch_one(sql, params![payer, since]).await?.count("n")
 }
 
-/// Counts the queued and the claimed renders in each state.
+/// Counts the queued and the claimed renders by state.
 pub async fn count_unfinished(conn: &mut Conn) -> Result<Vec<(RenderStatus, u64)>> {
-    // Two queries with UNION ALL, because each of them uses its own partial index.
+    // Two queries joined with UNION ALL, so that each of them uses its own partial index.
     static SQL: LazyLock<BuiltSql> = LazyLock::new(|| {
         BuiltSql::same(format!(
             "SELECT status, count(*) AS n FROM renders WHERE {} AND deleted_at IS NULL GROUP BY status \
@@ -213,8 +212,8 @@ pub async fn set_status(
     Ok(tx.execute(&SQL, params![id, from.as_str(), to.as_str(), message, now]).await? == 1)
 }
 
-/// Marks a render as deleted, and subtracts it from its workspace's counters. Returns false if the render does not exist, is
-/// deleted already, or is not in a final state.
+/// Marks a render as deleted, and subtracts it and its files from its workspace's counters. Returns false if the render does
+/// not exist, is deleted already, or is not in a final state.
 pub async fn set_deleted(tx: &mut Tx, id: &RenderId, now: i64) -> Result<bool> {
     static SQL: LazyLock<BuiltSql> = LazyLock::new(|| {
         BuiltSql::same(format!(

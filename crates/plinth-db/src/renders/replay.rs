@@ -1,4 +1,5 @@
-//! Repeated requests: finds the renders that earlier requests created, and remembers the keys for which they were returned.
+//! Repeated requests: finds the renders that earlier requests created, and stores the idempotency keys of requests that were
+//! answered with such renders.
 
 use plinth_spec::id::{RenderId, WorkspaceId};
 use plinth_spec::state::RenderStatus;
@@ -12,12 +13,13 @@ use crate::{Conn, Result, Tx};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Earlier {
     pub render: Render,
-    /// Whether a request with the same idempotency key has created the render, or was answered with it. False for a request
-    /// without a key.
+    /// Whether a request with the same idempotency key has created the render or was answered with this render. False if the
+    /// request has no key.
     pub has_same_key: bool,
 }
 
-/// Returns the SQL condition that a request with the key `$2` in the workspace `$1` has created a render, or was answered with it.
+/// Returns the SQL condition that is true if a request with the key `$2` in the workspace `$1` has created the render or was
+/// answered with this render.
 fn has_key(render: &str) -> String {
     format!(
         "({render}.replay_key = $2 OR EXISTS (SELECT 1 FROM replayed_keys WHERE replayed_keys.workspace_id = $1 \
@@ -26,10 +28,10 @@ fn has_key(render: &str) -> String {
 }
 
 /// Finds, for each of `drafts`, an earlier render to return instead of creating a new one. All drafts belong to one
-/// request. An earlier render must have the workspace, model, settings and ordinal of the draft. It must have been
-/// created since `keyed_since`, and a request with the same idempotency key must have created it or have been answered with it;
-/// or it was created since `any_since`, with any key. Of several, the newest render with the same key is preferred.
-/// `any_since` must not be earlier than `keyed_since`.
+/// request. An earlier render must have the workspace, model, settings and ordinal of the draft. If it was created since
+/// `any_since`, its idempotency key does not matter. If it was created earlier, but since `keyed_since`, a request with the
+/// same key must have created it or have been answered with it. Renders with the same key are preferred to others, then newer
+/// renders to older ones. `any_since` must not be earlier than `keyed_since`.
 pub async fn find_earlier(
     conn: &mut Conn,
     drafts: &[Render],
@@ -76,7 +78,7 @@ pub async fn find_earlier(
     Ok(found)
 }
 
-/// Remembers that a request with this key was answered with these renders.
+/// Stores that a request with this idempotency key was answered with these renders.
 pub async fn insert_replayed_keys(
     tx: &mut Tx,
     workspace: &WorkspaceId,
@@ -92,7 +94,7 @@ pub async fn insert_replayed_keys(
     tx.insert_missing_rows("replayed_keys", columns, &values).await
 }
 
-/// Deletes the keys that were stored before a time. Returns their number.
+/// Deletes the idempotency keys that were stored before a time. Returns the number of deleted rows.
 pub async fn delete_replayed_keys(tx: &mut Tx, before: i64) -> Result<u64> {
     tx.execute("DELETE FROM replayed_keys WHERE created_at < $1", params![before]).await
 }
