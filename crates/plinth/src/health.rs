@@ -1,4 +1,4 @@
-//! Health checks for load balancers and orchestrators. `/livez` responds as long as the process works. `/readyz` says
+//! Health checks for load balancers and orchestrators. `/livez` responds as long as the process runs. `/readyz` tells
 //! whether the process accepts new work.
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// A function that returns whether the process accepts new work. The error is the reason why it does not.
+/// A function that returns `Ok` if the process accepts new work, and otherwise the reason why it does not.
 type Takes = Arc<dyn Fn() -> Result<(), &'static str> + Send + Sync>;
 
 #[derive(Clone)]
@@ -40,7 +40,7 @@ pub(crate) fn of_worker(service: Service, phase: watch::Receiver<Phase>) -> Rout
     )
 }
 
-/// Opens the listener of [`serve`].
+/// Opens a listener for [`serve`].
 pub(crate) async fn listen(address: std::net::SocketAddr) -> Result<TcpListener> {
     let listener = TcpListener::bind(address).await;
     let listener = listener.with_context(|| {

@@ -17,8 +17,8 @@ use crate::traces::Traces;
 /// Errors: the collector is not configured correctly.
 pub(crate) fn begin(config: &Config) -> Result<Option<Traces>> {
     let traces = Traces::begin(config)?;
-    // Spans of traces are not context of log lines. Lines that cannot be written are dropped: the layer would report
-    // them with `eprintln!`, which panics if stderr itself cannot be written.
+    // Log lines do not contain the spans of traces, so their target is turned off. Lines that cannot be written are
+    // dropped, because the layer would report the error with `eprintln!`, which panics if stderr cannot be written.
     let level = config.log_level.clone().with_target(plinth_trace::TARGET, LevelFilter::OFF);
     let subscriber = registry().with(traces.as_ref().map(Traces::layer));
     if config.logs_are_json {

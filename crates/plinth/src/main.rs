@@ -54,7 +54,7 @@ fn main() -> ExitCode {
     }));
     match outcome {
         Ok(Ok(())) => ExitCode::SUCCESS,
-        // A broken pipe is no failure: the reader of the output has closed the pipe, as `head` does.
+        // A broken pipe is no failure: it means that the reader of the output, for example `head`, needs no more lines.
         Ok(Err(error)) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Ok(Err(error)) => {
             note!("plinth: {}", cmd::one_line(&error));

@@ -19,20 +19,21 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 
-/// Upper bounds of the buckets of duration histograms, in seconds. They range from a cached response to the longest
-/// render.
+/// Upper bounds of the buckets of duration histograms, in seconds. The lowest suits a cached response, the highest the
+/// longest render.
 const SECONDS: [f64; 16] =
     [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0];
-/// Interval at which recorded durations are aggregated into the histograms. Without it, they would accumulate in memory
-/// until Prometheus reads the metrics.
+/// Interval at which recorded durations are aggregated into the histograms. Otherwise, the durations would accumulate in
+/// memory until Prometheus reads the metrics.
 const AGGREGATION_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Time limit of counting. Prometheus by default gives up after 10 s, and then has no metric at all.
+/// Time limit of counting jobs and workers in the database. After 10 s, Prometheus by default would cancel the whole request
+/// and get no metrics at all.
 const COUNT_LIMIT: Duration = Duration::from_secs(3);
-/// The state of workers that stopped reporting.
+/// Label of workers that have stopped reporting their state.
 const LOST: &str = "lost";
 
-/// A bound listener and an installed recorder of metrics. [`Self::serve`] serves them.
+/// A bound listener and an installed recorder of metrics, which [`Self::serve`] serves.
 pub(crate) struct Metrics {
     listener: TcpListener,
     recorded: PrometheusHandle,
@@ -41,7 +42,8 @@ pub(crate) struct Metrics {
 #[derive(Clone)]
 struct Shared {
     recorded: PrometheusHandle,
-    /// The service whose queue and workers are counted. A worker counts none, because each server counts all.
+    /// The service whose queued jobs and workers are counted; `None` in a worker process, because each server counts those of
+    /// all machines.
     counted: Option<Service>,
 }
 
@@ -119,7 +121,7 @@ async fn count(service: &Service) -> plinth_service::Result<()> {
             workers_in(LOST).set(fleet.lost() as f64);
         }
         Err(error) => {
-            // A worker of a newer version may be in a state that this program does not know.
+            // This happens, for example, if a worker of a newer version has reported a state that this program does not know.
             tracing::error!(error = %error, "the workers could not be counted");
             forget_workers();
         }
@@ -127,7 +129,7 @@ async fn count(service: &Service) -> plinth_service::Result<()> {
     Ok(())
 }
 
-/// Sets the numbers of jobs to «not a number», so that no old number passes for a new one.
+/// Sets the numbers of jobs to NaN, so that nobody takes an old number for a current one.
 fn forget_jobs() {
     for status in RenderStatus::ALL.iter().filter(|status| !status.is_final()) {
         renders_in(*status).set(f64::NAN);

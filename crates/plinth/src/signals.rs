@@ -7,7 +7,7 @@ use signal_hook::consts::SIGHUP;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// Exit code after SIGHUP, as shells report it.
+/// Exit code after SIGHUP: 128 plus the number of the signal, as in shells.
 const HUNG_UP: i32 = 129;
 const INTERRUPTED: i32 = 130;
 const TERMINATED: i32 = 143;
@@ -39,11 +39,11 @@ pub(crate) fn listen() -> Result<CancellationToken> {
     Ok(stop)
 }
 
-/// Returns whether the program was started with a signal ignored.
+/// Returns whether the program was started in such a way that it ignores this signal, for example with `nohup`.
 #[expect(unsafe_code, reason = "no safe function reads how a signal is handled")]
 pub(crate) fn is_ignored(signal: c_int) -> bool {
-    // SAFETY: `sigaction` is plain data, for which zeros are valid. Without a new action, the call only writes the
-    // current one.
+    // SAFETY: `sigaction` is plain data, for which zeros are valid. Without a new action, `sigaction` only writes the
+    // current action to `current`.
     unsafe {
         let mut current: libc::sigaction = std::mem::zeroed();
         libc::sigaction(signal, std::ptr::null(), &raw mut current) == 0 && current.sa_sigaction == libc::SIG_IGN

@@ -9,7 +9,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use crate::note::note;
 use crate::signals::is_ignored;
 
-/// Interval at which signals are checked.
+/// Interval at which the program checks whether a signal has arrived.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The error of a render that a signal stopped.
@@ -29,9 +29,9 @@ impl std::error::Error for Stopped {}
 
 /// Handles SIGINT, SIGTERM and SIGHUP during a render.
 ///
-/// Until output files exist, a signal ends the program at once, because nothing else can interrupt the loading of a
-/// model or the start of a driver. After that, a signal makes the job stop and remove its files. A second signal ends
-/// the program without waiting for the job.
+/// Before output files exist, a signal ends the program at once, because the loading of a model or the start of a
+/// driver cannot be interrupted otherwise. Once output files exist, a signal makes the job stop and remove its files. A
+/// second signal ends the program without waiting for the job.
 #[derive(Clone, Default)]
 pub(crate) struct Stop {
     wanted: Arc<AtomicBool>,
@@ -75,7 +75,7 @@ impl Stop {
         self.files_exist.store(true, Ordering::SeqCst);
     }
 
-    /// Returns the error with which the program must end.
+    /// Returns the error with which the program must end after a signal.
     pub(crate) fn stopped(&self) -> Stopped {
         let signal = self.signal.load(Ordering::SeqCst);
         Stopped { exit_code: 128 + u8::try_from(signal).unwrap_or_default() }

@@ -18,11 +18,11 @@ use tracing_subscriber::registry::LookupSpan;
 
 use crate::config::{Config, variable};
 
-/// Name of the service in traces, unless `OTEL_SERVICE_NAME` names another.
+/// Name of this program in traces, unless `OTEL_SERVICE_NAME` sets another name.
 const SERVICE: &str = "plinth";
 /// Path of traces below the base URL of a collector (OpenTelemetry Protocol Exporter, "Endpoint URLs for OTLP/HTTP").
 const PATH: &str = "v1/traces";
-/// Time to send the last spans when the program ends.
+/// Time limit for sending the last spans when the program ends.
 const LAST_SPANS_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The sender of traces. It sends the last spans when it is dropped.
@@ -47,7 +47,7 @@ impl Traces {
         Ok(Some(Self(provider)))
     }
 
-    /// Returns the layer that records spans, and log lines as events of spans.
+    /// Returns the layer that records spans, and that records log lines as events of these spans.
     pub(crate) fn layer<S: Subscriber + for<'a> LookupSpan<'a>>(&self) -> impl Layer<S> + use<S> {
         let wanted = filter_fn(|about| {
             let is_event = about.is_event() && about.target().starts_with("plinth") && *about.level() <= Level::INFO;
@@ -80,12 +80,13 @@ fn resource() -> Resource {
     Resource::builder().with_service_name(SERVICE).with_attribute(version).build()
 }
 
-/// The HTTP client of the exporter. The exporter calls it from a thread of its own, on which no other runtime runs.
+/// The HTTP client of the exporter. The exporter calls the client from its own thread, which has no async runtime, so
+/// the client has one.
 #[derive(Debug)]
 struct Client {
     runtime: Runtime,
     http: reqwest::Client,
-    /// Whether the last request failed. An outage of the collector is logged once.
+    /// Whether the last request failed. Prevents that an outage of the collector is logged more than once.
     is_failing: AtomicBool,
 }
 

@@ -1,4 +1,4 @@
-//! The flags `--asset`, `--bg-image` and `--decal`, which give image files for settings.
+//! The flags `--asset`, `--bg-image` and `--decal`, which name the image files that the settings use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -15,7 +15,7 @@ use super::confine::{
     JOB_NICENESS, bound, bound_memory, bound_processor_time, end_with_parent, enter_fence, fence_arg, lower_priority,
 };
 
-/// Size limit of a file that a check writes.
+/// Maximum size of each file that the process writes, in bytes.
 const FILE_BYTES: u64 = 4 << 30;
 
 pub(crate) fn command() -> Command {
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let file: &PathBuf = args.get_one("FILE").context("FILE is missing")?;
     lower_priority(JOB_NICENESS);
     plinth_fence::close_inherited_files();
-    // The files are opened before the process enters the sandbox, because their paths are not accessible inside of it.
+    // The files are opened before the process enters the sandbox, because no paths are accessible inside the sandbox.
     let opened = File::open(file).with_context(|| file.display().to_string())?;
     let paths = args.get_many::<PathBuf>("TO").into_iter().flatten();
     let to = paths.map(|path| File::create(path).with_context(|| path.display().to_string()));
@@ -70,7 +70,8 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-/// Encodes a panorama as an environment, and writes its image, gain map, metadata and small picture.
+/// Encodes a panorama as an environment: an image, a gain map, their metadata and a thumbnail. Writes each to one of
+/// the files `to`.
 fn convert_panorama(mut file: File, to: &[File]) -> std::io::Result<PanoramaReport> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;

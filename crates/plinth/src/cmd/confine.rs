@@ -5,13 +5,13 @@ use clap::{Arg, ArgMatches};
 use plinth_fence::Fence;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Added to the nice value of processes that read models and draw, so that the server stays prompt beside them.
+/// Added to the nice value of processes that read models and draw, so that the server on the same machine responds quickly.
 pub(super) const JOB_NICENESS: i32 = 5;
-/// Processor time in seconds between the signal SIGXCPU and the end by force.
+/// Processor time in seconds that a process has between the signal SIGXCPU and SIGKILL.
 const CPU_GRACE_SECS: u64 = 5;
 
-/// Lowers the priority of this process and its children. Without the lower priority they only slow down others, so an error is
-/// ignored.
+/// Lowers the priority of this process and its children. An error is ignored, because the processes then only slow down
+/// others.
 pub(super) fn lower_priority(niceness: i32) {
     let _allowed = rustix::process::nice(niceness);
 }
@@ -24,9 +24,9 @@ pub(super) fn bound(resource: Resource, most: u64, what: &str) -> Result<()> {
     setrlimit(resource, Rlimit { current: most, maximum: most }).with_context(|| format!("{what} cannot be limited"))
 }
 
-/// Limits the processor time of this process and of each of its children. Only the soft limit raises a signal of its own,
-/// SIGXCPU, so the hard limit is higher. With `may_be_raised`, it is not changed, so that the worker can raise the soft limit
-/// for another task; the sandbox keeps the process from doing so itself.
+/// Limits the processor time of this process and of each of its children. The soft limit raises SIGXCPU. The hard limit is
+/// higher, because it raises SIGKILL, which does not tell the reason. With `may_be_raised`, the hard limit is not changed, so
+/// that the worker can raise the soft limit for another task; the sandbox prevents the process from raising the limit itself.
 /// Errors: the system rejects the limit.
 pub(super) fn bound_processor_time(secs: u64, may_be_raised: bool) -> Result<()> {
     let allowed = getrlimit(Resource::Cpu).maximum;

@@ -1,4 +1,5 @@
-//! `plinth doctor`: reports the graphics adapter and the encoders of this machine, and where it stores data.
+//! `plinth doctor`: reports the graphics adapter and the encoders of this machine, its database and store, and its
+//! sandbox.
 
 use std::io::Write;
 use std::path::Path;
@@ -55,8 +56,8 @@ impl Encoders {
 }
 
 impl Findings {
-    /// Returns whether all videos except ProRes can be written. libx264 is needed even with a hardware encoder: for
-    /// thumbnails, and if the hardware encoder fails.
+    /// Returns whether all videos except ProRes can be written. Requires libx264 even if there is a hardware encoder,
+    /// because libx264 encodes thumbnails and replaces a hardware encoder that fails.
     fn ready(&self) -> bool {
         self.chosen.is_ok() && self.ffmpeg.as_ref().is_ok_and(|m| m.found.h264.is_ok() && m.chosen.is_ok())
     }

@@ -46,7 +46,7 @@ pub(crate) fn files(args: &ArgMatches) -> Result<Option<EnvironmentFiles>> {
     }
 }
 
-/// Splits a comma-separated list. Does not split the name of an existing file that contains a comma.
+/// Splits a comma-separated list of files. Does not split it if a file with exactly this name exists.
 fn parts(given: &Path) -> Vec<PathBuf> {
     match given.to_str() {
         Some(text) if text.contains(',') && !given.exists() => text.split(',').map(PathBuf::from).collect(),

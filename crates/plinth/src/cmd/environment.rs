@@ -1,4 +1,4 @@
-//! `plinth environment encode`: makes gain maps of panoramas.
+//! `plinth environment encode`: encodes a panorama as an image with a gain map.
 
 use std::io::Write;
 use std::path::PathBuf;

@@ -10,7 +10,7 @@ use crate::config::Config;
 /// Warning for a server that runs as root.
 const AS_ROOT: &str = "jobs run as root; start the server as a dedicated user, or choose one for jobs with --job-user";
 
-/// Makes this process inaccessible for its jobs, and logs which protections their sandbox lacks.
+/// Prevents jobs from accessing this process, and logs which protections the jobs' sandbox lacks.
 /// Errors: a complete sandbox is required but this kernel does not support it, or jobs cannot run as the requested
 /// user.
 pub(super) fn begin(config: &Config) -> Result<()> {
@@ -21,7 +21,7 @@ pub(super) fn begin(config: &Config) -> Result<()> {
     Ok(())
 }
 
-/// The sandbox that this machine supports.
+/// The protections that this machine supports.
 pub(super) struct Found {
     mode: FenceMode,
     user: Option<String>,

@@ -4,7 +4,7 @@ use clap::{Arg, ArgMatches};
 use plinth_spec::settings::{Field, Shape, fields};
 use serde_json::{Map, Value};
 
-/// Settings whose flags are in the short help, too.
+/// Settings whose flags are listed in the short help (`-h`). The long help (`--help`) lists the flags of all settings.
 const COMMON: [&str; 5] = ["quality", "aspect", "length", "effect", "bgColor"];
 
 /// Returns the flag of a setting, for example `bg-color` for `bgColor`.
@@ -47,7 +47,7 @@ pub(crate) fn args() -> Vec<Arg> {
         .collect()
 }
 
-/// Returns the settings that are given as flags. They are not validated yet; this happens later, together with all
+/// Returns the settings that are given as flags. Their values are not validated here, but later, together with all
 /// other settings.
 pub(crate) fn sent(matches: &ArgMatches) -> Map<String, Value> {
     scalars()

@@ -29,10 +29,10 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-/// Maximum number of names that are printed for people.
+/// Maximum number of names in each list of the text output.
 const NAMES: usize = 50;
 
-/// Returns the first names, and how many there are besides.
+/// Joins the first [`NAMES`] names, and adds the number of the remaining names.
 fn some(names: &[String]) -> String {
     let (first, rest) = names.split_at(names.len().min(NAMES));
     match rest.len() {

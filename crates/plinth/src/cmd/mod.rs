@@ -98,8 +98,8 @@ fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work)
 }
 
-/// Converts an error into its message, for people who may run commands on the server. They read the cause of an internal
-/// error, which clients of the API do not. The error code is left out, because only those clients need it.
+/// Converts an error into its message for operators. In contrast to clients of the API, operators see the cause of an
+/// internal error, and need no error code.
 pub(crate) fn message_only(error: ServiceError) -> anyhow::Error {
     match error.cause {
         Some(cause) if error.code == ErrorCode::Internal => anyhow::Error::from_boxed(cause),

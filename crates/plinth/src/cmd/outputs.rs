@@ -156,7 +156,7 @@ fn dataset(args: &ArgMatches, path: &Path, settings: &RenderSettings) -> Result<
     Ok(DatasetOptions { views, splits: args.get_flag("split") })
 }
 
-/// Returns an error if the folder of an output does not exist. Called before the render.
+/// Returns an error if the folder of an output does not exist. Called before the render, so that no work is lost.
 fn check_folder(path: &Path) -> Result<()> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
     match folder.filter(|p| !p.is_dir()) {

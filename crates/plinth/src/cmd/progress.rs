@@ -7,7 +7,7 @@ use plinth_pipeline::{Progress, Stage};
 
 use crate::note::note;
 
-/// Maximum time between two plain lines. A line is also printed at each tenth of the frames.
+/// Maximum time between two plain lines. A line is also printed whenever a further 10 % of the frames are drawn.
 const LINE_EVERY: Duration = Duration::from_secs(30);
 /// Refresh interval of the bar.
 const TICK: Duration = Duration::from_millis(100);
@@ -63,7 +63,7 @@ impl Shown {
         }
     }
 
-    /// Removes the bar.
+    /// Removes the bar from the terminal.
     pub(crate) fn clear(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
@@ -79,7 +79,7 @@ fn style(stage: Stage) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_invalid| ProgressStyle::default_bar())
 }
 
-/// Formats a duration as minutes and seconds, with hours if it is that long.
+/// Formats a duration as minutes and seconds, or as hours, minutes and seconds from one hour on.
 fn clock(left: Duration) -> String {
     let secs = left.as_secs();
     let (hours, minutes, secs) = (secs / 3600, secs / 60 % 60, secs % 60);

@@ -118,7 +118,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-/// Adds the file that caused an error: the model or an image.
+/// Adds the name of the file that caused the error: the model or an image.
 fn with_file(error: JobError, model: &Path, images: &BTreeMap<String, String>) -> anyhow::Error {
     let image = error.asset_id().and_then(|id| images.get(id)).cloned();
     let is_of_model = matches!(error, JobError::Model(_) | JobError::Scene(_)) && error.asset_id().is_none();
@@ -129,7 +129,7 @@ fn with_file(error: JobError, model: &Path, images: &BTreeMap<String, String>) -
     }
 }
 
-/// Prints the files and the warnings.
+/// Prints the output files and the warnings of a render.
 fn print(manifest: &Manifest, out: &mut dyn Write) -> std::io::Result<()> {
     if let Some(failure) = &manifest.hardware_failure {
         note!("plinth: warning: {}; libx264 encoded instead", plain(failure));
@@ -151,7 +151,7 @@ fn encoder(machine: &Machine, stop: &Stop, is_silent: bool) -> Result<H264Encode
     if machine.encoder == EncoderChoice::default() {
         return Ok(H264Encoder::default());
     }
-    // Testing an encoder creates temporary files.
+    // The test of an encoder creates temporary files, so signals must no longer end the program at once.
     stop.files_begin();
     let found = match choose_encoder(&machine.ffmpeg, machine.encoder, stop.wanted()) {
         Err(MediaError::Stopped) => return Err(stop.stopped().into()),
@@ -196,8 +196,8 @@ pub(crate) fn read_model(path: &Path) -> Result<Vec<u8>> {
     Ok(converted.glb)
 }
 
-/// Reads the render settings. Flags override the settings in `--settings`. The extension of the output file can add the
-/// quality or the kind of output.
+/// Reads the render settings. Flags override the settings in `--settings`. If they contain no quality or kind of
+/// output, the extension of the output file can determine it.
 fn settings(args: &ArgMatches) -> Result<RenderSettings> {
     let text = match args.get_one::<String>("settings").map(String::as_str) {
         None => "{}".to_owned(),

@@ -16,9 +16,9 @@ use super::confine::{
     JOB_NICENESS, bound, bound_memory, bound_processor_time, end_with_parent, enter_fence, fence_arg, lower_priority,
 };
 
-/// Time in which a job must stop by itself after its worker has ended.
+/// Time that a job has to stop after its worker has ended. Then the process is ended.
 const LEAVE: Duration = Duration::from_secs(5);
-/// Added to the nice value of packagings.
+/// Added to the nice value of processes that package videos for HLS.
 const PACKAGING_NICENESS: i32 = 10;
 
 pub(crate) fn command() -> Command {
@@ -42,10 +42,10 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let job = ChildJob::read(Path::new(".")).context("the job's description cannot be read")?;
     confine(&job)?;
     match job.task {
-        // Packagings use the processors when renders beside them do not.
+        // Packaging leaves the processors to renders on the same machine.
         ChildTask::Package(_) => lower_priority(PACKAGING_NICENESS),
         ChildTask::Render(_) | ChildTask::Probe(_) => lower_priority(JOB_NICENESS),
-        // Somebody waits for a preview.
+        // Previews keep the normal priority, because a user is waiting for them.
         ChildTask::Preview(_) => {}
     }
     enter_fence(args)?;
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
             });
         }
         if written.is_err() {
-            // Writing fails if the worker has ended, so the job stops.
+            // Writing fails only if the worker has ended. Then the job must stop.
             cancel.store(true, Ordering::Relaxed);
         }
     };
@@ -85,7 +85,7 @@ fn read_requests(cancel: Arc<AtomicBool>) -> Receiver<String> {
     let (send, requests) = channel();
     std::thread::spawn(move || {
         for line in std::io::stdin().lines().map_while(Result::ok) {
-            // Sending fails if the job reads no requests, which is no error.
+            // Sending fails if the job does not read requests. Then they are ignored.
             let _unread = send.send(line);
         }
         cancel.store(true, Ordering::Relaxed);

@@ -16,15 +16,15 @@ pub(super) struct StorageState {
 
 /// The state of the database or of the store.
 pub(super) enum State {
-    /// It responds to requests.
+    /// The database or store responds. Contains its name.
     Works(&'static str),
-    /// It is local and does not exist yet. The server will create it.
+    /// The database or store is local and does not exist yet. The server will create it. Contains its name.
     NotYet(&'static str),
-    /// It cannot be used.
+    /// The database or store cannot be used.
     Broken {
-        /// The error, on one line.
+        /// The error message, on one line.
         problem: String,
-        /// How to fix it.
+        /// How to fix the problem.
         cure: &'static str,
     },
 }
@@ -92,7 +92,7 @@ async fn ping_database(config: &Config) -> Result<()> {
 }
 
 async fn ping_store(config: &Config) -> Result<()> {
-    // The store needs a signer, but no link is signed here.
+    // `open_store` requires a signer for links, although no link is signed here.
     let signer = LinkSigner::new(config.public_url_at(config.listen)?);
     Ok(config::open_store(config, signer)?.ping().await?)
 }

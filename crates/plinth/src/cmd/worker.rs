@@ -62,7 +62,7 @@ async fn work(config: &Config) -> Result<()> {
         let _drained = drained.drop_guard();
         Ok(plinth_worker::run(worker, options, ended, phase).await?)
     });
-    // When one task ends, all other tasks are told to stop. Then waits for all of them.
+    // When one task ends, all other tasks are told to stop. The loop ends when all tasks have ended.
     let mut outcome = Ok(());
     while let Some(task) = tasks.join_next().await {
         stop.cancel();

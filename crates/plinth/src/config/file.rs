@@ -11,7 +11,7 @@ use toml::{Table, Value};
 
 use super::table::{FILE, TABLE};
 
-/// Key of the list of credit packs.
+/// Key of the list of credit packs in the file.
 const PRODUCTS: &str = "products";
 
 /// A parsed configuration file.
@@ -68,7 +68,8 @@ impl ConfigFile {
     }
 
     /// Returns the credit packs; `None` if the file does not list any.
-    /// Errors: a credit pack is incomplete, has an unknown key or a value that cannot be right, or two have the same id.
+    /// Errors: a credit pack is incomplete, has an unknown key or an invalid value, or two credit packs have the same
+    /// id.
     pub(super) fn products(&self) -> Result<Option<Vec<Product>>> {
         let Some(value) = self.values.get(PRODUCTS) else { return Ok(None) };
         products(value).map(Some).with_context(|| {
@@ -123,8 +124,8 @@ fn product(pack: Pack) -> Product {
     }
 }
 
-/// Returns the end of an error message that suggests the most similar known key. Returns an empty string if no key is
-/// similar.
+/// Returns a suggestion for the end of an error message: the known key that is most similar to `key`. Empty if no known
+/// key is similar.
 fn nearest(key: &str) -> String {
     let likeness = |known: &&str| strsim::jaro_winkler(known, key);
     let best = TABLE.iter().map(|row| row.key).max_by(|a, b| likeness(a).total_cmp(&likeness(b)));

@@ -8,9 +8,9 @@ use clap::ArgMatches;
 
 use super::table::{DATA_DIR, Group, LISTEN, TABLE};
 
-/// Returns the flags of these groups that were given, and `--config`, as they would be typed in a shell, each with a
-/// space before it. Paths are absolute, and the address is `address`, at which the server listens. Secrets are replaced with
-/// their placeholders.
+/// Returns `--config` and the flags of these groups that this command was given, quoted for a shell, each with a space
+/// before it. Relative paths are made absolute. `--listen` gets the value `address`, at which the server really listens.
+/// Secrets are replaced with placeholders.
 pub(crate) fn flags_of(args: &ArgMatches, groups: &[Group], address: SocketAddr) -> Result<String> {
     let mut flags = Vec::new();
     let given = |id: &str| args.try_get_one::<String>(id).ok().flatten();

@@ -29,7 +29,7 @@ impl<'a> Lookup<'a> {
 
     /// Returns the value of a row of the configuration table. Returns `None` if the value is not set and has no
     /// default.
-    /// Errors: a value in `plinth.toml` has the wrong type, or the file of a secret cannot be read.
+    /// Errors: a value in `plinth.toml` has the wrong type, or the file that contains a secret cannot be read.
     pub(crate) fn find(&self, row: &Row) -> Result<Option<Found>> {
         if let Some(found) = self.find_set(row)? {
             return Ok(Some(found));
@@ -57,10 +57,10 @@ impl<'a> Lookup<'a> {
         Ok(None)
     }
 
-    /// Returns the value that a flag or a variable sets.
+    /// Returns the value that a flag or an environment variable sets.
     pub(crate) fn find_given(&self, row: &Row) -> Result<Option<Found>> {
         let here = |text: String, place: String| Some(Found { text, place, folder: PathBuf::new() });
-        // A command that does not use the value does not have its flag.
+        // A command without the flag of this row does not know the argument, so `try_get_one` returns an error.
         if let Some(text) = self.args.try_get_one::<String>(row.key).ok().flatten() {
             return Ok(here(text.clone(), format!("--{}", row.flag())));
         }
@@ -76,7 +76,7 @@ impl<'a> Lookup<'a> {
         self.find(row)?.with_context(|| format!("--{} is missing", row.flag()))
     }
 
-    /// Returns the value of a row as an integer above 0. Rejects what exceeds the row's maximum.
+    /// Returns the value of a row as an integer from 1 up to the row's maximum, if it has one.
     pub(super) fn count<T: TryFrom<u64>>(&self, row: &Row) -> Result<T> {
         let found = self.get(row)?;
         let number: u64 = found.parse("a whole number")?;
@@ -100,7 +100,8 @@ pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|text| !text.is_empty())
 }
 
-/// Returns the content of the file that the variable `PLINTH_…_FILE` names, together with the name of this variable.
+/// Returns the content of the file that the row's variable `PLINTH_…_FILE` names, together with the name of this
+/// variable.
 fn secret(row: &Row) -> Result<Option<(String, String)>> {
     let name = format!("{}_FILE", row.variable());
     let Some(path) = variable(&name).filter(|_path| row.is_secret) else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! Opens the database and the store that are configured.
+//! Opens the configured database and the configured store.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use super::settings::Config;
 pub(crate) const RESTORING: &str = ".restoring";
 
 /// Opens the database and the store, migrates the database, and creates the service. The links that the service signs
-/// begin with `public_url`. Of the connections, `listeners` are used to listen for notifications.
+/// begin with `public_url`. `listeners` of the database connections are used to listen for notifications.
 /// Errors: the database or the store cannot be opened, the data folder is not writable, or a backup is being restored
 /// to it.
 pub(crate) async fn open_service(config: &Config, public_url: &Url, listeners: u32) -> Result<Service> {
@@ -40,8 +40,8 @@ fn check_not_restoring(config: &Config) -> Result<()> {
     Ok(())
 }
 
-/// Checks that the SQLite database exists. Opening it would create it.
-/// Errors: it does not exist, and the message names its path; or a backup is being restored.
+/// Checks that the SQLite database exists, because opening a missing database would create it.
+/// Errors: the database does not exist, or a backup is being restored.
 pub(crate) fn check_installation(config: &Config) -> Result<()> {
     check_not_restoring(config)?;
     match missing_sqlite_file(config) {
@@ -54,7 +54,7 @@ pub(crate) fn check_installation(config: &Config) -> Result<()> {
     }
 }
 
-/// Returns the path of the SQLite database if it does not exist.
+/// Returns the path of the configured SQLite database if no file with this path exists.
 fn missing_sqlite_file(config: &Config) -> Option<&Path> {
     config.database_url.strip_prefix("sqlite://").map(Path::new).filter(|file| !file.exists())
 }

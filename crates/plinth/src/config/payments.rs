@@ -1,4 +1,4 @@
-//! Configuration of the sale of credits, and of mail.
+//! Configuration of the sale of credits and of the mail server.
 
 use anyhow::{Result, bail};
 use plinth_service::MailOptions;
@@ -9,11 +9,12 @@ use url::Url;
 use super::lookup::Lookup;
 use super::table as row;
 
-/// Credit packs of a server that sells credits and has none in its configuration: id, credits, and price in US cents.
+/// Credit packs of a server that sells credits but has no credit packs in its configuration: id, credits, and price in
+/// US cents.
 const PACKS: [(&str, u64, u64); 3] = [("small", 500, 900), ("medium", 2500, 3900), ("large", 10_000, 13_900)];
 
 /// Reads the configuration of Stripe. Returns `None` if no key is set.
-/// Errors: the secret of events is missing, without which no payment could be booked.
+/// Errors: the secret that authenticates Stripe's events is missing. Without it, no payment could be booked.
 pub(super) fn stripe(lookup: &Lookup<'_>) -> Result<Option<StripeOptions>> {
     let Some(key) = lookup.find(&row::STRIPE_SECRET_KEY)? else { return Ok(None) };
     let Some(secrets) = lookup.find(&row::STRIPE_WEBHOOK_SECRET)? else {
@@ -36,7 +37,7 @@ pub(super) fn mail(lookup: &Lookup<'_>) -> Result<Option<MailOptions>> {
     let Some(from) = lookup.find(&row::MAIL_FROM)? else { bail!("smtp_url is set, so mail_from is needed, too") };
     match MailOptions::parse(&url.text, &from.text) {
         Some(options) => Ok(Some(options)),
-        // The message does not contain the values, because the URL can have a password.
+        // The message does not contain the values, because the URL may contain a password.
         None => bail!(
             "smtp_url must be smtps://USER:PASSWORD@HOST or smtp://USER:PASSWORD@HOST:587?tls=required (a password needs \
              encryption), and mail_from an e-mail address"
@@ -44,7 +45,8 @@ pub(super) fn mail(lookup: &Lookup<'_>) -> Result<Option<MailOptions>> {
     }
 }
 
-/// Returns the credit packs; `None` if the configuration has none and sells none.
+/// Returns the credit packs: those in the configuration, or the default ones if it lists none but a key of Stripe is
+/// set. Otherwise returns `None`.
 pub(super) fn packs(lookup: &Lookup<'_>) -> Result<Option<Vec<Product>>> {
     let listed = lookup.products()?;
     let sells = lookup.find(&row::STRIPE_SECRET_KEY)?.is_some();

@@ -26,7 +26,7 @@ use super::worker::worker_options;
 pub(crate) struct Config {
     /// Absolute path of the folder with the database and the files.
     pub(crate) data_dir: PathBuf,
-    /// Whether a flag or a variable names the data folder or the database.
+    /// Whether a flag or an environment variable names the data folder or the database.
     pub(crate) is_installation_named: bool,
     /// `sqlite://…` or `postgres://…`.
     pub(crate) database_url: String,
@@ -34,7 +34,7 @@ pub(crate) struct Config {
     pub(crate) database_connections: Option<u32>,
     /// `file://…` or `s3://…`.
     pub(crate) store_url: String,
-    /// Endpoint under which clients reach S3.
+    /// URL under which clients reach S3, if it differs from the server's.
     pub(crate) store_public_endpoint: Option<String>,
     /// Address on which the HTTP API listens.
     pub(crate) listen: SocketAddr,
@@ -56,12 +56,12 @@ pub(crate) struct Config {
     pub(crate) fence: FenceOptions,
     /// Address on which metrics are served.
     pub(crate) metrics_listen: Option<SocketAddr>,
-    /// Base URL of the collector that receives traces. With `None`, the standard variables decide.
+    /// Base URL of the collector that receives traces. With `None`, the standard variables of OpenTelemetry are used.
     pub(crate) otlp_endpoint: Option<Url>,
     pub(crate) logs_are_json: bool,
     /// Log filter.
     pub(crate) log_level: Targets,
-    /// Credit packs; `None` if the configuration lists none.
+    /// Credit packs; `None` if the configuration lists none and sets no key of Stripe.
     pub(crate) products: Option<Vec<Product>>,
     /// Options of the service.
     pub(crate) service: ServiceOptions,
@@ -78,7 +78,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// Reads only adapter, ffmpeg and encoder, for commands that use no other values.
+    /// Reads only these values, for commands that use no others.
     pub(crate) fn read(args: &ArgMatches) -> Result<Self> {
         Self::find(&Lookup::new(args)?)
     }
@@ -227,8 +227,8 @@ fn one_of<'w>(lookup: &Lookup<'_>, row: &row::Row, allowed: [&'w str; 2]) -> Res
     known.ok_or_else(|| found.wrong(&allowed.join(" or ")).into())
 }
 
-/// Returns the log filter: a level, levels of crates, or both. A word without a level must be a level itself, because
-/// `Targets` would read a misspelt level as the name of a crate, and turn off the log of all others.
+/// Returns the log filter: a level, levels of crates, or both. A word without `=` must be a level: `Targets` would
+/// accept a misspelt level as the name of a crate, and turn off the log of all other crates.
 fn log_level(lookup: &Lookup<'_>) -> Result<Targets> {
     let found = lookup.get(&row::LOG_LEVEL)?;
     let must_be =

@@ -94,8 +94,8 @@ macro_rules! is_secret {
     };
 }
 
-/// Declares the rows and `TABLE`, the list of all rows. After the group of a value that can contain a password stands the
-/// word `secret`.
+/// Declares the rows and `TABLE`, the list of all rows. The word `secret` after the group marks a value that can contain
+/// a password.
 macro_rules! rows {
     ($($name:ident: $group:ident $($secret:ident)?, $key:literal, $takes:literal, $default:expr, $description:literal;)*) => {
         $(pub(crate) const $name: Row = Row {

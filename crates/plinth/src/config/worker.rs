@@ -13,7 +13,7 @@ use super::lookup::Lookup;
 use super::settings::{Machine, count_if_set, seconds};
 use super::table as row;
 
-/// Interval at which a worker that is notified of queued renders nevertheless checks for them.
+/// Interval at which a worker checks for queued renders even though the database notifies it of them.
 const POLL_NOTIFIED: Duration = Duration::from_secs(30);
 
 /// Reads the options of the worker. `has_notifications` tells whether the database notifies it of queued renders.

@@ -98,7 +98,7 @@ pub(super) async fn run(service: &Service, public_url: &Url, verb: &str, args: &
     }
 }
 
-/// Suspends an account, makes it an administrator, or ends that.
+/// Runs one of the verbs that suspend an account, make it an administrator, or undo this.
 async fn change(service: &Service, verb: &str, email: &str, why: &str) -> Result<Done> {
     let Account { id, email, .. } = service.find_account(email).await.map_err(message_only)?;
     let by = Actor::Command;

@@ -25,7 +25,7 @@ use crate::note::note;
 
 /// Number of rows that one query reads.
 const ROWS_PER_QUERY: u32 = 500;
-/// Number of files after which progress is printed.
+/// Number of copied files after which progress is printed again.
 const PROGRESS_EVERY: u64 = 1000;
 
 pub(super) fn command() -> Command {
@@ -70,8 +70,8 @@ pub(super) async fn run(service: &Service, args: &ArgMatches) -> Result<Done> {
 }
 
 /// Creates the folder of the backup. Only its owner can read it, because the database contains secrets.
-/// Errors: the folder is not empty, or it is inside the folder of the store. The store would treat the files of the
-/// backup as objects.
+/// Errors: the folder is not empty, or it is inside the folder of the store. There, the store would treat the files of
+/// the backup as objects.
 fn make_folder(folder: &Path, store: &Store) -> Result<()> {
     let cannot = || format!("{} cannot be created", folder.display());
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).with_context(cannot)?;
@@ -87,7 +87,7 @@ struct Backup<'a> {
     service: &'a Service,
     folder: &'a Path,
     manifest: manifest::Writer,
-    /// Number of objects that rows reference and that do not exist.
+    /// Number of missing objects: a row references them, but they do not exist in the store.
     gone: u64,
 }
 

@@ -8,7 +8,7 @@ use crate::cmd::message_only;
 use crate::signals;
 
 /// Places a hold on the store, runs `work`, and releases the hold, even if `work` failed. `work` receives a token that
-/// the first signal cancels. It must return soon after the token was cancelled.
+/// is cancelled by the first signal to this process; after this, `work` must return soon.
 /// Errors: `work` failed, a signal arrived, or the hold expired before `work` ended, so that objects may have been
 /// deleted.
 pub(super) async fn with_hold<T>(

@@ -1,5 +1,5 @@
-//! The manifest of a backup. It has one line of JSON per file. The last line has the number of files, and the hash of
-//! all earlier lines.
+//! The manifest of a backup. It contains one line of JSON per file of the backup. The last line contains the number and
+//! total size of the files, and the hash of all earlier lines.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, BufWriter, Read, Write};
@@ -47,7 +47,7 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Starts a manifest.
-    /// Errors: the folder already has a manifest, or is not writable.
+    /// Errors: the folder contains a manifest already, or is not writable.
     pub(super) fn begin(backup: &Path) -> Result<Self> {
         let path = backup.join(UNFINISHED);
         let file = File::create_new(&path).with_context(|| format!("{} cannot be created", path.display()))?;
@@ -102,7 +102,7 @@ pub(super) fn read(backup: &Path, mut each: impl FnMut(Entry) -> Result<()>) -> 
     bail!("{}: its last line is missing", damaged())
 }
 
-/// Returns whether a backup may contain this path, which must not lead out of the folder.
+/// Returns whether a backup may contain a file with this path. Rejects paths that lead out of the backup's folder.
 fn is_expected(path: &str) -> bool {
     let is_plain = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
     path == DATABASE || is_plain && path.starts_with(&format!("{OBJECTS}/"))

@@ -1,4 +1,5 @@
-//! `plinth admin`: commands for operators. They use the database directly, and can run while the server runs.
+//! `plinth admin`: commands for operators. They access the database directly, and work with and without a running
+//! server.
 
 mod account;
 mod backup;

@@ -60,8 +60,9 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
 
 /// Opens the database and the store, and runs a command that needs both.
 fn on_service(config: &Config, (noun, verb): (&str, &str), args: &ArgMatches, out: &mut dyn Write) -> Result<Done> {
-    // An account may be created before the first start. In a folder that is named nowhere or in the configuration file, that
-    // is more likely a mistake: the server may have its database from a variable that this command lacks.
+    // `account create` may create the database, so that an account can exist before the server's first start. This needs a
+    // flag or variable that names the data folder or the database. Without it, a missing database is more likely a mistake:
+    // the server may use another database, which is named by a variable that this command lacks.
     if (noun, verb) != ("account", "create") || !config.is_installation_named {
         config::check_installation(config)?;
     }

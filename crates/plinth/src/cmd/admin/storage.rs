@@ -60,8 +60,8 @@ async fn hold(service: &Service, args: &ArgMatches) -> Result<Done> {
         let status = tokio::select! {
             status = &mut waiting => status,
             () = stop.cancelled() => {
-                // An error is ignored: the command may have ended already, because the terminal sends the signal to it,
-                // too.
+                // An error is ignored: the terminal sends the signal to `CMD`, too, which may therefore have ended
+                // already.
                 let _ended_before = kill_process(pid, Signal::TERM);
                 waiting.await
             }

@@ -16,8 +16,9 @@ const ADMINISTRATOR: &str = "admin@plinth.local";
 const SAMPLE: &str = "fixtures/models/flight_helmet.glb";
 
 /// Creates the first account of an installation. Returns the text to print, with a sign-in link and an API key, which
-/// are shown only once. If an account exists already, the text is empty, or says how to make an account an
-/// administrator if there is none. `flags` are the flags with which `plinth admin` finds this installation.
+/// are shown only once. If an account exists already, creates nothing: the text then is empty, or, if no account is an
+/// administrator, says how to make one an administrator. `flags` are the flags with which `plinth admin` finds this
+/// installation.
 pub(super) async fn welcome(service: &Service, public_url: &Url, flags: &str) -> Result<String> {
     let new = NewAccount { email: ADMINISTRATOR.to_owned(), is_admin: true, password_hash: None };
     let Some(account_id) = service.create_first_account(new).await? else {
@@ -38,7 +39,8 @@ pub(super) async fn welcome(service: &Service, public_url: &Url, flags: &str) ->
     let sample = if Path::new(SAMPLE).exists() { SAMPLE } else { "MODEL.glb" };
     let (bonus, hours) = (limits::SIGNUP_BONUS, limits::SIGN_IN_LINK_SECS / 3600);
     let base = public_url.as_str().trim_end_matches('/');
-    // Each command is printed as one line without a line break, because a pasted line break would split the command.
+    // Each command is printed on one line, however long, because a line break would split the command when it is
+    // pasted.
     Ok(format!(
         r#"
 This is the first start. The administrator account {ADMINISTRATOR} was created, with {bonus} credits.

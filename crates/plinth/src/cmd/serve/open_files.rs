@@ -1,12 +1,12 @@
-//! The limit of open files, which limits the number of connections.
+//! The limit of open files of the server process, which also limits the number of its HTTP connections.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Number of files that the server may open in addition to its connections: for the database, uploads, checks and jobs.
 const RESERVED: u64 = 512;
 
-/// Raises the limit of open files of this process as far as the system allows. Returns the number of connections that
-/// the limit allows, at most `wanted`. Logs a warning if it is less than `wanted`.
+/// Raises the limit of open files of this process as far as the system allows. Returns the number of HTTP connections
+/// that the limit allows, at most `wanted`. Logs a warning if this number is less than `wanted`.
 pub(super) fn connections_within_limit(wanted: usize) -> usize {
     let allowed = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: allowed.maximum, ..allowed };

@@ -32,9 +32,10 @@ const GROUPS: &[Group] = &[
     Group::Operation,
 ];
 
-/// Part of the shutdown time after which checks of files are interrupted, so that their requests are answered in the rest of it.
+/// Fraction of the shutdown time after which checks of uploaded files are interrupted. The remaining time is for responding to the
+/// requests that wait for these checks.
 const CHECKS_PART: f64 = 0.8;
-/// Context of the errors of the first queries.
+/// Error message for the first queries to the database.
 const DATABASE: &str = "the database cannot be used";
 
 pub(crate) fn command() -> Command {
@@ -69,7 +70,7 @@ async fn serve(config: &Config, args: &ArgMatches, out: &mut dyn Write) -> Resul
     if let Some(packs) = config.products.clone() {
         service.set_products(packs).await.map_err(message_only).context(DATABASE)?;
     }
-    // `plinth admin` needs these flags to find the same installation.
+    // The flags that `plinth admin` needs to find this installation. They are part of the printed text.
     let flags = config::flags_of(args, admin::GROUPS, address)?;
     // Scripts may wait for the line which says that the server listens, so the first account is created before this
     // line is printed.
@@ -84,7 +85,7 @@ async fn serve(config: &Config, args: &ArgMatches, out: &mut dyn Write) -> Resul
     tasks.spawn(maintain(service.clone(), draws_previews, stop.clone()));
     if with_worker {
         let (worker, ended) = (service.clone(), stop.clone());
-        // The server goes on without renders.
+        // A server must not end when there are no renders, so this worker ignores `exit_when_idle`.
         let options = WorkerOptions { exit_when_idle: None, ..config.worker.clone() };
         let (phase, _unwatched) = watch::channel(Phase::Starting);
         tasks.spawn(async move { Ok(plinth_worker::run(worker, options, ended, phase).await?) });
@@ -92,8 +93,7 @@ async fn serve(config: &Config, args: &ArgMatches, out: &mut dyn Write) -> Resul
     let options = serve_options(config);
     let pages = plinth_studio::router(&Studio::new(service.clone(), &public_url));
     let site = router(&Api::new(service.clone(), public_url.as_str()), pages);
-    // Health checks are added outside of the middleware that logs requests, because they are requested every few
-    // seconds.
+    // Health checks bypass the middleware that logs requests, because orchestrators send them every few seconds.
     let site = health::of_server(service.clone(), stop.clone()).fallback_service(site);
     let (ended, drain, checks) = (stop.clone(), config.drain, config.shutdown.mul_f64(CHECKS_PART));
     let serving = service.clone();
@@ -127,8 +127,8 @@ async fn end_together(mut tasks: JoinSet<Result<()>>, stop: &CancellationToken) 
     outcome
 }
 
-/// Runs maintenance and sends mails until `stop` is cancelled. Listens for previews that workers elsewhere have drawn, unless this process
-/// draws them.
+/// Runs maintenance and sends mails until `stop` is cancelled. Also listens for previews drawn by workers of other processes, unless this
+/// process draws previews itself.
 async fn maintain(service: Service, draws_previews: bool, stop: CancellationToken) -> Result<()> {
     let listening =
         async { if draws_previews { std::future::pending().await } else { service.listen_for_pictures().await } };

@@ -1,5 +1,5 @@
-//! A lock that allows only one server per SQLite file. With SQLite, a server counts requests for the rate limit in its
-//! memory.
+//! A lock that allows only one server per SQLite file, because a server on SQLite keeps the counters of the rate limits
+//! in its memory.
 
 use std::fs::{File, TryLockError};
 
@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::config::Config;
 
-/// Acquires the lock. It is released when the returned file is dropped or the process ends. Returns `None` with
+/// Acquires the lock. The lock is released when the returned file is dropped or the process ends. Returns `None` with
 /// PostgreSQL, which needs no lock.
 /// Errors: another process holds the lock.
 pub(crate) fn acquire(config: &Config) -> Result<Option<File>> {
