@@ -1,5 +1,5 @@
-//! Style sheets, scripts, the pictures of looks and settings, and the icon. The path of each file contains a hash of all
-//! files, so browsers may cache the files for ever.
+//! Serves the style sheets, the scripts, the pictures of looks and settings, and the icon. Except for the icon, the
+//! path of each file contains a hash of all files, so browsers may cache the files for ever.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,19 +16,19 @@ use flate2::write::GzEncoder;
 use crate::error::{PageError, Result};
 use crate::{look_pictures, setting_pictures};
 
-/// URL path of the icon. Browsers fetch it even if a page has no link to it.
+/// URL path of the icon. The path is fixed, because it has no hash.
 pub(crate) const ICON: &str = "/icon.svg";
 const ICON_SVG: &str = include_str!("../assets/icon.svg");
 const CSS: &str = "text/css; charset=utf-8";
-/// Cache rule of files whose path changes with their content.
+/// The header `Cache-Control` of files whose path changes with their content.
 const FOR_EVER: &str = "public, max-age=31536000, immutable";
 const JSON: &str = "application/json";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// Name of the library that plays streams. Pages load it when a video starts.
+/// File name of the library that plays HLS streams. Pages load the library when a video starts.
 const STREAM_PLAYER: &str = "hls.js";
 
-/// Name, media type and content of each file.
+/// Name, media type and content of each text file.
 static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 51]> = LazyLock::new(|| {
     [
         ("style.css", CSS, STYLE.into()),
@@ -106,7 +106,7 @@ static FOLDER: LazyLock<String> = LazyLock::new(|| {
     setting_pictures::ALL.hash(&mut hasher);
     format!("/assets/{:016x}", hasher.finish())
 });
-/// Compressed content of each file, by name.
+/// Compressed content of each text file, by name.
 static COMPRESSED: LazyLock<BTreeMap<&str, Vec<u8>>> = LazyLock::new(|| {
     let compressed = |(name, _type, text): &(&'static str, &str, Cow<'static, str>)| {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
@@ -116,7 +116,7 @@ static COMPRESSED: LazyLock<BTreeMap<&str, Vec<u8>>> = LazyLock::new(|| {
     FILES.iter().filter_map(compressed).collect()
 });
 
-/// Returns the URL path of the folder with all files.
+/// Returns the URL path under which all files are served.
 pub(crate) fn folder() -> &'static str {
     &FOLDER
 }

@@ -32,7 +32,7 @@ pub(crate) fn clear(site: &Site) -> HeaderValue {
 
 fn header_value(site: &Site, secret: String, max_age: Duration) -> HeaderValue {
     // With `Lax`, browsers send the cookie if a user follows a link from another site, so the user is still signed in.
-    // Forms of other sites are rejected by `csrf`.
+    // The module `csrf` rejects forms that other sites submit.
     let cookie = Cookie::build((name(site), secret))
         .path("/")
         .http_only(true)

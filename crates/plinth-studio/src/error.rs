@@ -16,11 +16,11 @@ pub(crate) enum PageError {
         /// Seconds to wait before a retry, sent as `Retry-After`.
         retry_after_secs: Option<u64>,
     },
-    /// The form comes from a page of another workspace than the current one of the session.
+    /// The form comes from a page that shows another workspace than the current workspace of the session.
     OtherWorkspace(Box<OtherWorkspace>),
 }
 
-/// The workspace of the page and the workspace of the session, which differ.
+/// The workspace that a page shows, and the workspace of the session, which is another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OtherWorkspace {
     /// Identifier of the workspace that the page shows.
@@ -29,7 +29,7 @@ pub(crate) struct OtherWorkspace {
     pub(crate) shown: String,
     /// Name of the workspace of the session.
     pub(crate) current: String,
-    /// Hidden field of the form that leads back to the workspace of the page.
+    /// Hidden field `form_token` of the form with which the user can return to the workspace of the page.
     pub(crate) form_token: String,
 }
 

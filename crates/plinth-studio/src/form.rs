@@ -71,13 +71,13 @@ impl<S: Send + Sync> FromRequest<S> for SessionFields {
 }
 
 /// Returns the hidden field `form_token` of all forms of a page: the CSRF token of the session, and the workspace that the
-/// page shows. The workspace is in this field so that no form and no script can leave it out.
+/// page shows. The workspace is part of this field, so that no form and no script can omit it.
 pub(crate) fn form_token(user: &SignedIn) -> String {
     format!("{}.{}", user.form_token, user.caller.workspace_id)
 }
 
-/// Checks a form's CSRF token. Returns the identifier of the workspace that the page of the form shows; `None` if the page
-/// comes from a version of the program that did not write it.
+/// Checks a form's CSRF token. Returns the identifier of the workspace that the page of the form shows; `None` if an
+/// earlier version of the program, which did not write the workspace, created the page.
 pub(crate) fn check_token(user: &CurrentUser, token: Option<&str>) -> Result<Option<String>> {
     let token = token.unwrap_or_default();
     let (secret, workspace) =
@@ -89,12 +89,13 @@ pub(crate) fn check_token(user: &CurrentUser, token: Option<&str>) -> Result<Opt
     Err(PageError::new(StatusCode::FORBIDDEN, message))
 }
 
-/// Checks the hidden field of a form with files, which changes the workspace that its page shows.
+/// Checks the field `form_token` of a form with files: the CSRF token, and that the session still has the workspace that
+/// the page shows.
 pub(crate) fn check_file_form(user: &CurrentUser, token: Option<&str>) -> Result<()> {
     user.check_workspace(check_token(user, token)?.as_deref())
 }
 
-/// Extracts a form. Does not check for a session or a CSRF token.
+/// Extracts a form without checking its session and CSRF token.
 pub(crate) async fn form<T: DeserializeOwned, S: Send + Sync>(request: Request, state: &S) -> Result<T> {
     let form = Form::from_request(request, state).await;
     let Form(form) = form.map_err(|error| PageError::new(StatusCode::BAD_REQUEST, &error.body_text()))?;

@@ -26,7 +26,7 @@ pub(crate) fn time_of_day(ms: i64) -> String {
     Timestamp::from_millisecond(ms).unwrap_or(Timestamp::MAX).strftime("%H:%M:%S UTC").to_string()
 }
 
-/// Formats how long ago something was, given in milliseconds, in the unit that fits.
+/// Formats an age, given in milliseconds, in seconds, minutes, hours or days, depending on its size.
 pub(crate) fn age(ms: i64) -> String {
     let secs = ms.max(0) / 1000;
     match secs {
@@ -79,8 +79,8 @@ pub(crate) const fn ledger_type(kind: LedgerType) -> &'static str {
     }
 }
 
-/// Currencies whose smallest unit is the currency itself, and currencies that have thousandths.
-// Stripe, Zero-decimal and three-decimal currencies.
+/// Currencies without a smaller unit. The next list contains currencies with a smallest unit of a thousandth.
+// Source: Stripe's documentation, "Zero-decimal currencies" and "Three-decimal currencies".
 const WITHOUT_PARTS: [&str; 16] =
     ["bif", "clp", "djf", "gnf", "jpy", "kmf", "krw", "mga", "pyg", "rwf", "ugx", "vnd", "vuv", "xaf", "xof", "xpf"];
 const WITH_THOUSANDTHS: [&str; 5] = ["bhd", "jod", "kwd", "omr", "tnd"];
@@ -107,7 +107,7 @@ pub(crate) const fn role_name(role: Role) -> &'static str {
     }
 }
 
-/// Returns the label of a role within a sentence.
+/// Returns a role with its article, for use within a sentence.
 pub(crate) const fn role_article(role: Role) -> &'static str {
     match role {
         Role::Owner => "the owner",
@@ -117,8 +117,8 @@ pub(crate) const fn role_article(role: Role) -> &'static str {
     }
 }
 
-/// Returns a short name of a browser and its system, from the header `User-Agent`. Browsers name others in their headers, so
-/// the order matters.
+/// Returns a short name of a browser and its system, from the header `User-Agent`. A browser's header also contains the
+/// names of other browsers, so the order of the list matters.
 pub(crate) fn browser_name(user_agent: &str) -> String {
     let find = |names: &[(&str, &'static str)]| {
         names.iter().find(|(mark, _name)| user_agent.contains(mark)).map(|(_mark, name)| *name)

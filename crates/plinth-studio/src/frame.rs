@@ -16,11 +16,11 @@ pub(crate) struct Frame {
     pub(crate) path: String,
     /// Path of the folder with style sheets and scripts.
     pub(crate) assets: String,
-    /// Additional scripts of this page. Every page also has the scripts of the layout.
+    /// Scripts of this page, in addition to the scripts of the layout, which every page has.
     pub(crate) scripts: &'static [&'static str],
     /// Title of the page.
     pub(crate) title: String,
-    /// Name of the current page in the navigation. Empty for a page that is not in the navigation.
+    /// Name of the navigation entry that is marked as current; empty for none.
     pub(crate) here: &'static str,
     /// The signed-in user; `None` if nobody is signed in.
     pub(crate) user: Option<UserMenu>,
@@ -52,7 +52,7 @@ impl Frame {
         }
     }
 
-    /// Marks this page as the current one in the navigation.
+    /// Marks the navigation entry `here` as current.
     pub(crate) fn at(self, here: &'static str) -> Self {
         Self { here, ..self }
     }

@@ -1,4 +1,4 @@
-//! The state of a render that has not ended, as pages show it and as events update it.
+//! The state and progress of an unfinished render, as pages show it. Server-sent events update it.
 
 use plinth_service::renders::RenderProgress;
 use plinth_spec::state::{HlsStatus, RenderStatus};
@@ -14,15 +14,15 @@ pub(crate) struct LiveRender {
     pub(crate) is_final: bool,
     /// Fraction of the work that is done, from 0 to 1.
     pub(crate) fraction: f64,
-    /// The fraction in percent and the time left. Empty if no worker has begun.
+    /// The fraction in percent and the time left. Empty if no worker has begun the render.
     pub(crate) text: String,
-    /// State of the packaging for streams.
+    /// State of the HLS packaging.
     hls: HlsStatus,
-    /// Whether the video is done, and its stream may still come.
+    /// Whether the video is done and its HLS stream is not packaged yet.
     pub(crate) awaits_stream: bool,
 }
 
-/// Returns whether the stream of a finished video may still come.
+/// Returns whether a render is done and its HLS packaging is queued or running.
 pub(crate) fn awaits_stream(status: RenderStatus, hls: HlsStatus) -> bool {
     status == RenderStatus::Done && matches!(hls, HlsStatus::Pending | HlsStatus::Processing)
 }
@@ -58,7 +58,7 @@ fn text(fraction: f64, left_secs: Option<u64>) -> String {
     }
 }
 
-/// Returns a duration as coarse as an estimate is.
+/// Formats an estimated duration. Longer durations are rounded to coarser units.
 fn duration(secs: u64) -> String {
     match secs {
         0..=10 => format!("{secs} s"),

@@ -6,7 +6,7 @@ macro_rules! pictures {
     };
 }
 
-/// File name and content of each picture. The file name is the identifier of the look with `.webp`.
+/// File name and content of each picture. The file name is the identifier of the look, followed by `.webp`.
 pub(crate) const ALL: [(&str, &[u8]); 12] = pictures! {
     "pure-white" "soft-studio" "polished-floor" "midnight" "golden-hour" "cool-steel" "noir" "story" "pastel-square"
     "close-up" "neon" "comic"

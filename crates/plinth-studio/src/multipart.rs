@@ -16,7 +16,7 @@ pub(crate) struct FileForm {
     parts: Multipart,
     heads: PartHeads,
     length: Option<u64>,
-    /// Number of fields so far.
+    /// Number of fields that were read so far.
     fields: usize,
 }
 
@@ -30,12 +30,12 @@ impl FileForm {
         Ok(Self { parts, heads, length, fields: 0 })
     }
 
-    /// Returns the size of the request, if it states it.
+    /// Returns the size of the request's body, if its headers state the size.
     pub(crate) const fn length(&self) -> Option<u64> {
         self.length
     }
 
-    /// Returns the next field; `None` at the end of the form. The field before it must have been read or skipped.
+    /// Returns the next field; `None` at the end of the form. The previous field must have been read or skipped.
     pub(crate) async fn next(&mut self) -> Result<Option<Field<'_>>> {
         self.fields += 1;
         if self.fields > limits::FORM_FIELDS {
@@ -55,7 +55,7 @@ pub(crate) async fn chunk(field: &mut Field<'_>) -> Result<Option<Bytes>> {
     field.chunk().await.map_err(|error| broken(&error))
 }
 
-/// Reads and discards an unknown field. Errors: it is too large.
+/// Reads and discards an unknown field. Errors: the field is too large.
 pub(crate) async fn skip(mut field: Field<'_>) -> Result<()> {
     let mut skipped = 0;
     while let Some(piece) = chunk(&mut field).await? {

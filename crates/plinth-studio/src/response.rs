@@ -14,8 +14,8 @@ use crate::frame::{Frame, page};
 use crate::studio::Studio;
 
 /// The content security policy. It allows style sheets, scripts, images and forms of the same origin. It forbids inline
-/// code, code from strings, and framing. Uploaded files cannot run as scripts, because [`HEADERS`] forbids browsers to
-/// guess a content type.
+/// code, code from strings, and framing. Uploaded files cannot run as scripts, because [`HEADERS`] contains `nosniff`,
+/// so that browsers do not guess their type.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
                       trusted-types 'none'";
@@ -35,12 +35,13 @@ pub(crate) fn policy_with_files(origin: &str) -> String {
     POLICY.replace("img-src 'self'", &format!("img-src 'self' {origin}; media-src 'self' {origin}"))
 }
 
-/// Returns the policy of a page that additionally plays streams, which its script passes to the player.
+/// Returns the policy of a page that also plays HLS streams. The script of the player passes them to the browser as
+/// `blob:` URLs.
 pub(crate) fn policy_with_streams(origin: &str) -> String {
     policy_with_files(origin).replace("media-src 'self'", "media-src 'self' blob:")
 }
 
-/// Returns the policy of a page that additionally shows pictures that its script has received.
+/// Returns the policy of a page that also shows previews, which its script has received and shows as `blob:` URLs.
 pub(crate) fn policy_with_previews(origin: &str) -> String {
     policy_with_files(origin).replace("img-src 'self'", "img-src 'self' blob:")
 }
@@ -82,7 +83,7 @@ pub(crate) async fn finish_response(State(studio): State<Studio>, request: Reque
     response
 }
 
-/// Returns whether a script has sent the request. It gets JSON where a form would get a page.
+/// Returns whether a script sent the request. Scripts get JSON where forms get a page.
 pub(crate) fn wants_json(headers: &HeaderMap) -> bool {
     headers.get(header::ACCEPT).is_some_and(|accepted| accepted == "application/json")
 }

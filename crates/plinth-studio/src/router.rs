@@ -66,7 +66,7 @@ fn of_images() -> Router<Studio> {
         .route("/images/textures/{id}/delete", get(images::ask_to_delete_texture).post(images::delete_texture))
 }
 
-/// The pages for administrators. For everybody else, no method of these paths exists.
+/// The pages for administrators. Everybody else gets the status 404 for these paths, whatever the method.
 fn of_admin() -> Router<Studio> {
     use admin::{account, account_actions as actions, accounts, assets, log, overview};
     Router::new()
@@ -82,7 +82,8 @@ fn of_admin() -> Router<Studio> {
         .route("/admin/assets/publish", post(assets::publish))
         .route("/admin/assets/withdraw", get(assets::ask_to_withdraw).post(assets::withdraw))
         .route("/admin/log", get(log::show))
-        // Set before the layer, so that wrong methods do not reveal the paths either.
+        // Added before the layer, so that the layer also applies to wrong methods, which would otherwise reveal that
+        // the paths exist.
         .method_not_allowed_fallback(async || PageError::wrong_method())
         .layer(middleware::from_fn(admin::only_for_admins))
 }
@@ -142,7 +143,8 @@ pub fn router(studio: &Studio) -> Router {
         .layer(DefaultBodyLimit::max(FORM_BYTES))
         .layer(middleware::from_fn_with_state(studio.clone(), load_session))
         .layer(middleware::from_fn_with_state(studio.clone(), same_site))
-        // Stripe sends no cookie, and its signature replaces the checks of forms.
+        // Stripe sends no session cookie. Its signature is checked instead of a CSRF token, so this route comes after
+        // the middleware.
         .route("/stripe/events", post(credits::event).layer(DefaultBodyLimit::max(limits::PAYMENT_EVENT_BYTES)))
         .route("/assets/{version}/{name}", get(assets::file))
         .route(assets::ICON, get(assets::icon))

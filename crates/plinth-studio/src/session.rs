@@ -33,21 +33,21 @@ impl CurrentUser {
     }
 
     /// Returns the caller, in the workspace that the page of the submitted form shows.
-    /// Errors: the session has changed to another workspace since, in another tab.
+    /// Errors: the user has chosen another workspace since, for example in another tab.
     pub(crate) fn in_page_workspace(&self) -> Result<&Caller> {
         self.check_workspace(self.page_workspace.as_deref())?;
         Ok(self.caller())
     }
 
-    /// Returns the caller, who may change the workspace that the page of the submitted form shows.
-    /// Errors: the user is a viewer of the workspace, or the session has changed to another one since.
+    /// Returns the caller if the user may make changes in the workspace that the page of the submitted form shows.
+    /// Errors: the user is only a viewer in the workspace, or has chosen another workspace since.
     pub(crate) fn editor(&self) -> Result<&Caller> {
         let caller = self.in_page_workspace()?;
         caller.require(Scope::Render)?;
         Ok(caller)
     }
 
-    /// Checks that `shown`, the workspace that a page shows, is that of the session.
+    /// Checks that `shown`, the workspace that a page shows, is the current workspace of the session.
     pub(crate) fn check_workspace(&self, shown: Option<&str>) -> Result<()> {
         let Some(shown) = shown.filter(|shown| *shown != self.caller().workspace_id.as_str()) else { return Ok(()) };
         let named = |id: &str| self.signed_in.workspaces.iter().map(|m| &m.workspace).find(|one| one.id.as_str() == id);
@@ -65,8 +65,8 @@ impl CurrentUser {
 }
 
 /// Middleware that loads the session of a request, and counts the request toward the rate limit of the account's
-/// sessions. Does not count previews, because an account can have only one at a time, nor the many parts
-/// of a stream or a dataset.
+/// sessions. Does not count previews, because an account can have only one preview at a time, nor the many parts of an
+/// HLS stream or a dataset.
 pub(crate) async fn load_session(State(studio): State<Studio>, mut request: Request, next: Next) -> Response {
     let path = request.uri().path();
     let is_counted = !preview::is_preview(path) && !media::is_media(path);

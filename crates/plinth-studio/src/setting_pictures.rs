@@ -1,4 +1,5 @@
-//! Pictures of what each setting does, from the gallery in `docs/gallery`. Pages load them when they are asked for.
+//! Pictures of what each setting does, from the gallery in `docs/gallery`. Pages load a picture only when the user
+//! opens it.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -6,10 +7,10 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Rows of the gallery, which say what its pictures show.
+/// Rows of the gallery, which describe its pictures.
 const ROWS: &str = include_str!("../../../scripts/gallery/rows.json");
 
-/// Lists the settings whose pictures show the same model.
+/// Builds the list of pictures. After the name of a model come the settings whose pictures show this model.
 macro_rules! pictures {
     ($($model:literal: $($key:literal)*;)*) => {
         &[$($((
@@ -19,7 +20,7 @@ macro_rules! pictures {
     };
 }
 
-/// File name and content of each picture. The file name is the setting after `setting-`.
+/// File name and content of each picture. The file name is `setting-`, the name of the setting, and `.webp`.
 pub(crate) const ALL: &[(&str, &[u8])] = pictures! {
     "flight_helmet":
         "quality" "aspect" "effect" "sweepAngle" "easeOutRatio" "amplitude" "zoomStart" "zoomEnd" "scaleFrom"
@@ -34,27 +35,27 @@ pub(crate) const ALL: &[(&str, &[u8])] = pictures! {
     "still_life": "output" "animation" "animationSpeed" "datasetQuality" "coverage";
 };
 
-/// A picture of what a setting does.
+/// A picture that shows the effect of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SettingPicture {
     pub(crate) file: &'static str,
-    /// The values that the picture shows, and their order.
+    /// Lists the values that the picture shows, and tells in which order it shows them.
     pub(crate) caption: String,
 }
 
-/// What a row of the gallery shows.
+/// A row of the gallery.
 #[derive(Deserialize)]
 struct Row {
     key: String,
     labels: Option<Vec<String>>,
     #[serde(default)]
     values: Vec<Value>,
-    /// Whether each value is a row of frames, instead of one picture beside the others.
+    /// Whether each value has a row of frames, one below the other. Otherwise each value has one picture, side by side.
     #[serde(default)]
     film: bool,
 }
 
-/// Captions by setting. Of several rows of a setting, the first one is the one whose picture is shown.
+/// Captions by setting. If a setting has several rows, its picture shows the first row.
 static CAPTIONS: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
     let rows: Vec<Row> = serde_json::from_str(ROWS).unwrap_or_default();
     rows.into_iter().rev().map(|row| (row.key.clone(), row.caption())).collect()
@@ -73,7 +74,7 @@ impl Row {
     }
 }
 
-/// Returns the picture of a setting; `None` if its effect cannot be seen in one.
+/// Returns the picture of a setting; `None` if no picture can show its effect.
 pub(crate) fn picture_of(setting: &str) -> Option<SettingPicture> {
     let is_own =
         |file: &str| file.strip_prefix("setting-").and_then(|rest| rest.strip_suffix(".webp")) == Some(setting);
@@ -85,7 +86,7 @@ pub(crate) fn picture_of(setting: &str) -> Option<SettingPicture> {
 mod tests {
     use super::*;
 
-    /// Settings whose effect is no picture, or needs several.
+    /// Settings that affect no picture, or whose effect needs several pictures.
     const WITHOUT: [&str; 4] = ["length", "strictCredits", "materialEdits", "decals"];
 
     #[test]

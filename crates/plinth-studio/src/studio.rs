@@ -12,7 +12,7 @@ pub struct Studio {
     pub(crate) site: Arc<Site>,
 }
 
-/// The public URL of the web UI and its parts.
+/// The public URL of the web UI, with parts of it.
 #[derive(Debug)]
 pub(crate) struct Site {
     /// The whole URL, without a trailing slash.

@@ -15,7 +15,7 @@ pub(crate) struct ChangedSetting {
     pub(crate) value: String,
 }
 
-/// Returns the settings that differ from their defaults, in the order of the composer.
+/// Returns the settings that differ from their defaults, in the order in which the composer shows them.
 pub(crate) fn changed_settings(settings: &Value) -> Vec<ChangedSetting> {
     let changed = fields().filter_map(|field| {
         let value = settings.get(field.key)?;

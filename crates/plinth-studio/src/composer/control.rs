@@ -1,4 +1,4 @@
-//! The controls of the form: one for each setting.
+//! The controls of the composer's form: one for each setting.
 
 use plinth_service::access::Caller;
 use plinth_service::{Result, Service};
@@ -19,39 +19,39 @@ pub(crate) struct SettingsGroup {
     pub(crate) changed: usize,
 }
 
-/// A setting, with its value.
+/// A setting with its value, as a template shows it.
 pub(crate) struct Control {
     pub(crate) key: &'static str,
     pub(crate) label: String,
-    /// One sentence, without the marks of code.
+    /// The description of the setting in one sentence, without backticks.
     pub(crate) help: String,
     pub(crate) unit: &'static str,
     pub(crate) kind: Kind,
-    /// Value as text; empty if unset.
+    /// The current value as text; empty if the setting is unset.
     pub(crate) value: String,
-    /// Default as text; empty if unset.
+    /// The default value as text; empty if the setting has no default.
     pub(crate) default: String,
-    /// What the setting does, in pictures.
+    /// Picture that shows the effect of several values.
     pub(crate) picture: Option<SettingPicture>,
 }
 
-/// What a control looks like.
+/// The kind of a control.
 pub(crate) enum Kind {
-    /// A number with bounds, which may be empty texts.
+    /// A number. The text of a bound is empty if there is no such bound.
     Number { min: String, max: String },
-    /// On or off.
+    /// A switch.
     Flag,
     /// A colour that is always set.
     Color,
     /// A colour that may be unset.
     MaybeColor,
-    /// One of several values, with their labels.
+    /// One of several values. Each value has a label.
     Choice(Vec<(String, String)>),
     /// A text.
     Text,
-    /// Any of several names, with whether each is chosen.
+    /// Any number of the listed names. The flag tells whether a name is chosen.
     Names(Vec<(String, bool)>),
-    /// JSON, for which a script shows controls.
+    /// JSON. A script replaces its text field by controls.
     Json,
 }
 
@@ -65,15 +65,16 @@ impl Control {
     }
 }
 
-/// What settings can name: assets of the workspace, and parts of the model.
+/// Everything that settings can refer to: assets of the workspace, and parts of the model.
 pub(crate) struct Assets {
     environments: Vec<(String, String)>,
-    /// Images for the background. The other images of the workspace can be the background, too, but are not offered.
+    /// Images for the background. The API also accepts other images as background, but the composer does not offer
+    /// them.
     backgrounds: Vec<(String, String)>,
     other_images: Vec<(String, String)>,
     clips: Vec<(String, String)>,
     meshes: Vec<String>,
-    /// Whether the length of a video has no maximum.
+    /// Whether the caller may order videos of any length.
     has_any_length: bool,
     /// Identifiers and names of the images for decals.
     pub(crate) decals: Vec<(String, String)>,
@@ -82,7 +83,7 @@ pub(crate) struct Assets {
 }
 
 impl Assets {
-    /// Finds what settings for a model can name.
+    /// Finds everything that the settings for a model can refer to.
     pub(crate) async fn of(service: &Service, caller: &Caller, model: &ModelDetail) -> Result<Self> {
         let environments = service.list_envs(caller).await?.data;
         let textures = service.list_textures(caller).await?.data;
@@ -110,7 +111,8 @@ impl Assets {
         })
     }
 
-    /// Returns the values that a setting of a free text can sensibly have; `None` for other settings.
+    /// Returns the values from which the user can choose, if `key` is one of the settings in [`VALUES`]; otherwise
+    /// `None`.
     fn values_of(&self, key: &str) -> Option<&[(String, String)]> {
         VALUES.iter().find(|(known, _values)| *known == key).map(|(_known, values)| values(self))
     }
@@ -126,12 +128,12 @@ const VALUES: [(&str, AssetList); 3] = [
     ("animation", |assets| &assets.clips),
 ];
 
-/// Returns an identifier and what is shown for it: the name if there is one.
+/// Returns an identifier and its label, which is the name, or the identifier if the name is empty.
 pub(crate) fn named(id: String, name: String) -> (String, String) {
     if name.is_empty() { (id.clone(), id) } else { (id, name) }
 }
 
-/// Makes the form of settings.
+/// Builds the groups of controls for the form of settings.
 pub(crate) fn groups(settings: &Map<String, Value>, assets: &Assets) -> Vec<SettingsGroup> {
     let group = |declared: &Declared| {
         let controls: Vec<Control> =
@@ -193,8 +195,8 @@ fn kind_of(field: &Field) -> Kind {
     }
 }
 
-/// The known values, with none at first, and the current one at the end where it is not among them. Its name is that in
-/// `others`.
+/// Returns the choices of a setting: «None», then the known values. If the current value is not among them, adds it at
+/// the end, with its name in `others` if it is there.
 fn with_current(known: &[(String, String)], others: &[(String, String)], current: &str) -> Vec<(String, String)> {
     let mut values = vec![(String::new(), "None".to_owned())];
     values.extend_from_slice(known);
@@ -205,7 +207,8 @@ fn with_current(known: &[(String, String)], others: &[(String, String)], current
     values
 }
 
-/// All names of the model, and those that are chosen although the model does not have them.
+/// Returns all names in the model, then chosen names that the model does not contain. The flag tells whether a name is
+/// chosen.
 fn names(chosen: Option<&Value>, known: &[String]) -> Vec<(String, bool)> {
     let chosen: Vec<&str> = chosen.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
     let of_model = known.iter().map(|name| (name.clone(), chosen.contains(&name.as_str())));
@@ -213,7 +216,7 @@ fn names(chosen: Option<&Value>, known: &[String]) -> Vec<(String, bool)> {
     of_model.chain(others.map(|name| ((*name).to_owned(), true))).collect()
 }
 
-/// A value as its control holds it.
+/// Returns a value as the text in its control.
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -1,6 +1,6 @@
-//! Labels of settings, made from their names in the API.
+//! Builds the labels of settings from their names in the API.
 
-/// Words of names that are abbreviations, with what they stand for. An empty text is left out.
+/// Words in the names of settings, with the text that replaces them in labels. A word with an empty text is left out.
 const WORDS: [(&str, &str); 12] = [
     ("bg", "background"),
     ("env", "environment"),
@@ -34,24 +34,25 @@ pub(super) fn label(key: &str) -> String {
     capitalized(&words.into_iter().map(spelled).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "))
 }
 
-/// Returns the setting that an error message is about: settings are named at the beginning.
+/// Returns the setting that an error message is about. The messages begin with the name of the setting.
 pub(crate) fn setting_of(message: &str) -> Option<&'static str> {
     let name = message.split(|c: char| !c.is_ascii_alphanumeric()).next()?;
     plinth_spec::settings::field(name).map(|field| field.key)
 }
 
-/// Returns an error message in which the label stands for the setting at the beginning.
+/// Replaces the name of a setting at the beginning of an error message with its label.
 pub(crate) fn with_label(message: &str) -> String {
     let rest = setting_of(message).and_then(|key| Some((key, message.strip_prefix(key)?)));
     rest.map_or_else(|| message.to_owned(), |(key, rest)| label(key) + rest)
 }
 
-/// Returns the label of one of a setting's names: `hero-spin` becomes `Hero spin`. Sizes such as `16:9` stay as they are.
+/// Returns the label of a value that is a name: `hero-spin` becomes `Hero spin`. Values without letters, such as `16:9`,
+/// stay unchanged.
 pub(super) fn name_label(name: &str) -> String {
     capitalized(&name.replace('-', " "))
 }
 
-/// Begins a text with a capital.
+/// Makes the first letter of a text upper-case.
 pub(super) fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(char::to_uppercase).into_iter().flatten().chain(letters).collect()

@@ -1,4 +1,4 @@
-//! The form of all render settings, made from their catalogue in `plinth-spec`.
+//! The form of all render settings, generated from their declarations in `plinth-spec`.
 
 mod changed;
 mod control;

@@ -1,4 +1,4 @@
-//! From the sent form to render settings.
+//! Converts the fields of the submitted form to render settings.
 
 use plinth_service::ServiceError;
 use plinth_spec::ErrorCode;
@@ -7,8 +7,9 @@ use serde_json::{Map, Number, Value};
 
 use crate::form::SessionFields;
 
-/// Returns the settings that a form holds. What equals its default is left out, because leaving it out means the same.
-/// Errors: a value cannot be read. Whether it is allowed is checked by the use case that receives it.
+/// Returns the settings in a form. Leaves out settings that have their default value, because a missing setting has the
+/// same meaning.
+/// Errors: a value cannot be parsed. The use case that receives the settings checks whether their values are allowed.
 pub(crate) fn read_settings(sent: &SessionFields) -> Result<Map<String, Value>, ServiceError> {
     let mut settings = Map::new();
     for field in fields() {
@@ -24,7 +25,7 @@ fn read(field: &Field, values: &[&str]) -> Result<Option<Value>, ServiceError> {
     let raw = values.first().copied().unwrap_or_default();
     let text = raw.trim();
     let value = match field.shape {
-        // A switch that is off is not sent.
+        // Browsers do not send a switch that is off.
         Shape::Flag => Some(Value::from(!values.is_empty())),
         Shape::Texts { .. } => {
             let names: Vec<&str> = values.iter().copied().filter(|name| !name.is_empty()).collect();
@@ -52,7 +53,7 @@ fn unreadable(field: &Field, wanted: &str, found: &str) -> ServiceError {
     ServiceError::new(ErrorCode::InvalidSettings, format!("{} must be {wanted}: {found}", field.key))
 }
 
-/// Whole numbers are integers, as people write them.
+/// Parses a number. Whole numbers become JSON integers, so that they are written without a decimal point.
 fn number(text: &str) -> Option<Number> {
     let value = text.parse::<f64>().ok()?;
     #[expect(clippy::cast_possible_truncation, reason = "only kept where nothing was lost")]

@@ -1,4 +1,4 @@
-//! Tests that the scripts of the composer name settings that exist.
+//! Tests that all settings named in the scripts of the composer exist.
 
 use plinth_spec::settings::{field, schema};
 

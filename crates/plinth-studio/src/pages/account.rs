@@ -20,7 +20,7 @@ struct AccountPage {
     frame: Frame,
     email: String,
     has_password: bool,
-    /// Whether the password was just changed.
+    /// Whether the page confirms that the password was changed.
     is_changed: bool,
     sessions: Vec<SessionRow>,
 }

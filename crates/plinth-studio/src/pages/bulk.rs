@@ -1,4 +1,4 @@
-//! Changes several models at once.
+//! Changes or deletes several models with one form.
 
 use askama::Template;
 use axum::extract::State;
@@ -77,7 +77,7 @@ pub(crate) async fn change(State(studio): State<Studio>, sent: SessionFields) ->
 }
 
 /// Returns the identifiers of the models that were chosen in the library.
-/// Errors: there are none, or too many.
+/// Errors: no models were chosen, or too many.
 pub(super) fn chosen_models(sent: &SessionFields) -> Result<Vec<&str>> {
     let ids: Vec<&str> = sent.all("model").collect();
     if ids.is_empty() || ids.len() > MODELS {

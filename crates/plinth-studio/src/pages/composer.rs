@@ -1,4 +1,5 @@
-//! The composer: all settings of a render of one model, its price, and the order.
+//! The composer: the page on which a user sets all render settings for one model, sees the price, and orders the
+//! render.
 
 use askama::Template;
 use axum::Json;
@@ -34,7 +35,7 @@ struct ComposerPage {
     name: String,
     cover: Option<Cover>,
     groups: Vec<SettingsGroup>,
-    /// The model's materials, for the controls of a script.
+    /// The model's materials, for controls that a script creates.
     materials: Vec<MaterialChoice>,
     /// Names of all texture maps.
     map_names: Vec<&'static str>,
@@ -48,9 +49,9 @@ struct ComposerPage {
     /// Why the settings were rejected.
     problem: Option<String>,
     looks: Vec<LookCard>,
-    /// Identifier of the look with which the composer started; empty if there is none.
+    /// Identifier of the look with which the composer started; empty if it started without a look.
     chosen: String,
-    /// Name of a look that was not saved.
+    /// Name that the user entered for a look that could not be saved.
     look_name: String,
     name_chars: usize,
     /// The settings as JSON.
@@ -62,7 +63,7 @@ struct ComposerPage {
 /// A material of the model.
 struct MaterialChoice {
     name: String,
-    /// Names of its texture maps, with spaces between them. `None` if they are not known.
+    /// Names of the material's texture maps, separated by spaces. `None` if they are not known.
     maps: Option<String>,
 }
 
@@ -77,18 +78,18 @@ impl MaterialChoice {
 /// Query parameters of the composer.
 #[derive(Deserialize)]
 pub(crate) struct Start {
-    /// Render whose settings to start from.
+    /// Identifier of a render with whose settings the composer starts.
     from: Option<String>,
-    /// Look whose settings to start from; empty for the default settings.
+    /// Identifier of a look with whose settings the composer starts; empty for the default settings.
     look: Option<String>,
 }
 
-/// What the page shows besides the settings.
+/// The data that the page shows in addition to the settings.
 #[derive(Default)]
 struct Shown {
-    /// Identifier of the look with which the composer started.
+    /// Identifier of the look with which the composer started; empty for none.
     look: String,
-    /// Name of a look that was not saved.
+    /// Name that the user entered for a look that could not be saved.
     look_name: String,
 }
 
@@ -107,7 +108,7 @@ pub(crate) async fn show(
     page_of(&studio, &user, model, &settings, priced, Shown { look, ..Shown::default() }).await
 }
 
-/// Returns identifier and settings of a look: the one that is asked for, else the one with which the workspace starts.
+/// Returns identifier and settings of the look `asked`, or of the workspace's start look if no look is asked for.
 async fn start_settings(
     studio: &Studio,
     caller: &Caller,
@@ -121,14 +122,15 @@ async fn start_settings(
     Ok(look.map(|look| (look.id, look.settings)).unwrap_or_default())
 }
 
-/// Returns what the request of an earlier render said, without what the server added.
+/// Returns the settings in the request of an earlier render, without settings that the server added.
 async fn settings_of_render(studio: &Studio, caller: &Caller, id: &str) -> ServiceResult<Map<String, Value>> {
     let render = studio.service.render(caller, id).await?;
     let settings = RenderSettings::from_echoed(&render.render_settings).map_err(ServiceError::internal)?;
     Ok(settings.echoed().as_object().cloned().unwrap_or_default())
 }
 
-/// Prices or orders the settings of the form. A script asks for the price as JSON.
+/// Shows the price for the settings of the form, orders a render with them, or saves them as a look. A script gets the
+/// price as JSON.
 pub(crate) async fn submit(
     State(studio): State<Studio>,
     Path(id): Path<String>,
@@ -141,7 +143,7 @@ pub(crate) async fn submit(
     let settings = match read_settings(&sent) {
         Ok(settings) => settings,
         Err(error) if is_script => return Ok(rejected(&error)),
-        // What cannot be read cannot be shown in its control again either.
+        // A value that cannot be parsed cannot be shown in its control again, so an error page is shown.
         Err(error) => return Err(ServiceError { message: with_label(&error.message), ..error }.into()),
     };
     if sent.text("action") == "save-look" {
@@ -197,7 +199,7 @@ async fn price(studio: &Studio, caller: &Caller, settings: &Map<String, Value>) 
     studio.service.quote(caller, request).await
 }
 
-/// The answer to a script whose settings were rejected.
+/// Returns the JSON response to a script whose settings were rejected.
 pub(super) fn rejected(error: &ServiceError) -> Response {
     error.log();
     let status = StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

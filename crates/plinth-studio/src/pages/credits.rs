@@ -29,11 +29,11 @@ struct CreditsPage {
     /// Name and price of each credit pack on sale. Empty if no credits are sold.
     packs: Vec<Pack>,
     is_sold: bool,
-    /// Whether the payment provider moves no money.
+    /// Whether the payment provider is in test mode, in which no money is paid.
     is_test: bool,
     may_buy: bool,
     purchases: Vec<PurchaseRow>,
-    /// The purchase from whose payment page the browser comes.
+    /// The purchase whose payment page sent the browser back to this page.
     bought: Option<PurchaseRow>,
     entries: Vec<EntryRow>,
     total: u64,
@@ -46,7 +46,7 @@ struct CreditsPage {
 struct Pack {
     id: String,
     name: String,
-    /// Number of credits, if the name does not say it.
+    /// Number of credits, unless the name contains this number.
     credits: Option<u64>,
     price: String,
 }
@@ -59,9 +59,9 @@ struct PurchaseRow {
     price: String,
     created: DisplayTime,
     status: &'static str,
-    /// Name of the state, for its colour.
+    /// Name of the CSS class for the colour of the state.
     status_name: &'static str,
-    /// Refunded amount, and number of removed credits.
+    /// Refunded amount of money, and number of credits that the refund removed.
     refunded: Option<(String, u64)>,
     is_open: bool,
 }
@@ -120,8 +120,8 @@ pub(crate) async fn show(
     }))
 }
 
-/// Starts a purchase, and leads the browser to the payment page. The response is no redirect, because browsers would
-/// reject a redirect of a form to another origin.
+/// Starts a purchase, and shows a page that forwards the browser to the payment page. The response is not a redirect,
+/// because the content security policy forbids that a form redirects to another origin.
 pub(crate) async fn buy(State(studio): State<Studio>, sent: SessionForm<BuyForm>) -> Result<Response> {
     let SessionForm { user, form } = sent;
     let back = format!("{}/credits", studio.site.url);
@@ -129,7 +129,7 @@ pub(crate) async fn buy(State(studio): State<Studio>, sent: SessionForm<BuyForm>
     Ok(page(&PayPage { frame: Frame::new(&studio, "To the payment page", Some(&user)), url }))
 }
 
-/// Sends the ledger as CSV, piece by piece.
+/// Streams the ledger as CSV. Reads the database page by page while the response is sent.
 pub(crate) async fn statement(State(studio): State<Studio>, user: CurrentUser) -> Result<Response> {
     let (service, caller) = (studio.service.clone(), user.caller().clone());
     let first = service.statement(&caller, None).await?;

@@ -1,4 +1,4 @@
-//! The facts about a dataset on the page of its render.
+//! The facts about a dataset that the page of its render shows.
 
 use plinth_service::Service;
 use plinth_service::access::Caller;
@@ -8,9 +8,9 @@ use serde_json::json;
 
 use crate::format::{self, sentence};
 
-/// The facts about a dataset, as the page shows them.
+/// The facts about a dataset, formatted for the page.
 pub(super) struct DatasetFacts {
-    /// Names and values.
+    /// Names and values of single facts.
     pub(super) facts: Vec<(&'static str, String)>,
     pub(super) folders: Vec<FolderRow>,
     /// The layers that the viewer offers, as JSON.
@@ -22,7 +22,7 @@ pub(super) struct DatasetFacts {
 /// A folder of the dataset.
 pub(super) struct FolderRow {
     pub(super) name: String,
-    /// What the files are.
+    /// Label that describes the files.
     pub(super) label: &'static str,
     pub(super) files: u64,
     pub(super) size: String,
@@ -86,7 +86,7 @@ fn coverage(name: &str) -> &str {
     }
 }
 
-/// Returns a number with four significant digits, but at most twelve digits after the point.
+/// Formats a number with four significant digits, but at most twelve digits after the decimal point.
 fn significant(value: f64) -> String {
     let (mut digits, mut scaled) = (0, value);
     while scaled > 0.0 && scaled < 1000.0 && digits < 12 {

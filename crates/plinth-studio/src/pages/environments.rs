@@ -25,9 +25,9 @@ use crate::response::wants_json;
 use crate::session::CurrentUser;
 use crate::studio::Studio;
 
-/// Maximum length of a text field in bytes.
+/// Maximum length of a text field of the form, in bytes.
 const TEXT_BYTES: usize = 1024;
-/// How long browsers may use a picture without asking again. The files of an environment do not change.
+/// The header `Cache-Control` of a picture. Browsers may cache it, because the files of an environment do not change.
 const CACHE: &str = "private, max-age=3600";
 
 #[derive(Template)]
@@ -35,12 +35,12 @@ const CACHE: &str = "private, max-age=3600";
 struct EnvironmentsPage {
     frame: Frame,
     environments: Vec<EnvironmentCard>,
-    /// Environments of all workspaces.
+    /// Environments that are available to all workspaces.
     system: Vec<EnvironmentCard>,
     used: String,
     /// Why the upload failed.
     problem: Option<String>,
-    /// Name that was sent with the failed upload.
+    /// Name that the user entered for the failed upload.
     name: String,
     name_chars: usize,
     most: u64,
@@ -64,7 +64,7 @@ struct EnvironmentCard {
     /// Width and height in pixels; empty if they are not known.
     pixels: String,
     size: String,
-    /// Whether an administrator has published it to all workspaces.
+    /// Whether an administrator has published the environment to all workspaces.
     is_system: bool,
     created: DisplayTime,
 }
@@ -84,7 +84,7 @@ impl EnvironmentCard {
     }
 }
 
-/// What the form of an upload contains.
+/// The fields of an upload form.
 #[derive(Default)]
 struct Sent {
     name: String,
@@ -116,8 +116,8 @@ async fn show(studio: &Studio, user: &CurrentUser, problem: Option<String>, name
     }))
 }
 
-/// Creates an environment from a panorama, or from a gain map in three files. A script gets its identifier and its name as
-/// JSON. The CSRF token must come before the files.
+/// Creates an environment from a panorama, or from a gain map in three files. A script gets the identifier and the name of
+/// the environment as JSON. The CSRF token must come before the files.
 pub(crate) async fn upload(State(studio): State<Studio>, user: CurrentUser, request: Request) -> Result<Response> {
     let caller = user.editor()?;
     let is_script = wants_json(request.headers());
@@ -178,7 +178,7 @@ async fn receive(studio: &Studio, user: &CurrentUser, mut form: FileForm) -> Res
         let file_name = field.file_name().unwrap_or_default().to_owned();
         let service = &studio.service;
         let to = if part.is_none() {
-            // One request sends one panorama at a time.
+            // A request has room for one panorama, so an earlier one is dropped before the next is received.
             sent.panorama = None;
             service.incoming_panorama(user.caller(), length).await?
         } else {
@@ -189,7 +189,7 @@ async fn receive(studio: &Studio, user: &CurrentUser, mut form: FileForm) -> Res
             service.incoming_file(room, limits::ENV_PART_BYTES)?
         };
         let file = received(field, to).await?;
-        // Browsers send an empty field if the user has chosen no file.
+        // Browsers send an empty field if no file was chosen.
         if file.size() == 0 && file_name.is_empty() {
             continue;
         }

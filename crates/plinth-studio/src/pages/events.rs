@@ -1,4 +1,4 @@
-//! Streams the states of renders as server-sent events.
+//! Sends the states of renders to pages as server-sent events.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
@@ -22,34 +22,35 @@ use crate::studio::Studio;
 
 /// Interval between two reads of the renders from the database.
 const LOOK: Duration = Duration::from_secs(1);
-/// Number of reads after which the stream ends. The browser then connects again, and its session is checked again.
+/// Number of reads after which the event stream ends. The browser then connects again, so that event streams do not last for
+/// ever.
 const LOOKS: u32 = 600;
-/// Maximum number of renders that one stream follows.
+/// Maximum number of renders that one event stream follows.
 const MOST: usize = 50;
 
-/// State of a stream of events.
+/// State of an event stream.
 struct Watch {
     studio: Studio,
     user: CurrentUser,
-    /// `None` for a request of the present states only, which ends after the first read.
+    /// Permit for the event stream; `None` if only the present states are sent and the response ends.
     permit: Option<EventStreamPermit>,
-    /// Whether renders are followed until their streams are packaged, too.
+    /// Whether a render is followed until its HLS packaging has ended, too.
     with_streams: bool,
     /// Renders that have not ended yet, with the last event of each.
     unfinished: BTreeMap<RenderId, Option<Value>>,
-    /// Events to send.
+    /// Events that were not sent yet.
     due: VecDeque<Value>,
     looks: u32,
 }
 
-/// Query parameters of the stream of one render.
+/// Query parameters of the event stream of one render.
 #[derive(Deserialize)]
 pub(crate) struct Wanted {
     /// `1` for the present states only.
     once: Option<u8>,
 }
 
-/// Query parameters of the stream of several renders.
+/// Query parameters of the event stream of several renders.
 #[derive(Deserialize)]
 pub(crate) struct Followed {
     /// Identifiers of renders, separated by commas.
@@ -58,7 +59,7 @@ pub(crate) struct Followed {
     once: Option<u8>,
 }
 
-/// Sends an event for each change of a render's state or progress until the render has ended and its stream is packaged.
+/// Sends an event for each change of a render's state or progress until the render and its HLS packaging have ended.
 pub(crate) async fn of_render(
     State(studio): State<Studio>,
     user: CurrentUser,
@@ -69,8 +70,8 @@ pub(crate) async fn of_render(
     stream(studio, user, Subject { ids: vec![id], with_streams: true, once: wanted.once.is_some() }).await
 }
 
-/// Sends an event for each change of the state or progress of renders, until all have ended. Identifiers of renders that
-/// the user may not see are treated as those of deleted renders.
+/// Sends an event for each change of the state or progress of renders, until all have ended. Sends no events for deleted
+/// renders, nor for renders that the user may not see.
 pub(crate) async fn of_renders(
     State(studio): State<Studio>,
     user: CurrentUser,
@@ -83,17 +84,17 @@ pub(crate) async fn of_renders(
     stream(studio, user, Subject { ids, with_streams: false, once: followed.once.is_some() }).await
 }
 
-/// What a stream follows.
+/// The renders that an event stream follows, and for how long.
 struct Subject {
     ids: Vec<RenderId>,
-    /// Whether renders are followed until their streams are packaged, too.
+    /// Whether a render is followed until its HLS packaging has ended, too.
     with_streams: bool,
     /// Whether only the present states are sent.
     once: bool,
 }
 
-/// Starts a stream, or sends the present states once. An account that has too many streams gets an error, upon which the page
-/// asks for the present states from time to time.
+/// Starts an event stream, or sends the present states once. An account that has too many event streams gets an error; the
+/// page then requests the present states at intervals.
 async fn stream(studio: Studio, user: CurrentUser, subject: Subject) -> Result<Response> {
     let Subject { ids, with_streams, once } = subject;
     let permit = if once { None } else { Some(studio.service.event_stream(user.caller()).await?) };
@@ -102,7 +103,7 @@ async fn stream(studio: Studio, user: CurrentUser, subject: Subject) -> Result<R
     Ok(Sse::new(stream::unfold(watch, next)).keep_alive(KeepAlive::default()).into_response())
 }
 
-/// Waits for the next change.
+/// Waits for the next event. Returns `None` at the end of the event stream.
 async fn next(mut watch: Watch) -> Option<(std::result::Result<Event, Infallible>, Watch)> {
     loop {
         if let Some(event) = watch.due.pop_front() {
@@ -121,8 +122,8 @@ async fn next(mut watch: Watch) -> Option<(std::result::Result<Event, Infallible
 }
 
 impl Watch {
-    /// Reads the renders and queues an event for each that has changed. Returns `None` if the session has ended. A render
-    /// that was deleted, or that the user may no longer see, is not followed any more.
+    /// Reads the renders, and adds an event to `due` for each render that has changed. Returns `None` if the session has
+    /// ended. Stops following renders that were deleted or that the user may no longer see.
     async fn look(&mut self) -> Option<()> {
         let service = &self.studio.service;
         let signed_in = service.session(&self.user.secret).await.ok().flatten()?;

@@ -1,4 +1,4 @@
-//! What to do about a failed render.
+//! Advice for the user about failed renders.
 
 use plinth_spec::FailureCode;
 

@@ -27,10 +27,10 @@ use crate::response::wants_json;
 use crate::session::CurrentUser;
 use crate::studio::Studio;
 
-/// How long browsers may use a picture without asking again. The file of an image does not change.
+/// The header `Cache-Control` of a picture. Browsers may cache it, because the file of an image does not change.
 const CACHE: &str = "private, max-age=3600";
 
-/// What an uploaded image is for.
+/// The purpose of an uploaded image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ImageKind {
     /// An overlay in this layer.
@@ -39,7 +39,7 @@ enum ImageKind {
 }
 
 impl ImageKind {
-    /// Returns the kind with a name of the form.
+    /// Returns the kind with this name in the form.
     fn from_name(name: &str) -> Option<Self> {
         match Layer::from_name(name)? {
             Layer::Texture => Some(Self::Texture),
@@ -97,7 +97,7 @@ struct ImageCard {
     name: String,
     pixels: String,
     size: String,
-    /// Whether an administrator has published it to all workspaces.
+    /// Whether an administrator has published the image to all workspaces.
     is_system: bool,
     created: DisplayTime,
 }
@@ -130,7 +130,7 @@ impl ImageCard {
     }
 }
 
-/// An image that was received.
+/// The fields of an upload form.
 struct Sent {
     kind: ImageKind,
     file_name: String,
@@ -184,8 +184,8 @@ async fn show(studio: &Studio, user: &CurrentUser, problem: Option<String>) -> R
     }))
 }
 
-/// Stores an image. A script gets its identifier and its name as JSON. The CSRF token and the kind must come before the
-/// file.
+/// Stores an uploaded image. A script gets the image's identifier and name as JSON. The CSRF token and the kind must
+/// come before the file.
 pub(crate) async fn upload(State(studio): State<Studio>, user: CurrentUser, request: Request) -> Result<Response> {
     let caller = user.editor()?;
     let is_script = wants_json(request.headers());
@@ -207,7 +207,7 @@ pub(crate) async fn upload(State(studio): State<Studio>, user: CurrentUser, requ
     }
 }
 
-/// Reads a form with an image. The inner error says what is wrong with the image.
+/// Reads a form with an image. The inner error is returned if there is no image, or if the image cannot be stored.
 async fn receive(studio: &Studio, user: &CurrentUser, mut form: FileForm) -> Result<ServiceResult<Sent>> {
     let (service, caller) = (&studio.service, user.caller());
     let (mut is_checked, mut kind, mut sent) = (false, ImageKind::Overlay(Layer::Decal), None);
@@ -230,13 +230,14 @@ async fn receive(studio: &Studio, user: &CurrentUser, mut form: FileForm) -> Res
                     stored = service.check_overlay_count(caller).await;
                 }
                 let mut file = service.incoming_file(&room, limits::IMAGE_BYTES)?;
-                // The rest of a file that is rejected is read and discarded, so that the browser receives the answer.
+                // The rest of a rejected file is read and discarded, because browsers show the response only after they
+                // have sent everything.
                 while let Some(piece) = chunk(&mut field).await? {
                     if stored.is_ok() {
                         stored = file.write(&piece).await;
                     }
                 }
-                // Browsers send an empty field if the user has chosen no file.
+                // Browsers send an empty field if no file was chosen.
                 sent = (file.size() > 0 || !file_name.is_empty()).then_some(Sent { kind, file_name, file });
             }
             _ => skip(field).await?,
@@ -249,7 +250,7 @@ async fn receive(studio: &Studio, user: &CurrentUser, mut form: FileForm) -> Res
     Ok(stored.and_then(|()| sent.ok_or_else(missing)))
 }
 
-/// Stores an image. Returns its identifier and its name.
+/// Stores an image. Returns the image's identifier and name.
 async fn store(studio: &Studio, caller: &Caller, sent: Sent) -> ServiceResult<(String, String)> {
     let Sent { kind, file_name, file } = sent;
     let service = &studio.service;
@@ -261,7 +262,7 @@ async fn store(studio: &Studio, caller: &Caller, sent: Sent) -> ServiceResult<(S
     }
     let name = file_name.chars().filter(|c| !c.is_control()).take(limits::ASSET_NAME_CHARS).collect();
     let texture = service.create_texture(caller, NewTexture { file: Some(file), name: Some(name) }).await?;
-    // The same file may have been stored before, with another name.
+    // If the same file is stored already, the service returns its identifier, which may have another name.
     let name = service.texture_name(caller, &texture.id).await?;
     Ok(named(texture.id, name))
 }
@@ -324,7 +325,7 @@ pub(crate) async fn delete_overlay(
     sent: SessionForm<EmptyForm>,
 ) -> Result<Redirect> {
     let caller = sent.user.editor()?;
-    // For other workspaces it does not exist.
+    // Fails if the overlay belongs to another workspace.
     studio.service.own_overlay_name(caller, &id).await?;
     studio.service.delete_overlay(caller, &id).await?;
     Ok(to_list(&studio))

@@ -26,7 +26,7 @@ struct JoinPage {
     link: String,
     invitation: InvitationView,
     role: &'static str,
-    /// Whether the invitation is an offer to hand the team over.
+    /// Whether the invitation is an offer to become the owner of the team.
     is_offer: bool,
     problem: Option<String>,
 }

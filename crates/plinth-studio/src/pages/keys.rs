@@ -17,8 +17,8 @@ use crate::frame::{Frame, page};
 use crate::session::CurrentUser;
 use crate::studio::Studio;
 
-/// Selectable lifetimes of a key: number of days and label. The first one is the default. A key without a number of
-/// days does not expire.
+/// Selectable lifetimes of a key: number of days and label. The first lifetime is the default. A key without a number
+/// of days does not expire.
 const LIFETIMES: [(&str, &str); 4] =
     [("", "for ever"), ("30", "for 30 days"), ("90", "for 90 days"), ("365", "for a year")];
 

@@ -1,4 +1,4 @@
-//! A row of the ledger, in the list of a workspace's credits and on the page of an account for administrators.
+//! A row of the ledger, for the page of credits and for the administrators' page of an account.
 
 use plinth_spec::wire::LedgerEntry;
 

@@ -33,7 +33,7 @@ struct LibraryPage {
     /// Identifiers of the renders of these models that have not ended, separated by commas.
     following: String,
     filter: Filter,
-    /// Filters by state: value and label. The first filter applies if the user has chosen none.
+    /// Filters by state: value and label. The first filter applies if the user has not chosen a filter.
     states: Vec<(&'static str, &'static str)>,
     /// Query string of the next page; `None` on the last page.
     older: Option<String>,

@@ -1,4 +1,4 @@
-//! Links to files of a render that work without a sign-in until they expire.
+//! Creates links to files of a render. Anybody can use such a link, without signing in, until it expires.
 
 use askama::Template;
 use axum::Json;
@@ -15,9 +15,9 @@ use crate::frame::{Frame, page};
 use crate::response::wants_json;
 use crate::studio::Studio;
 
-/// Name of the choice that is no file: HTML that shows the video on another site.
+/// Value of the field `asset` that requests HTML which embeds the video in another site, instead of a link to a file.
 pub(super) const EMBED: &str = "embed";
-/// Lifetimes to choose from: seconds and label.
+/// Selectable lifetimes of a link: seconds and label.
 pub(super) const LIFETIMES: [(i64, &str); 3] =
     [(limits::EXPIRES_DEFAULT_SECS, "1 hour"), (24 * 3600, "1 day"), (limits::EXPIRES_MAX_SECS, "7 days")];
 
@@ -38,14 +38,14 @@ struct Snippet<'a> {
     poster: &'a str,
 }
 
-/// Fields of the form.
+/// Form fields of a new link.
 #[derive(Deserialize)]
 pub(crate) struct NewLink {
     asset: String,
     expires: String,
 }
 
-/// Creates a link to a file, or a snippet that embeds the video. A script asks for JSON.
+/// Creates a link to a file, or a snippet of HTML that embeds the video. A script gets JSON.
 pub(crate) async fn create(
     State(studio): State<Studio>,
     Path(id): Path<String>,
@@ -57,7 +57,7 @@ pub(crate) async fn create(
     let lifetime = form.expires.parse().ok();
     let link = async |asset: OutputFile| studio.service.download_url(caller, &id, Some(asset.as_str()), lifetime).await;
     let (text, secs) = if form.asset == EMBED {
-        // Browsers cannot play every video. The one for the web exists if the main video is not one of them.
+        // If browsers cannot play the main video, the render has another video for the web.
         let video = match link(OutputFile::Web).await {
             Ok(web) => web,
             Err(_none) => link(OutputFile::Video).await?,

@@ -1,4 +1,4 @@
-//! Orders renders of several models with one look, after a page with the price.
+//! The page that orders renders of several models with one look. It shows the price before the order.
 
 use askama::Template;
 use axum::Json;
@@ -30,7 +30,7 @@ use crate::studio::Studio;
 #[template(path = "look_order.html")]
 struct OrderPage {
     frame: Frame,
-    /// Models that are ordered.
+    /// Models that can be rendered.
     models: Vec<Candidate>,
     /// Models that cannot be rendered: name or identifier, and the reason.
     rejected: Vec<(String, String)>,
@@ -38,11 +38,11 @@ struct OrderPage {
     /// Identifier of the chosen look.
     chosen: String,
     qualities: Vec<&'static str>,
-    /// The chosen quality; empty for that of the look.
+    /// The chosen quality; empty for the quality of the look.
     quality: String,
     quote: Option<Quote>,
     problem: Option<String>,
-    /// Idempotency key, so that the form orders once.
+    /// Idempotency key, so that a form which is sent twice orders only once.
     key: String,
 }
 
@@ -52,7 +52,7 @@ pub(crate) async fn choose(studio: &Studio, sent: &SessionFields) -> Result<Resp
     show(studio, sent, candidates, None, None).await
 }
 
-/// Prices or orders renders. A script asks for the price as JSON.
+/// Shows the price of the renders, or orders them. A script gets the price as JSON.
 pub(crate) async fn submit(State(studio): State<Studio>, headers: HeaderMap, sent: SessionFields) -> Result<Response> {
     let caller = sent.user.editor()?;
     let candidates = studio.service.order_candidates(caller, &chosen_models(&sent)?).await?;
@@ -88,7 +88,7 @@ pub(crate) async fn submit(State(studio): State<Studio>, headers: HeaderMap, sen
     }
 }
 
-/// Returns the settings of the chosen look, with the chosen quality.
+/// Returns the settings of the chosen look, with the chosen quality if there is one.
 async fn settings(studio: &Studio, caller: &Caller, sent: &SessionFields) -> ServiceResult<Map<String, Value>> {
     let mut settings = studio.service.look(caller, sent.text("look")).await?.settings;
     let quality = sent.text("quality");

@@ -1,4 +1,4 @@
-//! The pages that list, rename and delete looks, and choose the one with which the composer starts.
+//! The pages that list, rename and delete looks, and choose the look with which the composer starts.
 
 use askama::Template;
 use axum::extract::{Path, State};
@@ -38,22 +38,22 @@ pub(super) struct LookCard {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) description: String,
-    /// URL of its picture; `None` if there is none.
+    /// URL of the look's picture; `None` if the look has no picture.
     pub(super) picture: Option<String>,
     /// Settings as JSON on one line.
     pub(super) settings: String,
-    /// Whether the composer starts with it.
+    /// Whether the composer starts with this look.
     pub(super) is_start: bool,
     pub(super) is_built_in: bool,
 }
 
-/// Form fields of a new name.
+/// Form fields for renaming a look.
 #[derive(Deserialize)]
 pub(crate) struct Rename {
     name: String,
 }
 
-/// Form fields of the choice of the start look.
+/// Form fields for choosing the start look.
 #[derive(Deserialize)]
 pub(crate) struct Start {
     /// Identifier of a look; empty for the default settings.

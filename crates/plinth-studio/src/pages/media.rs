@@ -1,4 +1,4 @@
-//! Parts of results that pages show: files of a stream, files of a dataset, and the bundle.
+//! Sends files of results: parts of HLS streams and datasets, which pages show, and the ZIP archive of a video.
 
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -10,10 +10,12 @@ use crate::error::Result;
 use crate::session::CurrentUser;
 use crate::studio::Studio;
 
-/// How long browsers may use a part without asking again. The parts of a finished result do not change.
+/// The header `Cache-Control` of these parts. Browsers may cache them, because the parts of a finished result do not
+/// change.
 const CACHE: &str = "private, max-age=3600";
 
-/// Returns whether this is the path of a part of a stream or a dataset. These parts are not counted as requests.
+/// Returns whether this is the path of a part of an HLS stream or a dataset. Requests for such parts do not count
+/// toward the rate limit.
 pub(crate) fn is_media(path: &str) -> bool {
     path.starts_with("/renders/") && (path.contains("/hls/") || path.contains("/dataset/"))
 }

@@ -29,9 +29,9 @@ struct ModelPage {
     id: String,
     /// Name of the uploaded file.
     file: String,
-    /// The fields of the form, as stored.
+    /// The values that the fields of the form had when the page was first shown.
     stored: Fields,
-    /// The fields of the form, as shown: those that were sent if they were rejected.
+    /// The values that the form shows. After a rejected edit, these are the values that the user sent.
     shown: Fields,
     /// Why the edit was rejected.
     problem: Option<String>,
@@ -44,7 +44,7 @@ struct ModelPage {
     animations: Vec<Animation>,
     meshes: Option<Vec<String>>,
     materials: Option<Vec<String>>,
-    /// What else is in the model; `None` if it is not known.
+    /// Other contents of the model; `None` if they are not known.
     contents: Option<ModelContents>,
     renders: Vec<RenderRow>,
     title_chars: usize,
@@ -67,7 +67,7 @@ struct DeletePage {
     name: String,
 }
 
-/// The fields of a model that its form changes.
+/// The fields of a model that the form can change.
 #[derive(Clone)]
 struct Fields {
     title: String,
@@ -76,8 +76,9 @@ struct Fields {
     tags: String,
 }
 
-/// Form fields of an edit. The fields whose names begin with `stored_` hold what the page showed at first; a field that
-/// equals it has not been edited. A form without them edits all fields.
+/// Form fields of an edit. The fields whose names begin with `stored_` contain the values that the page showed at
+/// first. A field whose value equals its stored value has not been edited. A form without stored values edits all
+/// fields.
 #[derive(Deserialize)]
 pub(crate) struct Edit {
     title: String,
@@ -89,7 +90,8 @@ pub(crate) struct Edit {
 }
 
 impl Edit {
-    /// Returns the edited fields. An edit of another field that somebody has made since stays.
+    /// Returns the edited fields only, so that edits of other fields that somebody else has made in the meantime are
+    /// kept.
     fn change(&self) -> UpdateModel {
         let is_edited = |sent: &str, stored: &Option<String>| stored.as_deref().map(str::trim) != Some(sent.trim());
         let change = |sent: &str, stored: &Option<String>| match sent.trim() {
@@ -109,7 +111,7 @@ pub(crate) async fn show(State(studio): State<Studio>, user: CurrentUser, Path(i
     page_of(&studio, &user, &id, None).await
 }
 
-/// Shows the page; after an edit was rejected, with the form as it was sent and the reason.
+/// Shows the page of a model. After a rejected edit, shows the values that the user sent and the reason.
 async fn page_of(
     studio: &Studio,
     user: &CurrentUser,
@@ -127,7 +129,8 @@ async fn page_of(
         sku: row.sku.clone().unwrap_or_default(),
         tags: row.tags.join(", "),
     };
-    // The page that is sent again shows as stored what the first page showed, so that it writes the same edit.
+    // After a rejected edit, the page keeps the stored values of the first page, so that the corrected form still edits
+    // the same fields.
     let stored = rejected.as_ref().map_or_else(
         || now.clone(),
         |(edit, _)| Fields {

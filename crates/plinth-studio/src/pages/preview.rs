@@ -1,4 +1,4 @@
-//! Previews of the composer: pictures by the renderer itself.
+//! Previews of the composer: frames that the renderer draws, and facts about them.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -13,17 +13,19 @@ use crate::error::Result;
 use crate::form::SessionFields;
 use crate::studio::Studio;
 
-/// Longer side of a picture whose size the form does not say, in pixels.
+/// Default length of the longer side of a preview, in pixels.
 const LONGEST: u32 = 640;
 
-/// Returns whether this is the path of a preview, or of a question about one. Both are not counted as requests.
+/// Returns whether this is the path of a preview, or of a question about a preview. Such requests do not count toward the
+/// rate limit.
 pub(crate) fn is_preview(path: &str) -> bool {
     let mut parts = path.trim_start_matches('/').split('/');
     parts.next() == Some("models") && parts.nth(1) == Some("preview")
 }
 
-/// Draws a frame with the settings of the form. The fields `longest`, `draft` and `position` say how large, how carefully and
-/// which; `page` is the identifier of the page, whose earlier request is replaced.
+/// Draws a frame with the settings of the form. The form's field `longest` is the length of the longer side in pixels,
+/// `draft` requests a quick picture, and `position` is the position of the frame in the video. The request replaces the
+/// earlier request of the page with the identifier `page`.
 pub(crate) async fn draw(
     State(studio): State<Studio>,
     Path(id): Path<String>,
@@ -48,8 +50,8 @@ pub(crate) async fn draw(
     }
 }
 
-/// Answers what is visible at a point of the frame that [`draw`] draws for the same form. The fields `x` and `y` are the
-/// position in the frame as fractions from the left and from the top.
+/// Returns the surfaces that are visible at a point of the frame which [`draw`] draws for the same form. The fields `x`
+/// and `y` are the point's position, as fractions of the width from the left and of the height from the top.
 pub(crate) async fn surfaces(
     State(studio): State<Studio>,
     Path(id): Path<String>,
@@ -60,7 +62,7 @@ pub(crate) async fn surfaces(
     answer(&studio, &id, &sent, question).await
 }
 
-/// Returns the cameras of the dataset that the form describes.
+/// Returns the cameras of a dataset with the settings of the form.
 pub(crate) async fn cameras(
     State(studio): State<Studio>,
     Path(id): Path<String>,

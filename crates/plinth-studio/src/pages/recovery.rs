@@ -1,4 +1,4 @@
-//! A new password by a mailed link.
+//! The pages with which a user who forgot the password requests a link by mail, and chooses a new password with it.
 
 use askama::Template;
 use axum::Extension;
@@ -32,13 +32,13 @@ struct NewPasswordPage {
     problem: Option<String>,
 }
 
-/// Form fields of a request for a link.
+/// Form fields for requesting a link.
 #[derive(Deserialize)]
 pub(crate) struct ForgotForm {
     email: String,
 }
 
-/// Form fields of a new password.
+/// Form fields for choosing a new password.
 #[derive(Deserialize)]
 pub(crate) struct NewPasswordForm {
     password: String,
@@ -48,7 +48,7 @@ pub(crate) async fn ask(State(studio): State<Studio>) -> Response {
     page(&ForgotPage { frame: Frame::new(&studio, "Forgotten password", None), is_sent: false })
 }
 
-/// Mails a link. The response is the same whether or not an account has the address.
+/// Mails a link. The response does not reveal whether an account with this address exists.
 pub(crate) async fn send(
     State(studio): State<Studio>,
     Extension(client): Extension<ClientAddress>,

@@ -40,12 +40,12 @@ struct RenderPage {
     advice: Option<&'static str>,
     /// Number of credits that were refunded.
     refund: Option<u64>,
-    /// Warnings about names in the settings that the model or the workspace does not have.
+    /// Warnings about names in the settings that do not exist in the model or in the workspace.
     warnings: Vec<String>,
     /// The file that the video player of the page plays; `None` if browsers can play no file of the render.
     video: Option<&'static str>,
     has_poster: bool,
-    /// Whether the page waits for the stream of the video.
+    /// Whether the page waits for the HLS packaging of the video.
     awaits_stream: bool,
     /// Whether the render is a finished dataset.
     is_dataset: bool,

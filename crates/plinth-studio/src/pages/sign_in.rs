@@ -22,7 +22,7 @@ use crate::studio::Studio;
 struct SignInPage {
     frame: Frame,
     email: String,
-    /// Error message of a failed sign-in; `None` if the user has not tried to sign in.
+    /// Error message of a failed sign-in; `None` if no sign-in was tried.
     problem: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The pages of teams: list, members, invitations, and what the owner may do.
+//! The pages of teams: the list, and each team's members, invitations and actions of the owner.
 
 use askama::Template;
 use axum::extract::{Path, State};
@@ -38,7 +38,7 @@ struct TeamPage {
     invitations: Vec<InvitationRow>,
     /// Whether invitations are mailed.
     has_mail: bool,
-    /// Roles that the user may give: name and label.
+    /// Roles that the user may assign to members: the name in the form, and the label.
     roles: Vec<(&'static str, &'static str)>,
     name_chars: usize,
 }
@@ -109,14 +109,15 @@ pub(crate) async fn list(State(studio): State<Studio>, user: CurrentUser) -> Res
     page(&TeamsPage { frame: Frame::new(&studio, "Teams", Some(&user)), teams, name_chars: limits::TEAM_NAME_CHARS })
 }
 
-/// Creates a team and selects it.
+/// Creates a team, and makes it the current workspace of the session.
 pub(crate) async fn create(State(studio): State<Studio>, sent: SessionForm<NameForm>) -> Result<Redirect> {
     let id = studio.service.create_team(sent.user.caller(), &sent.form.name).await?;
     enter(&studio, &sent.user.secret, id.as_str()).await?;
     Ok(to_team(&studio, id.as_str()))
 }
 
-/// Selects a team of the account of a session.
+/// Makes the team the current workspace of the session with this secret. The session's account must be a member of the
+/// team.
 pub(super) async fn enter(studio: &Studio, secret: &str, team: &str) -> Result<()> {
     let signed_in = studio.service.session(secret).await?.ok_or(PageError::SignedOut)?;
     Ok(studio.service.choose_workspace(secret, &signed_in, team).await?)
@@ -166,7 +167,7 @@ pub(crate) async fn rename(
     Ok(to_team(&studio, &id))
 }
 
-/// Invites somebody. Only the response to this request shows the link.
+/// Creates an invitation to a team. Only the response to this request shows the link.
 pub(crate) async fn invite(
     State(studio): State<Studio>,
     Path(id): Path<String>,
@@ -179,7 +180,7 @@ pub(crate) async fn invite(
     Ok(page(&InvitedPage { frame, id, email: form.email.trim().to_owned(), is_offer: false, invitation }))
 }
 
-/// Offers to hand the team over to a member.
+/// Creates an invitation by which the owner offers the ownership of the team to a member.
 pub(crate) async fn hand_over(
     State(studio): State<Studio>,
     Path(id): Path<String>,
@@ -256,7 +257,7 @@ fn role(name: &str) -> Result<Role> {
     Role::from_name(name).ok_or_else(|| PageError::new(StatusCode::BAD_REQUEST, "choose a role"))
 }
 
-/// Returns the URL that the secret of an invitation completes.
+/// Returns the first part of the URL of an invitation. The service appends the secret.
 fn join_base(studio: &Studio) -> String {
     format!("{}/join/", studio.site.url)
 }

@@ -91,8 +91,8 @@ pub(super) async fn token(field: &mut Field<'_>) -> Result<String> {
 }
 
 /// Receives a file and creates its model. Returns `None` for the empty field that browsers send if the user has chosen
-/// no file. `before` is the number of earlier files in the form, `length` the size of the request. Each file counts toward the rate limit; the first one
-/// was counted as the request itself.
+/// no file. `before` is the number of earlier files in the form, `length` the size of the request in bytes. Each further file counts as a
+/// request toward the rate limit; the first file is already counted with the request itself.
 async fn receive(
     studio: &Studio,
     user: &CurrentUser,
@@ -100,7 +100,7 @@ async fn receive(
     (before, length): (usize, Option<u64>),
 ) -> Result<Option<Received>> {
     let (service, caller) = (&studio.service, user.caller());
-    // One character more than a name may have, so that a longer one is rejected.
+    // Keeps one character more than a name may have, so that the service rejects a longer name.
     let name: String = field.file_name().unwrap_or_default().chars().take(limits::TITLE_CHARS + 1).collect();
     let mut file = service.incoming_model(caller, length).await?;
     let mut stored = Ok(());
@@ -165,7 +165,7 @@ fn row(received: Received) -> FileRow {
     }
 }
 
-/// Form fields of a lookup by file hash.
+/// Form fields for finding a model by the hash of its file.
 #[derive(Deserialize)]
 pub(crate) struct Hash {
     sha256: String,

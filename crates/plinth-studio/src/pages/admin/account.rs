@@ -1,4 +1,4 @@
-//! The page of one account.
+//! The page of one account, for administrators.
 
 use askama::Template;
 use axum::extract::{Path, Query, State};
@@ -22,7 +22,7 @@ struct AccountPage {
     here: &'static str,
     id: String,
     email: String,
-    /// What was just done.
+    /// Confirmation of the previous action; `None` if there was none.
     done: Option<&'static str>,
     is_own: bool,
     is_admin: bool,
@@ -34,7 +34,8 @@ struct AccountPage {
     keys: u64,
     sessions: usize,
     reason_chars: usize,
-    /// Identifier of the ledger entry of the next grant, so that a form that is sent twice grants once.
+    /// Identifier of the ledger entry that the form for granting credits will create. It prevents that a form which is
+    /// sent twice grants the credits twice.
     entry: String,
     workspaces: Vec<WorkspaceLine>,
     renders: Vec<RenderLine>,
@@ -114,7 +115,7 @@ fn account_page(frame: Frame, view: AccountView, is_own: bool, done: Option<&'st
         entry: Grant::new_entry().to_string(),
         workspaces: view.workspaces.iter().map(workspace_line).collect(),
         renders: view.renders.into_iter().map(render_line).collect(),
-        // Only the workspace's members can open its renders.
+        // The entries have no links to renders, which only members of the workspace can open.
         entries: view.ledger.iter().map(EntryRow::of).map(EntryRow::without_link).collect(),
         log: view.log.into_iter().map(LogLine::of).collect(),
     }

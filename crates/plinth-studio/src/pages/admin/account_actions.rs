@@ -1,4 +1,4 @@
-//! What an administrator does with an account: the forms of its page.
+//! The actions of the forms on the page of an account, for administrators.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -13,7 +13,7 @@ use crate::error::{PageError, Result};
 use crate::form::SessionForm;
 use crate::studio::Studio;
 
-/// Form fields of a grant.
+/// Form fields of a grant of credits.
 #[derive(Deserialize)]
 pub(crate) struct GrantForm {
     entry: String,
@@ -84,7 +84,7 @@ pub(crate) async fn remove_admin(
     let why = required(sent.form.reason)?;
     let account = account_id(&id)?;
     studio.service.set_admin(&actor(&sent.user)?, &account, false, &why).await?;
-    // Who is no administrator any more can see no page for administrators.
+    // Administrators who have removed their own role can no longer see the page of the account.
     if account == sent.user.caller().account_id {
         return Ok(Redirect::to(&format!("{}/", studio.site.path)));
     }

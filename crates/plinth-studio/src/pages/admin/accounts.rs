@@ -16,7 +16,7 @@ use crate::studio::Studio;
 
 /// Number of accounts per page.
 const ACCOUNTS: u32 = 50;
-/// Values and labels of the filter.
+/// Values and labels of the filter by kind of account.
 const SHOWN: [(&str, &str); 3] = [("", "All"), ("admins", "Administrators"), ("suspended", "Suspended")];
 
 #[derive(Template)]

@@ -1,4 +1,4 @@
-//! The page of overlays and environments that all workspaces can use.
+//! The page on which administrators publish overlays and environments to all workspaces, or withdraw them.
 
 use askama::Template;
 use axum::extract::{Query, State};
@@ -55,7 +55,7 @@ pub(crate) struct DoneQuery {
     done: String,
 }
 
-/// Query parameters of the page that asks before an asset is withdrawn.
+/// Query parameters of the page that asks for a reason before an asset is withdrawn.
 #[derive(Deserialize)]
 pub(crate) struct AssetQuery {
     #[serde(default)]
@@ -64,7 +64,7 @@ pub(crate) struct AssetQuery {
     id: String,
 }
 
-/// Form fields of both actions.
+/// Form fields for publishing and withdrawing an asset.
 #[derive(Deserialize)]
 pub(crate) struct AssetForm {
     kind: String,

@@ -1,13 +1,13 @@
-//! The chart of the renders of each hour.
+//! The bar chart that shows the number of renders in each hour.
 
 use plinth_service::admin::HourCount;
 
 use crate::format::{DisplayTime, time_of_day};
 
-/// Height of the chart, and width of one hour in it.
+/// Height of the chart, and width of the bar of one hour, in SVG units.
 const CHART: (u64, usize) = (100, 20);
 
-/// One hour in the chart.
+/// The bar of one hour.
 pub(super) struct Bar {
     pub(super) x: usize,
     pub(super) title: String,
@@ -22,11 +22,12 @@ pub(super) fn most_in_hour(hours: &[HourCount]) -> u64 {
     hours.iter().map(|hour| hour.done + hour.failed).max().unwrap_or_default()
 }
 
-/// Scales the renders of each hour to the height of the chart. Failed renders are on top of those that are done.
+/// Returns one bar per hour, scaled to the height of the chart. The part for failed renders is above the part for
+/// successful ones.
 pub(super) fn bars(hours: &[HourCount]) -> Vec<Bar> {
     let (height, width) = CHART;
     let most = most_in_hour(hours).max(1);
-    // One render is at least one unit high, so that a single failure is visible.
+    // A part with renders is at least one unit high, so that a single failure is visible.
     let scaled = |count: u64| if count == 0 { 0 } else { (count * height / most).max(1) };
     let bar = |(number, hour): (usize, &HourCount)| {
         let (done, failed) = (scaled(hour.done), scaled(hour.failed));

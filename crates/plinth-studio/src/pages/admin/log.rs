@@ -1,4 +1,4 @@
-//! The log of what administrators did.
+//! The page of the log of actions by administrators.
 
 use askama::Template;
 use axum::extract::{Query, State};

@@ -1,4 +1,4 @@
-//! The pages for administrators of the installation. For everybody else they do not exist.
+//! The pages for administrators of the installation. Everybody else gets the status 404.
 
 pub(crate) mod account;
 pub(crate) mod account_actions;
@@ -18,8 +18,8 @@ use plinth_service::admin::Actor;
 use crate::error::{PageError, Result};
 use crate::session::CurrentUser;
 
-/// Middleware that answers requests of everybody but administrators with the status 404, whatever their method and form
-/// fields.
+/// Middleware that responds with the status 404 to requests of everybody but administrators, independent of the request's
+/// method and form fields.
 pub(crate) async fn only_for_admins(user: Option<CurrentUser>, request: Request, next: Next) -> Response {
     if user.is_some_and(|user| user.caller().is_admin) {
         return next.run(request).await;
@@ -31,8 +31,8 @@ fn actor(user: &CurrentUser) -> Result<Actor> {
     Ok(Actor::of(user.caller())?)
 }
 
-/// Returns the reason of an action.
-/// Errors: it is empty.
+/// Returns the reason that the administrator gave for an action.
+/// Errors: the reason is empty.
 fn required(reason: String) -> Result<String> {
     if reason.trim().is_empty() {
         return Err(PageError::new(StatusCode::BAD_REQUEST, "give a reason, which the log will show"));
@@ -40,8 +40,9 @@ fn required(reason: String) -> Result<String> {
     Ok(reason)
 }
 
-/// Returns the offsets of the pages with newer and with older rows; `None` where there is no such page. If `rows` has one row
-/// more than a page, there are older ones, and the last row is removed.
+/// Returns the offsets of the pages with newer and with older rows; `None` for a page that does not exist. The caller reads
+/// one row more than a page has. If `rows` contains this additional row, there is a page with older rows, and the row is
+/// removed.
 fn neighbour_offsets<T>(rows: &mut Vec<T>, offset: u64, size: u32) -> (Option<u64>, Option<u64>) {
     let has_more = rows.len() > size as usize;
     rows.truncate(size as usize);

@@ -24,7 +24,7 @@ struct OverviewPage {
     frame: Frame,
     here: &'static str,
     read_at: String,
-    /// What needs attention.
+    /// Messages about problems that need attention.
     alarms: Vec<String>,
     is_healthy: bool,
     database: &'static str,
@@ -44,7 +44,7 @@ struct OverviewPage {
     failed: Rate,
     failures: Vec<(&'static str, Rate)>,
     bars: Vec<Bar>,
-    /// Begin of the chart.
+    /// Time at which the chart begins.
     chart_begin: String,
     /// Highest number of renders in one hour of the chart.
     most_in_hour: u64,
@@ -134,7 +134,7 @@ fn overview_page(frame: Frame, seen: Overview) -> OverviewPage {
     }
 }
 
-/// Returns what needs attention, the most urgent first.
+/// Returns messages about problems that need attention, the most urgent first.
 fn alarms(seen: &Overview, waiting: u64) -> Vec<String> {
     let mut alarms = Vec::new();
     let mut alarm = |is_on: bool, text: String| {
