@@ -1,5 +1,5 @@
-// Types of the elements that the scripts find by selectors: a selector says nothing about the type of what it finds, so that
-// the scripts take it from the page. tsc checks everything that is done with elements that the scripts create.
+// Types of the elements that the scripts find by selectors. A selector does not determine the type of the elements that it
+// finds, so their type is `any`. tsc checks only the use of elements that the scripts create.
 
 interface ParentNode {
   querySelector(selectors: string): any;

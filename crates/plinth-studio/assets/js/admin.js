@@ -1,5 +1,5 @@
-// The overview for administrators: loads the state of the installation again every few seconds while the page is visible, unless
-// the user has selected text or focused a control in it.
+// The overview for administrators: reloads the state of the installation every few seconds while the page is visible, unless the
+// user has selected text in the state or focused a control in it.
 
 import { need } from "./dom.js";
 import { refresh } from "./live.js";
@@ -10,7 +10,7 @@ const box = need("#update");
 /** @type {HTMLElement} */
 const stale = need("#stale");
 
-/** Whether replacing the state would move the keyboard focus or end a selection. */
+/** Whether replacing the element `#state` would move the keyboard focus or end a selection. */
 function isInUse() {
   /** @type {HTMLElement} */
   const area = need("#state");

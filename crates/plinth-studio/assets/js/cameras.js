@@ -1,15 +1,16 @@
-// The cameras of a dataset around the model, as a small drawing. A slider or a click chooses a view, which the preview then shows.
+// Draws the cameras of a dataset around the model. With a slider or a click on a camera, the user chooses the view that the
+// preview shows.
 
 import { el, svg } from "./dom.js";
 
 const [WIDTH, HEIGHT] = [320, 220];
-/** Direction from which the drawing shows the model, in degrees. */
+/** Direction from which the drawing shows the model, as azimuth and elevation in degrees. */
 const [AZIMUTH, ELEVATION] = [30, 22];
-/** Pause between the last change and the request for the cameras. */
+/** Time between the last change of the settings and the request for the cameras. */
 const REST_MS = 400;
 
 const radians = (degrees) => (degrees * Math.PI) / 180;
-/** Corners of a box, and the pairs of corners that are joined by an edge. */
+/** Corners of a box, each coordinate as 0 for the smaller or 1 for the larger bound. `EDGES` contains the two corners of each edge. */
 const CORNERS = Array.from({ length: 8 }, (_, i) => [i & 1, (i >> 1) & 1, (i >> 2) & 1]);
 const EDGES = CORNERS.flatMap((_, i) => [1, 2, 4].filter((bit) => (i & bit) === 0).map((bit) => [i, i | bit]));
 
@@ -27,7 +28,7 @@ export function cameras(box, preview, view, values) {
   box.append(drawing, el("div", {}, el("h2", { textContent: "Cameras" }), label, range, about));
   let [found, asked, timer, number] = [null, "", 0, 0];
 
-  /** Returns where a point is in a parallel projection, in units to the right, up and towards the viewer. */
+  /** Returns the coordinates of a point as seen in the drawing: its distances to the right, upwards and towards the viewer, in units. */
   const turned = ([x, y, z]) => {
     const [a, e] = [radians(AZIMUTH), radians(ELEVATION)];
     const [right, back] = [x * Math.cos(a) - z * Math.sin(a), x * Math.sin(a) + z * Math.cos(a)];

@@ -1,4 +1,5 @@
-// Copies text, also on pages without HTTPS, where browsers do not offer the clipboard to scripts.
+// Copies text to the clipboard. Works also on pages without HTTPS, where browsers have no clipboard interface for
+// scripts.
 
 import { el } from "./dom.js";
 

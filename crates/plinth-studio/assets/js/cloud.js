@@ -1,17 +1,17 @@
-// The points of a dataset and its cameras, seen from a camera that turns around them.
+// Shows the point cloud and the cameras of a dataset, seen from a camera that the user turns around them.
 
 import { drawCameras, drawPoints, projector } from "./cloud_drawing.js";
 import { el } from "./dom.js";
 
-/** Angle in radians by which an arrow key turns. */
+/** Angle in radians by which an arrow key turns the camera. */
 const TURN = Math.PI / 24;
-/** Factor by which a key or a step of the wheel zooms. */
+/** Factor by which a key or a step of the wheel changes the distance of the camera. */
 const ZOOM = 1.15;
-/** Largest elevation in radians. */
+/** Largest elevation of the camera, in radians. */
 const STEEPEST = Math.PI / 2 - 0.01;
-/** Largest distance in CSS pixels between a click and the camera that it chooses. */
+/** Largest distance in CSS pixels between a click and the drawn camera that the click chooses. */
 const REACH = 16;
-/** Length of the shown cameras, as a fraction of their distance. */
+/** Length of the drawn cameras, as a fraction of the dataset cameras' distance from the centre. */
 const CAMERA_LENGTH = 0.05;
 
 export class Cloud {
@@ -77,7 +77,7 @@ export class Cloud {
     this.turnTo(-Math.PI / 3, Math.PI / 7, (this.reach * (1 + 2 * CAMERA_LENGTH)) / Math.sin(half));
   }
 
-  /** Moves the camera to that of the chosen view, which looks at the centre. */
+  /** Moves the camera to the position of the chosen view's camera. Both look at the centre. */
   lookThrough() {
     const [x, y, z] = this.places[this.chosen];
     const distance = Math.hypot(x, y, z);
@@ -144,7 +144,7 @@ export class Cloud {
     });
   }
 
-  /** Draws before the next frame of the browser. */
+  /** Draws once before the browser's next frame, however often it is called until then. */
   redraw() {
     if (this.isWaiting) return;
     this.isWaiting = true;
@@ -155,7 +155,7 @@ export class Cloud {
   }
 
   /**
-   * The camera that looks at the points.
+   * Returns the camera from which the points are drawn.
    * @returns {import("./cloud_drawing.js").Eye}
    */
   eye() {
@@ -189,7 +189,7 @@ export class Cloud {
   }
 
   /**
-   * The view whose camera is nearest to the pointer, or null if none is near.
+   * Returns the view whose drawn camera is nearest to the pointer, or null if no camera is near.
    * @param {MouseEvent} event
    */
   cameraAt(event) {

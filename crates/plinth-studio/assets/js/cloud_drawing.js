@@ -1,8 +1,8 @@
 // Draws points and cameras on a canvas.
 
-/** Side of a point in units of the dataset, in which the model is two units large. */
+/** Side of the square of a point, in units of the dataset. The model is two units large. */
 const POINT_SIDE = 0.011;
-/** Smallest depth that is drawn, in units. */
+/** Smallest depth at which points are drawn, in units. */
 const NEAREST = 0.01;
 
 /**
@@ -11,7 +11,7 @@ const NEAREST = 0.01;
  */
 
 /**
- * Returns a function that projects a point to the canvas. It returns null for points behind the camera.
+ * Returns a function that projects a point to the canvas. The function returns null for points behind the camera.
  * @param {Eye} eye
  * @param {{ width: number, height: number }} canvas
  */
@@ -27,7 +27,7 @@ export function projector(eye, { width, height }) {
 }
 
 /**
- * Draws points as squares. Where several cover a pixel, the nearest one is visible.
+ * Draws points as squares. If several squares cover a pixel, the nearest one is visible.
  * @param {import("./points.js").Points} points
  * @param {Eye} eye
  * @param {ImageData} image
@@ -47,7 +47,7 @@ export function drawPoints({ count, places, colors }, eye, image, depths) {
     const side = Math.min(Math.max(Math.round(POINT_SIDE * scale), 1), 8);
     const left = Math.round(width / 2 + (x * rx + y * ry) * scale - side / 2);
     const top = Math.round(height / 2 - (x * ux + y * uy + z * uz) * scale - side / 2);
-    // The bytes of a pixel are red, green, blue, alpha.
+    // The bytes of a pixel are red, green, blue and alpha, in this order.
     const color = (255 << 24) | (colors[3 * i + 2] << 16) | (colors[3 * i + 1] << 8) | colors[3 * i];
     for (let row = Math.max(top, 0); row < Math.min(top + side, height); row += 1) {
       for (let column = Math.max(left, 0); column < Math.min(left + side, width); column += 1) {
@@ -61,7 +61,7 @@ export function drawPoints({ count, places, colors }, eye, image, depths) {
 }
 
 /**
- * Draws cameras as pyramids, whose tips are their positions.
+ * Draws cameras as pyramids. The tip of a pyramid is the position of the camera.
  * @param {CanvasRenderingContext2D} context
  * @param {Eye} eye
  * @param {number[][][]} poses camera-to-world matrices

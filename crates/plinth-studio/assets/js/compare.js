@@ -1,10 +1,10 @@
-// Compares the picture with the one before the last change. Both are drawn with the current camera and time; a slider shows one or
-// the other.
+// Compares the picture with the picture before the last change of the settings. Both are drawn with the current camera and time. A
+// slider moves the boundary between them.
 
 import { el } from "./dom.js";
 import { FULL } from "./preview.js";
 
-/** Fields that do not change the look. Both pictures use their current values. */
+/** Fields that do not change the look, such as the camera. Both pictures use the current values of these fields. */
 const OF_VIEW = ["rotateY", "zoom", "form_token", "look_name", "look_replace"];
 
 /**
@@ -18,7 +18,7 @@ export function compare(button, preview) {
   stage.after(row);
   let [before, now] = [null, null];
   let picture = null;
-  /** The request for the current picture. */
+  /** The request for the picture that was current when the earlier picture was drawn. */
   let beside = "";
 
   const sentNow = () => new URLSearchParams(/** @type {any} */ (new FormData(form)));
@@ -83,7 +83,7 @@ export function compare(button, preview) {
   });
   range.addEventListener("change", (event) => event.stopPropagation());
   form.addEventListener("previewed", (/** @type {any} */ event) => {
-    // After a change of the settings, the two pictures no longer show the last change.
+    // After a change of the settings, the two pictures no longer show the last change, so the comparison ends.
     if (preview.shown.toString() !== beside) stop();
     if (event.detail === FULL) note();
   });

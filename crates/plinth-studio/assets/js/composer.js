@@ -1,5 +1,5 @@
-// The composer: controls, the price after each change, undo, resets, copies, and everything that uses the preview. Without
-// this script, the buttons of the form send it to the server.
+// The composer: connects the controls of the form, shows the price after each change, and adds undo, resets, copies of the
+// order and the preview. Without this script, the buttons of the form send the form to the server.
 
 import { Control } from "./control.js";
 import { copy } from "./clipboard.js";
@@ -14,7 +14,7 @@ import { structure } from "./structure.js";
 import { choiceUploads } from "./upload_beside.js";
 import { Values } from "./values.js";
 
-/** Pause between the last change and the request to the server. */
+/** Time between the last change and the request for the price. */
 const REST_MS = 300;
 
 const form = need("form.composer");
@@ -34,7 +34,7 @@ for (const control of controls) {
 
 choiceUploads(form, values);
 
-// The settings that the server returns for the form are shown, copied and ordered.
+// `settings` are the settings that the server returned for the form. The page shows and copies them.
 
 /** Marks the control of the setting that was rejected, and opens its group. */
 function blame(key) {
@@ -50,12 +50,12 @@ function blame(key) {
 }
 
 let settings = JSON.parse(need(".settings-json", form).textContent || "{}");
-/** Whether price and settings belong to the current form. */
+/** Whether the shown price and `settings` belong to the current values of the form. */
 let isSettled = true;
 let timer = 0;
 let asked = null;
 
-/** Returns whether the server accepts the current form. There is no price before it has answered. */
+/** Requests the price. Returns whether the server accepts the current form. Shows no price until the server has answered. */
 async function update() {
   clearTimeout(timer);
   asked?.abort();
@@ -86,7 +86,7 @@ if (!looking) for (const element of form.querySelectorAll(".looking")) element.h
 
 const history = new History(controls, need("[data-do=undo]", form), need("[data-do=redo]", form), () => changed(false));
 
-/** Groups that can be reset. */
+/** Marks the groups that contain changed settings and can therefore be reset. */
 function markGroups() {
   for (const group of form.querySelectorAll(".group")) group.classList.toggle("touched", group.querySelector(".control.changed") !== null);
 }
@@ -106,14 +106,14 @@ form.addEventListener("input", (event) => {
   const control = controls.find((one) => one.inputs.includes(event.target));
   if (!control) return;
   control.refresh();
-  // The camera of the order is restored, so that the user sees what the change does.
+  // A change of the camera ends the free view, so that the user sees its effect on the camera of the order.
   if (["camera", "path"].includes(control.root.closest(".group").dataset.group)) looking?.view.leave();
   changed(false);
 });
 form.addEventListener("change", (event) => {
   if (controls.some((one) => one.root.contains(event.target))) changed(true);
 });
-// The Enter key in a field only applies its value. It does not send the form.
+// The Enter key in a field only applies the value of the field. It does not send the form.
 form.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || !(event.target instanceof HTMLInputElement)) return;
   event.preventDefault();
@@ -140,7 +140,7 @@ for (const button of form.querySelectorAll("[data-copy]")) {
     shown = setTimeout(() => { button.textContent = label; }, 1500);
   });
 }
-// An order is sent only after the server has returned its price. If the session has ended, the page and its settings stay.
+// Requests the price before the order is sent. So if the session has ended, the page shows an error and keeps its settings.
 let isOrdered = false;
 form.addEventListener("submit", async (event) => {
   if (event.submitter?.value !== "order" || isOrdered) {
@@ -151,7 +151,7 @@ form.addEventListener("submit", async (event) => {
   isOrdered = await update();
   if (isOrdered) form.requestSubmit(event.submitter);
 });
-// The browser shows the error of a field only if the field is visible.
+// Shows the control of an invalid field, because the browser can show the error of a field only if the field is visible.
 form.addEventListener("invalid", (event) => {
   const control = controls.find((one) => one.inputs.includes(event.target));
   if (control) values.reveal(control.key);
@@ -161,7 +161,7 @@ looks(form, controls, () => {
   changed(true);
 });
 finder(need("#find-setting", form), form);
-// When the user goes back to the page, the browser restores the values of the fields, but nothing that depends on them.
+// When the user goes back to the page, the browser restores the values of the fields. The script updates what depends on them.
 const isRestored = controls.some((control) => control.isEdited);
 for (const control of controls) control.refresh();
 markGroups();

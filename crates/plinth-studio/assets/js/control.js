@@ -1,4 +1,5 @@
-// The controls of the settings form: their values, and the sliders and colour pickers beside their inputs.
+// The controls of the settings form: reads and writes their values, and adds sliders and colour pickers beside their
+// inputs.
 
 import { el } from "./dom.js";
 
@@ -17,7 +18,7 @@ export class Control {
     return this.inputs.length === 1 && this.inputs[0].value === "on";
   }
 
-  /** The value of the control, in the form in which its default is written. */
+  /** The value of the control, in the same text format as its default in `data-default`. */
   get value() {
     const [first] = this.inputs;
     if (!first) return "";
@@ -26,12 +27,12 @@ export class Control {
     return this.inputs.filter((input) => input.checked).map((input) => input.value).join("\n");
   }
 
-  /** Whether the value differs from that in the page that the server sent. */
+  /** Whether the value differs from the value in the page as the server sent it. */
   get isEdited() {
     return this.inputs.some((input) => {
       if (input.type === "checkbox") return input.checked !== input.defaultChecked;
       if (input.tagName !== "SELECT") return input.value !== input.defaultValue;
-      // Without a chosen option the first one is shown.
+      // Without a selected option, browsers show the first option.
       const { options } = /** @type {any} */ (input);
       const initial = [...options].find((option) => option.defaultSelected) ?? options[0];
       return input.value !== (initial?.value ?? "");
@@ -69,7 +70,7 @@ export class Control {
     this.set(undefined);
   }
 
-  /** Shows the value in the slider or the colour picker beside the input. */
+  /** Marks whether the value differs from its default, and tells the slider, the colour picker and watchers that it may have changed. */
   refresh() {
     this.root.classList.toggle("changed", this.value !== this.root.dataset.default);
     this.root.dispatchEvent(new CustomEvent("refresh"));
@@ -83,7 +84,7 @@ export class Control {
       const hasFocus = reset.matches(":focus-visible");
       this.reset();
       changed();
-      // The button is now hidden and would lose the focus.
+      // The button is hidden now, so the focus moves to another control.
       const controls = [...this.root.querySelectorAll("button, input, select, textarea")];
       if (hasFocus) controls.find((one) => one !== reset && one.checkVisibility())?.focus();
     });
@@ -94,17 +95,17 @@ export class Control {
   }
 }
 
-/** Puts a slider beside a number. It has no name, so only the number is sent. */
+/** Puts a slider beside a number. The slider has no name, so the form sends only the number. */
 function slider(control, input) {
   const [min, max] = [Number(input.min), Number(input.max)];
   const step = max - min <= 10 ? 0.01 : max - min <= 100 ? 0.1 : 1;
-  // The slider stops at multiples of its step, so that it reaches round values such as most defaults.
+  // The slider starts at a multiple of its step, so that it can reach round values, which most defaults are.
   const first = Number((Math.ceil(min / step) * step).toFixed(2));
   const range = el("input", { type: "range", min: first, max, step, "aria-label": control.title });
   const box = el("div", { className: "sliding" });
   input.replaceWith(box);
   box.append(range, input);
-  // An empty field means the default.
+  // If the field is empty, the slider shows the default.
   const empty = control.root.dataset.default || String(Math.min(max, Math.max(min, 0)));
   const show = () => { range.value = input.value === "" ? empty : input.value; };
   range.addEventListener("input", () => { input.value = range.value; input.dispatchEvent(new Event("input", { bubbles: true })); });
@@ -113,7 +114,7 @@ function slider(control, input) {
   show();
 }
 
-/** Puts a picker beside a colour that may be unset. */
+/** Puts a colour picker beside the text field of a colour that may be unset. */
 function swatch(control, input) {
   const picker = el("input", { type: "color", "aria-label": `${control.title}: choose` });
   const box = el("div", { className: "coloring" });

@@ -1,11 +1,11 @@
-// The order as JSON, curl command or Python program.
+// Writes the order as JSON, as a curl command or as a Python program.
 
 const body = (settings, model) => ({ modelId: model, renderSettings: settings });
 
 /** Quotes a text for a POSIX shell. */
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** JSON as a Python literal. */
+/** Writes a JSON value as a Python literal. */
 function python(value, indent = "") {
   const inner = indent + "    ";
   if (value === null) return "None";

@@ -3,7 +3,7 @@
 
 import { el } from "./dom.js";
 
-/** Distance by which a key moves the crosshair, as a fraction of the picture. With the Shift key it is five times as far. */
+/** Distance by which an arrow key moves the crosshair, as a fraction of the picture. With Shift, the distance is five times as long. */
 const STEP = 0.02;
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 

@@ -1,4 +1,4 @@
-// The viewer of a dataset: its views, one of them large with its layers, and the cameras around the points.
+// The viewer of a dataset: shows all views, the layers of the chosen view, and the cameras around the point cloud.
 
 import { Cloud } from "./cloud.js";
 import { load, readDataset } from "./dataset_files.js";
@@ -8,7 +8,7 @@ import { ViewGrid } from "./view_grid.js";
 import { ViewStage } from "./view_stage.js";
 
 const VIEW_ANCHOR = /^#view-(\d+)$/;
-/** The view in the address of the page, so that links can refer to a view. */
+/** The number of the view in the address of the page. Links to the page can contain it. */
 const viewInAddress = () => Number(VIEW_ANCHOR.exec(location.hash)?.[1] ?? 0);
 
 /** @param {HTMLElement} area */
@@ -23,7 +23,7 @@ async function start(area) {
     try {
       history.replaceState(null, "", `#view-${view}`);
     } catch {
-      // Some browsers limit how often the address may change. The address is correct again after a later change.
+      // Some browsers limit how often the address may change. A later change sets the address again.
     }
   };
   const stage = new ViewStage(dataset, choose);
@@ -31,7 +31,7 @@ async function start(area) {
   const cloud = new Cloud(dataset, choose);
   area.replaceChildren(el("div", { className: "dataset-panes" }, stage.element, cloud.element), grid.element);
   choose(viewInAddress());
-  // Other anchors, such as that of the link to the content, do not change the view.
+  // Other anchors, such as the anchor of the link that skips to the content, do not change the view.
   window.addEventListener("hashchange", () => {
     if (VIEW_ANCHOR.test(location.hash)) choose(viewInAddress());
   });

@@ -2,15 +2,15 @@
 
 /**
  * @typedef {{ id: string, label: string, panel: string }} OfferedLayer
- *   `id` is the folder of the images, `panel` the panel of the overview that shows the layer
+ *   `id` is the folder of the images; `panel` is the part of the overview image that shows the layer
  * @typedef {OfferedLayer & { paths: string[] }} Layer
- *   `paths` has the image of each view
+ *   `paths` contains the path of the image of each view
  * @typedef {{ width: number, height: number, tile: number, step: number, columns: number,
  *   panels: Record<string, [number, number]> }} Overview
  * @typedef {{ folder: string, width: number, height: number, near: number, far: number, focal: number, layers: Layer[],
  *   poses: number[][][], overview: Overview | undefined }} Dataset
- *   `focal` is the focal length in pixels, `poses` has the camera-to-world matrix of each view; datasets of earlier
- *   versions do not describe their overview
+ *   `focal` is the focal length in pixels, `poses` contains the camera-to-world matrix of each view; datasets of
+ *   earlier versions do not describe their overview
  */
 
 /**
@@ -27,7 +27,7 @@ export async function load(folder, path, signal) {
 }
 
 /**
- * Finds the images of each layer in the manifest. Layers without an image for each view are left out.
+ * Finds the images of each layer in the list of files. Leaves out layers that do not have an image for each view.
  * @param {OfferedLayer[]} offered
  * @param {{ path: string }[]} files
  * @param {number} views

@@ -17,7 +17,7 @@ export function decalDrag(preview, values, menu) {
     let isAsking = false;
     let isDropped = false;
 
-    /** Moves the decal to a point of a surface. On a flat surface, it keeps its rotation. */
+    /** Moves the decal to a point of a surface. If the normal of the surface stays the same, the decal keeps its rotation. */
     const put = ({ position, normal, euler }) => {
       const decals = values.get("decals") ?? [];
       const at = placeOf(decals, held);
@@ -38,7 +38,7 @@ export function decalDrag(preview, values, menu) {
           const [below] = (await preview.surfacesBelowDecals(...place)).surfaces;
           if (below) put(below);
         } catch {
-          // The decal stays in its position until the next movement.
+          // Without an answer, the decal stays where it is until the next movement of the pointer.
         }
       }
       isAsking = false;

@@ -1,21 +1,23 @@
-// Places a decal at a point of the model: asks for its image, which can be uploaded, and fills in the settings of the decal.
+// Places a decal at a point of the model: a dialog asks for the image, which can be uploaded, and the decal is added to the
+// settings.
 
 import { el, need, reason } from "./dom.js";
 import { post } from "./session.js";
 import { freeId } from "./structure.js";
 
-/** Length of the longer side of a new decal; the model is 2 units long. */
+/** Length of the longer side of a new decal, in units. The longest side of the model is 2 units long. */
 const SIZE = 0.5;
-/** Rounds a number to digits that can change a picture. */
+/** Rounds the numbers of a vector to four decimal places. Further places would not change a picture. */
 export const rounded = (vector) => vector.map((number) => Math.round(number * 1e4) / 1e4);
 
-/** Whether the identifiers of all decals differ. */
+/** Whether all decals have identifiers, which are all different. */
 const areNamed = (decals) => decals.every(({ id }) => id) && new Set(decals.map(({ id }) => id)).size === decals.length;
 
 /**
- * Replaces the identifiers of the decals in a request by their indices, if their own identifiers are not unique.
+ * Replaces the identifiers of the decals in a request by their indices in the list, if the identifiers are not unique.
  * @param {URLSearchParams} body
- * @returns {(decal: string) => {decal: string, decalAt: number | null}} converts an identifier in the response to that of the form
+ * @returns {(decal: string) => {decal: string, decalAt: number | null}} converts an identifier in the response to the identifier
+ *   in the form
  */
 export function numberDecals(body) {
   let decals;

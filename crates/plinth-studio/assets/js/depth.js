@@ -1,4 +1,4 @@
-// Depth images: reads their 16-bit values, which browsers would round to 8 bits, and draws them in colours.
+// Reads the 16-bit values of depth images, which browsers would round to 8 bits, and draws them in colours.
 
 const SIGNATURE = 0x89504e47;
 /** Value of a pixel without a surface. */
@@ -24,8 +24,8 @@ async function inflated(pieces, length) {
 /**
  * Undoes the filter of each row (PNG specification, chapter 9).
  * @param {Uint8Array} rows each with the number of its filter in front
- * @param {number} width of a row in bytes, without that number
- * @param {number} step bytes of a pixel
+ * @param {number} width of a row in bytes, without the number of its filter
+ * @param {number} step number of bytes of a pixel
  */
 function unfilter(rows, width, step) {
   const height = rows.length / (width + 1);
@@ -84,7 +84,7 @@ export async function readDepth(file, width, height) {
   return values;
 }
 
-/** Coefficients of the colour map viridis (S. van der Walt, N. Smith 2015), as polynomials that M. Zucker fitted. */
+/** Coefficients of polynomials that M. Zucker fitted to the colour map viridis (S. van der Walt, N. Smith 2015), one row per channel. */
 const VIRIDIS = [
   [0.27773, 0.10509, -0.33086, -4.63423, 6.22827, 4.77638, -5.43546],
   [0.00541, 1.40461, 0.21485, -5.7991, 14.17993, -13.74515, 4.64585],
@@ -92,7 +92,7 @@ const VIRIDIS = [
 ];
 
 /**
- * The colour of a depth: yellow is near, violet is far.
+ * Returns the colour of a depth: yellow is near, violet is far.
  * @param {number} fraction 0 for the smallest and 1 for the largest depth of the dataset
  */
 export function depthColor(fraction) {
@@ -100,11 +100,11 @@ export function depthColor(fraction) {
   return VIRIDIS.map((terms) => 255 * terms.reduceRight((sum, term) => sum * t + term, 0));
 }
 
-/** Colours of 256 steps of depth. */
+/** The colours of 256 steps from the smallest to the largest depth. */
 const COLORS = Array.from({ length: 256 }, (_, i) => depthColor(i / 255));
 
 /**
- * Draws depth. Pixels without a surface stay transparent.
+ * Draws a depth image in colours. Pixels without a surface stay transparent.
  * @param {HTMLCanvasElement} canvas
  * @param {Uint16Array} values
  */

@@ -4,7 +4,7 @@
  * Creates an element.
  * @template {keyof HTMLElementTagNameMap} Name
  * @param {Name} name
- * @param {Record<string, unknown>} [properties] properties of the element; those with a dash are attributes
+ * @param {Record<string, unknown>} [properties] properties of the element; names with a dash are attributes
  * @param {...(Node | string | null)} children
  * @returns {HTMLElementTagNameMap[Name]}
  */

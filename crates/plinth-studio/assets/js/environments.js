@@ -1,4 +1,4 @@
-// Uploads of environments: shows the progress of the upload, then that the file is being encoded.
+// Uploads environments. Shows the progress of the upload, and then that the server is encoding the file.
 
 import { el, need } from "./dom.js";
 
@@ -26,7 +26,7 @@ function send(form) {
       location.reload();
       return;
     }
-    // An error page consists of the message; the page of environments shows it above the form.
+    // The message is the only paragraph of an error page; the page of environments shows it above the form.
     const said = (request.response?.querySelector("main .problem") ?? request.response?.querySelector("main p"))?.textContent;
     fail(said?.trim() || `The upload failed with status ${request.status}.`);
   });

@@ -1,10 +1,12 @@
-// Receives the events of renders from a stream, or by polling if the account has too many open streams. A page in the
-// background closes its stream, because over plain HTTP a browser opens at most six connections to a server for all its tabs.
+// Receives server-sent events about renders, or polls if the account has too many open event streams. A page in the
+// background closes its event stream, because over plain HTTP a browser opens at most six connections to a server for all
+// tabs together.
 
 const RETRY_MS = 15_000;
 
 /**
- * Calls `receive` with each event of an address until `close` is called. Events may come again after a pause.
+ * Calls `receive` with each event from an address until `close` is called. The same event may be received again after an
+ * interruption.
  * @param {string} address
  * @param {(event: any) => void} receive
  * @returns {{ close: () => void }}
@@ -38,7 +40,7 @@ export function listen(address, receive) {
         if (line.startsWith("data:") && !isClosed) receive(JSON.parse(line.slice("data:".length)));
       }
     } catch {
-      // The server cannot be reached; the next attempt may succeed.
+      // The server cannot be reached. The next attempt may succeed.
     }
     clearTimeout(timer);
     if (!isPaused()) timer = window.setTimeout(open, RETRY_MS);

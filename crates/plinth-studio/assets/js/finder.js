@@ -1,6 +1,6 @@
-// Finds settings by words in their labels, helps and names.
+// Finds settings by words in their labels, descriptions and names.
 
-/** Returns the text of a control without the values that its pictures show. */
+/** Returns the text of a control without the caption of its picture, which lists values. */
 function wordsOf(control) {
   return [...control.children].filter((part) => !part.matches(".example")).map((part) => part.textContent).join(" ");
 }

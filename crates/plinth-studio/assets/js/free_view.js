@@ -1,9 +1,9 @@
-// The free view: a camera that the user moves around the model, independent of the camera of the order. The preview draws it as the
-// base pose of a camera path, and keyframes are made from it.
+// The free view: the preview shows the model from a camera that the user moves freely, independent of the camera of the order. A
+// request for a picture contains this camera as the base pose of a camera path. Keyframes are made from its pose.
 
-/** Settings that would move the camera away from its base pose. */
+/** Settings that would move the camera away from the base pose. The free view omits them from requests. */
 const OF_PATHS = ["keyframes", "startAngle", "endAngle", "startTilt", "endTilt", "startZoom", "endZoom", "startFov", "endFov", "swayEnabled", "output"];
-/** Factor by which one step changes the distance. */
+/** Factor by which one step of zooming changes the distance between camera and target. */
 const CLOSER = 0.93;
 const [NEAREST, FARTHEST] = [0.05, 100];
 /** Smallest angle between the camera and the vertical axis, in degrees. */
@@ -13,7 +13,7 @@ const radians = (degrees) => (degrees * Math.PI) / 180;
 const degrees = (angle) => (angle * 180) / Math.PI;
 const plus = (a, b, times) => a.map((number, i) => number + b[i] * times);
 const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
-/** Rounds a number to digits that can change a picture. */
+/** Rounds a number to four decimal places. Further places would not change a picture. */
 const rounded = (number) => Math.round(number * 1e4) / 1e4;
 
 /** @typedef {{position: number[], lookAt: number[], fov: number}} Pose as in the setting `keyframes` */
@@ -27,7 +27,7 @@ export class FreeView {
   /**
    * @param {import("./preview.js").Preview} preview
    * @param {HTMLButtonElement} button starts and ends the free view
-   * @param {HTMLElement} note says that the picture does not show the camera of the order
+   * @param {HTMLElement} note tells the user that the picture does not show the camera of the order
    */
   constructor(preview, button, note) {
     this.preview = preview;
@@ -40,7 +40,7 @@ export class FreeView {
     return this.#camera !== null;
   }
 
-  /** Starts the free view with the camera of the picture. */
+  /** Starts the free view with the camera of the shown picture. */
   async start() {
     if (this.#isStarting) return;
     this.#isStarting = true;
@@ -56,7 +56,7 @@ export class FreeView {
   }
 
   /**
-   * Looks from a pose.
+   * Moves the camera to a pose, and shows the model from there.
    * @param {Pose} pose
    */
   lookFrom({ position, lookAt, fov }) {
@@ -78,7 +78,7 @@ export class FreeView {
   }
 
   /**
-   * Turns the camera of the picture towards a point.
+   * Turns the camera towards a point. Starts the free view if it is off.
    * @param {number[]} point
    */
   async lookAt(point) {
@@ -86,7 +86,7 @@ export class FreeView {
     if (this.isOn) this.lookFrom({ ...this.pose, lookAt: point });
   }
 
-  /** Returns to the camera of the order. The next picture shows it. */
+  /** Ends the free view. The next picture shows the camera of the order. */
   leave() {
     this.#ends += 1;
     this.#camera = null;
@@ -94,7 +94,7 @@ export class FreeView {
     this.#mark();
   }
 
-  /** Returns to the camera of the order, and shows it. */
+  /** Ends the free view, and draws a picture with the camera of the order. */
   stop() {
     this.leave();
     this.preview.changed();
@@ -119,7 +119,7 @@ export class FreeView {
   }
 
   /**
-   * The camera as the pose of a keyframe.
+   * Returns the camera as the pose of a keyframe.
    * @returns {Pose}
    */
   get pose() {
@@ -129,7 +129,7 @@ export class FreeView {
 
   turn(right, up) {
     const camera = this.#camera;
-    // The angles stay in the range that the setting accepts.
+    // The angles stay in the range that the setting `camera` accepts.
     camera.theta = ((((camera.theta + right + 180) % 360) + 360) % 360) - 180;
     camera.phi = Math.min(180 - STEEPEST, Math.max(STEEPEST, camera.phi - up));
     this.preview.changed();

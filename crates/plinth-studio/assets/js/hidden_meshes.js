@@ -1,4 +1,4 @@
-// The hidden meshes below the picture, each with a button that shows it again.
+// Lists the hidden meshes below the picture, each with a button that shows the mesh again.
 
 import { el } from "./dom.js";
 
@@ -24,7 +24,7 @@ export function hiddenMeshes(box, stage, values) {
     all.addEventListener("click", () => set([]));
     const focused = [...box.querySelectorAll("button")].indexOf(document.activeElement);
     box.replaceChildren(el("span", { className: "quiet", textContent: "Hidden" }), ...buttons, ...(names.length > 1 ? [all] : []));
-    // The pressed button was removed, so the focus moves to the next one, or else to the picture.
+    // The pressed button was removed, so the focus moves to the next button, or to the picture if there is none.
     const left = box.querySelectorAll("button");
     if (focused >= 0) (left[Math.min(focused, left.length - 1)] ?? stage).focus();
   };

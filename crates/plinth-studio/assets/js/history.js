@@ -11,7 +11,7 @@ export class History {
    * @param {{inputs: HTMLInputElement[], refresh: () => void}[]} controls
    * @param {HTMLButtonElement} undo
    * @param {HTMLButtonElement} redo
-   * @param {() => void} restored called after a step
+   * @param {() => void} restored called after an undo or redo
    */
   constructor(controls, undo, redo, restored) {
     this.controls = controls;
@@ -21,7 +21,7 @@ export class History {
     undo.addEventListener("click", () => this.go(-1));
     redo.addEventListener("click", () => this.go(1));
     document.addEventListener("keydown", (/** @type {any} */ event) => {
-      // Browsers have their own undo for text fields.
+      // Text fields have an undo of the browser.
       const isText = event.target instanceof HTMLTextAreaElement || ["text", "search"].includes(event.target.type);
       if (isText || !(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z") return;
       event.preventDefault();
@@ -44,7 +44,7 @@ export class History {
   }
 
   go(by) {
-    // A value that the user is typing is a step, too.
+    // A value that the user is still typing becomes a step of its own.
     this.note();
     const state = this.#steps[this.#place + by];
     if (!state) return;

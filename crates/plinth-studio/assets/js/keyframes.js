@@ -1,13 +1,14 @@
-// Keyframes from the current camera: a button for each keyframe, and buttons that add, replace and remove keyframes.
+// Makes keyframes of the current camera: shows a button for each keyframe, and buttons that add, replace and remove keyframes.
 
 import { el } from "./dom.js";
 
 /**
- * Returns the number of keyframes before a time of the path. The next keyframe comes after the dwell of this one and a segment.
+ * Returns the number of keyframes before a time of the camera path. The path rests at each keyframe for the time `dwell` and
+ * then moves to the next keyframe in the time `segment`.
  * @param {{dwell?: number}[]} frames
  * @param {number} segment seconds between two keyframes
  * @param {boolean} isLoop whether the path returns to its first keyframe
- * @param {number} share time from 0 to 1
+ * @param {number} share time as a fraction of the whole path
  */
 export function framesBefore(frames, segment, isLoop, share) {
   const dwells = frames.reduce((sum, frame) => sum + (frame.dwell ?? 0), 0);
@@ -28,7 +29,7 @@ export function framesBefore(frames, segment, isLoop, share) {
  */
 export function keyframes(box, preview, view, values) {
   let current = null;
-  /** The effect before the first keyframe was made. */
+  /** The setting `effect` before the first keyframe was made. */
   let earlier;
   const frames = () => values.get("keyframes") ?? [];
   const write = (next) => {
@@ -85,7 +86,7 @@ export function keyframes(box, preview, view, values) {
       parts.push(button(`Replace ${current + 1}`, replace), button(`Remove ${current + 1}`, remove));
     }
     box.replaceChildren(...chips, ...parts);
-    // The pressed button is replaced, so the focus is set again.
+    // The pressed button was replaced, so the focus moves to the new button.
     if (hadFocus) box.querySelector("[aria-pressed=true]")?.focus() ?? box.querySelector("button").focus();
   };
   values.watch("keyframes", show);

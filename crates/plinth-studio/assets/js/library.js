@@ -1,5 +1,5 @@
-// The library page: plays the thumbnail video of a tile while the pointer is on it or it has the focus, and counts the
-// chosen models.
+// The library page: plays the thumbnail video of a model while the pointer is on its tile or the tile has the focus,
+// and counts the chosen models.
 
 import { el } from "./dom.js";
 import { follow, refresh } from "./live.js";
@@ -7,7 +7,7 @@ import { follow, refresh } from "./live.js";
 const still = window.matchMedia("(prefers-reduced-motion: reduce)");
 
 /**
- * Plays the video of a picture while the pointer is on its area.
+ * Plays the video of a picture while the pointer is on the link or stage that contains the picture.
  * @param {HTMLElement} picture
  */
 function enliven(picture) {
@@ -26,7 +26,7 @@ function enliven(picture) {
 }
 
 /**
- * Counts the chosen models.
+ * Shows the number of chosen models, and updates it after each change.
  * @param {HTMLFormElement} bulk
  */
 function count(bulk) {
@@ -37,7 +37,7 @@ function count(bulk) {
     if (shown && shown.textContent !== text) shown.textContent = text;
   };
   bulk.addEventListener("change", show);
-  // The Enter key on a box would press the first button of the form.
+  // Otherwise, the Enter key on a checkbox would press the first button of the form.
   bulk.addEventListener("keydown", (/** @type {any} */ event) => {
     if (event.key === "Enter" && event.target.type === "checkbox") event.preventDefault();
   });
@@ -48,7 +48,7 @@ function count(bulk) {
 let following = null;
 
 /**
- * Follows the renders of the models that are shown.
+ * Follows the unfinished renders of the shown models.
  * @param {ParentNode} page
  */
 function start(page) {
@@ -66,7 +66,7 @@ function start(page) {
 
 start(document);
 
-/** Updates the list of models. Chosen boxes, the search and the results of uploads stay. */
+/** Loads the list of models again. Keeps the checked boxes, the search text and the results of uploads. */
 export async function showModels() {
   const fresh = await refresh("models");
   if (fresh) start(fresh);

@@ -1,11 +1,11 @@
-// Follows renders that have not ended: updates state, percent and time left.
+// Follows unfinished renders: updates the shown state, percentage and time left.
 
 import { need } from "./dom.js";
 import { listen } from "./events.js";
 import { showTimes } from "./times.js";
 
 /**
- * Follows the renders of an element, whose events come from its `data-events`.
+ * Follows the renders that an element shows. The element's attribute `data-events` contains the address of the events.
  * @param {HTMLElement} area
  * @param {(render: {id: string, status: string, isFinal: boolean}, before: string | null) => void} changed
  *   called for each event, with the earlier state of the render
@@ -14,7 +14,7 @@ import { showTimes } from "./times.js";
 export function follow(area, changed) {
   const states = new Map();
   const { following } = area.dataset;
-  /** Renders that have not ended. A reopened stream also sends events of renders that have ended. */
+  /** Identifiers of unfinished renders. Events of other renders are ignored: a reopened event stream sends them, too. */
   const unfinished = new Set(following?.split(",") ?? [need(".live-render", area).dataset.render]);
   const events = listen(area.dataset.events, (render) => {
     if (!unfinished.has(render.id)) return;
@@ -24,7 +24,7 @@ export function follow(area, changed) {
     const before = states.get(render.id) ?? null;
     states.set(render.id, render.status);
     if (render.isFinal) unfinished.delete(render.id);
-    // The server ends the stream when all renders have ended. If it were not closed here, the browser would reconnect.
+    // When all renders have ended, the server ends the event stream. The page must close it, or the browser would reconnect.
     if (unfinished.size === 0) events.close();
     changed(render, before);
   });
@@ -33,7 +33,7 @@ export function follow(area, changed) {
 
 function show(area, { status, label, fraction, text }) {
   const shown = area.querySelector(".status");
-  // Screen readers announce a new state, but not each percent.
+  // Screen readers announce each change of this element, so it is changed only if the state has changed.
   if (shown.textContent !== label) {
     shown.className = `status ${status}`;
     shown.textContent = label;
@@ -44,13 +44,13 @@ function show(area, { status, label, fraction, text }) {
 
 const CONTROLS = "a[href], button, input, summary";
 
-/** Returns a text that identifies a control on the page, also after the page was loaded again. */
+/** Returns a text that identifies a control, and that is the same after the page was loaded again. */
 const nameOf = ({ tagName, href, name, value, type, id }) => JSON.stringify([tagName, href, name, isTyped(type) ? id : value]);
 
 /** Whether the user types the value of a field of this type. */
 const isTyped = (type) => ["text", "search", "number"].includes(type);
 
-/** Replaces an element by its new state. Checked boxes, typed text and the focus stay. */
+/** Replaces an element by a newly loaded one. Keeps checked boxes, typed text and the focus. */
 function replace(old, fresh) {
   /** @type {any} */
   const now = document.activeElement;
@@ -69,7 +69,7 @@ function replace(old, fresh) {
 }
 
 /**
- * For each loaded element, the number of its request; later requests have larger numbers.
+ * The number of the request that loaded an element. Later requests have larger numbers.
  * @type {WeakMap<Element, number>}
  */
 const numbers = new WeakMap();
@@ -82,8 +82,8 @@ function isNewer(element, number) {
 }
 
 /**
- * Loads the page again and replaces an element of it by its new state. The browser parses the page, without running its
- * scripts. A response is ignored if that of a later request has arrived before.
+ * Loads the page again, and replaces one element by the newly loaded one. The browser parses the page without running its
+ * scripts. Ignores the response if the response of a later request has already arrived.
  * @param {string} id identifier of the element
  * @returns {Promise<HTMLElement | null>} the new element
  */

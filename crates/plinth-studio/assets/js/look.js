@@ -1,4 +1,5 @@
-// Everything in the composer that uses the preview: camera, time, comparison, selecting points of the model.
+// Connects everything in the composer that uses the preview: camera, time, comparison, and selecting points of the
+// model.
 
 import { cameras } from "./cameras.js";
 import { compare } from "./compare.js";
@@ -15,7 +16,7 @@ import { surfaceActions } from "./surface_actions.js";
 import { SurfaceMenu } from "./surfaces.js";
 import { timeline } from "./timeline.js";
 
-/** Amount by which one step zooms. */
+/** Amount by which one step changes the setting `zoom`. */
 const ZOOM_STEP = 0.05;
 
 /**
@@ -27,7 +28,7 @@ export function look(form, values, changed) {
   const preview = new Preview(form, need(".stage", form), need(".scrubber", form), need(".preview-state", form));
   const view = new FreeView(preview, need("[data-view=free]", form), need(".view-note", form));
 
-  /** Adds to a number and keeps it in its range. */
+  /** Adds `by` to the setting `key`, and keeps the setting in its range. */
   const move = (key, by, isStep) => {
     const control = values.controls.get(key);
     const [input] = control.inputs;
@@ -39,7 +40,7 @@ export function look(form, values, changed) {
     control.refresh();
     changed(isStep);
   };
-  /** The settings that a drag changes have no effect on a path of poses, so a drag starts the free view. */
+  /** Whether the free view is used. A drag starts it if the camera follows keyframes, because `rotateY` and `zoom` have no effect then. */
   const isFree = () => {
     const isPath = values.get("effect") === "keyframes" && (values.get("keyframes") ?? values.get("camera")) !== undefined;
     if (isPath && !view.isOn) view.start();

@@ -27,7 +27,7 @@ export function looks(form, controls, applied) {
   const name = need("#look_name", form);
   const button = need("button[value=save-look]", form);
   const state = need(".look-state", form);
-  // The composer would handle the Enter key as a change of a setting.
+  // Otherwise, the composer would handle the Enter key as a change of a setting.
   name.addEventListener("keydown", (event) => {
     if (event.key !== "Enter") return;
     event.preventDefault();
@@ -47,7 +47,7 @@ export function looks(form, controls, applied) {
       const known = [...list.querySelectorAll("a")].find((link) => link.dataset.look === said.look.id);
       if (known) known.dataset.settings = settings;
       else list.prepend(tile(said.look, settings));
-      // The field may contain the name of another look by now.
+      // The user may have typed the name of another look in the meantime, which must not be deleted.
       if (name.value === body.get("look_name")) {
         name.value = "";
         need("[name=look_replace]", form).checked = false;

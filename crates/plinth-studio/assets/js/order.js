@@ -1,4 +1,4 @@
-// The order of several models with one look: shows the price as soon as the look or the quality changes.
+// The page that orders renders of several models with one look: shows the price when the look or the quality changes.
 
 import { need, reason } from "./dom.js";
 import { ask, showPrice, showProblem } from "./price.js";
@@ -28,7 +28,7 @@ if (order) {
   };
 
   form.addEventListener("change", update);
-  // The browser may have restored an earlier choice.
+  // The browser may have restored an earlier choice of the user, so the price is requested at the start, too.
   if (need(".problem[role=alert]", form).hidden) update();
   else order.hidden = false;
 }

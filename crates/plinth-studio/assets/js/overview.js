@@ -1,4 +1,4 @@
-// The list of renders: follows those that have not ended, and shows the picture of each as soon as it is ready.
+// The list of renders: follows the unfinished renders, and shows the picture of a render as soon as it is ready.
 
 import { follow, refresh } from "./live.js";
 

@@ -1,10 +1,11 @@
-// The video of a render: plays the stream, or the file while there is no stream, and shows thumbnails above the seek bar.
+// The video player of a render: plays the HLS stream, or the file while there is no stream, and shows thumbnails above
+// the seek bar.
 
 import { el } from "./dom.js";
 import { listen } from "./events.js";
 
 /**
- * A time in seconds as people read it, such as 1:05.2.
+ * Formats a time in seconds as minutes, seconds and tenths, such as 1:05.2.
  * @param {number} secs
  */
 function clock(secs) {
@@ -13,9 +14,9 @@ function clock(secs) {
 }
 
 /**
- * Parses the thumbnails of a stream.
+ * Parses the list of thumbnails of a stream.
  * @param {string} text content of a WebVTT file whose cues are parts of pictures
- * @param {string} address of that file
+ * @param {string} address of the WebVTT file
  */
 export function thumbnails(text, address) {
   const secs = (/** @type {string} */ time) => time.split(":").reduce((sum, part) => sum * 60 + Number(part), 0);
@@ -27,7 +28,7 @@ export function thumbnails(text, address) {
 }
 
 /**
- * Plays the stream in the video element. Without support for streams the element keeps the file.
+ * Plays the stream in the video element. If the browser does not support streams, the element keeps the file.
  * @param {HTMLVideoElement} video
  * @param {string} stream
  * @param {string} library address of hls.js
@@ -39,7 +40,7 @@ async function attach(video, stream, library) {
     return;
   }
   const file = video.src;
-  // A web worker would need a content security policy that allows scripts from blobs.
+  // The content security policy forbids scripts from blobs, which a web worker of the library would need.
   const hls = new Hls({ enableWorker: false });
   hls.on(Hls.Events.ERROR, (/** @type {string} */ _event, /** @type {{ fatal: boolean, details: string }} */ error) => {
     if (!error.fatal) return;
@@ -53,7 +54,7 @@ async function attach(video, stream, library) {
 }
 
 /**
- * Shows the picture at the pointer above the seek bar.
+ * Shows a thumbnail of the time at the pointer above the seek bar.
  * @param {HTMLElement} seek
  * @param {HTMLVideoElement} video
  * @param {string} address of the list of thumbnails
@@ -75,7 +76,7 @@ async function showThumbnails(seek, video, address) {
     shown.style.height = `${cue.height}px`;
     shown.style.backgroundImage = `url("${cue.picture}")`;
     shown.style.backgroundPosition = `${-cue.x}px ${-cue.y}px`;
-    // The picture stays inside the window.
+    // Keeps the thumbnail inside the window.
     const room = cue.width / 2 + 8;
     const left = Math.min(Math.max(event.clientX, room), document.documentElement.clientWidth - room);
     shown.style.left = `${left - bar.left}px`;
@@ -86,7 +87,7 @@ async function showThumbnails(seek, video, address) {
 }
 
 /**
- * Waits until the stream is packaged. Rejected if there will be none.
+ * Waits until the stream is packaged. The promise is rejected if there will be no stream.
  * @param {string} address of the events of the render
  * @returns {Promise<void>}
  */
@@ -122,12 +123,12 @@ function start(player) {
   const toggle = () => (video.paused ? begin() : video.pause());
   let attached = false;
   const begin = async () => {
-    // If the video is playing already, it continues with the file.
+    // Changes to the stream only before playback. A video that is already playing continues with the file.
     if (isReady && stream && hls && !attached) {
       attached = true;
       await attach(video, stream, hls);
     }
-    // Rejected if the video is paused or replaced before it plays.
+    // The promise of `play` is rejected if the video is paused or replaced before it plays.
     await video.play().catch(() => {});
   };
   play.addEventListener("click", toggle);

@@ -1,12 +1,12 @@
 // Reads points from a binary PLY file.
 
-/** Sizes in bytes of the types of properties. */
+/** Size in bytes of each type that a property can have. */
 const SIZES = new Map(Object.entries({
   char: 1, uchar: 1, int8: 1, uint8: 1, short: 2, ushort: 2, int16: 2, uint16: 2, int: 4, uint: 4, int32: 4, uint32: 4,
   float: 4, float32: 4, double: 8, float64: 8,
 }));
 const HEADER_END = "end_header\n";
-/** Maximum length of a header in bytes. */
+/** Maximum length of the file's header in bytes. */
 const HEADER_BYTES = 4096;
 
 /**

@@ -1,12 +1,12 @@
-// The preview: pictures by the renderer. A small one is drawn while settings change, the full one after a pause. There is only one
-// request at a time, so that a slow renderer is never behind by more than one picture.
+// The preview of the composer, drawn by the renderer of the server: a small picture while settings change, and the full picture
+// after a pause. Only one request is sent at a time, so that a slow renderer is never behind by more than one picture.
 
 import { numberDecals } from "./decals.js";
 import { el, readJson, reason } from "./dom.js";
 
 const SMALL = 640;
 export const FULL = 1280;
-/** Pause between the last change and the request for the full picture. */
+/** Time between the arrival of a small picture and the request for the full picture, if nothing changes in the meantime. */
 const REST_MS = 600;
 /** Identifies this page, so that other pages of the account do not replace its requests. */
 const PAGE = [...crypto.getRandomValues(new Uint8Array(12))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -17,12 +17,12 @@ export class Preview {
   #rest = 0;
   #turn = Promise.resolve();
   /**
-   * Changes what is sent for a picture, so that it shows another camera than the order.
+   * Changes the body of a request, so that the picture shows another camera than the camera of the order.
    * @type {((body: URLSearchParams) => void) | null}
    */
   view = null;
   /**
-   * What was sent for the picture that is shown.
+   * The body of the request for the shown picture.
    * @type {URLSearchParams | null}
    */
   shown = null;
@@ -52,7 +52,7 @@ export class Preview {
     return this.#isBusy;
   }
 
-  /** Draws a small picture at once and the full one later, because something has changed. */
+  /** Must be called after each change. Requests a small picture at once and the full picture later. */
   changed() {
     clearTimeout(this.#rest);
     this.#ask(SMALL);
@@ -63,13 +63,13 @@ export class Preview {
     this.state.textContent = text;
   }
 
-  /** Shows what is being drawn. Screen readers announce this text, so it does not change for each picture of a playing video. */
+  /** Shows the progress of drawing. Does nothing during playback, because screen readers announce each change of this text. */
   #progress(text) {
     if (!this.isPlaying) this.say(text);
   }
 
   /**
-   * Goes to a time of the video.
+   * Moves the slider to a time of the video.
    * @param {number} share from 0 to 1
    */
   goTo(share) {
@@ -77,14 +77,14 @@ export class Preview {
     this.position.dispatchEvent(new Event("input"));
   }
 
-  /** Returns what is sent for a picture of the form. */
+  /** Returns the body of a request for a picture with the settings of the form. */
   body() {
     const body = new URLSearchParams(/** @type {any} */ (new FormData(this.form)));
     this.aim(body);
     return body;
   }
 
-  /** Sets the camera and the time of a picture. */
+  /** Adds the current camera and time to the body of a request. */
   aim(body) {
     this.view?.(body);
     if (this.isMoved) body.set("position", this.position.value);
@@ -101,7 +101,7 @@ export class Preview {
       const longest = this.#wanted;
       this.#wanted = null;
       await this.#draw(longest);
-      // The pause begins when the small picture has arrived: a full picture before it would delay the next change.
+      // The time begins when the small picture has arrived. A full picture that is requested earlier would delay the next change.
       if (longest === SMALL && this.#wanted === null) this.#rest = setTimeout(() => this.#ask(FULL), REST_MS);
     }
     this.#isBusy = false;
@@ -127,7 +127,8 @@ export class Preview {
   }
 
   /**
-   * Sends one request at a time, because a second one would replace the first.
+   * Sends a request after the previous one was answered, because a newer request of the page replaces an earlier one on the
+   * server.
    * @param {string} address
    * @param {URLSearchParams} body
    * @param {AbortSignal} [signal]
@@ -140,7 +141,8 @@ export class Preview {
   }
 
   /**
-   * Draws a picture without showing it. Returns null if there is none; the reason is then beside the picture.
+   * Requests a picture, and returns it without showing it. Returns null if the request fails, and then shows the reason beside
+   * the picture.
    * @param {URLSearchParams} body
    * @param {number} longest
    * @returns {Promise<HTMLImageElement | null>}
@@ -152,7 +154,7 @@ export class Preview {
     try {
       const answer = await this.#send(this.address, sent);
       if (!answer.ok) {
-        // An error in the settings is shown beside the price.
+        // The reason of an error in the settings is shown beside the price instead.
         this.say(answer.status === 400 ? "No preview" : await readJson(answer).catch(reason));
         return null;
       }
@@ -166,7 +168,7 @@ export class Preview {
   }
 
   /**
-   * Asks about the frame that is described by `body`.
+   * Asks the server a question about the frame that `body` describes.
    * @param {"surfaces" | "cameras"} question
    * @param {URLSearchParams} body
    * @param {AbortSignal} [signal]
@@ -176,7 +178,7 @@ export class Preview {
   }
 
   /**
-   * Asks which surfaces are at a point of the picture, and where its camera is.
+   * Asks which surfaces are visible at a point of the picture, and which camera the picture has.
    * @param {number} x fraction of the picture from the left
    * @param {number} y fraction of the picture from the top
    * @param {AbortSignal} [signal]
@@ -192,7 +194,7 @@ export class Preview {
   }
 
   /**
-   * Asks the same for the model without its decals, because a decal may hide the surface below it.
+   * Asks which surfaces would be visible at a point of the picture without decals, because a decal may hide the surface below it.
    * @param {number} x fraction of the picture from the left
    * @param {number} y fraction of the picture from the top
    */
@@ -204,7 +206,7 @@ export class Preview {
     return this.answer("surfaces", body);
   }
 
-  /** Returns where the picture is in the window; the stage may be wider or higher. */
+  /** Returns the rectangle of the picture in the window. The stage that contains the picture may be wider or higher. */
   box() {
     const picture = this.stage.querySelector(":scope > img");
     const { left, top, width, height } = (picture ?? this.stage).getBoundingClientRect();

@@ -1,21 +1,21 @@
-// Asks the server for the price of the form's order, and shows it.
+// Asks the server for the price of an order, and shows the price.
 
 import { el, need } from "./dom.js";
 import { post } from "./session.js";
 
 /**
- * Sends the form unchanged and returns the JSON of the response.
+ * Sends the form without an action, so that the server returns the price. Returns the JSON of the response.
  * @param {HTMLFormElement} form
  * @param {AbortSignal} signal
  */
 export async function ask(form, signal) {
-  // `form.action` may be the button of that name.
+  // `form.action` may be the button with the name `action`, so the attribute is read.
   const address = form.getAttribute("action");
   return post(address, new URLSearchParams(/** @type {any} */ (new FormData(form))), signal);
 }
 
 /**
- * Shows a quote, or nothing.
+ * Shows a quote. With null, hides the price.
  * @param {HTMLFormElement} form
  * @param {{ creditsRequired: number, creditsAvailable: number, sufficient: boolean } | null} quote
  */
@@ -31,7 +31,7 @@ export function showPrice(form, quote) {
 }
 
 /**
- * Shows why there is no price, or hides the earlier reason.
+ * Shows the reason why there is no price. With null, hides an earlier reason.
  * @param {HTMLFormElement} form
  * @param {string | null} message
  */

@@ -1,10 +1,11 @@
-// Requests of scripts. If the user has signed in again in another tab, they use the new session.
+// Sends the requests of scripts. If the user has signed in again in another tab, the requests use the new session.
 
 import { readJson } from "./dom.js";
 
 /**
- * Writes the CSRF token of the current session into all forms of the page. They keep the workspace of the page.
- * @returns {Promise<string | null>} the field of forms; null if it is the same, or if nobody is signed in
+ * Writes the CSRF token of the current session into all forms of the page. The forms keep the workspace of the page.
+ * @returns {Promise<string | null>} the new value of the field `form_token`; null if the token is the same, or if
+ *   nobody is signed in
  */
 async function renewToken() {
   const inputs = /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll("input[name=form_token]"));

@@ -1,4 +1,5 @@
-// Every page: shows times in the time zone of the browser, and closes menus on Escape or on a click elsewhere.
+// The script of every page: shows times in the time zone of the browser, and closes menus on Escape or on a click
+// elsewhere.
 
 import { showTimes } from "./times.js";
 

@@ -1,31 +1,33 @@
-// Moves the camera of the preview by dragging, by the wheel and by keys. A click without dragging points at the model.
+// Moves the camera of the preview by dragging, by the wheel and by keys. A click without dragging selects a point of
+// the picture.
 
 /** Angle by which a drag over the whole width turns the camera, in degrees. */
 const TURN = 360;
 /** Angle by which one press of a key turns the camera, in degrees. */
 const KEY_TURN = 5;
-/** A press that moves the pointer by fewer pixels is a click. */
+/** A press is a click if the pointer moves by fewer pixels than this before it is released. */
 const CLICK_PIXELS = 4;
 
 /**
  * @typedef {object} Camera
  * @property {(right: number, up: number, isStep: boolean) => void} turn turns by degrees
- * @property {(steps: number) => void} zoom comes closer by steps
- * @property {(right: number, up: number) => void} pan moves by fractions of the picture
- * @property {() => void} rest the movement has ended
+ * @property {(steps: number) => void} zoom moves closer by steps
+ * @property {(right: number, up: number) => void} pan moves sideways by fractions of the picture
+ * @property {() => void} rest called when the movement has ended
  */
 
 /**
- * @typedef {object} Held what the pointer moves instead of the camera
+ * @typedef {object} Held an object that the pointer moves instead of the camera
  * @property {(x: number, y: number) => void} move called with a point of the window
- * @property {() => void} drop the movement has ended
+ * @property {() => void} drop called when the movement has ended
  */
 
 /**
  * @param {HTMLElement} stage
  * @param {Camera} camera
  * @param {(x: number, y: number) => void} point called with a point of the window
- * @param {() => Held | null} grab called when the pointer is pressed
+ * @param {() => Held | null} grab called when the pointer is pressed; returns the object that a drag moves, or null for
+ *   the camera
  */
 export function steer(stage, camera, point, grab) {
   const keys = {

@@ -1,5 +1,5 @@
 // Controls for settings that are lists or objects, made from their JSON Schema. They write JSON into the setting's text area,
-// which is what is sent.
+// whose text the form sends.
 
 import { el } from "./dom.js";
 import { imageUpload } from "./upload_beside.js";
@@ -22,13 +22,13 @@ const STARTS = {
 const IMAGES = { imageAssetId: "decal", mapAssetId: "texture" };
 
 /**
- * Values of materials without edits, by name, as far as they are known. An edit begins with them.
+ * The known original values of materials, by the name of the material. An edit of a material starts with these values.
  * @type {Map<string, Record<string, unknown>>}
  */
 export const materialValues = new Map();
 
 /**
- * Returns the first name of the form STEM-N that no object of a list has as its `id`.
+ * Returns the first name of the form STEM-N that is not the `id` of an object in the list.
  * @param {{id?: string}[]} objects
  * @param {string} stem
  */
@@ -87,10 +87,10 @@ export function structure(control, area, schema, materials, changed) {
   show();
 }
 
-/** Describes which members a value has, without the values of numbers, texts and flags. */
+/** Returns a text that describes which members a value has. It does not contain the values of numbers, texts and flags. */
 const shapeOf = (value) => (value === undefined ? "" : JSON.stringify(value, (_key, one) => (typeof one === "object" ? one : 0)));
 
-/** Replaces the content of a box. The focus moves to the control with the same name as before, or else to the nearest one. */
+/** Replaces the content of a box. The focus moves to the control with the same label as before, or else to the one at the same position. */
 function keepFocus(box, change) {
   const controls = () => [...box.querySelectorAll("button, input, select, textarea")];
   const before = document.activeElement;
@@ -121,7 +121,7 @@ function list(schema, get, set, context) {
       ...editor(schema.items, () => items()[i], setItem, { ...context, title: `${context.title} ${name}` }),
       el("button", { type: "button", textContent: "Remove", "aria-label": `Remove ${context.title} ${name}`, onclick: remove }));
   });
-  /** A new item, with an identifier of its own where items have one. */
+  /** Returns a new item. It gets an unused identifier if items have identifiers. */
   const fresh = (before) => {
     const item = blank(schema.items);
     return typeof item === "object" && "id" in item ? { ...item, id: freeId(before, context.title.replace(/s$/, "")) } : item;
@@ -142,7 +142,7 @@ function chooser(title, prompt, label, names, take) {
   const choose = el("select", { "aria-label": title }, el("option", { value: "", textContent: prompt }),
     ...names.map((name) => el("option", { value: name, textContent: name })));
   const button = el("button", { type: "button", textContent: label, "aria-label": `${label}: ${title}` });
-  // Nothing has changed yet.
+  // The setting changes only when the button is pressed.
   choose.addEventListener("change", (event) => event.stopPropagation());
   button.addEventListener("click", () => {
     if (choose.value === "") choose.focus();
@@ -151,7 +151,7 @@ function chooser(title, prompt, label, names, take) {
   return el("div", { className: "chooser" }, choose, button);
 }
 
-/** Objects by the name of a material, each with its members that are set. */
+/** Returns the controls for a map from the names of materials to objects or flags. */
 function map(schema, get, set, context) {
   const entries = () => get() ?? {};
   const without = (name) => Object.fromEntries(Object.entries(entries()).filter(([key]) => key !== name));
@@ -180,7 +180,7 @@ function mapsOf(material) {
   return [...document.querySelectorAll("#map-names option")].map((option) => option.value);
 }
 
-/** The texture maps of a material: a box for each, which is checked where the map is used. */
+/** Returns a checkbox for each texture map of a material. It is checked if the material uses the map. */
 function flags(get, set, context) {
   const names = [...new Set([...mapsOf(context.material), ...Object.keys(get() ?? {})])];
   if (names.length === 0) return el("p", { className: "quiet", textContent: "The material has no texture maps." });
@@ -272,7 +272,7 @@ function scalar(schema, get, set, context) {
   return input;
 }
 
-/** A choice among the images of one kind, with an upload of another one. */
+/** Returns a control that chooses among the images of one kind, with a button that uploads another image. */
 function imageChoice(kind, get, set, context) {
   const input = el("select", { "aria-label": context.title });
   const show = () => showImages(input, kind, get() ?? "");
@@ -282,7 +282,7 @@ function imageChoice(kind, get, set, context) {
     show();
   };
   context.inputs.push(show);
-  // Another control may have uploaded an image.
+  // The list is updated on focus, because another control may have uploaded an image.
   input.addEventListener("focus", show);
   input.addEventListener("change", (event) => {
     event.stopPropagation();
@@ -291,7 +291,7 @@ function imageChoice(kind, get, set, context) {
   return el("div", { className: "structure" }, input, imageUpload(context.form, kind, take));
 }
 
-/** Shows the images of one kind. One of another kind is shown where it is the present value. */
+/** Fills a `select` with the images of one kind. An image of another kind is added if it is the current value. */
 function showImages(input, kind, value) {
   const option = (id, name) => el("option", { value: id, textContent: name, selected: id === value });
   const nameOf = (image) => image.label || image.value;
@@ -304,7 +304,7 @@ function showImages(input, kind, value) {
   input.replaceChildren(option("", "Choose an image…"), ...known.map((image) => option(image.value, nameOf(image))), ...rest);
 }
 
-/** The initial value of a member: that of `STARTS` for its name, else the smallest that the schema accepts. */
+/** Returns the initial value of a member: the value in `STARTS` for its name, or else the smallest value that the schema accepts. */
 function blank(schema, key) {
   if (key in STARTS) return structuredClone(STARTS[key]);
   if (schema.enum) return schema.enum[0];

@@ -1,4 +1,4 @@
-// The actions for a surface that the user has selected.
+// The actions in the menu of a surface that the user has selected.
 
 import { placeOf } from "./decals.js";
 import { materialValues } from "./structure.js";
@@ -10,7 +10,7 @@ import { materialValues } from "./structure.js";
  * @returns {(surface: object) => {label: string, act: () => void, note?: string}[]}
  */
 export function surfaceActions(values, view, placeDecal) {
-  /** Shows the control of a setting, and moves the focus to the part with this heading. */
+  /** Shows the control of a setting, and moves the focus to the part of the control with this heading. */
   const edit = (key, heading) => {
     const root = values.reveal(key);
     const legend = [...root.querySelectorAll("legend")].find((one) => one.textContent === heading);

@@ -1,5 +1,5 @@
-// The surface at a point of the picture: a line around the mesh below the mouse, and a menu with the names of mesh and material and
-// links to their settings.
+// Shows which surface is at a point of the picture: draws a line around the mesh below the mouse, and opens a menu with the names
+// of mesh and material, and with actions.
 
 import { el, svg } from "./dom.js";
 
@@ -8,7 +8,7 @@ const MARGIN = 8;
 /** Time for which the mouse must rest before the mesh below it is requested. */
 const REST_MS = 150;
 
-/** Returns the name of a surface. */
+/** Returns the label of a surface: its decal, or its mesh and material. */
 const nameOf = ({ decal, mesh, material }) => decal ?? (material === null ? mesh : `${mesh}, ${material}`);
 
 export class SurfaceMenu {
@@ -26,7 +26,7 @@ export class SurfaceMenu {
 
   /**
    * @param {import("./preview.js").Preview} preview
-   * @param {(surface: object) => {label: string, act: () => void, note?: string}[]} actions what can be done with a surface
+   * @param {(surface: object) => {label: string, act: () => void, note?: string}[]} actions returns the actions for a surface
    */
   constructor(preview, actions) {
     this.preview = preview;
@@ -62,7 +62,7 @@ export class SurfaceMenu {
     stage.addEventListener("pointerdown", () => {
       this.pressed = this.#hovered;
       forget();
-      // Otherwise the menu of an earlier click would open during a drag.
+      // The response to an earlier click is ignored, so that its menu does not open during a drag.
       this.#number += 1;
     });
     form.addEventListener("previewed", forget);
@@ -82,12 +82,13 @@ export class SurfaceMenu {
       this.#below.textContent = nearest.decal === null ? nameOf(nearest) : `${nameOf(nearest)}: drag it`;
       this.#below.hidden = false;
     } catch {
-      // The user has not asked for the name, so no error is shown; a click shows it.
+      // The user has not asked for the name of the surface, so no error is shown. A click would show the error.
     }
   }
 
   /**
-   * Returns a point of the window as fractions of the picture; null if it is outside.
+   * Converts a point of the window to fractions of the picture's width and height. Returns null if the point is outside of the
+   * picture.
    * @returns {[number, number] | null}
    */
   inPicture(left, top) {
@@ -97,7 +98,7 @@ export class SurfaceMenu {
   }
 
   /**
-   * Asks what is at a point of the window, and opens the menu there.
+   * Asks which surfaces are at a point of the window, and opens the menu there.
    * @param {number} left
    * @param {number} top
    */
@@ -109,7 +110,7 @@ export class SurfaceMenu {
     this.preview.say("Looking…");
     try {
       const { surfaces } = await this.preview.surfacesAt(...at);
-      // The response belongs to an earlier click.
+      // The user has clicked again in the meantime, so this response is ignored.
       if (number !== this.#number) return;
       this.preview.say(surfaces.length === 0 ? "Nothing of the model is here" : "");
       if (surfaces.length === 0) return;
@@ -161,7 +162,7 @@ export class SurfaceMenu {
     this.#highlight(surface);
   }
 
-  /** Draws a line around a mesh in the picture. */
+  /** Draws a line around the mesh of a surface. With null, removes the line. */
   #highlight(surface) {
     if (surface === null) {
       this.#outline.replaceChildren();

@@ -1,4 +1,5 @@
-// The time of the picture: the clock beside the slider, playback, and the repetitions of the animation during the video.
+// Shows and changes the time of the picture: the clock beside the slider, playback, and the repetitions of the animation in the
+// video.
 
 import { el } from "./dom.js";
 
@@ -19,7 +20,8 @@ export function timeline(box, clock, play, preview, values, clips) {
   const length = () => Math.max(0.01, Number(values.get("length")) || 6);
   const share = () => (preview.isMoved ? Number(preview.position.value) : 0);
 
-  // During playback, each picture shows the time of its request, so a slow renderer skips pictures and does not slow down the video.
+  // During playback, each picture shows the time at which it is requested. So with a slow renderer, playback skips pictures, but
+  // keeps its speed.
   let begin = null;
   const step = () => {
     if (begin !== null) preview.goTo((((performance.now() - begin) / 1000) % length()) / length());

@@ -1,9 +1,9 @@
-// Times in the time zone of the browser.
+// Shows times in the time zone of the browser.
 
 const clock = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
 
 /**
- * Shows the times of a part of the page in the time zone of the browser. The server writes them in UTC.
+ * Converts the times in a part of the page to the time zone of the browser. The server writes times in UTC.
  * @param {ParentNode} part
  */
 export function showTimes(part) {

@@ -1,5 +1,5 @@
-// Uploads one file after another, and shows the progress. Does not send a file if the workspace has a model with this
-// file.
+// Uploads files one after another, and shows the progress. Does not send a file if the workspace already has a model
+// with the same file.
 
 import { el, need, readJson, reason } from "./dom.js";
 import { showModels } from "./library.js";
@@ -22,7 +22,7 @@ if (form) {
    * @param {string[]} [folders] names of folders, which cannot be uploaded
    */
   const enqueue = (files, folders = []) => {
-    // The results of earlier files stay until other files are sent.
+    // The results of earlier files are shown until the user sends other files.
     if (waiting === 0) list.replaceChildren();
     for (const name of folders) {
       list.append(el("li", {}, el("span", { textContent: name }), el("span", { className: "bad", textContent: "This is a folder. Drop the files in it." })));
@@ -66,7 +66,7 @@ if (form) {
       told.textContent = `${this.file.name}: ${message}`;
     }
 
-    /** Returns the model that has this file; null if there is none or if the file cannot be hashed. */
+    /** Returns the model that has the same file; null if there is no such model, or if the file cannot be hashed. */
     async known() {
       if (!window.crypto?.subtle || this.file.size > HASHED_BYTES || !this.file.name.toLowerCase().endsWith(".glb")) return null;
       this.state.textContent = "is compared";
@@ -126,7 +126,7 @@ if (form) {
     document.documentElement.classList.remove("dropping");
     const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry?.() ?? null);
     const folders = entries.filter((entry) => entry?.isDirectory).map((entry) => entry.name);
-    // Browsers list a folder among the files.
+    // Browsers list a folder as a file, too, so folders are removed from the list.
     enqueue([...event.dataTransfer.files].filter((file) => !folders.includes(file.name)), folders);
   });
 }

@@ -1,24 +1,24 @@
-// Uploads beside a choice of the composer: a button that sends a file without leaving the page, so that a composition that is not
-// saved stays, and chooses what was made of it.
+// Adds upload buttons beside the choices of images and environments in the composer. A button sends a file without leaving the
+// page, so that unsaved settings are kept, and then chooses the new image or environment.
 
 import { el, need, reason } from "./dom.js";
 import { post } from "./session.js";
 
 const IMAGES = "image/png,image/jpeg,image/webp";
-/** The ends of the names that `plinth environment encode` gives to the files of an environment, and the fields of the form. */
+/** Endings of the file names that `plinth environment encode` writes, with the form field for each. */
 const PARTS = [[".sdr.webp", "sdr"], [".gainmap.webp", "gainmap"], [".json", "metadata"], [".webp", "thumb"]];
 
-/** @typedef {{id: string, name: string}} Made what the server has stored */
+/** @typedef {{id: string, name: string}} Made the image or environment that the server has stored */
 
 /**
- * Returns a button that uploads.
+ * Returns a button that uploads an asset.
  * @param {HTMLFormElement} form the form with the CSRF token
  * @param {object} upload
  * @param {string} upload.address
  * @param {string} upload.label
  * @param {string} upload.accept
  * @param {boolean} [upload.multiple] whether several files make one asset
- * @param {string} upload.busy what is said meanwhile
+ * @param {string} upload.busy message that is shown during the upload
  * @param {(body: FormData, files: File[]) => void} upload.fill
  * @param {(made: Made) => void} upload.take
  */
@@ -27,7 +27,7 @@ function uploader(form, { address, label, accept, multiple = false, busy, fill, 
   const button = /** @type {HTMLButtonElement} */ (el("button", { type: "button", textContent: label }));
   const state = el("p", { role: "status" });
   button.addEventListener("click", () => file.click());
-  // Nothing has changed yet.
+  // Choosing a file does not change a setting yet, so the composer must not get this event.
   file.addEventListener("input", (event) => event.stopPropagation());
   file.addEventListener("change", async (event) => {
     event.stopPropagation();
@@ -68,7 +68,8 @@ export function imageUpload(form, kind, take) {
 }
 
 /**
- * Fills in the fields of an environment: a panorama, or the files of a prepared environment, which their names tell apart.
+ * Fills in the fields of the form for an environment: a panorama, or the files of an encoded environment, which are recognised
+ * by their names.
  * @param {FormData} body
  * @param {File[]} files
  */
@@ -82,7 +83,7 @@ function fillEnvironment(body, files) {
 }
 
 /**
- * Puts uploads beside the choices of the background's image and of the environment.
+ * Puts upload buttons beside the choices of the background image and the environment.
  * @param {HTMLFormElement} form
  * @param {import("./values.js").Values} values
  */

@@ -5,8 +5,8 @@
 export class Values {
   /**
    * @param {Control[]} controls
-   * @param {HTMLInputElement} find the field that hides controls without certain words
-   * @param {() => void} commit called after a change that undo can take back
+   * @param {HTMLInputElement} find the search field, which hides controls that do not contain its words
+   * @param {() => void} commit must be called after a change, so that the change becomes a step of undo
    */
   constructor(controls, find, commit) {
     this.controls = new Map(controls.map((control) => [control.key, control]));
@@ -14,7 +14,7 @@ export class Values {
     this.commit = commit;
   }
 
-  /** Returns the value as in the API. Returns undefined if the setting is unset or cannot be read. */
+  /** Returns the value of a setting, as in the API. Returns undefined if the setting is unset or cannot be parsed. */
   get(key) {
     const { value, inputs } = this.controls.get(key);
     if (inputs[0]?.type === "checkbox") return inputs[0].value === "on" && inputs.length === 1 ? value === "true" : value === "" ? [] : value.split("\n");
@@ -32,7 +32,7 @@ export class Values {
     this.controls.get(key).set(value);
   }
 
-  /** Calls a function whenever a value may have changed. */
+  /** Calls `changed` whenever the value of a setting may have changed. */
   watch(key, changed) {
     this.controls.get(key).root.addEventListener("refresh", changed);
   }

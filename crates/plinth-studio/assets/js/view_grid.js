@@ -1,4 +1,4 @@
-// All views of a dataset as small pictures, which are parts of its overview.
+// Shows all views of a dataset as small pictures, which are cut out of the dataset's overview image.
 
 import { el } from "./dom.js";
 
@@ -55,7 +55,7 @@ export class ViewGrid {
   }
 
   /**
-   * Marks the current view. The Tab key moves the focus to it, the arrow keys to other views.
+   * Marks the current view. The Tab key moves the focus to this view, the arrow keys move it to other views.
    * @param {number} view
    */
   mark(view) {

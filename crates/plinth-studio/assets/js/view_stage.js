@@ -1,11 +1,11 @@
-// One view of a dataset, large: switches its layers, and compares two of them with a slider.
+// Shows one view of a dataset in a large picture: switches between its layers, and compares two layers with a slider.
 
 import { NOTHING, drawDepth, drawScale, readDepth } from "./depth.js";
 import { load } from "./dataset_files.js";
 import { el } from "./dom.js";
 
 const DEPTH = "depth_16bit";
-/** Number of digits of depths. */
+/** Number of decimal places of the shown depths. */
 const DIGITS = 3;
 
 export class ViewStage {
@@ -64,7 +64,7 @@ export class ViewStage {
     return { field, parts: [el("div", {}, el("label", { htmlFor: id }, label), field)] };
   }
 
-  /** The scale of the colours of depth with its smallest and largest value, and the depth at the pointer. */
+  /** Creates the colour scale of depth with its smallest and largest value, and the text with the depth at the pointer. */
   scaleOf() {
     const canvas = /** @type {HTMLCanvasElement} */ (
       el("canvas", { className: "depth-scale", width: 256, height: 1, "aria-hidden": "true" })
@@ -76,7 +76,7 @@ export class ViewStage {
   }
 
   /**
-   * Shows a view with the chosen layers. The previous pictures stay until the new ones are loaded.
+   * Shows a view with the chosen layers. The previous pictures stay visible until the new ones are loaded.
    * @param {number} view
    */
   async show(view) {
