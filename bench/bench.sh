@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Measures the time per frame, by model, tier and pass, and compares it with bench/baseline.json. "encode %" is the share of
-# the time from the first frame to complete files in which rendering waits for conversion and encoders.
+# Measures the time per frame by model, tier and pass, and compares the result with bench/baseline.json. "encode %" tells how
+# much of the time from the first frame to the complete files rendering spends waiting for conversion and encoders.
 set -euo pipefail
 
 usage() {
@@ -40,7 +40,7 @@ for argument in "$@"; do
 done
 if ((${#models[@]} == 0)); then models=("$root/fixtures/models/flight_helmet.glb"); fi
 PLINTH_FFMPEG=$("$root/scripts/find.sh" ffmpeg libx264)
-# Without the cache, so that no run uses the baked light of an earlier one.
+# The cache is switched off, so that no run uses the baked light of an earlier run.
 PLINTH_CACHE_MB=0
 export PLINTH_FFMPEG PLINTH_CACHE_MB
 if ! command -v "$plinth" >/dev/null; then
@@ -59,7 +59,8 @@ known() {
     { grep -F "\"$1\":" "$baseline" || true; } | sed -n 's/.*"'"$2"'": *\([0-9.]*\).*/\1/p'
 }
 
-# Renders a model once in a tier and prints "ms-per-frame first-frame-seconds total-seconds finish-seconds write-share".
+# Renders a model once in a tier. Writes "ms-per-frame first-frame-seconds total-seconds finish-seconds encode-percent" to the
+# file `run`.
 measure() {
     local model=$1 tier=$2 out=$work/out.mp4 json=$work/manifest.json
     if [[ $tier == pro ]]; then out=$work/out.mov; fi
@@ -95,7 +96,7 @@ for model in "${models[@]}"; do
             measure "$model" "$tier"
             cat "$work/run" >>"$work/runs"
         done
-        # The minimum over the runs, because other work on the machine only adds time.
+        # The minimum over all runs counts, because other work on the machine can only add time.
         read -r ms first total finish share < <(awk '
             NR == 1 { for (i = 1; i <= 5; i++) least[i] = $i }
             { for (i = 1; i <= 5; i++) if ($i + 0 < least[i] + 0) least[i] = $i }

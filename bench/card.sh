@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures the work of the processor for each frame of a graphics card.
+# Measures the processor time that each frame takes when a graphics card draws it.
 set -euo pipefail
 
 usage() {

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Measures what a video costs: processor seconds and bytes by model and tier, with all outputs, and the price of a thousand.
+"""Measures what videos cost: processor time and file size by model and tier, with all outputs, and the price of 1000 videos.
 
 usage: bench/cost.py [MODEL.glb ...]      default: the sample model in fixtures/
 
-Prints a row for each model and tier: seconds of all processors, those of them that the software driver draws with, those of the
-encoders, the size of all files, and the price of 1000 such videos on a node without and with a graphics card. Processor seconds
-can be compared on a machine with other work, though they grow by some percent beside it. The price with a card is an estimate:
-it counts all processor time but that of drawing, as if the card drew beside it and were never waited for. Packaging for
-streaming is not included. The cache of baked light is not used. Needs lavapipe for the share of drawing.
+Prints a row for each model and tier: the processor time in seconds, how much of it the software driver and the encoders take,
+the size of all files, and the price of 1000 such videos on a node without and on a node with a graphics card. Processor times
+can be compared even if the machine does other work, which increases them by some percent. The price with a card is an estimate:
+it includes all processor time except the driver's, as if the card drew at the same time and the processors never waited for it.
+Packaging for streaming is not included. The cache of baked light is not used. Drawing is measured only with lavapipe.
 
 variables:
   TIERS      default: "share standard 4k pro dataset"
@@ -30,7 +30,7 @@ ENDINGS = {"pro": ".mov", "dataset": ".zip"}
 
 
 def seconds(stat):
-    """The processor seconds in a stat file of /proc, without those of children."""
+    """Returns the processor time in a stat file of /proc, in seconds, without the time of children."""
     try:
         fields = stat.read_text().rpartition(")")[2].split()
     except OSError:
@@ -39,7 +39,7 @@ def seconds(stat):
 
 
 def drawing(process):
-    """The processor seconds of each of the driver's threads, by their numbers."""
+    """Returns the processor time of each thread of the driver, in seconds, by thread number."""
     found = {}
     for task in process.glob("task/*"):
         try:
@@ -51,7 +51,7 @@ def drawing(process):
 
 
 def measure(plinth, model, tier, length):
-    """Renders a video with all outputs: (processor seconds, those of drawing, those of the encoders, seconds, bytes)."""
+    """Renders a video with all outputs. Returns the processor seconds: all, of drawing, of the encoders; elapsed seconds; bytes."""
     with tempfile.TemporaryDirectory(prefix="plinth-cost-") as folder:
         output = Path(folder) / ("out" + ENDINGS.get(tier, ".mp4"))
         command = [plinth, "render", str(model), "-o", str(output), "--quiet"]
@@ -74,7 +74,7 @@ def measure(plinth, model, tier, length):
 
 
 def price(node, busy):
-    """Dollars for a thousand videos that each keep all of a node's processors busy for so many processor seconds."""
+    """Returns the price of 1000 videos that each take `busy` processor seconds on a node whose processors are all busy."""
     dollars, processors = map(float, node.split())
     return 1000 * busy / processors / 3600 * dollars
 

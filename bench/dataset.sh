@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures which steps the time of a dataset render is spent on.
+# Measures how much time each step of a dataset render takes.
 set -euo pipefail
 
 usage() {

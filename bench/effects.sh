@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Measures the cost of each effect at 1080p: milliseconds of all passes of a frame, and the ratio to a frame without effects.
-# Effects take turns, so that the machine's other work meets all of them alike; the least of the rounds counts.
+# Each round measures all effects once, so that other work on the machine slows all of them down alike. The minimum over the
+# rounds counts.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 plinth=${PLINTH:-${CARGO_TARGET_DIR:-$root/target}/debug/plinth}
 model=${1:-$root/fixtures/models/flight_helmet.glb}
 rounds=${ROUNDS:-3}
-# Length of the video over which frame times are averaged.
+# Length in seconds of the video over whose frames the time is averaged.
 length=${LENGTH:-0.2}
 
 if [[ ${1:-} == -h || ${1:-} == --help ]]; then

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Measures encoders: x264's presets, and Plinth's options with libx264 and with each hardware encoder that works
-# on this machine. Prints CPU seconds, bytes and SSIM over the raw frames of one second of each model at 1920×1080.
+# Compares encoders: libx264 with several presets, and libx264 and each working hardware encoder of this machine with
+# the options that Plinth sets. Prints CPU seconds, bytes and SSIM over the raw frames of one second of each model at
+# 1920×1080.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -17,7 +18,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 raw=(-f rawvideo -pixel_format yuv420p -video_size 1920x1080 -framerate 30)
 
-# Options that Plinth gives an encoder: read from its call, so that they stand in one place.
+# This stand-in for ffmpeg records the options with which Plinth calls it, so that they need not be repeated here.
 cat >"$work/recorder" <<EOF
 #!/usr/bin/env bash
 [[ "\$*" != *" 1920x1080 "* ]] || printf '%s\0' "\$@" >"$work/call"
@@ -52,7 +53,7 @@ for model; do
     done
     for encoder in "${encoders[@]}"; do
         mapfile -d '' -t call <"$work/call.$encoder"
-        # Without what keeps it silent at the beginning, and the file at the end.
+        # Removes the options at the beginning that silence ffmpeg, and the output file at the end.
         call=("${call[@]:3:${#call[@]}-4}")
         row "plinth $encoder" "${call[@]/#pipe:0/$work/film.yuv}"
     done

@@ -8,9 +8,9 @@ FOLDER contains scenes.json: a list of objects with
   pose       {"position": [x, y, z], "lookAt": [x, y, z], "fov": degrees} in normalised units
   size       [width, height] of the picture, square (default 512, 512)
   rotateEnv  rotation of the environment in degrees (default 0)
-Paths are looked up in FOLDER, then in the folder above it, or in --assets.
+Paths are relative to FOLDER or to the folder above it; with --assets, only to that folder.
 
-Each scene is lit by its environment alone, over white; pictures go to OUT/ID.png. Needs Pillow.
+Each scene is lit only by its environment, on a white background. The pictures are OUT/ID.png. Needs Pillow.
 """
 
 import argparse

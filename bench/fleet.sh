@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Simulates a fleet of workers against a PostgreSQL server that it starts.
+# Starts a PostgreSQL server and measures how it copes with a simulated fleet of workers.
 set -euo pipefail
 
 usage() {

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Fuses the depth images of datasets to surfaces and measures their distance from the models.
 
-    bench/fuse.py MODEL.glb ...        renders each (--coverage sphere), fuses its depth, compares
+    bench/fuse.py MODEL.glb ...
+
+Renders a dataset of each model (--coverage sphere), fuses its depth images, and compares the surface with the model.
 
 The depth of all views is integrated into a truncated signed distance field (Curless and Levoy 1996) with Open3D, using only
 transforms.json and depth_metric/. Prints mean distances in percent of the model's largest side:
   accuracy      from the fused surface to the model
   completeness  from the model to the fused surface, where a view shows the model
-  chamfer       the mean of both
+  chamfer       the mean of accuracy and completeness
 Fails if chamfer is above LIMIT percent. Needs: pip install open3d trimesh numpy pillow.
 """
 
@@ -31,7 +33,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILT = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug" / "plinth"
 SIZE = 2.0
 SAMPLES = 200_000
-# Maximum number of voxel blocks, truncation distance in voxels, and largest depth.
+# Maximum number of voxel blocks, truncation distance in voxels, and largest depth in units.
 BLOCKS, TRUNCATION, FARTHEST = 100_000, 4.0, 100.0
 
 
@@ -46,14 +48,14 @@ def arguments():
 
 
 def views(folder, cameras):
-    """Returns depth in units and the camera-to-world matrix with OpenCV's axes."""
+    """Yields the depth in units and the camera-to-world matrix, with OpenCV's axes, of each view."""
     for frame in cameras["frames"]:
         depth = np.asarray(Image.open(folder / frame["depth_file_path"])).astype(np.float32) * 0.001
         yield depth, np.array(frame["transform_matrix"]) @ np.diag([1, -1, -1, 1])
 
 
 def fused(folder, cameras, voxel):
-    # In Open3D, pixel centres have integer coordinates.
+    # Pixel centres have the coordinates 0, 1, … in Open3D, and 0.5, 1.5, … in transforms.json.
     lens = o3d.core.Tensor([[cameras["fl_x"], 0, cameras["cx"] - 0.5],
                             [0, cameras["fl_y"], cameras["cy"] - 0.5], [0, 0, 1]], o3d.core.float64)
     volume = o3d.t.geometry.VoxelBlockGrid(

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Reads the gain maps of `plinth environment encode` with the loader of three.js, and compares the radiances.
 
-Installs three and @monogrid/gainmap-js with npm into target/gain-maps, and runs them in a headless Chromium. The panoramas (.hdr)
-are read by three.js, too, so that nothing of Plinth reads either side. Fails if a median error is above 2 %.
+Installs three and @monogrid/gainmap-js with npm into target/gain-maps, and runs them in a headless Chromium. They read both the
+gain maps and the panoramas (.hdr), so that no reader of Plinth is involved. Fails if a median error is above 2 %.
 
 usage: bench/gain_maps.py PANORAMA.hdr...
 """
@@ -18,7 +18,7 @@ from threading import Event, Thread
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ["three@0.187.0", "@monogrid/gainmap-js@3.7.3"]
-# Largest median of the relative errors. A quantised gain has steps of this size in bright environments.
+# Largest accepted median of the relative errors. In bright environments, the steps of the quantised gain have this size.
 MEDIAN = 0.02
 TIMEOUT_SECS = 300
 
@@ -39,13 +39,13 @@ async function compare(name) {
   const [w, h] = [decoded.width, decoded.height];
   if (w !== width || h !== height) throw new Error(`${w}x${h} instead of ${width}x${height}`);
   const halves = decoded.toArray();
-  // The rows of a render target begin at the bottom.
+  // The rows of a render target may begin at the bottom, so the errors are computed for both orders of rows.
   const error = (row) => {
     const errors = [];
     for (let y = 0; y < height; y += 2) {
       for (let x = 0; x < width; x += 2) {
         const [a, b] = [4 * (y * width + x), 4 * (row(y) * width + x)];
-        // Of each texel the brightest channel: dark ones are quantised coarsely. Half floats end at 65504.
+        // Compares the brightest channel of each texel, because dark channels are quantised coarsely. 65504 is the largest half float.
         const light = Math.max(data[a], data[a + 1], data[a + 2]);
         if (light < 0.01 || light > 65504) continue;
         const read = Math.max(...[0, 1, 2].map((c) => DataUtils.fromHalfFloat(halves[b + c])));

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Starts a server and sends it, many at the same time, small files that decode to many pixels, large environments, large JSON
-# bodies, models and archives. Prints the peak memory of the server and of its checks, the slowest GET /v1/health, and
-# whether valid uploads of images and models succeeded.
+# Starts a server and sends it many malicious uploads at the same time: small files that decode to many pixels, large
+# environments, large JSON bodies, models and archives. Prints the peak memory of the server and of its checks, the slowest
+# GET /v1/health, and whether valid uploads of images and models succeeded.
 # usage: bench/hostile_memory.sh    AT_ONCE=12 (of each of five kinds) SECONDS_LONG=300 LIMIT_MB=1500 CHECK_MB=4096; fails
 # above the limit, when a health check takes more than 1 s, or when a valid upload fails
 set -euo pipefail
@@ -33,14 +33,14 @@ def png(path, width, height):
 
 png(folder + "/large.png", 16384, 8192)
 large = open(folder + "/large.png", "rb").read()
-for number in range(64):  # each is a different file
+for number in range(64):  # 64 files with different contents
     with open(f"{folder}/large-{number}.png", "wb") as file:
         file.write(large + bytes([number]))
 png(folder + "/small.png", 64, 64)
 webp = b"RIFF\0\0\0\0WEBP"
 with open(folder + "/part.webp", "wb") as file:
     file.write(webp + bytes((48 << 20) - len(webp)))
-# 48 MB of small values, each of which would take hundreds of bytes as a parsed JSON value.
+# 48 MB of small JSON values. Each value would take hundreds of bytes if it were parsed.
 with open(folder + "/part.json", "wb") as file:
     file.write(b'{"":[' + b'{"":0},' * (((48 << 20) - 16) // 7) + b"0]}")
 for name, size in (("batch", 16 << 20), ("order", 1 << 20)):
@@ -79,7 +79,7 @@ def triangle(name, image=b""):
 for number in range(1000):
     document, binary = triangle(f"honest {number}")
     glb(f"{folder}/honest-{number}.glb", document, binary)
-# A model with sixteen images that decode to 400 MB each; and 64 MB of JSON with millions of nodes.
+# Models with sixteen images that decode to 400 MB each, and models with 64 MB of JSON that contains millions of nodes.
 for number in range(16):
     document, binary = triangle(f"images {number}", large)
     glb(f"{folder}/hostile-{number}.glb", document, binary)
@@ -126,7 +126,7 @@ for ((n = 0; n < at_once; n++)); do
         jobs_started+=" $!"
     done
 done
-# Valid uploads run beside the health checks, so that one does not delay the other.
+# Valid uploads run in the background, so that they and the health checks do not delay each other.
 slowest=0 slowest_upload=0 uploads=0 failed=0 children=0
 honest_uploads() {
     local number=0 file address took code

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures a server with many renders in its database, on SQLite and on PostgreSQL.
+# Measures how fast a server with many renders in its database responds, on SQLite and on PostgreSQL.
 set -euo pipefail
 
 usage() {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads a dataset with the unmodified readers of other projects, as far as they are installed.
+"""Reads a dataset with the unmodified readers of other projects, if they are installed.
 
     bench/loaders.py SET               SET: a folder made with `plinth render --output dataset --split`
 
@@ -9,7 +9,8 @@ transforms.json. docs/datasets.md names the versions.
   nerfstudio                 nerfstudio-data, instant-ngp-data, blender-data, colmap
   gsplat                     examples/datasets/colmap.py of its repository, whose folder GSPLAT_EXAMPLES names
 
-LOADERS_PYTHON names the Python that has them, if it is not this one (`make loaders` makes one, `make test` names it).
+LOADERS_PYTHON names the Python that has these packages, if it is not this one. `make loaders` installs such a Python, and
+`make test` sets the variable.
 """
 
 import importlib.util

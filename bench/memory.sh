@@ -43,7 +43,7 @@ fi
 
 work=$(mktemp -d)
 pid=
-# The render ends with this script; after a signal it leaves no files behind.
+# When this script ends, it ends the render, too, which then removes its files.
 trap 'if [[ -n $pid ]]; then kill "$pid" 2>/dev/null; wait "$pid"; fi; rm -rf "$work"' EXIT
 
 # Prints the resident kilobytes of the process PID, 0 if it has ended. Uses no subprocess, so that polling is cheap.
@@ -87,7 +87,7 @@ measure() { # TIER SECONDS, or SIZE VIEWS
         resident "$pid"
         if ((kilobytes > own)); then own=$kilobytes; fi
         now=$kilobytes sum=$kilobytes children=
-        # Any thread may have started an encoder.
+        # An encoder is listed as a child of the thread that started it, so the lists of all threads are read.
         for list in /proc/"$pid"/task/*/children; do
             { read -r children <"$list"; } 2>/dev/null || true
             for child in $children; do

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Measures how fast the composer's previews are, with a worker in the server's process and in another one.
+# Measures how fast the composer's previews are, with a worker in the server's process and with a worker in another
+# process.
 set -euo pipefail
 
 usage() {

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Measures how the cost of a render grows with the size of its inputs; prints tables and draws plots.
+"""Measures how the cost of a render grows with the size of its inputs. Prints tables and draws plots.
 
     bench/scaling.py [--only triangles,textures,...] [--out FOLDER]
 
-The models are generated: bumpy spheres, of which one property is varied at a time.
+The models are generated: bumpy spheres. Each measurement varies one of these properties:
 
   triangles  10 k to 10 M, one sphere
   textures   1 to 64 base colour textures of 2048 x 2048, 100 k triangles
-  materials  1 to 1200, each on a sphere of its own, 100 k triangles
+  materials  1 to 1200, each on its own sphere, 100 k triangles
   size       960 x 540 to 3840 x 2160
   length     2 to 120 s
   cores      1 to all cores of this machine (taskset)
@@ -56,7 +56,7 @@ def arguments():
 
 
 def sphere(triangles):
-    """Positions, normals, texture coordinates and indices of a sphere of radius 1 with bumps of 5 %."""
+    """Returns positions, normals, texture coordinates and indices of a sphere of radius 1 with bumps of 5 %."""
     columns = max(4, round(triangles**0.5))
     rows = max(2, round(triangles / 2 / columns))
     u, v = np.meshgrid(np.linspace(0, 1, columns + 1), np.linspace(0, 1, rows + 1))
@@ -77,7 +77,7 @@ def sphere(triangles):
 
 
 def texture(seed):
-    """A JPEG with coarse and fine detail."""
+    """Returns a JPEG with coarse and fine detail."""
     random = np.random.default_rng(seed)
     coarse = Image.fromarray(random.integers(60, 255, (64, 64, 3), dtype=np.uint8))
     file = io.BytesIO()
@@ -121,7 +121,7 @@ class Glb:
 
 
 def model(path, triangles=TRIANGLES, materials=1, textures=0):
-    """Writes a row of spheres, one per material; the first materials have a texture."""
+    """Writes a model of a row of spheres, one per material. The first materials have a texture. Returns the path."""
     if path.exists():
         return path
     glb = Glb()
@@ -156,7 +156,7 @@ def peak_memory(pid):
 
 
 def render(chosen, folder, path, quality="share", length=0.5, cores=None):
-    """Renders once; returns seconds to the first frame, milliseconds per frame, megabytes."""
+    """Renders once. Returns seconds to the first frame, milliseconds per further frame, and peak memory in megabytes."""
     command = [str(chosen.plinth), "render", str(path), "-o", str(folder / "out.mp4"), "--quality", quality,
                "--length", str(length), "--json"]
     if cores:

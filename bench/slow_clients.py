@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Opens many connections that send a byte every 25 s to every endpoint that takes a body, half of them with an API key, and
-measures an honest client before and meanwhile.
+"""Measures the response times of an honest client, without and with many slow connections. These send a byte every 25 s to the
+endpoints that take a body, half of them with an API key.
 
 usage: bench/slow_clients.py [--plinth target/debug/plinth] [--connections 2000] [--seconds 60]
-Fails when the honest client's p99 more than doubles, or when a request of it fails. Needs no packages.
+Fails when the 99th percentile of the honest client's response times more than doubles, or when one of its requests fails. Needs
+no packages.
 """
 import argparse
 import asyncio
@@ -29,7 +30,7 @@ def arguments():
 
 
 class Server:
-    """A server of its own, with two accounts."""
+    """A temporary server with two accounts."""
 
     def __init__(self, plinth):
         self.plinth, self.folder = plinth, tempfile.mkdtemp()
@@ -61,7 +62,7 @@ class Server:
 
 
 def bodies(plinth):
-    """Method, path and content type of every endpoint that takes a body."""
+    """Returns method, path and content type of every endpoint that takes a body."""
     document = json.loads(subprocess.run([plinth, "openapi"], check=True, capture_output=True, text=True).stdout)
     base = document.get("servers", [{}])[0].get("url", "/v1").rstrip("/")
     found = [("POST", "/sign-in", "application/x-www-form-urlencoded")]
@@ -74,7 +75,7 @@ def bodies(plinth):
 
 
 async def slow(port, request, token, until, counts):
-    """Sends a request whose body takes for ever, again and again."""
+    """Sends requests whose bodies are never complete, one after another until the time `until`."""
     method, path, kind = request
     kind = kind + "; boundary=x" if kind.startswith("multipart") else kind
     key = f"Authorization: Bearer {token}\r\n" if token else ""
@@ -107,7 +108,7 @@ async def slow(port, request, token, until, counts):
 
 
 async def ask(port, token, method, path, body=b""):
-    """One request on a connection of its own; returns its status and how long it took."""
+    """Sends a request on a new connection. Returns the status of the response and the time that it took."""
     begin = time.monotonic()
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     head = (f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n"

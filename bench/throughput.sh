@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Measures how much longer a node takes for orders of one model than `plinth render --all` for the same renders.
+# Measures how much longer a service takes for orders of one model than `plinth render --all` takes for the same
+# renders.
 set -euo pipefail
 
 usage() {
@@ -46,11 +47,12 @@ trap cleanup EXIT
 cd "$work"
 
 now() { date +%s.%N; }
-# Seconds of all processors that a process and its ended children took.
+# Prints the processor time of a process and its ended children, in seconds.
 processors() { # PID
     sed 's/.*) //' "/proc/$1/stat" | awk -v ticks="$(getconf CLK_TCK)" '{ print ($12 + $13 + $14 + $15) / ticks }'
 }
-# Those of the server and its children, running ones as well: a job waits for the next order of its model.
+# Prints the processor time of the server and its children, in seconds. Includes running children, because a job process stays
+# and waits for the next order of its model.
 service_processors() {
     local process sum=0
     for process in "$server" $(cat "/proc/$server/task"/*/children); do
@@ -68,7 +70,7 @@ alone() { # NUMBER
     "$plinth" render "$model" -o "alone-$1.mp4" --all --settings "$(ordered "$1")" --cache-dir "$work/light" -q >/dev/null
 }
 
-# The light is baked before both: a service bakes it while it renders the first order.
+# Bakes the light for `plinth render` before the measurement. The service, too, bakes it before, for the render of the upload.
 "$plinth" render "$model" -o warm.mp4 --quality "$quality" --length 0.1 --cache-dir "$work/light" -q >/dev/null
 if ((!turns)); then
     begin=$(now) spent=$(processors $$)
@@ -98,7 +100,7 @@ while unfinished status || unfinished hlsStatus; do sleep 0.2; done
 order() { # NUMBER
     api -H 'Content-Type: application/json' -d "{\"modelId\":\"$id\",\"renderSettings\":$(ordered "$1")}" "$base/renders" >/dev/null
 }
-# Lists are asked for once a second: each takes processors that the renders need.
+# The list of renders is requested only once a second, because each request takes processor time from the renders.
 if ((turns)); then
     alone_cpu=0 service_cpu=0
     for ((i = 0; i < orders; i += turns)); do

@@ -42,11 +42,11 @@ done
 base=$(sed -n 's/.*serves at //p' "$folder/out")
 token=$(grep -o 'plinth_sk_[A-Za-z0-9]*' "$folder/out" | head -1)
 field() { awk -v name="$1:" '$1 == name { print $2 }' "/proc/$server/status"; }
-# Seconds of the server, and of its children that have ended, such as checks of models.
+# Prints the processor time in seconds: of the server for field 12, of its ended children, such as checks of models, for field 14.
 processors() { sed 's/.*) //' "/proc/$server/stat" | awk -v ticks="$(getconf CLK_TCK)" -v "from=$1" '{ print ($from + $(from + 1)) / ticks }'; }
 upload() { curl -sS -H "Authorization: Bearer $token" -F "file=@$1" "$base/v1/models"; echo; }
 
-# A small upload first, so that the cost of a first upload is not measured.
+# Uploads a small model first, so that the measurement does not include costs that only the first upload has.
 cp fixtures/models/flight_helmet.glb "$folder/small.glb"
 upload "$folder/small.glb"
 before=$(field VmRSS)

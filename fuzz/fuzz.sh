@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs every target for a while: SECONDS_EACH (60) and TARGETS (all) are taken from the environment. What is found stays
-# in artifacts/, what was learnt in corpus/.
+# Runs fuzz targets, each for SECONDS_EACH seconds (default: 60). The variable TARGETS names the targets (default: all).
+# Inputs that cause a failure are stored in artifacts/, inputs that reach new code in corpus/.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -12,7 +12,7 @@ for target in ${TARGETS:-$(cargo +nightly fuzz list)}; do
     dictionary=dictionaries/$(basename "$seeds").dict
     mkdir -p "corpus/$target"
     echo "== $target"
-    # One thread, because decoding images on all cores slows small inputs down.
+    # A single thread, because decoding a small image on all cores takes longer than on one.
     RAYON_NUM_THREADS=1 cargo +nightly fuzz run "$target" "corpus/$target" "$seeds" -- \
         -max_total_time="${SECONDS_EACH:-60}" -rss_limit_mb=2048 -timeout=10 -max_len=100000 \
         ${dictionary:+$([ -f "$dictionary" ] && echo "-dict=$dictionary")} -print_final_stats=1

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Proves that the packages work on bare machines: new Debian root file systems without a compiler, in which nothing but the
-# package is installed.
+# Tests that the packages work on bare machines: new Debian root file systems without a compiler, in which only the package is
+# installed.
 #
-#   scripts/bare.sh [deb] [wheel] [image]    default: those that dist/ has
+#   scripts/bare.sh [deb] [wheel] [image]    default: the packages that are in dist/
 #
-#   deb      apt install of an older version; plinth serve with the session of the README; an upgrade meanwhile; the new version
-#            has that render, and draws another; plinth render; removal keeps data
-#   wheel    only Python: pip install plinth, whose doctor says what the machine lacks; then plinth[bundled]; plinth render
-#   image    under runc, without privileges and with a read-only root: the same session
+#   deb      installs an older version with apt-get, runs the session of the README with plinth serve, and upgrades meanwhile. The
+#            new version must have the render and draw another; plinth render must work; removing the package must keep the data
+#   wheel    with only Python: pip install plinth, whose doctor must tell what is missing; then plinth[bundled] and plinth render
+#   image    the same session under runc, without privileges and with a read-only root file system
 #
-# Needs root, mmdebstrap, for the image runc and umoci and skopeo. Each file system is removed when it has passed.
+# Needs root and mmdebstrap; for the image also runc, umoci and skopeo. Each file system is removed after its test has passed.
 #   PREVIOUS_DEB    the older version (default: the package of dist/ with a lower version)
 #   SUITE    of Debian, for deb and wheel: trixie (13, default), bookworm (12)
 #   WORK     a folder for file systems, where the videos stay (default: a new one in /var/tmp, removed)
@@ -24,13 +24,15 @@ mkdir -p "$work"
 model=fixtures/models/flight_helmet.glb
 port=18098
 
-# Seconds by the clock and of all processors since `begin`; on a busy machine only the second can be compared.
+# `took` prints the elapsed time and the processor time since `begin`, in seconds. On a busy machine only the processor time can
+# be compared.
 begin() { began=$SECONDS spent=$(processors); }
 took() { echo "$((SECONDS - began)) s, $(($(processors) - spent)) s of processors"; }
-# Seconds of all processors that ended processes of this script took.
+# Prints the processor time of all ended processes of this script, in seconds.
 processors() { sed 's/.*) //' "/proc/$$/stat" | awk -v ticks="$(getconf CLK_TCK)" '{ printf "%d", ($14 + $15) / ticks }'; }
 
-# Sets `enter` to what runs a command in a root file system, with processes and mounts of its own, which end with it.
+# Sets `enter` to a command line that runs a command in a root file system, in separate process and mount namespaces, which end
+# with it.
 enter=()
 set_enter() { # ROOT COMMAND [ARGUMENT ...]
     local root=$1 variable kept=()
@@ -53,7 +55,7 @@ inside() { # ROOT COMMAND [ARGUMENT ...]
     "${enter[@]}" </dev/null
 }
 
-# Whether a folder has the licence texts of what is linked into the program.
+# Checks that a folder contains the licence texts of everything that is linked into the program.
 has_licences() { # FOLDER
     local text
     for text in LICENSE-MIT LICENSE-APACHE THIRD-PARTY.txt hls.js-LICENSE; do
@@ -61,7 +63,8 @@ has_licences() { # FOLDER
     done
 }
 
-# Copies a root file system that has nothing but certificates, which is made once, and installs packages there.
+# Makes a root file system with the given packages. Copies a base that contains only certificates in addition, and that is made
+# once.
 make_root() { # NAME [PACKAGE ...]
     local root=$work/$1 base=$work/$suite
     shift
@@ -69,7 +72,7 @@ make_root() { # NAME [PACKAGE ...]
     if ! [[ -d $base ]]; then
         scripts/rootfs.sh "$suite" "$base" ca-certificates
         cp -L /etc/resolv.conf "$base/etc/resolv.conf"
-        # This machine may reach archives by a certificate of its own.
+        # This machine may need its own certificates to reach archives.
         cp -L /etc/ssl/certs/ca-certificates.crt "$base/etc/ssl/certs/"
         inside "$base" apt-get update -qq
     fi
@@ -86,7 +89,8 @@ is_video() { # FILE
 url=http://127.0.0.1:$port/v1
 api() { curl -sS -f -H "Authorization: Bearer $key" "$@"; } # with the key in `key`
 
-# The session of the README, against a server on this machine: $1 is its first output, $2 the video. Sets `key` and `render`.
+# Runs the session of the README against a server on this machine. OUTPUT-FILE contains the server's first output; the video is
+# written to VIDEO. Sets `key` and `render`.
 session() { # OUTPUT-FILE VIDEO
     local begin=$SECONDS
     until grep -q plinth_sk_ "$1" 2>/dev/null; do
@@ -97,7 +101,7 @@ session() { # OUTPUT-FILE VIDEO
     order "$2"
 }
 
-# Uploads the model and downloads its video. Sets `render`.
+# Uploads the model, waits for its render and downloads the video. Sets `render`.
 order() { # VIDEO
     local begin=$SECONDS
     render=$(api -F file=@$model -F 'renderSettings={"quality":"share","length":2}' $url/models | sed 's/.*"renderId":"\([^"]*\)".*/\1/')
@@ -109,7 +113,7 @@ order() { # VIDEO
     is_video "$1"
 }
 
-# The package that is upgraded: PREVIOUS_DEB, or the package with a lower version.
+# Makes the package that is installed before the upgrade: PREVIOUS_DEB, or the given package with a lower version number.
 make_previous() { # PACKAGE OUTPUT
     if [[ -n ${PREVIOUS_DEB:-} ]]; then
         cp "$PREVIOUS_DEB" "$2"
@@ -121,7 +125,7 @@ make_previous() { # PACKAGE OUTPUT
     rm -rf "$work/previous"
 }
 
-# Starts the server as the systemd unit does: its user, its configuration. Sets `server`.
+# Starts the server with the user and the configuration of the systemd unit. Sets `server`.
 serve_deb() { # ROOT
     : >"$work/deb-serve.out"
     set_enter "$1" setpriv --reuid plinth --regid plinth --init-groups env HOME=/var/lib/plinth \
@@ -131,7 +135,7 @@ serve_deb() { # ROOT
 }
 
 end_deb() {
-    # unshare itself ignores the signal.
+    # The signal goes to the child of unshare, because unshare itself ignores it.
     kill "$(pgrep -P "$server")"
     wait "$server" 2>/dev/null || true
 }
@@ -151,13 +155,13 @@ try_deb() {
     : >"$work/deb.log"
     install_deb previous.deb
     say "deb: $(installed) installed after $(took)"
-    # A graphics card belongs to one of these groups.
+    # Only members of the group `video` may use a graphics card on some systems.
     [[ " $(inside "$root" id -nG plinth) " == *" video "* ]]
     serve_deb "$root"
     session "$work/deb-serve.out" "$work/deb-session.mp4"
     old=$render
     echo '# mine' >>"$root/etc/plinth/plinth.toml"
-    # While the server runs: it goes on with the files that it has opened.
+    # Upgrades the package while the server runs. The server continues with the files that it has opened.
     install_deb plinth.deb
     [[ $(installed) == "$(dpkg-deb -f "$package" Version)" && $(installed) != "$(dpkg-deb -f "$root/root/previous.deb" Version)" ]]
     api -o /dev/null "$url/renders/$old"
@@ -168,7 +172,7 @@ try_deb() {
         >>"$work/deb.log" 2>&1
     mv "$root/root/a.mp4" "$work/deb.mp4"
     is_video "$work/deb.mp4"
-    # The new version has the account with its key, reads the render of the old one, and draws further ones.
+    # The new version must know the account and its key, serve the render of the old version, and draw a new one.
     serve_deb "$root"
     begin=$SECONDS
     until api -o "$work/deb-again.mp4" "$url/renders/$old/video" 2>>"$work/deb.log"; do
@@ -196,7 +200,7 @@ try_wheel() {
     done
     if inside "$root" sh -c 'command -v ffmpeg || ls /usr/share/vulkan/icd.d/*' >/dev/null 2>&1; then say "the machine is not bare" >&2; exit 1; fi
     inside "$root" sh -c 'cd /root && python3 -m venv v && v/bin/pip install --quiet --no-index --find-links dist plinth' >"$work/wheel.log" 2>&1
-    # Without ffmpeg and a driver it starts, and says what is missing.
+    # Without ffmpeg and a driver, the program must start and tell what is missing.
     if inside "$root" /root/v/bin/plinth doctor >"$work/wheel-doctor.log" 2>&1; then say "the machine is not bare" >&2; exit 1; fi
     grep -q 'mesa-vulkan-drivers' "$work/wheel-doctor.log"
     grep -q 'apt-get install ffmpeg' "$work/wheel-doctor.log"
@@ -263,10 +267,10 @@ if ((${#parts[@]} == 0)); then
     compgen -G 'dist/plinth-*-image.tar.gz' >/dev/null && parts+=(image)
 fi
 ((${#parts[@]} > 0)) || { say "dist/ is empty; run make dist" >&2; exit 1; }
-# Of each file that is there.
+# SHA256SUMS must contain the checksum of each file in dist/.
 (cd dist && sha256sum --quiet --strict --check SHA256SUMS && [[ $(wc -l <SHA256SUMS) == $(find . -type f ! -name SHA256SUMS | wc -l) ]]) ||
     { say "dist/SHA256SUMS does not fit the files in dist/" >&2; exit 1; }
-# Not in a condition: there, the shell would go on after a failure.
+# The functions are not called in a condition, because bash would ignore `set -e` there and continue after a failure.
 part=
 trap 'if [[ -n $part ]]; then say "$part: FAILED; what was said is in $work" >&2; fi' EXIT
 for part in "${parts[@]}"; do

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Makes the packages in dist/: an archive with the program, a Debian package, Python wheels, SBOMs, and their checksums.
+# Makes the packages in dist/: an archive with the program, a Debian package, Python wheels, SBOMs, and the checksums of these
+# files.
 #
 #   scripts/dist.sh                      builds with the profile `release`
 #   scripts/dist.sh --program PROGRAM    packages a program that is built
 #   scripts/dist.sh --target TRIPLE      builds for another architecture of Linux, or packages a PROGRAM of it; makes no wheel with
 #                                        the driver, because that is taken from this machine
 #
-# The version is that of Cargo.toml. Needs what `scripts/setup.sh dist` installs, for aarch64 also `arm64`; cargo-deb is taken from
-# PATH, or built below the target folder.
+# The version is the one in Cargo.toml. Needs the programs that `scripts/setup.sh dist` installs, for aarch64 also those of
+# `scripts/setup.sh arm64`. Uses the cargo-deb on PATH, or builds it below the target folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,13 +24,14 @@ while (($# > 0)); do
     esac
     shift 2
 done
-# crates/plinth/Cargo.toml names the files here for cargo-deb.
+# crates/plinth/Cargo.toml lists files in this folder for cargo-deb.
 parts=target/dist
 version=$(cargo metadata --format-version 1 --no-deps --locked | python3 -c '
 import json, sys
 print(next(p["version"] for p in json.load(sys.stdin)["packages"] if p["name"] == "plinth"))')
 name=plinth-$version-$triple
-# The programs of another architecture have its name before theirs, and an emulator runs what is made with them.
+# The names of tools for another architecture begin with the name of this architecture. An emulator runs the programs that they
+# make.
 prefix='' emulator=() deb_target=()
 if [[ $triple != "$host" ]]; then
     arch=${triple%%-*}
@@ -70,7 +72,7 @@ scripts/linked.py licences "$triple" >"$parts/licences/THIRD-PARTY.txt"
 
 mkdir "$parts/$name"
 cp -r "$parts"/{plinth,man,completions,licences} README.md CHANGELOG.md "$parts/$name/"
-# The same input makes the same archive.
+# These options make the archive reproducible.
 tar -C "$parts" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}" \
     -cf - "$name" | gzip -9n >"dist/$name.tar.gz"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Finds a program that scripts and tests call, and prints its path: the first one with the required features, wherever it is on
-# PATH. If there is none, it prints one line to stderr that says what is missing, and exits with 1.
+# Finds a program that scripts and tests call, and prints its path: the first program that has the required features, on PATH
+# or in a usual folder. If there is none, prints one line to stderr that tells what is missing, and exits with 1.
 #
 #   scripts/find.sh ffmpeg [ENCODER ...]    PLINTH_FFMPEG, or the first with these encoders (default: libx264)
 #   scripts/find.sh ffprobe                 PLINTH_TEST_FFPROBE, or the one in the folder of that ffmpeg, or the first
@@ -13,7 +13,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
-# Relative to the repository, like cargo uses it, because this script may be called from another folder.
+# A relative CARGO_TARGET_DIR is relative to the repository, as for cargo, because this script may be called from another folder.
 target=$(cd "$here/.." && realpath -m "${CARGO_TARGET_DIR:-target}")
 
 lacking() {
@@ -21,7 +21,7 @@ lacking() {
     exit 1
 }
 
-# Prints all programs with these names: in the order of PATH, then in the usual folders of systems.
+# Prints the paths of all programs with these names: those on PATH in its order, then those in the usual folders of systems.
 all() { # NAME ...
     local name
     for name in "$@"; do
@@ -72,7 +72,8 @@ find_python() {
     candidates="$target/python/bin/python"$'\n'$(all python3 python)
     if [[ -n ${PLINTH_TEST_PYTHON:-} ]]; then candidates=$(command -v -- "$PLINTH_TEST_PYTHON" || true); fi
     while read -r candidate; do
-        # It prints its own path, because the candidate may be a shim, which chooses a Python by the current folder.
+        # has_packages.py prints the path of the Python that runs it, because the candidate may be a shim that chooses a Python
+        # by the current folder.
         if [[ -x $candidate ]] && said=$("$candidate" "$here/has_packages.py" 2>/dev/null </dev/null); then
             echo "$said"
             return
@@ -107,7 +108,7 @@ find_postgres() {
             return
         fi
     done < <({
-        # The folders of Debian and Fedora, newest first; they are not on PATH.
+        # PostgreSQL's folders on Debian and Fedora are not on PATH. The newest version comes first.
         { compgen -G "/usr/lib/postgresql/*/bin"; compgen -G "/usr/pgsql-*/bin"; } | sort -Vr || true
         pg_config --bindir 2>/dev/null || true
         all initdb | sed 's#/initdb$##'

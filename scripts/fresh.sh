@@ -4,18 +4,19 @@
 #
 #   scripts/fresh.sh [SYSTEM ...]    bookworm (Debian 12), trixie (Debian 13), noble (Ubuntu 24.04); default: all three
 #
-# Each system is tested as root, as a user with sudo, and as a user without sudo: then the commands must print what to ask
-# the administrator for, and work once that was done. The run as root starts without built or downloaded files. The other
-# users have new file systems, too, but reuse root's build results and cargo's downloads to save time.
+# Each system is tested as root, as a user with sudo, and as a user without sudo. Without sudo, the commands must print the
+# command that an administrator has to run, and must work after it was run. The run as root starts without built or
+# downloaded files. The other users have new file systems, too, but reuse root's build results and cargo's downloads to save
+# time.
 #
-# Needs root, mmdebstrap, unshare, and the keys of the systems' archives. The Rust toolchain is that of this
-# machine, read-only. Only committed changes are tested. Environment:
+# Needs root, mmdebstrap, unshare, and the keys of the systems' archives. This machine's Rust toolchain is used, mounted
+# read-only. Only committed changes are tested. Environment:
 #   USERS   of root sudo plain (default: all, in this order)
 #   COMMANDS    of demo test (default: both)
 #   WORK    a folder for file systems, some 20 GB (default: a new one in /var/tmp)
 #   LOGS    a folder for logs (default: WORK/logs)
-#   BUILT   yes: all users reuse this machine's target folder, which must match the commit; this tests only installing and
-#           running, on systems no older than this one
+#   BUILT   yes: all users reuse this machine's target folder, which must match the commit. Then only installing and running are
+#           tested, and the systems must not be older than this machine's
 #   DEBIAN_MIRROR, UBUNTU_MIRROR    archives (default: the one this machine uses, or the official one)
 set -euo pipefail
 
@@ -30,7 +31,7 @@ table=$logs/table.txt
 failed=no
 toolchain=$(rustc --print sysroot)
 commit=$(git -C "$repository" rev-parse HEAD)
-# Clones and cargo's downloads have the same paths as on this machine, so that cargo reuses what was built.
+# Clones and cargo's downloads have the same paths as on this machine, so that cargo reuses build results.
 cargo_home=${CARGO_HOME:-$HOME/.cargo}
 
 say() { echo "fresh: $*"; }
@@ -44,7 +45,8 @@ row() { printf '%-9s %-6s %-18s %-34s %7s %9s %8s %8s\n' "$@" | tee -a "$table";
 
 # ---- file systems ---------------------------------------------------------------------------------------------------
 
-# What apt-get needs on this machine to reach an archive: proxies, and how much it shall trust clocks.
+# Prints the settings that apt-get needs on this machine to reach an archive: proxies, certificates, retries, and checks of
+# validity dates.
 apt_settings() { apt-config dump | grep -E '^Acquire::(http|https)::(Proxy|CaInfo)|^Acquire::(Check-|Retries|ForceIPv)' || true; }
 
 debian_mirror() {
@@ -72,7 +74,8 @@ sources() { # SYSTEM
     esac
 }
 
-# Ubuntu's keys, where this machine does not have them: those in Debian 13.
+# Prints the path of Ubuntu's archive keys. If this machine does not have them, downloads the package of Debian 13 that contains
+# them.
 ubuntu_keys() {
     local own=/usr/share/keyrings/ubuntu-archive-keyring.gpg place=$work/keys options
     if [[ ! -f $own ]]; then
@@ -104,7 +107,7 @@ make_base() { # SYSTEM: a tar file with what was there before
     fi
 }
 
-# The kinds of users and their names.
+# The name of the account for each kind of user.
 declare -A names=([root]=root [sudo]=maker [plain]=guest)
 home() { if [[ $1 == root ]]; then echo /root; else echo "/home/${names[$1]}"; fi; }
 
@@ -113,7 +116,7 @@ make_machine() { # SYSTEM USER: a root file system with a clone of the repositor
     rm -rf --one-file-system "$root"
     mkdir "$root"
     tar -xf "$work/$system.tar" -C "$root"
-    # Paths of this machine's keys do not exist there; the system has its own keys.
+    # Removes the paths of this machine's keys, which do not exist in the new system. The system has its own keys.
     find "$root/etc/apt" -name '*.list' -exec sed -i 's/\[signed-by=[^]]*\] //' {} +
     cp /etc/resolv.conf "$root/etc/resolv.conf"
     printf '127.0.0.1 localhost %s\n::1 localhost\n' "$(hostname)" >"$root/etc/hosts"
@@ -126,14 +129,14 @@ make_machine() { # SYSTEM USER: a root file system with a clone of the repositor
         echo "$name ALL=(ALL) NOPASSWD: ALL" >"$root/etc/sudoers.d/$name"
     fi
     mkdir -p "$root/opt/rust" "$root$(home "$user")/.cargo"
-    # Like rustup: the programs in ~/.cargo/bin, which no shell has on its PATH yet.
+    # As after an installation with rustup, the programs are in ~/.cargo/bin, and the shells that are open do not have it on PATH.
     ln -s /opt/rust/bin "$root$(home "$user")/.cargo/bin"
     for file in .config/pip/pip.conf .pip/pip.conf; do
         if [[ -f $HOME/$file ]]; then install -D "$HOME/$file" "$root$(home "$user")/$file"; fi
     done
     git clone --quiet "file://$repository" "$clone"
     git -C "$clone" reset --quiet --hard "$commit"
-    # The same modification time in all clones, so that cargo reuses what another user has built.
+    # All clones have the same modification times, so that cargo reuses the build results of another user.
     git -C "$clone" ls-files -z | (cd "$clone" && xargs -0 touch --no-dereference --date=2020-01-01)
     mkdir -p "$root$cargo_home"
     if [[ -f $cargo_home/config.toml ]]; then cp "$cargo_home/config.toml" "$root$cargo_home"; fi
@@ -150,7 +153,7 @@ make_machine() { # SYSTEM USER: a root file system with a clone of the repositor
     inside "$root" root "chown -R $name: $repository $cargo_home ~$name"
 }
 
-# Runs a command in a file system, with its own process and mount namespaces.
+# Runs a command in a root file system, in separate process and mount namespaces.
 inside() { # ROOT USER COMMAND
     local root=$1 name=${names[$2]} variable kept=()
     kept=("HOME=$(home "$2")" "USER=$name" "CARGO_HOME=$cargo_home" "LOGNAME=$name" "LANG=C.UTF-8" "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
@@ -182,7 +185,8 @@ inside() { # ROOT USER COMMAND
 
 megabytes() { if [[ -e $1 ]]; then du -sxm "$@" 2>/dev/null | awk 'END { print $1 }'; else echo 0; fi; }
 
-# Runs a command and prints its row. GOOD is the expected exit code (0: it works; other: it must be rejected).
+# Runs a command and prints its row in the table. If GOOD is 0, the command must work; otherwise it must fail and print a
+# command for the administrator.
 try() { # SYSTEM USER WORDS LOG GOOD COMMAND
     local system=$1 user=$2 words=$3 log=$4 good=$5 command=$6 root=$work/$1-$2 status=0 result seconds processor
     say "$system, $user: $words"
@@ -204,7 +208,7 @@ try() { # SYSTEM USER WORDS LOG GOOD COMMAND
     [[ $result != FAILED* ]]
 }
 
-# Runs as root the command that a user without sudo was told to ask for.
+# Runs, as root, the command that a user without sudo was told to ask an administrator for.
 as_told() { # SYSTEM LOG
     local told
     told=$(grep -E '^setup:   apt-get update' "$2" | sed 's/^setup: *//')
@@ -229,7 +233,7 @@ try_user() { # SYSTEM USER
     done
 }
 
-# Passes build results and downloads to the next user, but not what the tests installed.
+# Passes build results and downloads to the next user, but not the Python packages that the tests installed.
 hand_on() { # SYSTEM USER
     local root=$work/$1-$2
     rm -rf "$work/$1-target" "$work/$1-cargo" "$root$repository/target/python"
@@ -240,7 +244,7 @@ hand_on() { # SYSTEM USER
     rm -rf --one-file-system "$root"
 }
 
-# In a function, so that bash reads all of it first and the script may be edited while it runs.
+# The main part is a function, so that bash reads the whole script before it runs it, and the script may be edited meanwhile.
 main() {
     local system user
     echo "$(git -C "$repository" log -1 --format='%h %s' "$commit"); $(nproc) cores, $(rustc --version)" | tee "$table"

@@ -34,7 +34,7 @@ rewrite() { # FILE MARK: replaces the text between <!-- MARK --> and <!-- /MARK 
 
 check=no
 [[ ${1:-} == --check ]] && check=yes
-# Adds the picture from the gallery to each setting.
+# Adds a column with the setting's picture from the gallery.
 "$plinth" settings | awk -F '|' '
     NR == 1 { print $0 " in pictures |"; next }
     NR == 2 { print $0 "---|"; next }

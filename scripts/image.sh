@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Makes the OCI image without a registry: a root file system from Debian's archive, the Debian package of dist/, and buildah.
-# Beside it an SBOM lists the packages in it; SHA256SUMS gets both.
+# Makes the container image without a registry: a root file system from Debian's archive, the Debian package of dist/, and buildah.
+# Also writes an SBOM that lists the packages in the image, and adds both files to SHA256SUMS.
 #
-#   scripts/image.sh [--output FILE]    default: dist/plinth-VERSION-image.tar, an OCI archive, for `podman load`, `skopeo copy`
+#   scripts/image.sh [--output FILE]    writes FILE.gz, a Docker archive for `podman load` and `skopeo copy`;
+#                                       default: FILE is dist/plinth-VERSION-image.tar
 #
 # Needs root, mmdebstrap, buildah, and dist/*.deb (scripts/dist.sh).
 set -euo pipefail
@@ -28,7 +29,7 @@ trap 'rm -rf --one-file-system "$work"' EXIT
 say "making a root file system of Debian 13"
 mkdir "$work/context"
 scripts/rootfs.sh trixie "$work/context/root.tar" ca-certificates tini adduser ffmpeg libvulkan1 mesa-vulkan-drivers
-# The first lines of the Containerfile, with the root file system in place of its base, and without an archive at hand.
+# Replaces the first lines of the Containerfile: the base is the root file system, and packages are installed without an archive.
 cp -r deploy/image "${packages[0]}" "$work/context/"
 {
     cat <<'BASE'
@@ -49,7 +50,7 @@ rm -f "$output"
 buildah "${store[@]}" push --quiet "plinth:$version" "docker-archive:$output:plinth:$version"
 gzip -6 --stdout "$output" >"$output.gz"
 rm "$output"
-# The packages of the root file system, and the one that was installed there.
+# The list of installed packages: those of the root file system, and Plinth's own package.
 {
     tar -xOf "$work/context/root.tar" ./var/lib/dpkg/status
     printf '\n'

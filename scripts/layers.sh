@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# "crate: dependency dependency", in order, from the rows below the heading.
+# Reads the rows below the heading "Layer table" as sorted lines of the form "crate: dependency dependency".
 told=$(awk -F '|' '
     /^#/                          { inside = /Layer table/ }
     inside && $2 ~ /^ *plinth/    { gsub(/[ ]/, "", $2); gsub(/,/, " ", $3); print $2 ":" $3 }

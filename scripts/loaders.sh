@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs dataset readers of other projects in a folder where `make test` finds them: pycolmap, and gsplat's reader with
 # torch (some GB, from the registry that pip is configured for). GSPLAT_EXAMPLES names the folder examples/ of a copy of
-# gsplat; without it the tested version is fetched with git.
+# gsplat. If it is not set, the tested version of gsplat is fetched with git.
 #
 #   scripts/loaders.sh FOLDER
 set -euo pipefail

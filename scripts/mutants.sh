@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Changes the code of the files in .cargo/mutants.toml, one place at a time, and runs the tests of its crate. A change that no
-# test notices shows a missing test. Arguments are those of cargo-mutants. The results are in bench-output/mutants.out.
+# Changes the code of the files in .cargo/mutants.toml, one place at a time, and runs the tests of its crate. If no test fails
+# after a change, a test is missing. Passes its arguments to cargo-mutants. The results are in bench-output/mutants.out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -3,11 +3,11 @@
 # an operation, or writes code that does not compile. Needs the registries of pip and npm, a Python that can create virtual
 # environments, and Node 20 or newer. Installs and writes everything below the target folder.
 #
-#   scripts/openapi_clients.sh [DOCUMENT]     DOCUMENT: a file; default: what `plinth openapi` prints
+#   scripts/openapi_clients.sh [DOCUMENT]     DOCUMENT: a file; default: the output of `plinth openapi`
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# Versions of 2026-11-23. TypeScript 7 has no programmatic API, which both generators need.
+# The newest versions on 2026-11-23, except for TypeScript: version 7 has no programmatic API, which both npm generators need.
 python_packages=(openapi-python-client==0.29.1 ruff==0.17.6)
 node_packages=(openapi-typescript@7.13.0 @hey-api/openapi-ts@0.95.0 typescript@5.9.3)
 

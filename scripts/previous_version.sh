@@ -4,9 +4,9 @@
 #
 #   scripts/previous_version.sh COMMIT      a tag or commit; its program is built in a folder beside the repository's target
 #
-# On SQLite and on PostgreSQL: the old server takes an upload and the new worker draws it, then the other way round, then
-# both are the old ones. In each session, an order of the session before is repeated with its key, which creates and charges
-# nothing, and then cancelled, which refunds it. Environment:
+# There are four sessions on SQLite, and four on PostgreSQL. In each, a server takes an upload and a worker draws it: old server
+# and new worker, new server and old worker, both old, both new. Each session but the first repeats an order of the previous one
+# with the same idempotency key, which must create and charge nothing, and cancels it, which must refund it. Environment:
 #   PLINTH      the program of this version (default: target/debug/plinth)
 #   PREVIOUS    the program of the older commit (default: it is built)
 #   PREVIOUS_TARGET     the folder to build it in (default: target/previous)
@@ -43,7 +43,7 @@ begin() { # NAME COMMAND ...
     pids+=($!)
 }
 
-# Stops what begin started.
+# Stops all programs that `begin` has started.
 end_all() {
     for pid in "${pids[@]}"; do kill -TERM "$pid" && wait "$pid" || true; done
     pids=()
@@ -61,20 +61,21 @@ api() { # PATH [ARGUMENT OF CURL ...]
     curl -sS -f -H "Authorization: Bearer $(<"$PLINTH_DATA_DIR/key")" "$@" "$url$path"
 }
 
-# Prints a member of a JSON response.
+# Prints the value of the member NAME of a JSON response on stdin.
 member() { # NAME
     sed -n "s/.*\"$1\":\"\{0,1\}\([^,\"}]*\).*/\1/p"
 }
 
 balance() { api /account | member paid; }
 
-# Orders a render that no worker here takes, with KEY, and prints its id.
+# Orders a render with the idempotency key KEY, and prints its id. No worker of this test takes renders of its quality.
 order() { # MODEL KEY
     api /renders -H "Idempotency-Key: $2" -H 'Content-Type: application/json' \
         -d "{\"modelId\":\"$1\",\"renderSettings\":{\"quality\":\"standard\",\"length\":1}}" | member id
 }
 
-# Repeats the order of the session before, which FILE names, and cancels it; PAID is the balance before it was charged.
+# Repeats the order of the previous session, checks that nothing is charged, cancels it and checks the refund. FILE contains the
+# render, the model and the balance before the charge.
 settle() { # LABEL FILE
     local label=$1 id model paid repeated before
     read -r id model paid <"$2"
@@ -122,7 +123,7 @@ session() { # LABEL SERVER WORKER
     echo "$label: drawn, packaged and downloaded, $(stat -c %s "$work/video.mp4") bytes"
 }
 
-# All sessions on one database.
+# Runs all sessions on one database.
 on() { # NAME URL
     export PLINTH_DATA_DIR=$work/$1 PLINTH_DATABASE_URL=$2 PLINTH_STORE_URL=file://$work/$1/objects
     mkdir -p "$PLINTH_DATA_DIR"

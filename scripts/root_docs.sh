@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Fails if a crate's lib.rs has no docs, or re-exports an item of its crate that has none. The compiler lint missing_docs would
-# demand docs on every field, too; it is on in plinth-spec only.
+# Fails if a crate's lib.rs has no docs, or re-exports an item of the crate without docs. The compiler lint missing_docs would
+# require docs on every field, too, so it is enabled only in plinth-spec.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# The names that `pub use` statements of a lib.rs re-export from its own modules, without renames and globs.
+# Prints the names that the `pub use` statements of a lib.rs re-export from modules of the crate. Prints the original name of a
+# renamed item, and ignores globs.
 exported() {
     tr '\n' ' ' <"$1" | grep -oE 'pub use [^;]+;' | grep -vE 'pub use plinth_' |
         sed -E 's/pub use //; s/[a-z_]+:://g; s/[{};]//g' | tr ',' '\n' | sed -E 's/ as .*//; s/ //g' | grep -E '^[A-Za-z]' || true

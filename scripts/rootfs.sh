@@ -3,8 +3,9 @@
 #
 #   scripts/rootfs.sh SUITE TARGET [PACKAGE ...]    SUITE: trixie (Debian 13), bookworm (Debian 12); TARGET: a new folder or .tar
 #
-# The archive is the one that this machine uses, or DEBIAN_MIRROR. VARIANT says what it begins with (mmdebstrap --variant,
-# default: minbase); apt-get inside reaches the archive as it does here.
+# Packages come from DEBIAN_MIRROR, or from the archive that this machine uses. VARIANT is the set of packages that are always
+# installed (mmdebstrap --variant, default: minbase). apt-get in the new system gets this machine's settings for reaching the
+# archive.
 set -euo pipefail
 
 suite=$1
@@ -25,7 +26,7 @@ trap 'rm -f "$settings"' EXIT
 } >"$settings"
 options=(--variant="${VARIANT:-minbase}" --mode=root --aptopt="$settings")
 if (($# > 0)); then options+=("--include=$(IFS=,; echo "$*")"); fi
-# Nobody needs what a power cut would lose, so dpkg does not wait for the disk.
+# dpkg does not wait for the disk, because an incomplete file system after a power failure is made again anyway.
 printf 'deb %s %s main\n' "$mirror" "$suite" "$mirror" "$suite-updates" "${mirror%/debian*}/debian-security" "$suite-security" |
     mmdebstrap --quiet "${options[@]}" --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
         --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \

@@ -5,14 +5,14 @@
 #   scripts/setup.sh test ...      also ProRes, a software Vulkan driver, PostgreSQL, Chromium, Python with numpy and
 #                                  Pillow
 #   scripts/setup.sh lint ...      rustfmt, clippy
-#   scripts/setup.sh dist ...      what packages are made of and with: dpkg-shlibdeps, patchelf, objdump, lavapipe, a Python that
-#                                  can create virtual environments
+#   scripts/setup.sh dist ...      everything that building packages needs: dpkg-shlibdeps, patchelf, objdump, lavapipe, a Python
+#                                  that can create virtual environments
 #   scripts/setup.sh arm64 ...     a linker and an emulator for aarch64, and Rust's library for it
-#   scripts/setup.sh faults ...    what makes hosts out of network namespaces: ip, nft, unshare, libfaketime
+#   scripts/setup.sh faults ...    programs that turn network namespaces into hosts: ip, nft, unshare, libfaketime
 #   scripts/setup.sh python ...    Python with numpy and Pillow
 #   scripts/setup.sh venv ...      a Python that can create virtual environments
 #
-# and always compilers.
+# and the compilers for any purpose.
 #
 # Installs with apt-get (Debian, Ubuntu), and first prints the packages and their size. On other systems, and for users who
 # cannot install packages, it prints what is needed. Python packages are installed in a virtual environment in the target
@@ -21,7 +21,7 @@ set -euo pipefail
 
 PATH="$PATH:/usr/sbin:/sbin" # ldconfig
 here=$(cd "$(dirname "$0")" && pwd)
-# Relative to the repository, like cargo uses it, because this script may be called from another folder.
+# A relative CARGO_TARGET_DIR is relative to the repository, as for cargo, because this script may be called from another folder.
 target=$(cd "$here/.." && realpath -m "${CARGO_TARGET_DIR:-target}")
 
 say() { echo "setup: $*"; }
@@ -106,7 +106,8 @@ need_tests() {
     need_python
 }
 
-# Where the system packages it, as Debian does; Ubuntu does not. Without it the tests in a browser are not run.
+# Requires chromedriver only if the system has a package of it: Debian has, Ubuntu has not. Without it, the tests in a browser
+# are not run.
 need_browser() {
     if ! have chromedriver && have apt-cache && apt-cache show chromium-driver >/dev/null 2>&1; then
         need "chromium chromium-driver" "Chromium with chromedriver"
@@ -128,7 +129,7 @@ need_packaging() {
     if ! have dpkg-shlibdeps; then need dpkg-dev "the program dpkg-shlibdeps"; fi
     if ! have patchelf; then need patchelf "the program patchelf"; fi
     if ! have objdump || ! have strip; then need binutils "the programs objdump and strip"; fi
-    # The wheel with the driver carries these.
+    # The wheel with the driver contains copies of these libraries.
     if ! has_vulkan_loader; then need libvulkan1 "the Vulkan loader (libvulkan.so.1)"; fi
     if ! has_vulkan_driver "*lvp*"; then need mesa-vulkan-drivers "Mesa's software Vulkan driver, lavapipe"; fi
     need_venv
@@ -220,7 +221,8 @@ if [[ -n ${PLINTH_SETUP_AGAIN:-} ]]; then
     exit 1
 fi
 if ! have apt-get; then
-    # Drivers may be in other folders on such a system; plinth doctor reports them.
+    # On such a system, Vulkan drivers may be in folders that this script does not search, so a missing driver is no failure.
+    # `plinth doctor` reports it.
     if ! printf '%s\n' "${lacking[@]}" | grep -qv Vulkan; then exit 0; fi
     say "this system has no apt-get; please install the above with its own package manager, then try again" >&2
     exit 1

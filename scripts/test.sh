@@ -38,7 +38,7 @@ numbers() {
             END { print passed + 0, failed + 0, skipped + 0 }'
     else
         # test result: FAILED. 5 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out; finished in 0.01s
-        # A test program that died has no such line.
+        # A test program that crashed prints no such line, and counts as one failure.
         plain | awk '
             $1 " " $2 == "test result:" { p += $4; f += $6; i += $8; told = 1 }
             / to rerun pass `/ { if (!told) f++ }
@@ -66,7 +66,7 @@ alone() {
             /to rerun pass `/ {
                 where = $0
                 sub(/.*to rerun pass `/, "", where); sub(/`.*/, "", where)
-                # A test in a comment is not found by its name.
+                # The name of a doc test cannot be passed to the test program, so all doc tests of the crate are run.
                 if (where ~ /--doc$/) n = 0
                 if (n > 0) sub(/^-p [^ ]+/, "--workspace", where)
                 for (i = 0; i < n; i++) print "cargo test " where " -- --exact \"" name[i] "\""
@@ -100,7 +100,7 @@ fi
 echo
 for words in "${unchecked[@]}"; do echo "not run: $words"; done
 if ((status != 0)); then
-    # What does not compile, or a test program that died, has no name of a test.
+    # Counts at least one failure, because compile errors and crashed test programs do not name a failed test.
     failed=$((failed > 0 ? failed : 1))
     commands=$(alone)
     if [[ -n $commands ]]; then printf 'failed; each alone:\n%s\n' "$commands"; else echo "failed before all tests were run: see above"; fi

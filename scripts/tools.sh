@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs a command with variables that name the programs found by scripts/find.sh: PLINTH_FFMPEG, and with `test` also
-# PLINTH_TEST_FFPROBE, PLINTH_TEST_PYTHON and PLINTH_TEST_POSTGRES.
+# Runs a command with environment variables that name the programs found by scripts/find.sh: PLINTH_FFMPEG, and with
+# `test` also PLINTH_TEST_FFPROBE, PLINTH_TEST_PYTHON and PLINTH_TEST_POSTGRES.
 #
 #   scripts/tools.sh render COMMAND ...
 #   scripts/tools.sh test COMMAND ...

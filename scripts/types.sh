@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the types in the JSDoc comments of the web UI's scripts with tsc, the compiler of TypeScript. Installs it with npm in the
-# target folder. On a machine without Node, it says that the types were not checked.
+# Checks the types in the JSDoc comments of the web UI's scripts with tsc, the compiler of TypeScript. Installs tsc with npm in
+# the target folder. On a machine without Node, prints that the types were not checked.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 target=$(cd "$here/.." && realpath -m "${CARGO_TARGET_DIR:-target}")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Fails if a document, the chart or the compose file names another version of Plinth than Cargo.toml, or if CHANGELOG.md has no
-# section for this version. The chart's golden manifests are compared with the chart by its own tests.
+# section for this version. Does not check the chart's golden manifests, which the chart's own tests check.
 #
 #   scripts/versions.sh           while developing: the section is [Unreleased] or [VERSION]
 #   scripts/versions.sh vX.Y.Z    before a release: the tag is the version, and the section is [VERSION]

@@ -3,9 +3,9 @@
 #
 #   scripts/wheels.sh PROGRAM LICENCES VERSION TARGET-FOLDER TRIPLE
 #
-# LICENCES is a folder with the licence texts, TRIPLE what the program was built for. The driver is made only for this machine's
-# architecture: it is taken from this machine's packages (Debian, Ubuntu), which an SBOM
-# beside the wheels lists. Needs a Python with venv, pip's registry, and what scripts/setup.sh dist installs.
+# LICENCES is a folder with the licence texts, TRIPLE the target for which the program was built. The wheel with the driver is
+# made only for this machine's architecture, because the driver is copied from this machine's packages (Debian, Ubuntu). An SBOM
+# beside the wheels lists these packages. Needs a Python with venv, pip's registry, and what scripts/setup.sh dist installs.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -25,7 +25,7 @@ mkdir -p "$out"
 objdump=objdump
 if [[ $arch != "$(uname -m)" ]]; then objdump=$arch-linux-gnu-objdump; fi
 
-# The C library that this needs, as wheels name it.
+# Prints the platform tag of a wheel with these files: the newest version of the C library that they need, and the architecture.
 tag() { # FILE ...
     local newest
     newest=$("$objdump" -T "$@" 2>/dev/null | grep -o 'GLIBC_[0-9.]*' | sed 's/GLIBC_//' | sort -Vu | tail -n 1)
@@ -75,7 +75,7 @@ loader=$(find_library libvulkan.so.1)
 license() { # LIBRARY
     local package file
     file=$(realpath "$1")
-    # Packages of systems that merged /usr may still name the place before.
+    # On systems with a merged /usr, the package may still list the file without the prefix /usr.
     package=$({ dpkg -S "$file" || dpkg -S "${file#/usr}"; } 2>/dev/null | head -n 1 | cut -d: -f1 || true)
     if ! [[ -n $package && -f /usr/share/doc/$package/copyright ]]; then
         say "no licence text is installed for $1" >&2
@@ -83,7 +83,7 @@ license() { # LIBRARY
     fi
     cp -L "/usr/share/doc/$package/copyright" "$texts/$package.txt"
 }
-# All that it needs, but for what every system of this C library has.
+# Copies the driver and all libraries that it needs, except for those that every system with this C library has.
 {
     echo "$driver"
     ldd "$driver" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }'
@@ -91,11 +91,12 @@ license() { # LIBRARY
     cp -L "$library" "$lib/$(basename "$library")"
     license "$library"
 done
-# In a folder of its own, because the programs that plinth starts look there first, too.
+# The Vulkan loader has its own folder, because that folder is in LD_LIBRARY_PATH, also for the programs that plinth starts, which
+# must not find the other libraries there.
 install -D -m 644 "$loader" "$lib/loader/libvulkan.so.1"
 license "$loader"
 strip --strip-unneeded "$lib"/*.so* "$lib"/loader/*
-# They find each other wherever the wheel is unpacked.
+# With this search path, the libraries find each other wherever the wheel is unpacked.
 for library in "$lib"/*.so*; do patchelf --set-rpath '$ORIGIN' "$library"; done
 printf '{"file_format_version": "1.0.0", "ICD": {"library_path": "./%s", "api_version": "1.3.0"}}\n' \
     "$(basename "$driver")" >"$lib/lvp_icd.json"

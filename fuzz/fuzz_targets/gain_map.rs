@@ -1,4 +1,5 @@
-//! Decodes an environment from its metadata (JSON), its image and its gain map (WebP), the three parts of the input.
+//! Decodes an environment. The three parts of the input are its metadata (JSON), its image (WebP) and its gain map
+//! (WebP).
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
@@ -7,7 +8,7 @@ use plinth_scene::gain_map;
 
 fuzz_target!(|data: &[u8]| {
     let [metadata, sdr, gain] = parts(data);
-    // Images up to the limit of 8192 × 4096 take seconds.
+    // Skips large images, because decoding an image at the limit of 8192 × 4096 takes seconds.
     if is_large_image(sdr) || is_large_image(gain) {
         return;
     }

@@ -1,14 +1,14 @@
-//! Decodes an image (PNG, JPEG, WebP), as for a background or a decal.
+//! Decodes an image (PNG, JPEG or WebP), as a render does for a background or a decal.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use plinth_model::{Limits, read_picture};
 
-/// Images are halved until no side is longer than this.
+/// Maximum length of a side of the decoded image, in pixels. Larger images are halved until they fit.
 const MAX_SIDE: u32 = 64;
 
 fuzz_target!(|data: &[u8]| {
-    // Images up to the limits take seconds.
+    // Skips large images, because decoding an image at the limit takes seconds.
     if plinth_fuzz::is_large_image(data) {
         return;
     }

@@ -1,4 +1,4 @@
-//! Inspects a GLB; this must accept exactly the files that loading accepts.
+//! Inspects a GLB. Inspecting must accept exactly the files that loading accepts.
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};

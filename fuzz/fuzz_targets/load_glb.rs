@@ -1,4 +1,5 @@
-//! Loads a GLB completely, as for a render. Later steps trust the loaded model, so its indices must be in range.
+//! Loads a GLB completely, as a render does. The indices in the loaded model must be in range, because later steps do
+//! not check them.
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};

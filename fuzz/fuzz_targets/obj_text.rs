@@ -1,5 +1,5 @@
-//! Converts an OBJ and its MTL in a generated archive, so that mutations reach the text. The input contains both,
-//! separated by a NUL byte.
+//! Converts an OBJ file and its MTL file. The input contains the texts of both, separated by a NUL byte. The target
+//! packs them into an archive, so that mutations change the texts and not the archive.
 #![no_main]
 
 use std::io::{Cursor, Write as _};

@@ -1,4 +1,4 @@
-//! Converts an archive; the result must be loadable.
+//! Converts a ZIP archive with an OBJ file to a GLB. The GLB must be loadable.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

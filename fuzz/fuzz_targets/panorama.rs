@@ -1,10 +1,11 @@
-//! Reads a panorama (`.hdr`, `.exr`) and encodes it as an environment, as the server does; the result must be readable.
+//! Reads a panorama (`.hdr` or `.exr`) and encodes it as an environment, as the server does. The environment must be
+//! readable.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use plinth_scene::{EnvironmentMap, encode_gain_map, gain_map, radiance_hdr, read_panorama};
 
-/// Panoramas are scaled down to so many columns.
+/// Width in pixels to which panoramas are scaled down.
 const MAX_WIDTH: u32 = 64;
 
 fuzz_target!(|data: &[u8]| {

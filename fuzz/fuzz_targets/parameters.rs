@@ -1,5 +1,5 @@
-//! Parses the small values of requests: the parameters of a page, an ID, a timestamp, an `Idempotency-Key`, an output file.
-//! They are the lines of the input.
+//! Parses the small values of requests, which are the lines of the input: the parameters of a page, an ID, a timestamp, an
+//! `Idempotency-Key` and the name of an output file.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Parses the JSON bodies of requests. The number of values in a body is never underestimated.
+//! Parses the JSON bodies of requests. The number of JSON values in a body must never be underestimated.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

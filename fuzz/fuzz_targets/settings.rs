@@ -1,5 +1,5 @@
-//! Parses render settings. Accepted settings have a price and a frame count, are accepted again when they are echoed, and
-//! build a scene whose cameras are finite.
+//! Parses render settings. Accepted settings must have a price, must be accepted again when they are echoed, and must
+//! build a scene with shots whose cameras are finite.
 #![no_main]
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ static MODEL: LazyLock<Arc<Model>> = LazyLock::new(|| {
     Arc::new(load_glb(glb, &LoadOptions::default()).expect("the seed is a model"))
 });
 
-/// Assets that settings can name: one picture.
+/// The images that settings can name: one image with the ID `a`.
 static IMAGES: LazyLock<BTreeMap<String, Vec<u8>>> =
     LazyLock::new(|| BTreeMap::from([("a".to_owned(), plinth_fuzz::PIXEL.to_vec())]));
 
@@ -27,7 +27,7 @@ fuzz_target!(|text: &str| {
     let again = RenderSettings::from_json(&echoed, ParseOptions::default()).expect("echoed settings are valid");
     assert_eq!(again.canonical(), settings.canonical());
     let video = settings.video();
-    // Long videos, and gradients in the size of a video, only take time.
+    // Does not build scenes of datasets, long videos and gradients, which only take time.
     if video.output == Output::Dataset || video.length_secs > 1.0 || settings.background().gradient.is_some() {
         return;
     }

@@ -5,8 +5,8 @@ use crate::mutate_part;
 const HEADER: usize = 12;
 const CHUNK_HEADER: usize = 8;
 
-/// Mutates the JSON or the binary chunk of a GLB and adjusts the lengths, because unguided mutations hardly ever pass
-/// the container checks. Every eighth mutation is unguided.
+/// Mutates the JSON chunk or the binary chunk of a GLB, and adjusts the lengths in its headers. Arbitrary mutations
+/// hardly ever pass the checks of the container, so only every eighth mutation is arbitrary.
 pub fn mutate_glb(
     data: &mut [u8],
     size: usize,

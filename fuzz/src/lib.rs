@@ -1,4 +1,5 @@
-//! Helpers of the targets: limits, inputs of several parts, and mutations that keep the container of an input valid.
+//! Helpers of the fuzz targets: limits, inputs of several parts, and mutations that keep the container of an input
+//! valid.
 
 use plinth_model::Limits;
 
@@ -19,12 +20,14 @@ fn mutate_part(part: &mut Vec<u8>, room: usize, mutate: fn(&mut [u8], usize, usi
     part.truncate(changed);
 }
 
-/// Limits that are reached within milliseconds, so that anything slow or large is a finding.
+/// Limits that a valid input reaches within milliseconds, so that the fuzzer reports inputs that are slow or use much
+/// memory.
 pub fn limits() -> Limits {
     Limits { vertices: 1 << 20, indices: 1 << 21, image_pixels: 1 << 22, ..Limits::default() }
 }
 
-/// Returns whether decoding an image would take more than milliseconds. `false` if its size cannot be read.
+/// Returns whether decoding an image would take longer than some milliseconds. Returns false if the size of the image
+/// cannot be read.
 pub fn is_large_image(bytes: &[u8]) -> bool {
     let Ok(reader) = image::ImageReader::new(std::io::Cursor::new(bytes)).with_guessed_format() else { return false };
     reader.into_dimensions().is_ok_and(|(width, height)| u64::from(width) * u64::from(height) > 1 << 18)

@@ -1,10 +1,11 @@
-//! Inputs of several parts, such as the files of an environment. Each part is its length (32 bits, little-endian) and its bytes.
+//! Inputs of several parts, such as the files of an environment. Each part consists of its length (32 bits, little-endian) and
+//! its bytes.
 
 use crate::mutate_part;
 
 const LENGTH_BYTES: usize = 4;
 
-/// Splits an input into its parts. A part that is cut off, or missing, contains what is there.
+/// Splits an input into its parts. A part that is cut off contains the existing bytes; a missing part is empty.
 pub fn parts<const N: usize>(mut data: &[u8]) -> [&[u8]; N] {
     std::array::from_fn(|_part| {
         let (length, rest) = data.split_first_chunk::<LENGTH_BYTES>().unwrap_or((&[0; LENGTH_BYTES], &[]));
