@@ -12,7 +12,7 @@ use crate::{Conn, Result, Tx};
 #[derive(Clone, Debug)]
 pub struct NewLogEntry {
     pub id: LogEntryId,
-    /// The administrator; `None` for a command.
+    /// The administrator; `None` for an action on the command line.
     pub admin_id: Option<AccountId>,
     /// What the administrator did.
     pub action: AdminAction,
@@ -30,7 +30,7 @@ pub struct NewLogEntry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogEntry {
     pub id: LogEntryId,
-    /// E-mail address of the administrator; `None` for a command.
+    /// E-mail address of the administrator; `None` for an action on the command line.
     pub admin: Option<String>,
     /// What the administrator did.
     pub action: AdminAction,

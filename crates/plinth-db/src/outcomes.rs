@@ -45,7 +45,7 @@ impl Outcome {
     }
 }
 
-/// Numbers of jobs with the same outcome. They include jobs that ended up to five minutes before the hour, day or week.
+/// Numbers of jobs with the same outcome. They include jobs that ended up to five minutes before the start of the interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutcomeCount {
     pub outcome: Outcome,
@@ -115,7 +115,7 @@ pub async fn by_hour(conn: &mut Conn, now: i64) -> Result<Vec<HourCount>> {
     Ok(hours)
 }
 
-/// Deletes counters of periods that ended before a time. Returns their number.
+/// Deletes counters of periods that ended before a time. Returns the number of deleted counters.
 pub async fn delete_before(tx: &mut Tx, time: i64) -> Result<u64> {
     tx.execute("DELETE FROM outcomes WHERE period < $1", params![time / PERIOD_MS]).await
 }

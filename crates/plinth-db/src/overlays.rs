@@ -59,7 +59,7 @@ pub async fn find_anywhere(conn: &mut Conn, id: &OverlayId) -> Result<Option<Ove
     conn.fetch_optional(select!("WHERE id = $1"), params![id]).await?.as_ref().map(Overlay::of).transpose()
 }
 
-/// Finds the newest overlay of a workspace that has this layer and this hash of its file.
+/// Finds the newest overlay of a workspace that has this layer and whose file has this hash.
 pub async fn find_by_sha256(
     conn: &mut Conn,
     workspace: &WorkspaceId,

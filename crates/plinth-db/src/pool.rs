@@ -26,7 +26,7 @@ const KEEPALIVE: [(&str, &str); 3] =
 /// Client-side timeout of a PostgreSQL statement. It is longer than PostgreSQL's `statement_timeout`, so that a server
 /// that still responds reports the timeout.
 pub(crate) const QUERY_TIMEOUT: Duration = Duration::from_secs(35);
-/// Maximum number of PostgreSQL connections that are reserved for leases. At most a quarter of all connections is
+/// Maximum number of PostgreSQL connections that are reserved for workers. At most a quarter of all connections is
 /// reserved.
 const MAX_LEASE_CONNECTIONS: u32 = 4;
 /// Number of read-only connections to a SQLite database.
@@ -96,7 +96,7 @@ impl Default for DbOptions {
 pub struct Db {
     pools: Pools,
     pub(crate) transaction_limit: Duration,
-    /// The last time that [`Tx::next_ms`](crate::Tx::next_ms) returned to a transaction of this process.
+    /// The latest timestamp that [`Tx::next_ms`](crate::Tx::next_ms) has returned in this process.
     pub(crate) last_time: Arc<AtomicI64>,
 }
 

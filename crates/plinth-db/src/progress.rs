@@ -93,7 +93,7 @@ pub async fn find_states(conn: &mut Conn, workspace: &WorkspaceId, ids: &[Render
     conn.fetch_all_built(&sql, &values).await?.iter().map(state).collect()
 }
 
-/// Finds the newest render of a model in a workspace that has not ended yet. Searches only the model's newest renders.
+/// Finds the newest unfinished render of a model in a workspace. Searches only the model's newest renders.
 pub async fn find_unfinished(conn: &mut Conn, workspace: &WorkspaceId, model: &ModelId) -> Result<Option<RenderState>> {
     static SQL: LazyLock<BuiltSql> = LazyLock::new(|| {
         BuiltSql::same(format!(

@@ -125,8 +125,8 @@ pub async fn set_refunds(tx: &mut Tx, id: &PurchaseId, refunds: Refunds, now: i6
     tx.execute(sql, params![id, cents.cast_signed(), credits.cast_signed(), owed.cast_signed(), now]).await.map(drop)
 }
 
-/// Lists the purchases of an account with owed credits whose last such refund was booked at or after `after`, the
-/// earliest purchase first.
+/// Lists the purchases of an account for which credits are owed, and whose last refund with owed credits was booked at
+/// or after `after`. The earliest purchase comes first.
 pub async fn list_owing(conn: &mut Conn, account: &AccountId, after: i64) -> Result<Vec<Purchase>> {
     let sql = select!("WHERE account_id = $1 AND owed_credits > 0 AND owed_at >= $2 ORDER BY created_at, id");
     conn.fetch_all(sql, params![account, after]).await?.iter().map(Purchase::of).collect()

@@ -11,7 +11,7 @@ use crate::{Conn, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Model,
-    /// Uploads directly to the store that the client has not finalized.
+    /// Staged uploads, which are in the store but not yet finalized by their clients.
     Staged,
     Overlay,
     Texture,
@@ -24,7 +24,7 @@ pub enum Kind {
 #[derive(Clone, Debug)]
 pub enum ReferencingRow {
     Model(ModelId),
-    /// An upload directly to the store that the client has not finalized.
+    /// A staged upload, which is in the store but not yet finalized by its client.
     Staged(StagedId),
     Overlay(OverlayId),
     Texture(TextureId),

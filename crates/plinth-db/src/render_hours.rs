@@ -1,6 +1,6 @@
 //! The number of renders of each workspace whose last change was in a given hour. Triggers record each change of a number as a new
-//! row. The module [`render_counts`](crate::render_counts), which explains this, adds the recorded changes to the numbers and
-//! corrects wrong numbers.
+//! row, for the reason that [`render_counts`](crate::render_counts) gives. That module also adds the recorded changes to the
+//! numbers and corrects wrong numbers.
 
 use std::collections::BTreeMap;
 

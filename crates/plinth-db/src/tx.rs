@@ -20,7 +20,7 @@ const MAX_AHEAD_MS: i64 = 1000;
 /// An open transaction, for reads and writes.
 pub struct Tx {
     conn: Conn,
-    /// The last time that [`Tx::next_ms`] returned to a transaction of this process.
+    /// The latest timestamp that [`Tx::next_ms`] has returned in this process.
     last_time: Arc<AtomicI64>,
     /// True until the transaction is committed or rolled back.
     is_open: bool,

@@ -16,7 +16,7 @@ use flate2::write::GzEncoder;
 use crate::error::{PageError, Result};
 use crate::{look_pictures, setting_pictures};
 
-/// URL path of the icon. The path is fixed, because it has no hash.
+/// URL path of the icon, which contains no hash.
 pub(crate) const ICON: &str = "/icon.svg";
 const ICON_SVG: &str = include_str!("../assets/icon.svg");
 const CSS: &str = "text/css; charset=utf-8";

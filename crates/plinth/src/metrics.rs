@@ -121,7 +121,8 @@ async fn count(service: &Service) -> plinth_service::Result<()> {
             workers_in(LOST).set(fleet.lost() as f64);
         }
         Err(error) => {
-            // This happens, for example, if a worker of a newer version has reported a state that this program does not know.
+            // Counting fails, for example, if a worker of a newer version has reported a state that this program does not
+            // know.
             tracing::error!(error = %error, "the workers could not be counted");
             forget_workers();
         }

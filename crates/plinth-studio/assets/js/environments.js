@@ -26,7 +26,7 @@ function send(form) {
       location.reload();
       return;
     }
-    // The message is the only paragraph of an error page; the page of environments shows it above the form.
+    // The message is the first paragraph of an error page. The page of environments shows it above the form.
     const said = (request.response?.querySelector("main .problem") ?? request.response?.querySelector("main p"))?.textContent;
     fail(said?.trim() || `The upload failed with status ${request.status}.`);
   });

@@ -1,5 +1,5 @@
-// The preview of the composer, drawn by the renderer of the server: a small picture while settings change, and the full picture
-// after a pause. Only one request is sent at a time, so that a slow renderer is never behind by more than one picture.
+// The preview of the composer, drawn by the same renderer as the videos: a small picture while settings change, and the full
+// picture after a pause. Only one request is sent at a time, so that a slow renderer is never behind by more than one picture.
 
 import { numberDecals } from "./decals.js";
 import { el, readJson, reason } from "./dom.js";

@@ -196,7 +196,7 @@ fn kind_of(field: &Field) -> Kind {
 }
 
 /// Returns the choices of a setting: «None», then the known values. If the current value is not among them, adds it at
-/// the end, with its name in `others` if it is there.
+/// the end, with its name in `others` or marked as not found.
 fn with_current(known: &[(String, String)], others: &[(String, String)], current: &str) -> Vec<(String, String)> {
     let mut values = vec![(String::new(), "None".to_owned())];
     values.extend_from_slice(known);

@@ -22,8 +22,7 @@ use crate::studio::Studio;
 
 /// Interval between two reads of the renders from the database.
 const LOOK: Duration = Duration::from_secs(1);
-/// Number of reads after which the event stream ends. The browser then connects again, so that event streams do not last for
-/// ever.
+/// Number of reads after which the event stream ends. The browser then connects again.
 const LOOKS: u32 = 600;
 /// Maximum number of renders that one event stream follows.
 const MOST: usize = 50;

@@ -46,7 +46,8 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let file: &PathBuf = args.get_one("FILE").context("FILE is missing")?;
     lower_priority(JOB_NICENESS);
     plinth_fence::close_inherited_files();
-    // The files are opened before the process enters the sandbox, because no paths are accessible inside the sandbox.
+    // The files are opened before the process enters the sandbox, because their paths are not accessible inside the
+    // sandbox.
     let opened = File::open(file).with_context(|| file.display().to_string())?;
     let paths = args.get_many::<PathBuf>("TO").into_iter().flatten();
     let to = paths.map(|path| File::create(path).with_context(|| path.display().to_string()));

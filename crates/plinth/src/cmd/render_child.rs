@@ -16,7 +16,7 @@ use super::confine::{
     JOB_NICENESS, bound, bound_memory, bound_processor_time, end_with_parent, enter_fence, fence_arg, lower_priority,
 };
 
-/// Time that a job has to stop after its worker has ended. Then the process is ended.
+/// Time that a job has to stop after its worker has ended. After this time, the process ends itself.
 const LEAVE: Duration = Duration::from_secs(5);
 /// Added to the nice value of processes that package videos for HLS.
 const PACKAGING_NICENESS: i32 = 10;
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
             });
         }
         if written.is_err() {
-            // Writing fails only if the worker has ended. Then the job must stop.
+            // Writing fails if the worker has ended. Then the job must stop.
             cancel.store(true, Ordering::Relaxed);
         }
     };
