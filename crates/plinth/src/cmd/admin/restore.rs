@@ -81,7 +81,7 @@ pub(super) fn run(config: &Config, args: &ArgMatches) -> Result<Done> {
     }
     note!("plinth: checking the backup");
     check(&backup)?;
-    // While the folder [`RESTORING`] exists, all other commands refuse to use the data folder.
+    // While the folder `RESTORING` exists, all other commands refuse to use the data folder.
     let making = data.join(RESTORING);
     if making.exists() {
         std::fs::remove_dir_all(&making)
