@@ -10,8 +10,7 @@ use plinth_spec::state::RenderStatus;
 use crate::sql::{Sql, params};
 use crate::{Conn, Result, Tx, render_hours};
 
-/// Class of the advisory lock of [`add_changes`] and [`recount`]. The queue's locks have class 1, the locks of previews class
-/// 2.
+/// Class of the advisory lock of [`add_changes`] and [`recount`]. Classes 1 and 2 are used by the queue and by previews.
 const LOCK: i64 = 3;
 /// Maximum number of changes that one transaction adds to the numbers by state. The same maximum applies to the numbers by
 /// hour.
