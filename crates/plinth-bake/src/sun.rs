@@ -23,9 +23,10 @@ const MIN_SHARE: f32 = 0.1;
 /// Minimum brightness of the texels that belong to the sun, relative to the brightest texel.
 const BRIGHTNESS_THRESHOLD: f32 = 0.05;
 
-/// Removes the sun from a panorama, and replaces its texels by the mean of the surrounding texels. The total light does
-/// not change: the irradiance of the sun is the light that was removed from its texels. Returns `None` instead of a sun
-/// if the panorama has no sun.
+/// Returns the panorama without its sun, and the sun as a directional light. The texels of the sun are replaced by the
+/// mean of the surrounding texels, and the light that these texels lose becomes the irradiance of the directional
+/// light. Together, panorama and sun give as much light as before. If the panorama has no sun, returns a copy of the
+/// panorama and `None`.
 pub fn extract_sun(map: &EnvironmentMap) -> (EnvironmentMap, Option<Sun>) {
     let brightness = |p: &[f32; 3]| p[0] + p[1] + p[2];
     let brightest =

@@ -23,17 +23,18 @@ pub(crate) fn rgb_8(width: u32, height: u32, pixels: &[u8]) -> Result<Vec<u8>, :
     encoded(width, height, (ColorType::Rgb, BitDepth::Eight), true, pixels)
 }
 
-/// Encodes an 8-bit image whose three channels are not colours, such as normals.
+/// Encodes an 8-bit image with three channels that are not a colour, for example the components of normals.
 pub(crate) fn vectors_8(width: u32, height: u32, pixels: &[u8]) -> Result<Vec<u8>, ::png::EncodingError> {
     encoded(width, height, (ColorType::Rgb, BitDepth::Eight), false, pixels)
 }
 
-/// Encodes an 8-bit image whose only channel is not a colour, such as depth.
+/// Encodes an 8-bit image with one channel that is not a colour, for example a depth.
 pub(crate) fn grey_8(width: u32, height: u32, pixels: &[u8]) -> Result<Vec<u8>, ::png::EncodingError> {
     encoded(width, height, (ColorType::Grayscale, BitDepth::Eight), false, pixels)
 }
 
-/// Encodes a 16-bit image whose only channel is not a colour, such as depth. `pixels` are big-endian 16-bit values.
+/// Encodes a 16-bit image with one channel that is not a colour, for example a depth. `pixels` are big-endian 16-bit
+/// values.
 pub(crate) fn grey_16(width: u32, height: u32, pixels: &[u8]) -> Result<Vec<u8>, ::png::EncodingError> {
     encoded(width, height, (ColorType::Grayscale, BitDepth::Sixteen), false, pixels)
 }

@@ -16,12 +16,12 @@ use crate::warnings::Warnings;
 pub struct Inventory {
     /// The program that wrote the file, as stated in the file.
     pub generator: Option<String>,
-    /// The animation clips. This list and the lists of names contain at most 10 000 entries, with names of at most 1 MB
-    /// in total.
+    /// The animation clips. This list, `mesh_names` and `material_names` are limited separately: each list has at most
+    /// 10 000 entries, and its names have at most 1 MiB as JSON.
     pub animations: Vec<AnimationSummary>,
-    /// Render-time names of the nodes with meshes. The setting `hiddenMeshNames` refers to these names.
+    /// The names by which the setting `hiddenMeshNames` refers to the nodes with meshes.
     pub mesh_names: Vec<String>,
-    /// Render-time names of the materials. The setting `materialEdits` refers to these names.
+    /// The names by which the setting `materialEdits` refers to the materials.
     pub material_names: Vec<String>,
     /// For each material, the names of its texture maps in three.js. The setting `textureMaps` refers to these names.
     pub material_maps: Vec<Vec<&'static str>>,

@@ -33,9 +33,10 @@ pub(crate) struct GpuScene {
     pub(crate) pipelines: Pipelines,
     pub(crate) key_map: ShadowMap,
     pub(crate) sun_map: ShadowMap,
-    /// Maximum distance in pixels between the vertices of points and lines and their outline.
+    /// Maximum distance in pixels between a point or line and the outline with which it is drawn.
     pub(crate) sprite_reach: u32,
-    /// One word per triangle for the visibility buffer. The words of batches that move are updated.
+    /// One 32-bit word per triangle for the visibility buffer. When a batch moves, the words of its triangles are
+    /// updated.
     pub(crate) triangles: wgpu::Buffer,
     /// The order in which the batches are drawn, by index.
     order: Vec<usize>,
@@ -71,7 +72,7 @@ impl GpuScene {
         self.pools.iter().any(|pool| pool.moving)
     }
 
-    /// Sets the pose of all pools that move to a time of the clip.
+    /// Uploads the vertices of all moving pools in the pose at `clip_time`.
     pub(crate) fn pose(&mut self, gpu: &Gpu, scene: &Scene, clip_time: Option<f32>) {
         let posed = scene.pose(clip_time);
         for (i, pool) in self.pools.iter_mut().enumerate().filter(|(_, pool)| pool.moving) {
@@ -81,8 +82,9 @@ impl GpuScene {
         }
     }
 
-    /// Replaces the baked light by the light of another pose. `baked` has one entry per posed primitive.
-    /// Errors: if the light exceeds the limits of the adapter.
+    /// Replaces the baked light of all pools by `baked`, which was computed for another pose. `baked` has one entry per
+    /// posed primitive.
+    /// Errors: if a buffer for the light would be larger than the adapter allows.
     pub(crate) fn relight(
         &mut self,
         gpu: &Gpu,
@@ -92,7 +94,7 @@ impl GpuScene {
         self.pools.iter_mut().try_for_each(|pool| pool.relight(gpu, layout, baked))
     }
 
-    /// Prepares the model for a shot: sets its scale, and sorts the batches.
+    /// Prepares the model for a shot: sets the model's scale, and sorts the batches.
     pub(crate) fn arrange(&mut self, gpu: &Gpu, shot: &Shot) {
         self.grow = (shot.grow_origin, shot.grow);
         self.order_batches(gpu, shot);
@@ -157,7 +159,8 @@ impl GpuScene {
         self.region_of(look, clip_from_world, batch.bounds, reach)
     }
 
-    /// Returns the regions of a picture's canvas in which the boxes of a batch can be visible.
+    /// Returns regions of a picture's canvas that together contain everything visible of a batch: one region for each
+    /// bounding box of a part of the batch. Boxes outside of the picture have no region.
     pub(crate) fn box_regions<'a>(
         &'a self,
         look: &'a TargetDescriptor,

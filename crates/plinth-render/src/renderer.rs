@@ -79,13 +79,13 @@ pub struct Renderer<'g> {
 impl<'g> Renderer<'g> {
     /// Prepares everything that the frames share: light, geometry, textures, pipelines and render targets. Results of
     /// earlier renders are loaded from the cache if possible; new results are stored in the cache.
-    /// Errors: if the picture or the model exceeds the limits of the adapter, or the device fails.
+    /// Errors: if the picture or a buffer for the model would be larger than the adapter allows, or the device fails.
     pub fn new(gpu: &'g Gpu, scene: &Scene, picture: Picture, cache: Option<&Cache>) -> Result<Self, RenderError> {
         Self::prepared(gpu, scene, picture, cache, false)
     }
 
-    /// Prepares a renderer that can also draw shots of cameras that are not in the scene. Such a renderer always draws
-    /// the whole picture.
+    /// Prepares a renderer that can also draw frames from cameras that are not in the scene. Such a renderer always
+    /// draws the whole picture.
     /// Errors: those of [`Self::new`].
     pub fn for_any_camera(
         gpu: &'g Gpu,
@@ -281,7 +281,7 @@ impl<'g> Renderer<'g> {
     }
 
     /// Sets the pose and the light of the model to a time of its clip. A new renderer has the pose of the first shot.
-    /// Errors: if the light exceeds the limits of the adapter.
+    /// Errors: if a buffer for the light would be larger than the adapter allows.
     pub(crate) fn pose(&mut self, scene: &Scene, clip_time: Option<f32>) -> Result<(), RenderError> {
         if !self.gpu_scene.moves() {
             return Ok(());

@@ -59,7 +59,7 @@ struct Stamp<'a> {
     decal_from_world: DMat4,
     /// Half the width, height and depth of the decal's box.
     half: Vec3,
-    /// Unit vector of the surface's normal in decal space. It is zero if the settings contain no normal.
+    /// Normal of the surface in decal space: a unit vector, or the zero vector if the decal's setting `normal` is zero.
     normal: Vec3,
     /// Distance between the decal and its surface in world units.
     lift: f32,

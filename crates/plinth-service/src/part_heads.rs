@@ -11,7 +11,7 @@ use bytes::Bytes;
 use futures_util::Stream;
 use plinth_spec::limits;
 
-/// Value of [`PartHeads::received`] while the content of a part is read, whose bytes are not counted.
+/// Value of [`PartHeads::received`] while the content of a part is read. The bytes of the content are not counted.
 const CONTENT: usize = usize::MAX;
 
 /// Counts the bytes that are received before the content of the next part. The body of a form and the code that reads the

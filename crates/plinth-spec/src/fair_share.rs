@@ -1,15 +1,15 @@
 //! Scores that compare how much worker time accounts have used. Worker time counts less the longer ago it was used.
 //!
-//! A score is the logarithm of a weighted sum of the used seconds. The weight of a second doubles with each half-life:
-//! a second counts twice as much as a second that was used one half-life earlier. The weight of a past second never
-//! changes. Therefore a stored sum stays valid while an account uses nothing, and the sums of two accounts can be
-//! compared at any time (Cormode, Shkapenyuk, Srivastava and Xu, "Forward Decay", ICDE 2009). The logarithm is stored,
-//! because the sum itself would overflow within days.
+//! A score is the logarithm of a weighted sum of the used seconds. The weight of a used second depends on the time of
+//! its use, and is fixed: a second counts twice as much as a second that was used one half-life earlier. Old seconds
+//! lose influence because new seconds have larger weights. Therefore a stored sum stays valid while an account uses
+//! nothing, and the sums of two accounts can be compared at any time (Cormode, Shkapenyuk, Srivastava and Xu, "Forward
+//! Decay", ICDE 2009). The logarithm is stored, because the sum itself would overflow within days.
 
 /// Half-life of the weight of used worker time, in seconds.
 pub const HALF_LIFE_SECS: f64 = 600.0;
-/// The score of an account that has never used worker time. Every account that has used worker time since 1970 has a
-/// higher score.
+/// The score of an account that has never used worker time. Every other account has a higher score, because a score
+/// grows with the time of the use: by 1 for each half-life since 1970.
 pub const UNUSED: f64 = 0.0;
 
 /// Returns the new score of an account after it has used `secs` seconds of worker time. `score` is the old score.

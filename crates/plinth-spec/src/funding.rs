@@ -59,7 +59,7 @@ impl Balance {
 /// Decides for each cost, in order, which pool pays. The paid pool pays if it covers the whole cost. Otherwise the free
 /// pool pays if it covers the whole cost and `strict` is false. A cost is never split between the pools.
 /// Errors: the first cost that neither pool can pay.
-// Spec, Create-render rules, 3 and 6.
+// Source: Spec, Create-render rules, 3 and 6.
 pub fn decide(mut left: Balance, costs: &[Cost]) -> Result<Vec<Pool>, Shortage> {
     costs
         .iter()

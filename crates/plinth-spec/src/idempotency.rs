@@ -14,7 +14,7 @@ pub struct ReplayKey(String);
 
 impl ReplayKey {
     /// Parses the value of the `Idempotency-Key` header. A blank value counts as no key.
-    // Spec, Create-render rules, 4 and 5.
+    // Source: Spec, Create-render rules, 4 and 5.
     pub fn from_header(value: Option<&str>) -> Self {
         Self(value.unwrap_or_default().trim().chars().take(KEY_CHARS).collect())
     }

@@ -41,8 +41,8 @@ named! {
 }
 
 impl Quality {
-    /// Returns the width and the height of the frames in pixels. For 1:1, both are the height of 16:9. For 9:16, the
-    /// width and the height of 16:9 are swapped.
+    /// Returns the width and the height of the frames in pixels. A 1:1 frame has the height of the 16:9 frame as its
+    /// side length. A 9:16 frame has the width and the height of the 16:9 frame, swapped.
     pub const fn size(self, aspect: Aspect) -> (u32, u32) {
         let (width, height) = match self {
             Self::Share => (960, 540),

@@ -19,7 +19,7 @@ named! {
 
 impl Role {
     /// Returns whether a member with this role may change resources, and may have API keys for the workspace.
-    // Spec, Authentication, 6.
+    // Source: Spec, Authentication, 6.
     pub const fn can_edit(self) -> bool {
         matches!(self, Self::Owner | Self::Admin | Self::Editor)
     }

@@ -18,12 +18,12 @@ use crate::open::Store;
 use crate::resume::{PAUSE, Pieces, Reopen, resuming};
 use crate::stored::Stored;
 
-/// Size of a part of a multipart upload, in bytes. Up to four parts are in memory. S3 allows 10 000 parts, so the
-/// maximum size of an object is 78 GiB.
+/// Size of a part of a multipart upload, in bytes. S3 allows 10 000 parts, so the maximum size of an object is 78 GiB.
 const PART_BYTES: usize = 8 << 20;
 /// Maximum number of parts of a file that are uploaded concurrently.
 const PARTS_AT_ONCE: usize = 3;
-/// Maximum number of files that are uploaded concurrently. For each file, up to four parts are in memory.
+/// Maximum number of files that are uploaded concurrently. For each file, up to four parts are in memory: three that
+/// are uploaded, and one that is read from the file.
 pub(crate) const PUTS_AT_ONCE: usize = 6;
 /// Size of the read buffer in bytes.
 const READ_BYTES: usize = 256 << 10;
@@ -75,8 +75,8 @@ impl Store {
                 Ok(stored)
             }
             Err(error) => {
-                // The error of the upload is returned. If aborting fails, too, a lifecycle rule of the bucket removes
-                // the uploaded parts.
+                // An error of `abort` is ignored, because a lifecycle rule of the bucket removes the uploaded parts
+                // later.
                 let _aborted = writer.abort().await;
                 Err(error)
             }

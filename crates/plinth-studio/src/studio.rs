@@ -12,7 +12,7 @@ pub struct Studio {
     pub(crate) site: Arc<Site>,
 }
 
-/// The public URL of the web UI, with parts of it.
+/// The public URL of the web UI, as a whole and split into its parts.
 #[derive(Debug)]
 pub(crate) struct Site {
     /// The whole URL, without a trailing slash.

@@ -97,7 +97,8 @@ struct SourceTextures<'a> {
 }
 
 impl SourceTextures<'_> {
-    /// Returns the size of the converted textures: the larger width and the larger height of both source images.
+    /// Returns the size of the converted textures: the larger of the two source widths, and the larger of the two
+    /// source heights.
     fn size(&self) -> (u32, u32) {
         let gloss = self.gloss.filter(|_| self.same_coordinates || self.diffuse.is_none());
         let both = || self.diffuse.into_iter().chain(gloss);
@@ -135,7 +136,8 @@ impl SourceTextures<'_> {
     }
 }
 
-/// Returns the texel of an image that corresponds to the pixel (x, y) of an image with the size (width, height).
+/// Returns the texel of `image` at the position of the pixel (x, y) of another image, which covers the same area and
+/// has the size (width, height).
 fn texel(image: &Image, (x, y): (u32, u32), (width, height): (u32, u32)) -> [u8; 4] {
     let scaled =
         |coordinate: u32, from: u32, to: u32| (u64::from(coordinate) * u64::from(to) / u64::from(from)) as usize;

@@ -11,8 +11,8 @@ use crate::warnings::Warnings;
 
 /// Maximum number of texture coordinate sets per material.
 const MAX_SETS: usize = 2;
-/// Maximum deviation at which a set counts as a transformed copy of another set. The value is half a step of normalised
-/// bytes, plus rounding errors.
+/// Maximum deviation at which a set counts as a transformed copy of another set. Coordinates that are stored as
+/// normalised bytes are rounded by up to half of 1/255; the value is larger by a margin for other rounding errors.
 const MAX_DEVIATION: f64 = 0.0025;
 
 /// Renumbers texture coordinate sets, in textures as well as in primitives, so that each material only uses the sets 0
@@ -106,7 +106,7 @@ fn affine_map(primitives: &[&mut Primitive], from: usize, to: usize) -> Option<D
     (map.is_finite() && pairs.iter().all(close)).then_some(map)
 }
 
-/// Returns a reference to the same texture that uses the kept set and a texture transform instead of the replaced set.
+/// Returns a copy of `reference` that uses the kept set and a texture transform instead of the replaced set.
 fn transformed(reference: TextureRef, replaced: &ReplacedSet) -> TextureRef {
     let [a, b, c, d, e, f] = reference.transform.unwrap_or([1.0, 0.0, 0.0, 0.0, 1.0, 0.0]).map(f64::from);
     let own_transform = DMat3::from_cols_array(&[a, d, 0.0, b, e, 0.0, c, f, 1.0]);

@@ -17,7 +17,7 @@ use crate::upload::material::AlphaTest;
 /// What vertex stream 0 contains.
 #[derive(Clone, Copy)]
 enum Vertices {
-    /// Posed vertices. The shader reads this many of their attributes.
+    /// Posed vertices. The value is the number of their attributes that the shader reads.
     Pose(usize),
     /// Positions of [`NumberedTriangles`](crate::upload::numbered::NumberedTriangles).
     Numbered,

@@ -39,7 +39,7 @@ pub(crate) struct PrepareInputs<'a> {
     pub(crate) floor: Option<FloorArea>,
     /// Size of details in world units that may be removed; see [`min_visible_size`]. `None` if all details are kept.
     pub(crate) smallest: Option<f32>,
-    /// Whether shots of cameras that are not in the scene will be drawn, too.
+    /// Whether frames will also be drawn from cameras that are not in `scene`.
     pub(crate) any_camera: bool,
 }
 
@@ -60,19 +60,20 @@ pub(crate) struct EnvironmentLight {
 /// For each posed primitive, the indices with which it is drawn.
 pub(crate) type DrawnIndices = Arc<Vec<Vec<u32>>>;
 
-/// The triangles to draw, as known from an earlier scene with the same surfaces.
+/// Triangles that were selected for another scene with the same surfaces, and can be drawn without a new selection.
 #[derive(Clone)]
 pub(crate) struct KnownTriangles {
     pub(crate) indices: DrawnIndices,
-    /// The occluders of the triangles, if they were kept.
+    /// The occluders of the triangles, if they are still in memory.
     pub(crate) occluders: Option<Arc<Occluders>>,
 }
 
 /// The triangles that are drawn, and the light on them.
 pub(crate) struct ModelLight {
     pub(crate) indices: DrawnIndices,
-    /// The occluders of the triangles. The occluders are kept only for drafts, because the next draft probably has the
-    /// same triangles in other light.
+    /// The occluders of the triangles. They are kept in memory only for
+    /// [`LightDetail::Draft`](plinth_scene::LightDetail), because the next draft probably shows the same triangles in
+    /// other light, and can then reuse the occluders.
     pub(crate) occluders: Option<Arc<Occluders>>,
     pub(crate) light: SurfaceLight,
     /// Distance field for reflections of the model in its own polished surfaces.
@@ -101,8 +102,8 @@ impl NewResults {
     }
 }
 
-/// Loads results from the cache, and computes those that the cache does not contain. `known` are the triangles to draw,
-/// if they are known from an earlier scene.
+/// Loads results from the cache, and computes those that the cache does not contain. If triangles were already selected
+/// for another scene with the same surfaces, `known` contains them.
 pub(crate) fn prepare(
     inputs: &PrepareInputs<'_>,
     cache: Option<(&Cache, &LightCacheKeys)>,
@@ -137,7 +138,8 @@ pub(crate) fn prepare(
     (prepared, fresh)
 }
 
-/// Loads or computes the light of a pose on the triangles `indices`, which were chosen for another pose.
+/// Loads or computes the light on the triangles `indices` in the pose `inputs.posed`. The triangles were chosen for
+/// another pose.
 pub(crate) fn light_of_pose(
     inputs: &PrepareInputs<'_>,
     indices: &[Vec<u32>],

@@ -12,9 +12,9 @@ use super::uniform_values::{SLOT, Value, is_word, placed, replaced, used_values}
 const FEW_TRIANGLES: [&str; 3] = ["CornerOut", "ShadeOut", "VertexOut"];
 
 /// Returns a shader that passes its uniforms to the fragment stage as flat vertex outputs. There are at most `limit`
-/// vertex outputs, including those that the shader has already; uniforms that do not fit are read as before. If the
-/// fragment stage selects an element of a set (a uniform array) with a vertex output, the vertex stage reads this
-/// element, too. A shader whose stages do not have the usual form is returned unchanged.
+/// vertex outputs, including those that the shader has already; the fragment stage still reads the uniforms that do not
+/// fit. If a vertex output is the index with which the fragment stage reads an element of a uniform array, the vertex
+/// stage reads this element, too. A shader whose stages do not have the usual form is returned unchanged.
 pub(crate) fn with_flat_uniforms(source: &str, limit: usize) -> String {
     changed(source, limit).unwrap_or_else(|| source.to_owned())
 }
@@ -55,7 +55,7 @@ fn changed(source: &str, limit: usize) -> Option<String> {
     Some(parts.concat())
 }
 
-/// The statement with which the fragment stage copies an element of a set to a private variable.
+/// The statement with which the fragment stage copies an element of a uniform array to a private variable.
 struct Selection<'a> {
     statement: &'a str,
     /// The name of the variable, which is also the name of the vertex output with the index.

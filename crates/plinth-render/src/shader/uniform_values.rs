@@ -2,19 +2,20 @@
 
 use std::collections::BTreeMap;
 
-/// Number of scalars per vertex output. All of them have the same type.
+/// Number of scalars per vertex output. All scalars of a vertex output have the same type.
 pub(super) const SLOT: usize = 4;
 
 /// A value of a uniform that the shader uses.
 pub(super) struct Value {
     /// The expression that reads the value in the shader, such as `frame.camera_position`.
     pub(super) place: String,
-    /// Name of the private variable that replaces the expression.
+    /// Name of the `var<private>` variable that replaces the expression.
     pub(super) variable: String,
     pub(super) class: &'static Class,
-    /// The vertex output of each column, and the index of the column's first component.
+    /// For each column of the value, the index of its vertex output, and the index of its first component in this
+    /// output.
     pub(super) slots: Vec<(usize, usize)>,
-    /// Whether the value belongs to an element of a set (a uniform array). Each instance uses another element.
+    /// Whether the value belongs to an element of a uniform array. Each instance uses another element.
     pub(super) of_set: bool,
 }
 
@@ -41,7 +42,7 @@ const CLASSES: [Class; 8] = [
     Class { name: "mat4x4<f32>", columns: 4, components: 4, slot: FLOATS },
 ];
 
-/// Finds the uniform values of the shader `source` that its part `part` uses.
+/// Finds the uniform values of the shader `source` that are used in `part`, which is a part of the shader.
 pub(super) fn used_values(source: &str, part: &str) -> Vec<Value> {
     let mut values: Vec<Value> = Vec::new();
     for Uniform { name: uniform, members, of_set } in uniforms(source) {
@@ -70,7 +71,8 @@ pub(super) fn used_values(source: &str, part: &str) -> Vec<Value> {
     values
 }
 
-/// A uniform structure, or the private variable with an element of a set.
+/// A structure whose members are uniform values: a `var<uniform>`, or a `var<private>` that contains a copy of one
+/// element of a uniform array.
 struct Uniform<'a> {
     name: &'a str,
     /// The types of the members by name.
@@ -78,8 +80,8 @@ struct Uniform<'a> {
     of_set: bool,
 }
 
-/// Returns all uniforms. A set is a uniform array; the private variable with one of its elements has the same name
-/// without the last letter.
+/// Returns all uniforms of a shader. The private variable with an element of a uniform array has the name of the array
+/// without the last letter: `light` contains an element of `lights`.
 fn uniforms(source: &str) -> Vec<Uniform<'_>> {
     let declared = |space: &'static str| {
         let declarations = source.lines().filter_map(move |line| line.split_once(space)?.1.strip_suffix(';'));
@@ -108,7 +110,8 @@ pub(super) const fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// Chooses vertex outputs for the values. Returns the values that fit, and the types of the vertex outputs.
+/// Chooses vertex outputs for the values. Returns the values that fit into `limit` vertex outputs, and the types of the
+/// outputs.
 pub(super) fn placed(values: Vec<Value>, limit: usize) -> (Vec<Value>, Vec<&'static str>) {
     let mut outputs: Vec<(&'static str, usize)> = Vec::new();
     let mut fitting: Vec<Value> = Vec::new();
@@ -134,7 +137,7 @@ pub(super) fn placed(values: Vec<Value>, limit: usize) -> (Vec<Value>, Vec<&'sta
     (fitting, outputs.into_iter().map(|(kind, _)| kind).collect())
 }
 
-/// Replaces the uniforms of a text by private variables.
+/// Replaces each expression in `text` that reads one of `values` by the private variable of this value.
 pub(super) fn replaced(text: &str, values: &[Value]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -160,7 +160,7 @@ pub(crate) struct PoolLight {
 
 impl PoolLight {
     /// Uploads the light of a pool.
-    /// Errors: if the light exceeds the limits of the adapter.
+    /// Errors: if a buffer for the light would be larger than the adapter allows.
     pub(crate) fn new(
         gpu: &Gpu,
         layout: &wgpu::BindGroupLayout,
@@ -179,7 +179,7 @@ impl PoolLight {
     }
 
     /// Replaces the light by the light of another pose.
-    /// Errors: if the light exceeds the limits of the adapter.
+    /// Errors: if a buffer for the light would be larger than the adapter allows.
     pub(crate) fn update(
         &mut self,
         gpu: &Gpu,

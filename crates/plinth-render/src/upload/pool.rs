@@ -70,7 +70,7 @@ impl Pool {
     }
 
     /// Replaces the baked light by the light of another pose. `baked` has one entry per posed primitive.
-    /// Errors: if the light exceeds the limits of the adapter.
+    /// Errors: if a buffer for the light would be larger than the adapter allows.
     pub(crate) fn relight(
         &mut self,
         gpu: &Gpu,
@@ -86,7 +86,7 @@ impl Pool {
     }
 
     /// Returns a copy of the pool with other baked light. The light of `self` does not change.
-    /// Errors: if the light exceeds the limits of the adapter.
+    /// Errors: if a buffer for the light would be larger than the adapter allows.
     pub(crate) fn with_light(
         &self,
         gpu: &Gpu,

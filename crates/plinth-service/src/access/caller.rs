@@ -55,7 +55,7 @@ impl Caller {
 impl Service {
     /// Authenticates a bearer token. Each request reads the key and the membership from the database, so that a removed
     /// member has no access from the next request on.
-    // Spec, Authentication, 5 to 8.
+    // Source: Spec, Authentication, 5 to 8.
     pub async fn authenticate(&self, token: Option<&str>) -> Result<Caller> {
         let prefixes = [self.options.token_prefix.as_str(), self.options.legacy_token_prefix.as_str()];
         let text = token.ok_or_else(|| unauthorized("send the header Authorization: Bearer <API key>"))?;

@@ -97,7 +97,7 @@ impl Service {
     /// Creates a key, for somebody who may run commands on the server.
     /// Errors: the account is suspended or has too many keys, the workspace does not exist, or the account is not an editor of
     /// the workspace.
-    // Spec, Authentication, 6.
+    // Source: Spec, Authentication, 6.
     pub async fn create_key(&self, new: NewKey) -> Result<NewKeyMade> {
         let (made, row) = self.new_key(new)?;
         let inserted = self.write_locked(row.account_id.clone(), move |tx, now| Box::pin(row.insert(tx, now)));

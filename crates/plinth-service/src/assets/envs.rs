@@ -138,7 +138,7 @@ fn row(env: Env) -> AssetRow {
     }
 }
 
-// Spec, Environment asset.
+// Source: Spec, Environment asset.
 fn check_names(files: &[EnvPartFile]) -> Result<()> {
     for part in EnvPart::required() {
         if !files.iter().any(|sent| sent.part == part && sent.file.size() > 0) {
@@ -152,7 +152,7 @@ fn check_names(files: &[EnvPartFile]) -> Result<()> {
 }
 
 impl Service {
-    // Spec, Environment asset.
+    // Source: Spec, Environment asset.
     pub(super) async fn check_part(&self, caller: &Caller, part: EnvPart, file: &ReceivedFile) -> Result<()> {
         let path = file.path().to_owned();
         // The whole metadata file is parsed to check its syntax, but no JSON values are built.

@@ -1,5 +1,5 @@
-//! Downloads from URLs. Redirects are followed manually: the addresses of each host are checked, and connections are
-//! made only to checked addresses.
+//! Downloads from URLs. Redirects are followed manually, because the host of each redirect must be checked, too: all
+//! its addresses must be public. Connections are made only to checked addresses.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -108,7 +108,7 @@ fn check_type(headers: &HeaderMap) -> Result<()> {
     Err(ServiceError::new(ErrorCode::InvalidContentType, format!("the URL leads to '{shown}', not to a GLB file")))
 }
 
-/// Sends a request and follows redirects; each target must be a public host.
+/// Sends a request and follows redirects. All addresses of the host of each redirect must be public.
 async fn follow(options: &FetchOptions, url: &Url, method: Method) -> Result<Response> {
     let mut url = url.clone();
     for _hop in 0..=limits::INGEST_REDIRECTS {

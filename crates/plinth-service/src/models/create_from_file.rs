@@ -38,7 +38,7 @@ pub(crate) struct ReceivedModel {
 impl Service {
     /// Creates a model and a render from a file. If the workspace has an active model with the same file, only creates
     /// a render of this model.
-    // Spec, Upload and finalize rules, 1 to 3.
+    // Source: Spec, Upload and finalize rules, 1 to 3.
     pub(super) async fn create_from_file(&self, caller: &Caller, received: ReceivedModel) -> Result<Uploaded> {
         match &received.settings {
             Some(settings) => {

@@ -69,7 +69,7 @@ impl Service {
     }
 
     /// Applies an event to a model. Returns `model_not_found` if the state of the model does not allow the event.
-    // Spec, Model status.
+    // Source: Spec, Model status.
     async fn move_model(&self, caller: &Caller, id: &str, event: ModelEvent) -> Result<Model> {
         let id = ModelId::parse(id).ok_or_else(ServiceError::model_not_found)?;
         let workspace = caller.workspace_id.clone();

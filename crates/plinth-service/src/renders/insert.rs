@@ -59,7 +59,7 @@ pub(crate) struct CreatedOrReplayed {
 /// and is never replayed. Locks the paying account.
 /// Errors: the balance is too low, the caller has lost its rights, or the model of a new render is not active. A replay with
 /// the same key needs no active model.
-// Spec, Create-render rules, 1 to 6.
+// Source: Spec, Create-render rules, 1 to 6.
 pub(crate) async fn insert_renders(
     tx: &mut Tx,
     caller: &Caller,

@@ -17,11 +17,11 @@ use crate::service::Service;
 /// Unparsed query parameters of a list of renders.
 #[derive(Clone, Debug, Default)]
 pub struct RenderQuery {
-    /// Only renders of this model.
+    /// If set, the list contains only renders of this model.
     pub model: Option<String>,
-    /// Only renders in this state.
+    /// If set, the list contains only renders in this state.
     pub status: Option<String>,
-    /// Only renders that changed at or after this time.
+    /// If set, the list contains only renders that were changed at or after this time.
     pub updated_since: Option<String>,
     /// Maximum number of rows.
     pub limit: Option<String>,

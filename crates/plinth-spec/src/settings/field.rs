@@ -124,12 +124,12 @@ pub(super) const fn text() -> Field {
     Field::of(Shape::Text { is_empty_allowed: false })
 }
 
-/// One of the names of the variants of `T`.
+/// The name of a variant of `T`.
 pub(super) const fn choice<T: Named>() -> Field {
     Field::of(Shape::Choice { names: T::NAMES, legacy: &[] })
 }
 
-/// One of the names of the variants of `T`. The default is the default variant.
+/// The name of a variant of `T`. If the request does not contain the setting, `T::DEFAULT_NAME` applies.
 pub(super) const fn choice_or_default<T: NamedDefault>() -> Field {
     choice::<T>().or_literal(Literal::Text(T::DEFAULT_NAME))
 }

@@ -22,8 +22,8 @@ pub(super) trait Read: Sized {
     }
 }
 
-/// Reads the field to which the next description in `fields` belongs. The descriptions and the struct fields have the
-/// same order, because both are generated from one declaration.
+/// Reads the value of one field of a struct from the JSON object `members`. The next element of `fields` describes this
+/// field: one macro generates the struct and the descriptions, so both have the same order.
 /// Errors: if the value does not have the type of the field. Validation should have rejected such a value.
 pub(super) fn next<T: Read>(
     fields: &mut std::slice::Iter<'_, Field>,

@@ -50,7 +50,7 @@ named! {
     }
 }
 
-// Spec, Model status.
+// The transitions of the contract (Spec, Model status).
 transitions!(ModelStatus, ModelEvent:
     Active, Archive => Archived;
     Archived, Unarchive => Active;

@@ -45,8 +45,8 @@ named! {
     }
 }
 
-// Spec, Render status. If a worker stops while it renders the video, the stored poster remains, and the state is
-// `poster-done`.
+// The transitions of the contract (Spec, Render status). If a worker stops while it renders the video, the stored
+// poster remains, and the state is `poster-done`.
 transitions!(RenderStatus, RenderEvent:
     Pending, Claim => PosterProcessing;
     PosterDone, Claim => VideoProcessing;

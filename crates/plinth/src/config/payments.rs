@@ -45,8 +45,8 @@ pub(super) fn mail(lookup: &Lookup<'_>) -> Result<Option<MailOptions>> {
     }
 }
 
-/// Returns the credit packs: those in the configuration, or the default ones if it lists none but a key of Stripe is
-/// set. Otherwise returns `None`.
+/// Returns the credit packs that the configuration lists. If the configuration lists no packs, returns the default
+/// packs if a key of Stripe is set, and `None` otherwise.
 pub(super) fn packs(lookup: &Lookup<'_>) -> Result<Option<Vec<Product>>> {
     let listed = lookup.products()?;
     let sells = lookup.find(&row::STRIPE_SECRET_KEY)?.is_some();

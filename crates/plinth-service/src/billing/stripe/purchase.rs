@@ -13,14 +13,15 @@ use crate::error::{Result, ServiceError};
 use crate::ids::New as _;
 use crate::service::Service;
 
-/// Window in which purchases are counted, in milliseconds.
+/// Window of the rate limit, in milliseconds: an account may start at most [`limits::PURCHASES`] purchases in it.
 const WINDOW_MS: i64 = 600_000;
 
 impl Service {
-    /// Starts the purchase of a credit pack for the account that pays in the caller's workspace. Returns the URL of the
-    /// payment page, which leads back to `credits_url`. The credits are booked when Stripe reports the payment.
-    /// Errors: no credits are sold, the caller's role does not allow purchases, the pack is unknown, or Stripe cannot be
-    /// reached.
+    /// Starts the purchase of a credit pack for the account that pays for the renders of the caller's workspace.
+    /// Returns the URL of the payment page, which leads back to `credits_url`. The credits are booked when Stripe
+    /// reports the payment.
+    /// Errors: no credits are sold, the caller's role does not allow purchases, the pack is unknown, the account has started
+    /// too many purchases, or Stripe cannot be reached.
     pub async fn buy_credits(&self, caller: &Caller, product: &str, credits_url: &str) -> Result<String> {
         let stripe = self.options.stripe.as_ref().ok_or_else(purchase_is_off)?;
         if !caller.role.can_manage() {

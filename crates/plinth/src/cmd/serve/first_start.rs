@@ -12,13 +12,13 @@ use url::Url;
 
 /// E-mail address of the account that the first start creates.
 const ADMINISTRATOR: &str = "admin@plinth.local";
-/// The sample model, if the current folder is a checkout of the repository.
+/// Path of the sample model, relative to the root of a checkout of the repository.
 const SAMPLE: &str = "fixtures/models/flight_helmet.glb";
 
 /// Creates the first account of an installation. Returns the text to print, with a sign-in link and an API key, which
-/// are shown only once. If an account exists already, creates nothing: the text then is empty, or, if no account is an
-/// administrator, says how to make one an administrator. `flags` are the flags with which `plinth admin` finds this
-/// installation.
+/// are shown only once. If an account exists already, this function creates nothing. The text then is empty if an
+/// administrator exists; otherwise it says how to make an account an administrator. `flags` are the flags with which
+/// `plinth admin` finds this installation.
 pub(super) async fn welcome(service: &Service, public_url: &Url, flags: &str) -> Result<String> {
     let new = NewAccount { email: ADMINISTRATOR.to_owned(), is_admin: true, password_hash: None };
     let Some(account_id) = service.create_first_account(new).await? else {
