@@ -163,8 +163,8 @@ impl Refiner<'_> {
             };
             let change = probe + mean(|end| end.1) * -1.0;
             let magnitude = (gathered.unoccluded * change.direct + change.indirect).abs().max_element();
-            // The change is reduced by the light of the brightest ray, because a change of this size may be noise: a
-            // single ray that is blocked only at this point.
+            // The change is reduced by the light of the brightest ray, because a change of this size may be noise,
+            // caused by a single ray that is blocked only at this point.
             (mean(|end| end.0) + change * (1.0 - max_ray_irradiance / magnitude.max(max_ray_irradiance))).non_negative()
         };
         LitPoint {

@@ -1,7 +1,7 @@
-//! Generates the directions of rays. Half of the directions are distributed by their cosine to the normal; they find
-//! occluders in front of dim parts of the sky. The other half is distributed by the light of the environment, and finds
-//! small bright lamps. Both halves are combined by multiple importance sampling with the balance heuristic (Veach and
-//! Guibas 1995, "Optimally Combining Sampling Techniques").
+//! Generates the directions of rays. Half of the directions are distributed by their cosine to the normal. These
+//! directions find occluders in front of dim parts of the sky. The other half is distributed by the light of the
+//! environment, and finds small bright lamps. Both halves are combined by multiple importance sampling with the balance
+//! heuristic (Veach and Guibas 1995, "Optimally Combining Sampling Techniques").
 
 use std::f32::consts::PI;
 

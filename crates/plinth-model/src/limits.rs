@@ -22,7 +22,7 @@ pub struct Limits {
     /// Maximum number of values in all lists and objects of the JSON document.
     pub json_values: u64,
     /// Maximum number of bytes that are unpacked, decoded or generated while one model is loaded, not counting images.
-    /// It also limits the decoded size of each image separately.
+    /// The same number also limits the decoded size of each image separately.
     pub decoded_bytes: u64,
     /// Maximum width and height of an image in pixels.
     pub image_side: u64,

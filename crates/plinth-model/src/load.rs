@@ -131,7 +131,8 @@ fn decompose_animated_matrices(source: &Source<'_>, nodes: &mut [Node], animatio
     }
 }
 
-/// Gives nodes without morph weights the morph weights of their mesh, and gives all nodes their render-time names.
+/// Gives nodes without morph weights the morph weights of their mesh, and gives all nodes that have a mesh unique
+/// names.
 fn fill_in_defaults(source: &Source<'_>, nodes: &mut [Node]) -> Result<()> {
     for node in nodes.iter_mut() {
         if node.weights.is_empty()
@@ -157,7 +158,7 @@ fn fill_in_defaults(source: &Source<'_>, nodes: &mut [Node]) -> Result<()> {
     Ok(())
 }
 
-/// Returns a unique render-time name. Spaces are replaced by `_`. If another node has the name already, `_1`, `_2` and
+/// Returns a unique name for a node. Spaces are replaced by `_`. If another node has the name already, `_1`, `_2` and
 /// so on is appended. The result has at most [`NAME_CHARS`] characters.
 fn unique_name(seen: &mut BTreeMap<String, usize>, name: &str) -> String {
     let base: String = name.chars().take(NAME_CHARS).map(|c| if c.is_whitespace() { '_' } else { c }).collect();
@@ -234,8 +235,8 @@ fn warnings(source: &Source<'_>, meshes: &[Mesh]) -> Warnings {
     warnings
 }
 
-/// Returns the number of triangles, line segments or points of a primitive, whichever `topology` selects. Returns 0 if
-/// the primitive has another topology.
+/// Returns the number of triangles, line segments or points of a primitive. Returns 0 if the topology of the primitive
+/// is not `topology`.
 pub(crate) fn element_count(topology: Topology, primitive: &Primitive) -> u64 {
     let corners = match topology {
         Topology::Triangles => 3,

@@ -170,10 +170,11 @@ fn check_asset(root: &Root) -> Result<()> {
     Ok(())
 }
 
-/// Maximum length of the render-time name of a node, a material or an animation clip, in characters.
+/// Maximum length of the name of a node, a material or an animation clip in the model, in characters. Longer names in
+/// the file are truncated.
 pub const NAME_CHARS: usize = 256;
 
-/// Returns the render-time name for a name in a file: its first [`NAME_CHARS`] characters.
+/// Truncates a name in a file to [`NAME_CHARS`] characters.
 pub fn cut_name(name: &str) -> &str {
     let end = name.char_indices().nth(NAME_CHARS).map(|(end, _)| end);
     end.and_then(|end| name.get(..end)).unwrap_or(name)

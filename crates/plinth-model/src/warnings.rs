@@ -1,4 +1,4 @@
-//! Collects warnings without duplicates. Only a limited number of them is stored.
+//! Collects warnings without duplicates. Only a limited number of warnings is stored.
 
 /// Maximum number of warnings that are stored.
 const MAX_WARNINGS: usize = 50;
@@ -24,7 +24,7 @@ impl Warnings {
         }
     }
 
-    /// Returns the warnings. If some were omitted, the last entry is the number of omitted warnings.
+    /// Returns the warnings. If warnings were omitted, the last entry contains their number.
     pub(crate) fn into_list(self) -> Vec<String> {
         let omitted = (self.omitted > 0).then(|| format!("and {} more warnings", self.omitted));
         self.list.into_iter().chain(omitted).collect()

@@ -115,7 +115,8 @@ impl FramePlan<'_, '_> {
         part
     }
 
-    /// Shades the first and the second surface of each pixel. `colors` contains a render target for each of the two.
+    /// Shades the first and the second surface of each pixel. `colors` contains a render target for each of the two
+    /// surfaces.
     fn shade(&mut self, view: &View, colors: [wgpu::RenderPassColorAttachment<'_>; SURFACES]) {
         let calls = self.gpu_scene.shading.solid_calls(&view.shaded);
         self.shade_calls(view, ("shade", &view.classify), &calls, colors);

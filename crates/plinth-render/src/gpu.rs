@@ -44,7 +44,7 @@ pub struct AdapterReport {
 /// Options that choose an adapter.
 #[derive(Clone, Debug, Default)]
 pub struct GpuOptions {
-    /// Selects the best adapter whose name contains this text (case-insensitive), or a software driver for `cpu`.
+    /// Selects the best adapter whose name contains this text, ignoring case. The text `cpu` selects a software driver.
     /// `None` selects the best of all adapters.
     pub adapter: Option<String>,
 }
@@ -290,6 +290,6 @@ fn watch(device: &wgpu::Device, fault: &Arc<Mutex<Option<Fault>>>) {
     });
 }
 
-/// Part of the message of a lost device if an allocation failed in a call that cannot return an error. wgpu then drops
-/// the device.
+/// When an allocation fails in a call that cannot return an error, wgpu drops the device. The message of the lost
+/// device then contains this text.
 const OUT_OF_MEMORY: &str = "Out of memory";

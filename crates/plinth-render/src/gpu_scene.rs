@@ -38,7 +38,7 @@ pub(crate) struct GpuScene {
     /// One 32-bit word per triangle for the visibility buffer. When a batch moves, the words of its triangles are
     /// updated.
     pub(crate) triangles: wgpu::Buffer,
-    /// The order in which the batches are drawn, by index.
+    /// The indices of the batches, in the order in which they are drawn.
     order: Vec<usize>,
     /// Scale of the model in the current frame: the point that does not move, and the factor.
     grow: (Vec3, f32),
@@ -159,8 +159,8 @@ impl GpuScene {
         self.region_of(look, clip_from_world, batch.bounds, reach)
     }
 
-    /// Returns regions of a picture's canvas that together contain everything visible of a batch: one region for each
-    /// bounding box of a part of the batch. Boxes outside of the picture have no region.
+    /// Returns the region of a picture's canvas in which a bounding box can be visible, for each of the boxes in
+    /// `Batch::boxes`. Boxes outside of the picture have no region.
     pub(crate) fn box_regions<'a>(
         &'a self,
         look: &'a TargetDescriptor,

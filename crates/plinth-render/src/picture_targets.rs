@@ -34,7 +34,7 @@ pub(crate) fn with_reach(part: Region, reach: u32, picture: Picture) -> Region {
     if reach == 0 { part } else { widened(part, reach, picture.width, picture.height) }
 }
 
-/// Returns the region that the model covers in any frame, in the picture of the reflection camera.
+/// Returns the region that the model covers in the picture of the reflection camera, in any frame.
 pub(crate) fn reflection_region(scene: &Scene, picture: Picture) -> Region {
     let cameras: Vec<_> = scene.shots.iter().map(|shot| mirrored_camera(&shot.camera, scene.floor_height)).collect();
     union(&cameras, &[scene.bounds], picture.width, picture.height)

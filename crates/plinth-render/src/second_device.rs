@@ -17,7 +17,7 @@ const MIN_PICTURES: usize = 20;
 /// Maximum number of pixels of a picture for which a second device is opened. With larger pictures, two sets of render
 /// targets take too much memory, and little of the time is spent on triangles.
 const MAX_PIXELS: u64 = 1920 * 1080;
-/// If the first device has allocated more than this, no second device is opened.
+/// Number of bytes. If the first device has allocated more memory than this, no second device is opened.
 const MAX_ALLOCATED_BYTES: u64 = 512 << 20;
 
 /// The data that is needed to draw a scene on a second device.

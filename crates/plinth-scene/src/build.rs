@@ -91,8 +91,8 @@ impl PlacedModel {
         let light = settings.light();
         let playing = Playing { clip: clip.and_then(|c| model.animations.get(c)), times: &clip_times };
         let lights = lights::other_lights(light, &model, &placement, playing, &mut warnings);
-        // If the settings raise the model, the floor stays below the model's unmoved position. If they lower the model,
-        // the floor is lowered with it.
+        // If the settings raise the model, the floor stays below the model's unmoved position. If the settings lower
+        // the model, the floor is lowered with the model.
         let floor_height = bounds.0.y.min(placement.centered_bounds.0.y);
         let environment = assets.environment.take().unwrap_or_else(studio);
         let opaque_background = background(settings, &assets)?;

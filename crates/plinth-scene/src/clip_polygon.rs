@@ -3,7 +3,7 @@
 use glam::Vec3;
 
 /// Returns the part of a triangle that is inside a box centred at the origin. The result is a polygon whose corners are
-/// given as barycentric coordinates of the triangle. It is empty if the triangle and the box do not intersect.
+/// given as barycentric coordinates of the triangle. The polygon is empty if the triangle and the box do not intersect.
 pub(crate) fn inside_box(corners: [Vec3; 3], half: Vec3) -> Vec<[f32; 3]> {
     let mut polygon = vec![[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     for axis in 0..3 {

@@ -18,10 +18,11 @@ use crate::scene::{Background, Scene};
 use crate::shot::{Camera, Shot};
 use crate::shots::MARGIN;
 
-/// Field of view of a 50 mm lens on a 36 mm wide sensor, in radians. The NeRF-synthetic dataset uses it, too.
+/// Field of view of a 50 mm lens on a 36 mm wide sensor, in radians. The NeRF-synthetic dataset uses the same field of
+/// view.
 const ANGLE: f64 = 0.691_111_207_008_361_8;
-/// Distance in world units by which the depth range extends beyond the model. Without it, rounding errors could clip
-/// the model.
+/// Distance in world units by which the depth range extends beyond the model. Without this distance, rounding errors
+/// could clip the model.
 const DEPTH_ROOM: f64 = 1e-4;
 /// Minimum near distance, as a fraction of the far distance.
 const LEAST_NEAR: f64 = 1e-3;

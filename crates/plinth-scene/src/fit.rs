@@ -40,8 +40,8 @@ impl Cloud {
         Self { points, boxes, outer_boxes }
     }
 
-    /// Returns the extent of the cloud in a direction: the maximum of `point · direction`. Returns `known` if that is
-    /// larger.
+    /// Returns the larger of `known` and the extent of the cloud in a direction, which is the maximum of `point ·
+    /// direction`.
     fn reach(&self, direction: Vec3, known: f32) -> f32 {
         let (positive, negative) = (direction.max(Vec3::ZERO), direction.min(Vec3::ZERO));
         let bound = |(min, max): &(Vec3, Vec3)| max.dot(positive) + min.dot(negative);

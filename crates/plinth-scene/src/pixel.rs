@@ -5,7 +5,7 @@ use glam::Vec3;
 use crate::Shot;
 
 /// Distance in pixels by which a renderer may displace a surface when it simplifies triangles. Geometry that lies on a
-/// surface, such as a decal, must keep a larger distance from it.
+/// surface, such as a decal, must keep a larger distance from this surface.
 pub const SURFACE_ERROR_PIXELS: f32 = 0.6;
 /// Minimum distance between camera and model in world units, for cameras inside the model's bounds.
 const NEAREST: f32 = 0.02;

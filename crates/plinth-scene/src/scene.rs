@@ -83,8 +83,8 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// Returns a scene that shows only the opaque background, without the model and without light. Of the effects, it
-    /// keeps those that depend only on the colour and the position of a pixel.
+    /// Returns a scene that shows only the opaque background, without the model and without light. The effects that
+    /// depend only on the colour and the position of a pixel are kept.
     #[must_use]
     pub fn of_background_only(&self) -> Self {
         Self {

@@ -22,7 +22,7 @@ pub struct Shot {
 }
 
 impl Shot {
-    /// Returns whether two shots show the same picture. They do if they differ at most in their index.
+    /// Returns whether two shots show the same picture, which means that they are equal except for their index.
     #[expect(clippy::float_cmp, reason = "only what is exactly equal gives the same bytes")]
     pub fn same_picture(&self, other: &Self) -> bool {
         self.camera == other.camera
@@ -64,7 +64,7 @@ pub struct PosedPrimitive {
     /// Whether the transform to world space mirrors. If it does, front faces are clockwise in `positions`.
     pub mirrored: bool,
     /// Scale from the space of the mesh to world space: the cube root of the factor by which volumes change. For a
-    /// skin, it is the scale of the whole model.
+    /// primitive with a skin, the value is the scale of the whole model.
     pub scale: f32,
     pub positions: Vec<Vec3>,
     /// Unit normals in world space. The list is empty if the primitive has no normals.

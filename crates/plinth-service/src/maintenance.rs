@@ -62,7 +62,8 @@ impl Service {
                 self.run_cleanup().await;
             }
         };
-        // Measuring has a loop of its own, because it takes an hour after an upgrade with millions of renders.
+        // Sizes of renders of earlier versions are measured in a separate loop. With millions of renders, measuring
+        // takes an hour after an upgrade.
         let measuring = async {
             let mut timer = timer(Duration::ZERO, CLEANUP_INTERVAL);
             loop {

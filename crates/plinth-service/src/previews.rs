@@ -26,7 +26,8 @@ pub const MAX_SIDE: u32 = 1280;
 const MIN_SIDE: u32 = 64;
 /// Maximum size of a picture, in bytes. An uncompressed picture with 16 bits per channel is smaller.
 pub const MAX_PICTURE_BYTES: u64 = 16 << 20;
-/// Maximum number of previews of all accounts that wait for a worker or are drawn at a time; at most one for each account.
+/// Maximum number of previews of all accounts together that wait for a worker or are drawn at the same time. Each
+/// account has at most one such preview.
 const AT_ONCE: u64 = 16;
 /// Maximum time that a preview waits for other previews.
 const TURN_TIME: Duration = Duration::from_mins(1);

@@ -126,13 +126,13 @@ impl Service {
         Ok(exhausted.map(|window| Allowance { is_exceeded: true, ..allowance(limit, window, window_ms, now) }))
     }
 
-    /// Counts a request under several keys, each of which has a limit. A window starts with its first request. The
-    /// counters are in the database if several processes share it, and otherwise in memory. Stops at the first key
-    /// whose limit is exceeded, and returns the allowance of this key. If no limit is exceeded, returns the allowance
-    /// of the first key. Requests that are counted in the database wait for each other if they lock the same rows. Therefore
-    /// few requests of one holder are counted there at the same time, and none while a limit is known to be exceeded, so that
-    /// one holder cannot use up the connections.
-    // Decision 0070.
+    /// Counts a request under several keys, each of which has a limit. A window starts with its first request. The counters are
+    /// in the database if several processes share it, and otherwise in memory. Stops at the first key whose limit is exceeded,
+    /// and returns the allowance of this key. If no limit is exceeded, returns the allowance of the first key. Requests that are
+    /// counted in the database wait for each other if they lock the same rows. Therefore only a few requests of one holder are
+    /// counted in the database at the same time, and none while a limit is known to be exceeded. Otherwise one holder could use
+    /// up the connections.
+    // Source: decision 0070 in `docs/decisions`.
     async fn count(&self, holder: &str, counted: Vec<(String, u32)>, window_ms: i64) -> Result<Allowance> {
         let shared = match &self.windows {
             Windows::Database(shared) => shared,
@@ -174,7 +174,7 @@ fn allowance(limit: u32, window: Window, window_ms: i64, now: i64) -> Allowance 
     Allowance {
         limit,
         remaining: u32::try_from(left).unwrap_or(limit),
-        // Clamped, because another request may have started the window after this request read the clock.
+        // The time is clamped, because another request may have started the window after this request read the clock.
         reset_secs: (window.ends_at - now).clamp(1, window_ms).unsigned_abs().div_ceil(1000),
         is_exceeded: window.requests > u64::from(limit),
     }

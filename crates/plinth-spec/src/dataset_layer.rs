@@ -78,7 +78,7 @@ pub struct ViewedLayer {
     pub id: DatasetLayer,
     /// The label of the layer in the viewer.
     pub label: &'static str,
-    /// The layer of the overview image's panel that shows the same content.
+    /// The layer whose panel in the overview image shows the same content.
     pub panel: DatasetLayer,
 }
 

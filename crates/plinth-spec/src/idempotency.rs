@@ -2,10 +2,11 @@
 
 /// Maximum length of an `Idempotency-Key`, in characters. Longer keys are truncated.
 pub const KEY_CHARS: usize = 80;
-/// Time in milliseconds after the creation of a render in which a request with the same key returns this render.
+/// Time in milliseconds after the creation of a render. During this time, a request with the same key returns this
+/// render.
 pub const REPLAY_MS: i64 = 30 * 60 * 1000;
-/// Time in milliseconds after the creation of a render in which an identical request returns this render, even if the
-/// keys differ.
+/// Time in milliseconds after the creation of a render. During this time, an identical request returns this render,
+/// even if the keys differ.
 pub const RESUBMIT_MS: i64 = 5 * 1000;
 
 /// The idempotency key of a request. It is empty if the request has no key.
@@ -24,8 +25,8 @@ impl ReplayKey {
         &self.0
     }
 
-    /// Returns the earliest creation time of a render that a request with this key may return, in milliseconds since
-    /// 1970. Without a key, only renders of the last five seconds are returned.
+    /// Returns the earliest creation time of a render that a request with this key may return, as Unix time in
+    /// milliseconds. Without a key, only renders of the last five seconds are returned.
     pub const fn replays_since(&self, now_ms: i64) -> i64 {
         now_ms - if self.0.is_empty() { RESUBMIT_MS } else { REPLAY_MS }
     }

@@ -96,7 +96,8 @@ pub const PASSWORDS_PER_CLIENT: u32 = 60;
 pub const PASSWORDS_PER_UNTRUSTED_PROXY: u32 = 600;
 /// Maximum number of passwords that may be tried for one account in ten minutes, by all clients together.
 pub const PASSWORDS_PER_ACCOUNT: u32 = 100;
-/// Maximum number of active API keys per account. Because of it, each limit per key also limits the account.
+/// Maximum number of active API keys per account. Because the number of keys is limited, each limit per key also limits
+/// the account.
 pub const KEYS: u64 = 50;
 /// Maximum length of an API key's name, in characters.
 pub const KEY_NAME_CHARS: usize = 100;
@@ -186,7 +187,8 @@ pub const STAGED_BYTES: u64 = 20 << 30;
 pub const UPLOADS_AT_ONCE: u64 = 16;
 /// Maximum number of concurrent requests of an account. Further requests are rejected.
 pub const REQUESTS_AT_ONCE: u32 = 256;
-/// Maximum number of previews of an account that wait while another one is drawn. Further requests are rejected.
+/// Maximum number of previews of an account that wait while another preview of the account is drawn. Further requests
+/// are rejected.
 pub const PREVIEWS_WAITING: usize = 8;
 /// Maximum number of open pages on which an account watches the progress of renders.
 pub const EVENT_STREAMS_AT_ONCE: u64 = 20;
@@ -199,8 +201,8 @@ pub const ADMIN_REASON_CHARS: usize = 500;
 /// Maximum number of credits that an administrator can grant or remove at once.
 pub const GRANT_CREDITS: u64 = 1_000_000_000;
 
-/// Returns the lifetime of a signed URL in seconds. It is the requested lifetime, clamped to the allowed range. If
-/// no lifetime is requested, it is the default lifetime.
+/// Returns the lifetime of a signed URL in seconds: the requested lifetime, clamped to the allowed range, or the
+/// default lifetime if no lifetime is requested.
 pub fn clamp_expires_secs(requested: Option<i64>) -> i64 {
     requested.unwrap_or(EXPIRES_DEFAULT_SECS).clamp(EXPIRES_MIN_SECS, EXPIRES_MAX_SECS)
 }

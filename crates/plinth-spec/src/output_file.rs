@@ -68,8 +68,7 @@ pub struct Declaration {
     pub flag_help: Option<&'static str>,
     /// Label in the web UI.
     pub label: &'static str,
-    /// If the render does not have the file: the error code of a download, and the noun for the file in the error
-    /// message.
+    /// Error code of a download if the render does not have the file, and the noun for the file in the error message.
     pub missing: (ErrorCode, &'static str),
     /// Whether the bundle contains the file.
     pub is_bundled: bool,

@@ -1,5 +1,5 @@
 //! Questions about the frame that a preview shows, and their answers. The answers come from a preview process, which a
-//! malicious model may have compromised. Therefore each receiver checks them.
+//! malicious model may have compromised. Therefore each receiver checks the answers.
 
 use serde::{Deserialize, Serialize};
 
@@ -68,10 +68,10 @@ pub struct ViewPose {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SurfaceAtPoint {
-    /// Name of the mesh. The setting `hiddenMeshNames` refers to it by this name.
+    /// Name by which the setting `hiddenMeshNames` refers to the mesh.
     pub mesh: String,
-    /// Name of the material, by which the setting `materialEdits` refers to it. `None` for a decal, and for a surface
-    /// whose material has no name.
+    /// Name by which the setting `materialEdits` refers to the material. `None` for a decal, and for a surface whose
+    /// material has no name.
     pub material: Option<String>,
     /// Values of the material, without the influence of its textures.
     pub values: MaterialValues,

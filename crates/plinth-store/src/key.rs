@@ -15,10 +15,12 @@ pub enum ObjectKey<'a> {
     Texture(&'a TextureId),
     /// A part of an environment.
     Env(&'a EnvId, EnvPart),
-    /// A file of a render: render, attempt, file, codec of the render's quality. Each attempt has its own files.
-    /// Therefore a worker that lost its lease cannot overwrite the files of the next worker.
+    /// A file of a render. The fields are the render, the attempt, the file, and the codec of the render's quality.
+    /// Each attempt has its own files. Therefore a worker that lost its lease cannot overwrite the files of the next
+    /// worker.
     Render(&'a RenderId, i64, OutputFile, Codec),
-    /// A file of a render's HLS packaging: render, attempt of the render, attempt of the packaging, file name.
+    /// A file of a render's HLS packaging. The fields are the render, the attempt of the render, the attempt of the
+    /// packaging, and the file name.
     Hls(&'a RenderId, i64, i64, &'a str),
 }
 

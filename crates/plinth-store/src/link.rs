@@ -65,8 +65,8 @@ pub enum LinkError {
 /// A secret with which links to objects in the local store are signed.
 #[derive(Clone)]
 pub struct LinkSecret {
-    /// Identifier of the secret. Each link contains the identifier of the secret that signed it. It is empty for the
-    /// first secret of an installation that is older than these identifiers.
+    /// Identifier of the secret. Each link contains the identifier of the secret that signed it. The identifier is
+    /// empty for the first secret of an installation that is older than these identifiers.
     pub id: String,
     pub secret: String,
 }

@@ -10,7 +10,7 @@ use tokio::time::sleep;
 
 /// Maximum number of consecutive attempts in which no byte is received.
 const TRIES: u32 = 8;
-/// Pause before the first retry of [`resuming`]. It doubles with each further retry.
+/// Pause before the first retry of [`resuming`]. The pause doubles with each further retry.
 pub(crate) const PAUSE: Duration = Duration::from_millis(100);
 
 /// Chunks of an object, as received from the store.

@@ -1,6 +1,6 @@
 //! Size and checksum of a stored object.
 
-/// Size and checksum of a stored object. They are sufficient to write a ZIP header without reading the object.
+/// Size and checksum of a stored object. Both are sufficient to write a ZIP header without reading the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stored {
     /// Size in bytes.

@@ -20,7 +20,7 @@ pub(crate) enum PageError {
     OtherWorkspace(Box<OtherWorkspace>),
 }
 
-/// The workspace that a page shows, and the workspace of the session, which is another one.
+/// The workspace that a page shows, and the different workspace of the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OtherWorkspace {
     /// Identifier of the workspace that the page shows.

@@ -10,7 +10,8 @@ use serde_json::Value;
 /// Rows of the gallery, which describe its pictures.
 const ROWS: &str = include_str!("../../../scripts/gallery/rows.json");
 
-/// Builds the list of pictures. After the name of a model come the settings whose pictures show this model.
+/// Builds the list of pictures. In an invocation, the name of a model is followed by the settings whose pictures show
+/// this model.
 macro_rules! pictures {
     ($($model:literal: $($key:literal)*;)*) => {
         &[$($((
@@ -50,7 +51,8 @@ struct Row {
     labels: Option<Vec<String>>,
     #[serde(default)]
     values: Vec<Value>,
-    /// Whether each value has a row of frames, one below the other. Otherwise each value has one picture, side by side.
+    /// Whether the picture shows one row of frames for each value, from top to bottom. Otherwise it shows one frame for
+    /// each value, from left to right.
     #[serde(default)]
     film: bool,
 }

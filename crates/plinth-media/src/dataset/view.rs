@@ -100,8 +100,8 @@ impl ViewEncoder {
     }
 }
 
-/// An encoded image file of a view. `tile` is the scaled-down image for the overview image. It is empty for layers that
-/// the overview image does not show.
+/// An encoded image file of a view. `tile` is the scaled-down image for the overview image. `tile` is empty for layers
+/// that the overview image does not show.
 struct LayerFile {
     content: Vec<u8>,
     tile: Vec<u8>,

@@ -17,8 +17,8 @@ pub(crate) fn materials(source: &Source<'_>) -> Result<Vec<Material>> {
     Ok(out)
 }
 
-/// Returns the render-time name of a material. Unlike the name of a node, it keeps its spaces, and several materials
-/// may have the same name.
+/// Returns the name of a material, as settings refer to it. Unlike in names of nodes, spaces are not replaced. Several
+/// materials may have the same name.
 fn name(i: usize, json: &json::Material) -> String {
     let name = json.name.as_deref().filter(|name| !name.is_empty());
     name.map_or_else(|| format!("material_{i}"), |name| cut_name(name).to_owned())

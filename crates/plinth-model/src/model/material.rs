@@ -21,7 +21,7 @@ pub enum AlphaMode {
 /// the corresponding factor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Material {
-    /// The render-time name, which the setting `materialEdits` refers to.
+    /// The name by which the setting `materialEdits` refers to the material.
     pub name: String,
     /// Base colour and alpha, both linear.
     pub base_color: [f32; 4],

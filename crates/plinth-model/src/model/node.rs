@@ -5,8 +5,8 @@ use glam::{Mat4, Quat, Vec3};
 /// One node of the scene graph.
 #[derive(Clone, Debug, Default)]
 pub struct Node {
-    /// The render-time name: spaces are replaced by `_`, and repeated names get `_1`, `_2` and so on. The setting
-    /// `hiddenMeshNames` refers to this name.
+    /// Name of the node. The setting `hiddenMeshNames` refers to nodes with meshes by this name. In their names, spaces
+    /// are replaced by `_`, and repeated names get `_1`, `_2` and so on.
     pub name: String,
     /// Index of the parent node, which is always smaller than the index of this node.
     pub parent: Option<usize>,

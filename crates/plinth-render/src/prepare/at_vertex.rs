@@ -52,7 +52,8 @@ pub(super) fn metallic_roughness(model: &Model, material: &Material, primitive: 
 /// Perceptual roughness above which a surface counts as rough.
 const MATT: f32 = 0.4;
 
-/// Returns whether the surface is polished at a vertex: whether its reflections show small changes of the normal.
+/// Returns whether the surface is polished at a vertex, which means that its reflections show small changes of the
+/// normal.
 pub(crate) fn is_polished(model: &Model, material: &Material, primitive: &Primitive, v: usize) -> bool {
     least_roughness(model, material, primitive, v) < MATT
 }

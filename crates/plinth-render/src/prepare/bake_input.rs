@@ -75,8 +75,8 @@ pub(super) fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32]) 
     }
 }
 
-/// Edges that are longer than this, in world units, may cross parts of a texture that the values at the edge's ends do
-/// not represent.
+/// Length in world units. A longer edge may cross parts of a texture that the values at the two ends of the edge do not
+/// represent.
 const TEXTURED_EDGE: f32 = 0.1;
 /// Number of texels along the longer side of an image for the bake.
 const RAY_IMAGE_SIDE: u32 = 128;

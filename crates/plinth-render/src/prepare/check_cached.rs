@@ -39,7 +39,7 @@ impl ModelLight {
 }
 
 impl SurfaceLight {
-    /// Returns whether the light belongs to triangles as in `indices`, as far as the lengths of all lists show.
+    /// Returns whether all lists of the light have the lengths that the triangles in `indices` require.
     pub(super) fn matches_inputs(&self, inputs: &PrepareInputs<'_>, indices: &[Vec<u32>]) -> bool {
         let cells = if inputs.floor.is_some() { (AMBIENT_SIDE * AMBIENT_SIDE) as usize } else { 0 };
         let lists = || self.baked.iter().zip(inputs.posed).zip(indices);

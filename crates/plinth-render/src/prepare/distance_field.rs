@@ -53,7 +53,7 @@ pub(crate) struct DistanceField {
 /// The nearest known surface of a cell.
 #[derive(Clone, Copy)]
 struct Nearest {
-    /// The nearest point on this surface, and its normal.
+    /// The nearest point on this surface, and the surface's normal.
     point: Vec3,
     normal: Vec3,
     radiance: Vec3,

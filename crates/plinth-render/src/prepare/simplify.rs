@@ -15,13 +15,14 @@ use super::at_vertex::is_polished;
 use crate::gpu::Gpu;
 use crate::upload::geometry::primitive_of;
 
-/// Change of a unit normal over one pixel that counts as much as the maximum displacement.
+/// Change of a unit normal over one pixel that the simplification treats as an error as large as the maximum
+/// displacement.
 const NORMAL_STEP: f32 = 0.25;
 /// Same as `NORMAL_STEP`, for rough surfaces. The light on rough surfaces changes less with the normal than the
 /// reflections of polished surfaces.
 const MATT_NORMAL_STEP: f32 = 4.0;
-/// Change of texture coordinates that counts as much as the maximum displacement, in multiples of their change over one
-/// pixel.
+/// Change of texture coordinates that the simplification treats as an error as large as the maximum displacement. The
+/// unit is the change of texture coordinates over one pixel.
 const UV_STEP: f32 = 2.0;
 /// Minimum number of triangles of a primitive that is simplified.
 const MIN_TRIANGLES: usize = 1024;
@@ -71,8 +72,8 @@ fn simplified(scene: &Scene, posed: &PosedPrimitive, primitive: &Primitive, pixe
     if primitive.indices.len() / 3 < BLOCKS_FROM {
         return whole.simplified(&mut whole.no_places(), &primitive.indices, SimplifyOptions::None);
     }
-    // If vertices were merged (`merge/mod.rs`), few triangles are left, and merging has already caused as much error as
-    // the first simplification may cause.
+    // If vertices were merged (`merge/mod.rs`), the first simplification is omitted: few triangles are left, and
+    // merging has already caused as much error as the first simplification may cause.
     if scene.is_merged {
         return whole.simplified_in_blocks(&primitive.indices, SHIFT);
     }

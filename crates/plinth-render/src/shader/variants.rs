@@ -11,8 +11,8 @@ pub(crate) struct PassShader {
     /// Path of the shader's file.
     pub(crate) path: &'static str,
     pub(crate) text: &'static str,
-    /// Lists of alternatives, one of which is chosen from each list. An alternative consists of features separated by
-    /// spaces, and may be empty.
+    /// Lists of alternatives. A variant uses one alternative of each list. An alternative consists of features
+    /// separated by spaces, and may be empty.
     choices: &'static [&'static [&'static str]],
 }
 

@@ -16,10 +16,10 @@ use crate::upload::sprites::Sprites;
 #[derive(Clone)]
 pub(crate) struct Batch {
     pub(crate) material: usize,
-    /// Index of the pool that contains its vertices and triangles.
+    /// Index of the pool that contains the batch's vertices and triangles.
     pub(crate) pool: usize,
-    /// The batch's range of the pool's indices. `vertices` is its range of the pool's vertices. Points and lines have
-    /// no indices.
+    /// The batch's range of the pool's indices. `vertices` is the batch's range of the pool's vertices. Points and
+    /// lines have no indices.
     pub(crate) indices: Range<u32>,
     pub(super) vertices: Range<u32>,
     /// World-space bounds in the current pose.

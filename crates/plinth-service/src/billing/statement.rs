@@ -23,8 +23,8 @@ pub struct StatementPosition {
 }
 
 impl Service {
-    /// Lists the newest purchases of the account that pays in the caller's workspace. In a team workspace, lists only the
-    /// purchases for this team.
+    /// Lists the newest purchases of the account that pays for the renders of the caller's workspace. In a team
+    /// workspace, lists only the purchases for this team.
     pub async fn list_purchases(&self, caller: &Caller) -> Result<Vec<Purchase>> {
         let workspace = caller.bound.as_ref().map(|bound| &bound.id);
         Ok(purchases::list(&mut self.db.read().await?, &caller.payer_id, workspace, PURCHASES).await?)

@@ -1,4 +1,5 @@
-//! Maintenance of the stored render counts: the number of renders in each state, which is the total of lists.
+//! Maintenance of the stored render counts: the number of renders in each state. Lists of renders read their total from
+//! these counts.
 
 use plinth_db::render_counts::{self, CHANGES_AT_ONCE};
 

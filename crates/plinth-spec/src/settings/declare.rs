@@ -1,7 +1,8 @@
 //! A macro that declares objects with typed fields.
 
 /// Declares structs, descriptions of their fields, and functions that read the structs from JSON. A field is written as
-/// `name: Type = "keyInTheApi", accepted values, "One sentence.";`. Only settings have the sentence.
+/// `name: Type = "keyInTheApi", accepted values, "One sentence.";`. The sentence is omitted for members of objects that
+/// are not settings themselves.
 macro_rules! objects {
     ($(
         $(#[$meta:meta])*

@@ -28,7 +28,7 @@ named! {
 }
 
 impl ModelStates {
-    /// Returns the state of the models; `None` if it may be any.
+    /// Returns the state that all models in the list have. Returns `None` if their states may differ.
     pub const fn status(self) -> Option<ModelStatus> {
         match self {
             Self::Active => Some(ModelStatus::Active),

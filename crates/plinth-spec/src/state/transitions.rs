@@ -1,8 +1,7 @@
 //! Declares the transitions of a state machine.
 
 /// Declares the transitions of a state machine: `transitions!(Status, Event: Pending, Claim => Processing;)` says that
-/// the event `Claim` changes the state `Pending` to `Processing`. All pairs of state and event that are not declared are
-/// not allowed.
+/// the event `Claim` changes the state `Pending` to `Processing`. Any other pair of state and event is not allowed.
 macro_rules! transitions {
     ($status:ident, $event:ident: $($($from:ident)|+, $on:ident => $to:ident;)*) => {
         impl $status {

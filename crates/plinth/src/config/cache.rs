@@ -20,7 +20,7 @@ pub(crate) fn cache(args: &ArgMatches) -> Result<Option<Cache>> {
         Some(found) => Some(found.path()),
         None => home_cache(),
     };
-    // Opening the cache fails if the program cannot read its own executable. Then it renders without a cache.
+    // Opening the cache fails if the program cannot read its own executable. The command then renders without a cache.
     Ok(folder.filter(|_| most_bytes > 0).and_then(|folder| Cache::open(folder, most_bytes << 20).ok()))
 }
 

@@ -67,7 +67,7 @@ impl ConfigFile {
         }
     }
 
-    /// Returns the credit packs; `None` if the file does not list any.
+    /// Returns the credit packs; `None` if the file lists no packs.
     /// Errors: a credit pack is incomplete, has an unknown key or an invalid value, or two credit packs have the same
     /// id.
     pub(super) fn products(&self) -> Result<Option<Vec<Product>>> {

@@ -76,7 +76,7 @@ impl<'a> Lookup<'a> {
         self.find(row)?.with_context(|| format!("--{} is missing", row.flag()))
     }
 
-    /// Returns the value of a row as an integer from 1 up to the row's maximum, if it has one.
+    /// Returns the value of a row as an integer of at least 1, and at most the row's maximum if the row has a maximum.
     pub(super) fn count<T: TryFrom<u64>>(&self, row: &Row) -> Result<T> {
         let found = self.get(row)?;
         let number: u64 = found.parse("a whole number")?;
@@ -88,7 +88,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Returns the credit packs in the configuration file; `None` if the file does not list any.
+    /// Returns the credit packs in the configuration file; `None` if the file lists no packs.
     pub(super) fn products(&self) -> Result<Option<Vec<Product>>> {
         self.file.as_ref().map_or(Ok(None), ConfigFile::products)
     }

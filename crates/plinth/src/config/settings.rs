@@ -30,7 +30,7 @@ pub(crate) struct Config {
     pub(crate) is_installation_named: bool,
     /// `sqlite://…` or `postgres://…`.
     pub(crate) database_url: String,
-    /// Maximum number of connections to PostgreSQL. With `None`, it depends on the command.
+    /// Maximum number of connections to PostgreSQL. With `None`, the number depends on the command.
     pub(crate) database_connections: Option<u32>,
     /// `file://…` or `s3://…`.
     pub(crate) store_url: String,
@@ -38,7 +38,7 @@ pub(crate) struct Config {
     pub(crate) store_public_endpoint: Option<String>,
     /// Address on which the HTTP API listens.
     pub(crate) listen: SocketAddr,
-    /// URL under which clients reach the API. With `None`, it is derived from the listening address.
+    /// URL under which clients reach the API. With `None`, the URL is derived from the listening address.
     pub(crate) public_url: Option<Url>,
     /// Maximum number of simultaneous HTTP connections.
     pub(crate) max_connections: usize,
@@ -61,7 +61,7 @@ pub(crate) struct Config {
     pub(crate) logs_are_json: bool,
     /// Log filter.
     pub(crate) log_level: Targets,
-    /// Credit packs; `None` if the configuration lists none and sets no key of Stripe.
+    /// Credit packs; `None` if the configuration lists no packs and sets no key of Stripe.
     pub(crate) products: Option<Vec<Product>>,
     /// Options of the service.
     pub(crate) service: ServiceOptions,
@@ -78,7 +78,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// Reads only these values, for commands that use no others.
+    /// Reads only the fields of this struct, for commands that use no other configuration values.
     pub(crate) fn read(args: &ArgMatches) -> Result<Self> {
         Self::find(&Lookup::new(args)?)
     }

@@ -15,10 +15,10 @@ use crate::service::Service;
 const CANCELLED_AT_ONCE: u32 = 100;
 
 impl Service {
-    /// Removes the credits of a refunded purchase: all credits, or the same fraction as of the price. If the balance is too
-    /// low, cancels paid renders that no worker has claimed, the newest first. If the balance is still too low, the missing
-    /// credits are owed; see [`remove_owed`](super::remove_owed). Stripe reports the sum of all refunds, so an event that is
-    /// repeated, or that arrives after a later event, changes nothing.
+    /// Removes the credits of a refunded purchase. If only a fraction of the price was refunded, removes the same fraction of the
+    /// credits. If the balance is too low, cancels paid renders that no worker has claimed, the newest first. If the balance is
+    /// still too low, the missing credits are owed; see [`remove_owed`](super::remove_owed). Stripe reports the sum of all
+    /// refunds, so an event that is repeated, or that arrives after a later event, changes nothing.
     pub(super) async fn book_refund(&self, charge: Charge) -> Result<()> {
         let Some(found) = self.purchase_of_charge(&charge).await? else { return Ok(()) };
         check_amount(&found, charge.amount, &charge.currency)?;

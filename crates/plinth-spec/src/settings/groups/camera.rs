@@ -83,7 +83,7 @@ impl Effect {
     /// Returns the index of the frame that the poster shows, in a video of `frames` frames.
     pub const fn poster_frame(self, frames: usize) -> usize {
         match self {
-            // In the first frame, the model has its smallest size.
+            // The model grows from the first to the last frame.
             Self::Reveal => frames.saturating_sub(1),
             Self::Turntable | Self::HeroSpin | Self::Showcase | Self::ZoomOrbit | Self::Keyframes => 0,
         }

@@ -21,8 +21,8 @@ objects! {
         position: [f64; 3] = "position", VECTOR.required();
         /// Normal of the surface at the centre of the image. It is zero if the normal is unknown.
         normal: [f64; 3] = "normal", VECTOR.required();
-        /// Rotation as angles in radians about x, y and z. They correspond to the class `Euler` of three.js with the
-        /// order XYZ.
+        /// Rotation as angles in radians about x, y and z. The angles have the same meaning as in the class `Euler` of
+        /// three.js with the order XYZ.
         euler: [f64; 3] = "euler", VECTOR.required();
         /// Length of the longer side of the image. The projection reaches half this length above and below the surface.
         size: f64 = "size", number(1e-6, 100.0).required();

@@ -33,8 +33,7 @@ named! {
 }
 
 const FLAG: Field = Field::of(Shape::Flag);
-/// Whether each texture map is used. The number of maps has no limit of its own. It is bounded by the size limit of
-/// `materialEdits`.
+/// Whether each texture map is used. Only the maximum size of `materialEdits` limits the number of entries.
 const TEXTURE_MAPS: Field =
     Field::of(Shape::Map { of: &Shape::Flag, max: crate::limits::MATERIAL_EDITS_BYTES, max_bytes: None });
 
