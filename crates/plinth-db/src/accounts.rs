@@ -13,7 +13,7 @@ pub struct Account {
     pub id: AccountId,
     /// E-mail address, lower-case.
     pub email: String,
-    /// Argon2 hash of the password, if the account has one.
+    /// Argon2 hash of the password, if the account has a password.
     pub password_hash: Option<String>,
     /// Whether the account is an administrator of the installation.
     pub is_admin: bool,

@@ -41,7 +41,7 @@ pub async fn insert(tx: &mut Tx, env: &Env) -> Result<()> {
     storage::add(tx, &env.workspace_id, env.file_size.cast_signed()).await
 }
 
-/// Finds an environment that a workspace can use: its own one, or a system environment.
+/// Finds an environment that a workspace can use: an environment of the workspace, or a system environment.
 pub async fn find(conn: &mut Conn, workspace: &WorkspaceId, id: &EnvId) -> Result<Option<Env>> {
     let sql = select!("WHERE id = $1 AND (workspace_id = $2 OR is_system)");
     conn.fetch_optional(sql, params![id, workspace]).await?.as_ref().map(Env::of).transpose()

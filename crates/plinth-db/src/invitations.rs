@@ -16,7 +16,7 @@ pub struct Invitation {
     /// Role that the invited person gets. The role `owner` means that the inviter offers to transfer the ownership of
     /// the workspace.
     pub role: Role,
-    /// Address for which the invitation is meant, if it has one.
+    /// Address for which the invitation is meant; `None` if the inviter entered no address.
     pub email: Option<String>,
     /// Account that invites.
     pub inviter_id: AccountId,

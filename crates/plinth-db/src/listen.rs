@@ -106,7 +106,7 @@ impl Db {
         let connecting = async {
             let pool = pool.connect_with(options.application_name(name)).await?;
             let mut listener = PgListener::connect_with(&pool).await?;
-            // A lost connection is reported at once, because notifications may be lost with it.
+            // A lost connection is reported at once, because notifications that it would have delivered may be lost.
             listener.eager_reconnect(false);
             listener.listen_all(channels.iter().copied()).await?;
             Ok::<_, sqlx::Error>(listener)

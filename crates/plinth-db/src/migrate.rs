@@ -63,8 +63,9 @@ const ON_POSTGRES: &[(i64, &str)] = &[
     (421, include_str!("../migrations/0421_render_hour_triggers.postgres.sql")),
 ];
 
-/// Migrations whose tables are unlogged on PostgreSQL. Their rows are needed only for seconds, and need not survive a crash
-/// of the database. A commit to an unlogged table does not wait for the disk, and large values are not copied to replicas.
+/// Migrations whose tables are unlogged on PostgreSQL. The rows of these tables are needed only for seconds, and need not survive
+/// a crash of the database. A commit to an unlogged table does not wait for the disk, and large values are not copied to
+/// replicas.
 const UNLOGGED: &[i64] = &[330, 340];
 
 /// Returns the version of the newest migration that this program contains.

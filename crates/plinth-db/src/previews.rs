@@ -83,8 +83,8 @@ pub struct Lease<'a> {
 pub struct ClaimTimes {
     /// The current time.
     pub now: i64,
-    /// Requests that were sent at or before this time have waited for long. They are claimed first, and by any worker, even
-    /// if another worker has the model loaded.
+    /// Requests that were sent at or before this time have waited for long. Such requests are claimed first, and by any worker,
+    /// even if another worker has the model loaded.
     pub unreserved_until: i64,
     /// Requests that were sent at or before this time are not claimed, because their pages no longer wait for them.
     pub abandoned_until: i64,

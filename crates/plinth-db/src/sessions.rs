@@ -109,7 +109,7 @@ pub async fn delete_others(tx: &mut Tx, account: &AccountId, kept: &str) -> Resu
     tx.execute("DELETE FROM sessions WHERE account_id = $1 AND sha256 <> $2", params![account, kept]).await.map(drop)
 }
 
-/// What the owner of a link may do with it.
+/// What a link allows its owner to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkPurpose {
     /// To sign in.

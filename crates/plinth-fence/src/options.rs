@@ -17,7 +17,7 @@ pub enum FenceMode {
     /// Uses those parts of the sandbox that the kernel supports.
     #[default]
     Auto,
-    /// Requires the whole sandbox. The server does not start if the kernel does not support all of it.
+    /// Requires the whole sandbox. The server does not start if the kernel supports only a part of the sandbox.
     Required,
     /// Uses no sandbox.
     Off,

@@ -11,8 +11,8 @@ use seccompiler::{
 
 use crate::error::FenceError;
 
-/// The system call fchmodat2, which libc does not define on every architecture. Its number is the same on all of them
-/// (Linux, scripts/syscall.tbl).
+/// The system call fchmodat2, which libc does not define on every architecture. The number of this system call is the
+/// same on all architectures (Linux, scripts/syscall.tbl).
 const FCHMODAT2: c_long = 452;
 #[cfg(target_arch = "x86_64")]
 const _: () = assert!(FCHMODAT2 == libc::SYS_fchmodat2);

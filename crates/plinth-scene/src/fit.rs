@@ -160,7 +160,8 @@ fn distinct(mut times: Vec<f32>) -> Vec<f32> {
     times
 }
 
-/// Returns at most `count` elements of a list, evenly spaced by index. They include the first and the last element.
+/// Returns at most `count` elements of a list, evenly spaced by index. The first and the last element are always
+/// included.
 fn evenly_spaced(times: &[f32], count: usize) -> Vec<f32> {
     if times.len() <= count {
         return times.to_vec();

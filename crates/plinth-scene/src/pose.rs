@@ -75,8 +75,8 @@ pub(crate) fn moving_nodes(model: &Model, clip: Option<&Animation>) -> Vec<bool>
     moved
 }
 
-/// Returns the node-to-model transform of each node. They have double precision, because centring the model later
-/// subtracts offsets that may be large.
+/// Returns the node-to-model transform of each node. The transforms have double precision, because centring the model
+/// later subtracts offsets that may be large.
 pub(crate) fn node_matrices(model: &Model, sampled: &Sampled) -> Vec<DMat4> {
     let mut out: Vec<DMat4> = Vec::with_capacity(model.nodes.len());
     for (node, local) in model.nodes.iter().zip(&sampled.locals) {

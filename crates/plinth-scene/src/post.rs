@@ -56,8 +56,8 @@ impl PostLook {
         Self { filter, ..Self::default() }
     }
 
-    /// Returns only the effects that map a pixel's colour to another colour, independently of the camera. They may
-    /// depend on the position of the pixel.
+    /// Returns only the effects that map a pixel's colour to another colour, independently of the camera. These effects
+    /// may depend on the position of the pixel.
     #[must_use]
     pub(crate) fn of_colors_and_places(self) -> Self {
         Self { vignette: self.vignette, ..self.of_colors_only() }

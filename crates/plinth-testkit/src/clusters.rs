@@ -68,8 +68,8 @@ fn path(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("plinth-pg-{name}-{}-{}", version(), user())).join(DATA)
 }
 
-/// Removes the template databases, which make up two thirds of the files. They are not needed, because no test creates
-/// a database.
+/// Removes the template databases, which make up two thirds of the files. The template databases are not needed,
+/// because no test creates a database.
 fn drop_templates(data: &Path) {
     let mut command = as_unprivileged(None, &bin("postgres"));
     command.args(["--single", "-D"]).arg(data).arg("postgres");

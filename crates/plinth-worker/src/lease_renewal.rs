@@ -58,7 +58,7 @@ struct Held {
     claim: Claim,
     /// Estimate of the end of the lease by the local clock. It is never later than the end in the database.
     until: Instant,
-    /// Time since the first failed renewal after the last successful one.
+    /// Time since the first failed renewal after the last successful renewal.
     outage: Outage,
 }
 

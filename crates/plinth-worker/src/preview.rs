@@ -106,7 +106,7 @@ struct Elsewhere {
 }
 
 impl Elsewhere {
-    /// Claims the next request, if there is one and the disk has room for it.
+    /// Claims the next request. Returns `None` if no request is waiting, the disk has no room, or the claim fails.
     async fn claim(&mut self, node: &Node) -> Option<WantedPreview> {
         let claimed = if node.has_room() { node.service.claim_preview().await } else { Ok(None) };
         let now = tokio::time::Instant::now();

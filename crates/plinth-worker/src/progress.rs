@@ -61,7 +61,7 @@ impl ProgressMeter {
 }
 
 /// Reports the newest progress of a job at intervals, for all renders of the job. An error is only logged, because the
-/// next report replaces the lost one. Never returns.
+/// next report replaces the lost report. Never returns.
 pub(crate) async fn report_progress(
     service: &Service,
     claims: &[Claim],

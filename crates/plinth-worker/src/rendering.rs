@@ -183,8 +183,8 @@ struct Group<'a> {
 }
 
 impl Group<'_> {
-    /// Fetches the input files and draws all frames. Returns the warnings of the job. With `may_reuse`, uses a process that
-    /// has already loaded the model, if there is one. Returns `None` if this process failed and an earlier render may have
+    /// Fetches the input files and draws all frames. Returns the warnings of the job. With `may_reuse`, uses a process that has
+    /// already loaded the model, if such a process exists. Returns `None` if this process failed and an earlier render may have
     /// caused the failure.
     async fn fetch_and_draw(
         &self,

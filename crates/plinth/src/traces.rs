@@ -81,7 +81,7 @@ fn resource() -> Resource {
 }
 
 /// The HTTP client of the exporter. The exporter calls the client from its own thread, which has no async runtime, so
-/// the client has one.
+/// the client has its own runtime.
 #[derive(Debug)]
 struct Client {
     runtime: Runtime,

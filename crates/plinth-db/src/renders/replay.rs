@@ -9,7 +9,7 @@ use crate::sql::{Param, params};
 use crate::states::is_in;
 use crate::{Conn, Result, Tx};
 
-/// A render to return instead of creating a new one.
+/// An existing render to return instead of creating a new render.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Earlier {
     pub render: Render,
@@ -27,11 +27,11 @@ fn has_key(render: &str) -> String {
     )
 }
 
-/// Finds, for each of `drafts`, an earlier render to return instead of creating a new one. All drafts belong to one
-/// request. An earlier render must have the workspace, model, settings and ordinal of the draft. If it was created since
-/// `any_since`, its idempotency key does not matter. If it was created earlier, but since `keyed_since`, a request with the
-/// same key must have created it or have been answered with it. Renders with the same key are preferred to others, then newer
-/// renders to older ones. `any_since` must not be earlier than `keyed_since`.
+/// Finds, for each of `drafts`, an earlier render to return instead of creating a new render. All drafts belong to one request.
+/// An earlier render must have the workspace, model, settings and ordinal of the draft. If it was created since `any_since`, its
+/// idempotency key does not matter. If it was created earlier, but since `keyed_since`, a request with the same key must have
+/// created it or have been answered with it. Renders with the same key are preferred to others, then newer renders to older ones.
+/// `any_since` must not be earlier than `keyed_since`.
 pub async fn find_earlier(
     conn: &mut Conn,
     drafts: &[Render],

@@ -12,7 +12,7 @@ pub enum ImportError {
         /// The maximum unpacked size in bytes.
         limit: u64,
     },
-    /// The archive contains no OBJ file or more than one.
+    /// The archive contains no OBJ file, or several OBJ files.
     #[error("the ZIP must contain exactly one .obj, not {count}")]
     ObjCount {
         /// The number of OBJ files.

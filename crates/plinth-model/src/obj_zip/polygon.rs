@@ -59,7 +59,7 @@ impl Triangulator {
 }
 
 /// Triangulates a polygon by ear clipping. All triangles face the polygon's front. Returns whether the triangles cover
-/// the polygon. They do not if the polygon crosses itself.
+/// the polygon, which is not the case if the polygon crosses itself.
 fn clip_ears(earcut: &mut Earcut<f32>, points: &[Vec3], indices: &mut Vec<usize>) -> bool {
     let normal = newell(points);
     indices.clear();

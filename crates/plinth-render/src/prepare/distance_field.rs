@@ -220,7 +220,7 @@ impl DistanceField {
     }
 
     /// Visits all cells along an axis. In each cell, the surface of the previous cell replaces the known surface if the
-    /// former is closer.
+    /// surface of the previous cell is closer.
     fn sweep(&self, seeds: &[Option<Nearest>], axis: usize, backward: bool, of: &mut [u32], costs: &mut [f32]) {
         // Lines along x and y lie in one slice of z.
         let slice = (self.size.x * self.size.y) as usize;

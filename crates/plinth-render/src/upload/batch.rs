@@ -39,7 +39,7 @@ pub(crate) enum Transparency {
     Sorted(Sortable),
     /// Only the visible triangles of the batch are drawn, through a visibility buffer.
     VisibilityBuffer {
-        /// Mean position of the corners of its triangles.
+        /// Mean position of the corners of the batch's triangles.
         center: Vec3,
     },
 }

@@ -18,7 +18,7 @@ pub(super) const MIN_BATCHES: usize = 8;
 const CELLS: usize = 8;
 
 /// Returns boxes that together contain all triangles in `corners`. `low` and `high` are the corners of the box around
-/// all of them.
+/// all these triangles.
 pub(super) fn boxes_of_triangles(vertices: &[PoseVertex], corners: &[u32], (low, high): Bounds) -> Vec<Bounds> {
     let cells_per_unit = CELLS as f32 / (high - low).max_element().max(f32::MIN_POSITIVE);
     let mut boxes = vec![NOTHING; CELLS * CELLS * CELLS];

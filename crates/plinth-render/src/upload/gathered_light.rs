@@ -81,9 +81,9 @@ pub(crate) struct LightSource<'a> {
 
 /// The packed light of a pool.
 struct LightWords {
-    /// For each triangle, two words. The first is the index of the first sample of its lattice, with the lattice level
-    /// in the low `LEVEL_BITS` bits, or 0 without a lattice. The second is the index of the first sample of back faces,
-    /// or 0 without such samples.
+    /// For each triangle, two words. The first word is the index of the first sample of the triangle's lattice, with
+    /// the lattice level in the low `LEVEL_BITS` bits, or 0 without a lattice. The second word is the index of the
+    /// first sample of back faces, or 0 without such samples.
     words: Vec<[u32; 2]>,
     samples: Vec<LightSample>,
 }

@@ -26,7 +26,7 @@ pub(crate) struct NumberedTriangles {
 impl NumberedTriangles {
     /// Uploads the triangles of a pool. `corners` has three indices into `pose` per triangle. `surface` contains the
     /// attributes for the alpha test, and has the same length as `pose`.
-    /// Errors: if the buffers exceed the limits of the adapter.
+    /// Errors: if a buffer would be larger than the adapter allows.
     pub(crate) fn new(
         gpu: &Gpu,
         pose: &[PoseVertex],

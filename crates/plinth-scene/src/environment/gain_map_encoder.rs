@@ -1,8 +1,8 @@
 //! Encodes panoramas as gain maps, which the module `gain_map` and other readers of ISO 21496-1 metadata can decode.
 //!
 //! The formula of the gain is from ISO 21496-1 and Adobe, "Gain Map Specification 1.0", 2023. The SDR image is
-//! tone-mapped per channel with equation 3 of Reinhard et al., "Photographic Tone Reproduction for Digital Images",
-//! 2002. This operator never brightens, so no gain is less than 1, and black stays black.
+//! tone-mapped per channel with equation 3 of Reinhard et al., "Photographic Tone Reproduction for Digital
+//! Images" (2002). This equation never brightens, so no gain is less than 1, and black stays black.
 
 use std::io::Cursor;
 

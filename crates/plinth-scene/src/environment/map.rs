@@ -45,8 +45,8 @@ pub struct TexelDirections {
 }
 
 impl TexelDirections {
-    /// Returns the unit directions of the texels of row `y`, from left to right. They equal the results
-    /// of [`EnvironmentMap::direction`].
+    /// Returns the unit directions of the texels of row `y`, from left to right. The directions equal the results of
+    /// [`EnvironmentMap::direction`].
     pub fn of_row(&self, y: u32) -> impl Iterator<Item = Vec3> {
         let theta = (y as f32 + 0.5) / self.height as f32 * PI;
         let (sin, cos) = (theta.sin(), theta.cos());
@@ -128,8 +128,8 @@ impl EnvironmentMap {
         self.reduced(MAX_LIGHT_WIDTH, MAX_LIGHT_HEIGHT)
     }
 
-    /// Scales the panorama down to at most this many columns and rows. Texels are weighted by their solid angle, which
-    /// preserves the total light.
+    /// Scales the panorama down to at most `columns` columns and `rows` rows. Texels are weighted by their solid angle,
+    /// which preserves the total light.
     pub fn reduced(&self, columns: u32, rows: u32) -> Self {
         let size = (self.width, self.height);
         averaged(size, (self.width.min(columns), self.height.min(rows)), |x, y| {

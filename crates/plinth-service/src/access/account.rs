@@ -22,7 +22,7 @@ pub struct NewAccount {
     pub email: String,
     /// Whether the account is an administrator of the installation.
     pub is_admin: bool,
-    /// Argon2 hash of the password, if the account has one.
+    /// Argon2 hash of the password, if the account has a password.
     pub password_hash: Option<String>,
 }
 

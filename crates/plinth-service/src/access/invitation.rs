@@ -38,7 +38,7 @@ pub struct InvitationView {
     pub inviter: String,
     /// Role that the invited person gets.
     pub role: Role,
-    /// Address for which the invitation is meant, if it has one.
+    /// Address for which the invitation is meant; `None` if the inviter entered no address.
     pub email: Option<String>,
 }
 

@@ -165,7 +165,7 @@ pub(super) async fn find_member(conn: &mut Conn, team: &WorkspaceId, member: &st
     Ok((id, role.ok_or_else(missing)?))
 }
 
-/// Returns an error if an account owns so many teams that it may not own another one.
+/// Returns an error if an account owns so many teams that it may not own another team.
 pub(super) async fn check_may_own(tx: &mut Tx, account: &AccountId) -> Result<()> {
     if workspaces::count_teams(tx, account).await? < limits::TEAMS {
         return Ok(());

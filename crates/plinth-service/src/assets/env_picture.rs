@@ -21,7 +21,7 @@ impl Service {
         Ok(env.name)
     }
 
-    /// Finds a picture of an environment: its thumbnail if it has one, otherwise its SDR image.
+    /// Finds a picture of an environment: the thumbnail, or the SDR image if the environment has no thumbnail.
     pub async fn env_picture(&self, caller: &Caller, id: &str) -> Result<Delivery> {
         let env = self.env_row(caller, id).await?;
         let part = if env.has_thumb { EnvPart::Thumb } else { EnvPart::Sdr };

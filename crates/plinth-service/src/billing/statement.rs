@@ -30,8 +30,8 @@ impl Service {
         Ok(purchases::list(&mut self.db.read().await?, &caller.payer_id, workspace, PURCHASES).await?)
     }
 
-    /// Returns a piece of the statement, newest entries first, without the first line, and the position of the next piece;
-    /// `None` if this piece is the last one. Prices are in the smallest unit of their currency.
+    /// Returns a piece of the statement without its first line, newest entries first, and the position of the next
+    /// piece. The position is `None` if this piece is the last. Prices are in the smallest unit of their currency.
     pub async fn statement(
         &self,
         caller: &Caller,

@@ -25,7 +25,8 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Returns whether all output files get a watermark: the render is a system preview, or the free pool has paid for it.
+    /// Returns whether all output files get a watermark: the render is a system preview, or the free pool has paid for
+    /// the render.
     pub fn is_marked(&self) -> bool {
         self.render.is_system_preview || self.render.pool == Some(Pool::Free)
     }

@@ -8,8 +8,8 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::service::Service;
 
-/// Average number of workers that query the queue for each queued job. The probability that no worker does so is below
-/// 1e-13. If most workers are busy, one of them soon ends its job and queries the queue.
+/// Average number of workers that query the queue for each queued job. The probability that no worker queries the queue
+/// is below 1e-13. If most workers are busy, one of them soon ends its job and queries the queue.
 const LOOKS_PER_JOB: u32 = 32;
 /// Interval at which a worker counts all listening workers. The query of this count also detects a dead connection.
 const COUNT_EVERY: Duration = Duration::from_mins(1);

@@ -17,8 +17,8 @@ use crate::service::Service;
 /// Maximum length of a failure message, in characters.
 const MESSAGE_CHARS: usize = 500;
 
-/// Maximum number of stored warnings of a render. If a job has more, an additional warning contains the number of the
-/// omitted ones.
+/// Maximum number of stored warnings of a render. If a job has more warnings, an additional warning contains the number
+/// of omitted warnings.
 const WARNINGS: usize = 50;
 /// Maximum length of a stored warning, in characters.
 const WARNING_CHARS: usize = 300;

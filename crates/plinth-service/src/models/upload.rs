@@ -155,7 +155,7 @@ fn settings_from_text(text: &str) -> Result<Option<Value>> {
 const UNNAMED: &str = "model";
 
 /// Returns the base name of a file: the last path segment that is not empty, without control characters. If this
-/// segment consists of an extension only, it is appended to the segment before it.
+/// segment consists of an extension only, the extension is appended to the previous segment.
 /// Errors: the name is empty or too long.
 pub(super) fn file_name(sent: &str) -> Result<String> {
     let clean = |part: &str| part.chars().filter(|c| !c.is_control()).collect::<String>().trim().to_owned();

@@ -41,7 +41,7 @@ impl Service {
         Ok(states.into_iter().map(|state| RenderProgress::of(state, now)).collect())
     }
 
-    /// Returns the newest unfinished render of each model that has one.
+    /// Returns the newest unfinished render of each model that has unfinished renders.
     pub async fn unfinished_renders(
         &self,
         caller: &Caller,

@@ -88,7 +88,7 @@ pub(crate) async fn submit(State(studio): State<Studio>, headers: HeaderMap, sen
     }
 }
 
-/// Returns the settings of the chosen look, with the chosen quality if there is one.
+/// Returns the settings of the chosen look, with the chosen quality if a quality was chosen.
 async fn settings(studio: &Studio, caller: &Caller, sent: &SessionFields) -> ServiceResult<Map<String, Value>> {
     let mut settings = studio.service.look(caller, sent.text("look")).await?.settings;
     let quality = sent.text("quality");

@@ -12,7 +12,7 @@ use super::level::level;
 pub(crate) enum Effort {
     /// For encoding while the renderer uses the CPU, too.
     Low,
-    /// For files that are downloaded many times. Their smaller size is worth more CPU time.
+    /// For files that are downloaded many times, for which a smaller size is worth more CPU time.
     Medium,
 }
 

@@ -23,7 +23,7 @@ pub(super) fn most_in_hour(hours: &[HourCount]) -> u64 {
 }
 
 /// Returns one bar per hour, scaled to the height of the chart. The part for failed renders is above the part for
-/// successful ones.
+/// successful renders.
 pub(super) fn bars(hours: &[HourCount]) -> Vec<Bar> {
     let (height, width) = CHART;
     let most = most_in_hour(hours).max(1);
