@@ -48,15 +48,16 @@ pub struct Contents {
 /// Filter of a list of models.
 #[derive(Clone, Debug)]
 pub struct ModelFilter {
-    /// Only models of this workspace.
+    /// The list contains only models of this workspace.
     pub workspace_id: WorkspaceId,
-    /// Only models in this state; `None` for all states except deleted.
+    /// If set, the list contains only models in this state. `None` stands for all states except deleted.
     pub status: Option<ModelStatus>,
-    /// Only models with at least one of these tags; empty for no restriction.
+    /// If not empty, the list contains only models with at least one of these tags.
     pub tags: Vec<String>,
-    /// Only models that changed at or after this time.
+    /// If set, the list contains only models that were changed at or after this time.
     pub updated_since: Option<i64>,
-    /// Only models whose title, product code, file name or tags contain this text. It must be given in lower case.
+    /// If set, the list contains only models whose title, product code, file name or tags contain this text, which must
+    /// be in lower case.
     pub search: Option<String>,
 }
 

@@ -34,7 +34,7 @@ const LINE_BYTES: u64 = 4 << 20;
 const STDERR_BYTES: usize = 4096;
 /// Signal 6. A program that aborts, for example because an allocation failed, ends with this signal.
 const SIGABRT: i32 = 6;
-/// Signal 24. The kernel sends it to a process that exceeds its CPU time limit.
+/// Signal 24. The kernel sends this signal to a process that exceeds its CPU time limit.
 const SIGXCPU: i32 = 24;
 
 /// Child process to start.

@@ -10,8 +10,8 @@ use crate::render_process::{ProcessKey, RenderProcess};
 pub(crate) struct IdleProcesses(Mutex<Vec<RenderProcess>>);
 
 impl IdleProcesses {
-    /// Removes and returns an idle process with the key `wanted`. If there is none, ends the process that has been idle
-    /// longest, so that its memory is free for the new process of the render.
+    /// Removes and returns an idle process with the key `wanted`. If there is no such process, ends the process that
+    /// has been idle longest, so that its memory is free for the new process of the render.
     pub(crate) async fn take(&self, wanted: Option<&ProcessKey>) -> Option<RenderProcess> {
         let (found, ended) = {
             let mut idle = self.locked();

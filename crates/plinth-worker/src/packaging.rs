@@ -79,7 +79,7 @@ async fn make(node: &Node, claim: &Claim, folder: &Path, cut: &CancellationToken
     Ok(())
 }
 
-/// Downloads the video to package: the web video, or the full video if the render has no web video. The web video is
+/// Downloads the video to package: the web video, or the main video if the render has no web video. The web video is
 /// preferred, because it is encoded as H.264 and has at most the resolution of the largest stream.
 async fn fetch_video(node: &Node, claim: &Claim, folder: &Path) -> Result<PathBuf, JobError> {
     let lost = |error: &(dyn std::error::Error + 'static)| {

@@ -14,13 +14,13 @@ use crate::{Conn, Result, render_counts, render_hours, workspaces};
 /// Filter of a list of renders.
 #[derive(Clone, Debug)]
 pub struct RenderFilter {
-    /// Only renders of this workspace.
+    /// The list contains only renders of this workspace.
     pub workspace_id: WorkspaceId,
-    /// Only renders of this model.
+    /// If set, the list contains only renders of this model.
     pub model_id: Option<ModelId>,
-    /// Only renders in this state.
+    /// If set, the list contains only renders in this state.
     pub status: Option<RenderStatus>,
-    /// Only renders that changed at or after this time.
+    /// If set, the list contains only renders that were changed at or after this time.
     pub updated_since: Option<i64>,
 }
 

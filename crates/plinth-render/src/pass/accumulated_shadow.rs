@@ -51,8 +51,8 @@ pub(crate) struct ShadowLight<'a> {
 }
 
 impl AccumulatedShadow {
-    /// Creates the shadow maps' resources. `frame_group` creates bind group 0 from a uniform buffer. `floor` is the
-    /// uniform of the floor.
+    /// Creates the resources of the shadow maps. `frame_group` creates bind group 0 from a uniform buffer. `floor` is
+    /// the uniform of the floor.
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,

@@ -32,9 +32,9 @@ pub(crate) struct Composite {
 /// The regions of a frame that the model covers.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct ModelParts {
-    /// Region that contains the opaque surfaces; `None` if there are none.
+    /// Region that contains the opaque surfaces; `None` if there are no opaque surfaces.
     pub(crate) solid: Option<Region>,
-    /// Region that contains the transmissive and blended surfaces; `None` if there are none.
+    /// Region that contains the transmissive and blended surfaces; `None` if there are no such surfaces.
     pub(crate) transparent: Option<Region>,
 }
 

@@ -19,7 +19,7 @@ pub(crate) enum Corners<'a> {
     /// The vertices of [`NumberedTriangles`](crate::upload::numbered::NumberedTriangles). The pass writes the numbers
     /// of triangles.
     Numbered,
-    /// Also the vertices of `NumberedTriangles`. The pass reads each triangle by its number within its pool.
+    /// The same vertices as for [`Self::Numbered`]. The pass reads each triangle by its number within its pool.
     Exact {
         /// For each pool, bind group 1 with its triangles.
         groups: &'a [wgpu::BindGroup],

@@ -23,8 +23,8 @@ impl Sprites {
     }
 }
 
-/// Returns the maximum distance in pixels between the vertices of points and lines and their outline, in any frame.
-/// `height` is the height of the picture.
+/// Returns the maximum distance in pixels, in any frame, between a point or line and the outline with which it is
+/// drawn. `height` is the height of the picture.
 pub(crate) fn reach(scene: &Scene, height: u32, batches: &[Batch]) -> u32 {
     let center = (scene.bounds.0 + scene.bounds.1) * 0.5;
     let radius = (scene.bounds.1 - center).length();

@@ -24,7 +24,7 @@ pub struct ModelQuery {
     /// Text that a model's title, product code, file name or one of its tags must contain. The search does not distinguish
     /// between upper and lower case.
     pub search: Option<String>,
-    /// Only models that changed at or after this time.
+    /// If set, the list contains only models that were changed at or after this time.
     pub updated_since: Option<String>,
     /// Maximum number of rows.
     pub limit: Option<String>,
