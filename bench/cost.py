@@ -51,7 +51,7 @@ def drawing(process):
 
 
 def measure(plinth, model, tier, length):
-    """Renders a video with all outputs. Returns the processor seconds: all, of drawing, of the encoders; elapsed seconds; bytes."""
+    """Renders a video with all outputs. Returns processor seconds (in all, of drawing, of the encoders), elapsed seconds, and bytes."""
     with tempfile.TemporaryDirectory(prefix="plinth-cost-") as folder:
         output = Path(folder) / ("out" + ENDINGS.get(tier, ".mp4"))
         command = [plinth, "render", str(model), "-o", str(output), "--quiet"]

@@ -6,7 +6,7 @@ FOLDER contains scenes.json: a list of objects with
   model      path of a .glb
   env        path of a Radiance .hdr
   pose       {"position": [x, y, z], "lookAt": [x, y, z], "fov": degrees} in normalised units
-  size       [width, height] of the picture, square (default 512, 512)
+  size       [width, height] of the picture, which must be square (default 512, 512)
   rotateEnv  rotation of the environment in degrees (default 0)
 Paths are relative to FOLDER or to the folder above it; with --assets, only to that folder.
 
@@ -30,7 +30,7 @@ def arguments():
     parser.add_argument("folder", type=pathlib.Path, metavar="FOLDER", help="contains scenes.json")
     parser.add_argument("out", type=pathlib.Path, metavar="OUT", help="output folder; created if missing")
     parser.add_argument("--assets", type=pathlib.Path, help="folder to which the paths of models and environments are relative")
-    parser.add_argument("--only", nargs="+", metavar="ID", help="draw these scenes only")
+    parser.add_argument("--only", nargs="+", metavar="ID", help="draw only these scenes")
     parser.add_argument("--plinth", default=os.environ.get("PLINTH", str(BUILT)), help="program to call")
     return parser.parse_args()
 
@@ -59,7 +59,7 @@ def settings(scene):
 
 
 def draw(plinth, scene, places, out):
-    """Renders one scene; returns the error message if it fails."""
+    """Renders one scene. Returns the error message if that fails."""
     from PIL import Image
 
     with tempfile.TemporaryDirectory() as work:

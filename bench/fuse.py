@@ -8,7 +8,7 @@ Renders a dataset of each model (--coverage sphere), fuses its depth images, and
 The depth of all views is integrated into a truncated signed distance field (Curless and Levoy 1996) with Open3D, using only
 transforms.json and depth_metric/. Prints mean distances in percent of the model's largest side:
   accuracy      from the fused surface to the model
-  completeness  from the model to the fused surface, where a view shows the model
+  completeness  from the points of the model that a view shows to the fused surface
   chamfer       the mean of accuracy and completeness
 Fails if chamfer is above LIMIT percent. Needs: pip install open3d trimesh numpy pillow.
 """

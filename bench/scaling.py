@@ -10,7 +10,7 @@ The models are generated: bumpy spheres. Each measurement varies one of these pr
   materials  1 to 1200, each on its own sphere, 100 k triangles
   size       960 x 540 to 3840 x 2160
   length     2 to 120 s
-  cores      1 to all cores of this machine (taskset)
+  cores      1 to all cores of this machine (limited with taskset)
 
 Columns: seconds from the start of the program to the first frame, without the cache; milliseconds per further frame;
 peak resident memory of the program. Each value is the minimum over --runs.
@@ -121,7 +121,7 @@ class Glb:
 
 
 def model(path, triangles=TRIANGLES, materials=1, textures=0):
-    """Writes a model of a row of spheres, one per material. The first materials have a texture. Returns the path."""
+    """Writes a model that is a row of spheres, one per material. The first materials have a texture. Returns the path."""
     if path.exists():
         return path
     glb = Glb()

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Measures the response times of an honest client, without and with many slow connections. These send a byte every 25 s to the
-endpoints that take a body, half of them with an API key.
+"""Measures the response times of a normal client, first alone and then during many slow connections. Each slow connection sends a byte
+every 25 s to an endpoint that takes a body; half of the connections have an API key.
 
 usage: bench/slow_clients.py [--plinth target/debug/plinth] [--connections 2000] [--seconds 60]
-Fails when the 99th percentile of the honest client's response times more than doubles, or when one of its requests fails. Needs
+Fails when the 99th percentile of the normal client's response times more than doubles, or when one of its requests fails. Needs
 no packages.
 """
 import argparse

@@ -28,7 +28,7 @@ Image.MAX_IMAGE_PIXELS = None
 
 
 class Set:
-    """Files of a folder or of a ZIP."""
+    """The files of a dataset, in a folder or in a ZIP."""
 
     def __init__(self, path):
         self.root = Path(path)
@@ -46,7 +46,7 @@ class Set:
         return json.loads(self.read(name))
 
     def points(self, name):
-        """Rows of a binary PLY."""
+        """Returns the rows of a binary PLY file."""
         row = np.dtype([("xyz", "<f4", 3), ("normal", "<f4", 3), ("rgb", "u1", 3)])
         return np.frombuffer(self.read(name).split(b"end_header\n", 1)[1], row)
 
@@ -54,7 +54,7 @@ class Set:
         return Image.open(io.BytesIO(self.read(name)))
 
     def png(self, name):
-        """Width, height, bits and kind of a PNG, from its head: the mode of 16-bit grey is I or I;16, by Pillow's version."""
+        """Returns (width, height) and (bits, kind) from the header of a PNG. Versions of Pillow name 16-bit grey differently: I or I;16."""
         data = self.read(name)
         check(data[:8] == b"\x89PNG\r\n\x1a\n" and data[12:16] == b"IHDR", f"{name} is no PNG")
         width, height, bits, kind = struct.unpack(">IIBB", data[16:26])
@@ -66,19 +66,21 @@ def check(truth, words):
         sys.exit(f"check_dataset: {words}")
 
 
-# How far from its surface a pixel may lie: half a step of depth_metric, and what the flat triangles of a shape lack.
+# Maximum distance between the point of a pixel and the surface: half a step of depth_metric (0.0005), and the distance between
+# the flat triangles of the model and the curved shape.
 TOLERANCE = 5.5e-4
 
 
 # ---- surfaces -------------------------------------------------------------------------------------------------------
-# In the set's world: distance to the surface, and unit normals of points on it. Largest side 2, centred.
+# Each function returns, for points in the dataset's world, the signed distance to the surface and the unit normal of the nearest
+# point of the surface. The shapes are centred, and their largest side is 2.
 
 def sphere(p):
     r = np.linalg.norm(p, axis=-1)
     return r - 1, p / r[..., None]
 
 
-BOX = np.array([1.0, 0.5, 0.75])  # half sides
+BOX = np.array([1.0, 0.5, 0.75])  # half of each side
 
 
 def box(p):
@@ -91,7 +93,7 @@ def box(p):
     return distance, normal
 
 
-RING, TUBE = 0.7, 0.3  # about +Z
+RING, TUBE = 0.7, 0.3  # radii; the axis is +Z
 
 
 def torus(p):
@@ -255,7 +257,7 @@ def layers(s, t, i):
 
 
 def back_project(t, pose, depth):
-    """World points of pixels, by the formula of README.txt."""
+    """Returns the points in world space that pixels with a depth show, by the formula of README.txt, and the pixels."""
     v, u = np.nonzero(depth > 0)
     d = depth[v, u]
     p = np.stack([(u + 0.5 - t["cx"]) / t["fl_x"] * d, -(v + 0.5 - t["cy"]) / t["fl_y"] * d, -d], -1)
@@ -263,7 +265,7 @@ def back_project(t, pose, depth):
 
 
 def near_edge(inside):
-    """Pixels with a neighbour of the other kind, or at the border."""
+    """Returns the pixels for which one of the eight neighbours has another value."""
     out = np.zeros_like(inside)
     padded = np.pad(inside, 1, mode="edge")
     h, w = inside.shape
@@ -296,7 +298,7 @@ def check_layers(s, t, poses, shape):
         white &= (l["images"][nothing] == 255).all()
         if not inside.any():
             continue
-        # The three depths encode the same distance, so they agree within half a step each.
+        # The three depths encode the same distance, so two of them differ by at most half a step of each.
         steps = (0.0005, (far - near) / 65535 / 2, (far - near) / 255 / 2)
         worst["deep"] = max(worst["deep"], (np.abs(deep - metric)[inside] / (steps[0] + steps[1])).max())
         worst["shallow"] = max(worst["shallow"], (np.abs(shallow - deep)[inside] / (steps[1] + steps[2])).max())
@@ -320,7 +322,7 @@ def check_layers(s, t, poses, shape):
     words = f"layers: {seen} pixels; depths agree within {max(worst['deep'], worst['shallow']):.3f} of their half steps"
     if shape:
         angles = np.concatenate(angles)
-        # A pixel at an edge of the box may show either side.
+        # At an edge of the box, a pixel may show the normal of either side.
         wrong = (angles > 0.5 + 0.39).mean()
         metric, deep = (np.concatenate(distances[name]) for name in ("metric", "16 bits"))
         check(metric.max() < TOLERANCE, f"a pixel of depth_metric is off by {metric.max():.2e}")
@@ -332,7 +334,7 @@ def check_layers(s, t, poses, shape):
 
 
 def check_reprojection(s, t, poses):
-    """Checks that points visible in two views have the same position: compares them in pixels of the second view."""
+    """Checks that two views show a point at the same position: compares both positions in pixels of the first view."""
     errors = []
     n = len(poses)
     decode = lambda i: layers(s, t, i)["depth_16bit"]
@@ -356,7 +358,7 @@ def check_reprojection(s, t, poses):
         weights = np.stack([(1 - fx) * (1 - fy), fx * (1 - fy), (1 - fx) * fy, fx * fy], -1)
         seen = (corners * weights).sum(axis=1)
         visible = (corners > 0).all(axis=1) & (np.abs(seen - z) < 0.05)
-        # The second view's point there, projected back to the first view.
+        # The point that the second view shows at this pixel, projected back to the first view.
         back = np.stack([(x - t["cx"]) / t["fl_x"] * seen, -(y - t["cy"]) / t["fl_y"] * seen, -seen], -1)
         world = back @ poses[k][:3, :3].T + poses[k][:3, 3]
         first = (world - poses[i][:3, 3]) @ poses[i][:3, :3]

@@ -1,5 +1,5 @@
-"""Checks a dataset for readers that cannot be run here because they need a graphics card or a build: every field that their
-source code reads, and anything that would mislead them. Each function names the source; docs/datasets.md says which readers were run.
+"""Checks a dataset for readers that need a graphics card or must be compiled, and therefore cannot be run here: every field that the
+source code of a reader reads, and anything that would mislead the reader. Each function names the source code that was read.
 """
 import numbers
 from pathlib import PurePosixPath
@@ -47,7 +47,7 @@ def opensplat(s, t, names, check):
 
 
 def brush(s, t, names, check):
-    """ArthurBrussee/brush, crates/brush-dataset/src/formats at 06bff06 and 327a759; without sparse/, see docs/datasets.md."""
+    """ArthurBrussee/brush, crates/brush-dataset/src/formats at 06bff06 and 327a759. Brush reads transforms.json only without sparse/."""
     check(t["camera_model"] in ("OPENCV", "PERSPECTIVE"), "camera_model is not known")
     check([name for name in names if name.endswith("transforms.json")] == ["transforms.json"], "more than one transforms.json")
     check([name for name in names if name.endswith(".ply")] == [t["ply_file_path"]], "Brush starts from the last .ply")
@@ -60,7 +60,7 @@ def brush(s, t, names, check):
 
 
 def gaussian_splatting(s, t, names, check):
-    """graphdeco-inria/gaussian-splatting, scene/dataset_readers.py at 05d634b. Layout of the files: check_colmap."""
+    """graphdeco-inria/gaussian-splatting, scene/dataset_readers.py at 05d634b. check_colmap checks the layout of the files."""
     check({f"sparse/0/{name}.bin" for name in ("cameras", "images", "points3D")} <= names, "sparse/0")
     check("sparse/0/points3D.ply" not in names, "it would be read instead of the points")
     stems = [PurePosixPath(frame["file_path"]).name.split(".")[0] for frame in t["frames"]]

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""What something holds of Debian's or Ubuntu's packages, as a CycloneDX 1.6 document in JSON.
+"""Prints an SBOM (CycloneDX 1.6, JSON) of the packages of Debian or Ubuntu that an image or a wheel contains.
 
 usage: scripts/debian_sbom.py NAME VERSION STATUS OS-RELEASE [PACKAGE ...]
 
-STATUS is a file of stanzas such as /var/lib/dpkg/status, OS-RELEASE one such as /etc/os-release. Without PACKAGE the document
-lists all that are installed, as of an image; with it these alone, as of a wheel that holds their libraries. Exits with 1 if
-one of them is not installed. Debian states licences as texts: each package's is /usr/share/doc/PACKAGE/copyright.
+STATUS is a file like /var/lib/dpkg/status, OS-RELEASE a file like /etc/os-release. Without PACKAGE the SBOM lists all installed
+packages, for an image. With PACKAGE it lists only these packages, for a wheel that contains their libraries, and the script exits
+with 1 if one of them is not installed. The SBOM names no licences, because Debian states them as texts, in
+/usr/share/doc/PACKAGE/copyright.
 """
 
 import json
@@ -14,12 +15,12 @@ import sys
 from pathlib import Path
 from urllib.parse import quote
 
-# Not of the distribution.
+# Packages that are not from the distribution.
 OWN = {"plinth"}
 
 
 def installed(status):
-    """The stanzas of packages that are installed, by their names."""
+    """Returns the fields of each installed package, by name."""
     found = {}
     for stanza in status.split("\n\n"):
         lines = (line.partition(":") for line in stanza.splitlines() if not line.startswith(" "))
@@ -34,7 +35,7 @@ def component(package, system):
     distribution = f"{system['ID']}-{system['VERSION_ID']}"
     origin = "" if name in OWN else f"{system['ID']}/"
     purl = f"pkg:deb/{origin}{name}@{quote(version, safe='')}?arch={package['Architecture']}&distro={distribution}"
-    # A source package has this package's name and version unless it is named.
+    # Without the field Source, the source package has the name and version of this package.
     source, _, source_version = package.get("Source", name).partition(" ")
     properties = [{"name": "debian:source", "value": f"{source} {source_version.strip('()') or version}"}]
     return {"type": "library", "bom-ref": purl, "name": name, "version": version, "purl": purl, "properties": properties}

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What is linked into the program, by `cargo metadata` and the sources that cargo has fetched, and the scripts of others in it.
+"""Lists the libraries that are linked into the program, from `cargo metadata` and the sources that cargo has downloaded, and the
+third-party scripts that the program includes.
 
 usage: scripts/linked.py licences TARGET-TRIPLE    the licence texts of all crates
        scripts/linked.py sbom TARGET-TRIPLE        a CycloneDX 1.6 document in JSON, with the scripts that the web UI includes
 
-A crate without a licence file is listed with its SPDX expression alone. Exits with 1 if a crate names no licence, or if the
+A crate without a licence file is listed only with its SPDX expression. Exits with 1 if a crate names no licence, or if the
 README of the vendored scripts does not describe one.
 """
 
@@ -17,12 +18,12 @@ from pathlib import Path
 
 NAMES = ("licen", "copying", "notice", "unlicense")
 ROOT = "plinth"
-# Scripts of others, which the program of this crate includes, with a table that describes them.
+# Folder of third-party scripts, whose README.md has a table that describes them, and the crate that includes them.
 VENDORED, VENDORED_BY = Path("crates/plinth-studio/assets/vendor"), "plinth-studio"
 
 
 class Graph:
-    """The packages that are linked into the program: those below it by normal dependencies."""
+    """The packages that are linked into the program: its direct and indirect dependencies, without build and dev dependencies."""
 
     def __init__(self, target):
         command = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", target]
@@ -45,7 +46,7 @@ def licence(package):
     said = package["license"] or package["license_file"]
     if not said:
         sys.exit(f"linked: {package['name']} {package['version']} names no licence")
-    # The notation before SPDX expressions.
+    # Older crates write "MIT/Apache-2.0" instead of an SPDX expression.
     return re.sub(r"\s*/\s*", " OR ", said)
 
 
@@ -73,7 +74,7 @@ def licences(graph):
 
 
 def checksums():
-    """SHA-256 of each crate, from Cargo.lock."""
+    """Returns the SHA-256 of each crate by name and version, from Cargo.lock."""
     entry = re.compile(r'name = "(.*)"\nversion = "(.*)"\nsource = ".*"\nchecksum = "(.*)"')
     return {found[:2]: found[2] for found in entry.findall(Path("Cargo.lock").read_text())}
 
@@ -92,7 +93,7 @@ def component(package, sums):
 
 
 def vendored():
-    """The scripts of npm packages that the web UI includes, as components."""
+    """Returns the scripts of npm packages that the web UI includes, as components of the SBOM."""
     row = re.compile(r"^\| `(.*?)` \| \[(.*?)\]\(.*?\) ([0-9][0-9.]*).*? \| ([^,|]*)", re.MULTILINE)
     rows = {file: rest for file, *rest in row.findall((VENDORED / "README.md").read_text())}
     found = []

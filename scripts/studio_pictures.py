@@ -1,9 +1,9 @@
-"""Makes pictures of screens of the web UI in docs/images/studio, with Chromium and a server of its own. Look at them afterwards.
+"""Writes screenshots of the web UI to docs/images/studio, with Chromium and a temporary server. Look at them afterwards.
 
 usage: scripts/tools.sh test $(scripts/find.sh python) scripts/studio_pictures.py [FOLDER]
 
-With FOLDER, each screen is also written there in three widths, light and dark. The pictures of other screens in docs/images/studio show
-models that are not in the repository; they are made by hand.
+With FOLDER, each screen is also written there in three widths, light and dark. Some screenshots in
+docs/images/studio are not made by this script but by hand, because they show models that are not in the repository.
 """
 
 import base64
@@ -89,7 +89,7 @@ def too_large():
 
 
 def gradient(size, first, last):
-    """Returns a PNG."""
+    """Returns a PNG with a colour gradient."""
     picture = Image.linear_gradient("L").resize(size)
     bands = [picture.point(lambda v, a=a, b=b: a + (b - a) * v // 255) for a, b in zip(first, last)]
     out = io.BytesIO()
@@ -162,7 +162,7 @@ class Browser:
         raise SystemExit(f"never: {expression}; the page: {self.run('return document.body.innerText')}")
 
     def send(self, path, fields, files=()):
-        """Sends a form as a script of the page does, and returns the answer as text."""
+        """Sends a form in the way a script of the page does, and returns the response as text."""
         values = [[name, value] for name, value in fields.items()]
         blobs = [[name, base64.b64encode(content).decode(), file] for name, file, content in files]
         return self.run(f"""
@@ -192,7 +192,7 @@ class Browser:
         return Image.open(io.BytesIO(base64.b64decode(picture))).convert("RGB")
 
     def take(self, name, path=None, shown="main"):
-        """Takes pictures of a page when an element is there. Without a path, of the open page."""
+        """Waits until a page has an element, and takes screenshots of the page. Without a path, takes the open page."""
         if path is not None:
             self.open(path)
         self.until(f"document.readyState === 'complete' && document.querySelector({json.dumps(shown)})")
@@ -205,7 +205,7 @@ class Browser:
 
 
 def again(act):
-    """Calls a function until it works: a server needs a moment to start."""
+    """Calls a function until it succeeds, because a server needs a moment to start."""
     for attempt in range(100):
         try:
             return act()
@@ -216,7 +216,7 @@ def again(act):
 
 
 def found_team(browser):
-    """Makes a team. Returns the paths of its page and of an invitation."""
+    """Creates a team. Returns the paths of its page and of an invitation."""
     team = re.match(r"\S+(/teams/\w+)", browser.send("/teams", {"name": "Studio North"}))[1]
     browser.open(team)
     invited = browser.send(f"{team}/invite", {"email": "", "role": "editor"})
@@ -227,7 +227,7 @@ def found_team(browser):
 
 
 def furnish(browser):
-    """Makes models, renders, images and a look. Returns the paths of the pages of models, and of a failed render."""
+    """Creates models, renders, images and a look. Returns the paths of the pages of the models and of a failed render."""
     settings = {"quality": "share", "length": "0.5", "bgColor": "#dfe7ee", "action": "order"}
     shapes = {"Vase": [0.35, 0.5, 0.62, 0.66, 0.6, 0.45, 0.28, 0.22, 0.25, 0.34], "Tumbler": [0.4, 0.46, 0.51, 0.55, 0.58, 0.6]}
     models = {}

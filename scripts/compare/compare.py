@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Draws models with three.js and with Plinth, and writes a page that shows where they differ.
 
-Each FOLDER holds .glb files and .zip archives with one OBJ; the models of make_models.py are always drawn, too. A model
+Each FOLDER contains .glb files and .zip archives with one OBJ; the models of make_models.py are always drawn, too. A model
 is drawn in its rest pose from two sides, and each of its clips at three times, lit only by --env. Gain maps (NAME.sdr.webp,
-NAME.gainmap.webp, NAME.json beside NAME.hdr) of the folder that --env lies in are compared with their .hdr file.
+NAME.gainmap.webp, NAME.json) in the folder of --env are compared with the environments NAME.hdr from which they were made.
 Existing pictures in --out are reused: delete OUT/plinth to draw with a new version of Plinth.
 scripts/compare/compare.sh installs the requirements and calls this script.
 """
@@ -21,19 +21,19 @@ import page
 import rows as row_list
 
 HERE = pathlib.Path(__file__).resolve().parent
-# The model lit by gain maps: metal, leather, glass.
+# The model that is lit by gain maps. It has metal, leather and glass.
 SAMPLE = HERE.parents[1] / "fixtures" / "models" / "flight_helmet.glb"
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="*", type=pathlib.Path, metavar="FOLDER", help="holds models")
+    parser.add_argument("folders", nargs="*", type=pathlib.Path, metavar="FOLDER", help="contains models")
     parser.add_argument("--env", type=pathlib.Path, help="Radiance file of the environment (default: a generated studio)")
     parser.add_argument("--out", type=pathlib.Path, required=True, help="output folder; created if missing")
     parser.add_argument("--plinth", required=True, help="the plinth program")
     parser.add_argument("--examples", type=pathlib.Path, required=True, help="folder with the examples still, radiance")
     parser.add_argument("--modules", type=pathlib.Path, required=True, help="npm folder with three and puppeteer-core")
-    parser.add_argument("--chromium", required=True, help="browser that draws three.js' pictures")
+    parser.add_argument("--chromium", required=True, help="browser in which three.js draws")
     parser.add_argument("--only", metavar="TEXT", help="rows whose names match this regular expression")
     return parser.parse_args()
 
@@ -64,7 +64,7 @@ def main():
 
 
 def radiance_error(examples, row):
-    """Compares the light of a gain map with that of its source, as Plinth decodes both."""
+    """Returns the difference between the radiance of a gain map and of its .hdr file, as Plinth decodes them."""
     command = [examples / "radiance", row["env"], *row["gain_map"]]
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     return (done.stdout or done.stderr).strip()

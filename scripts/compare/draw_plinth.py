@@ -1,4 +1,4 @@
-"""Draws rows with Plinth: PNG files of each shot, and Plinth's messages about the model."""
+"""Draws rows with Plinth: writes a PNG of each shot, and the messages of Plinth about the model."""
 
 import json
 import pathlib
@@ -12,7 +12,7 @@ FRAME_RATE = 30
 
 
 def settings(row, poses, frames=1):
-    """Settings of a scene lit only by the environment, with one camera pose, or with several in as many frames."""
+    """Returns settings of a scene that is lit only by the environment, with one camera pose, or with one pose per frame."""
     out = {
         "effect": "keyframes",
         "keyframes": [{"pose": pose} for pose in poses],
@@ -32,9 +32,9 @@ def settings(row, poses, frames=1):
 
 
 def draw(row, programs, out):
-    """Draws all shots of a row to OUT/ID.SHOT.png, those of a gain map's row by its .hdr to OUT/ID.hdr.SHOT.png.
+    """Draws all shots of a row to OUT/ID.SHOT.png. A row of a gain map is also drawn with the .hdr file, to OUT/ID.hdr.SHOT.png.
 
-    Returns {warnings} or {problem}.
+    Returns a dictionary with `warnings` or `problem`.
     """
     with tempfile.TemporaryDirectory() as work:
         work = pathlib.Path(work)
@@ -62,7 +62,8 @@ def stills(row, programs, env, work, out, end=""):
 
 
 def frames(row, programs, work, out):
-    """Draws all shots as frames of one video with an example of plinth-render: without lossy encoding, and with one bake."""
+    """Draws all shots as frames of one scene with an example program of plinth-render, so that light is baked once and no lossy
+    encoding is used."""
     first = work / "frame.png"
     if row["clip"] is None:
         wanted = list(range(len(row["shots"])))
@@ -91,7 +92,7 @@ def shrink(picture, size, to):
 
 
 def draw_all(rows, programs, out):
-    """Draws missing pictures."""
+    """Draws the rows that have no pictures yet."""
     out.mkdir(parents=True, exist_ok=True)
     for row in rows:
         note = out / f"{row['id']}.json"

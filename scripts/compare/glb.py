@@ -10,7 +10,7 @@ SHAPES = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4", 16: "MAT4"}
 
 
 class Glb:
-    """A glTF document with one buffer. Each method adds something and returns its index."""
+    """A glTF document with one buffer. Most methods add an object to the document and return its index."""
 
     def __init__(self):
         self.bin = bytearray()
@@ -29,7 +29,7 @@ class Glb:
         return self.add("bufferViews", entry)
 
     def accessor(self, values, kind="f4", normalized=False):
-        """Values of shape (count,) or (count, components). Rows are padded to four bytes."""
+        """Adds an accessor for values of shape (count,) or (count, components). Rows are padded to four bytes."""
         values = np.asarray(values, dtype="<" + kind)
         values = values.reshape(len(values), -1)
         width = values.shape[1]
@@ -60,7 +60,7 @@ class Glb:
             names.append(extension)
 
     def material(self, color=(1, 1, 1, 1), rough=1.0, metal=0.0, texture=None, extensions=None, **more):
-        """`texture` is the base colour's: an index, or a texture info."""
+        """Adds a material. `texture` is the texture of the base colour: its index, or a texture info."""
         pbr = {"baseColorFactor": list(color), "roughnessFactor": rough, "metallicFactor": metal}
         if texture is not None:
             pbr["baseColorTexture"] = {"index": texture} if isinstance(texture, int) else texture
@@ -75,7 +75,7 @@ class Glb:
         return self.add("materials", entry)
 
     def infos(self, value):
-        """Texture infos anywhere below a material."""
+        """Yields all texture infos in the JSON of a material."""
         if isinstance(value, dict):
             if "index" in value:
                 yield value
@@ -83,7 +83,7 @@ class Glb:
                 yield from self.infos(below)
 
     def primitive(self, shape, material=None, mode=None, targets=None, **attributes):
-        """A shape is a dictionary of POSITION, NORMAL, TEXCOORD_0 … arrays and "indices"; values may be accessors."""
+        """Returns a primitive. `shape` is a dictionary with arrays POSITION, NORMAL, TEXCOORD_0 … and "indices", or their accessors."""
         shape = {**shape, **attributes}
         indices = shape.pop("indices", None)
         out = {"attributes": {name: v if isinstance(v, int) else self.accessor(v) for name, v in shape.items()}}
@@ -115,7 +115,7 @@ class Glb:
         return self.node(at, root, mesh=self.mesh(shape, material), **node)
 
     def clip(self, name, *channels):
-        """Channels are (node, path, times, values, interpolation[, kind of number])."""
+        """Adds an animation. A channel is (node, path, times, values, interpolation[, kind of number])."""
         entry = {"name": name, "samplers": [], "channels": []}
         for node, path, times, values, interpolation, *kind in channels:
             output = self.accessor(values, *kind, normalized=bool(kind))

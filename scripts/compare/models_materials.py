@@ -16,7 +16,7 @@ def alpha_ramp(side=64):
 
 
 def mask_cutoffs():
-    """A picture whose alpha rises to the right, cut at 0, 0.25, unset (0.5), 0.75, 1 and 1.1; then with factor 0.5."""
+    """A picture whose alpha rises to the right, with the cutoffs 0, 0.25, unset (0.5), 0.75, 1 and 1.1; then the same with factor 0.5."""
     g = Glb()
     t = g.texture(png(alpha_ramp()))
     cutoffs = [0, 0.25, None, 0.75, 1, 1.1]
@@ -55,7 +55,7 @@ def nested_glass():
 
 
 def unlit():
-    """Unlit: factor, texture, vertex colours, mask, blend; and beside each the emission that looks the same."""
+    """Unlit surfaces with factor, texture, vertex colours, mask and blend; beside each, an emission that looks the same."""
     g = Glb()
     t = g.texture(png(alpha_ramp()))
     flat = {"KHR_materials_unlit": {}}
@@ -73,7 +73,7 @@ def unlit():
 
 
 def emission():
-    """Emission: by factor, texture without factor (dark), texture with factor, strengths 1, 2, 4, 10."""
+    """Emission with a factor, with a texture without factor (dark), with texture and factor, and with the strengths 1, 2, 4, 10."""
     g = Glb()
     t = {"index": g.texture(png(letter()))}
     dark = (0, 0, 0, 1)
@@ -89,7 +89,7 @@ def emission():
 
 
 def base_grid():
-    """Balls: metal and dielectric over roughness 0, 0.25, 0.5, 0.75, 1, and colours that are not grey."""
+    """Balls of metal and of a dielectric with the roughness 0, 0.25, 0.5, 0.75, 1, and with colours that are not grey."""
     g = Glb()
     at = iter(grid(20, 5))
     for metal in (0, 1):
@@ -136,7 +136,7 @@ def extension_textures():
 
 
 def unknown_extensions():
-    """Unknown extensions, not required, on every kind of object: a red ball."""
+    """Unknown extensions on every kind of object, none of them required: shows a red ball."""
     g = Glb()
     g.put(sphere(), g.material(RED, extensions={"EXT_made_up": {"factor": 3}}), extensions={"EXT_made_up": {}})
     g.document["extensions"] = {"EXT_made_up": [1, 2, 3]}

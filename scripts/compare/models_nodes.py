@@ -14,7 +14,7 @@ def turn(axis, degrees):
 
 
 def sides():
-    """Quads seen from the front and the back: single-sided, double-sided, mirrored by scale −1 in x, in all axes."""
+    """Quads seen from the front and the back: single-sided, double-sided, mirrored by scale −1 in x, and in all axes."""
     g = Glb()
     t = g.texture(png(letter()))
     one, both = g.material(texture=t), g.material(texture=t, doubleSided=True)
@@ -43,7 +43,7 @@ def mirrored_boxes():
 
 
 def skewed():
-    """A rotated box below a stretched node, which shears it and its normals. Beside it the same with a matrix."""
+    """A rotated box below a stretched node, which shears the box and its normals. Beside it, the same box with a matrix."""
     g = Glb()
     material = g.material(GREY, rough=0.3)
     parent = g.node((-0.9, 0, 0), scale=[0.4, 1.6, 0.8])
@@ -58,7 +58,7 @@ def skewed():
 
 
 def deep_nodes():
-    """A spiral of 120 nodes, each below the one before."""
+    """A spiral of 120 nodes, each a child of the previous node."""
     g = Glb()
     mesh = [g.mesh(box(0.3, 0.1, 0.1), g.material(c)) for c in (RED, GREEN, BLUE)]
     parent = None
@@ -72,7 +72,7 @@ def deep_nodes():
 
 
 def second_scene():
-    """Two scenes, of which the second is the default: a green ball, and no red box."""
+    """Two scenes, of which the second is the default: shows a green ball and no red box."""
     g = Glb()
     g.put(box(), g.material(RED))
     ball = g.put(sphere(), g.material(GREEN), root=False)
@@ -98,7 +98,7 @@ def vertex_colours():
 
 
 def plain_meshes():
-    """Without material, normals or indices, and with 8- and 16-bit indices; flat-shaded without normals."""
+    """Meshes without material, normals or indices, and with 8- and 16-bit indices. Those without normals are flat-shaded."""
     g = Glb()
     ball = sphere(0.45, 12, 8)
     expanded = {name: ball[name][ball["indices"]] for name in ("POSITION", "NORMAL", "TEXCOORD_0")}
@@ -208,7 +208,7 @@ def morphs():
 
 
 def skins():
-    """Bent tubes: byte joints, two roots, a mesh below a moved node (which must not matter), no inverse matrices."""
+    """Bent tubes: byte joints, two roots, a mesh below a moved node (which must have no effect), no inverse matrices."""
     g = Glb()
     shape = tube()
     y = shape["POSITION"][:, 1] / 2
@@ -258,7 +258,7 @@ def skin_with_morphs():
 
 
 def degenerate():
-    """Triangles without area, a normal of length zero, repeated vertices: beside a ball, which is the only visible object."""
+    """Triangles without area, a normal of length zero, repeated vertices, and a ball, which is the only visible object."""
     g = Glb()
     flat = quad()
     flat["POSITION"] = flat["POSITION"] * np.float32([1, 0, 1])

@@ -87,7 +87,7 @@ def texture_transform_slots():
 
 
 def texture_coordinate_sets():
-    """Rows: plain, emissive, occlusion. Columns: set 0, 1, 2, 3, and set 0 that the transform replaces by 1.
+    """Rows: base colour, emission, occlusion. Columns: set 0, 1, 2, 3, and set 0 replaced by set 1 in KHR_texture_transform.
 
     Set k shows the texture k + 1 times.
     """
@@ -95,7 +95,7 @@ def texture_coordinate_sets():
     sets = {f"TEXCOORD_{k}": quad(uv=((0, 0), (k + 1, k + 1)))["TEXCOORD_0"] for k in range(4)}
     at = iter(grid(15, 5))
     for slot in ("base", "emissiveTexture", "occlusionTexture"):
-        # three.js decodes a texture that is used as colour once as colour everywhere, so each use has its own texture.
+        # If a texture is used as colour in one place, three.js decodes it as colour everywhere, so each use has its own texture.
         t = g.texture(png(letter()))
         infos = [{"index": t, "texCoord": k} for k in range(4)] + [transform(t, (0, 0), 0, (1, 1), texCoord=1)]
         for info in infos:
@@ -109,7 +109,7 @@ def texture_coordinate_sets():
 
 
 def mixed_coordinate_sets():
-    """A ball-like box whose textures use sets 2 and 3 together, and 0 and 2: all have to be right at once."""
+    """Quads whose base colour (the F) and emission (a ramp) use two of the four texture coordinate sets; the last uses one set for both."""
     g = Glb()
     color, light = g.texture(png(letter())), g.texture(png(ramp()))
     sets = {f"TEXCOORD_{k}": quad(uv=((0, 0), (k + 1, k + 1)))["TEXCOORD_0"] for k in range(4)}
@@ -121,9 +121,9 @@ def mixed_coordinate_sets():
 
 
 def image_kinds():
-    """One picture in every kind of PNG, JPEG and WebP: all fields show the F alike, but where a kind has less colour.
+    """One picture in every kind of PNG, JPEG and WebP: all fields show the same F, except that some kinds have fewer colours.
 
-    Profiles, gamma and orientation are not applied: fields 11, 12, 16 look like the others, or stand as they are stored.
+    Colour profiles, gamma and EXIF orientation are not applied: the fields 11, 12 and 16 show the pixels as they are stored.
     """
     g = Glb()
     picture = letter(96)
@@ -156,7 +156,7 @@ def image_kinds():
 
 
 def png16(image):
-    """PNG with 16 bits a channel, which Pillow does not write."""
+    """Returns a PNG with 16 bits per channel, which Pillow cannot write."""
     import struct
     import zlib
 
@@ -168,7 +168,7 @@ def png16(image):
 
 
 def interlaced(image):
-    """PNG in the seven passes of Adam7, which Pillow does not write."""
+    """Returns an interlaced PNG (the seven passes of Adam7), which Pillow cannot write."""
     import struct
     import zlib
 
@@ -181,7 +181,7 @@ def interlaced(image):
 
 
 def swapped_profile():
-    """An ICC profile that swaps red and blue, to show whether it is applied."""
+    """Returns an ICC profile that swaps red and blue, so that the picture shows whether profiles are applied."""
     from PIL import ImageCms
 
     profile = bytearray(ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes())
@@ -239,7 +239,7 @@ def normal_maps():
 
 
 def textured_box():
-    """A box with the letter on each face: which way up, and whether it is mirrored."""
+    """A box with the letter F on each face, which shows rotated and mirrored textures."""
     g = Glb()
     g.put(joined([box(1.4)]), g.material(texture=g.texture(png(letter()))))
     return g

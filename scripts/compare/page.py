@@ -1,4 +1,4 @@
-"""Writes the page: a table of all rows, sorted by difference."""
+"""Writes the page of the comparison: a table of all rows, sorted by difference."""
 
 import html
 import json
@@ -25,7 +25,7 @@ dd { margin: 0; font-variant-numeric: tabular-nums; }
 def write(rows, left_out, three, plinth, out, radiance):
     """Scores all rows, writes OUT/index.html, OUT/scores.json and the difference pictures; returns the scores.
 
-    `radiance` tells for gain maps how far their light is from the .hdr file.
+    `radiance` contains, for each row of a gain map, a text about the difference between its radiance and the .hdr file.
     """
     (out / "difference").mkdir(parents=True, exist_ok=True)
     with ProcessPoolExecutor() as workers:

@@ -5,17 +5,17 @@ A row is a dictionary:
   title       title on the page
   kind        "glb" or "obj"
   model       path of the file
-  three_model path of the file that three.js loads, if different: from an archive that is unpacked to
-  three_root  this folder
+  three_model path of the file that three.js loads, if that is not `model`: the OBJ of an unpacked archive
+  three_root  the folder to which the archive was unpacked
   env         path of a Radiance file
   gain_map    paths of sdr, gainmap and metadata, only in rows that compare them with `env`
   clip        number of the clip, or None for the rest pose
-  clip_name   its name as printed by Plinth
+  clip_name   name of the clip as printed by Plinth
   size        side of a picture in pixels
   background  colour behind the model
   shots       list of {"pose": {position, lookAt, fov in degrees}, "time": seconds, "frame": index of Plinth's frame}
-  frames      how many frames Plinth draws of a clip, and
-  speed       the playback speed
+  frames      number of frames that Plinth draws of a clip
+  speed       playback speed of the clip
   warnings    Plinth's warnings about the model
 """
 
@@ -27,18 +27,18 @@ import subprocess
 import zipfile
 
 SIZE = 512
-# A colour that no material has, so that outlines are visible; light, because a dark one would hide errors that are black.
+# No material has this colour, so outlines are visible. It is light, because a dark background would hide black errors.
 BACKGROUND = "#a8c8e0"
 FRONT = {"position": [1.2, 0.7, 4.2], "lookAt": [0, 0, 0], "fov": 35}
 BACK = {"position": [-1.6, 0.5, -4.0], "lookAt": [0, 0, 0], "fov": 35}
-# Frame rate of a video, and limit of the playback speed.
+# Frame rate of videos, and the maximum of the setting animationSpeed.
 FRAME_RATE = 30
 MAX_SPEED = 10
 TIMES_OF_A_CLIP = 3
 
 
 def of_folders(folders, env, plinth, work):
-    """The rows of all models (.glb) and archives (.zip) of some folders, and of the gain maps beside the environment.
+    """Lists the rows of all models (.glb) and archives (.zip) in some folders.
 
     `work` is a folder for unpacked archives. Returns the rows and a list of files that were left out, with the reason.
     """
@@ -60,7 +60,7 @@ def of_folders(folders, env, plinth, work):
 
 
 def row(path, env, kind="glb", **more):
-    """A model in its rest pose from two sides."""
+    """Returns the row of a model in its rest pose, from two sides."""
     name = path.stem if kind == "glb" else f"{path.stem} (OBJ)"
     shots = [{"pose": pose, "time": 0, "frame": 0} for pose in (FRONT, BACK)]
     return {"id": plain(name), "title": name, "kind": kind, "model": str(path), "env": str(env), "clip": None,
@@ -68,23 +68,23 @@ def row(path, env, kind="glb", **more):
 
 
 def clip_rows(path, env, clips):
-    """Clips whose name is not unique are skipped after the first, because Plinth finds clips by name."""
+    """Returns the rows of all clips. Of clips with the same name, only the first has a row, because Plinth finds clips by name."""
     names = [clip["name"] for clip in clips]
     return [clip_row(path, env, n, clip) for n, clip in enumerate(clips) if names.index(clip["name"]) == n]
 
 
 def clip_row(path, env, number, clip):
-    """A clip at a quarter, half and three quarters of its length.
+    """Returns the row of a clip, at a quarter, half and three quarters of its length.
 
-    Plinth draws frames of a video: `steps` of them from one time to the next, so that the clip plays no faster than
-    settings allow.
+    Plinth draws the frames of a video, with `steps` frames between two of these times, so that the playback speed does not
+    exceed MAX_SPEED.
     """
     interval = clip["duration"] / (TIMES_OF_A_CLIP + 1)
     steps = max(1, math.ceil(interval * FRAME_RATE / MAX_SPEED))
     shots = [{"pose": FRONT, "time": interval * k, "frame": steps * k} for k in range(1, TIMES_OF_A_CLIP + 1)]
     speed = interval * FRAME_RATE / steps
     if speed <= 0:
-        # A clip with a single key.
+        # The clip has a single key.
         shots, steps, speed = [{"pose": FRONT, "time": 0, "frame": 0}], 0, 1
     name = f"{path.stem}: clip {number} {clip['name']}"
     out = row(path, env, clip=number, clip_name=clip["name"], frames=TIMES_OF_A_CLIP * steps + 1, speed=speed)
@@ -92,7 +92,7 @@ def clip_row(path, env, number, clip):
 
 
 def gain_map_rows(folder, model):
-    """A model lit by each gain map of a folder (NAME.sdr.webp, NAME.gainmap.webp, NAME.json) beside NAME.hdr."""
+    """Returns rows of a model lit by each gain map of a folder (NAME.sdr.webp, NAME.gainmap.webp and NAME.json beside NAME.hdr)."""
     out = []
     for env in sorted(folder.glob("*.hdr")):
         parts = [env.with_suffix(end) for end in (".sdr.webp", ".gainmap.webp", ".json")]
@@ -107,7 +107,7 @@ def plain(name):
 
 
 def inspect(plinth, path):
-    """Plinth's description of a model, or its error message."""
+    """Returns Plinth's description of a model, or its error message."""
     done = subprocess.run([plinth, "inspect", str(path), "--json"], capture_output=True, text=True)
     if done.returncode != 0:
         return None, done.stderr.strip()

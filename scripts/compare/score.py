@@ -1,4 +1,4 @@
-"""Scores of a pair of pictures: one for their visible difference, and three that separate lighting from other causes."""
+"""Scores a pair of pictures: `flip` is the visible difference; the other scores tell differences in lighting from other causes."""
 
 import flip_evaluator
 import numpy as np
@@ -8,7 +8,7 @@ from PIL import Image
 COVERED = 10 / 255
 # Distance in pixels by which outlines may differ because of antialiasing and rounding.
 OUTLINE_TOLERANCE = 2
-# Radius in pixels of the neighbourhood: its mean is called light, the difference from the mean detail.
+# Radius in pixels of the neighbourhood of a pixel. The difference between a pixel and the mean of its neighbourhood is its detail.
 LIGHT_RADIUS = 6
 # Detail weaker than this (mean square of lightness) is noise.
 LEAST_DETAIL = 4e-5
@@ -22,13 +22,13 @@ def load(path):
 
 
 def score(first, second, background):
-    """Scores of two pictures (h, w, 3; sRGB in 0..1) over one background ("#rrggbb"), and the map of FLIP errors.
+    """Returns the scores of two pictures (h, w, 3; sRGB in 0..1) with the same background ("#rrggbb"), and the map of FLIP errors.
 
-    flip     mean FLIP error over what either shows of the model (Andersson et al. 2020), 0 to 1
-    outline  share of it that only one shows, further than a little from the other's
-    detail   1 less the correlation of fine lightness in what both show: bumps, texture, edges; 0 equal, 1 unrelated
+    flip     mean FLIP error (Andersson et al. 2020), 0 to 1, over the pixels where either picture shows the model
+    outline  fraction of these pixels where only one shows the model, more than OUTLINE_TOLERANCE from the outline of the other
+    detail   1 minus the correlation of fine lightness (bumps, texture, edges) where both show the model; 0 equal, 1 unrelated
     colour   mean distance of chroma relative to lightness (OKLab)
-    light    mean lightness of the second less the first's
+    light    mean lightness of the second picture minus that of the first
     """
     errors = np.asarray(flip_evaluator.evaluate(first, second, "LDR", applyMagma=False)[0])[..., 0]
     shown = [covered(picture, background) for picture in (first, second)]
@@ -48,7 +48,7 @@ def score(first, second, background):
 
 
 def more_than_light(scores):
-    """Names of the scores above their limits."""
+    """Returns the names of the scores above their limits."""
     return [name for name, limit in LIMITS.items() if scores[name] > limit]
 
 
@@ -58,7 +58,7 @@ def covered(picture, background):
 
 
 def grown(mask, pixels):
-    """A mask dilated by a square."""
+    """Returns a mask dilated by a square whose side is 2 `pixels` + 1."""
     out = mask.copy()
     for axis in (0, 1):
         wide = out.copy()
@@ -88,13 +88,13 @@ def detail(first, second, where):
 
 
 def local_mean(values, where):
-    """Mean of the neighbourhood inside of a mask; values are (h, w, channels)."""
+    """Returns the mean over the part of each neighbourhood that is inside of a mask; values are (h, w, channels)."""
     weights = where[..., None].astype(np.float32)
     return box(values * weights) / np.maximum(box(weights), 1e-6)
 
 
 def box(values):
-    """Sum over a square of 2 LIGHT_RADIUS + 1 pixels."""
+    """Returns the sums over squares whose side is 2 LIGHT_RADIUS + 1 pixels."""
     for axis in (0, 1):
         padding = [(0, 0)] * 3
         padding[axis] = (LIGHT_RADIUS + 1, LIGHT_RADIUS)
@@ -107,7 +107,7 @@ def box(values):
 
 
 def oklab(picture):
-    """OKLab (Björn Ottosson, 2020, "A perceptual color space for image processing")."""
+    """Converts a picture to OKLab (Björn Ottosson, 2020, "A perceptual color space for image processing")."""
     linear = np.where(picture <= 0.04045, picture / 12.92, ((picture + 0.055) / 1.055) ** 2.4)
     cones = linear @ np.array(
         [[0.4122214708, 0.2119034982, 0.0883024619],
@@ -122,6 +122,6 @@ def oklab(picture):
 
 
 def error_picture(errors):
-    """FLIP errors as colours: black none, red some, yellow and white the most."""
+    """Returns FLIP errors as colours, from black (no error) through red and yellow to white (the largest errors)."""
     steps = np.clip(errors[..., None] * 3 - np.array([0, 1, 2]), 0, 1)
     return Image.fromarray((steps * 255).astype(np.uint8))

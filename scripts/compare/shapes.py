@@ -19,7 +19,7 @@ def quad(width=0.9, height=None, uv=((0, 0), (1, 1))):
 
 
 def box(x=0.8, y=None, z=None):
-    """A box whose six faces show the whole texture each."""
+    """A box; each of its six faces shows the whole texture."""
     half = np.array([x, y or x, z or x], np.float32) / 2
     parts = []
     for axis in range(3):
@@ -81,7 +81,7 @@ def grid(count, columns, step=1.0):
 
 
 def letter(side=64, mode="RGB", colors=((220, 60, 40), (40, 160, 60), (40, 80, 200), (230, 190, 30))):
-    """The letter F over four coloured corners, which shows mirroring and rotation."""
+    """An image of the letter F with four coloured corners, which shows mirroring and rotation."""
     image = Image.new("RGB", (side, side))
     draw = ImageDraw.Draw(image)
     half = side // 2
@@ -106,14 +106,14 @@ def encoded(image, kind, **options):
 
 
 def ramp(side=64, low=0, high=255, mode="RGB", across=True):
-    """A grey ramp from left to right, or from top to bottom."""
+    """An image of a grey ramp from left to right, or from top to bottom."""
     line = np.linspace(low, high, side)
     values = np.tile(line, (side, 1)) if across else np.tile(line[:, None], (1, side))
     return Image.fromarray(values.round().astype(np.uint8)).convert(mode)
 
 
 def bumps(side=128):
-    """A tangent-space normal map of domes, v down."""
+    """A tangent-space normal map of domes; v points down."""
     y, x = (np.mgrid[0:side, 0:side] / side * 4) % 1 * 2 - 1
     inside = x * x + y * y < 0.8
     slope = np.where(inside, 0.9, 0)

@@ -1,4 +1,4 @@
-"""Draws the pictures of settings: calls the program and puts the results side by side."""
+"""Draws the pictures of the gallery: calls the program and puts its pictures side by side."""
 
 import json
 import os
@@ -18,7 +18,7 @@ QUALITY = 80
 
 
 class Studio:
-    """The program, and the files that the settings name."""
+    """Calls the program, with the files that the settings name."""
 
     def __init__(self, plinth, files, work):
         self.plinth, self.files, self.work = plinth, files, pathlib.Path(work)
@@ -38,12 +38,12 @@ class Studio:
         return out
 
     def still(self, model, settings):
-        """The first frame."""
+        """Returns a still: the first frame."""
         with tempfile.NamedTemporaryFile(suffix=".png", dir=self.work) as file:
             return Image.open(self.render(model, settings, file.name)).convert("RGBA")
 
     def film(self, model, settings):
-        """Evenly spaced frames, side by side."""
+        """Returns evenly spaced frames of a video, side by side."""
         with tempfile.TemporaryDirectory(dir=self.work) as folder:
             video = self.render(model, settings | {"length": FILM_SECONDS}, pathlib.Path(folder) / "film.mp4")
             command = [os.environ.get("PLINTH_FFMPEG", "ffmpeg"), "-v", "error", "-i", video, pathlib.Path(folder) / "%03d.png"]
@@ -53,7 +53,7 @@ class Studio:
             return beside([fitted(Image.open(frame).convert("RGBA"), FILM_TILE) for frame in chosen])
 
     def dataset(self, model, settings):
-        """The folder of a dataset; equal ones are rendered only once."""
+        """Returns the folder of a dataset; equal datasets are rendered only once."""
         key = json.dumps([str(model), settings], sort_keys=True)
         with self.lock:
             if key not in self.datasets:
@@ -63,7 +63,7 @@ class Studio:
 
 
 def views(folder, layers):
-    """One view of a dataset with all layers, or nine of its views."""
+    """Returns a picture of one view of a dataset with all layers, or of nine views."""
     image = lambda name: fitted(Image.open(folder / name).convert("RGBA"), TILE // 2 if layers else TILE // 3)
     if layers:
         names = ["images/0030.png", "depth/0030.png", "normals/0030.png", "masks/mask_0030.png"]
@@ -76,7 +76,7 @@ def views(folder, layers):
 
 
 def fitted(image, side):
-    """Fits a picture into a square over a paper colour, so that alpha and aspect ratio are visible."""
+    """Fits a picture into a square of the colour PAPER, so that alpha and aspect ratio are visible."""
     image = image.copy()
     image.thumbnail((side, side), Image.Resampling.LANCZOS)
     tile = Image.new("RGB", (side, side), PAPER)
@@ -111,7 +111,7 @@ def below(tiles):
 
 
 def strip(studio, row, name, model):
-    """All values of a row on one model."""
+    """Returns a picture of all values of a row, with one model."""
     base = {"quality": "share", "aspect": "1:1"} | row.get("base", {}) | row.get("baseOf", {}).get(name, {})
     tiles = []
     for value in row.get("valuesOf", {}).get(name, row["values"]):

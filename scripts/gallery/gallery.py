@@ -5,11 +5,11 @@ rows.json lists what is shown. Each row has
   key       the setting; rows with the same key are distinguished by a `part`
   values    the values; null leaves the setting unset
   labels    the captions, if they are not the values
-  base      settings that all pictures of the row share; baseOf, valuesOf, labelsOf: the same for one model only
+  base      settings that all pictures of the row share; baseOf, valuesOf, labelsOf: such settings, values or labels by model
   models    names of models, if not all
   detail    centre of a detail that is shown without scaling, as fractions of width and height
   film      frames over time instead of one
-  note      a sentence for the reader
+  note      a sentence that the page shows
   test      the function in the crates that measures the effect
   unseen    why there is nothing to see; replaces `values`
 
@@ -48,7 +48,7 @@ def arguments():
 
 
 def table(plinth):
-    """The settings in order, each with its description."""
+    """Returns the names of all settings with their descriptions, in the order of `plinth settings`."""
     text = subprocess.run([plinth, "settings"], capture_output=True, text=True, check=True).stdout
     return re.findall(r"^\| `(\w+)` \|.*\| ([^|]*) \|$", text, re.MULTILINE)
 
@@ -98,7 +98,7 @@ def page(settings, rows, models, out):
 
 
 def between(text, name, content):
-    """Replaces what is between the comments <!-- name --> and <!-- /name -->."""
+    """Replaces the text between the comments <!-- name --> and <!-- /name -->."""
     begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
     before, after = text.index(begin) + len(begin), text.index(end)
     return text[:before] + content + text[after:]

@@ -20,14 +20,14 @@ LOOKS = ROOT / "crates" / "plinth-service" / "looks" / "looks.json"
 OUT = ROOT / "crates" / "plinth-studio" / "assets" / "looks"
 HELMET = ROOT / "fixtures" / "models" / "flight_helmet.glb"
 BUILT = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug" / "plinth"
-# The picture fits into a 16:9 box; a test limits the size of the file.
+# Size of the box into which a picture is scaled, and the maximum size of its file, which a test checks.
 BOX = (384, 216)
 MAX_BYTES = 10_000
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="*", type=pathlib.Path, default=[HELMET], help="models of --sheet")
+    parser.add_argument("models", nargs="*", type=pathlib.Path, default=[HELMET], help="models to draw with --sheet")
     parser.add_argument("--only", nargs="+", metavar="ID", help="draw only these looks")
     parser.add_argument("--sheet", type=pathlib.Path, metavar="FILE", help="picture of all looks with all models")
     parser.add_argument("--plinth", default=os.environ.get("PLINTH", str(BUILT)), help="program to call")
@@ -49,7 +49,7 @@ def fitted(picture):
 
 
 def encoded(picture):
-    """The best quality that fits into the limit."""
+    """Returns the picture as WebP, with the best quality that fits into MAX_BYTES."""
     for quality in range(86, 30, -4):
         file = io.BytesIO()
         picture.save(file, "WEBP", quality=quality, method=6)

@@ -12,7 +12,7 @@ ARRAYS, INDICES = 34962, 34963
 
 
 def grid(rows, columns, at):
-    """A surface over a grid; `at` returns position and normal for fractions of rows and columns."""
+    """Returns a surface over a grid. `at` returns position and normal for the fractions of rows and columns."""
     v, u = np.meshgrid(np.linspace(0, 1, rows + 1), np.linspace(0, 1, columns + 1), indexing="ij")
     place, normal = at(v, u)
     corner = np.arange((rows + 1) * (columns + 1)).reshape(rows + 1, columns + 1)
@@ -74,7 +74,7 @@ MATERIALS = {
     "Leaf": paint([0.1, 0.35, 0.12], roughness=0.5),
 }
 
-# Name, shape, material, position, size.
+# Each part: name, shape, material, position, size.
 PARTS = [
     ("Ball", ball(), "Paint", (-0.55, 0.42, 0.45), (0.42, 0.42, 0.42)),
     ("Steel ball", ball(), "Steel", (0.42, 0.3, 0.62), (0.3, 0.3, 0.3)),
@@ -89,7 +89,7 @@ CLIP_SECONDS = 0.2
 
 
 def still_life():
-    """The model as the bytes of a GLB."""
+    """Returns the model as a GLB."""
     buffer, views, accessors = bytearray(), [], []
 
     def add(values, kind, target=None):
@@ -178,7 +178,7 @@ def checks():
 
 
 def sky():
-    """A panorama as the bytes of a Radiance file: blue above, sand below, a low sun, and a red and a green wall."""
+    """Returns a panorama as a Radiance file: blue above, sand below, a low sun, and a red and a green wall."""
     height, width = 256, 512
     v = (np.arange(height) + 0.5)[:, None] / height * math.pi
     u = ((np.arange(width) + 0.5)[None, :] / width - 0.5) * 2 * math.pi
