@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Measures the time per frame by model, tier and pass, and compares the result with bench/baseline.json. "encode %" tells how
-# much of the time from the first frame to the complete files rendering spends waiting for conversion and encoders.
+# Measures the time per frame by model, tier and pass, and compares the result with bench/baseline.json. "encode %" is the
+# fraction of the time from the first frame to the complete files in which rendering waits for conversion and encoders.
 set -euo pipefail
 
 usage() {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures the processor time that each frame takes when a graphics card draws it.
+# Measures the processor time that remains for each frame when a graphics card draws.
 set -euo pipefail
 
 usage() {
@@ -8,10 +8,10 @@ usage: bench/card.sh MODEL.glb ...      default: the models in fixtures/models
 
 Draws ten seconds of 1080p with an adapter that draws nothing, and prints for each model:
   triangles, and whether it moves
-  ms per frame    by the clock
-  CPU ms          by all processors
+  ms per frame    elapsed time
+  CPU ms          time of all processors
   bytes written   to buffers of the card
-Encoding is not included. A card waits for the processor if it draws a frame in less time.
+Encoding is not included. A card that draws a frame in less than this time waits for the processor.
 WORDS
 }
 

@@ -6,11 +6,12 @@ usage() {
     cat <<'WORDS'
 usage: bench/dataset.sh [MODEL.glb] [datasetQuality]      default: the sample model in fixtures/, 100x800
 
-Makes a dataset of a model in parts and as a whole, and prints the seconds of each by the clock and by all processors:
-  render alone   start of the job to the layers of the last view; nothing is written
-  encode alone   as many views, already in memory, to the complete ZIP
+Renders and encodes a dataset of a model, first separately and then together, and prints the elapsed and processor seconds:
+  render alone   from the start of the job to the layers of the last view; nothing is written
+  encode alone   from the same number of views in memory to the complete ZIP
   together       the whole job
-then together divided by the longer of both, the time that all processors need for both, and the size of the ZIP.
+Then prints `together` divided by the longer of the two steps, the time that all processors need for both steps, and the size of
+the ZIP.
 WORDS
 }
 

@@ -8,7 +8,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 plinth=${PLINTH:-${CARGO_TARGET_DIR:-$root/target}/debug/plinth}
 model=${1:-$root/fixtures/models/flight_helmet.glb}
 rounds=${ROUNDS:-3}
-# Length in seconds of the video over whose frames the time is averaged.
+# Length in seconds of the video; the time is the mean over its frames.
 length=${LENGTH:-0.2}
 
 if [[ ${1:-} == -h || ${1:-} == --help ]]; then

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compares encoders: libx264 with several presets, and libx264 and each working hardware encoder of this machine with
+# Compares encoders: libx264 with several presets, and libx264 and the hardware encoders that work on this machine with
 # the options that Plinth sets. Prints CPU seconds, bytes and SSIM over the raw frames of one second of each model at
 # 1920×1080.
 set -euo pipefail
@@ -18,7 +18,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 raw=(-f rawvideo -pixel_format yuv420p -video_size 1920x1080 -framerate 30)
 
-# This stand-in for ffmpeg records the options with which Plinth calls it, so that they need not be repeated here.
+# This script, called in place of ffmpeg, records the options with which Plinth calls ffmpeg, so that they need not be repeated here.
 cat >"$work/recorder" <<EOF
 #!/usr/bin/env bash
 [[ "\$*" != *" 1920x1080 "* ]] || printf '%s\0' "\$@" >"$work/call"

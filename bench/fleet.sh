@@ -6,12 +6,12 @@ usage() {
     cat <<'WORDS'
 usage: bench/fleet.sh [WORKERS [JOB_SECONDS [SECONDS]]]       default: 1000 workers, jobs of 10 s, measured for 180 s
 
-Queues RENDERS (1000000) renders of ACCOUNTS (10000) accounts, and runs workers that claim, renew, report and package as real
-ones do, but wait instead of drawing. Prints requests per second and their p50 and p99 by kind, connections, the processor
+Queues RENDERS (1000000) renders of ACCOUNTS (10000) accounts, and runs simulated workers that claim, renew, report and package like
+real workers, but wait instead of drawing. Prints requests per second and their p50 and p99 by kind, connections, the processor
 time of PostgreSQL, and the tables' size and dead rows before and after. A simulated worker has one connection.
 
 RENDERS=0 leaves the queue empty: all workers are idle and listen, each with a second connection, and 100 renders are ordered
-one after another; prints how long they waited for a worker, and how many workers looked in vain.
+one after another. Prints how long the orders waited for a worker, and how many workers queried the queue without finding work.
 
 Needs about 5 MB of memory per connection, and 3 GB of disk. Tables are written with fsync.
 WORDS

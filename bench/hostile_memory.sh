@@ -2,8 +2,9 @@
 # Starts a server and sends it many malicious uploads at the same time: small files that decode to many pixels, large
 # environments, large JSON bodies, models and archives. Prints the peak memory of the server and of its checks, the slowest
 # GET /v1/health, and whether valid uploads of images and models succeeded.
-# usage: bench/hostile_memory.sh    AT_ONCE=12 (of each of five kinds) SECONDS_LONG=300 LIMIT_MB=1500 CHECK_MB=4096; fails
-# above the limit, when a health check takes more than 1 s, or when a valid upload fails
+# Fails if the server takes more than LIMIT_MB (1500), if a health check takes more than 1 s, or if a valid upload fails.
+# usage: bench/hostile_memory.sh    sends AT_ONCE (12) uploads of each of five kinds for SECONDS_LONG (300); CHECK_MB (4096) is the
+# memory limit of a check
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -6,11 +6,11 @@ usage() {
     cat <<'WORDS'
 usage: bench/load.sh [sqlite | postgres]        default: both, one after the other
 
-Prints requests per second, the server's processor time per request, and the percentiles of their duration:
+Prints requests per second, the server's processor time per request, and percentiles of the response time, for
 - 64 connections that read single renders and pages of lists,
-- one connection that polls and filters a large workspace that does not change, and 64 that ask for one state of it,
-- 64 connections that upload models, order renders and poll them, with the server's memory, open files and threads
-  at first and at last, and their growth per hour.
+- one connection that polls and filters a large workspace that does not change, and 64 that list its renders in one state,
+- 64 connections that upload models, order renders and poll them; here also the server's memory, open files and threads
+  at the beginning and at the end, and their growth per hour.
 
 environment:
   LOAD_RENDERS         renders of the first workspace (default: 100000)

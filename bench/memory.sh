@@ -8,7 +8,7 @@ usage: bench/memory.sh [MODEL.glb]      default: the sample model in fixtures/
 
 Renders videos with --all, or datasets with the given number of views, and prints for each case the peak resident memory of
 the program, of its encoders, and of all of them together (shared pages are counted in each process). Fails if the last
-length of a tier takes more than LIMIT percent more than the first one: memory must not grow with the length.
+length of a tier takes more than LIMIT percent more memory than the first length, because memory must not grow with the length.
 
 environment:
   CASES    tiers with lengths in seconds, or sizes of datasets with numbers of views

@@ -8,20 +8,20 @@ usage() {
 usage: bench/throughput.sh [MODEL.glb]      default: the sample model
 
 Renders ORDERS videos of a model, which differ in one setting, one after the other with `plinth render --all`. Then orders the same
-videos from a service on this machine: SQLite, a folder as store, one worker. Prints for both the seconds by the clock and
-of all processors, and the ratios:
+videos from a service on this machine: SQLite, a folder as store, one worker. Prints for both the elapsed seconds and the seconds
+of all processors, and the ratios of the service to `plinth render`:
   rendered    until the last video was finished
   packaged    until the last video was also packaged for streaming, which `plinth render` does not do
-The seconds of processors include the packagings. On a machine with other work only these can be compared, and only if other work
-takes as much during both, which TURNS helps with. A worker keeps the model loaded between orders that follow each other, so
-with TURNS=1 each order loads it.
+The seconds of processors include packaging. On a machine with other work, only the seconds of processors can be compared, and only if
+the other work is equal in both measurements; set TURNS for that. A worker keeps the model loaded if the next order follows
+immediately, so with TURNS=1 each order loads the model.
 
 variables:
   ORDERS=50  QUALITY=share  LENGTH=4 (seconds)
-  SETTING=startAngle  the setting that differs. A turntable ignores startAngle, so the light is the same in all videos, as in orders that
-             differ in background or length. With rotateY, the light of each video is baked for its own cameras.
+  SETTING=startAngle  the setting that differs. A turntable ignores startAngle, so all videos have the same light, like orders that
+             differ only in background or length. With rotateY, the light of each video is baked for its own cameras.
   TURNS=0    with TURNS=N, N videos are rendered and then ordered, before the next N
-  LIMIT=R    fails if `rendered` takes more than R times as long by the clock
+  LIMIT=R    fails if the service takes more than R times as long in elapsed seconds, for `rendered`
   PLINTH     the program (default: target/debug/plinth)
 WORDS
 }
@@ -70,7 +70,7 @@ alone() { # NUMBER
     "$plinth" render "$model" -o "alone-$1.mp4" --all --settings "$(ordered "$1")" --cache-dir "$work/light" -q >/dev/null
 }
 
-# Bakes the light for `plinth render` before the measurement. The service, too, bakes it before, for the render of the upload.
+# Bakes the light for `plinth render` before the measurement. The service also bakes it before, for the render of the upload.
 "$plinth" render "$model" -o warm.mp4 --quality "$quality" --length 0.1 --cache-dir "$work/light" -q >/dev/null
 if ((!turns)); then
     begin=$(now) spent=$(processors $$)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Starts a server, uploads a model of almost 1 GB and prints how much memory and processor time the server took for that.
-# usage: bench/upload_memory.sh    MEGABYTES=1000 LIMIT_MB=64; fails when the server grew by more than the limit
+# usage: bench/upload_memory.sh    the model has MEGABYTES (1000); fails if the memory of the server grows by more than LIMIT_MB (64)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,7 +11,7 @@ folder=$(mktemp -d)
 server=
 trap '[[ -z $server ]] || kill "$server" 2>/dev/null || true; rm -rf "$folder"' EXIT
 
-# A triangle with a large buffer, of which it uses only the first bytes.
+# A triangle in a large buffer, of which only the first bytes are used.
 python=$(scripts/find.sh python)
 "$python" - "$folder/big.glb" "$megabytes" <<'PY'
 import json, struct, sys

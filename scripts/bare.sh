@@ -5,14 +5,16 @@
 #   scripts/bare.sh [deb] [wheel] [image]    default: the packages that are in dist/
 #
 #   deb      installs an older version with apt-get, runs the session of the README with plinth serve, and upgrades meanwhile. The
-#            new version must have the render and draw another; plinth render must work; removing the package must keep the data
-#   wheel    with only Python: pip install plinth, whose doctor must tell what is missing; then plinth[bundled] and plinth render
-#   image    the same session under runc, without privileges and with a read-only root file system
+#            new version must still have the render of the old version and must draw another render; plinth render must work;
+#            removing the package must keep the data
+#   wheel    on a system with only Python, installs `plinth`, whose `plinth doctor` must tell what is missing; then installs
+#            `plinth[bundled]` and renders
+#   image    runs the session of the README in the image under runc, without privileges and with a read-only root file system
 #
 # Needs root and mmdebstrap; for the image also runc, umoci and skopeo. Each file system is removed after its test has passed.
 #   PREVIOUS_DEB    the older version (default: the package of dist/ with a lower version)
-#   SUITE    of Debian, for deb and wheel: trixie (13, default), bookworm (12)
-#   WORK     a folder for file systems, where the videos stay (default: a new one in /var/tmp, removed)
+#   SUITE    the version of Debian for deb and wheel: trixie (13, default), bookworm (12)
+#   WORK     a folder for file systems, in which the videos are kept (default: a new folder in /var/tmp, which is removed)
 set -euo pipefail
 shopt -s inherit_errexit
 cd "$(dirname "$0")/.."
@@ -40,7 +42,7 @@ set_enter() { # ROOT COMMAND [ARGUMENT ...]
     while IFS= read -r -d '' variable; do
         case ${variable%%=*} in *_proxy | *_PROXY | PIP_INDEX_URL | PIP_CERT | SSL_CERT_* | *_CA_BUNDLE) kept+=("$variable") ;; esac
     done < <(env -0)
-    # shellcheck disable=SC2016  # what is in quotes is for the inner shell
+    # shellcheck disable=SC2016  # the inner shell expands the quoted text
     enter=(unshare --mount --pid --fork --kill-child bash -c '
         set -e
         mount --make-rprivate /
@@ -63,8 +65,7 @@ has_licences() { # FOLDER
     done
 }
 
-# Makes a root file system with the given packages. Copies a base that contains only certificates in addition, and that is made
-# once.
+# Makes a root file system with the given packages, as a copy of a base system that is made only once and contains certificates.
 make_root() { # NAME [PACKAGE ...]
     local root=$work/$1 base=$work/$suite
     shift
@@ -233,7 +234,8 @@ process["terminal"] = False
 process["noNewPrivileges"] = True
 process["capabilities"] = {}
 config["root"]["readonly"] = True
-# What a runtime mounts for volumes; the network is this machine's, for the session.
+# The mounts that a container runtime would make for volumes. The container shares the network of this machine, so that the session
+# reaches the server.
 places = ("/tmp", "/var/lib/plinth", "/var/cache/plinth")
 config["mounts"] = [mount for mount in config["mounts"] if mount["destination"] not in places]
 for place in places:

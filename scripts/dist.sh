@@ -3,9 +3,9 @@
 # files.
 #
 #   scripts/dist.sh                      builds with the profile `release`
-#   scripts/dist.sh --program PROGRAM    packages a program that is built
-#   scripts/dist.sh --target TRIPLE      builds for another architecture of Linux, or packages a PROGRAM of it; makes no wheel with
-#                                        the driver, because that is taken from this machine
+#   scripts/dist.sh --program PROGRAM    packages PROGRAM, which must be built already
+#   scripts/dist.sh --target TRIPLE      builds for another architecture of Linux, or packages a PROGRAM for it. Makes no wheel with
+#                                        the driver, because the driver is copied from this machine
 #
 # The version is the one in Cargo.toml. Needs the programs that `scripts/setup.sh dist` installs, for aarch64 also those of
 # `scripts/setup.sh arm64`. Uses the cargo-deb on PATH, or builds it below the target folder.

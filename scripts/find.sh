@@ -3,7 +3,7 @@
 # or in a usual folder. If there is none, prints one line to stderr that tells what is missing, and exits with 1.
 #
 #   scripts/find.sh ffmpeg [ENCODER ...]    PLINTH_FFMPEG, or the first with these encoders (default: libx264)
-#   scripts/find.sh ffprobe                 PLINTH_TEST_FFPROBE, or the one in the folder of that ffmpeg, or the first
+#   scripts/find.sh ffprobe                 PLINTH_TEST_FFPROBE, or ffprobe in the folder of that ffmpeg, or the first on PATH
 #   scripts/find.sh python                  PLINTH_TEST_PYTHON, or the first that imports what scripts/python.txt lists
 #   scripts/find.sh venv                    the first python3 that can create virtual environments
 #   scripts/find.sh postgres                PLINTH_TEST_POSTGRES, or the folder of the newest initdb, postgres and pg_isready

@@ -11,8 +11,8 @@
 #
 # Needs root, mmdebstrap, unshare, and the keys of the systems' archives. This machine's Rust toolchain is used, mounted
 # read-only. Only committed changes are tested. Environment:
-#   USERS   of root sudo plain (default: all, in this order)
-#   COMMANDS    of demo test (default: both)
+#   USERS   some of: root sudo plain (default: all, in this order)
+#   COMMANDS    some of: demo test (default: both)
 #   WORK    a folder for file systems, some 20 GB (default: a new one in /var/tmp)
 #   LOGS    a folder for logs (default: WORK/logs)
 #   BUILT   yes: all users reuse this machine's target folder, which must match the commit. Then only installing and running are
@@ -129,7 +129,7 @@ make_machine() { # SYSTEM USER: a root file system with a clone of the repositor
         echo "$name ALL=(ALL) NOPASSWD: ALL" >"$root/etc/sudoers.d/$name"
     fi
     mkdir -p "$root/opt/rust" "$root$(home "$user")/.cargo"
-    # As after an installation with rustup, the programs are in ~/.cargo/bin, and the shells that are open do not have it on PATH.
+    # As just after an installation with rustup, the programs are in ~/.cargo/bin, which is not on the PATH of open shells.
     ln -s /opt/rust/bin "$root$(home "$user")/.cargo/bin"
     for file in .config/pip/pip.conf .pip/pip.conf; do
         if [[ -f $HOME/$file ]]; then install -D "$HOME/$file" "$root$(home "$user")/$file"; fi
@@ -163,7 +163,7 @@ inside() { # ROOT USER COMMAND
                 SSL_CERT_* | *_CA_BUNDLE | OPENBLAS_*) kept+=("$variable") ;;
         esac
     done < <(env -0)
-    # shellcheck disable=SC2016  # what is in quotes is for the inner shell
+    # shellcheck disable=SC2016  # the inner shell expands the quoted text
     unshare --mount --pid --fork --kill-child bash -c '
         set -e
         root=$1 toolchain=$2 name=$3 command=$4 place=$5

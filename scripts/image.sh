@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes the container image without a registry: a root file system from Debian's archive, the Debian package of dist/, and buildah.
+# Makes the container image without a registry: with buildah, from a root file system of Debian's archive and the Debian package in
+# dist/.
 # Also writes an SBOM that lists the packages in the image, and adds both files to SHA256SUMS.
 #
 #   scripts/image.sh [--output FILE]    writes FILE.gz, a Docker archive for `podman load` and `skopeo copy`;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs dataset readers of other projects in a folder where `make test` finds them: pycolmap, and gsplat's reader with
-# torch (some GB, from the registry that pip is configured for). GSPLAT_EXAMPLES names the folder examples/ of a copy of
+# torch (some GB, from the registry that pip uses). GSPLAT_EXAMPLES names the folder examples/ of a copy of
 # gsplat. If it is not set, the tested version of gsplat is fetched with git.
 #
 #   scripts/loaders.sh FOLDER

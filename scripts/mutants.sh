@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Changes the code of the files in .cargo/mutants.toml, one place at a time, and runs the tests of its crate. If no test fails
-# after a change, a test is missing. Passes its arguments to cargo-mutants. The results are in bench-output/mutants.out.
+# Makes one change at a time to the files in .cargo/mutants.toml, and runs the tests of the changed crate. If no test fails after a
+# change, a test is missing. Passes its arguments to cargo-mutants. The results are in bench-output/mutants.out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

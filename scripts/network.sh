@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs a command in separate namespaces for network, mounts and processes. In these, tests use further network namespaces as
-# hosts. When the command ends, all processes and mounts in the namespaces end, too. Needs root.
+# Runs a command in separate namespaces for network, mounts and processes. The tests then create a network namespace for each host
+# that they simulate. When the command ends, all processes and mounts in the namespaces end, too. Needs root.
 #
 #   scripts/network.sh COMMAND [ARGUMENT ...]
 set -euo pipefail

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails if a document names a file or folder that does not exist: the target of a relative link, or a path in backticks that
+# Fails if a document names a file or folder that does not exist, as the target of a relative link, or as a path in backticks that
 # begins with a folder of this repository.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -2,11 +2,12 @@
 # Tests that the program of an older commit works on the tables of this version, as during an upgrade: this version migrates
 # the database, then servers and workers of both versions use it together.
 #
-#   scripts/previous_version.sh COMMIT      a tag or commit; its program is built in a folder beside the repository's target
+#   scripts/previous_version.sh COMMIT      a tag or commit, whose program is built
 #
-# There are four sessions on SQLite, and four on PostgreSQL. In each, a server takes an upload and a worker draws it: old server
-# and new worker, new server and old worker, both old, both new. Each session but the first repeats an order of the previous one
-# with the same idempotency key, which must create and charge nothing, and cancels it, which must refund it. Environment:
+# There are four sessions on SQLite, and four on PostgreSQL. In each session, a server receives an upload and a worker draws its
+# render: old server and new worker, new server and old worker, both old, both new. Each session except the first repeats an order of
+# the previous session with the same idempotency key, which must not create or charge a render. Then it cancels this render, which
+# must be refunded. Environment:
 #   PLINTH      the program of this version (default: target/debug/plinth)
 #   PREVIOUS    the program of the older commit (default: it is built)
 #   PREVIOUS_TARGET     the folder to build it in (default: target/previous)

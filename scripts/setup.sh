@@ -8,11 +8,11 @@
 #   scripts/setup.sh dist ...      everything that building packages needs: dpkg-shlibdeps, patchelf, objdump, lavapipe, a Python
 #                                  that can create virtual environments
 #   scripts/setup.sh arm64 ...     a linker and an emulator for aarch64, and Rust's library for it
-#   scripts/setup.sh faults ...    programs that turn network namespaces into hosts: ip, nft, unshare, libfaketime
+#   scripts/setup.sh faults ...    programs that simulate hosts with network namespaces: ip, nft, unshare, libfaketime
 #   scripts/setup.sh python ...    Python with numpy and Pillow
 #   scripts/setup.sh venv ...      a Python that can create virtual environments
 #
-# and the compilers for any purpose.
+# Compilers are installed for every purpose.
 #
 # Installs with apt-get (Debian, Ubuntu), and first prints the packages and their size. On other systems, and for users who
 # cannot install packages, it prints what is needed. Python packages are installed in a virtual environment in the target
@@ -47,7 +47,7 @@ need() { # PACKAGES WORDS
     lacking+=("$2")
 }
 
-# Whether a compiler works, including headers and linking: COMPILER LANGUAGE HEADER.
+# Checks whether a compiler can compile with a header and link: COMPILER LANGUAGE HEADER.
 compiles() {
     local out status=0
     have "$1" || return 1
@@ -106,8 +106,8 @@ need_tests() {
     need_python
 }
 
-# Requires chromedriver only if the system has a package of it: Debian has, Ubuntu has not. Without it, the tests in a browser
-# are not run.
+# Requires chromedriver only if the system has a package of chromedriver, as Debian has and Ubuntu has not. Without chromedriver, the
+# tests in a browser are not run.
 need_browser() {
     if ! have chromedriver && have apt-cache && apt-cache show chromium-driver >/dev/null 2>&1; then
         need "chromium chromium-driver" "Chromium with chromedriver"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs all tests, even after failures, with cargo-nextest if it is installed. At the end it prints which tests were not run,
-# the failed tests with the commands that run them, and the numbers. The whole output is in TARGET/test.log.
+# Runs all tests, even after failures, with cargo-nextest if it is installed. At the end it prints which tests were not run, the
+# failed tests with the commands that run them, and how many tests passed, failed and were skipped. The whole output is in
+# TARGET/test.log.
 # usage: scripts/tools.sh test scripts/test.sh [arguments of cargo test or cargo nextest run]
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
@@ -100,7 +101,7 @@ fi
 echo
 for words in "${unchecked[@]}"; do echo "not run: $words"; done
 if ((status != 0)); then
-    # Counts at least one failure, because compile errors and crashed test programs do not name a failed test.
+    # Counts at least one failure, because after a compile error or a crash of a test program no failed test is named.
     failed=$((failed > 0 ? failed : 1))
     commands=$(alone)
     if [[ -n $commands ]]; then printf 'failed; each alone:\n%s\n' "$commands"; else echo "failed before all tests were run: see above"; fi

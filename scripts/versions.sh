@@ -2,8 +2,8 @@
 # Fails if a document, the chart or the compose file names another version of Plinth than Cargo.toml, or if CHANGELOG.md has no
 # section for this version. Does not check the chart's golden manifests, which the chart's own tests check.
 #
-#   scripts/versions.sh           while developing: the section is [Unreleased] or [VERSION]
-#   scripts/versions.sh vX.Y.Z    before a release: the tag is the version, and the section is [VERSION]
+#   scripts/versions.sh           during development: the section may be [Unreleased] or [VERSION]
+#   scripts/versions.sh vX.Y.Z    before a release: the tag must have the version, and the section must be [VERSION]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
