@@ -7,11 +7,10 @@ usage() {
     cat <<'WORDS'
 usage: bench/previews.sh [trip | server | postgres | sqlite]        default: all, one after the other
 
-trip prints how long a request and its picture travel in memory and through PostgreSQL, without drawing. server, postgres and sqlite
-measure previews with a worker in the server's process, or in another process with this database. They print, for a model of 102 400
-triangles: the time of the first draft, of the full picture and of the next draft, the time of drafts (640 pixels wide) while settings
-change, pictures per second, the processor time of an idle preview, and the times for ten people who compose at the same time.
-Run this script on an idle machine.
+trip prints how long a request and its picture travel in memory and through PostgreSQL, without drawing. The others print, for a
+model of 102 400 triangles: the first picture, the full one and the one after, settings that are changed one after the other (640
+pixels wide), pictures a second, the processor time of an idle preview, and ten people at once.
+Run it on an idle machine.
 WORDS
 }
 
