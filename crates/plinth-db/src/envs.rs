@@ -28,13 +28,7 @@ pub struct Env {
     pub created_at: i64,
 }
 
-table!(Env in "envs", columns: id, workspace_id, name, file_size, width, height, has_thumb, is_system, created_at);
-
-macro_rules! select {
-    ($rest:literal) => {
-        concat!("SELECT ", columns!(), " FROM envs ", $rest)
-    };
-}
+table!(Env in "envs", columns, select: id, workspace_id, name, file_size, width, height, has_thumb, is_system, created_at);
 
 pub async fn insert(tx: &mut Tx, env: &Env) -> Result<()> {
     env.add(tx).await?;

@@ -23,13 +23,7 @@ pub struct Look {
     pub updated_at: i64,
 }
 
-table!(Look in "looks", columns: id, workspace_id, name, settings, created_at, updated_at);
-
-macro_rules! select {
-    ($rest:literal) => {
-        concat!("SELECT ", columns!(), " FROM looks ", $rest)
-    };
-}
+table!(Look in "looks", columns, select: id, workspace_id, name, settings, created_at, updated_at);
 
 /// Inserts a look.
 /// Errors: the workspace has a look of this name already.

@@ -40,14 +40,8 @@ pub struct Overlay {
     pub created_at: i64,
 }
 
-table!(Overlay in "overlays", columns: id, workspace_id, layer, name, description, alignment, opacity, file_size, width, height, filename,
+table!(Overlay in "overlays", columns, select: id, workspace_id, layer, name, description, alignment, opacity, file_size, width, height, filename,
     content_type, sha256, is_system, created_at);
-
-macro_rules! select {
-    ($rest:literal) => {
-        concat!("SELECT ", columns!(), " FROM overlays ", $rest)
-    };
-}
 
 pub async fn insert(tx: &mut Tx, overlay: &Overlay) -> Result<()> {
     overlay.add(tx).await?;

@@ -46,15 +46,9 @@ pub struct Purchase {
     pub paid_at: Option<i64>,
 }
 
-table!(Purchase in "purchases", columns: id, account_id, buyer_id, workspace_id, product_id, name, credits, price_cents,
+table!(Purchase in "purchases", columns, select: id, account_id, buyer_id, workspace_id, product_id, name, credits, price_cents,
     currency, status, session_id, payment_id, refunded_cents, refunded_credits, owed_credits,
     owed_at, created_at, paid_at);
-
-macro_rules! select {
-    ($rest:literal) => {
-        concat!("SELECT ", columns!(), " FROM purchases ", $rest)
-    };
-}
 
 pub async fn insert(tx: &mut Tx, purchase: &Purchase) -> Result<()> {
     purchase.add(tx).await

@@ -120,14 +120,16 @@ pub(crate) fn numbered(first: usize, count: usize) -> String {
 
 /// Maps a struct to a table whose columns have the names of its fields: `table!(Env in "envs", columns: id, name)`.
 /// Generates `columns!()`, the column list for statements; `Env::of`, which reads a row; and `Env::add`, which inserts
-/// a row. A field that is not stored in a single column is listed after a semicolon, with the function that reads it.
+/// a row. With `table!(Env in "envs", columns, select: id, name)`, also `select!("WHERE id = $1")`, the statement that reads rows. A
+/// field that is not stored in a single column is listed after a semicolon, with the function that reads it.
 macro_rules! table {
-    ($type:ident in $table:literal, $columns:ident: $first:ident $(, $rest:ident)* $(; $other:ident = $read:path)?) => {
+    ($type:ident in $table:literal, $columns:ident $(, $select:ident)?: $first:ident $(, $rest:ident)* $(; $other:ident = $read:path)?) => {
         macro_rules! $columns {
             () => {
                 concat!(stringify!($first) $(, ", ", stringify!($rest))*)
             };
         }
+        $($crate::table::select!(($) $select, $columns, $table);)?
 
         impl $type {
             pub(crate) fn of(row: &$crate::row::Row) -> $crate::Result<Self> {
@@ -154,6 +156,19 @@ macro_rules! table {
     };
 }
 pub(crate) use table;
+
+/// Defines the `select!` of [`table!`]. The first argument is the dollar sign, which a macro cannot write in the macro that it
+/// defines.
+macro_rules! select {
+    (($dollar:tt) $name:ident, $columns:ident, $table:literal) => {
+        macro_rules! $name {
+                    ($dollar rest:literal) => {
+                        concat!("SELECT ", $columns!(), " FROM ", $table, " ", $dollar rest)
+                    };
+                }
+    };
+}
+pub(crate) use select;
 
 /// Inserts a row. Each value is written beside the name of its column:
 /// `insert!(tx, "members", account_id: account, role: role.as_str(); "ON CONFLICT (account_id) DO NOTHING")`. The

@@ -28,13 +28,7 @@ pub struct Texture {
     pub created_at: i64,
 }
 
-table!(Texture in "textures", columns: id, workspace_id, name, file_size, width, height, content_type, sha256, created_at);
-
-macro_rules! select {
-    ($rest:literal) => {
-        concat!("SELECT ", columns!(), " FROM textures ", $rest)
-    };
-}
+table!(Texture in "textures", columns, select: id, workspace_id, name, file_size, width, height, content_type, sha256, created_at);
 
 pub async fn insert(tx: &mut Tx, texture: &Texture) -> Result<()> {
     texture.add(tx).await?;

@@ -30,13 +30,7 @@ pub struct Membership {
     pub role: Role,
 }
 
-table!(Workspace in "workspaces", columns: id, name, owner_id, is_personal, created_at, deleted_at);
-
-macro_rules! select {
-    ($rest:literal) => {
-        concat!("SELECT ", columns!(), " FROM workspaces ", $rest)
-    };
-}
+table!(Workspace in "workspaces", columns, select: id, name, owner_id, is_personal, created_at, deleted_at);
 
 /// The SQL expression for the role of member `m`. An administrator is stored as an editor with a mark in another column.
 macro_rules! role {
