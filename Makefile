@@ -11,7 +11,7 @@ export LOADERS_PYTHON ?= $(abspath $(wildcard $(TARGET)/loaders/bin/python))
 export GSPLAT_EXAMPLES ?= $(abspath $(wildcard $(TARGET)/loaders/gsplat/examples))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build release demo serve test lint loaders crash faults fuzz mutants bench fidelity compare gallery generate dist image bare chart
+.PHONY: help setup build release demo serve test quick lint loaders crash faults fuzz mutants bench fidelity compare gallery generate dist image bare chart
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ test: ## run all tests and list the failures (also installs PostgreSQL, and Pyth
 	@scripts/setup.sh test
 	@scripts/tools.sh test scripts/test.sh
 
+quick: ## build the tests of one crate and run the fastest, about 20 seconds (CRATE=plinth-db, TESTS=a part of their names)
+	@scripts/tools.sh test scripts/quick.sh "$(CRATE)" $(if $(TESTS),"$(TESTS)")
+
 lint: ## check format, lints, layers, paths and versions in documents, docs of crate roots, types of scripts if Node is installed, and licences if cargo-deny is
 	@scripts/setup.sh lint
 	cargo fmt --all --check
@@ -61,13 +64,13 @@ loaders: ## install pycolmap and gsplat's reader (with torch, some GB), which te
 crash: ## kill servers and workers at random moments (ROUNDS=20, ORDERS=200, SEED=a number)
 	@scripts/setup.sh test
 	CRASH_ROUNDS=$(or $(ROUNDS),20) CRASH_ORDERS=$(or $(ORDERS),200) $(addprefix CRASH_SEED=,$(SEED)) \
-		scripts/tools.sh test cargo test --workspace --test it -- --nocapture --test-threads 1 serve::crash
+		scripts/tools.sh test cargo test --workspace --test program -- --nocapture --test-threads 1 serve::crash
 
 faults: ## cut, stop and mislead a fleet of hosts on this machine (root; STRIKES=40, HOURS=a number, SEED=a number, ORDERS=60)
 	@scripts/setup.sh test faults
-	cargo test --workspace --test it --no-run
+	cargo test --workspace --test program --no-run
 	FAULT_STRIKES=$(or $(STRIKES),40) $(addprefix FAULT_HOURS=,$(HOURS)) $(addprefix FAULT_SEED=,$(SEED)) $(addprefix FLEET_ORDERS=,$(ORDERS)) \
-		scripts/network.sh scripts/tools.sh test cargo test --workspace --test it -- --nocapture --ignored --test-threads 1 serve::fleet
+		scripts/network.sh scripts/tools.sh test cargo test --workspace --test program -- --nocapture --ignored --test-threads 1 serve::fleet
 
 fuzz: ## feed damaged files and requests to the readers (SECONDS_EACH=60, TARGETS="load_glb obj_zip")
 	@scripts/setup.sh

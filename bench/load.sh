@@ -26,5 +26,5 @@ case ${1:-} in
     *) usage >&2; exit 2 ;;
 esac
 cd "$(dirname "$0")/.."
-exec scripts/tools.sh test cargo test --config bench/service_profile.toml --workspace --test it -- \
+exec scripts/tools.sh test cargo test --config bench/service_profile.toml --workspace --test program -- \
     --ignored --nocapture --test-threads 1 "serve::load::load_${1:-}"

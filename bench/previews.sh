@@ -23,5 +23,5 @@ case ${1:-} in
     *) usage >&2; exit 2 ;;
 esac
 cd "$(dirname "$0")/.."
-exec scripts/tools.sh test cargo test --workspace --test it -- \
+exec scripts/tools.sh test cargo test --workspace --test program -- \
     --ignored --nocapture --test-threads 1 "${name[@]}"
