@@ -10,28 +10,50 @@ use crate::fence::Fence;
 use crate::support::Support;
 use crate::user::JobUser;
 
-/// Whether the sandbox is required, optional or off.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FenceMode {
-    /// Uses those parts of the sandbox that the kernel supports.
-    #[default]
-    Auto,
-    /// Requires the whole sandbox. The server does not start if the kernel supports only a part of the sandbox.
-    Required,
-    /// Uses no sandbox.
-    Off,
+/// Declares the modes with their names in the configuration.
+macro_rules! modes {
+    ($(#[$meta:meta])* $type:ident { $($(#[$mode_meta:meta])* $mode:ident = $name:literal,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum $type {
+            $($(#[$mode_meta])* #[serde(rename = $name)] $mode,)*
+        }
+
+        impl $type {
+            /// All modes with their names in the configuration.
+            pub const ALL: &[(Self, &str)] = &[$((Self::$mode, $name),)*];
+
+            /// Returns the mode's name in the configuration.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$mode => $name,)* }
+            }
+        }
+    };
+}
+
+modes! {
+    /// Whether the sandbox is required, optional or off.
+    FenceMode {
+        /// Uses those parts of the sandbox that the kernel supports.
+        #[default]
+        Auto = "auto",
+        /// Requires the whole sandbox. The server does not start if the kernel supports only a part of the sandbox.
+        Required = "required",
+        /// Uses no sandbox.
+        Off = "off",
+    }
 }
 
 impl FenceMode {
-    /// All modes with their names in the configuration.
-    pub const ALL: [(Self, &str); 3] = [(Self::Auto, "auto"), (Self::Required, "required"), (Self::Off, "off")];
+    /// Returns the names of all modes, separated by `separator`.
+    pub fn names(separator: &str) -> String {
+        Self::ALL.iter().map(|(_mode, name)| *name).collect::<Vec<_>>().join(separator)
+    }
 }
 
 impl std::fmt::Display for FenceMode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let name = Self::ALL.into_iter().find(|(mode, _name)| mode == self).map_or("", |(_mode, name)| name);
-        f.write_str(name)
+        f.write_str(self.as_str())
     }
 }
 
@@ -39,7 +61,7 @@ impl FromStr for FenceMode {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        Self::ALL.into_iter().find(|(_mode, name)| *name == text).map(|(mode, _name)| mode).ok_or(())
+        Self::ALL.iter().find(|(_mode, name)| *name == text).map(|(mode, _name)| *mode).ok_or(())
     }
 }
 

@@ -198,11 +198,10 @@ pub(super) fn seconds(found: &Found) -> Result<Duration> {
 
 fn fence(lookup: &Lookup<'_>) -> Result<FenceOptions> {
     let user = lookup.find(&row::JOB_USER)?.map(|found| JobUser::find(&found.text)).transpose()?;
-    let names = FenceMode::ALL.map(|(_mode, name)| name).join(", ");
     let paths = lookup.find(&row::FENCE_READABLE)?;
     let paths = paths.iter().flat_map(|found| found.text.split(',').map(|path| found.folder.join(path.trim())));
     let readable: std::io::Result<_> = paths.map(std::path::absolute).collect();
-    let mode = lookup.get(&row::FENCE)?.parse(&format!("one of {names}"))?;
+    let mode = lookup.get(&row::FENCE)?.parse(&format!("one of {}", FenceMode::names(", ")))?;
     Ok(FenceOptions { mode, user, readable: readable.context("the current folder is not accessible")? })
 }
 
