@@ -162,10 +162,10 @@ pub(crate) use table;
 macro_rules! select {
     (($dollar:tt) $name:ident, $columns:ident, $table:literal) => {
         macro_rules! $name {
-                    ($dollar rest:literal) => {
-                        concat!("SELECT ", $columns!(), " FROM ", $table, " ", $dollar rest)
-                    };
-                }
+                            ($dollar rest:literal) => {
+                                concat!("SELECT ", $columns!(), " FROM ", $table, " ", $dollar rest)
+                            };
+                        }
     };
 }
 pub(crate) use select;

@@ -66,9 +66,9 @@ impl Place {
             server.uid(NOBODY).gid(NOBODY);
         }
         let done = server.output().unwrap();
-        let said = String::from_utf8_lossy(&done.stdout).into_owned();
-        assert!(done.status.success(), "{said}{}", String::from_utf8_lossy(&done.stderr));
-        let reached = said.strip_prefix("reached: ").and_then(|rest| rest.split(';').next());
+        let stdout = String::from_utf8_lossy(&done.stdout).into_owned();
+        assert!(done.status.success(), "{stdout}{}", String::from_utf8_lossy(&done.stderr));
+        let reached = stdout.strip_prefix("reached: ").and_then(|rest| rest.split(';').next());
         reached.unwrap().split_ascii_whitespace().map(str::to_owned).collect()
     }
 

@@ -90,7 +90,7 @@ fn nvenc_is_preferred_and_a_failing_encoder_is_skipped() {
 fn hardware_that_fails_or_encodes_incorrectly_is_not_used() {
     let change =
         |options: &str| format!("exec \"$FFMPEG\" \"${{ARGS[@]:0:${{#ARGS[@]}}-1}}\" {options} \"${{@: -1}}\"");
-    for (lines, said) in [
+    for (lines, expected) in [
         ("echo 'Cannot load libcuda.so.1' >&2; exit 1".to_owned(), "Cannot load libcuda.so.1 (it needs an NVIDIA card"),
         ("head -c 3000000 >/dev/null; kill -KILL $$".to_owned(), "without a message"),
         (format!("({}); cat >/dev/null; exit", change("-frames:v 20")), "its video has 20 of 36 frames"),
@@ -109,7 +109,7 @@ fn hardware_that_fails_or_encodes_incorrectly_is_not_used() {
         ),
     ] {
         let reason = reason(&lines);
-        assert!(reason.contains(said), "{reason}");
+        assert!(reason.contains(expected), "{reason}");
     }
 }
 
@@ -165,13 +165,13 @@ fn ffmpeg_accepts_the_options_of_its_hardware_encoders() {
     let found = choose(plinth_testkit::ffmpeg(), "auto").unwrap();
     for (encoder, reason) in found.failures() {
         let is_option = ["Unrecognized", "Undefined constant", "Error setting option", "not found", "Invalid argument"];
-        assert!(!is_option.iter().any(|words| reason.contains(words)), "{encoder}: {reason}");
+        assert!(!is_option.iter().any(|option| reason.contains(option)), "{encoder}: {reason}");
     }
 }
 
 #[test]
 fn a_device_lost_during_encoding_is_reported_as_a_hardware_failure() {
-    for (lines, said) in [
+    for (lines, expected) in [
         ("head -c 5000000 >/dev/null; echo 'device lost' >&2; exit 1", "h264_nvenc failed: encoding"),
         ("cat >/dev/null; echo 'device lost' >&2; exit 1", "device lost"),
         ("ARGS=(\"${ARGS[@]/#high/main}\")", "its profile is 77"),
@@ -181,7 +181,7 @@ fn a_device_lost_during_encoding_is_reported_as_a_hardware_failure() {
         let error = write(plan_with(folder.path(), &ffmpeg, H264Encoder::Nvenc, 40), |i| ball(SIZE, i, [9; 3]));
         let error = error.unwrap_err();
         assert!(matches!(error, MediaError::Hardware { encoder: H264Encoder::Nvenc, .. }), "{error}");
-        assert!(error.to_string().contains(said), "{error}");
+        assert!(error.to_string().contains(expected), "{error}");
         assert_eq!(names(folder.path()), [""; 0], "no files remain");
         // After a hardware encoder failed, the same plan succeeds with libx264.
         write(plan_with(folder.path(), &ffmpeg, H264Encoder::Libx264, 40), |i| ball(SIZE, i, [9; 3])).unwrap();

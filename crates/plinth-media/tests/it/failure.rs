@@ -58,41 +58,41 @@ fn fails(lines: &str) -> String {
 
 #[test]
 fn the_message_of_an_encoder_that_fails_midway_is_quoted() {
-    let said = fails("head -c 1000000 >/dev/null; echo 'first words' >&2; echo 'the encoder exploded' >&2; exit 3");
-    assert!(said.contains("out.mp4") && said.contains("the encoder exploded"), "{said}");
+    let message = fails("head -c 1000000 >/dev/null; echo 'first words' >&2; echo 'the encoder exploded' >&2; exit 3");
+    assert!(message.contains("out.mp4") && message.contains("the encoder exploded"), "{message}");
 }
 
 #[test]
 fn the_message_of_an_encoder_that_fails_at_the_start_is_quoted() {
-    let said = fails(r#"exec "$FFMPEG" -no_such_option"#);
-    assert!(said.contains("no_such_option"), "{said}");
+    let message = fails(r#"exec "$FFMPEG" -no_such_option"#);
+    assert!(message.contains("no_such_option"), "{message}");
 }
 
 #[test]
 fn the_error_names_the_signal_that_ended_an_encoder_without_a_message() {
-    let said = fails("head -c 1000000 >/dev/null; kill -KILL $$");
-    assert!(said.contains("without a message") && said.contains("SIGKILL"), "{said}");
+    let message = fails("head -c 1000000 >/dev/null; kill -KILL $$");
+    assert!(message.contains("without a message") && message.contains("SIGKILL"), "{message}");
 }
 
 #[test]
 fn the_message_of_an_encoder_that_fails_at_the_end_is_quoted() {
-    let said = fails("cat >/dev/null; echo 'cannot write the index' >&2; exit 1");
-    assert!(said.contains("cannot write the index"), "{said}");
+    let message = fails("cat >/dev/null; echo 'cannot write the index' >&2; exit 1");
+    assert!(message.contains("cannot write the index"), "{message}");
 }
 
 #[test]
 fn the_error_names_a_full_disk() {
     // The arguments `1` to `$#-1` are all arguments except the last, which is the output file.
-    let said = fails(r#"exec "$FFMPEG" "${@:1:$#-1}" /dev/full"#);
-    assert!(said.contains("No space left on device"), "{said}");
+    let message = fails(r#"exec "$FFMPEG" "${@:1:$#-1}" /dev/full"#);
+    assert!(message.contains("No space left on device"), "{message}");
 }
 
 #[test]
 fn the_error_names_a_file_size_limit() {
-    let said = fails(r#"trap '' XFSZ; ulimit -f 2; exec "$FFMPEG" "$@""#);
-    assert!(said.contains("File too large"), "{said}");
-    let said = fails(r#"ulimit -c 0 -f 2; exec "$FFMPEG" "$@""#);
-    assert!(said.contains("SIGXFSZ"), "{said}");
+    let message = fails(r#"trap '' XFSZ; ulimit -f 2; exec "$FFMPEG" "$@""#);
+    assert!(message.contains("File too large"), "{message}");
+    let message = fails(r#"ulimit -c 0 -f 2; exec "$FFMPEG" "$@""#);
+    assert!(message.contains("SIGXFSZ"), "{message}");
 }
 
 #[test]
@@ -107,8 +107,8 @@ fn an_incomplete_file_of_an_encoder_is_rejected() {
 #[test]
 fn a_surviving_child_of_a_failed_encoder_is_not_waited_for() {
     let begin = Instant::now();
-    let said = fails("sleep 60 & echo 'gone' >&2; exit 1");
-    assert!(said.contains("gone"), "{said}");
+    let message = fails("sleep 60 & echo 'gone' >&2; exit 1");
+    assert!(message.contains("gone"), "{message}");
     assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
 }
 

@@ -112,10 +112,10 @@ fn lists_of_names_are_cut_by_number_and_size() {
     let inventory = inspected(&glb);
     assert_eq!(inventory.material_names.len(), 10_000);
     assert!(serde_json::to_string(&inventory.mesh_names).unwrap().len() <= (1 << 20) + 2);
-    let said: Vec<_> = inventory.warnings.iter().filter(|warning| warning.ends_with("names are listed")).collect();
-    assert_eq!(said[0], "materials: only the first 10000 of 10101 names are listed");
+    let messages: Vec<_> = inventory.warnings.iter().filter(|warning| warning.ends_with("names are listed")).collect();
+    assert_eq!(messages[0], "materials: only the first 10000 of 10101 names are listed");
     assert!(
-        said[1].starts_with("meshes: only the first 6") && said[1].ends_with("of 900 names are listed"),
-        "{said:?}"
+        messages[1].starts_with("meshes: only the first 6") && messages[1].ends_with("of 900 names are listed"),
+        "{messages:?}"
     );
 }

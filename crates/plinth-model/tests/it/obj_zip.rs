@@ -213,8 +213,8 @@ fn a_grey_bump_map_is_converted_and_a_coloured_one_is_a_normal_map() {
     let flat = png(1, 1, &[128, 128, 255, 255]);
     let mapped = with_mtl("map_Bump -bm 0.5 t.png", &[("t.png", &flat)]);
     assert_eq!((normals(&mapped), mapped.materials[0].normal_scale), (vec![128, 128, 255, 255], 0.5));
-    let said = with_mtl("norm t.png", &[("t.png", &png(1, 1, &[128, 128, 128, 255]))]);
-    assert_eq!(normals(&said), [128, 128, 128, 255]);
+    let model = with_mtl("norm t.png", &[("t.png", &png(1, 1, &[128, 128, 128, 255]))]);
+    assert_eq!(normals(&model), [128, 128, 128, 255]);
 }
 
 #[test]

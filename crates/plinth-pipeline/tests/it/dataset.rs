@@ -28,8 +28,8 @@ fn judged_by(script: &str, set: &Path, flags: &[&str]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let done =
         Command::new(plinth_testkit::python()).arg("-B").arg(root.join(script)).arg(set).args(flags).output().unwrap();
-    let said = String::from_utf8_lossy(&done.stderr).into_owned();
-    assert!(done.status.success(), "{said}");
+    let stderr = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(done.status.success(), "{stderr}");
 }
 
 fn check(set: &Path, flags: &[&str]) {

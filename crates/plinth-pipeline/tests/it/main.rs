@@ -81,23 +81,23 @@ fn failures_have_different_codes_and_leave_no_files() {
         assert_eq!(files(folder.path()), 0, "{error}");
         (failure_code(&error), error.to_string())
     };
-    let (code, words) = fails(&|job| job.model.truncate(1000));
-    assert_eq!(code, FailureCode::RendererError, "{words}");
+    let (code, message) = fails(&|job| job.model.truncate(1000));
+    assert_eq!(code, FailureCode::RendererError, "{message}");
     let behind = |job: &mut Job, bytes: Option<&[u8]>| {
         let settings = serde_json::json!({"quality": "share", "length": 0.1, "bgImageId": "wall"});
         job.settings = RenderSettings::from_json(&settings, ParseOptions::default()).unwrap();
         job.assets.extend(bytes.map(|bytes| ("wall".to_owned(), bytes.to_vec())));
     };
-    let (code, words) = fails(&|job| behind(job, None));
-    assert_eq!(code, FailureCode::OverlayMissing, "{words}");
-    let (code, words) = fails(&|job| behind(job, Some(b"no picture")));
-    assert_eq!(code, FailureCode::OverlayDownloadFailed, "{words}");
-    let (code, words) = fails(&|job| job.adapter = Some("no such card".to_owned()));
-    assert_eq!(code, FailureCode::DisplayLost, "{words}");
-    let (code, words) = fails(&|job| job.ffmpeg = PathBuf::from("/nowhere/ffmpeg"));
-    assert_eq!(code, FailureCode::EncodeFailed, "{words}");
-    let (code, words) = fails(&|job| drop(job.outputs.insert(OutputFile::Web, PathBuf::from("/nowhere/web.mp4"))));
-    assert_eq!(code, FailureCode::EncodeFailed, "{words}");
+    let (code, message) = fails(&|job| behind(job, None));
+    assert_eq!(code, FailureCode::OverlayMissing, "{message}");
+    let (code, message) = fails(&|job| behind(job, Some(b"no picture")));
+    assert_eq!(code, FailureCode::OverlayDownloadFailed, "{message}");
+    let (code, message) = fails(&|job| job.adapter = Some("no such card".to_owned()));
+    assert_eq!(code, FailureCode::DisplayLost, "{message}");
+    let (code, message) = fails(&|job| job.ffmpeg = PathBuf::from("/nowhere/ffmpeg"));
+    assert_eq!(code, FailureCode::EncodeFailed, "{message}");
+    let (code, message) = fails(&|job| drop(job.outputs.insert(OutputFile::Web, PathBuf::from("/nowhere/web.mp4"))));
+    assert_eq!(code, FailureCode::EncodeFailed, "{message}");
 }
 
 #[test]

@@ -73,8 +73,8 @@ fn merged_vertices_are_those_of_the_mesh_and_keep_their_attributes() {
     let before = sheet(smooth, |p| 3.0 * p);
     let after = merged(&before, &rough(), 2.0 * STEP);
     let key = |primitive: &Primitive, i: usize| {
-        let words = primitive.positions[i].into_iter().chain(primitive.normals[i]).chain(primitive.uvs[0][i]);
-        words.map(f32::to_bits).collect::<Vec<u32>>()
+        let numbers = primitive.positions[i].into_iter().chain(primitive.normals[i]).chain(primitive.uvs[0][i]);
+        numbers.map(f32::to_bits).collect::<Vec<u32>>()
     };
     let known: BTreeSet<Vec<u32>> = (0..before.positions.len()).map(|i| key(&before, i)).collect();
     assert!((0..after.positions.len()).all(|i| known.contains(&key(&after, i))));

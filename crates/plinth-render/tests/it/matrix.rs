@@ -100,7 +100,7 @@ fn drawn(effect: &Value, aspect: &str, alpha: bool) -> Frame {
 }
 
 /// Returns the pixels of a picture with alpha, row by row. Pixels outside the drawn region are zero.
-fn words(frame: &Frame) -> Vec<[u16; 4]> {
+fn bits(frame: &Frame) -> Vec<[u16; 4]> {
     let mut out = vec![[0; 4]; (frame.width * frame.height) as usize];
     let part = frame.region;
     for (y, row) in (part.y..).zip(frame.pixels.chunks_exact(part.width as usize * 8)) {
@@ -117,7 +117,7 @@ fn is_border(i: usize, width: u32, height: u32) -> bool {
 }
 
 fn in_every_effect(aspect: &str) {
-    let plain = words(&drawn(&json!({}), aspect, true));
+    let plain = bits(&drawn(&json!({}), aspect, true));
     let is_solid = |i: &usize| plain[*i][3] == u16::MAX;
     let mut wrong = Vec::new();
     for (name, effect) in effects() {
@@ -128,7 +128,7 @@ fn in_every_effect(aspect: &str) {
             fault(format!("brightness is {mean} on average"));
         }
         let frame = drawn(&effect, aspect, true);
-        let seen = words(&frame);
+        let seen = bits(&frame);
         let count = |is: &dyn Fn(&usize) -> bool| (0..seen.len()).filter(is).count();
         let solid = count(&is_solid);
         let light = (0..seen.len()).filter(is_solid).map(|i| f64::from(seen[i][..3].iter().copied().max().unwrap()));

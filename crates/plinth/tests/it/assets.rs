@@ -54,23 +54,26 @@ fn an_image_without_a_file_is_a_usage_error_and_an_invalid_file_is_named() {
         let done = plinth(&args);
         (done.status.code(), text(&done.stderr))
     };
-    let (code, words) = rejected(&["--settings", r#"{"bgImageId": "wall"}"#]);
-    assert!(code == Some(2) && words.contains("--asset wall=FILE"), "{words}");
-    let (code, words) = rejected(&["--env-id", "garden"]);
-    assert!(code == Some(2) && words.contains("--env"), "{words}");
+    let (code, message) = rejected(&["--settings", r#"{"bgImageId": "wall"}"#]);
+    assert!(code == Some(2) && message.contains("--asset wall=FILE"), "{message}");
+    let (code, message) = rejected(&["--env-id", "garden"]);
+    assert!(code == Some(2) && message.contains("--env"), "{message}");
     for wrong in ["logo.png", "logo.png@1,2", "@1,2,3,4", "logo.png@1,2,x,4"] {
-        let (code, words) = rejected(&["--decal", wrong]);
-        assert!(code == Some(2) && words.contains("FILE@X,Y,Z,SIZE"), "{words}");
+        let (code, message) = rejected(&["--decal", wrong]);
+        assert!(code == Some(2) && message.contains("FILE@X,Y,Z,SIZE"), "{message}");
     }
     let gif = place.file("wall.gif");
     std::fs::write(&gif, "GIF89a").unwrap();
-    let (code, words) = rejected(&["--bg-image", &gif]);
-    assert!(code == Some(1) && words.contains("not a PNG, JPEG or WebP") && !words.contains("cube.glb"), "{words}");
-    assert!(words.contains(&format!("plinth: {gif}: ")), "{words}");
+    let (code, message) = rejected(&["--bg-image", &gif]);
+    assert!(
+        code == Some(1) && message.contains("not a PNG, JPEG or WebP") && !message.contains("cube.glb"),
+        "{message}"
+    );
+    assert!(message.contains(&format!("plinth: {gif}: ")), "{message}");
     let unused = format!("wall={gif}");
     let done = plinth(&["render", &model, "-o", &out, "--quality", "share", "-q", "--asset", &unused]);
     assert_eq!(text(&done.stderr), format!("plinth: warning: the settings do not use the image 'wall' ({gif})\n"));
     assert_eq!(done.status.code(), Some(0));
-    let (code, words) = rejected(&["--bg-image", "nowhere.png"]);
-    assert!(code == Some(1) && words.contains("nowhere.png cannot be read"), "{words}");
+    let (code, message) = rejected(&["--bg-image", "nowhere.png"]);
+    assert!(code == Some(1) && message.contains("nowhere.png cannot be read"), "{message}");
 }

@@ -19,12 +19,12 @@ fn render(place: &Place, ffmpeg: &str, flags: &[&str]) -> (Option<i32>, String, 
 
 /// Renders the cube and returns the manifest, which contains a hash of the frames.
 fn manifest(place: &Place, ffmpeg: &str, encoder: &str) -> serde_json::Value {
-    let (code, said, error) = render(place, ffmpeg, &["--json", "--hash", "--encoder", encoder, "--all"]);
+    let (code, manifest, error) = render(place, ffmpeg, &["--json", "--hash", "--encoder", encoder, "--all"]);
     assert_eq!((code, error.as_str()), (Some(0), ""));
     let (stream, _format) = probe(place.folder.path().join("out.mp4").as_path());
     assert_h264(&stream);
     assert_eq!(stream["nb_read_frames"], "30");
-    serde_json::from_str(&said).unwrap()
+    serde_json::from_str(&manifest).unwrap()
 }
 
 #[test]
@@ -61,8 +61,8 @@ fn a_requested_encoder_that_does_not_work_is_an_error_before_the_model_is_read()
     let place = Place::new();
     let ffmpeg = hardware_ffmpeg(place.other.path(), &["h264_nvenc"], BROKEN);
     let (code, _said, error) = render(&place, ffmpeg.to_str().unwrap(), &["--encoder", "h264_nvenc"]);
-    let words = "plinth: h264_nvenc cannot be used on this machine: No capable devices found";
-    assert!(code == Some(1) && error.starts_with(words) && error.lines().count() == 1, "{error}");
+    let message = "plinth: h264_nvenc cannot be used on this machine: No capable devices found";
+    assert!(code == Some(1) && error.starts_with(message) && error.lines().count() == 1, "{error}");
     assert_eq!(place.names(), ["cube.glb"]);
     // A render of a still needs no encoder.
     let (cube, out) = (place.file("cube.glb"), place.file("out.png"));
@@ -111,7 +111,7 @@ fn doctor_says_which_encoder_is_used_and_why_the_others_are_not() {
     };
     let broken = "if [[ $ENCODER == h264_nvenc ]]; then echo 'No capable devices found' >&2; exit 1; fi";
     let ffmpeg = hardware_ffmpeg(place.other.path(), &["h264_nvenc", "h264_vaapi"], broken);
-    let (code, words, json) = doctor(&ffmpeg, "auto");
+    let (code, report, json) = doctor(&ffmpeg, "auto");
     assert_eq!((code, &json["encoder"]), (Some(0), &"h264_vaapi".into()));
     for line in [
         "h264_nvenc does not work here: No capable devices found",
@@ -119,12 +119,12 @@ fn doctor_says_which_encoder_is_used_and_why_the_others_are_not() {
         "h264_videotoolbox is not in this ffmpeg",
         "h264_vaapi is used (--encoder auto)",
     ] {
-        assert!(words.contains(line), "{words}");
+        assert!(report.contains(line), "{report}");
     }
-    let (code, words, json) = doctor(&ffmpeg, "libx264");
+    let (code, report, json) = doctor(&ffmpeg, "libx264");
     assert_eq!((code, &json["encoder"]), (Some(0), &"libx264".into()));
-    assert!(words.contains("libx264 is used (--encoder libx264)"), "{words}");
-    let (code, words, json) = doctor(&ffmpeg, "h264_nvenc");
+    assert!(report.contains("libx264 is used (--encoder libx264)"), "{report}");
+    let (code, report, json) = doctor(&ffmpeg, "h264_nvenc");
     assert_eq!((code, &json["encoder"]), (Some(1), &serde_json::Value::Null));
-    assert!(words.contains("no encoder is used: h264_nvenc cannot be used on this machine"), "{words}");
+    assert!(report.contains("no encoder is used: h264_nvenc cannot be used on this machine"), "{report}");
 }

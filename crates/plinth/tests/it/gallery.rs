@@ -16,7 +16,7 @@ fn rows() -> Vec<Value> {
     serde_json::from_str(&text).unwrap()
 }
 
-fn words(rows: &[Value], member: &str) -> BTreeSet<String> {
+fn members(rows: &[Value], member: &str) -> BTreeSet<String> {
     rows.iter().filter_map(|row| row[member].as_str()).map(str::to_owned).collect()
 }
 
@@ -24,9 +24,9 @@ fn words(rows: &[Value], member: &str) -> BTreeSet<String> {
 fn every_setting_and_every_field_of_an_edit_has_a_row() {
     let rows = rows();
     let keys: BTreeSet<String> = fields().map(|field| field.key.to_owned()).collect();
-    assert_eq!(words(&rows, "key"), keys);
+    assert_eq!(members(&rows, "key"), keys);
     let edits: Vec<Value> = rows.into_iter().filter(|row| row["key"] == "materialEdits").collect();
-    assert_eq!(words(&edits, "part"), material_edit_fields().iter().map(|field| field.key.to_owned()).collect());
+    assert_eq!(members(&edits, "part"), material_edit_fields().iter().map(|field| field.key.to_owned()).collect());
 }
 
 #[test]

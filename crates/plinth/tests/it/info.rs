@@ -42,15 +42,15 @@ fn doctor(variable: (&str, &str)) -> (Option<i32>, String, serde_json::Value) {
 
 #[test]
 fn doctor_checks_the_adapter_that_a_render_would_use() {
-    let (code, words, json) = doctor(("PLINTH_ADAPTER", "cpu"));
+    let (code, report, json) = doctor(("PLINTH_ADAPTER", "cpu"));
     assert_eq!(
         (code, &json["ready"], &json["adapter"]["kind"]),
         (Some(0), &true.into(), &"software".into()),
-        "{words}"
+        "{report}"
     );
-    let (code, words, json) = doctor(("PLINTH_ADAPTER", "no such card"));
+    let (code, report, json) = doctor(("PLINTH_ADAPTER", "no such card"));
     assert_eq!((code, &json["ready"]), (Some(1), &false.into()));
-    assert!(words.contains("no adapter matches 'no such card'; available: "), "{words}");
+    assert!(report.contains("no adapter matches 'no such card'; available: "), "{report}");
     assert!(json["otherAdapters"][0]["name"].is_string(), "{json}");
 }
 
@@ -63,26 +63,26 @@ fn doctor_needs_h264_but_not_prores_and_says_what_to_do() {
             r#"case "$*" in *{encoder}*) echo "Unknown encoder" >&2; exit 1;; esac; exec "$FFMPEG" "$@""#
         ))
     };
-    let (code, words, json) = doctor(("PLINTH_FFMPEG", &without("prores_ks")));
-    assert_eq!((code, &json["ready"], &json["ffmpeg"]["prores"]), (Some(0), &true.into(), &false.into()), "{words}");
-    assert!(words.contains("prores_ks missing, needed only for quality pro; install"), "{words}");
-    let (code, words, json) = doctor(("PLINTH_FFMPEG", &without("libx264")));
-    assert_eq!((code, &json["ready"], &json["ffmpeg"]["h264"]), (Some(1), &false.into(), &false.into()), "{words}");
-    assert!(words.contains("libx264 missing: videos cannot be written; install"), "{words}");
-    let (code, words, json) = doctor(("PLINTH_FFMPEG", "/nowhere/ffmpeg"));
+    let (code, report, json) = doctor(("PLINTH_FFMPEG", &without("prores_ks")));
+    assert_eq!((code, &json["ready"], &json["ffmpeg"]["prores"]), (Some(0), &true.into(), &false.into()), "{report}");
+    assert!(report.contains("prores_ks missing, needed only for quality pro; install"), "{report}");
+    let (code, report, json) = doctor(("PLINTH_FFMPEG", &without("libx264")));
+    assert_eq!((code, &json["ready"], &json["ffmpeg"]["h264"]), (Some(1), &false.into(), &false.into()), "{report}");
+    assert!(report.contains("libx264 missing: videos cannot be written; install"), "{report}");
+    let (code, report, json) = doctor(("PLINTH_FFMPEG", "/nowhere/ffmpeg"));
     assert_eq!((code, &json["ready"]), (Some(1), &false.into()));
-    assert!(words.contains("'/nowhere/ffmpeg' cannot be started; install ffmpeg"), "{words}");
+    assert!(report.contains("'/nowhere/ffmpeg' cannot be started; install ffmpeg"), "{report}");
 }
 
 #[test]
 fn doctor_reports_the_protections_of_jobs() {
-    let (_code, words, json) = doctor(("PLINTH_FENCE", "auto"));
+    let (_code, report, json) = doctor(("PLINTH_FENCE", "auto"));
     let fence = &json["fence"];
     assert_eq!((&fence["mode"], &fence["jobUser"]), (&"auto".into(), &serde_json::Value::Null), "{json}");
     let landlock = fence["landlockAbi"].as_u64().map_or("no Landlock".to_owned(), |abi| format!("Landlock ABI {abi}"));
-    assert!(words.contains(&format!("\nfence     auto: {landlock}, ")), "{words}");
+    assert!(report.contains(&format!("\nfence     auto: {landlock}, ")), "{report}");
     let warnings = fence["warnings"].as_array().unwrap();
-    assert!(warnings.iter().all(|warning| words.contains(warning.as_str().unwrap())), "{words}");
+    assert!(warnings.iter().all(|warning| report.contains(warning.as_str().unwrap())), "{report}");
 }
 
 #[test]
@@ -91,8 +91,8 @@ fn a_missing_user_for_jobs_is_an_error_at_the_start() {
     let done =
         program().args(["serve", "--job-user", "no-such-user-here", "--data", &place.file("data")]).output().unwrap();
     assert_eq!(done.status.code(), Some(1));
-    let said = text(&done.stderr);
-    assert!(said.contains("'no-such-user-here': the user does not exist"), "{said}");
+    let stderr = text(&done.stderr);
+    assert!(stderr.contains("'no-such-user-here': the user does not exist"), "{stderr}");
     assert_eq!(place.names(), ["cube.glb"]);
 }
 
@@ -154,8 +154,8 @@ fn every_command_prints_help() {
         "admin failures",
         "admin log",
     ] {
-        let words: Vec<&str> = command.split_whitespace().collect();
-        let done = plinth(&[&words[..], &["--help"]].concat());
+        let parts: Vec<&str> = command.split_whitespace().collect();
+        let done = plinth(&[&parts[..], &["--help"]].concat());
         assert_eq!((done.status.code(), text(&done.stderr).as_str()), (Some(0), ""), "{command}");
         let usage = format!("Usage: {}", format!("plinth {command}").trim());
         assert!(text(&done.stdout).contains(&usage), "{command}: {}", text(&done.stdout));

@@ -120,10 +120,10 @@ fn invalid_models_give_one_line_of_error_and_no_files() {
         std::fs::write(&out, b"an older video").unwrap();
         let done = plinth(&["render", model.to_str().unwrap(), "-o", out.to_str().unwrap(), "-q"]);
         assert_eq!(done.status.code(), Some(1), "{name}");
-        let said: Vec<String> =
+        let errors: Vec<String> =
             text(&done.stderr).lines().filter(|l| l.starts_with("plinth:")).map(str::to_owned).collect();
-        assert_eq!(said.len(), 1, "{name}: {said:?}");
-        assert!(!said[0].contains("internal error"), "{name}: {said:?}");
+        assert_eq!(errors.len(), 1, "{name}: {errors:?}");
+        assert!(!errors[0].contains("internal error"), "{name}: {errors:?}");
         assert_eq!(std::fs::read(&out).unwrap(), b"an older video", "{name}");
     }
     let left = std::fs::read_dir(folder.path())

@@ -12,7 +12,7 @@ use crate::{Place, plinth, program, text};
 /// A running render of a one-minute video, and its output.
 struct Running {
     child: Child,
-    said: BufReader<ChildStderr>,
+    stderr: BufReader<ChildStderr>,
 }
 
 impl Running {
@@ -29,16 +29,16 @@ impl Running {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let said = BufReader::new(child.stderr.take().unwrap());
-        Self { child, said }
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        Self { child, stderr }
     }
 
     /// Waits for a line that begins with this text.
-    fn until(&mut self, words: &str) {
+    fn until(&mut self, start: &str) {
         let mut line = String::new();
-        while !line.starts_with(words) {
+        while !line.starts_with(start) {
             line.clear();
-            assert!(self.said.read_line(&mut line).unwrap() > 0, "the render ended before it printed '{words}'");
+            assert!(self.stderr.read_line(&mut line).unwrap() > 0, "the render ended before it printed '{start}'");
         }
     }
 
@@ -48,7 +48,7 @@ impl Running {
 
     /// Waits for the end of the render. Returns exit code and last line.
     fn end(mut self) -> (Option<i32>, String) {
-        let last = self.said.lines().map_while(Result::ok).last();
+        let last = self.stderr.lines().map_while(Result::ok).last();
         (self.child.wait().unwrap().code(), last.unwrap_or_default())
     }
 }
@@ -81,8 +81,8 @@ fn a_render_whose_messages_cannot_be_written_removes_its_files_when_it_is_stoppe
     let mut running = Running::start(&place, ffmpeg());
     running.until("rendering 180/");
     // As after Ctrl-C in `plinth render … 2>&1 | tee log`, which also ends `tee`.
-    let Running { mut child, said } = running;
-    drop(said);
+    let Running { mut child, stderr } = running;
+    drop(stderr);
     assert!(Command::new("kill").arg("-INT").arg(child.id().to_string()).status().unwrap().success());
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_untouched(&place);

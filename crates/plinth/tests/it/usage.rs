@@ -9,9 +9,9 @@ fn rejected(place: &Place, out: &str, flags: &[&str]) -> String {
     args.extend(flags);
     let done = plinth(&args);
     assert_eq!(done.status.code(), Some(2), "{flags:?}: {}", text(&done.stderr));
-    let said = text(&done.stderr);
-    assert_eq!(said.lines().count(), 1, "{said}");
-    said
+    let stderr = text(&done.stderr);
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    stderr
 }
 
 #[test]
@@ -47,9 +47,9 @@ fn usage_errors_exit_with_2_and_one_line_that_names_the_cause() {
         ("out.zip", &["--all"], "a dataset has no other outputs"),
         ("out.zip", &["--hash", "--json"], "the manifest.json of a dataset has a hash of each file"),
     ];
-    for (out, flags, words) in cases {
-        let said = rejected(&place, out, flags);
-        assert!(said.contains(words), "{said}");
+    for (out, flags, message) in cases {
+        let stderr = rejected(&place, out, flags);
+        assert!(stderr.contains(message), "{stderr}");
     }
     let misnamed = place.file("cube.zip");
     std::fs::copy(place.file("cube.glb"), &misnamed).unwrap();
@@ -74,11 +74,11 @@ fn missing_files_are_named() {
         (&["render", &cube, "-o", &out, "--settings", "@none.json"], "none.json cannot be read"),
         (&["render", &cube, "-o", &out, "-q", "--ffmpeg", "/nowhere/ffmpeg"], "install ffmpeg"),
     ];
-    for (args, words) in cases {
+    for (args, message) in cases {
         let done = plinth(args);
-        let said = text(&done.stderr);
-        assert_eq!((done.status.code(), said.lines().count()), (Some(1), 1), "{said}");
-        assert!(said.contains(words), "{said}");
+        let stderr = text(&done.stderr);
+        assert_eq!((done.status.code(), stderr.lines().count()), (Some(1), 1), "{stderr}");
+        assert!(stderr.contains(message), "{stderr}");
     }
 }
 
@@ -148,12 +148,12 @@ fn progress_is_plain_lines_without_a_terminal() {
     let place = Place::new();
     let (cube, out) = (place.file("cube.glb"), place.file("out.mp4"));
     let common = ["render", &cube, "-o", &out, "--quality", "share", "--length", "1"];
-    let said = text(&plinth(&common).stderr);
-    let lines: Vec<&str> = said.lines().collect();
-    assert_eq!(&lines[..3], ["loading", "preparing", "rendering 0/30"], "{said}");
-    assert_eq!(lines.last(), Some(&"finishing"), "{said}");
-    assert!(lines.iter().any(|l| l.starts_with("rendering 15/30 ") && l.ends_with(" left")), "{said}");
-    assert!(!said.contains(['\r', '\x1b']), "{said:?}");
+    let stderr = text(&plinth(&common).stderr);
+    let lines: Vec<&str> = stderr.lines().collect();
+    assert_eq!(&lines[..3], ["loading", "preparing", "rendering 0/30"], "{stderr}");
+    assert_eq!(lines.last(), Some(&"finishing"), "{stderr}");
+    assert!(lines.iter().any(|l| l.starts_with("rendering 15/30 ") && l.ends_with(" left")), "{stderr}");
+    assert!(!stderr.contains(['\r', '\x1b']), "{stderr:?}");
     for silent in ["--quiet", "--json"] {
         assert_eq!(text(&plinth(&[&common[..], &[silent]].concat()).stderr), "", "{silent}");
     }

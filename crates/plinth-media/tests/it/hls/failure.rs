@@ -39,8 +39,8 @@ fn with_ffmpeg(lines: &str, cancel: &AtomicBool) -> String {
 
 #[test]
 fn the_message_of_an_encoder_that_fails_is_quoted() {
-    let said = with_ffmpeg("echo 'the encoder exploded' >&2; exit 3", &AtomicBool::new(false));
-    assert!(said.contains("hls") && said.contains("the encoder exploded"), "{said}");
+    let message = with_ffmpeg("echo 'the encoder exploded' >&2; exit 3", &AtomicBool::new(false));
+    assert!(message.contains("hls") && message.contains("the encoder exploded"), "{message}");
 }
 
 #[test]
@@ -52,22 +52,22 @@ fn incomplete_files_of_an_encoder_are_rejected() {
     let short = r#""$FFMPEG" "$@" && truncate -s -1000 "${@: -1}""#;
     assert!(with_ffmpeg(short, &never).contains("thumbnails"));
     let fewer = r#""$FFMPEG" "${@:1:8}" -frames:v 30 "${@:9}""#;
-    let said = with_ffmpeg(fewer, &never);
-    assert!(said.contains("not complete") || said.contains("failed"), "{said}");
+    let message = with_ffmpeg(fewer, &never);
+    assert!(message.contains("not complete") || message.contains("failed"), "{message}");
 }
 
 #[test]
 fn cancellation_works_while_an_encoder_runs() {
     let cancel = AtomicBool::new(false);
     let begin = Instant::now();
-    let said = std::thread::scope(|scope| {
+    let message = std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(Duration::from_millis(300));
             cancel.store(true, Ordering::Relaxed);
         });
         with_ffmpeg("sleep 60", &cancel)
     });
-    assert_eq!(said, MediaError::Stopped.to_string());
+    assert_eq!(message, MediaError::Stopped.to_string());
     assert!(begin.elapsed() < Duration::from_secs(20));
 }
 

@@ -95,10 +95,10 @@ fn commands_in_the_wrong_folder_create_no_installation() {
     let installation = Installation::with_sqlite();
     for args in [&["account", "sign-in", EMAIL][..], &["backup", "nightly"], &["log"]] {
         let done = installation.try_admin(args);
-        let (said, path) = (text(&done.stderr), installation.folder.path().join("data/plinth.db"));
-        assert_eq!(done.status.code(), Some(1), "{args:?}: {said}");
-        let words = format!("plinth: there is no database {}; name the folder", path.display());
-        assert!(said.starts_with(&words) && said.lines().count() == 1, "{args:?}: {said}");
+        let (stderr, path) = (text(&done.stderr), installation.folder.path().join("data/plinth.db"));
+        assert_eq!(done.status.code(), Some(1), "{args:?}: {stderr}");
+        let message = format!("plinth: there is no database {}; name the folder", path.display());
+        assert!(stderr.starts_with(&message) && stderr.lines().count() == 1, "{args:?}: {stderr}");
     }
     let create = ["admin", "account", "create", EMAIL];
     let unnamed = installation.program().env_remove("PLINTH_DATA_DIR").args(create).output().unwrap();

@@ -102,8 +102,8 @@ impl Page {
     }
 
     /// Returns whether the page contains this text.
-    pub(crate) fn shows(&self, words: &str) -> bool {
-        self.html.contains(words)
+    pub(crate) fn shows(&self, text: &str) -> bool {
+        self.html.contains(text)
     }
 
     /// Returns the HTML of the page between two strings.

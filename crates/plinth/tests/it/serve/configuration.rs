@@ -137,21 +137,21 @@ fn doctor(installation: &Installation, args: &[&str]) -> (String, Value, Option<
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn doctor_reports_database_and_storage() {
-    let line = |words: &str, name: &str| {
-        let line = words.lines().find_map(|line| line.strip_prefix(name)).map(|rest| rest.trim().to_owned());
-        line.unwrap_or_else(|| panic!("no line about the {name}: {words}"))
+    let line = |report: &str, name: &str| {
+        let line = report.lines().find_map(|line| line.strip_prefix(name)).map(|rest| rest.trim().to_owned());
+        line.unwrap_or_else(|| panic!("no line about the {name}: {report}"))
     };
     let installation = Installation::with_sqlite();
-    let (words, json, code) = doctor(&installation, &[]);
-    assert_eq!((code, &json["ready"]), (Some(0), &json!(true)), "{words}");
-    assert!(line(&words, "database").starts_with("SQLite, does not exist yet"), "{words}");
-    assert!(line(&words, "storage").starts_with("local files, does not exist yet"), "{words}");
+    let (report, json, code) = doctor(&installation, &[]);
+    assert_eq!((code, &json["ready"]), (Some(0), &json!(true)), "{report}");
+    assert!(line(&report, "database").starts_with("SQLite, does not exist yet"), "{report}");
+    assert!(line(&report, "storage").starts_with("local files, does not exist yet"), "{report}");
     assert!(!installation.folder.path().join("data").exists(), "doctor creates nothing");
     let served = Served::on(installation);
-    let (words, json, code) = doctor(&served.installation, &[]);
-    assert_eq!((code, &json["ready"]), (Some(0), &json!(true)), "{words}");
+    let (report, json, code) = doctor(&served.installation, &[]);
+    assert_eq!((code, &json["ready"]), (Some(0), &json!(true)), "{report}");
     assert_eq!(
-        (line(&words, "database"), line(&words, "storage")),
+        (line(&report, "database"), line(&report, "storage")),
         ("SQLite, works".into(), "local files, works".into())
     );
     let kinds = (&json["database"], &json["storage"]);
@@ -162,9 +162,9 @@ async fn doctor_reports_database_and_storage() {
 #[test]
 fn doctor_says_how_to_fix_a_database_that_does_not_respond() {
     let installation = Installation::with_sqlite();
-    let (words, json, code) = doctor(&installation, &["--database-url", "postgres://a:secret@127.0.0.1:1/x"]);
-    assert_eq!((code, &json["ready"]), (Some(1), &json!(false)), "{words} {json}");
-    let database = words.lines().find(|line| line.starts_with("database")).unwrap();
-    assert!(database.contains("start it") || database.contains("--database-url"), "{words}");
+    let (report, json, code) = doctor(&installation, &["--database-url", "postgres://a:secret@127.0.0.1:1/x"]);
+    assert_eq!((code, &json["ready"]), (Some(1), &json!(false)), "{report} {json}");
+    let database = report.lines().find(|line| line.starts_with("database")).unwrap();
+    assert!(database.contains("start it") || database.contains("--database-url"), "{report}");
     assert!(json["database"]["error"].is_string(), "{json}");
 }

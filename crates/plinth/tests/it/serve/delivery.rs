@@ -34,8 +34,8 @@ async fn files_have_correct_headers_and_support_ranges(served: Served) {
         let expected = content(file);
         let (text, size) = (expected.as_str(), expected.len());
         let whole = client.get_with(&path, "accept", "*/*").await;
-        let said = whole.headers().clone();
-        let etag = header(&said, "etag").to_owned();
+        let headers = whole.headers().clone();
+        let etag = header(&headers, "etag").to_owned();
         assert_eq!(whole.status(), 200, "{path}");
         for (name, value) in [
             ("content-type", kind),
@@ -45,7 +45,7 @@ async fn files_have_correct_headers_and_support_ranges(served: Served) {
             ("x-content-type-options", "nosniff"),
             ("content-security-policy", "default-src 'none'; sandbox"),
         ] {
-            assert_eq!(header(&said, name), value, "{path}: {name}");
+            assert_eq!(header(&headers, name), value, "{path}: {name}");
         }
         assert!(etag.len() > 2 && etag.starts_with('"') && etag.ends_with('"'), "{path}: {etag}");
         assert_eq!(whole.text().await.unwrap(), text, "{path}");
@@ -64,11 +64,11 @@ async fn files_have_correct_headers_and_support_ranges(served: Served) {
             ("if-none-match", "*", 304, 0..0),
         ] {
             let answer = client.get_with(&path, name, value).await;
-            let said = answer.headers().clone();
+            let headers = answer.headers().clone();
             let installation = format!("bytes {}-{}/{size}", range.start, range.end.max(1) - 1);
             let installation = (status, if status == 206 { installation.as_str() } else { "" });
-            assert_eq!((answer.status().as_u16(), header(&said, "content-range")), installation, "{path} {value}");
-            assert_eq!(header(&said, "etag"), etag, "{path} {value}");
+            assert_eq!((answer.status().as_u16(), header(&headers, "content-range")), installation, "{path} {value}");
+            assert_eq!(header(&headers, "etag"), etag, "{path} {value}");
             assert_eq!(answer.text().await.unwrap(), text[range], "{path} {value}");
         }
         let outside = client.get_with(&path, "range", &format!("bytes={size}-")).await;
@@ -90,15 +90,18 @@ async fn a_bundle_has_all_files_and_is_reproducible(served: Served) {
     let client = &served.client;
     let path = format!("/renders/{}/bundle", served.finished().await);
     let bundle = client.get_with(&path, "accept", "*/*").await;
-    let said = bundle.headers().clone();
-    assert!(header(&said, "cache-control").contains("immutable") && !header(&said, "cache-control").contains("public"));
+    let headers = bundle.headers().clone();
+    assert!(
+        header(&headers, "cache-control").contains("immutable")
+            && !header(&headers, "cache-control").contains("public")
+    );
     assert_eq!(
-        (header(&said, "content-type"), header(&said, "x-content-type-options")),
+        (header(&headers, "content-type"), header(&headers, "x-content-type-options")),
         ("application/zip", "nosniff")
     );
-    assert!(header(&said, "content-disposition").starts_with("attachment; "));
+    assert!(header(&headers, "content-disposition").starts_with("attachment; "));
     let bytes = bundle.bytes().await.unwrap();
-    assert_eq!(header(&said, "content-length"), bytes.len().to_string());
+    assert_eq!(header(&headers, "content-length"), bytes.len().to_string());
     let mut archive = zip::ZipArchive::new(std::io::Cursor::new(bytes)).unwrap();
     for name in ["video.mp4", "web.mp4", "poster.png", "thumb.mp4"] {
         assert_eq!(std::io::read_to_string(archive.by_name(name).unwrap()).unwrap(), content(name));
@@ -320,15 +323,15 @@ async fn a_downloaded_model_has_its_name(served: Served) {
     let path = format!("/models/{}/file", made.text("modelId"));
     let glb = glb_with_triangle("chair ü; 1");
     let whole = client.get_with(&path, "accept", "*/*").await;
-    let said = whole.headers().clone();
-    assert_eq!(header(&said, "content-type"), "model/gltf-binary");
-    assert_eq!(header(&said, "content-length"), glb.len().to_string());
-    let name = header(&said, "content-disposition");
+    let headers = whole.headers().clone();
+    assert_eq!(header(&headers, "content-type"), "model/gltf-binary");
+    assert_eq!(header(&headers, "content-length"), glb.len().to_string());
+    let name = header(&headers, "content-disposition");
     assert!(name.starts_with("attachment; ") && name.contains("filename*=UTF-8''chair%20%C3%BC%3B%201.glb"), "{name}");
     assert_eq!(whole.bytes().await.unwrap(), glb);
     let end = client.get_with(&path, "range", "bytes=-4").await;
     assert_eq!((end.status().as_u16(), end.bytes().await.unwrap().as_ref()), (206, &glb[glb.len() - 4..]));
-    assert_eq!(client.get_with(&path, "if-none-match", header(&said, "etag")).await.status(), 304);
+    assert_eq!(client.get_with(&path, "if-none-match", header(&headers, "etag")).await.status(), 304);
     // The file is missing in the store, although a row references it.
     std::fs::remove_dir_all(served.installation.objects().join("models")).unwrap();
     assert_eq!(client.get(&path).await.rejection(), (404, "file_not_found"));

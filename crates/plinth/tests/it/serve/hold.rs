@@ -85,8 +85,8 @@ async fn deleted_files_remain_until_the_command_ends(served: Served) {
     let backstage = Backstage::of(&served).await;
     assert_eq!(backstage.service.clean_up().await.unwrap().objects, 0);
     assert!(files.join("1/video.mp4").exists(), "the file is not deleted during the hold");
-    let (code, said) = block_in_place(|| held.end());
-    assert_eq!(code, Some(0), "{said}");
+    let (code, printed) = block_in_place(|| held.end());
+    assert_eq!(code, Some(0), "{printed}");
     assert_eq!(Backstage::of(&served).await.service.clean_up().await.unwrap().objects, 10);
     assert!(!files.join("1/video.mp4").exists());
 }
@@ -98,10 +98,10 @@ async fn a_hold_ends_if_its_command_fails(served: Served) {
         (&["sh", "-c", "kill -9 $$"], "sh failed: signal: 9"),
         (&["/there/is/no/such/program"], "/there/is/no/such/program cannot be run"),
     ];
-    for (command, words) in commands {
+    for (command, message) in commands {
         let done = installation.program().args(["admin", "storage", "hold", "--"]).args(command).output().unwrap();
         assert_eq!(done.status.code(), Some(1));
-        assert!(text(&done.stderr).contains(words), "{}", text(&done.stderr));
+        assert!(text(&done.stderr).contains(message), "{}", text(&done.stderr));
     }
     let render = served.finished().await;
     let files = delete(&served, &render).await;
@@ -112,9 +112,9 @@ async fn a_hold_that_is_stopped_stops_its_command(served: Served) {
     let render = served.finished().await;
     let held = block_in_place(|| Held::begin(&served.installation));
     held.signal("TERM");
-    let (code, said) = block_in_place(|| held.ended());
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("sh failed: signal: 15"), "{said}");
+    let (code, printed) = block_in_place(|| held.ended());
+    assert_eq!(code, Some(1), "{printed}");
+    assert!(printed.contains("sh failed: signal: 15"), "{printed}");
     assert!(!runs(&served.installation), "the command was stopped, too");
     let files = delete(&served, &render).await;
     assert!(!files.join("1/video.mp4").exists(), "nobody holds");

@@ -75,8 +75,8 @@ async fn the_limits_of_settings(served: Served) {
     }
     let unknown = ask(json!({"bgColour": "#ffffff"})).await;
     assert_eq!(unknown.rejection(), (400, "invalid_settings"));
-    let words = unknown.body["error"]["message"].as_str().unwrap();
-    assert!(words.contains("bgColour") && words.contains("bgColor"), "{words}");
+    let message = unknown.body["error"]["message"].as_str().unwrap();
+    assert!(message.contains("bgColour") && message.contains("bgColor"), "{message}");
 }
 
 async fn the_rate_limit_is_exact(served: Served) {
@@ -112,8 +112,8 @@ async fn a_model_that_takes_too_much_memory_is_rejected(served: Served) {
     let glb = glb_with_triangle(&"x".repeat(4 << 20));
     let rejected = client.form("/models", Form::default().file("file", "large.glb", &glb)).await;
     assert_eq!(rejected.rejection(), (422, "upload_failed"));
-    let words = rejected.body["error"]["message"].as_str().unwrap();
-    assert!(words.contains("more than 1 MB of memory"), "{words}");
+    let message = rejected.body["error"]["message"].as_str().unwrap();
+    assert!(message.contains("more than 1 MB of memory"), "{message}");
 }
 
 async fn long_idempotency_keys_are_truncated(served: Served) {
@@ -230,9 +230,9 @@ fn valid_and_invalid() -> Vec<(&'static str, Vec<Value>, Vec<Value>)> {
         let bad = bad.into_iter().map(Value::from).chain([json!(min.to_string())]);
         out.push((key, good.into_iter().map(Value::from).collect(), bad.collect()));
     }
-    for (key, words) in CHOICES {
-        let good = words.iter().map(|word| json!(word)).collect();
-        out.push((key, good, vec![json!(words[0].to_uppercase() + "x"), json!(1), json!([words[0]])]));
+    for (key, names) in CHOICES {
+        let good = names.iter().map(|word| json!(word)).collect();
+        out.push((key, good, vec![json!(names[0].to_uppercase() + "x"), json!(1), json!([names[0]])]));
     }
     for key in FLAGS {
         out.push((key, vec![json!(true), json!(false)], vec![json!("true"), json!(1)]));
@@ -328,8 +328,8 @@ async fn the_document_has_the_values_and_defaults_of_the_specification() {
     let served = Served::with_sqlite();
     let document = served.client.get("/openapi.json").await.body;
     let fields = &document["components"]["schemas"]["RenderSettings"]["properties"];
-    for (key, words) in CHOICES {
-        assert_eq!(fields[key]["enum"], json!(words), "{key}");
+    for (key, names) in CHOICES {
+        assert_eq!(fields[key]["enum"], json!(names), "{key}");
     }
     let align = fields["bgAlign"]["enum"].as_array().unwrap();
     assert_eq!(align[..3], ["left", "center", "right"].map(Value::from));
@@ -426,10 +426,10 @@ async fn the_error_for_an_unknown_setting_suggests_the_nearest() {
         let body = json!({"modelId": model, "renderSettings": {key: 30}});
         let rejected = served.client.post("/renders", body).await;
         assert_eq!(rejected.rejection(), (400, "invalid_settings"), "{key}");
-        let words = rejected.body["error"]["message"].as_str().unwrap();
-        assert!(words.contains(&format!("'{key}'")), "{words}");
-        let nearest = words.split("the nearest is ").nth(1).unwrap_or_else(|| panic!("no suggestion: {words}"));
+        let message = rejected.body["error"]["message"].as_str().unwrap();
+        assert!(message.contains(&format!("'{key}'")), "{message}");
+        let nearest = message.split("the nearest is ").nth(1).unwrap_or_else(|| panic!("no suggestion: {message}"));
         let nearest = nearest.split(|c: char| !c.is_ascii_alphanumeric()).find(|word| !word.is_empty());
-        assert!(nearest.is_some_and(|nearest| known.contains_key(nearest)), "{words}");
+        assert!(nearest.is_some_and(|nearest| known.contains_key(nearest)), "{message}");
     }
 }

@@ -88,11 +88,11 @@ async fn a_link_only_reads_its_file(served: Served) {
         let whole = content(name);
         // The request has no key, because the link itself grants access.
         let file = client.http.get(&url).header("range", "bytes=1-2").send().await.unwrap();
-        let said = file.headers().clone();
-        assert_eq!((file.status().as_u16(), header(&said, "content-type")), (206, kind), "{asset}");
-        let disposition = header(&said, "content-disposition");
+        let headers = file.headers().clone();
+        assert_eq!((file.status().as_u16(), header(&headers, "content-type")), (206, kind), "{asset}");
+        let disposition = header(&headers, "content-disposition");
         assert_eq!(disposition, format!("attachment; filename=\"{id}-{name}\""), "{asset}");
-        assert_eq!(header(&said, "content-range"), format!("bytes 1-2/{}", whole.len()), "{asset}");
+        assert_eq!(header(&headers, "content-range"), format!("bytes 1-2/{}", whole.len()), "{asset}");
         assert_eq!(file.text().await.unwrap(), whole[1..3], "{asset}");
         assert_eq!(client.http.get(&url).send().await.unwrap().text().await.unwrap(), whole, "{asset}");
     }

@@ -151,8 +151,8 @@ async fn a_batch_is_paid_from_both_pools(served: Served) {
         (1, true, json!({"quality": "share", "length": 3, "preview": true})),
     ] {
         let shown = client.get(&format!("/renders/{}", rows[at]["id"].as_str().unwrap())).await;
-        let said = (&shown.data()["isPreview"], &shown.data()["isSystemPreview"], &shown.data()["renderSettings"]);
-        assert_eq!(said, (&json!(is_preview), &json!(false), &settings));
+        let members = (&shown.data()["isPreview"], &shown.data()["isSystemPreview"], &shown.data()["renderSettings"]);
+        assert_eq!(members, (&json!(is_preview), &json!(false), &settings));
     }
     let account = client.get("/account").await;
     assert_eq!((&account.data()["paid"], &account.data()["free"]), (&json!(1), &json!(7)));

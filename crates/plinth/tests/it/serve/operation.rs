@@ -264,12 +264,12 @@ fn migrate_creates_the_tables_and_reports_it(installation: &Installation) {
         let done = installation.program().arg("migrate").args(flags).output().unwrap();
         (done.status.code(), crate::text(&done.stdout) + &crate::text(&done.stderr))
     };
-    let (code, said) = migrate(&["--check"]);
-    assert!(code == Some(1) && said.contains("there are no tables yet; run plinth migrate"), "{said}");
-    let (code, said) = migrate(&[]);
-    assert!(code == Some(0) && said.starts_with("The tables were created with version "), "{said}");
-    let (code, said) = migrate(&[]);
-    assert!(code == Some(0) && said.ends_with(" already.\n"), "{said}");
+    let (code, printed) = migrate(&["--check"]);
+    assert!(code == Some(1) && printed.contains("there are no tables yet; run plinth migrate"), "{printed}");
+    let (code, printed) = migrate(&[]);
+    assert!(code == Some(0) && printed.starts_with("The tables were created with version "), "{printed}");
+    let (code, printed) = migrate(&[]);
+    assert!(code == Some(0) && printed.ends_with(" already.\n"), "{printed}");
     assert_eq!(migrate(&["--check"]).0, Some(0));
     installation.serve(&["--no-worker"]).end();
 }

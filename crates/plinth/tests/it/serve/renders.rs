@@ -267,8 +267,8 @@ async fn cancelling_again_reports_the_first_cancellation(served: Served) {
     assert_eq!(cancel().await.data(), &json!({"id": id, "cancelled": true, "refundedCredits": 5}));
     let again = cancel().await;
     assert_eq!(again.rejection(), (409, "render_started"));
-    let words = again.body["error"]["message"].as_str().unwrap();
-    assert!(words.contains("cancelled") && !words.contains("begun") && !words.contains("started"), "{words}");
+    let message = again.body["error"]["message"].as_str().unwrap();
+    assert!(message.contains("cancelled") && !message.contains("begun") && !message.contains("started"), "{message}");
     assert_eq!(client.get("/account").await.data()["paid"], 100, "refunded once");
 }
 

@@ -114,11 +114,11 @@ impl Installation {
         program.args(["serve", "--listen", "127.0.0.1:0"]).args(args).stdout(Stdio::piped()).stderr(log);
         let mut child = program.spawn().unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap());
-        let mut said = String::new();
+        let mut printed = String::new();
         let base = loop {
-            let begin = said.len();
-            assert!(out.read_line(&mut said).unwrap() > 0, "the server ended: {}", self.log());
-            if let Some((_, address)) = said[begin..].trim().split_once("serves at ") {
+            let begin = printed.len();
+            assert!(out.read_line(&mut printed).unwrap() > 0, "the server ended: {}", self.log());
+            if let Some((_, address)) = printed[begin..].trim().split_once("serves at ") {
                 break address.to_owned();
             }
         };
@@ -158,11 +158,11 @@ impl Server {
     /// Reads the output of the server up to the line with this text, and returns it.
     pub(crate) fn read_until(&mut self, text: &str) -> String {
         let out = self.out.as_mut().unwrap();
-        let mut said = String::new();
-        while !said.contains(text) {
-            assert!(out.read_line(&mut said).unwrap() > 0, "no {text} in {said}");
+        let mut printed = String::new();
+        while !printed.contains(text) {
+            assert!(out.read_line(&mut printed).unwrap() > 0, "no {text} in {printed}");
         }
-        said
+        printed
     }
 
     pub(crate) fn kill(mut self) {

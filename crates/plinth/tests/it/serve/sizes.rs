@@ -171,8 +171,8 @@ async fn json_bodies_have_the_limits_of_the_document() {
             if body["content"]["application/json"].is_null() {
                 continue;
             }
-            let words = body["description"].as_str().unwrap_or_else(|| panic!("{method} {path} states no limit"));
-            let most: usize = words.strip_prefix("At most ").unwrap().split(' ').next().unwrap().parse().unwrap();
+            let description = body["description"].as_str().unwrap_or_else(|| panic!("{method} {path} states no limit"));
+            let most: usize = description.strip_prefix("At most ").unwrap().split(' ').next().unwrap().parse().unwrap();
             let send = async |bytes: usize| {
                 let body = filled(b"{}".to_vec(), bytes as u64, b' ');
                 let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();

@@ -16,11 +16,11 @@ async fn the_first_start_shows_a_link_and_a_key_once_and_both_work() {
     let installation = Installation::with_sqlite();
     let server = installation.serve(&["--no-worker"]);
     let base = server.base.clone();
-    let (said, code) = server.end();
+    let (printed, code) = server.end();
     assert_eq!(code, Some(0), "{}", installation.log());
-    let link = said.split_whitespace().find_map(|word| word.strip_prefix(&format!("{base}/sign-in/"))).unwrap();
-    let token = said.split_whitespace().find(|word| word.starts_with("plinth_sk_")).unwrap().to_owned();
-    assert!(said.contains(&format!("{base}/v1/models")) && said.contains("turntable.mp4"), "{said}");
+    let link = printed.split_whitespace().find_map(|word| word.strip_prefix(&format!("{base}/sign-in/"))).unwrap();
+    let token = printed.split_whitespace().find(|word| word.starts_with("plinth_sk_")).unwrap().to_owned();
+    assert!(printed.contains(&format!("{base}/v1/models")) && printed.contains("turntable.mp4"), "{printed}");
     let server = installation.serve(&["--no-worker"]);
     let client = Client::new(&server.base, &token);
     let account = client.get("/account").await;
@@ -32,8 +32,8 @@ async fn the_first_start_shows_a_link_and_a_key_once_and_both_work() {
     assert_eq!(browser.post(&format!("/sign-in/{link}"), &[]).await.status, 303);
     let keys = browser.get("/keys").await;
     assert!(keys.shows("admin@plinth.local") && keys.shows("first start"), "{}", keys.html);
-    let (said, _) = server.end();
-    assert_eq!(said, "", "the second start prints nothing");
+    let (printed, _) = server.end();
+    assert_eq!(printed, "", "the second start prints nothing");
 }
 
 #[test]
@@ -41,9 +41,9 @@ fn the_printed_command_finds_the_installation_from_any_folder() {
     let installation = Installation::with_sqlite();
     std::fs::write(installation.folder.path().join("my.toml"), "").unwrap();
     let args = ["--no-worker", "--data", "it's here", "--config", "my.toml", "--public-url", "https://a.example"];
-    let (said, _code) = installation.serve(&args).end();
-    assert!(!said.contains("--listen 127.0.0.1:0"), "{said}");
-    let command = said.lines().find_map(|line| line.strip_prefix("Another sign-in link: plinth ")).unwrap();
+    let (printed, _code) = installation.serve(&args).end();
+    assert!(!printed.contains("--listen 127.0.0.1:0"), "{printed}");
+    let command = printed.lines().find_map(|line| line.strip_prefix("Another sign-in link: plinth ")).unwrap();
     let done = Command::new("sh")
         .args(["-c", &format!("\"$PLINTH\" {command}")])
         .env_clear()
@@ -59,10 +59,10 @@ fn the_printed_command_finds_the_installation_from_any_folder() {
 fn a_start_without_an_administrator_says_how_to_make_one() {
     let installation = Installation::with_sqlite();
     installation.admin(&["account", "create", "ada@example.org"]);
-    let (said, _code) = installation.serve(&["--no-worker"]).end();
+    let (printed, _code) = installation.serve(&["--no-worker"]).end();
     assert!(
-        said.contains("No account is an administrator") && said.contains("plinth admin account make-admin EMAIL"),
-        "{said}"
+        printed.contains("No account is an administrator") && printed.contains("plinth admin account make-admin EMAIL"),
+        "{printed}"
     );
     installation.admin(&["account", "make-admin", "ada@example.org"]);
     assert_eq!(installation.serve(&["--no-worker"]).end().0, "");
@@ -80,10 +80,10 @@ fn a_damaged_database_is_named_with_its_damage() {
         damaged[begin..].fill(0xa5);
         std::fs::write(&file, damaged).unwrap();
         let done = installation.program().args(["serve", "--no-worker", "--listen", "127.0.0.1:0"]).output().unwrap();
-        let said = text(&done.stderr);
-        let line = said.lines().find(|line| line.starts_with("plinth: ")).unwrap();
-        assert_eq!(done.status.code(), Some(1), "{said}");
-        assert!(line.contains("database") && !line.contains("try again") && !line.contains("internal"), "{said}");
+        let printed = text(&done.stderr);
+        let line = printed.lines().find(|line| line.starts_with("plinth: ")).unwrap();
+        assert_eq!(done.status.code(), Some(1), "{printed}");
+        assert!(line.contains("database") && !line.contains("try again") && !line.contains("internal"), "{printed}");
     }
 }
 
@@ -96,7 +96,7 @@ async fn configuration_errors_are_one_line_that_says_what_to_do() {
     std::fs::write(folder.join("file"), "").unwrap();
     std::fs::write(folder.join("wrong.toml"), "listn = \"127.0.0.1:0\"\n").unwrap();
     let file = folder.join("file/data").display().to_string();
-    for (args, code, words) in [
+    for (args, code, message) in [
         (vec!["--listen", &address], 1, "choose another address with --listen"),
         (vec!["--listen", "nonsense"], 2, "--listen must be an address with a port"),
         (vec!["--listen", "127.0.0.1:0", "--data", &file], 1, "choose another with --data"),
@@ -121,12 +121,12 @@ async fn configuration_errors_are_one_line_that_says_what_to_do() {
         (vec!["--wrong"], 2, "--wrong"),
     ] {
         let done = installation.program().arg("serve").args(&args).output().unwrap();
-        let said = text(&done.stderr);
-        assert_eq!(done.status.code(), Some(code), "{args:?}: {said}");
-        assert!(said.contains(words) && !said.contains("secret"), "{args:?}: {said}");
+        let printed = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(code), "{args:?}: {printed}");
+        assert!(printed.contains(message) && !printed.contains("secret"), "{args:?}: {printed}");
         // Warnings in the log may come first, for example that the server runs as root.
-        let complaint = said.trim().lines().filter(|line| !line.contains(" WARN ")).count();
-        assert!(args == ["--wrong"] || complaint == 1, "{args:?}: {said}");
+        let complaint = printed.trim().lines().filter(|line| !line.contains(" WARN ")).count();
+        assert!(args == ["--wrong"] || complaint == 1, "{args:?}: {printed}");
     }
 }
 

@@ -97,14 +97,20 @@ async fn special_characters_in_file_names_are_escaped(served: Served) {
         }
         let path = format!("/models/{}/file", made.text("modelId"));
         let file = client.request(Method::GET, &path).send().await.unwrap();
-        let said = file.headers()["content-disposition"].to_str().unwrap().to_owned();
-        assert!(said.starts_with("attachment; filename=\"") && said.matches('"').count() == 2, "{said}");
-        assert!(said.matches(';').count() <= 2 && !said.contains("/x") && !said.contains("\\x"), "{said}");
+        let disposition = file.headers()["content-disposition"].to_str().unwrap().to_owned();
+        assert!(
+            disposition.starts_with("attachment; filename=\"") && disposition.matches('"').count() == 2,
+            "{disposition}"
+        );
+        assert!(
+            disposition.matches(';').count() <= 2 && !disposition.contains("/x") && !disposition.contains("\\x"),
+            "{disposition}"
+        );
         let link = client.get(&format!("{path}-url")).await.text("url");
         let by_link = client.http.get(link).send().await.unwrap();
         assert_eq!(
             (by_link.status().as_u16(), by_link.headers()["content-disposition"].to_str().unwrap()),
-            (200, said.as_str())
+            (200, disposition.as_str())
         );
     }
 }

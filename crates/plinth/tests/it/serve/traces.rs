@@ -197,6 +197,6 @@ fn the_endpoint_of_traces_must_be_a_web_address() {
     let done =
         Installation::with_sqlite().program().args(["serve", "--otlp-endpoint", "ftp://collector"]).output().unwrap();
     assert!(!done.status.success());
-    let said = crate::text(&done.stderr);
-    assert!(said.contains("--otlp-endpoint") && said.contains("http://localhost:4318"), "{said}");
+    let stderr = crate::text(&done.stderr);
+    assert!(stderr.contains("--otlp-endpoint") && stderr.contains("http://localhost:4318"), "{stderr}");
 }

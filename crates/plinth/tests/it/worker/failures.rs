@@ -15,10 +15,10 @@ use super::deployment::{Deployment, endless, tiny};
 use super::renders::environment;
 
 /// Asserts that the render failed with this code and message and was refunded.
-async fn assert_failed(deployment: &Deployment, render: &Render, code: &str, words: &str) {
+async fn assert_failed(deployment: &Deployment, render: &Render, code: &str, expected: &str) {
     let message = render.error_message.clone().unwrap_or_default();
     assert_eq!((render.status, render.failure_code), (RenderStatus::Error, Some(code)), "{message}");
-    assert!(message.contains(words), "{message}");
+    assert!(message.contains(expected), "{message}");
     let scratch = deployment.folder.path().display().to_string();
     assert!(!message.contains(&scratch), "a message contains no local path: {message}");
     assert_eq!(deployment.credits().await, 100, "refunded");
@@ -80,7 +80,7 @@ async fn a_model_that_was_changed_in_the_store_is_a_failed_download() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn assets_in_the_settings_must_exist_and_belong_to_the_workspace() {
-    for (settings, code, words) in [
+    for (settings, code, expected) in [
         (json!({"bgImageId": "abcdefghijkl"}), "overlay_missing", "the overlay 'abcdefghijkl' was deleted or belongs"),
         (
             json!({"envId": "abcdefghijkl"}),
@@ -92,7 +92,7 @@ async fn assets_in_the_settings_must_exist_and_belong_to_the_workspace() {
         let deployment = Deployment::new().await;
         let id = deployment.upload_and_render("chair", settings).await;
         let render = deployment.render_with_worker(&id, deployment.options()).await;
-        assert_failed(&deployment, &render, code, words).await;
+        assert_failed(&deployment, &render, code, expected).await;
     }
 }
 
@@ -115,14 +115,14 @@ async fn assets_of_other_workspaces_are_missing() {
     let decal = json!({"id": "d", "imageAssetId": overlay, "position": [0, 0, 1], "normal": [0, 0, 1],
                        "euler": [0, 0, 0], "size": 1});
     let worker = deployment.start_worker(deployment.options());
-    for (settings, code, words) in [
+    for (settings, code, expected) in [
         (json!({"bgImageId": overlay}), "overlay_missing", format!("the overlay '{overlay}' was deleted or belongs")),
         (json!({"decals": [decal]}), "overlay_missing", format!("the overlay '{overlay}' was deleted or belongs")),
         (json!({"envId": env}), "env_download_failed", format!("the environment '{env}' was deleted or belongs")),
     ] {
         let id = deployment.render_again(&model, settings, code).await;
         let render = deployment.wait_until_ended(&id).await;
-        assert_failed(&deployment, &render, code, &words).await;
+        assert_failed(&deployment, &render, code, &expected).await;
     }
     // After the overlay is published, every account can use it. The texture remains private.
     let publishing =
@@ -209,7 +209,7 @@ async fn a_killed_job_is_a_renderer_crash() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_that_exits_or_sends_invalid_events_is_a_renderer_crash() {
     let probe = "if ! grep -q '\"render\"' \"$3/job.json\"; then exec \"$@\"; fi";
-    for (lines, words) in [
+    for (lines, expected) in [
         ("exit 7", "ended without a result (exit status: 7)"),
         ("echo 'Segmentation fault?'; exec sleep 1000", "sent an invalid event"),
         ("head -c 9000000 /dev/zero | tr '\\0' x; exec sleep 1000", "sent an invalid event"),
@@ -217,7 +217,7 @@ async fn a_job_that_exits_or_sends_invalid_events_is_a_renderer_crash() {
         let deployment = Deployment::new().await;
         let id = deployment.upload_and_render("chair", tiny()).await;
         let render = deployment.render_with_worker(&id, deployment.options_with(&format!("{probe}\n{lines}"))).await;
-        assert_failed(&deployment, &render, "renderer_crash", words).await;
+        assert_failed(&deployment, &render, "renderer_crash", expected).await;
     }
 }
 

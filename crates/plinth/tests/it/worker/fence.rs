@@ -23,8 +23,8 @@ fn hostile(deployment: &Deployment, model: &str) -> WorkerOptions {
     let database = deployment.database.address().strip_prefix("sqlite://").unwrap();
     deployment.options_with(&format!(
         r#"if grep -q '"probe"' "$3/job.json"; then exec "$@"; fi
-        said=$('{}' attack "$3:{}:{database}:{}" ${{5:+"$5"}})
-        echo '{{"event":"failed","code":"renderer_crash","message":"'"$said"'"}}'"#,
+        report=$('{}' attack "$3:{}:{database}:{}" ${{5:+"$5"}})
+        echo '{{"event":"failed","code":"renderer_crash","message":"'"$report"'"}}'"#,
         program.display(),
         other.display(),
         outside.display(),
@@ -43,17 +43,17 @@ async fn attacked(fence: FenceOptions) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_compromised_job_reaches_neither_database_nor_other_jobs_nor_secrets_nor_network() {
-    let said = Box::pin(attacked(FenceOptions::default())).await;
-    assert!(said.starts_with("reached: ; refused: open-database "), "{said}");
+    let report = Box::pin(attacked(FenceOptions::default())).await;
+    assert!(report.starts_with("reached: ; refused: open-database "), "{report}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_fence_the_attacks_succeed() {
-    let said = Box::pin(attacked(FenceOptions::off())).await;
-    let reached = said.strip_prefix("reached: ").and_then(|rest| rest.split(';').next()).unwrap();
+    let report = Box::pin(attacked(FenceOptions::off())).await;
+    let reached = report.strip_prefix("reached: ").and_then(|rest| rest.split(';').next()).unwrap();
     // The message is truncated, so it lists only the first attacks.
     for attack in ["open-database", "read-other-job", "parent-environment"] {
-        assert!(reached.split(' ').any(|name| name == attack), "{attack} should succeed without a fence: {said}");
+        assert!(reached.split(' ').any(|name| name == attack), "{attack} should succeed without a fence: {report}");
     }
 }
 
@@ -75,8 +75,8 @@ async fn attacked_by_check(fence: FenceOptions) -> String {
     let text = format!(
         r#"#!/bin/bash
         while [ "$1" != --fence ] && [ $# -gt 0 ]; do shift; done
-        said=$('{}' single '{here}/own:{here}/other:{database}:{here}' ${{2:+"$2"}})
-        echo '{{"Rejected":{{"status":422,"message":"'"$said"'"}}}}'"#,
+        report=$('{}' single '{here}/own:{here}/other:{database}:{here}' ${{2:+"$2"}})
+        echo '{{"Rejected":{{"status":422,"message":"'"$report"'"}}}}'"#,
         hostile.display(),
     );
     std::fs::write(&program, text).unwrap();
@@ -87,16 +87,16 @@ async fn attacked_by_check(fence: FenceOptions) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_compromised_check_reaches_nothing_and_starts_no_processes() {
-    let said = attacked_by_check(FenceOptions::default()).await;
-    assert!(said.contains("reached: ; refused: open-database ") && said.contains(" start-program"), "{said}");
+    let report = attacked_by_check(FenceOptions::default()).await;
+    assert!(report.contains("reached: ; refused: open-database ") && report.contains(" start-program"), "{report}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_fence_the_attacks_of_a_check_succeed() {
-    let said = attacked_by_check(FenceOptions::off()).await;
-    let reached = said.split_once("reached: ").and_then(|(_, rest)| rest.split(';').next()).unwrap();
+    let report = attacked_by_check(FenceOptions::off()).await;
+    let reached = report.split_once("reached: ").and_then(|(_, rest)| rest.split(';').next()).unwrap();
     for attack in ["open-database", "read-other-job", "parent-environment", "socket-inet", "start-process"] {
-        assert!(reached.split(' ').any(|name| name == attack), "{attack} should succeed without a fence: {said}");
+        assert!(reached.split(' ').any(|name| name == attack), "{attack} should succeed without a fence: {report}");
     }
 }
 

@@ -9,17 +9,17 @@ use crate::serve::server::Installation;
 use crate::text;
 
 /// Asserts that both commands fail with this message and that nothing is restored.
-fn is_rejected(backup: &Path, words: &str) {
+fn is_rejected(backup: &Path, message: &str) {
     let other = Installation::with_sqlite();
     for command in ["verify", "restore"] {
         let done = other.try_admin(&[command, backup.to_str().unwrap()]);
         let output = text(&done.stderr);
         assert_eq!(done.status.code(), Some(1), "{command}: {output}");
-        assert!(output.contains(words), "{command}: '{words}' is not in: {output}");
+        assert!(output.contains(message), "{command}: '{message}' is not in: {output}");
     }
     let restored =
         ["plinth.db", "objects", ".restoring"].map(|name| other.folder.path().join("data").join(name).exists());
-    assert_eq!(restored, [false; 3], "{words}");
+    assert_eq!(restored, [false; 3], "{message}");
 }
 
 /// Changes a file, runs `attempt`, and then writes the original content back.

@@ -69,8 +69,8 @@ pub(in crate::serve) async fn all(
 
 /// Asserts that the log contains no panics, and no messages which only a report without a lease causes.
 fn log(log: &str) {
-    for words in ["in the state '", "in the packaging state '", "panicked"] {
-        assert_eq!(log.lines().find(|line| line.contains(words)), None, "in the log");
+    for message in ["in the state '", "in the packaging state '", "panicked"] {
+        assert_eq!(log.lines().find(|line| line.contains(message)), None, "in the log");
     }
 }
 
