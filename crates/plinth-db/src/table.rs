@@ -159,13 +159,14 @@ pub(crate) use table;
 
 /// Defines the `select!` of [`table!`]. The first argument is the dollar sign, which a macro cannot write in the macro that it
 /// defines.
+#[rustfmt::skip] // It would indent the inner macro once more with each run.
 macro_rules! select {
     (($dollar:tt) $name:ident, $columns:ident, $table:literal) => {
         macro_rules! $name {
-                            ($dollar rest:literal) => {
-                                concat!("SELECT ", $columns!(), " FROM ", $table, " ", $dollar rest)
-                            };
-                        }
+            ($dollar rest:literal) => {
+                concat!("SELECT ", $columns!(), " FROM ", $table, " ", $dollar rest)
+            };
+        }
     };
 }
 pub(crate) use select;
