@@ -47,7 +47,7 @@ trap 'rm -rf "$work"' EXIT
 for ((round = 0; round < rounds; round++)); do
     for i in "${!names[@]}"; do
         "$plinth" render "$model" -o "$work/out.mp4" --quality standard --length "$length" --settings "${settings[i]}" --profile --quiet |
-            sed -n 's/ ms a frame$//p' | awk '{ sum += $NF } END { printf "%.1f\n", sum }' >>"$work/$i"
+            sed -n 's/ ms per frame$//p' | awk '{ sum += $NF } END { if (!NR) exit 1; printf "%.1f\n", sum }' >>"$work/$i"
     done
 done
 

@@ -220,7 +220,8 @@ impl Refiner<'_> {
     fn albedo(&self, sub_triangle: &SubTriangle) -> Vec3 {
         let mesh = &self.scene.meshes[sub_triangle.side.mesh as usize];
         let corners = mesh.corners(sub_triangle.side.triangle as usize);
-        // Any texel of a texture may be white, so a surface with a texture needs a higher minimum albedo.
+        // The error is weighted by the albedo. The minimum keeps dark surfaces from being refined too little. It is higher
+        // for surfaces with a texture, whose brightness varies within a triangle.
         let min_albedo = if mesh.texture.is_some() { 0.5 } else { 0.1 };
         (corners.map(|i| mesh.albedo[i]).iter().sum::<Vec3>() / 3.0).max(Vec3::splat(min_albedo))
     }

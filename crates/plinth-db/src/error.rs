@@ -9,6 +9,12 @@ pub enum DbError {
         /// The reason, for the error message.
         problem: String,
     },
+    /// The database cannot be copied to a file.
+    #[error("{problem}")]
+    Copy {
+        /// The reason, for the error message.
+        problem: &'static str,
+    },
     /// PostgreSQL did not respond in time. The statement may or may not have been executed.
     #[error("the database did not respond in time")]
     QueryTimeout,

@@ -179,13 +179,10 @@ impl Db {
     /// Writes a consistent snapshot of a SQLite database to a new file, while other connections read and write.
     /// Errors: the file exists, or the database is PostgreSQL, which `pg_dump` copies.
     pub async fn copy_to(&self, file: &Path) -> Result<()> {
-        let problem = "only a SQLite database can be copied to a file";
         if self.is_shared() {
-            return Err(DbError::Address { problem: problem.to_owned() });
+            return Err(DbError::Copy { problem: "only a SQLite database can be copied to a file" });
         }
-        let file = file
-            .to_str()
-            .ok_or_else(|| DbError::Address { problem: "the path of the copy is not valid UTF-8".to_owned() })?;
+        let file = file.to_str().ok_or(DbError::Copy { problem: "the path of the copy is not valid UTF-8" })?;
         self.connection_to_write().await?.execute("VACUUM INTO $1", params![file]).await.map(drop)
     }
 

@@ -109,7 +109,7 @@ pub fn dataset_cameras(set: ViewSet) -> DatasetCameras {
     }
 }
 
-/// Returns a hash of the inputs that affect the pixels of the views. An interrupted dataset is resumed only if the hash
+/// Returns a hash of all inputs that affect the pixels of the views. An interrupted dataset is resumed only if the hash
 /// is the same.
 fn key(job: &Job, about: &DatasetAbout, views: &DatasetViews) -> String {
     let mut hash = Sha256::new();
@@ -123,6 +123,10 @@ fn key(job: &Job, about: &DatasetAbout, views: &DatasetViews) -> String {
         for pixel in &environment.pixels {
             hash.update(pixel.map(f32::to_le_bytes).as_flattened());
         }
+    }
+    for (id, bytes) in &job.assets {
+        hash.update(Sha256::digest(id));
+        hash.update(Sha256::digest(bytes));
     }
     hex::encode(hash.finalize())
 }
@@ -155,5 +159,47 @@ impl LayersSink for WatchedLayers<'_> {
 
     fn spare(&mut self) -> Option<Layers> {
         self.writer.spare()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use plinth_scene::EnvironmentMap;
+
+    use super::*;
+
+    fn key_of(job: &Job) -> String {
+        let views = views_of(&job.settings);
+        let about = DatasetAbout {
+            version: String::new(),
+            adapter: String::new(),
+            render_settings: job.settings.echoed(),
+            coverage: coverage(&views),
+            warnings: Vec::new(),
+        };
+        key(job, &about, &views)
+    }
+
+    #[test]
+    fn a_dataset_is_resumed_only_with_the_same_inputs() {
+        let job = Job::new(vec![1], RenderSettings::default(), BTreeMap::new());
+        let with = |change: fn(&mut Job)| {
+            let mut job = job.clone();
+            change(&mut job);
+            job
+        };
+        let jobs = [
+            with(|job| job.model = vec![2]),
+            with(|job| job.watermark = true),
+            with(|job| job.draft = true),
+            with(|job| job.environment = Some(EnvironmentMap { width: 2, height: 1, pixels: vec![[1.0; 3]; 2] })),
+            with(|job| drop(job.assets.insert("logo".to_owned(), vec![1]))),
+            with(|job| drop(job.assets.insert("logo".to_owned(), vec![2]))),
+        ];
+        assert_eq!(key_of(&job), key_of(&job.clone()));
+        let keys: BTreeSet<String> = jobs.iter().chain([&job]).map(key_of).collect();
+        assert_eq!(keys.len(), jobs.len() + 1, "each changed input changes the key");
     }
 }

@@ -36,6 +36,7 @@ impl Service {
                 if self.now_ms().await.is_ok_and(|now_ms| rounds.begin(now_ms)) {
                     // This process was suspended, or the clock was changed. Workers need time to renew their leases.
                     tokio::time::sleep(lease / 2).await;
+                    rounds.restart(self.now_ms().await.ok());
                 }
                 if !self.reclaim_leases().await {
                     while self.store_time_of_write().await.is_err() {
@@ -43,6 +44,7 @@ impl Service {
                     }
                     // After an outage of the database, workers need time to renew their leases.
                     tokio::time::sleep(lease / 2).await;
+                    rounds.restart(self.now_ms().await.ok());
                 }
             }
         };
@@ -199,6 +201,11 @@ impl Rounds {
         let last_ms = self.last_ms.replace(now_ms);
         last_ms.is_some_and(|last_ms| u128::try_from(now_ms - last_ms).is_ok_and(|ms| ms > self.lease.as_millis() / 2))
     }
+
+    /// Begins the round again after a wait, so that the next round does not count the wait.
+    fn restart(&mut self, now_ms: Option<i64>) {
+        self.last_ms = now_ms;
+    }
 }
 
 fn timer(first: Duration, period: Duration) -> Interval {
@@ -211,4 +218,20 @@ fn timer(first: Duration, period: Duration) -> Interval {
 fn causes(error: &dyn std::error::Error) -> String {
     let next = std::iter::successors(error.source(), |cause| cause.source());
     next.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_waits_once_after_this_process_was_suspended() {
+        let mut rounds = Rounds { lease: Duration::from_secs(40), last_ms: None };
+        assert!(!rounds.begin(0));
+        assert!(!rounds.begin(10_000));
+        assert!(rounds.begin(110_000), "the process was suspended for 90 s");
+        rounds.restart(Some(130_000));
+        assert!(!rounds.begin(130_001), "the wait of 20 s is not a suspension");
+        assert!(!rounds.begin(140_000));
+    }
 }

@@ -44,6 +44,14 @@ fn processes_in(folder: &Path) -> BTreeMap<u32, String> {
     inside.filter_map(|n| Some((n, line(n).ok()?))).collect()
 }
 
+/// Returns the nice value of a process: proc_pid_stat(5), field 19.
+fn niceness(process: &str) -> i32 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    // The name of the program, in parentheses, may contain spaces.
+    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_ascii_whitespace().collect();
+    fields[16].parse().unwrap()
+}
+
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

@@ -10,7 +10,7 @@ use plinth_spec::state::RenderStatus;
 use tokio::time::{sleep, timeout};
 
 use super::deployment::{Deployment, TIMEOUT, endless, tiny};
-use crate::{processes_in, program};
+use crate::{niceness, processes_in, program};
 
 /// A worker process, killed when dropped.
 struct Process(Child);
@@ -183,10 +183,7 @@ async fn a_job_has_no_secrets_and_has_resource_limits() {
     assert!(cpu_secs >= Some(3600), "{limits}");
     assert!(line("Max data size").contains(" 8589934592 "), "{limits}");
     assert_eq!(about("oom_score_adj").trim(), "1000");
-    // proc_pid_stat(5), field 19. Renders leave the processors to the server.
-    let stat = about("stat");
-    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_ascii_whitespace().collect();
-    assert_eq!(fields[16], "5", "{stat}");
+    assert_eq!(niceness(&job.to_string()), niceness("self") + 5, "renders leave the processors to the server");
     drop(worker);
     until_no_job_lives(&deployment).await;
 }
