@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, LazyLock};
 
-use plinth_spec::fair_share::UNUSED;
 use plinth_spec::id::{AccountId, ModelId, WorkspaceId};
 use plinth_spec::names;
 
@@ -83,8 +82,8 @@ pub struct Lease<'a> {
 pub struct ClaimTimes {
     /// The current time.
     pub now: i64,
-    /// Requests that were sent at or before this time have waited for long. Such requests are claimed first, and by any worker,
-    /// even if another worker has the model loaded.
+    /// Requests from this time or before have waited for long. Any worker may claim them, even if another one has the model
+    /// loaded.
     pub unreserved_until: i64,
     /// Requests that were sent at or before this time are not claimed, because their pages no longer wait for them.
     pub abandoned_until: i64,
@@ -185,16 +184,13 @@ static CLAIM: LazyLock<BuiltSql> = LazyLock::new(|| {
     BuiltSql::locking(" FOR UPDATE SKIP LOCKED", |lock| {
         format!(
             "WITH picked AS MATERIALIZED (SELECT account_id, model_id, page_id FROM page_previews AS wanted \
-             WHERE asked_at > $4 AND (\
+             WHERE asked_at > $4 AND ($8 IS NULL OR model_id = $8) AND (\
              (status = $6 \
               AND (lease_token IS NULL OR lease_token = $1 OR lease_until <= $2 OR asked_at <= $3)) \
              OR (status = $7 AND lease_until <= $2)) \
              AND NOT EXISTS (SELECT 1 FROM page_previews AS other WHERE other.payer_id = wanted.payer_id \
              AND other.status = $7 AND other.lease_until > $2) \
-             ORDER BY CASE WHEN asked_at <= $3 THEN 0 WHEN lease_token = $1 THEN 1 ELSE 2 END, \
-             CASE WHEN asked_at <= $3 THEN 0 \
-             ELSE coalesce((SELECT score FROM shares WHERE shares.account_id = wanted.payer_id), $8) END, \
-             asked_at, account_id, model_id, page_id LIMIT 1{lock}) \
+             ORDER BY asked_at, account_id, model_id, page_id LIMIT 1{lock}) \
              UPDATE page_previews SET status = $7, lease_token = $1, lease_until = $5 \
              WHERE (account_id, model_id, page_id) IN (SELECT account_id, model_id, page_id FROM picked) \
              RETURNING account_id, model_id, page_id, workspace_id, payer_id, request_id, request"
@@ -202,17 +198,21 @@ static CLAIM: LazyLock<BuiltSql> = LazyLock::new(|| {
     })
 });
 
-/// Claims a request. Requests that have waited for long come first, the oldest of them before the others. Then come requests
-/// whose model this worker has loaded, then all others; in both of these groups the paying account that recently used the
-/// least worker time comes first, and of one account the oldest request.
+/// Claims the oldest request; with `model`, the oldest one for this model. An account has one request at a time, so accounts take
+/// turns.
 /// Skips requests that are reserved for another worker, and paying accounts for which a preview is being drawn.
-pub async fn claim(tx: &mut Tx, lease: Lease<'_>, times: ClaimTimes) -> Result<Option<Request>> {
+pub async fn claim(
+    tx: &mut Tx,
+    lease: Lease<'_>,
+    times: ClaimTimes,
+    model: Option<&ModelId>,
+) -> Result<Option<Request>> {
     if tx.is_postgres() {
         tx.execute("SELECT pg_advisory_xact_lock(CAST($1 AS INT), 0)", params![CLAIM_LOCK]).await?;
     }
     let (waiting, drawing) = (Status::Waiting.as_str(), Status::Drawing.as_str());
     let ClaimTimes { now, unreserved_until, abandoned_until } = times;
-    let values = params![lease.token, now, unreserved_until, abandoned_until, lease.until, waiting, drawing, UNUSED];
+    let values = params![lease.token, now, unreserved_until, abandoned_until, lease.until, waiting, drawing, model];
     tx.fetch_optional(&CLAIM, values).await?.as_ref().map(request).transpose()
 }
 
@@ -299,9 +299,15 @@ pub async fn release(tx: &mut Tx, key: &RequestKey, token: &str) -> Result<()> {
     Ok(())
 }
 
-/// Deletes the rows that tell that this worker has a model loaded, because it has unloaded the model. Keeps rows that have a
-/// request.
-pub async fn delete_idle(tx: &mut Tx, model: &ModelId, token: &str) -> Result<u64> {
+/// Deletes the rows of a model that this worker has unloaded. Keeps unread pictures and open requests. Those that wait are no
+/// longer reserved for this worker, and all workers are notified of them.
+pub async fn unload(tx: &mut Tx, model: &ModelId, token: &str) -> Result<u64> {
+    let sql = "UPDATE page_previews SET lease_token = NULL, lease_until = NULL \
+               WHERE model_id = $1 AND lease_token = $2 AND status IN ($3, $4)";
+    let values = params![model, token, Status::Waiting.as_str(), Status::Drawn.as_str()];
+    if tx.execute(sql, values).await? > 0 {
+        listen::notify_preview(tx, None).await?;
+    }
     let sql = "DELETE FROM page_previews WHERE model_id = $1 AND lease_token = $2 AND status = $3";
     tx.execute(sql, params![model, token, Status::Idle.as_str()]).await
 }

@@ -28,7 +28,7 @@ const MIN_SIDE: u32 = 64;
 pub const MAX_PICTURE_BYTES: u64 = 16 << 20;
 /// Maximum number of previews of all accounts together that wait for a worker or are drawn at the same time. Each
 /// account has at most one such preview.
-const AT_ONCE: u64 = 16;
+pub const AT_ONCE: usize = 16;
 /// Maximum time that a preview waits for other previews.
 const TURN_TIME: Duration = Duration::from_mins(1);
 /// Time in seconds after which a rejected preview may be requested again.
@@ -93,8 +93,9 @@ pub(crate) struct PreviewDesk {
 
 impl PreviewDesk {
     pub(crate) fn new() -> Arc<Self> {
-        let (sender, receiver) = mpsc::channel(1);
-        Arc::new(Self { sender, receiver: Mutex::new(Some(receiver)), turns: FairSemaphore::new(AT_ONCE, 1) })
+        let (sender, receiver) = mpsc::channel(AT_ONCE);
+        let turns = FairSemaphore::new(AT_ONCE as u64, 1);
+        Arc::new(Self { sender, receiver: Mutex::new(Some(receiver)), turns })
     }
 
     fn has_worker(&self) -> bool {

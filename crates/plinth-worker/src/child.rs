@@ -183,6 +183,11 @@ impl ReusableChild {
         is_silent && usage.memory_bytes <= memory_bytes && usage.processes <= PROCESSES
     }
 
+    /// Measures the resident memory of the process and of its children.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        session::usage(self.running.child.id()).memory_bytes
+    }
+
     /// Sets the soft limit of the process's CPU time since its start. A higher value is reduced to the hard limit, which is
     /// the same as the hard limit of this process. An error is only logged: a task that then exceeds the old limit runs again
     /// in another process.

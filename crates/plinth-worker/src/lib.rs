@@ -27,6 +27,8 @@ mod packaging;
 mod phase;
 mod presence;
 mod preview;
+mod preview_processes;
+mod preview_queue;
 mod progress;
 mod render_process;
 mod rendering;

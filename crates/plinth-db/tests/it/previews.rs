@@ -50,10 +50,16 @@ impl Table {
     }
 
     async fn claim(&self, worker: &'static str, now: i64) -> Option<String> {
+        self.claim_for(worker, now, None).await
+    }
+
+    /// Claims a request, with `model` only one for this model.
+    async fn claim_for(&self, worker: &'static str, now: i64, model: Option<u32>) -> Option<String> {
+        let model = model.map(make::model_id);
         let claimed = self.0.write(move |tx| {
             Box::pin(async move {
                 let times = ClaimTimes { now, unreserved_until: now - RESERVED, abandoned_until: now - 1000 };
-                previews::claim(tx, Lease { token: worker, until: now + LEASE }, times).await
+                previews::claim(tx, Lease { token: worker, until: now + LEASE }, times, model.as_ref()).await
             })
         });
         claimed.await.unwrap().map(|request| request.key.request_id)
@@ -78,6 +84,11 @@ impl Table {
     async fn close(&self, request: &Request) {
         let key = request.key.clone();
         self.0.write(move |tx| Box::pin(async move { previews::close(tx, &key).await })).await.unwrap();
+    }
+
+    async fn unload(&self, model: u32, worker: &'static str) -> u64 {
+        let model = make::model_id(model);
+        self.0.write(move |tx| Box::pin(async move { previews::unload(tx, &model, worker).await })).await.unwrap()
     }
 
     async fn release(&self, request: &Request, worker: &'static str) {
@@ -124,29 +135,52 @@ async fn a_request_is_left_to_the_worker_that_has_the_model_for_a_short_time(add
     table.place(&request(1, 1, "third"), 200).await;
     assert_eq!(table.claim("w2", 200 + RESERVED).await.as_deref(), Some("third"), "w1 did not take it in time");
     table.finish(&request(1, 1, "third"), "w2", Ok(b"png")).await;
-    // Of two requests, a worker takes the one whose model it has, although the other is older.
-    table.place(&paid_by(2, 2, 2, "stool"), 490).await;
-    table.place(&request(1, 1, "fourth"), 495).await;
-    assert_eq!(table.claim("w2", 496).await.as_deref(), Some("fourth"));
-    assert_eq!(table.claim("w2", 496).await.as_deref(), Some("stool"));
     // The lease of an unloaded model has expired.
-    table.finish(&request(1, 1, "fourth"), "w2", Ok(b"png")).await;
     table.place(&request(1, 1, "fifth"), 501).await;
     assert_eq!(table.claim("w1", 501).await.as_deref(), Some("fifth"));
 }
 
-async fn a_request_that_has_waited_comes_before_those_of_loaded_models(address: &str) {
+async fn people_take_turns_although_only_one_model_is_loaded(address: &str) {
     let table = open(address).await;
     let chair = request(1, 1, "chair");
     table.place(&chair, 10).await;
     table.claim("w1", 10).await;
     table.finish(&chair, "w1", Ok(b"png")).await;
     table.place(&paid_by(2, 2, 2, "stool"), 100).await;
-    table.place(&request(1, 1, "again"), 110).await;
-    assert_eq!(table.claim("w1", 100 + RESERVED - 1).await.as_deref(), Some("again"), "its model is loaded");
-    table.finish(&request(1, 1, "again"), "w1", Ok(b"png")).await;
-    table.place(&request(1, 1, "once more"), 119).await;
-    assert_eq!(table.claim("w1", 100 + RESERVED).await.as_deref(), Some("stool"), "it has waited");
+    table.place(&request(1, 1, "again"), 101).await;
+    assert_eq!(
+        table.claim("w1", 102).await.as_deref(),
+        Some("stool"),
+        "w1 has loaded the other model, but this is older"
+    );
+    assert_eq!(table.claim("w1", 102).await.as_deref(), Some("again"));
+}
+
+async fn a_worker_can_claim_requests_for_one_model_only(address: &str) {
+    let table = open(address).await;
+    table.place(&paid_by(2, 2, 2, "stool"), 100).await;
+    assert_eq!(table.claim_for("w1", 101, Some(1)).await, None);
+    table.place(&request(1, 1, "chair"), 110).await;
+    assert_eq!(table.claim_for("w1", 100 + RESERVED, Some(1)).await.as_deref(), Some("chair"), "the other has waited");
+    assert_eq!(table.claim("w1", 100 + RESERVED).await.as_deref(), Some("stool"));
+}
+
+async fn requests_for_an_unloaded_model_are_not_reserved(address: &str) {
+    let table = open(address).await;
+    for (n, name) in [(1, "chair"), (2, "stool")] {
+        table.place(&paid_by(n, n, n, name), 10).await;
+        table.claim("w1", 10).await;
+        table.finish(&paid_by(n, n, n, name), "w1", Ok(b"png")).await;
+    }
+    // The one waits, the picture of the other has not been read yet.
+    table.place(&request(1, 1, "again"), 100).await;
+    for n in [1, 2] {
+        table.unload(n, "w1").await;
+    }
+    assert_eq!(table.claim("w2", 101).await.as_deref(), Some("again"));
+    table.close(&paid_by(2, 2, 2, "stool")).await;
+    table.place(&paid_by(2, 2, 2, "next"), 102).await;
+    assert_eq!(table.claim("w2", 103).await.as_deref(), Some("next"));
 }
 
 async fn one_preview_is_drawn_per_paying_account_at_a_time(address: &str) {
@@ -238,11 +272,7 @@ async fn rows_of_ended_previews_are_deleted(address: &str) {
             table.close(&one).await;
         }
     }
-    let unload = |worker: &'static str| {
-        let model = make::model_id(1);
-        table.0.write(move |tx| Box::pin(async move { previews::delete_idle(tx, &model, worker).await }))
-    };
-    assert_eq!(unload("w1").await.unwrap(), 1, "not the row of the other worker, and not the unread picture");
+    assert_eq!(table.unload(1, "w1").await, 1, "not the row of the other worker, and not the unread picture");
     let delete = |before| table.0.write(move |tx| Box::pin(previews::delete_before(tx, before)));
     assert_eq!(delete(9).await.unwrap(), 0);
     assert_eq!(delete(10).await.unwrap(), 2);
@@ -264,7 +294,7 @@ async fn the_table_is_unlogged_on_postgresql() {
     assert_eq!(String::from_utf8_lossy(&done.stdout).trim(), "u");
 }
 
-async fn the_account_that_used_the_least_worker_time_comes_first(address: &str) {
+async fn the_oldest_request_comes_first_whatever_its_account_has_used(address: &str) {
     let table = Table(make::open(address).await);
     for (n, payer) in [(2, 2), (3, 3), (4, 4)] {
         table.place(&paid_by(payer, payer, n, ["", "", "two", "three", "four"][n as usize]), i64::from(n)).await;
@@ -283,19 +313,18 @@ async fn the_account_that_used_the_least_worker_time_comes_first(address: &str) 
     while let Some(id) = table.claim("worker", 10).await {
         order.push(id);
     }
-    assert_eq!(order, ["four", "three", "two"]);
-    // What has waited for long comes first, the oldest before others.
-    table.place(&paid_by(5, 5, 5, "new"), 200).await;
-    assert_eq!(table.claim("worker", 210).await.as_deref(), Some("two"));
+    assert_eq!(order, ["two", "three", "four"]);
 }
 
 mod both {
     use super::on_both_databases;
     on_both_databases! {
-        the_account_that_used_the_least_worker_time_comes_first
+        the_oldest_request_comes_first_whatever_its_account_has_used
         a_picture_is_stored_for_the_request_and_removed_after_reading
         a_request_is_left_to_the_worker_that_has_the_model_for_a_short_time
-        a_request_that_has_waited_comes_before_those_of_loaded_models
+        people_take_turns_although_only_one_model_is_loaded
+        a_worker_can_claim_requests_for_one_model_only
+        requests_for_an_unloaded_model_are_not_reserved
         one_preview_is_drawn_per_paying_account_at_a_time
         simultaneous_claims_draw_one_preview_per_account
         the_request_of_a_lost_worker_goes_to_another

@@ -59,9 +59,10 @@ impl Travelling {
 
 impl Service {
     /// Claims a preview that another process has requested. Returns `None` if no request waits. The result that the caller sends
-    /// to [`WantedPreview::reply`] is stored for the other process. If the caller drops `reply`, another worker draws the preview.
-    pub async fn claim_preview(&self) -> Result<Option<WantedPreview>> {
-        while let Some(request) = self.claim_request().await? {
+    /// to [`WantedPreview::reply`] is stored for the other process. If the caller drops `reply`, another worker draws the preview. With `model`,
+    /// claims only a preview of this model.
+    pub async fn claim_preview(&self, model: Option<&ModelId>) -> Result<Option<WantedPreview>> {
+        while let Some(request) = self.claim_request(model).await? {
             match self.wanted(&request).await {
                 Ok((wanted, drawn)) => {
                     let service = self.clone();
@@ -82,11 +83,11 @@ impl Service {
     pub async fn model_unloaded(&self, model: &ModelId) -> Result<()> {
         let (token, model) = (self.arrivals.token.clone(), model.clone());
         let deleted =
-            self.write_lease(move |tx, _now| Box::pin(async move { previews::delete_idle(tx, &model, &token).await }));
+            self.write_lease(move |tx, _now| Box::pin(async move { previews::unload(tx, &model, &token).await }));
         Ok(deleted.await.map(drop)?)
     }
 
-    async fn claim_request(&self) -> Result<Option<Request>> {
+    async fn claim_request(&self, model: Option<&ModelId>) -> Result<Option<Request>> {
         if !self.db.is_shared() {
             // Workers poll SQLite. This read finds out whether a claim is necessary, because a claim is a write transaction, and
             // SQLite runs only one write transaction at a time.
@@ -96,11 +97,11 @@ impl Service {
                 return Ok(None);
             }
         }
-        let token = self.arrivals.token.clone();
+        let (token, model) = (self.arrivals.token.clone(), model.cloned());
         let claimed = self.write_lease(move |tx, now| {
             Box::pin(async move {
                 let lease = Lease { token: &token, until: now + DRAWING_LEASE_MS };
-                previews::claim(tx, lease, times(now)).await
+                previews::claim(tx, lease, times(now), model.as_ref()).await
             })
         });
         Ok(claimed.await?)

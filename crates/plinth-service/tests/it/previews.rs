@@ -27,7 +27,7 @@ fn ask(test_service: &TestService, model: &str, zoom: f64) -> JoinHandle<Result<
 async fn claim(worker: &Service) -> WantedPreview {
     let claiming = async {
         loop {
-            if let Some(wanted) = worker.claim_preview().await.unwrap() {
+            if let Some(wanted) = worker.claim_preview(None).await.unwrap() {
                 return wanted;
             }
             sleep(Duration::from_millis(10)).await;
@@ -174,7 +174,7 @@ async fn round_trip_without_drawing() {
     let elsewhere = tokio::spawn(async move {
         loop {
             worker.preview_requested().await;
-            while let Some(next) = worker.claim_preview().await.unwrap() {
+            while let Some(next) = worker.claim_preview(None).await.unwrap() {
                 next.reply.send(Ok(vec![7; PICTURE])).unwrap();
             }
         }

@@ -173,7 +173,20 @@ impl Deployment {
 
     /// Creates another account and returns its caller.
     pub(crate) async fn other_caller(&self) -> Caller {
-        caller(&self.service, "eve@example.org").await
+        self.caller_of("eve@example.org").await
+    }
+
+    /// Creates an account and returns its caller.
+    pub(crate) async fn caller_of(&self, email: &str) -> Caller {
+        caller(&self.service, email).await
+    }
+
+    /// Uploads a model with one triangle to another account, and returns its identifier.
+    pub(crate) async fn upload_of(&self, caller: &Caller, name: &str) -> String {
+        let mut file = self.service.incoming_model(caller, None).await.unwrap();
+        file.write(&glb_with_triangle(name)).await.unwrap();
+        let upload = Upload { file, name: format!("{name}.glb"), settings: None };
+        self.service.upload_model(caller, upload).await.unwrap().result.model_id.to_string()
     }
 
     /// Returns the content of an output file of a render.

@@ -14,7 +14,7 @@ use super::deployment::{Deployment, TIMEOUT, Worker};
 use crate::processes_in;
 
 /// Opens a second service on the same database and store, as a server without a worker does.
-async fn server(deployment: &Deployment) -> Service {
+pub(super) async fn server(deployment: &Deployment) -> Service {
     let db = Db::open(deployment.database.address(), DbOptions::default()).await.unwrap();
     let store = Store::open(StoreOptions {
         address: format!("file://{}", deployment.folder.path().join("objects").display()),
