@@ -18,8 +18,8 @@ use super::confine::{
 
 /// Time that a job has to stop after its worker has ended. After this time, the process ends itself.
 const LEAVE: Duration = Duration::from_secs(5);
-/// Added to the nice value of processes that package videos for HLS.
-const PACKAGING_NICENESS: i32 = 10;
+/// Added to the nice value of packagings, previews and the free videos of uploads.
+const LOW_NICENESS: i32 = 10;
 
 pub(crate) fn command() -> Command {
     Command::new("render-child")
@@ -41,12 +41,12 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     std::env::set_current_dir(folder).context("the job's folder cannot be entered")?;
     let job = ChildJob::read(Path::new(".")).context("the job's description cannot be read")?;
     confine(&job)?;
-    match job.task {
-        // Packaging leaves the processors to renders on the same machine.
-        ChildTask::Package(_) => lower_priority(PACKAGING_NICENESS),
+    match &job.task {
+        // Packagings use the processors when paid renders beside them do not. So do the free videos of uploads, and previews, which
+        // would otherwise hold up a render as long as people turn models.
+        ChildTask::Package(_) | ChildTask::Preview(_) => lower_priority(LOW_NICENESS),
+        ChildTask::Render(task) if task.draft => lower_priority(LOW_NICENESS),
         ChildTask::Render(_) | ChildTask::Probe(_) => lower_priority(JOB_NICENESS),
-        // Previews keep the normal priority, because a user is waiting for them.
-        ChildTask::Preview(_) => {}
     }
     enter_fence(args)?;
     end_with_parent("the job cannot be set to end with the worker")?;

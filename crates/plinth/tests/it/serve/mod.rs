@@ -26,6 +26,7 @@ mod mailbox;
 mod models;
 mod money;
 mod operation;
+mod preview_beside_render;
 mod preview_speed;
 mod raw;
 mod renders;

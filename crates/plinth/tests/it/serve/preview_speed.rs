@@ -15,25 +15,27 @@ use crate::processes_in;
 const ROWS: u16 = 160;
 /// Pictures for each line of the result.
 const PICTURES: u32 = 60;
-const PEOPLE: usize = 10;
+pub(super) const PEOPLE: usize = 10;
 const PICTURES_EACH: u32 = 6;
+/// Time in which they ask for as many pictures as they get.
+const CROWD: Duration = Duration::from_secs(20);
 /// Time for which the processor time of idle previews is measured.
 const IDLE: Duration = Duration::from_secs(20);
 
 /// Restarts the server of an installation, with a worker in its process.
-fn with_worker(served: Served) -> Served {
+pub(super) fn with_worker(served: Served) -> Served {
     let Served { client, server, installation } = served;
     server.end();
     let server = installation.serve(&["--rate-limit-per-minute", "1000000"]);
     Served { client: Client::new(&server.base, &client.token), server, installation }
 }
 
-async fn upload(client: &Client, name: &str, glb: &[u8]) -> String {
+pub(super) async fn upload(client: &Client, name: &str, glb: &[u8]) -> String {
     client.form("/models", Form::default().file("file", &format!("{name}.glb"), glb)).await.text("modelId")
 }
 
 /// Asks for a preview with a setting and returns how long it took.
-async fn time(composer: &Composer, longest: &str, setting: &str, value: f64) -> Duration {
+pub(super) async fn time(composer: &Composer, longest: &str, setting: &str, value: f64) -> Duration {
     let (value, begin) = (value.to_string(), Instant::now());
     let draft = if longest == "640" { "on" } else { "" };
     let fields = [("longest", longest), ("draft", draft), (setting, value.as_str()), ("shadows", "on")];
@@ -78,15 +80,20 @@ fn processor_secs_since(served: &Served, before: &BTreeMap<u32, f64>) -> f64 {
     processor_secs(served).iter().map(|(id, secs)| secs - before.get(id).unwrap_or(&0.0)).sum()
 }
 
-/// Ten people with models of their own ask for pictures at the same time.
-async fn crowd(served: &Served) {
+/// Returns the composers of ten people with models of their own.
+pub(super) async fn people(served: &Served) -> Vec<Composer> {
     let people = (0..PEOPLE).map(async |n| {
         let email = format!("person{n}@example.org");
         let client = served.client(&served.installation.account(&email));
         let model = upload(&client, &email, &plinth_testkit::glb_with_triangle(&email)).await;
         Composer::open(served, &email, &model).await
     });
-    let composers = futures_util::future::join_all(people).await;
+    futures_util::future::join_all(people).await
+}
+
+/// Ten people ask for pictures at the same time: first a few each, then as many as they get in a time.
+async fn crowd(served: &Served) {
+    let composers = people(served).await;
     let times = composers.iter().map(async |composer| {
         let mut times = Vec::new();
         for n in 0..PICTURES_EACH {
@@ -99,10 +106,23 @@ async fn crowd(served: &Served) {
     sums.sort_unstable();
     println!("  {PEOPLE} people, {PICTURES_EACH} pictures each: {sums:?} ms in total per person");
     print("  their pictures", times.concat());
+    let begin = Instant::now();
+    let times = composers.iter().map(async |composer| {
+        let mut times = Vec::new();
+        while begin.elapsed() < CROWD {
+            times.push(time(composer, "640", "rotateY", times.len() as f64 % 36.0 * 5.0).await);
+        }
+        times
+    });
+    let times = futures_util::future::join_all(times).await;
+    let mut counts: Vec<usize> = times.iter().map(Vec::len).collect();
+    counts.sort_unstable();
+    let longest = times.iter().flatten().max().unwrap();
+    println!("  in {CROWD:?}: {counts:?} pictures per person, the longest wait {longest:.2?}");
 }
 
 /// Waits until the worker draws nothing else: the free videos of uploads.
-async fn until_quiet(served: &Served) {
+pub(super) async fn until_quiet(served: &Served) {
     while served.client.get("/renders").await.body["data"]
         .as_array()
         .into_iter()
@@ -136,6 +156,14 @@ async fn measure(name: &str, served: Served, worker: Option<Worker>) {
     drop(worker);
 }
 
+/// Measures ten people where memory suffices for no more than the two models that are always kept.
+async fn measure_scarce(name: &str, served: Served, worker: Option<Worker>) {
+    println!("{name}, memory for two models");
+    until_quiet(&served).await;
+    crowd(&served).await;
+    drop(worker);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "a benchmark: bench/previews.sh"]
 async fn previews_in_the_process_of_the_server() {
@@ -156,4 +184,24 @@ async fn previews_of_another_process_on_sqlite() {
     let served = Served::with_sqlite();
     let worker = Worker::start(&served, &["--takes", "preview"]);
     measure("SQLite, a worker in another process", served, Some(worker)).await;
+}
+
+const SCARCE: [&str; 2] = ["--render-memory-mb", "600"];
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "a benchmark: bench/previews.sh"]
+async fn scarce_memory_in_the_process_of_the_server() {
+    let Served { client, server, installation } = Served::with_sqlite();
+    server.end();
+    let server = installation.serve(&[&["--rate-limit-per-minute", "1000000"], &SCARCE[..]].concat());
+    let served = Served { client: Client::new(&server.base, &client.token), server, installation };
+    measure_scarce("SQLite, a worker in the server's process", served, None).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "a benchmark: bench/previews.sh"]
+async fn scarce_memory_in_another_process_on_postgres() {
+    let served = Served::with_postgres_and_s3().await;
+    let worker = Worker::start(&served, &[&["--takes", "preview"], &SCARCE[..]].concat());
+    measure_scarce("PostgreSQL, a worker in another process", served, Some(worker)).await;
 }

@@ -9,6 +9,7 @@ mod notified;
 mod outages;
 mod pools;
 mod presence;
+mod preview_beside_render;
 mod preview_crowd;
 mod previews;
 mod process;
