@@ -63,19 +63,16 @@ impl PreviewProcesses {
         let is_it = |one: &PreviewProcess| {
             one.model == wanted.model_id && one.workspace == wanted.workspace_id && one.is_running()
         };
-        let mut took_place = false;
-        let at = match self.0.iter().position(is_it) {
-            Some(at) => at,
-            None => {
-                took_place = self.make_room(node).await;
-                let started = PreviewProcess::start(node, wanted).await.map_err(|error| {
-                    tracing::error!(error = %error, "a preview cannot be started");
-                    "the preview cannot be started; please try again".to_owned()
-                })?;
-                self.0.push(started);
-                self.0.len() - 1
-            }
-        };
+        if let Some(at) = self.0.iter().position(is_it) {
+            return Ok(Found { process: &mut self.0[at], took_place: false });
+        }
+        let took_place = self.make_room(node).await;
+        let started = PreviewProcess::start(node, wanted).await.map_err(|error| {
+            tracing::error!(error = %error, "a preview cannot be started");
+            "the preview cannot be started; please try again".to_owned()
+        })?;
+        self.0.push(started);
+        let at = self.0.len() - 1;
         Ok(Found { process: &mut self.0[at], took_place })
     }
 
