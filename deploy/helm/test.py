@@ -278,6 +278,16 @@ class Promises(unittest.TestCase):
         self.assertIn("worker_pool = 'gpu'", query)
         self.assertIn("lease_token IS NOT NULL", query)
 
+    def test_the_notes_say_if_no_worker_waits_for_previews(self):
+        def notes(*args):
+            done = helm("install", RELEASE, str(CHART), "--dry-run=client", "--set", "autoscaling.enabled=true", *args)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout
+
+        said = "the composer has no pictures"
+        self.assertIn(said, notes())
+        self.assertNotIn(said, notes("--values", str(HERE / "values/gpu.yaml")))
+
     def test_what_a_pool_takes_is_what_its_workers_are_told(self):
         for worker in workers(objects(values=HERE / "values/gpu.yaml")):
             args = worker["spec"]["template"]["spec"]["containers"][0]["args"]
