@@ -11,7 +11,7 @@ export LOADERS_PYTHON ?= $(abspath $(wildcard $(TARGET)/loaders/bin/python))
 export GSPLAT_EXAMPLES ?= $(abspath $(wildcard $(TARGET)/loaders/gsplat/examples))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build release demo serve test quick lint loaders crash faults fuzz mutants bench fidelity compare gallery generate dist image bare chart
+.PHONY: help setup build release demo serve test quick lint loaders crash faults fuzz mutants bench fidelity compare gallery generate dist image bare chart platforms
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,11 +45,12 @@ test: ## run all tests and list the failures (also installs PostgreSQL, and Pyth
 quick: ## build the tests of one crate and run the fastest, about 20 seconds (CRATE=plinth-db, TESTS=a part of their names)
 	@scripts/tools.sh test scripts/quick.sh "$(CRATE)" $(if $(TESTS),"$(TESTS)")
 
-lint: ## check format, lints, layers, paths and versions in documents, docs of crate roots, types of scripts if Node is installed, and licences if cargo-deny is
+lint: ## check format, lints, layers, calls of the system, paths and versions in documents, docs of crate roots, types of scripts if Node is installed, and licences if cargo-deny is
 	@scripts/setup.sh lint
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	@scripts/layers.sh
+	@scripts/system_calls.sh
 	@scripts/paths.sh
 	@scripts/root_docs.sh
 	@scripts/versions.sh
@@ -66,7 +67,7 @@ crash: ## kill servers and workers at random moments (ROUNDS=20, ORDERS=200, SEE
 	CRASH_ROUNDS=$(or $(ROUNDS),20) CRASH_ORDERS=$(or $(ORDERS),200) $(addprefix CRASH_SEED=,$(SEED)) \
 		scripts/tools.sh test cargo test --workspace --test program -- --nocapture --test-threads 1 serve::crash
 
-faults: ## cut, stop and mislead a fleet of hosts on this machine (root; STRIKES=40, HOURS=a number, SEED=a number, ORDERS=60)
+faults: ## cut, stop and mislead a fleet of hosts on this machine (root; STRIKES=40, HOURS=a number, SEED=a number, ORDERS=60, at least 20)
 	@scripts/setup.sh test faults
 	cargo test --workspace --test program --no-run
 	FAULT_STRIKES=$(or $(STRIKES),40) $(addprefix FAULT_HOURS=,$(HOURS)) $(addprefix FAULT_SEED=,$(SEED)) $(addprefix FLEET_ORDERS=,$(ORDERS)) \
@@ -111,6 +112,10 @@ bare: ## try the packages of dist/ on new root file systems (root, mmdebstrap, r
 
 chart: ## test the Helm chart (Python with venv, node with npm)
 	deploy/helm/test.sh
+
+platforms: ## check that the program compiles for macOS and Windows (TARGETS="aarch64-apple-darwin x86_64-pc-windows-gnu")
+	@scripts/setup.sh lint
+	scripts/platforms.sh $(TARGETS)
 
 generate: build ## rewrite the tables in docs/settings.md and docs/operations.md
 	@scripts/generate.sh

@@ -27,6 +27,7 @@ mod partial;
 mod png;
 mod properties;
 mod resize;
+mod system;
 mod trial;
 mod watermark;
 mod writer;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use crate::MediaError;
+use crate::system::ordinary_permissions;
 
 const PREFIX: &str = ".plinth-";
 const SUFFIX: &str = ".partial";
@@ -100,10 +101,7 @@ pub(crate) fn folder(target: &Path) -> &Path {
 fn new_file(folder: &Path) -> std::io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(PREFIX).suffix(SUFFIX).rand_bytes(10);
-    // The file gets the same permissions as an ordinary new file. By default, temporary files have more restrictive
-    // permissions.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    ordinary_permissions(&mut builder);
     builder.tempfile_in(folder)
 }
 

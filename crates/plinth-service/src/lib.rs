@@ -38,6 +38,7 @@ mod part_heads;
 mod rate_limit;
 mod remote_previews;
 mod service;
+mod system;
 mod write;
 
 pub use body_memory::{BodyMemory, parse_json};
@@ -55,3 +56,4 @@ pub use open_requests::OpenRequest;
 pub use part_heads::PartHeads;
 pub use rate_limit::{Allowance, Meter};
 pub use service::{Checker, Service, ServiceOptions};
+pub use system::{ending_signal, free_bytes};

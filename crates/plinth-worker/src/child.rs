@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read, Write as _};
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
@@ -12,13 +11,14 @@ use std::time::{Duration, Instant};
 
 use plinth_fence::Fence;
 use plinth_pipeline::child::{ChildEvent, ChildFailure};
-use plinth_service::is_out_of_memory;
+use plinth_service::{ending_signal, is_out_of_memory};
 use plinth_spec::FailureCode;
 use tokio_util::sync::CancellationToken;
 
 use crate::disk::{DiskUse, JobDisk};
 use crate::options::WorkerOptions;
 use crate::session;
+use crate::system::limit_processor_time;
 
 /// Interval at which a running job is checked for its time limit and for cancellation.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -94,7 +94,7 @@ fn explain(options: &WorkerOptions, outcome: Outcome, status: Option<ExitStatus>
         Outcome::DiskFull => crashed("the disk of the render node is full".to_owned()),
         Outcome::TooManyProcesses => crashed(format!("the renderer started more than {PROCESSES} processes")),
         Outcome::InvalidEvent => crashed("the renderer sent an invalid event".to_owned()),
-        Outcome::Closed => match status.map(|status| (status, status.signal())) {
+        Outcome::Closed => match status.map(|status| (status, ending_signal(status))) {
             Some((_status, Some(SIGXCPU))) => failed(FailureCode::Timeout, timeout_message(options)),
             Some((_status, Some(SIGABRT))) if is_out_of_memory(stderr_tail) => crashed(memory_message(options)),
             Some((_status, Some(signal))) => crashed(format!("the renderer died of signal {signal}")),
@@ -191,21 +191,11 @@ impl ReusableChild {
     /// Sets the soft limit of the process's CPU time since its start. A higher value is reduced to the hard limit, which is
     /// the same as the hard limit of this process. An error is only logged: a task that then exceeds the old limit runs again
     /// in another process.
-    #[cfg(target_os = "linux")]
     pub(crate) fn allow_processor_time(&self, secs: u64) {
-        use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
-
-        let Some(pid) = i32::try_from(self.running.child.id()).ok().and_then(Pid::from_raw) else { return };
-        let maximum = getrlimit(Resource::Cpu).maximum;
-        let current = Some(maximum.map_or(secs, |maximum| maximum.min(secs)));
-        if let Err(error) = prlimit(Some(pid), Resource::Cpu, Rlimit { current, maximum }) {
+        if let Err(error) = limit_processor_time(self.running.child.id(), secs) {
             tracing::debug!(%error, "a job could not get more processor time");
         }
     }
-
-    /// Does nothing, because only Linux can change the limits of another process.
-    #[cfg(not(target_os = "linux"))]
-    pub(crate) fn allow_processor_time(&self, _secs: u64) {}
 }
 
 /// Writes a line in a new thread, because the write blocks while the process does not read. The returned channel receives

@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::session;
+use plinth_service::free_bytes;
 
-/// Number of bytes in a block of [`MetadataExt::blocks`].
-const BLOCK_BYTES: u64 = 512;
+use crate::session;
+use crate::system::{FileId, id_and_bytes};
 
 /// Disk space that each running job uses, in bytes, by the folder of the job. All clones share the same map.
 #[derive(Clone, Debug, Default)]
@@ -67,7 +66,7 @@ impl JobDisk {
         drop(disks);
         if bytes > self.limits.most_bytes {
             DiskUse::TooMuch
-        } else if is_largest && free_bytes(&self.folder).is_some_and(|free| free < self.limits.reserve_bytes) {
+        } else if is_largest && free_bytes(&self.folder).is_ok_and(|free| free < self.limits.reserve_bytes) {
             DiskUse::LargestOnFullDisk
         } else {
             DiskUse::Allowed
@@ -81,14 +80,9 @@ impl Drop for JobDisk {
     }
 }
 
-fn free_bytes(folder: &Path) -> Option<u64> {
-    let disk = rustix::fs::statvfs(folder).ok()?;
-    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
-}
-
 /// Returns the disk space of all files in a folder. Skips files that cannot be read, because the job may delete files at any
-/// time. Skips files that are in `seen` (device and inode number), so that a file with several names counts once.
-fn folder_bytes(folder: &Path, seen: &mut BTreeSet<(u64, u64)>) -> u64 {
+/// time. Skips files that are in `seen`, so that a file with several names counts once.
+fn folder_bytes(folder: &Path, seen: &mut BTreeSet<FileId>) -> u64 {
     let (mut bytes, mut folders) = (0, vec![folder.to_owned()]);
     while let Some(folder) = folders.pop() {
         let Ok(entries) = std::fs::read_dir(folder) else { continue };
@@ -103,8 +97,9 @@ fn folder_bytes(folder: &Path, seen: &mut BTreeSet<(u64, u64)>) -> u64 {
     bytes
 }
 
-fn file_bytes(about: &Metadata, seen: &mut BTreeSet<(u64, u64)>) -> u64 {
-    if seen.insert((about.dev(), about.ino())) { about.blocks() * BLOCK_BYTES } else { 0 }
+fn file_bytes(about: &Metadata, seen: &mut BTreeSet<FileId>) -> u64 {
+    let (id, bytes) = id_and_bytes(about);
+    if seen.insert(id) { bytes } else { 0 }
 }
 
 #[cfg(test)]

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 /// Error that stops a worker.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
+    /// This system is not Linux.
+    #[error("workers run only on Linux, which sandboxes, limits and ends their jobs")]
+    NotLinux,
     /// The scratch folder cannot be used.
     #[error("the worker's folder {} cannot be used", folder.display())]
     Scratch { folder: PathBuf, source: std::io::Error },

@@ -3,12 +3,10 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{CWD, Mode, OFlags, openat, renameat};
-
 use crate::outputs::OUT;
+use crate::system::move_untrusted;
 
 /// Moves all files of the folder `from` to the folder of a process, and replaces files of the same names. Returns the names.
 pub(crate) fn give_inputs(from: &Path, process: &Path) -> io::Result<Vec<OsString>> {
@@ -23,17 +21,8 @@ pub(crate) fn give_inputs(from: &Path, process: &Path) -> io::Result<Vec<OsStrin
 /// Moves output files from the folder of a process to the folder `to`, without following links. The process may have written
 /// anything, for example links, so the caller must check the files in the new folder.
 pub(crate) fn take_outputs<'a>(process: &Path, to: &Path, names: impl Iterator<Item = &'a OsStr>) -> io::Result<()> {
-    let target = to.join(OUT);
-    std::fs::create_dir_all(&target)?;
-    let (source, target) = (open_folder(&open_folder(CWD, process)?, Path::new(OUT))?, open_folder(CWD, &target)?);
-    for name in names {
-        renameat(&source, name, &target, name)?;
-    }
-    Ok(())
-}
-
-fn open_folder(parent: impl std::os::fd::AsFd, path: &Path) -> io::Result<OwnedFd> {
-    Ok(openat(parent, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?)
+    std::fs::create_dir_all(to.join(OUT))?;
+    move_untrusted(process, to, OUT, names)
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use std::fs::{create_dir_all, read_dir};
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,6 +19,7 @@ use crate::node::Node;
 use crate::options::WorkerOptions;
 use crate::outputs::OUT;
 use crate::progress::{Progress, ProgressMeter};
+use crate::system::names_of;
 use crate::traces::StageSpans;
 
 /// Minimum time limit of the probe. Applies even if the time limit of renders is shorter.
@@ -140,7 +140,7 @@ impl Node {
         let mut given: Vec<&Path> = writable.iter().chain(&inputs).map(PathBuf::as_path).collect();
         // Skips cached models, whose owner must stay the worker's user. A cached model is a hard link, so its link count is
         // greater than 1.
-        given.retain(|path| std::fs::metadata(path).is_ok_and(|about| about.is_dir() || about.nlink() == 1));
+        given.retain(|path| std::fs::metadata(path).is_ok_and(|about| about.is_dir() || names_of(&about) == 1));
         given.push(folder);
         fence.give(&given)?;
         let programs = programs(&self.options.environment, &self.options.ffmpeg);

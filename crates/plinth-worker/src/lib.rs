@@ -36,6 +36,7 @@ mod report;
 mod scratch;
 mod session;
 mod slots;
+mod system;
 mod traces;
 mod upload;
 

@@ -1,8 +1,7 @@
 //! The cache in the scratch folder: models, baked light and compiled shaders.
 
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -13,6 +12,7 @@ use plinth_store::{ObjectKey, Store, StoreError};
 
 use crate::fetch::download;
 use crate::scratch::Scratch;
+use crate::system::let_all_read;
 
 /// Size limit of the baked light of one model, in bytes.
 const LIGHT_BYTES: u64 = 512 << 20;
@@ -60,7 +60,7 @@ pub(crate) async fn fetch_model(
         .into());
     }
     // The file must be readable for all users, because jobs may run as another user.
-    std::fs::set_permissions(&arriving, Permissions::from_mode(0o444))?;
+    let_all_read(&arriving)?;
     if std::fs::hard_link(&arriving, file).is_err() {
         tokio::fs::copy(&arriving, file).await?;
     }

@@ -28,6 +28,7 @@ use crate::preview::serve_previews;
 use crate::rendering::render;
 use crate::scratch::Scratch;
 use crate::slots::{Slot, Slots};
+use crate::system;
 use crate::traces::JobTrace;
 
 /// Maximum number of renders with the same frames in one claim.
@@ -82,13 +83,15 @@ impl Work {
 /// [`WorkerOptions::exit_when_idle`]. Then waits at most [`WorkerOptions::grace`] for running jobs; unfinished renders
 /// return to the queue. `phase` receives the state of the worker. Renders of dead workers are requeued by
 /// [`Service::run_maintenance`], which runs in this process or in another process.
-/// Errors: the scratch folder cannot be used, or this machine has no working adapter or no working encoder.
+/// Errors: this system is not Linux, the scratch folder cannot be used, or this machine has no working adapter or no working
+/// encoder.
 pub async fn run(
     service: Service,
     options: WorkerOptions,
     stop: CancellationToken,
     phase: watch::Sender<Phase>,
 ) -> Result<(), WorkerError> {
+    system::check()?;
     let folder = options.scratch.clone();
     let opened = tokio::task::spawn_blocking(move || {
         let folder = std::path::absolute(folder)?;

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -24,6 +23,7 @@ use crate::options::WorkerOptions;
 use crate::outputs::OUT;
 use crate::preview_processes::{Found, PreviewProcess, PreviewProcesses};
 use crate::preview_queue::PreviewQueue;
+use crate::system::open_untrusted;
 
 /// Maximum interval between two checks for idle processes.
 const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
@@ -155,8 +155,7 @@ async fn draw(
 /// anything else that is not a regular file with a PNG, is rejected. The process cannot replace the folder of the file.
 fn read_picture(file: &Path) -> io::Result<Vec<u8>> {
     let invalid = |problem| io::Error::new(io::ErrorKind::InvalidData, problem);
-    let mut options = fs::OpenOptions::new();
-    let opened = options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(file)?;
+    let opened = open_untrusted(file)?;
     let about = opened.metadata()?;
     if !about.is_file() || about.len() > MAX_PICTURE_BYTES {
         return Err(invalid("the picture is not a regular file or is too large"));

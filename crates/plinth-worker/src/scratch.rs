@@ -1,11 +1,13 @@
 //! The scratch folder of a worker. It contains cached models, and one folder per job.
 
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use plinth_service::free_bytes;
 use tempfile::TempDir;
+
+use crate::system::let_others_enter;
 
 /// Prefix of the folder names of workers.
 const RUN: &str = "run-";
@@ -36,7 +38,7 @@ impl Scratch {
         let run = tempfile::Builder::new().prefix(RUN).tempdir_in(folder)?;
         // Jobs may run as another user. With these permissions, they can enter their own folder, but cannot list the
         // folders of other jobs.
-        std::fs::set_permissions(run.path(), Permissions::from_mode(0o711))?;
+        let_others_enter(run.path())?;
         let lock = File::create(run.path().join(LOCK))?;
         lock.lock()?;
         Ok(Self { run, _lock: lock, models, homes })
@@ -54,8 +56,8 @@ impl Scratch {
 
     /// Returns whether the disk has at least `bytes` of free space.
     pub(crate) fn has_room(&self, bytes: u64) -> bool {
-        match rustix::fs::statvfs(self.run.path()) {
-            Ok(disk) => disk.f_bavail.saturating_mul(disk.f_frsize) >= bytes,
+        match free_bytes(self.run.path()) {
+            Ok(free) => free >= bytes,
             Err(error) => {
                 tracing::warn!(error = %error, "the free space of the worker's folder cannot be read");
                 false

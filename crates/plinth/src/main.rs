@@ -8,6 +8,7 @@ mod metrics;
 mod note;
 mod signals;
 mod stop;
+mod system;
 mod traces;
 
 use std::io::Write as _;

@@ -4,10 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-
 use crate::note::note;
-use crate::signals::is_ignored;
+use crate::system::ending_signals;
 
 /// Interval at which the program checks whether a signal has arrived.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -27,7 +25,8 @@ impl std::fmt::Display for Stopped {
 
 impl std::error::Error for Stopped {}
 
-/// Handles SIGINT, SIGTERM and SIGHUP during a render.
+/// Handles SIGINT, SIGTERM and SIGHUP during a render. SIGHUP remains ignored if the program was started with `nohup`, so that the
+/// render survives the end of its terminal.
 ///
 /// Before output files exist, a signal ends the program at once, because the loading of a model or the start of a
 /// driver cannot be interrupted otherwise. Once output files exist, a signal makes the job stop and remove its files. A
@@ -45,9 +44,7 @@ impl Stop {
     pub(crate) fn listen() -> std::io::Result<Self> {
         let stop = Self::default();
         let arrived = Arc::new(AtomicUsize::new(0));
-        // `nohup` ignores SIGHUP, so that the render survives the end of its terminal.
-        let handled = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| *signal != SIGHUP || !is_ignored(SIGHUP));
-        for signal in handled {
+        for signal in ending_signals() {
             let number = usize::try_from(signal).unwrap_or_default();
             signal_hook::flag::register_usize(signal, Arc::clone(&arrived), number)?;
         }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::h264::{Effort, H264, H264Encoder};
+use crate::system::without_interrupts;
 
 /// Codec of an encoded stream, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,9 +82,7 @@ pub(crate) fn encode(program: &Path, stream: Stream, out: &Path) -> Command {
 
 /// Redirects the error output of a command to this process, and prevents Ctrl-C from reaching the command.
 pub(crate) fn supervised(command: &mut Command) {
-    // A terminal sends Ctrl-C to all processes of its process group. ffmpeg gets a group of its own, so that only this
-    // process decides whether to stop it.
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(command, 0);
+    // Only this process decides whether to stop ffmpeg.
+    without_interrupts(command);
     command.stdout(Stdio::null()).stderr(Stdio::piped());
 }

@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::MediaError;
+use crate::system::spawn;
 
 /// Number of bytes at the end of the error output that are kept for messages.
 const TAIL_BYTES: usize = 8192;
@@ -173,19 +174,6 @@ pub(super) fn printed(mut command: Command, limit: Duration) -> std::io::Result<
 fn last_written(files: &[&Path]) -> Vec<Option<(u64, Option<SystemTime>)>> {
     let state = |file: &&Path| std::fs::metadata(file).ok().map(|about| (about.len(), about.modified().ok()));
     files.iter().map(state).collect()
-}
-
-/// Starts a process that the kernel kills when the thread that started it ends, even if this process is killed.
-#[cfg(target_os = "linux")]
-fn spawn(command: Command) -> std::io::Result<Child> {
-    ur_taking_me_with_you::spawn_dying_with_parent(command)
-}
-
-/// Starts a process. Only Linux kills a process when its parent ends. On other systems, ffmpeg usually ends because its
-/// pipes are closed.
-#[cfg(not(target_os = "linux"))]
-fn spawn(mut command: Command) -> std::io::Result<Child> {
-    command.spawn()
 }
 
 /// Joins the last lines of the error output to a single line.

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _};
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
@@ -19,6 +18,7 @@ use crate::error::{Result, ServiceError};
 use crate::fair_semaphore::FairSemaphore;
 use crate::memory::is_out_of_memory;
 use crate::service::{Checker, Service};
+use crate::system::ending_signal;
 
 /// Memory limit of an image check: the largest allowed image plus the working memory of its decoder.
 const IMAGE_MEMORY_BYTES: u64 = 1536 << 20;
@@ -234,10 +234,10 @@ fn in_process<S: Subject>(
                 S::NAME
             ));
         }
-        if status.signal().is_some_and(|signal| STOP_SIGNALS.contains(&signal)) {
+        if ending_signal(status).is_some_and(|signal| STOP_SIGNALS.contains(&signal)) {
             return CheckError::Interrupted;
         }
-        if status.signal() == Some(SIGXCPU) {
+        if ending_signal(status) == Some(SIGXCPU) {
             return too_long();
         }
         CheckError::failed(format!("the check ended with {status}: {unreadable}; {stderr}"))

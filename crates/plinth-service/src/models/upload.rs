@@ -19,6 +19,7 @@ use crate::error::{Result, ServiceError};
 use crate::fair_semaphore::FairPermit;
 use crate::renders::parse_settings;
 use crate::service::Service;
+use crate::system::free_bytes;
 
 /// Time in seconds that an upload waits for other uploads.
 const WAIT_SECS: u64 = 30;
@@ -91,8 +92,7 @@ impl Service {
         let folders = [Some(self.options.incoming.as_path()), self.store.folder()];
         let is_full = |folder: &Path| {
             // If a disk cannot be measured, files are accepted: writing to the disk then returns an error with the cause.
-            let disk = rustix::fs::statvfs(folder);
-            disk.is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < self.options.reserve_bytes)
+            free_bytes(folder).is_ok_and(|free| free < self.options.reserve_bytes)
         };
         let Some(full) = folders.into_iter().flatten().find(|folder| is_full(folder)) else { return Ok(()) };
         tracing::error!(folder = %full.display(), "a disk is almost full; files are rejected");

@@ -9,11 +9,11 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use plinth_pipeline::encode_panorama;
 use plinth_service::check::{PanoramaReport, check_file, check_image};
 use plinth_spec::{EnvPart, limits};
-use rustix::process::{Resource, setsid};
 
 use super::confine::{
-    JOB_NICENESS, bound, bound_memory, bound_processor_time, end_with_parent, enter_fence, fence_arg, lower_priority,
+    JOB_NICENESS, bound, bound_memory, bound_processor_time, end_with_parent, enter_fence, fence_arg,
 };
+use crate::system::{Resource, lower_priority, start_session};
 
 /// Maximum size of each file that the process writes, in bytes.
 const FILE_BYTES: u64 = 4 << 30;
@@ -52,9 +52,9 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let paths = args.get_many::<PathBuf>("TO").into_iter().flatten();
     let to = paths.map(|path| File::create(path).with_context(|| path.display().to_string()));
     let to = to.collect::<Result<Vec<File>>>()?;
-    setsid().context("the check cannot start a session")?;
+    start_session().context("the check cannot start a session")?;
     bound_memory(number("memory-bytes")?)?;
-    bound(Resource::Fsize, FILE_BYTES, "the size of files")?;
+    bound(Resource::FileSize, FILE_BYTES, "the size of files")?;
     // The limit of CPU time is twice the time limit, because two threads may work at the same time. The server enforces
     // the wall-clock limit.
     bound_processor_time(number("seconds")?.saturating_mul(2), false)?;

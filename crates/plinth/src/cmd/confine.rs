@@ -3,25 +3,20 @@
 use anyhow::{Context as _, Result};
 use clap::{Arg, ArgMatches};
 use plinth_fence::Fence;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::system::{self, Limit, Resource, limit, set_limit};
 
 /// Added to the nice value of processes that read models and draw, so that the server on the same machine responds quickly.
 pub(super) const JOB_NICENESS: i32 = 5;
 /// Processor time in seconds that a process has between the signal SIGXCPU and SIGKILL.
 const CPU_GRACE_SECS: u64 = 5;
 
-/// Lowers the priority of this process and its children. An error is ignored, because the processes then only slow down
-/// others.
-pub(super) fn lower_priority(niceness: i32) {
-    let _allowed = rustix::process::nice(niceness);
-}
-
 /// Sets the soft and the hard limit of a resource for this process and its children to `most`, but not above the present
 /// hard limit.
 /// Errors: the system rejects the limit. The message contains `what`, the name of the limit.
 pub(super) fn bound(resource: Resource, most: u64, what: &str) -> Result<()> {
-    let most = Some(getrlimit(resource).maximum.map_or(most, |maximum| maximum.min(most)));
-    setrlimit(resource, Rlimit { current: most, maximum: most }).with_context(|| format!("{what} cannot be limited"))
+    let most = Some(limit(resource).maximum.map_or(most, |maximum| maximum.min(most)));
+    set_limit(resource, Limit { current: most, maximum: most }).with_context(|| format!("{what} cannot be limited"))
 }
 
 /// Limits the processor time of this process and of each of its children. The soft limit raises SIGXCPU. The hard limit is
@@ -29,10 +24,11 @@ pub(super) fn bound(resource: Resource, most: u64, what: &str) -> Result<()> {
 /// that the worker can raise the soft limit for another task; the sandbox prevents the process from raising the limit itself.
 /// Errors: the system rejects the limit.
 pub(super) fn bound_processor_time(secs: u64, may_be_raised: bool) -> Result<()> {
-    let allowed = getrlimit(Resource::Cpu).maximum;
+    let allowed = limit(Resource::ProcessorTime).maximum;
     let within = |secs: u64| Some(allowed.map_or(secs, |maximum| maximum.min(secs)));
     let maximum = if may_be_raised { allowed } else { within(secs.saturating_add(CPU_GRACE_SECS)) };
-    setrlimit(Resource::Cpu, Rlimit { current: within(secs), maximum }).context("processor time cannot be limited")
+    set_limit(Resource::ProcessorTime, Limit { current: within(secs), maximum })
+        .context("processor time cannot be limited")
 }
 
 /// Forbids core files, and limits private writable memory. The address space is not limited, because drivers reserve
@@ -40,11 +36,9 @@ pub(super) fn bound_processor_time(secs: u64, may_be_raised: bool) -> Result<()>
 /// memory.
 /// Errors: the system rejects a limit.
 pub(super) fn bound_memory(bytes: u64) -> Result<()> {
-    // An error is ignored: without /proc, the kernel chooses the process to kill by itself.
-    #[cfg(target_os = "linux")]
-    drop(std::fs::write("/proc/self/oom_score_adj", b"1000"));
-    bound(Resource::Core, 0, "the size of core files")?;
-    bound(Resource::Data, bytes, "memory")
+    system::be_first_without_memory();
+    bound(Resource::CoreFile, 0, "the size of core files")?;
+    bound(Resource::PrivateMemory, bytes, "memory")
 }
 
 /// Returns the hidden argument `--fence`.
@@ -63,13 +57,6 @@ pub(super) fn enter_fence(args: &ArgMatches) -> Result<()> {
 /// Makes the kernel kill this process when its parent ends. Must be called inside the sandbox, because entering it may
 /// change the user, which resets this setting.
 /// Errors: the system rejects the setting. The error has the message `message`.
-#[cfg_attr(not(target_os = "linux"), expect(unused_variables, clippy::unnecessary_wraps, reason = "Linux only"))]
 pub(super) fn end_with_parent(message: &'static str) -> Result<()> {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::process::{Signal, set_parent_process_death_signal};
-
-        set_parent_process_death_signal(Some(Signal::KILL)).context(message)?;
-    }
-    Ok(())
+    system::end_with_parent().context(message)
 }

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use super::fence;
 use super::storage_state::StorageState;
 use crate::config::{self, Config, Group};
+use crate::system::check_can_serve;
 
 pub(crate) fn command() -> Command {
     Command::new("doctor")
@@ -64,7 +65,7 @@ impl Findings {
 
     /// Returns whether the server would work on this machine.
     fn ready_to_serve(&self) -> bool {
-        self.ready() && self.storage.is_usable() && self.fence.is_ok()
+        check_can_serve().is_ok() && self.ready() && self.storage.is_usable() && self.fence.is_ok()
     }
 }
 

@@ -6,14 +6,16 @@ use plinth_fence::{FenceMode, Support, hide_from_others, runs_as_root};
 use serde_json::{Value, json};
 
 use crate::config::Config;
+use crate::system::check_can_serve;
 
 /// Warning for a server that runs as root.
 const AS_ROOT: &str = "jobs run as root; start the server as a dedicated user, or choose one for jobs with --job-user";
 
 /// Prevents jobs from accessing this process, and logs which protections the jobs' sandbox lacks.
-/// Errors: a complete sandbox is required but this kernel does not support it, or jobs cannot run as the requested
-/// user.
+/// Errors: this system is not Linux, a complete sandbox is required but this kernel does not support it, or jobs cannot run as the
+/// requested user.
 pub(super) fn begin(config: &Config) -> Result<()> {
+    check_can_serve()?;
     hide_from_others();
     for warning in Found::look(config)?.warnings {
         tracing::warn!("{warning}");
@@ -31,12 +33,13 @@ pub(super) struct Found {
 
 impl Found {
     /// Checks which protections this kernel supports, and as which user this process runs.
-    /// Errors: the same as [`begin`].
+    /// Errors: a complete sandbox is required but this kernel does not support it, or jobs cannot run as the requested user.
     pub(super) fn look(config: &Config) -> Result<Self> {
         let (options, support) = (&config.fence, Support::probe());
         let lacks = options.check(&support)?;
         let mut warnings: Vec<String> =
             lacks.into_iter().map(|reason| format!("the fence of jobs is incomplete: {reason}")).collect();
+        warnings.extend(check_can_serve().err().map(|error| error.to_string()));
         if options.mode == FenceMode::Off {
             warnings.push(
                 "jobs have no fence (--fence off): a compromised job can access everything that the server can".into(),

@@ -10,11 +10,11 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use plinth_pipeline::child::{ChildJob, ChildLimits, ChildTask, run_child};
-use rustix::process::{Resource, setsid};
 
 use super::confine::{
-    JOB_NICENESS, bound, bound_memory, bound_processor_time, end_with_parent, enter_fence, fence_arg, lower_priority,
+    JOB_NICENESS, bound, bound_memory, bound_processor_time, end_with_parent, enter_fence, fence_arg,
 };
+use crate::system::{Resource, lower_priority, start_session};
 
 /// Time that a job has to stop after its worker has ended. After this time, the process ends itself.
 const LEAVE: Duration = Duration::from_secs(5);
@@ -73,9 +73,9 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
 /// kills the processes of a job by their session.
 fn confine(job: &ChildJob) -> Result<()> {
     let ChildLimits { cpu_secs, file_bytes, memory_bytes } = job.limits;
-    setsid().context("the job cannot start a session")?;
+    start_session().context("the job cannot start a session")?;
     bound_memory(memory_bytes)?;
-    bound(Resource::Fsize, file_bytes, "the size of files")?;
+    bound(Resource::FileSize, file_bytes, "the size of files")?;
     bound_processor_time(cpu_secs, matches!(job.task, ChildTask::Render(_)))
 }
 

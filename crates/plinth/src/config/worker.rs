@@ -12,6 +12,7 @@ use plinth_worker::{WorkerOptions, child_environment};
 use super::lookup::Lookup;
 use super::settings::{Machine, count_if_set, seconds};
 use super::table as row;
+use crate::system::host_name;
 
 /// Interval at which a worker checks for queued renders even though the database notifies it of them.
 const POLL_NOTIFIED: Duration = Duration::from_secs(30);
@@ -62,8 +63,7 @@ pub(super) fn worker_options(
 }
 
 fn host_and_process() -> String {
-    let host = rustix::system::uname();
-    format!("{}-{}", host.nodename().to_string_lossy(), std::process::id())
+    format!("{}-{}", host_name(), std::process::id())
 }
 
 /// Makes a path absolute, so that it is valid in every current folder. Does not change a bare program name, which is

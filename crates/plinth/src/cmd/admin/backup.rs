@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write as _;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -22,6 +21,7 @@ use super::manifest::{self, DATABASE, Entry, OBJECTS, Sum};
 use super::run::{Done, positional, text};
 use crate::cmd::message_only;
 use crate::note::note;
+use crate::system::create_private_folder;
 
 /// Number of rows that one query reads.
 const ROWS_PER_QUERY: u32 = 500;
@@ -74,7 +74,7 @@ pub(super) async fn run(service: &Service, args: &ArgMatches) -> Result<Done> {
 /// the backup as objects.
 fn make_folder(folder: &Path, store: &Store) -> Result<()> {
     let cannot = || format!("{} cannot be created", folder.display());
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).with_context(cannot)?;
+    create_private_folder(folder).with_context(cannot)?;
     ensure!(std::fs::read_dir(folder)?.next().is_none(), "{} is not empty; choose a new folder", folder.display());
     if let Some(objects) = store.folder() {
         let is_inside = folder.canonicalize()?.starts_with(objects.canonicalize()?);

@@ -7,12 +7,12 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use plinth_service::Service;
 use plinth_service::storage::{Checked, Finding};
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use super::hold::with_hold;
 use super::run::Done;
 use crate::cmd::message_only;
+use crate::system::{ChildId, ask_to_end};
 
 pub(super) fn command() -> Command {
     let repair =
@@ -55,14 +55,13 @@ async fn hold(service: &Service, args: &ArgMatches) -> Result<Done> {
     with_hold(service, async |stop| {
         let cannot = || format!("{} cannot be run", program.display());
         let mut child = std::process::Command::new(program).args(arguments).spawn().with_context(cannot)?;
-        let pid = Pid::from_child(&child);
+        let id = ChildId::of(&child);
         let mut waiting = tokio::task::spawn_blocking(move || child.wait());
         let status = tokio::select! {
             status = &mut waiting => status,
             () = stop.cancelled() => {
-                // An error is ignored: the terminal sends the signal to `CMD`, too, which may therefore have ended
-                // already.
-                let _ended_before = kill_process(pid, Signal::TERM);
+                // The terminal sends the signal to `CMD`, too, which may therefore have ended already.
+                ask_to_end(id);
                 waiting.await
             }
         };

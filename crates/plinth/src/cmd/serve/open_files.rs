@@ -1,6 +1,6 @@
 //! The limit of open files of the server process, which also limits the number of its HTTP connections.
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use crate::system::{Limit, Resource, limit, set_limit};
 
 /// Number of files that the server may open in addition to its connections: for the database, uploads, checks and jobs.
 const RESERVED: u64 = 512;
@@ -8,9 +8,9 @@ const RESERVED: u64 = 512;
 /// Raises the limit of open files of this process as far as the system allows. Returns the number of HTTP connections
 /// that the limit allows, at most `wanted`. Logs a warning if this number is less than `wanted`.
 pub(super) fn connections_within_limit(wanted: usize) -> usize {
-    let allowed = getrlimit(Resource::Nofile);
-    let raised = Rlimit { current: allowed.maximum, ..allowed };
-    let limit = if setrlimit(Resource::Nofile, raised).is_ok() { allowed.maximum } else { allowed.current };
+    let allowed = limit(Resource::OpenFiles);
+    let raised = Limit { current: allowed.maximum, ..allowed };
+    let limit = if set_limit(Resource::OpenFiles, raised).is_ok() { allowed.maximum } else { allowed.current };
     let fitting = fitting(limit, wanted);
     if fitting < wanted {
         tracing::warn!(
