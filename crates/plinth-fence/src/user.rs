@@ -64,6 +64,7 @@ impl JobUser {
     /// Errors: always, because only Linux has job users.
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn own(&self, _path: &Path) -> std::io::Result<()> {
-        Err(std::io::ErrorKind::Unsupported.into())
+        let message = format!("files cannot be given to {}: only Linux supports job users", self.name);
+        Err(std::io::Error::new(std::io::ErrorKind::Unsupported, message))
     }
 }

@@ -29,9 +29,8 @@ pub(crate) fn without_interrupts(command: &mut Command) {
 const CREATE_NEW_PROCESS_GROUP: u32 = 0x0000_0200;
 
 /// Gives a temporary file the permissions of an ordinary new file. By default, they are more restrictive on Unix.
+#[cfg_attr(not(unix), expect(unused_variables, reason = "only Unix has restrictive ones"))]
 pub(crate) fn ordinary_permissions(builder: &mut tempfile::Builder<'_, '_>) {
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    #[cfg(not(unix))]
-    let _unchanged = builder;
 }
