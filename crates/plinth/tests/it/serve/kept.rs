@@ -22,8 +22,16 @@ const POSTGRES: &str = "SELECT format('SELECT %L, to_jsonb(t) FROM %I t;', table
                         WHERE schemaname = 'public' \\gexec";
 
 /// Tables with counters, reports and requests: their rows change with others.
-pub(in crate::serve) const COUNTERS: [&str; 6] =
-    ["outcomes ", "workers ", "storage ", "previews ", "render_counts ", "render_count_changes "];
+pub(in crate::serve) const COUNTERS: [&str; 8] = [
+    "outcomes ",
+    "workers ",
+    "storage ",
+    "previews ",
+    "render_counts ",
+    "render_count_changes ",
+    "render_hours ",
+    "render_hour_changes ",
+];
 
 /// A snapshot of an installation.
 #[derive(Debug, PartialEq, Eq)]
