@@ -54,9 +54,9 @@ rm "$output"
 # The list of installed packages: those of the root file system, and Plinth's own package.
 {
     tar -xOf "$work/context/root.tar" ./var/lib/dpkg/status
-    printf '\n'
+    # The fields of the package may end with an empty line, so its status comes first.
+    printf '\nStatus: install ok installed\n'
     dpkg-deb -f "${packages[0]}"
-    echo "Status: install ok installed"
 } >"$work/status"
 tar -xOf "$work/context/root.tar" ./usr/lib/os-release >"$work/os-release"
 scripts/debian_sbom.py plinth-image "$version" "$work/status" "$work/os-release" >"${output%.tar}.cyclonedx.json"
