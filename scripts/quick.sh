@@ -10,7 +10,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-: "${1:?quick: which crate? make quick CRATE=plinth-db}"
+if [[ -z ${1:-} ]]; then
+    echo "quick: which crate? make quick CRATE=plinth-db" >&2
+    exit 2
+fi
 crate=plinth${1#plinth}
 if [[ $1 != plinth* ]]; then crate=plinth-$1; fi
 tests=${2:-}

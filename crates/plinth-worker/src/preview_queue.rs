@@ -43,7 +43,7 @@ pub(crate) struct PreviewQueue {
 /// The turn of a model that was loaded in place of another one. Until its end, other models are not drawn.
 struct Turn {
     model: ModelId,
-    /// Latest end.
+    /// Time at which the turn ends, even if more requests for the model arrive.
     until: Instant,
     /// Time by which the next request must arrive.
     expected_until: Instant,
