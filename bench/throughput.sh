@@ -67,7 +67,10 @@ angle() { echo $((360 * $1 / orders - 180)); }
 ordered() { echo "{\"quality\":\"$quality\",\"length\":$length,\"$setting\":$(angle "$1")}"; }
 
 alone() { # NUMBER
-    "$plinth" render "$model" -o "alone-$1.mp4" --all --settings "$(ordered "$1")" --cache-dir "$work/light" -q >/dev/null
+    "$plinth" render "$model" -o "alone-$1.mp4" --all --settings "$(ordered "$1")" --cache-dir "$work/light" -q >/dev/null 2>"$work/alone.log" || {
+        cat "$work/alone.log" >&2
+        exit 1
+    }
 }
 
 # Bakes the light for `plinth render` before the measurement. The service also bakes it before, for the render of the upload.
@@ -86,13 +89,17 @@ until grep -qs plinth_sk_ out; do
     sleep 0.05
 done
 base=$(grep -o 'http://[0-9.:]*' out | head -n 1)/v1
-key=$(grep -o 'plinth_sk_[A-Za-z0-9]*' out | head -n 1)
+admin() { PLINTH_DATA_DIR=$work/data "$plinth" admin "$@" --json; }
+account=orders@example.org
+admin account create "$account" >/dev/null
+admin credits grant "$account" 1000000 >/dev/null
+key=$(admin key create --account "$account" | sed 's/.*"token":"\([^"]*\)".*/\1/')
 api() { curl -sS -f -H "Authorization: Bearer $key" "$@"; }
 plain="{\"quality\":\"share\",\"length\":0.1}"
 api -F "file=@$model" -F "renderSettings=$plain" "$base/models" >upload
 id=$(sed 's/.*"modelId":"\([^"]*\)".*/\1/' upload)
 unfinished() { # STATE: whether a render of the model is not in this state
-    api "$base/renders?modelId=$id&limit=100" | grep -o "\"$1\":\"[^\"]*\"" | sort | uniq -c >states
+    api "$base/renders?model=$id&limit=100" | grep -o "\"$1\":\"[^\"]*\"" | sort | uniq -c >states
     if grep -qE '"(error|failed)"' states; then cat states log >&2; exit 1; fi
     grep -qvE '"(done|ready)"' states
 }
