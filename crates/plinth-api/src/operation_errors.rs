@@ -35,6 +35,9 @@ const CREATE: &[E] =
 /// Error codes of operations that store an asset.
 const ASSET: &[E] = &[E::BadRequest, E::NoFile, E::FileTooLarge, E::LimitReached];
 
+/// Error codes of operations that need a frame of a model.
+const PREVIEW: &[E] = &[E::BadRequest, E::NotFound, E::InvalidSettings, E::InvalidLength];
+
 /// Additional error codes of each operation, by operation name. An operation that is not in this list returns only the
 /// codes in [`COMMON`].
 const OWN: &[(&str, &[&[E]])] = &[
@@ -68,6 +71,13 @@ const OWN: &[(&str, &[&[E]])] = &[
     ("delete_texture", &[&[E::NotFound]]),
     ("create_env", &[ASSET]),
     ("delete_env", &[&[E::NotFound]]),
+    ("create_look", &[&[E::BadRequest, E::InvalidSettings, E::InvalidLength, E::LimitReached]]),
+    ("get_look", &[&[E::NotFound]]),
+    ("update_look", &[&[E::BadRequest, E::NotFound, E::InvalidSettings, E::InvalidLength]]),
+    ("delete_look", &[&[E::NotFound]]),
+    ("draw_preview", &[PREVIEW]),
+    ("find_surfaces", &[PREVIEW]),
+    ("find_cameras", &[PREVIEW]),
     ("quote", &[&[E::BadRequest, E::RendersRequired, E::TooMany, E::InvalidSettings, E::InvalidLength]]),
     ("list_purchases", &[&[E::BadRequest]]),
 ];

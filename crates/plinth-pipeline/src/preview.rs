@@ -84,6 +84,8 @@ pub(crate) struct PreviewFrame<'a> {
     pub(crate) is_draft: bool,
     /// Position of the frame in the video, from 0 to 1; `None` for the frame that the poster shows.
     pub(crate) position: Option<f64>,
+    /// Whether the watermark of free previews is drawn on the picture.
+    pub(crate) watermark: bool,
     /// Path of the PNG file to write.
     pub(crate) target: &'a Path,
 }
@@ -96,7 +98,7 @@ impl<'g> PreviewStage<'g> {
     /// Draws a frame, and writes it to its file. Returns the warnings of the scene.
     /// Errors: [`JobError`].
     pub(crate) fn draw(&mut self, wanted: &PreviewFrame<'_>, cancel: &AtomicBool) -> Result<Vec<String>, JobError> {
-        let PreviewFrame { settings, environment, images, longest, is_draft, position, target } = *wanted;
+        let PreviewFrame { settings, environment, images, longest, is_draft, position, watermark, target } = *wanted;
         let (width, height) = fitted(settings.video().quality.size(settings.video().aspect), longest);
         // The poster of a video with alpha is made from its 16-bit frames, so its preview has the same format.
         let is_deep = settings.video().quality.has_alpha() && !is_draft;
@@ -126,7 +128,7 @@ impl<'g> PreviewStage<'g> {
             poster_frame: 0,
             posters_early: false,
             background: opaque_backdrop(&self.loaded.gpu, &scene, (width, height))?,
-            watermark: false,
+            watermark,
         };
         let mut writer = MediaWriter::start(plan, cancel)?;
         let shot = scene.shots.get(index).cloned().ok_or(SceneError::NothingVisible)?;

@@ -142,6 +142,12 @@ pub const TEXTURES_BYTES: u64 = 500 << 20;
 pub const ENVS: u64 = 20;
 /// Maximum total size of an account's environments, in bytes.
 pub const ENVS_BYTES: u64 = 200 << 20;
+/// Longer side of the smallest preview, in pixels.
+pub const PREVIEW_SIDE_MIN: u32 = 64;
+/// Longer side of the largest preview, in pixels.
+pub const PREVIEW_SIDE_MAX: u32 = 1280;
+/// Longer side of a preview if the request names none, in pixels.
+pub const PREVIEW_SIDE_DEFAULT: u32 = 640;
 /// Maximum number of looks that a workspace can save.
 pub const LOOKS: u64 = 100;
 /// Maximum length of a look's name, in characters.

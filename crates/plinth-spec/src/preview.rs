@@ -41,18 +41,18 @@ pub enum PreviewAnswer {
 }
 
 /// The camera of a frame, and the surfaces at a point of the frame.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SurfacesAtPoint {
     /// Camera of the frame, as the pose of a keyframe.
     pub camera: ViewPose,
-    /// Surfaces from front to back, up to the first surface that hides everything behind it. There are at most
-    /// [`MAX_SURFACES`] surfaces. The list is empty if the model is not visible at the point.
+    /// Surfaces from front to back, up to the first surface that hides everything behind it. The list is empty if the
+    /// model is not visible at the point.
     pub surfaces: Vec<SurfaceAtPoint>,
 }
 
 /// A camera pose in the form in which the setting `keyframes` contains poses.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ViewPose {
     /// Position of the camera in normalised units.
@@ -65,17 +65,19 @@ pub struct ViewPose {
 
 /// A surface at a point of a frame. `position`, `normal` and `euler` are in the coordinate system of the setting
 /// `decals`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SurfaceAtPoint {
     /// Name by which the setting `hiddenMeshNames` refers to the mesh.
     pub mesh: String,
-    /// Name by which the setting `materialEdits` refers to the material. `None` for a decal, and for a surface whose
+    /// Name by which the setting `materialEdits` refers to the material. Null for a decal, and for a surface whose
     /// material has no name.
+    #[schema(required)]
     pub material: Option<String>,
     /// Values of the material, without the influence of its textures.
     pub values: MaterialValues,
-    /// Identifier of the decal; `None` if the surface is no decal.
+    /// Identifier of the decal; null if the surface is no decal.
+    #[schema(required)]
     pub decal: Option<String>,
     /// Whether the frame shows the back of the surface.
     pub is_back: bool,
@@ -85,19 +87,19 @@ pub struct SurfaceAtPoint {
     pub normal: [f64; 3],
     /// Rotation of a decal that lies flat on the surface with its upper edge pointing up.
     pub euler: [f64; 3],
-    /// Texture coordinates of the base colour at the point, after the texture transform. `None` if the surface has no
+    /// Texture coordinates of the base colour at the point, after the texture transform. Null if the surface has no
     /// texture coordinates.
+    #[schema(required)]
     pub uv: Option<[f64; 2]>,
     /// Point on the surface as the frame shows it, in the coordinate system of camera poses.
     pub point: [f64; 3],
-    /// Corners of a convex outline around the whole mesh in the frame, in the coordinates of
-    /// [`PreviewQuestion::Surfaces`]. There are at most [`MAX_OUTLINE_CORNERS`] corners, which may be outside the
-    /// frame.
+    /// Corners of a convex outline around the whole mesh in the frame, as fractions of its width from the left and of its
+    /// height from the top. Corners may be outside the frame.
     pub outline: Vec<[f64; 2]>,
 }
 
 /// Values of a material in the form of the setting `materialEdits`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MaterialValues {
     /// Base colour as `#rrggbb`.
@@ -111,7 +113,7 @@ pub struct MaterialValues {
 }
 
 /// The cameras of a dataset.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DatasetCameras {
     /// Positions in the coordinate system of camera poses, in the order of the views. All cameras look at the origin.

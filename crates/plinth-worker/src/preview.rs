@@ -1,6 +1,5 @@
 //! Draws previews, one after the other.
 
-use std::collections::BTreeMap;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -83,6 +82,21 @@ async fn answer(
     let _unheard = wanted.reply.send(drawn);
 }
 
+/// Returns the request that asks the process for a preview. The process writes the picture to `target`.
+fn request_of(wanted: &WantedPreview, target: PathBuf) -> PreviewRequest {
+    PreviewRequest {
+        settings: wanted.settings.echoed(),
+        environment: wanted.assets.env.as_ref().map(|id| environment_files(&format!("{id}."))),
+        images: wanted.assets.images.keys().map(|id| (id.clone(), image_file(id))).collect(),
+        longest: wanted.longest,
+        is_draft: wanted.is_draft,
+        position: wanted.position,
+        watermark: wanted.watermark,
+        question: wanted.question,
+        target,
+    }
+}
+
 async fn draw(
     node: &Node,
     process: &mut PreviewProcess,
@@ -95,17 +109,8 @@ async fn draw(
         "an image or environment cannot be fetched; please try again".to_owned()
     })?;
     let target = PathBuf::from(OUT).join("preview.png");
-    let request = PreviewRequest {
-        settings: wanted.settings.echoed(),
-        environment: wanted.assets.env.as_ref().map(|id| environment_files(&format!("{id}."))),
-        images: wanted.assets.images.keys().map(|id| (id.clone(), image_file(id))).collect::<BTreeMap<_, _>>(),
-        longest: wanted.longest,
-        is_draft: wanted.is_draft,
-        position: wanted.position,
-        question: wanted.question,
-        target: target.clone(),
-    };
-    let request = serde_json::to_string(&request).map_err(|error| format!("the request cannot be written: {error}"))?;
+    let request = serde_json::to_string(&request_of(wanted, target.clone()));
+    let request = request.map_err(|error| format!("the request cannot be written: {error}"))?;
     let question = wanted.question;
     let options = WorkerOptions { timeout: FRAME_TIME, ..node.options.clone() };
     let (slot, stop) = (Arc::clone(&process.child), stop.clone());

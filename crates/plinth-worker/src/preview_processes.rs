@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use plinth_pipeline::child::{ChildTask, PreviewTask};
-use plinth_service::previews::{AT_ONCE, MAX_SIDE, WantedPreview};
+use plinth_service::previews::{AT_ONCE, WantedPreview};
 use plinth_spec::id::{ModelId, WorkspaceId};
+use plinth_spec::limits;
 use plinth_store::StoreError;
 use tempfile::TempDir;
 use tokio::time::timeout;
@@ -145,7 +146,7 @@ impl PreviewProcess {
         fetch_model(service.store(), scratch, options.cache_bytes, &requested, &file).await?;
         let task = PreviewTask {
             model,
-            longest: MAX_SIDE,
+            longest: limits::PREVIEW_SIDE_MAX,
             adapter: options.adapter.clone(),
             ffmpeg: options.ffmpeg.clone(),
             cache: Some(cache_folder(scratch, &wanted.model_id)),

@@ -6,8 +6,10 @@ mod account;
 mod assets;
 mod by_id;
 mod health;
+mod looks;
 mod models;
 mod overlays;
+mod previews;
 mod renders;
 
 use std::convert::Infallible;
@@ -31,7 +33,9 @@ use crate::state::Api;
 pub(crate) fn guarded() -> OpenApiRouter<Api> {
     OpenApiRouter::new()
         .merge(models::routes())
+        .merge(previews::routes())
         .merge(renders::routes())
+        .merge(looks::routes())
         .merge(overlays::routes())
         .merge(assets::routes())
         .merge(account::routes())

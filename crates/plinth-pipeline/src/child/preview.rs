@@ -54,6 +54,8 @@ pub struct PreviewRequest {
     pub is_draft: bool,
     /// Position of the frame in the video, from 0 to 1; `None` for the frame that the poster shows.
     pub position: Option<f64>,
+    /// Whether the watermark of free previews is drawn on the picture.
+    pub watermark: bool,
     /// Question to answer. If it is set, the frame is not drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<PreviewQuestion>,
@@ -112,6 +114,7 @@ fn respond(stage: &mut PreviewStage<'_>, line: &str, cancel: &AtomicBool) -> Res
         longest: request.longest,
         is_draft: request.is_draft,
         position: request.position,
+        watermark: request.watermark,
         target: &request.target,
     };
     let warnings = stage.draw(&frame, cancel).map_err(|error| ChildFailure::of_job(&error))?;

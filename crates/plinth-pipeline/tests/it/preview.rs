@@ -82,6 +82,7 @@ fn request(number: usize, look: &Value, target: PathBuf) -> PreviewRequest {
         longest: WHOLE,
         is_draft: false,
         position: None,
+        watermark: false,
         question: None,
         target,
     }

@@ -21,6 +21,7 @@ fn request(folder: &Path, settings: &Value, question: Option<PreviewQuestion>, n
         longest: WIDTH,
         is_draft: true,
         position: Some(0.0),
+        watermark: false,
         question,
         target: folder.join(name),
     }

@@ -20,8 +20,14 @@ struct Declaration {
 static LOOKS: LazyLock<Vec<Look>> = LazyLock::new(|| {
     let declared: Vec<Declaration> =
         serde_json::from_str(include_str!("../../looks/looks.json")).expect("a list of looks");
-    let look =
-        |Declaration { id, name, description, settings }| Look { id, name, description, settings, is_built_in: true };
+    let look = |Declaration { id, name, description, settings }| Look {
+        id,
+        name,
+        description,
+        settings,
+        is_built_in: true,
+        updated_at: None,
+    };
     declared.into_iter().map(look).collect()
 });
 

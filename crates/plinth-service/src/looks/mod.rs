@@ -3,6 +3,7 @@
 
 mod built_in;
 mod order;
+mod resource;
 mod saved;
 
 use plinth_spec::ErrorCode;
@@ -24,6 +25,8 @@ pub struct Look {
     pub settings: Map<String, Value>,
     /// Whether the program contains the look.
     pub is_built_in: bool,
+    /// Time of the last change; `None` if the program contains the look.
+    pub updated_at: Option<i64>,
 }
 
 /// Returns the looks that the program contains.

@@ -5,7 +5,8 @@ use plinth_db::{Tx, renders};
 use plinth_spec::id::{LookId, WorkspaceId};
 use plinth_spec::limits;
 use plinth_spec::settings::ParseOptions;
-use plinth_spec::{OutputFile, RenderSettings};
+use plinth_spec::wire::{LookDeleted, UpdateLook};
+use plinth_spec::{ErrorCode, OutputFile, RenderSettings};
 use serde_json::{Map, Value};
 
 use super::{Look, built_in, not_found};
@@ -77,11 +78,11 @@ impl Service {
                         return Err(name_taken(&name));
                     }
                     looks::set_settings(tx, &existing.id, &settings, now).await?;
-                    return Ok(Row { settings, ..existing });
+                    return Ok(Row { settings, updated_at: now, ..existing });
                 }
                 if looks::count(tx, &workspace).await? >= limits::LOOKS {
                     let message = format!("a workspace can have at most {} looks; delete some first", limits::LOOKS);
-                    return Err(ServiceError::new(plinth_spec::ErrorCode::LimitReached, message));
+                    return Err(ServiceError::new(ErrorCode::LimitReached, message));
                 }
                 let id = LookId::new_random();
                 let row = Row { id, workspace_id: workspace, name, settings, created_at: now, updated_at: now };
@@ -92,48 +93,65 @@ impl Service {
         view(saved.await?)
     }
 
-    /// Renames a look of the workspace.
-    /// Errors: the look does not exist, or the name is empty, too long or in use by another look.
-    pub async fn rename_look(&self, caller: &Caller, id: &str, name: &str) -> Result<()> {
-        let name = checked_name(name)?;
-        self.change_look(caller, id, |tx, workspace, id, now| {
+    /// Changes the name or the settings of a look of the workspace, or chooses a look as the start of the composer.
+    /// Errors: the look does not exist, the program contains it (such a look can only be chosen as the start), the change is
+    /// empty, the name is empty, too long or in use by another look, or the settings are invalid.
+    pub async fn change_look(&self, caller: &Caller, id: &str, change: UpdateLook) -> Result<()> {
+        if change == UpdateLook::default() {
+            return Err(ServiceError::bad_request("send at least one of name, renderSettings and isStart"));
+        }
+        let name = change.name.as_deref().map(checked_name).transpose()?;
+        let settings = change.render_settings.map(|settings| parse_settings(caller, Some(&settings))).transpose()?;
+        let settings = settings.map(|settings| settings.canonical());
+        let saved = match (built_in::find(id), name.is_some() || settings.is_some()) {
+            (Some(_), true) => return Err(is_built_in_error()),
+            (Some(_), false) => None,
+            (None, _) => Some(LookId::parse(id).ok_or_else(not_found)?),
+        };
+        let (id, workspace) = (id.to_owned(), caller.workspace_id.clone());
+        let changed = self.write_in_workspace(caller, caller.payer_id.clone(), move |tx, now| {
             Box::pin(async move {
-                if looks::find_by_name(tx, &workspace, &name).await?.is_some_and(|other| other.id != id) {
-                    return Err(name_taken(&name));
+                if let Some(saved) = &saved {
+                    looks::find(tx, &workspace, saved).await?.ok_or_else(not_found)?;
+                    if let Some(name) = &name {
+                        if looks::find_by_name(tx, &workspace, name).await?.is_some_and(|other| other.id != *saved) {
+                            return Err(name_taken(name));
+                        }
+                        looks::rename(tx, &workspace, saved, name, now).await?;
+                    }
+                    if let Some(settings) = &settings {
+                        looks::set_settings(tx, saved, settings, now).await?;
+                    }
                 }
-                Ok(looks::rename(tx, &workspace, &id, &name, now).await?)
+                match change.is_start {
+                    Some(true) => looks::set_start(tx, &workspace, Some(&id)).await?,
+                    Some(false) => clear_start(tx, &workspace, &id).await?,
+                    None => {}
+                }
+                Ok(())
             })
-        })
-        .await
+        });
+        changed.await
     }
 
     /// Deletes a look of the workspace. If the composer started with this look, it starts with the default settings afterwards.
-    /// Errors: the look does not exist.
-    pub async fn delete_look(&self, caller: &Caller, id: &str) -> Result<()> {
-        self.change_look(caller, id, |tx, workspace, id, _now| {
-            Box::pin(async move {
-                if looks::start(tx, &workspace).await?.as_deref() == Some(id.as_str()) {
-                    looks::set_start(tx, &workspace, None).await?;
-                }
-                Ok(looks::delete(tx, &workspace, &id).await?)
-            })
-        })
-        .await
-    }
-
-    /// Runs a change of a saved look in a transaction. `change` returns false if the look does not exist.
-    async fn change_look<F>(&self, caller: &Caller, id: &str, change: F) -> Result<()>
-    where
-        F: for<'t> FnOnce(&'t mut Tx, WorkspaceId, LookId, i64) -> futures_util::future::BoxFuture<'t, Result<bool>>
-            + Send
-            + 'static,
-    {
+    /// Errors: the look does not exist, or the program contains it.
+    pub async fn delete_look(&self, caller: &Caller, id: &str) -> Result<LookDeleted> {
+        if built_in::find(id).is_some() {
+            return Err(is_built_in_error());
+        }
         let id = LookId::parse(id).ok_or_else(not_found)?;
         let workspace = caller.workspace_id.clone();
-        let changed = self.write_in_workspace(caller, caller.payer_id.clone(), move |tx, now| {
-            Box::pin(async move { if change(tx, workspace, id, now).await? { Ok(()) } else { Err(not_found()) } })
+        let deleted = self.write_in_workspace(caller, caller.payer_id.clone(), move |tx, _now| {
+            Box::pin(async move {
+                clear_start(tx, &workspace, id.as_str()).await?;
+                if !looks::delete(tx, &workspace, &id).await? {
+                    return Err(not_found());
+                }
+                Ok(LookDeleted { id: id.to_string(), deleted: true })
+            })
         });
-        changed.await
+        deleted.await
     }
 
     /// Returns for each look a link to the poster of the workspace's newest finished video with exactly the settings of the
@@ -157,6 +175,19 @@ impl Service {
     }
 }
 
+/// Makes the composer of the workspace start with the default settings if it starts with this look.
+async fn clear_start(tx: &mut Tx, workspace: &WorkspaceId, id: &str) -> Result<()> {
+    if looks::start(tx, workspace).await?.as_deref() == Some(id) {
+        looks::set_start(tx, workspace, None).await?;
+    }
+    Ok(())
+}
+
+fn is_built_in_error() -> ServiceError {
+    let message = "this look comes with Plinth; save its settings as a look of another name, and change that";
+    ServiceError::new(ErrorCode::Forbidden, message)
+}
+
 /// Returns the hash of the settings of a look. A render with the same settings has the same `settings_sha256`.
 fn settings_sha256(look: &Look) -> Result<String> {
     let settings =
@@ -166,7 +197,14 @@ fn settings_sha256(look: &Look) -> Result<String> {
 
 fn view(row: Row) -> Result<Look> {
     let settings: Map<String, Value> = serde_json::from_str(&row.settings).map_err(ServiceError::internal)?;
-    Ok(Look { id: row.id.to_string(), name: row.name, description: String::new(), settings, is_built_in: false })
+    Ok(Look {
+        id: row.id.to_string(),
+        name: row.name,
+        description: String::new(),
+        settings,
+        is_built_in: false,
+        updated_at: Some(row.updated_at),
+    })
 }
 
 /// Trims and checks the name of a look.

@@ -31,6 +31,9 @@ pub(super) struct Travelling {
     longest: u32,
     is_draft: bool,
     position: Option<f64>,
+    /// Earlier versions did not store it.
+    #[serde(default)]
+    watermark: bool,
     question: Option<PreviewQuestion>,
 }
 
@@ -46,10 +49,11 @@ impl Travelling {
             longest,
             is_draft,
             position,
+            watermark,
             question,
             reply: _,
         } = wanted;
-        Self { sha256, settings: settings.echoed(), longest, is_draft, position, question }
+        Self { sha256, settings: settings.echoed(), longest, is_draft, position, watermark, question }
     }
 
     pub(super) fn to_text(&self) -> Result<String> {
@@ -133,6 +137,7 @@ impl Service {
             longest: read.longest,
             is_draft: read.is_draft,
             position: read.position,
+            watermark: read.watermark,
             question: read.question,
             reply,
         };
@@ -212,8 +217,15 @@ mod tests {
         let read: Travelling = serde_json::from_str(text).unwrap();
         let settings = json!({"zoom": 2});
         let sha256 = "ab".to_owned();
-        let expected =
-            Travelling { sha256, settings, longest: 640, is_draft: true, position: Some(0.5), question: None };
+        let expected = Travelling {
+            sha256,
+            settings,
+            longest: 640,
+            is_draft: true,
+            position: Some(0.5),
+            watermark: false,
+            question: None,
+        };
         assert_eq!(read, expected);
     }
 
@@ -226,6 +238,7 @@ mod tests {
                 longest: 640,
                 is_draft: false,
                 position: None,
+                watermark: true,
                 question: Some(question),
             };
             assert_eq!(serde_json::from_str::<Travelling>(&sent.to_text().unwrap()).unwrap(), sent);

@@ -9,7 +9,7 @@ use plinth_service::billing::StripeOptions;
 use plinth_service::{Result, Service};
 use plinth_spec::id::{AccountId, TokenId};
 use plinth_spec::role::Role;
-use plinth_spec::wire::{Product, Scope, UpdateModel};
+use plinth_spec::wire::{Product, Scope, UpdateLook, UpdateModel};
 use plinth_spec::{ErrorCode, PurchaseStatus};
 use plinth_testkit::on_both_databases;
 use serde_json::json;
@@ -89,6 +89,7 @@ async fn prepare(test_service: &TestService, caller: &Caller) -> Prepared {
 async fn attempts(service: &Service, caller: &Caller, on: &Prepared) -> Vec<(&'static str, Result<()>)> {
     let (team, model) = (on.team.as_str(), on.model.as_str());
     let edit: UpdateModel = serde_json::from_value(json!({"title": "stolen"})).unwrap();
+    let renamed: UpdateLook = serde_json::from_value(json!({"name": "stolen"})).unwrap();
     let guest = service.find_account(GUEST).await.unwrap().id;
     vec![
         ("create key", service.create_own_key(caller, new_key(&caller.account_id)).await.map(drop)),
@@ -104,9 +105,9 @@ async fn attempts(service: &Service, caller: &Caller, on: &Prepared) -> Vec<(&'s
         ("leave", service.leave_team(caller, team).await),
         ("end session", service.end_session(caller, &on.open_session).await),
         ("save look", service.save_look(caller, "other", &json!({}), false).await.map(drop)),
-        ("rename look", service.rename_look(caller, &on.look, "stolen").await),
+        ("rename look", service.change_look(caller, &on.look, renamed).await),
         ("start look", service.choose_start_look(caller, Some(&on.look)).await),
-        ("delete look", service.delete_look(caller, &on.look).await),
+        ("delete look", service.delete_look(caller, &on.look).await.map(drop)),
         ("edit", service.update_model(caller, model, edit).await.map(drop)),
         ("archive", service.archive_model(caller, model).await.map(drop)),
         ("delete model", service.delete_model(caller, model).await.map(drop)),

@@ -3,8 +3,8 @@
 use serde::de::DeserializeOwned;
 
 use super::{
-    CheckHash, CreateBatch, CreateRender, CreateUploadUrl, FinalizeUpload, IngestModel, QuoteRequest, ResolveOverlay,
-    UpdateModel,
+    CheckHash, CreateBatch, CreateLook, CreateRender, CreateUploadUrl, DrawPreview, FinalizeUpload, FindCameras,
+    FindSurfaces, IngestModel, QuoteRequest, ResolveOverlay, UpdateLook, UpdateModel,
 };
 use crate::limits::{JSON_BATCH_BYTES, JSON_RENDER_BYTES, JSON_SMALL_BYTES};
 
@@ -36,9 +36,14 @@ json_requests! {
     CreateUploadUrl: JSON_SMALL_BYTES;
     ResolveOverlay: JSON_SMALL_BYTES;
     UpdateModel: JSON_SMALL_BYTES;
+    CreateLook: JSON_RENDER_BYTES;
     CreateRender: JSON_RENDER_BYTES;
+    DrawPreview: JSON_RENDER_BYTES;
     FinalizeUpload: JSON_RENDER_BYTES;
+    FindCameras: JSON_RENDER_BYTES;
+    FindSurfaces: JSON_RENDER_BYTES;
     IngestModel: JSON_RENDER_BYTES;
+    UpdateLook: JSON_RENDER_BYTES;
     CreateBatch: JSON_BATCH_BYTES;
     QuoteRequest: JSON_BATCH_BYTES;
 }

@@ -14,6 +14,16 @@ pub fn limit_schema() -> Object {
         .build()
 }
 
+/// Returns the schema of the body field that sets the size of a preview.
+pub fn preview_side_schema() -> Object {
+    integer(SchemaType::from_iter([Type::Integer, Type::Null]), KnownFormat::Int32)
+        .minimum(Some(limits::PREVIEW_SIDE_MIN))
+        .maximum(Some(limits::PREVIEW_SIDE_MAX))
+        .default(Some(limits::PREVIEW_SIDE_DEFAULT.into()))
+        .description(Some("Longer side of the picture, in pixels."))
+        .build()
+}
+
 /// Returns the schema of the query parameter that sets the lifetime of a signed URL.
 pub fn expires_schema() -> Object {
     expires(Type::Integer.into()).build()

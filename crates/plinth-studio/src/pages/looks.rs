@@ -7,6 +7,7 @@ use axum::response::{Redirect, Response};
 use plinth_service::access::Caller;
 use plinth_service::looks::Look;
 use plinth_spec::limits;
+use plinth_spec::wire::UpdateLook;
 use serde::Deserialize;
 
 use super::overview::allow_files;
@@ -100,7 +101,8 @@ pub(crate) async fn rename(
     Path(id): Path<String>,
     sent: SessionForm<Rename>,
 ) -> Result<Redirect> {
-    studio.service.rename_look(sent.user.editor()?, &id, &sent.form.name).await?;
+    let change = UpdateLook { name: Some(sent.form.name), ..UpdateLook::default() };
+    studio.service.change_look(sent.user.editor()?, &id, change).await?;
     Ok(to_list(&studio))
 }
 

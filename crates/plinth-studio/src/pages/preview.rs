@@ -5,6 +5,7 @@ use axum::extract::{Path, State};
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 use plinth_service::previews::Preview;
+use plinth_spec::limits;
 use plinth_spec::preview::PreviewQuestion;
 
 use super::composer::rejected;
@@ -12,9 +13,6 @@ use crate::composer::read_settings;
 use crate::error::Result;
 use crate::form::SessionFields;
 use crate::studio::Studio;
-
-/// Default length of the longer side of a preview, in pixels.
-const LONGEST: u32 = 640;
 
 /// Returns whether this is the path of a preview, or of a question about a preview. Such requests do not count toward the
 /// rate limit.
@@ -38,9 +36,10 @@ pub(crate) async fn draw(
     };
     let preview = Preview {
         settings,
-        longest: sent.text("longest").parse().unwrap_or(LONGEST),
+        longest: sent.text("longest").parse().unwrap_or(limits::PREVIEW_SIDE_DEFAULT),
         is_draft: sent.text("draft") == "on",
         position: sent.text("position").parse().ok(),
+        watermark: false,
         question: None,
         page_id: sent.text("page").to_owned(),
     };

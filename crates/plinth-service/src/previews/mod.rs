@@ -1,6 +1,8 @@
 //! Previews: single frames that a worker draws immediately, outside of the queue. A worker in this process gets the request
 //! through memory, a worker in another process through the database.
 
+mod resource;
+
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -20,10 +22,6 @@ use crate::jobs::RenderAssets;
 use crate::renders::parse_settings;
 use crate::service::Service;
 
-/// Longer side of the largest preview, in pixels.
-pub const MAX_SIDE: u32 = 1280;
-/// Longer side of the smallest preview, in pixels.
-const MIN_SIDE: u32 = 64;
 /// Maximum size of a picture, in bytes. An uncompressed picture with 16 bits per channel is smaller.
 pub const MAX_PICTURE_BYTES: u64 = 16 << 20;
 /// Maximum number of previews of all accounts together that wait for a worker or are drawn at the same time. Each
@@ -44,12 +42,14 @@ pub type PreviewReply = std::result::Result<Vec<u8>, String>;
 pub struct Preview {
     /// Render settings.
     pub settings: Map<String, Value>,
-    /// Longer side of the picture in pixels, at most [`MAX_SIDE`].
+    /// Longer side of the picture in pixels. It is clamped to the limits of previews.
     pub longest: u32,
     /// Whether to draw a draft, which takes less time and may have less accurate light.
     pub is_draft: bool,
     /// Time of the frame as a fraction of the video; `None` is the time of the poster.
     pub position: Option<f64>,
+    /// Whether the watermark of free previews is drawn on the picture.
+    pub watermark: bool,
     /// Query about the frame instead of a picture, for example for the surfaces at a point; `None` for a picture.
     pub question: Option<PreviewQuestion>,
     /// Identifier of the page that requests the preview, at most [`MAX_PAGE_ID_BYTES`] long. A newer request replaces only
@@ -76,6 +76,8 @@ pub struct WantedPreview {
     pub is_draft: bool,
     /// Time of the frame as a fraction of the video; `None` is the time of the poster.
     pub position: Option<f64>,
+    /// Whether the watermark of free previews is drawn on the picture.
+    pub watermark: bool,
     /// Query about the frame; the reply is then a [`PreviewAnswer`] as JSON. With `None`, the reply is a PNG.
     pub question: Option<PreviewQuestion>,
     /// Receives the reply of the worker. Closed if the request was cancelled.
@@ -181,9 +183,10 @@ impl Service {
             sha256: model.sha256,
             settings,
             assets,
-            longest: preview.longest.clamp(MIN_SIDE, MAX_SIDE),
+            longest: preview.longest.clamp(limits::PREVIEW_SIDE_MIN, limits::PREVIEW_SIDE_MAX),
             is_draft: preview.is_draft,
             position: preview.position.filter(|share| share.is_finite()),
+            watermark: preview.watermark,
             question: preview.question,
             reply,
         };

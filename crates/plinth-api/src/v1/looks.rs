@@ -1,0 +1,62 @@
+//! Endpoints of looks: named render settings.
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::Response;
+use plinth_spec::wire::{CreateLook, Data, LookDeleted, LookRow, Page, UpdateLook};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::by_id::by_id;
+use super::{created, ok};
+
+use crate::access::{Editor, Reader};
+use crate::error::Result;
+use crate::extract::{JsonBody, Path};
+use crate::state::Api;
+
+/// Returns the endpoints of this file.
+pub(super) fn routes() -> OpenApiRouter<Api> {
+    OpenApiRouter::new().routes(routes!(list_looks, create_look)).routes(routes!(get_look, update_look, delete_look))
+}
+
+/// Lists the looks of the workspace and those that come with Plinth
+#[utoipa::path(get, path = "/looks", tag = "looks", responses(
+    (status = 200, description = "The looks of the workspace, newest first, then those that come with Plinth.",
+        body = Page<LookRow>),
+))]
+pub(crate) async fn list_looks(State(api): State<Api>, Reader(caller): Reader) -> Result<Json<Page<LookRow>>> {
+    Ok(Json(api.service.list_looks(&caller).await?))
+}
+
+/// Saves render settings as a look
+#[utoipa::path(post, path = "/looks", tag = "looks", request_body = CreateLook, responses(
+    (status = 201, description = "The look is saved.", body = Data<LookRow>),
+))]
+pub(crate) async fn create_look(
+    State(api): State<Api>,
+    Editor(caller): Editor,
+    JsonBody(new, _memory): JsonBody<CreateLook>,
+) -> Result<Response> {
+    Ok(created(api.service.create_look(&caller, new).await?))
+}
+
+/// Changes a look
+#[utoipa::path(patch, path = "/looks/{id}", tag = "looks", params(("id" = String, Path)), request_body = UpdateLook,
+    responses((status = 200, description = "The look after the change.", body = Data<LookRow>)))]
+pub(crate) async fn update_look(
+    State(api): State<Api>,
+    Editor(caller): Editor,
+    Path(id): Path<String>,
+    JsonBody(change, _memory): JsonBody<UpdateLook>,
+) -> Result<Response> {
+    Ok(ok(api.service.update_look(&caller, &id, change).await?))
+}
+
+by_id! {
+    tag "looks", parameter "id";
+    /// Returns a look
+    get "/looks/{id}" get_look = Reader.get_look -> LookRow, "The look.";
+    /// Deletes a look
+    delete "/looks/{id}" delete_look = Editor.delete_look -> LookDeleted, "The look is deleted.";
+}

@@ -1,0 +1,71 @@
+//! Endpoints of previews: single frames, drawn at once and free of charge.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::Response;
+use plinth_spec::preview::{DatasetCameras, SurfacesAtPoint};
+use plinth_spec::wire::{Data, DrawPreview, FindCameras, FindSurfaces};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::ok;
+
+use crate::access::Editor;
+use crate::error::Result;
+use crate::extract::{JsonBody, Path};
+use crate::file::{set, sized};
+use crate::state::Api;
+
+/// Returns the endpoints of this file.
+pub(super) fn routes() -> OpenApiRouter<Api> {
+    OpenApiRouter::new().routes(routes!(draw_preview)).routes(routes!(find_surfaces)).routes(routes!(find_cameras))
+}
+
+/// Draws one frame of a video
+///
+/// The picture has a watermark. An account gets one preview at a time; further requests wait.
+#[utoipa::path(post, path = "/models/{id}/preview", tag = "previews", params(("id" = String, Path)),
+    request_body = DrawPreview, responses(
+    (status = 200, description = "The frame.", content_type = "image/png"),
+))]
+pub(crate) async fn draw_preview(
+    State(api): State<Api>,
+    Editor(caller): Editor,
+    Path(id): Path<String>,
+    JsonBody(wanted, _memory): JsonBody<DrawPreview>,
+) -> Result<Response> {
+    let png = api.service.draw_preview(&caller, &id, wanted).await?;
+    let mut response = sized(StatusCode::OK, png.len() as u64, Body::from(png));
+    set(&mut response, header::CONTENT_TYPE, "image/png");
+    set(&mut response, header::CACHE_CONTROL, "no-store");
+    Ok(response)
+}
+
+/// Finds the surfaces that are visible at a point of a frame
+#[utoipa::path(post, path = "/models/{id}/preview/surfaces", tag = "previews", params(("id" = String, Path)),
+    request_body = FindSurfaces, responses(
+    (status = 200, description = "The surfaces, and the camera of the frame.", body = Data<SurfacesAtPoint>),
+))]
+pub(crate) async fn find_surfaces(
+    State(api): State<Api>,
+    Editor(caller): Editor,
+    Path(id): Path<String>,
+    JsonBody(wanted, _memory): JsonBody<FindSurfaces>,
+) -> Result<Response> {
+    Ok(ok(api.service.find_surfaces(&caller, &id, wanted).await?))
+}
+
+/// Returns the cameras of a dataset
+#[utoipa::path(post, path = "/models/{id}/preview/cameras", tag = "previews", params(("id" = String, Path)),
+    request_body = FindCameras, responses(
+    (status = 200, description = "The cameras.", body = Data<DatasetCameras>),
+))]
+pub(crate) async fn find_cameras(
+    State(api): State<Api>,
+    Editor(caller): Editor,
+    Path(id): Path<String>,
+    JsonBody(wanted, _memory): JsonBody<FindCameras>,
+) -> Result<Response> {
+    Ok(ok(api.service.find_cameras(&caller, &id, wanted).await?))
+}
