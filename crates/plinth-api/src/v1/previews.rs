@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use plinth_spec::preview::{DatasetCameras, SurfacesAtPoint};
 use plinth_spec::wire::{Data, DrawPreview, FindCameras, FindSurfaces};
@@ -14,7 +14,7 @@ use super::ok;
 use crate::access::Editor;
 use crate::error::Result;
 use crate::extract::{JsonBody, Path};
-use crate::file::{set, sized};
+use crate::file::{guard, set, set_media_type, sized};
 use crate::state::Api;
 
 /// Returns the endpoints of this file.
@@ -33,11 +33,13 @@ pub(crate) async fn draw_preview(
     State(api): State<Api>,
     Editor(caller): Editor,
     Path(id): Path<String>,
+    headers: HeaderMap,
     JsonBody(wanted, _memory): JsonBody<DrawPreview>,
 ) -> Result<Response> {
     let png = api.service.draw_preview(&caller, &id, wanted).await?;
     let mut response = sized(StatusCode::OK, png.len() as u64, Body::from(png));
-    set(&mut response, header::CONTENT_TYPE, "image/png");
+    set_media_type(&mut response, &headers, "image/png");
+    guard(&mut response);
     set(&mut response, header::CACHE_CONTROL, "no-store");
     Ok(response)
 }

@@ -128,7 +128,7 @@ fn every_file_is_also_offered_as_plain_bytes() {
             }
         }
     }
-    assert_eq!(files, 13, "seven endpoints return files, and all except the bundle support ranges");
+    assert_eq!(files, 14, "eight endpoints return files, and all except bundle and preview support ranges");
     let video = &document["paths"]["/renders/{id}/video"]["get"]["responses"]["200"]["content"];
     assert!(video["video/quicktime"].is_object() && video["video/mp4"].is_object(), "{video}");
 }

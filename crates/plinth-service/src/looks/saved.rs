@@ -100,6 +100,9 @@ impl Service {
         if change == UpdateLook::default() {
             return Err(ServiceError::bad_request("send at least one of name, renderSettings and isStart"));
         }
+        if change.render_settings.as_ref().is_some_and(Value::is_null) {
+            return Err(ServiceError::bad_request("renderSettings must be an object"));
+        }
         let name = change.name.as_deref().map(checked_name).transpose()?;
         let settings = change.render_settings.map(|settings| parse_settings(caller, Some(&settings))).transpose()?;
         let settings = settings.map(|settings| settings.canonical());

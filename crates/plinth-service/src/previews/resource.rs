@@ -36,9 +36,8 @@ impl Service {
     /// Finds the surfaces that are visible at a point of a frame.
     /// Errors: those of [`Self::preview`], or a point or position outside of the frame or the video.
     pub async fn find_surfaces(&self, caller: &Caller, model: &str, wanted: FindSurfaces) -> Result<SurfacesAtPoint> {
-        let (Some(x), Some(y)) = (wanted.x, wanted.y) else {
-            return Err(ServiceError::bad_request("send x and y, the point as fractions of width and height"));
-        };
+        // A missing number is rejected like a number outside of the frame.
+        let [x, y] = [wanted.x, wanted.y].map(|share| share.unwrap_or(f64::NAN));
         let preview = request(caller, wanted.render_settings, wanted.position)?;
         match self.preview_answer(caller, model, preview, PreviewQuestion::Surfaces { x, y }).await? {
             PreviewAnswer::Surfaces(found) => Ok(found),

@@ -10,7 +10,7 @@ use super::on_both;
 use super::server::{EMAIL, LIFETIME, Served};
 
 async fn ask(client: &Client, method: &Method, path: &str) -> Answer {
-    client.send(method.clone(), path, json!({"title": "x"})).await
+    client.send(method.clone(), path, json!({"title": "x", "name": "x"})).await
 }
 
 /// Malformed and unknown keys are rejected, however they are sent.
@@ -117,21 +117,23 @@ async fn other_accounts_see_nothing(served: Served) {
     let (model, render) = (made.text("modelId"), made.text("renderId"));
     let env = ada.form("/assets/envs", environment()).await.text("id");
     let (overlay, texture) = (overlay.text("id"), texture.text("id"));
+    let look = ada.post("/looks", json!({"name": "Night"})).await.text("id");
     let kept = async || {
         let mut rows = Vec::new();
-        for path in ["/overlays", "/assets/textures", "/assets/envs"] {
+        for path in ["/overlays", "/assets/textures", "/assets/envs", &format!("/looks/{look}")] {
             rows.push(ada.get(path).await.data().clone());
         }
         rows
     };
     let before = kept().await;
-    assert!(before.iter().all(|rows| rows.as_array().unwrap().len() == 1), "{before:?}");
+    assert!(before[..3].iter().all(|rows| rows.as_array().unwrap().len() == 1), "{before:?}");
     let eve = served.client(&served.installation.account("eve@example.org"));
     for Endpoint { method, path, id } in endpoints(ada).await.into_iter().filter(|it| it.path.contains(UNKNOWN)) {
         let of_ada = match path.split('/').nth(1).unwrap() {
             "models" => &model,
             "renders" => &render,
             "overlays" => &overlay,
+            "looks" => &look,
             "assets" if path.starts_with("/assets/envs/") => &env,
             _ => &texture,
         };
