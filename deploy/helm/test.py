@@ -285,8 +285,10 @@ class Promises(unittest.TestCase):
             return done.stdout
 
         said = "the composer has no pictures"
-        self.assertIn(said, notes())
-        self.assertNotIn(said, notes("--values", str(HERE / "values/gpu.yaml")))
+        self.assertNotIn(said, notes())
+        pools = ["--values", str(HERE / "values/gpu.yaml")]
+        self.assertNotIn(said, notes(*pools))
+        self.assertIn(said, notes(*pools, "--set", "workerPools[0].minReplicas=0"))
 
     def test_what_a_pool_takes_is_what_its_workers_are_told(self):
         for worker in workers(objects(values=HERE / "values/gpu.yaml")):
