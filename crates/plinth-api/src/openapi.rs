@@ -1,8 +1,8 @@
 //! The OpenAPI document, which is generated from the code.
 
 use plinth_spec::wire::parameter::{expires_bounds, expires_schema, limit_schema};
-use plinth_spec::wire::{ErrorBody, json_request_bytes};
-use plinth_spec::{ErrorCode, limits, settings};
+use plinth_spec::wire::{ErrorBody, json_request_limits};
+use plinth_spec::{ErrorCode, settings};
 use serde_json::{Value, json};
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
@@ -75,7 +75,7 @@ fn described() -> OpenApi {
     document
 }
 
-/// Adds bounds and defaults from [`limits`] to parameters. The attributes of the handlers cannot contain them, because
+/// Adds bounds and defaults from [`plinth_spec::limits`] to parameters. The attributes of the handlers cannot contain them, because
 /// attributes cannot refer to constants.
 fn describe_limits(operation: &mut Operation) {
     for parameter in operation.parameters.iter_mut().flatten() {
@@ -95,8 +95,8 @@ fn describe_body(operation: &mut Operation) {
     let Some(RefOr::T(body)) = &mut operation.request_body else { return };
     let text = json!(body.content.get("application/json")).to_string();
     let name = text.rsplit_once("schemas/").and_then(|(_, rest)| rest.split('"').next()).unwrap_or_default();
-    if let Some(bytes) = json_request_bytes(name) {
-        body.description = Some(format!("At most {bytes} bytes and {} values.", limits::JSON_VALUES));
+    if let Some((bytes, values)) = json_request_limits(name) {
+        body.description = Some(format!("At most {bytes} bytes and {values} values."));
     }
 }
 

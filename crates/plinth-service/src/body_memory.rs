@@ -15,17 +15,28 @@ use crate::service::Service;
 /// Estimated memory in bytes for each byte of a body. It covers the text, the parsed JSON values, and the objects built
 /// from the values.
 const MEMORY_PER_BYTE: u64 = 8;
+/// Estimated memory in bytes for each value of a JSON body, with the objects built from it.
+const MEMORY_PER_VALUE: u64 = 100;
 /// Timeout for reserving memory, in seconds.
 const WAIT_SECS: u64 = 30;
 
 /// A reservation of memory for a body; released on drop.
 #[derive(Debug)]
-pub struct BodyMemory(#[expect(dead_code, reason = "the permit is released on drop")] Option<FairPermit>);
+pub struct BodyMemory(Option<FairPermit>);
 
 impl BodyMemory {
     /// Returns an empty reservation, for a small body.
     pub(crate) fn none() -> Self {
         Self(None)
+    }
+
+    /// Extends the reservation for the values of a JSON text, which may take more memory than the text's size tells. Does
+    /// not wait, because a request that waits for more memory while it holds some could block others for ever.
+    /// Errors: `rate_limited` if the memory is not available.
+    pub fn extend_for_values(&mut self, text: &[u8]) -> Result<()> {
+        let Some(permit) = &mut self.0 else { return Ok(()) };
+        let needed = (count_json_values(text) as u64).saturating_mul(MEMORY_PER_VALUE);
+        if permit.try_extend_to(needed) { Ok(()) } else { Err(too_many_bodies()) }
     }
 }
 
@@ -39,23 +50,20 @@ impl Service {
         }
         let waiting = self.body_memory.acquire(&caller.payer_id, (bytes as u64).saturating_mul(MEMORY_PER_BYTE));
         let granted = tokio::time::timeout(Duration::from_secs(WAIT_SECS), waiting).await;
-        let granted = granted.map_err(|_late| ServiceError {
-            retry_after_secs: Some(WAIT_SECS),
-            ..ServiceError::new(
-                ErrorCode::RateLimited,
-                "too many large requests at the same time; send fewer or smaller requests",
-            )
-        })?;
-        Ok(BodyMemory(Some(granted?)))
+        Ok(BodyMemory(Some(granted.map_err(|_late| too_many_bodies())??)))
     }
+}
+
+fn too_many_bodies() -> ServiceError {
+    let message = "too many large requests at the same time; send fewer or smaller requests";
+    ServiceError { retry_after_secs: Some(WAIT_SECS), ..ServiceError::new(ErrorCode::RateLimited, message) }
 }
 
 /// Parses the JSON text of a request.
 /// Errors: a message for the caller with the reason why the text cannot be parsed.
-pub fn parse_json<T: DeserializeOwned>(text: &[u8]) -> std::result::Result<T, String> {
-    let values = count_json_values(text);
-    if values > limits::JSON_VALUES {
-        return Err(format!("it has more than {} values", limits::JSON_VALUES));
+pub fn parse_json<T: DeserializeOwned>(text: &[u8], max_values: usize) -> std::result::Result<T, String> {
+    if count_json_values(text) > max_values {
+        return Err(format!("it has more than {max_values} values"));
     }
     serde_json::from_slice(text).map_err(|error| error.to_string())
 }

@@ -107,6 +107,24 @@ impl<H: Holder> State<H> {
     }
 }
 
+impl<H: Holder> FairPermit<H> {
+    /// Extends the permit to `weight` units, if it has fewer and the missing ones are free. Does not wait. Returns whether the
+    /// permit has at least `weight` units, or as many as one holder can have.
+    pub(crate) fn try_extend_to(&mut self, weight: u64) -> bool {
+        let mut state = self.semaphore.state();
+        let missing = weight.min(state.max_per_holder).saturating_sub(self.weight);
+        let held = state.held.get(&self.holder).copied().unwrap_or_default();
+        if missing > state.free || held + missing > state.max_per_holder {
+            return false;
+        }
+        state.free -= missing;
+        *state.held.entry(self.holder.clone()).or_default() += missing;
+        drop(state);
+        self.weight += missing;
+        true
+    }
+}
+
 impl<H: Holder> Drop for FairPermit<H> {
     fn drop(&mut self) {
         {
@@ -174,6 +192,24 @@ mod tests {
         let (large, small) = (large.await.unwrap(), small.await.unwrap());
         more.await.unwrap();
         drop((large, small));
+        let state = gate.state();
+        assert_eq!((state.free, state.held.len()), (10, 0));
+    }
+
+    #[tokio::test]
+    async fn a_permit_is_extended_only_by_what_is_free() {
+        let gate = FairSemaphore::new(10, 6);
+        let mut permit = gate.acquire(&account('a'), 2).await.unwrap();
+        assert!(permit.try_extend_to(1) && permit.try_extend_to(4));
+        let others = gate.acquire(&account('b'), 5).await.unwrap();
+        assert!(!permit.try_extend_to(6), "one unit is free");
+        assert_eq!(permit.weight, 4);
+        drop(others);
+        let second = gate.acquire(&account('a'), 1).await.unwrap();
+        assert!(!permit.try_extend_to(6), "the holder has one unit elsewhere");
+        drop(second);
+        assert!(permit.try_extend_to(100), "as much as one holder can have");
+        drop(permit);
         let state = gate.state();
         assert_eq!((state.free, state.held.len()), (10, 0));
     }

@@ -58,6 +58,9 @@ pub const JSON_BATCH_BYTES: usize = 4 << 20;
 /// Maximum number of values in a JSON body. Each number, string, array, object and key counts. Without this limit,
 /// parsed JSON could take 100 times as much memory as its text.
 pub const JSON_VALUES: usize = 65_536;
+/// Maximum number of values in a JSON body with the settings of many renders: about 4000 per render, which is more than
+/// those of 64 keyframes and 64 decals.
+pub const JSON_BATCH_VALUES: usize = 400_000;
 /// Maximum size of a form field other than files and `renderSettings`, in bytes.
 pub const FORM_FIELD_BYTES: usize = 16 << 10;
 /// Maximum total size of all unknown fields of a form, in bytes.

@@ -145,7 +145,7 @@ fn settings_from_text(text: &str) -> Result<Option<Value>> {
     if text.trim().is_empty() {
         return Ok(None);
     }
-    let value: Value = parse_json(text.as_bytes()).map_err(|error| {
+    let value: Value = parse_json(text.as_bytes(), limits::JSON_VALUES).map_err(|error| {
         ServiceError::new(ErrorCode::InvalidSettings, format!("renderSettings are not valid JSON: {error}"))
     })?;
     Ok(Some(value).filter(|value| !value.is_null()))

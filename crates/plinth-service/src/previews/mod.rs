@@ -167,7 +167,10 @@ impl Service {
         let settings = match preview.question {
             Some(PreviewQuestion::DatasetCameras) => of_dataset(caller, preview.settings)?,
             Some(PreviewQuestion::Surfaces { x, y }) if ![x, y].iter().all(|share| (0.0..=1.0).contains(share)) => {
-                return Err(ServiceError::new(ErrorCode::BadRequest, "x and y must be numbers from 0 to 1: the point as fractions of the frame"));
+                return Err(ServiceError::new(
+                    ErrorCode::BadRequest,
+                    "x and y must be numbers from 0 to 1: the point as fractions of the frame",
+                ));
             }
             Some(PreviewQuestion::Surfaces { .. }) | None => of_video(caller, preview.settings)?,
         };

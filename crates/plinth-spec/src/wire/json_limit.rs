@@ -6,29 +6,37 @@ use super::{
     CheckHash, CreateBatch, CreateLook, CreateRender, CreateUploadUrl, DrawPreview, FinalizeUpload, FindCameras,
     FindSurfaces, IngestModel, QuoteRequest, ResolveOverlay, UpdateLook, UpdateModel,
 };
-use crate::limits::{JSON_BATCH_BYTES, JSON_RENDER_BYTES, JSON_SMALL_BYTES};
+use crate::limits::{JSON_BATCH_BYTES, JSON_BATCH_VALUES, JSON_RENDER_BYTES, JSON_SMALL_BYTES, JSON_VALUES};
 
 /// The JSON body of a request.
 pub trait JsonRequest: DeserializeOwned {
     /// Maximum size of the JSON text, in bytes.
     const MAX_BYTES: usize;
+    /// Maximum number of values in the JSON text.
+    const MAX_VALUES: usize;
 }
 
 macro_rules! json_requests {
     ($($name:ident: $bytes:ident;)*) => {
         $(impl JsonRequest for $name {
             const MAX_BYTES: usize = $bytes;
+            const MAX_VALUES: usize = values_in($bytes);
         })*
 
-        /// Returns the maximum size in bytes of the request body that has this schema name in the OpenAPI document.
-        /// Returns `None` if no request body has this schema.
-        pub fn json_request_bytes(schema: &str) -> Option<usize> {
+        /// Returns the maximum size in bytes, and the maximum number of values, of the request body that has this schema
+        /// name in the OpenAPI document. Returns `None` if no request body has this schema.
+        pub fn json_request_limits(schema: &str) -> Option<(usize, usize)> {
             match schema {
-                $(stringify!($name) => Some($bytes),)*
+                $(stringify!($name) => Some(($name::MAX_BYTES, $name::MAX_VALUES)),)*
                 _ => None,
             }
         }
     };
+}
+
+/// Returns the maximum number of values in bodies of at most `bytes` bytes.
+const fn values_in(bytes: usize) -> usize {
+    if bytes == JSON_BATCH_BYTES { JSON_BATCH_VALUES } else { JSON_VALUES }
 }
 
 json_requests! {
@@ -78,7 +86,8 @@ mod tests {
 
     #[test]
     fn only_bodies_of_requests_have_a_limit() {
-        assert_eq!(json_request_bytes("CreateBatch"), Some(CreateBatch::MAX_BYTES));
-        assert_eq!(json_request_bytes("Render"), None);
+        assert_eq!(json_request_limits("CreateBatch"), Some((JSON_BATCH_BYTES, JSON_BATCH_VALUES)));
+        assert_eq!(json_request_limits("CreateRender"), Some((JSON_RENDER_BYTES, JSON_VALUES)));
+        assert_eq!(json_request_limits("Render"), None);
     }
 }

@@ -20,7 +20,7 @@ pub use asset::*;
 pub use change::Change;
 pub use envelope::{Data, ErrorBody, ErrorFacts, Page};
 pub use health::*;
-pub use json_limit::{JsonRequest, count_json_values, json_request_bytes};
+pub use json_limit::{JsonRequest, count_json_values, json_request_limits};
 pub use look::*;
 pub use model::*;
 pub use overlay::*;

@@ -8,7 +8,7 @@ use futures_util::stream::{self, Stream, StreamExt as _};
 use plinth_spec::limits;
 use plinth_testkit::{Answer, Form, Reply, Web, glb_with_triangle, png};
 use reqwest::{Body, Method};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::on_both;
 use super::server::Served;
@@ -189,7 +189,7 @@ async fn json_bodies_have_the_limits_of_the_document() {
     }
     limited.sort_unstable();
     let (small, render, batch) = (limits::JSON_SMALL_BYTES, limits::JSON_RENDER_BYTES, limits::JSON_BATCH_BYTES);
-    assert_eq!(limited, [small, small, small, small, render, render, render, batch, batch]);
+    assert_eq!(limited, [[small; 4].as_slice(), &[render; 8], &[batch; 2]].concat());
 }
 
 /// Without a limit, parsing many small values would take many times the memory of the text.
@@ -202,10 +202,34 @@ async fn the_number_of_json_values_is_limited() {
     };
     // Six values are no strings: the object, its member, the list, its member, the inner list, and one that the
     // counting adds.
-    assert_eq!(quote(limits::JSON_VALUES - 6).await.rejection(), (400, "invalid_settings"));
-    let rejected = quote(limits::JSON_VALUES - 4).await;
+    assert_eq!(quote(limits::JSON_BATCH_VALUES - 6).await.rejection(), (400, "invalid_settings"));
+    let rejected = quote(limits::JSON_BATCH_VALUES - 4).await;
     assert_eq!(rejected.rejection(), (400, "bad_request"));
-    assert!(rejected.body["error"]["message"].as_str().unwrap().contains("more than 65536 values"), "{rejected:?}");
+    assert!(rejected.body["error"]["message"].as_str().unwrap().contains("more than 400000 values"), "{rejected:?}");
+}
+
+/// Spec, Limits: 100 renders per batch, 64 keyframes and 64 decals per render.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_batch_may_have_a_hundred_renders_with_all_keyframes_and_decals() {
+    let served = Served::with_sqlite();
+    let model = served.client.upload("chair", None).await.text("modelId");
+    let image = Form::default().file("file", "a.png", &png(1)).text("layer", "decal");
+    let image = served.client.form("/overlays", image).await.text("id");
+    let keyframe =
+        json!({"pose": {"position": [0.5, 1.25, 4.0], "lookAt": [0.0, 0.125, 0.0], "fov": 35.5}, "dwell": 0.5});
+    let decal = |n: u32| {
+        json!({"id": format!("decal-{n}"), "imageAssetId": image, "position": [0.1, 0.2, 0.3], "normal": [0.0, 0.0, 1.0],
+            "euler": [0.0, 0.0, 0.5], "size": 0.25, "imageAspect": 1.5, "placementScale": [1.0, 1.0, 1.0]})
+    };
+    let decals: Vec<Value> = (0..64).map(decal).collect();
+    let render = |n: u32| {
+        let settings = json!({"quality": "share", "length": 0.5 + f64::from(n) / 1000.0, "effect": "keyframes",
+            "keyframes": vec![keyframe.clone(); 64], "decals": decals});
+        json!({"modelId": model, "renderSettings": settings})
+    };
+    let batch = json!({"renders": (0..100).map(render).collect::<Vec<_>>()});
+    let created = served.client.post("/renders/batch", batch).await;
+    assert_eq!((created.status, created.data().as_array().map(Vec::len)), (201, Some(100)), "{:.300?}", created.body);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
