@@ -17,6 +17,8 @@ pub struct BakeMesh {
     pub normals: Vec<Vec3>,
     /// Three vertex indices per triangle, counter-clockwise as seen from the front.
     pub indices: Vec<u32>,
+    /// Whether both sides of the triangles are visible and receive light.
+    pub double_sided: bool,
     /// Linear diffuse albedo of each vertex, to be multiplied by the colour of `texture`.
     pub albedo: Vec<Vec3>,
     /// Linear reflectance of each vertex at normal incidence. If the list is empty, the mesh has no specular
@@ -31,8 +33,6 @@ pub struct BakeMesh {
     pub transparency: Vec<f32>,
     /// Texture with the colour and the holes of the surface.
     pub texture: Option<BakeTexture>,
-    /// Whether both sides of the triangles are visible and receive light.
-    pub double_sided: bool,
     /// Whether rays can hit the mesh. False for a shadow catcher, which only receives light.
     pub occludes: bool,
     /// Whether the light that arrives at the mesh is computed.

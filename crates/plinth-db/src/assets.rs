@@ -1,4 +1,4 @@
-//! Statements on textures and environments: their number and total size, and their deletion.
+//! Statements on overlays, textures and environments: their insertion, their number and total size, and their deletion.
 
 use plinth_spec::id::WorkspaceId;
 
@@ -20,6 +20,18 @@ macro_rules! usage_of {
     };
 }
 pub(crate) use usage_of;
+
+/// Defines the function `insert`, which inserts a row of a table with uploaded files, and adds the size of its files to the
+/// workspace's counter of stored bytes.
+macro_rules! insert_counted {
+    ($type:ident) => {
+        pub async fn insert(tx: &mut $crate::Tx, row: &$type) -> $crate::Result<()> {
+            row.add(tx).await?;
+            $crate::storage::add(tx, &row.workspace_id, row.file_size.cast_signed()).await
+        }
+    };
+}
+pub(crate) use insert_counted;
 
 /// Runs a [`usage_of!`] statement. Returns the number of rows and their total size in bytes.
 pub(crate) async fn usage(conn: &mut Conn, sql: &'static str, workspace: &WorkspaceId) -> Result<(u64, u64)> {

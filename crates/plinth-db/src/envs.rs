@@ -2,10 +2,10 @@
 
 use plinth_spec::id::{EnvId, WorkspaceId};
 
-use crate::assets::usage_of;
+use crate::assets::{insert_counted, usage_of};
 use crate::sql::params;
 use crate::table::table;
-use crate::{Conn, Result, Tx, assets, storage};
+use crate::{Conn, Result, Tx, assets};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Env {
@@ -30,10 +30,7 @@ pub struct Env {
 
 table!(Env in "envs", columns, select: id, workspace_id, name, file_size, width, height, has_thumb, is_system, created_at);
 
-pub async fn insert(tx: &mut Tx, env: &Env) -> Result<()> {
-    env.add(tx).await?;
-    storage::add(tx, &env.workspace_id, env.file_size.cast_signed()).await
-}
+insert_counted!(Env);
 
 /// Finds an environment that a workspace can use: an environment of the workspace, or a system environment.
 pub async fn find(conn: &mut Conn, workspace: &WorkspaceId, id: &EnvId) -> Result<Option<Env>> {

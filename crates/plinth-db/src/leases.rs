@@ -221,10 +221,8 @@ pub struct Report {
     pub to: RenderStatus,
     /// State of the HLS packaging after the report.
     pub hls: HlsStatus,
-    /// Machine-readable reason of a failure.
-    pub failure_code: Option<FailureCode>,
-    /// Human-readable reason of a failure.
-    pub error_message: Option<String>,
+    /// Code and message of the failure; `None` if the render did not fail.
+    pub failure: Option<(FailureCode, String)>,
     /// Warnings about items that the model or the store lacks, as a JSON array of strings; `None` leaves the stored
     /// warnings unchanged.
     pub warnings: Option<String>,
@@ -238,6 +236,24 @@ pub struct Report {
     pub stored_bytes: Option<u64>,
     /// Whether the report ends the lease.
     pub is_last: bool,
+}
+
+impl Report {
+    /// Creates a report that changes only the state of the render, and that of the HLS packaging to `hls`, and does not end the lease.
+    pub const fn new(from: RenderStatus, to: RenderStatus, hls: HlsStatus) -> Self {
+        Self {
+            from,
+            to,
+            hls,
+            failure: None,
+            warnings: None,
+            poster_attempt: None,
+            files_attempt: None,
+            files: None,
+            stored_bytes: None,
+            is_last: false,
+        }
+    }
 }
 
 /// Writes a report, and adds the published bytes to the counter of the workspace. The bytes are not counted if an earlier version of
@@ -265,8 +281,8 @@ pub async fn report(tx: &mut Tx, id: &RenderId, token: &str, report: &Report, no
         r.from.as_str(),
         r.to.as_str(),
         r.hls.as_str(),
-        r.failure_code.map(FailureCode::as_str),
-        r.error_message.as_deref(),
+        r.failure.as_ref().map(|(code, _message)| code.as_str()),
+        r.failure.as_ref().map(|(_code, message)| message.as_str()),
         r.warnings.as_deref(),
         r.poster_attempt,
         r.files_attempt,

@@ -16,8 +16,6 @@ pub struct NewEntry {
     pub account_id: AccountId,
     /// Workspace in which the credits were spent.
     pub workspace_id: Option<WorkspaceId>,
-    /// Render that was charged or refunded.
-    pub render_id: Option<RenderId>,
     /// Type of the entry.
     pub kind: LedgerType,
     /// Pool of credits that changes.
@@ -26,6 +24,8 @@ pub struct NewEntry {
     pub credits: i64,
     /// Price paid for the credits, in cents.
     pub price_cents: i64,
+    /// Render that was charged or refunded.
+    pub render_id: Option<RenderId>,
     /// Source of the credits.
     pub source: String,
     pub description: String,

@@ -3,9 +3,10 @@
 use plinth_spec::id::{OverlayId, WorkspaceId};
 use plinth_spec::wire::{Alignment, Layer};
 
+use crate::assets::insert_counted;
 use crate::sql::{of_owner, params};
 use crate::table::table;
-use crate::{Conn, Result, Tx, assets, storage};
+use crate::{Conn, Result, Tx, assets};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overlay {
@@ -43,10 +44,7 @@ pub struct Overlay {
 table!(Overlay in "overlays", columns, select: id, workspace_id, layer, name, description, alignment, opacity, file_size, width, height, filename,
     content_type, sha256, is_system, created_at);
 
-pub async fn insert(tx: &mut Tx, overlay: &Overlay) -> Result<()> {
-    overlay.add(tx).await?;
-    storage::add(tx, &overlay.workspace_id, overlay.file_size.cast_signed()).await
-}
+insert_counted!(Overlay);
 
 /// Finds an overlay by its identifier, in any workspace.
 pub async fn find_anywhere(conn: &mut Conn, id: &OverlayId) -> Result<Option<Overlay>> {

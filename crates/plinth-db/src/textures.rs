@@ -2,10 +2,10 @@
 
 use plinth_spec::id::{TextureId, WorkspaceId};
 
-use crate::assets::usage_of;
+use crate::assets::{insert_counted, usage_of};
 use crate::sql::params;
 use crate::table::table;
-use crate::{Conn, Result, Tx, assets, storage};
+use crate::{Conn, Result, Tx, assets};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Texture {
@@ -30,10 +30,7 @@ pub struct Texture {
 
 table!(Texture in "textures", columns, select: id, workspace_id, name, file_size, width, height, content_type, sha256, created_at);
 
-pub async fn insert(tx: &mut Tx, texture: &Texture) -> Result<()> {
-    texture.add(tx).await?;
-    storage::add(tx, &texture.workspace_id, texture.file_size.cast_signed()).await
-}
+insert_counted!(Texture);
 
 /// Finds a texture of a workspace.
 pub async fn find(conn: &mut Conn, workspace: &WorkspaceId, id: &TextureId) -> Result<Option<Texture>> {

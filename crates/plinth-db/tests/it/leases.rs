@@ -19,19 +19,7 @@ fn lease(token: &str) -> Lease {
 }
 
 fn to(from: RenderStatus, to: RenderStatus, hls: HlsStatus, is_last: bool) -> Report {
-    Report {
-        from,
-        to,
-        hls,
-        failure_code: None,
-        error_message: None,
-        warnings: None,
-        poster_attempt: None,
-        files_attempt: None,
-        files: None,
-        stored_bytes: None,
-        is_last,
-    }
+    Report { is_last, ..Report::new(from, to, hls) }
 }
 
 async fn eight_concurrent_workers_claim_each_render_once(address: &str) {
@@ -137,8 +125,7 @@ async fn expired_leases_are_listed_and_packaging_is_claimed_after_the_video(addr
                 let early = leases::claim(tx, Kind::Package, &lease("p"), 10).await?;
                 leases::claim(tx, Kind::Render, &lease("one"), 10).await?;
                 let fail = to(S::PosterProcessing, S::Error, HlsStatus::Skipped, true);
-                let fail =
-                    Report { failure_code: Some(FailureCode::Timeout), error_message: Some("slow".to_owned()), ..fail };
+                let fail = Report { failure: Some((FailureCode::Timeout, "slow".to_owned())), ..fail };
                 leases::report(tx, &make::render_id(1), "one", &fail, 11).await?;
                 leases::claim(tx, Kind::Render, &lease("two"), 10).await?;
                 for (from, after) in [(S::PosterProcessing, S::VideoProcessing), (S::VideoProcessing, S::Done)] {

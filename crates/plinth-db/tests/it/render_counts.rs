@@ -58,18 +58,9 @@ async fn change(tx: &mut Tx, number: u32, kind: u32, other: u32) -> Result<(), D
         _ => {
             let lease = Lease { token: number.to_string(), until: now + 1, worker: "w".into() };
             let Some(render) = leases::claim(tx, Kind::Render, &lease, now).await? else { return Ok(()) };
-            let report = |from, to, hls, is_last| Report {
-                from,
-                to,
-                hls,
-                failure_code: None,
-                error_message: None,
-                warnings: None,
-                poster_attempt: Some(render.attempt),
-                files_attempt: None,
-                files: None,
-                stored_bytes: None,
-                is_last,
+            let report = |from, to, hls, is_last| {
+                let poster_attempt = Some(render.attempt);
+                Report { poster_attempt, is_last, ..Report::new(from, to, hls) }
             };
             let after_poster = report(S::PosterProcessing, S::VideoProcessing, HlsStatus::Pending, false);
             let end = [S::Done, S::Error][other as usize % 2];

@@ -60,19 +60,8 @@ async fn packaging_leaves_a_render_of_an_earlier_version_to_be_measured(address:
             queue::enter(tx, Kind::Package, [Some(WorkClass::Standard)], &make::account_id(1)).await?;
             let lease = Lease { token: "p".to_owned(), until: 1_000, worker: "w".into() };
             assert!(leases::claim(tx, Kind::Package, &lease, 10).await?.is_some());
-            let report = Report {
-                from: RenderStatus::Done,
-                to: RenderStatus::Done,
-                hls: HlsStatus::Ready,
-                failure_code: None,
-                error_message: None,
-                warnings: None,
-                poster_attempt: None,
-                files_attempt: None,
-                files: None,
-                stored_bytes: Some(1000),
-                is_last: true,
-            };
+            let packaged = Report::new(RenderStatus::Done, RenderStatus::Done, HlsStatus::Ready);
+            let report = Report { stored_bytes: Some(1000), is_last: true, ..packaged };
             leases::report(tx, &make::render_id(1), "p", &report, 11).await
         })
     });

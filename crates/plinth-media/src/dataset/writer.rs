@@ -24,13 +24,6 @@ use crate::MediaError;
 use crate::partial;
 use crate::writer::WrittenFile;
 
-/// Approximate memory limit of all views that are being encoded, in bytes.
-const MEMORY: usize = 400 << 20;
-/// Number of bytes per pixel of a view that is being encoded: its layers, and the encoded images.
-const BYTES_PER_PIXEL: usize = 44;
-/// Maximum number of encoder threads. Each thread also encodes the images of its view in parallel on all cores.
-const MAX_ENCODERS: usize = 4;
-
 /// Description of a dataset: its contents and its destination.
 #[derive(Clone, Debug)]
 pub struct DatasetPlan {
@@ -57,6 +50,13 @@ impl DatasetPlan {
         self.cameras.world_from_camera.len()
     }
 }
+
+/// Approximate memory limit of all views that are being encoded, in bytes.
+const MEMORY: usize = 400 << 20;
+/// Number of bytes per pixel of a view that is being encoded: its layers, and the encoded images.
+const BYTES_PER_PIXEL: usize = 44;
+/// Maximum number of encoder threads. Each thread also encodes the images of its view in parallel on all cores.
+const MAX_ENCODERS: usize = 4;
 
 /// State that the encoder threads share.
 struct Shared {

@@ -11,7 +11,7 @@ use plinth_spec::{EnvPart, ErrorCode, limits};
 use plinth_store::{ObjectKey, env_prefix};
 use serde::de::IgnoredAny;
 
-use super::{asset_name, check_usage, found, not_found};
+use super::{asset_name, check_usage, found, not_found, page};
 use crate::access::Caller;
 use crate::error::{Result, ServiceError};
 use crate::ids::New as _;
@@ -97,8 +97,7 @@ impl Service {
 
     /// Lists the workspace's environments and the system environments.
     pub async fn list_envs(&self, caller: &Caller) -> Result<Page<AssetRow>> {
-        let rows = envs::list(&mut self.db.read().await?, &caller.workspace_id).await?;
-        Ok(Page::whole(rows.into_iter().map(row).collect()))
+        Ok(page(envs::list(&mut self.db.read().await?, &caller.workspace_id).await?, row))
     }
 
     /// Deletes an environment of the workspace and its files.

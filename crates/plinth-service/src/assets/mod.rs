@@ -18,7 +18,7 @@ use futures_util::future::BoxFuture;
 use plinth_db::{Tx, unreferenced_objects};
 use plinth_spec::ErrorCode;
 use plinth_spec::limits;
-use plinth_spec::wire::AssetDeleted;
+use plinth_spec::wire::{AssetDeleted, Page};
 
 use crate::access::Caller;
 use crate::error::{Result, ServiceError};
@@ -55,6 +55,11 @@ fn bounded(what: &str, text: Option<&str>, most: usize) -> Result<String> {
 
 fn asset_name(text: Option<&str>) -> Result<String> {
     bounded("name", text, limits::ASSET_NAME_CHARS)
+}
+
+/// Returns a list on a single page, with an item for each row.
+fn page<R, T>(rows: Vec<R>, item: impl Fn(R) -> T) -> Page<T> {
+    Page::whole(rows.into_iter().map(item).collect())
 }
 
 /// Returns an error if no row was found.

@@ -9,7 +9,7 @@ use plinth_spec::{ErrorCode, limits};
 use plinth_store::ObjectKey;
 
 use super::picture::{Picture, received};
-use super::{asset_name, bounded, found, limit_reached, not_found};
+use super::{asset_name, bounded, found, limit_reached, not_found, page};
 use crate::access::Caller;
 use crate::error::{Result, ServiceError};
 use crate::hash::parse_sha256;
@@ -92,8 +92,7 @@ impl Service {
     /// Lists the workspace's overlays and the system overlays.
     pub async fn list_overlays(&self, caller: &Caller, wanted: Option<&str>) -> Result<Page<OverlayRow>> {
         let wanted = wanted.map(|name| layer(Some(name))).transpose()?;
-        let rows = overlays::list(&mut self.db.read().await?, &caller.workspace_id, wanted).await?;
-        Ok(Page::whole(rows.into_iter().map(row).collect()))
+        Ok(page(overlays::list(&mut self.db.read().await?, &caller.workspace_id, wanted).await?, row))
     }
 
     /// Deletes an overlay of the workspace.

@@ -7,7 +7,7 @@ use plinth_spec::wire::{AssetCreated, AssetDeleted, AssetRow, Page, Timestamp};
 use plinth_store::ObjectKey;
 
 use super::picture::{Picture, received};
-use super::{asset_name, check_usage, found, not_found};
+use super::{asset_name, check_usage, found, not_found, page};
 use crate::access::Caller;
 use crate::error::Result;
 use crate::ids::New as _;
@@ -67,8 +67,7 @@ impl Service {
 
     /// Lists the workspace's textures.
     pub async fn list_textures(&self, caller: &Caller) -> Result<Page<AssetRow>> {
-        let rows = textures::list(&mut self.db.read().await?, &caller.workspace_id).await?;
-        Ok(Page::whole(rows.into_iter().map(row).collect()))
+        Ok(page(textures::list(&mut self.db.read().await?, &caller.workspace_id).await?, row))
     }
 
     /// Deletes a texture and its file.

@@ -68,19 +68,8 @@ pub(super) async fn move_packaging(
     let hls: HlsStatus = render.hls_status.after(event).ok_or_else(|| {
         ServiceError::internal(format!("'{}' in the packaging state '{}'", event.as_str(), render.hls_status.as_str()))
     })?;
-    let report = Report {
-        from: render.status,
-        to: render.status,
-        hls,
-        failure_code: None,
-        error_message: None,
-        warnings: None,
-        poster_attempt: None,
-        files_attempt: None,
-        files: None,
-        stored_bytes: bytes,
-        is_last: true,
-    };
+    let unchanged = Report::new(render.status, render.status, hls);
+    let report = Report { stored_bytes: bytes, is_last: true, ..unchanged };
     queue::count_slot(tx, &render.id, token, now, true).await?;
     if !leases::report(tx, &render.id, token, &report, now).await? {
         return Ok(Err(LeaseLost));

@@ -5,7 +5,7 @@ use plinth_db::outcomes::{self, Outcome};
 use plinth_db::renders::Render;
 use plinth_db::{Tx, accounts, queue, unreferenced_objects};
 use plinth_spec::FailureCode;
-use plinth_spec::state::{HlsEvent, HlsStatus, RenderEvent, RenderStatus};
+use plinth_spec::state::{HlsEvent, HlsStatus, RenderEvent};
 use plinth_store::{attempt_prefix, render_prefix};
 
 use super::claim::{Claim, LeaseLost};
@@ -89,7 +89,7 @@ impl Service {
                 let to = render.status.after(event).ok_or_else(|| {
                     ServiceError::internal(format!("'{}' in the state '{}'", event.as_str(), render.status.as_str()))
                 })?;
-                let report = fill(&render, unchanged(&render, to))?;
+                let report = fill(&render, Report::new(render.status, to, render.hls_status))?;
                 queue::count_slot(tx, &render.id, &claim.token, now, report.is_last).await?;
                 let done = leases::report(tx, &render.id, &claim.token, &report, now).await?;
                 if done && event == RenderEvent::Finish {
@@ -102,23 +102,6 @@ impl Service {
             })
         });
         reported.await
-    }
-}
-
-/// Builds a report that changes only the state of the render.
-fn unchanged(render: &Render, to: RenderStatus) -> Report {
-    Report {
-        from: render.status,
-        to,
-        hls: render.hls_status,
-        failure_code: None,
-        error_message: None,
-        warnings: None,
-        poster_attempt: None,
-        files_attempt: None,
-        files: None,
-        stored_bytes: None,
-        is_last: false,
     }
 }
 
@@ -135,13 +118,9 @@ pub(super) async fn fail(
     accounts::lock(tx, &render.payer_id).await?;
     let Some(render) = leases::find_leased(tx, &render.id, token).await? else { return Ok(Err(LeaseLost)) };
     let Some(to) = render.status.after(RenderEvent::Fail) else { return Ok(Err(LeaseLost)) };
-    let report = Report {
-        hls: render.hls_status.after(HlsEvent::Skip).unwrap_or(HlsStatus::Skipped),
-        failure_code: Some(code),
-        error_message: Some(message.to_owned()),
-        is_last: true,
-        ..unchanged(&render, to)
-    };
+    let hls = render.hls_status.after(HlsEvent::Skip).unwrap_or(HlsStatus::Skipped);
+    let failure = Some((code, message.to_owned()));
+    let report = Report { failure, is_last: true, ..Report::new(render.status, to, hls) };
     queue::count_slot(tx, &render.id, token, now, true).await?;
     if !leases::report(tx, &render.id, token, &report, now).await? {
         return Ok(Err(LeaseLost));

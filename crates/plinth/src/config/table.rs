@@ -94,15 +94,17 @@ macro_rules! is_secret {
     };
 }
 
-/// Declares the rows and `TABLE`, the list of all rows. The word `secret` after the group marks a value that can contain
-/// a password.
+/// Declares the rows and `TABLE`, the list of all rows. The comment of a row is its description. The word `secret` after the group
+/// marks a value that can contain a password.
 macro_rules! rows {
-    ($($name:ident: $group:ident $($secret:ident)?, $key:literal, $takes:literal, $default:expr, $description:literal;)*) => {
-        $(pub(crate) const $name: Row = Row {
+    ($($(#[doc = $line:literal])+ $name:ident: $group:ident $($secret:ident)?, $key:literal, $takes:literal, $default:expr;)*) => {
+        $($(#[doc = $line])+
+        pub(crate) const $name: Row = Row {
             key: $key,
             takes: $takes,
             default: $default,
-            description: $description,
+            // Each line of a comment begins with a space.
+            description: concat!($($line),+).trim_ascii_start(),
             group: Group::$group,
             is_secret: is_secret!($($secret)?),
         };)*
@@ -113,130 +115,139 @@ macro_rules! rows {
 }
 
 rows! {
-    DATA_DIR: Data, "data_dir", "DIR", Default::Text("./plinth-data"),
-        "Folder of the database and the files; without effect on a database or store whose URL is set";
-    DATABASE_URL: Data secret, "database_url", "URL", Default::Otherwise("`sqlite://<data>/plinth.db`"),
-        "sqlite://FILE, or postgres://USER:PASSWORD@HOST/NAME";
-    STORE_URL: Data, "store_url", "URL", Default::Otherwise("`file://<data>/objects`"),
-        "file://FOLDER, or s3://BUCKET/PREFIX; S3 endpoint, region and keys are read from the usual AWS_* variables";
-    STORE_PUBLIC_ENDPOINT: Data, "store_public_endpoint", "URL", Default::Otherwise("the endpoint that the service uses"),
-        "Endpoint of S3 in signed links, if clients reach S3 under another address than the service";
-    DATABASE_CONNECTIONS: Data, "database_connections", "N", Default::Otherwise("16, `plinth worker` 4"),
-        "Maximum number of connections of this process to PostgreSQL; a worker needs at least 2";
-    TOKEN_PREFIX: Keys, "token_prefix", "WORD", Default::Text(ServiceOptions::TOKEN_PREFIX),
-        "Prefix of new API keys, before _sk_";
-    LEGACY_TOKEN_PREFIX: Keys, "legacy_token_prefix", "WORD", Default::Text(ServiceOptions::LEGACY_TOKEN_PREFIX),
-        "Prefix of older API keys, which stay valid";
-    LISTEN: Address, "listen", "ADDRESS", Default::Text("127.0.0.1:8080"),
-        "Address and port of the HTTP server; port 0 chooses a free port";
-    PUBLIC_URL: Address, "public_url", "URL", Default::Otherwise("`http://<listen>`"),
-        "URL under which clients reach the service; links in responses begin with it";
-    MAX_CONNECTIONS: Http, "max_connections", "N", Default::Number(8192),
-        "Maximum number of simultaneous connections, or fewer if the limit of open files is lower; further connections wait";
-    TRUSTED_PROXIES: Http, "trusted_proxies", "ADDRESS[/BITS],…", Default::Otherwise("none"),
-        "Reverse proxies whose X-Forwarded-For header is trusted; sign-in attempts are limited by the client address in this header";
-    SHUTDOWN_SECONDS: Http, "shutdown_seconds", "SECONDS", Default::Number(30),
-        "Time that running requests have to finish after the server was told to stop";
-    DRAIN_SECONDS: Http, "drain_seconds", "SECONDS", Default::Number(0),
-        "Time for which a server that was told to stop continues to accept requests; during this time, /readyz reports that it is not ready";
-    ZIP_CONVERSION: Rules, "zip_conversion", "true|false", Default::Text("true"),
-        "Accept a .zip with one OBJ and convert it to GLB";
-    INGEST_ALLOW_HOSTS: Rules, "ingest_allow_hosts", "HOST[:PORT],…", Default::Otherwise("none"),
-        "Hosts with a private address from which models may be fetched";
-    RATE_LIMIT_PER_MINUTE: Rules, "rate_limit_per_minute", "N", Default::Number(limits::REQUESTS_PER_MINUTE as u64),
-        "Maximum number of requests per key and minute";
+    /// Folder of the database and the files; without effect on a database or store whose URL is set
+    DATA_DIR: Data, "data_dir", "DIR", Default::Text("./plinth-data");
+    /// sqlite://FILE, or postgres://USER:PASSWORD@HOST/NAME
+    DATABASE_URL: Data secret, "database_url", "URL", Default::Otherwise("`sqlite://<data>/plinth.db`");
+    /// file://FOLDER, or s3://BUCKET/PREFIX; S3 endpoint, region and keys are read from the usual AWS_* variables
+    STORE_URL: Data, "store_url", "URL", Default::Otherwise("`file://<data>/objects`");
+    /// Endpoint of S3 in signed links, if clients reach S3 under another address than the service
+    STORE_PUBLIC_ENDPOINT: Data, "store_public_endpoint", "URL", Default::Otherwise("the endpoint that the service uses");
+    /// Maximum number of connections of this process to PostgreSQL; a worker needs at least 2
+    DATABASE_CONNECTIONS: Data, "database_connections", "N", Default::Otherwise("16, `plinth worker` 4");
+    /// Prefix of new API keys, before _sk_
+    TOKEN_PREFIX: Keys, "token_prefix", "WORD", Default::Text(ServiceOptions::TOKEN_PREFIX);
+    /// Prefix of older API keys, which stay valid
+    LEGACY_TOKEN_PREFIX: Keys, "legacy_token_prefix", "WORD", Default::Text(ServiceOptions::LEGACY_TOKEN_PREFIX);
+    /// Address and port of the HTTP server; port 0 chooses a free port
+    LISTEN: Address, "listen", "ADDRESS", Default::Text("127.0.0.1:8080");
+    /// URL under which clients reach the service; links in responses begin with it
+    PUBLIC_URL: Address, "public_url", "URL", Default::Otherwise("`http://<listen>`");
+    /// Maximum number of simultaneous connections, or fewer if the limit of open files is lower; further connections
+    /// wait
+    MAX_CONNECTIONS: Http, "max_connections", "N", Default::Number(8192);
+    /// Reverse proxies whose X-Forwarded-For header is trusted; sign-in attempts are limited by the client address in
+    /// this header
+    TRUSTED_PROXIES: Http, "trusted_proxies", "ADDRESS[/BITS],…", Default::Otherwise("none");
+    /// Time that running requests have to finish after the server was told to stop
+    SHUTDOWN_SECONDS: Http, "shutdown_seconds", "SECONDS", Default::Number(30);
+    /// Time for which a server that was told to stop continues to accept requests; during this time, /readyz reports
+    /// that it is not ready
+    DRAIN_SECONDS: Http, "drain_seconds", "SECONDS", Default::Number(0);
+    /// Accept a .zip with one OBJ and convert it to GLB
+    ZIP_CONVERSION: Rules, "zip_conversion", "true|false", Default::Text("true");
+    /// Hosts with a private address from which models may be fetched
+    INGEST_ALLOW_HOSTS: Rules, "ingest_allow_hosts", "HOST[:PORT],…", Default::Otherwise("none");
+    /// Maximum number of requests per key and minute
+    RATE_LIMIT_PER_MINUTE: Rules, "rate_limit_per_minute", "N", Default::Number(limits::REQUESTS_PER_MINUTE as u64);
+    /// Maximum number of models fetched by URL, per key and ten minutes
     INGEST_LIMIT_PER_10_MINUTES: Rules, "ingest_limit_per_10_minutes", "N",
-        Default::Number(limits::INGESTS_PER_10_MINUTES as u64),
-        "Maximum number of models fetched by URL, per key and ten minutes";
-    FREE_UPLOADS_PER_DAY: Rules, "free_uploads_per_day", "N", Default::Number(limits::FREE_UPLOADS_PER_DAY as u64),
-        "Maximum number of free previews per account in 24 hours";
-    MODEL_CHECKS: Rules, "model_checks", "N",
-        Default::Number(ServiceOptions::CHECKS_AT_ONCE as u64),
-        "Maximum number of models that are checked at the same time; the same maximum applies to images";
-    MODEL_CHECK_MEMORY_MB: Rules, "model_check_memory_mb", "MB", Default::Number(4096),
-        "Memory limit for checking a model; a model that needs more is rejected";
-    MODEL_CHECK_SECONDS: Rules, "model_check_seconds", "SECONDS", Default::Number(120),
-        "Time limit for checking a model or image; a file that needs longer is rejected";
-    INCOMING_MB: Rules, "incoming_mb", "MB", Default::Number(ServiceOptions::INCOMING_BYTES >> 20),
-        "Total size of the models and panoramas that this server receives at the same time, in <data>/incoming; one account can use half of it, further uploads wait";
-    DISK_RESERVE_MB: Rules, "disk_reserve_mb", "MB", Default::Number(ServiceOptions::RESERVE_BYTES >> 20),
-        "Free space on the disks of <data>/incoming and of local files below which the server receives no models and images";
-    STRIPE_SECRET_KEY: Accounts secret, "stripe_secret_key", "KEY", Default::Otherwise("no credits are sold"),
-        "Secret key of Stripe, sk_test_… or sk_live_…, with which credits are sold";
-    STRIPE_WEBHOOK_SECRET: Accounts secret, "stripe_webhook_secret", "SECRET,…", Default::Otherwise("none"),
-        "Secret whsec_… with which Stripe signs the events that it sends to <public_url>/stripe/events; several while it is replaced";
-    STRIPE_URL: Accounts, "stripe_url", "URL", Default::Text(StripeOptions::URL),
-        "URL of Stripe's API";
-    LOW_BALANCE: Accounts, "low_balance", "CREDITS", Default::Number(limits::LOW_BALANCE),
-        "Balance below which the web UI suggests to buy credits";
-    SMTP_URL: Accounts secret, "smtp_url", "URL", Default::Otherwise("mails are written to the log"),
-        "Mail server: smtps://USER:PASSWORD@HOST, or smtp://USER:PASSWORD@HOST:587?tls=required";
-    MAIL_FROM: Accounts, "mail_from", "ADDRESS", Default::Otherwise("none"),
-        "Sender of mails, with or without a name, such as Plinth <plinth@example.org>; needed with smtp_url";
-    LEASE_SECONDS: Worker, "lease_seconds", "SECONDS",
-        Default::Number(ServiceOptions::LEASE_SECS as u64),
-        "Lease time of a render: if its worker does not renew the lease for this long, the render returns to the queue, at most twice";
-    TAKES: Worker, "takes", "CLASS,…", Default::Otherwise("all"),
-        "What this worker takes: renders of the classes share, standard, 4k, pro and dataset, and preview for the pictures of the composer";
-    WORKER_POOL: Worker, "pool", "NAME", Default::Otherwise("none"),
-        "Pool of this worker; it is recorded with each render that the worker claims, so that an autoscaler can count the renders of a pool";
-    EXIT_WHEN_IDLE: WorkerProcess, "exit_when_idle", "SECONDS", Default::Otherwise("never"),
-        "Idle time after which the worker exits; without a number, it exits as soon as the queue is empty";
-    HEALTH_LISTEN: WorkerProcess, "health_listen", "ADDRESS", Default::Otherwise("no health checks"),
-        "Address and port of the worker's health checks GET /livez and /readyz; `plinth serve` has them on its own address";
-    WORKER_SLOTS: Worker, "worker_slots", "N", Default::Otherwise("by hardware"),
-        "Maximum number of simultaneous renders on this machine; as many packagings for streaming run beside them, with a lower priority";
-    RENDER_TIMEOUT_SECONDS: Worker, "render_timeout_seconds", "SECONDS",
-        Default::Number(WorkerOptions::TIMEOUT_SECS),
-        "Time limit of a render; a render that takes longer fails";
-    PREVIEW_TIMEOUT_SECONDS: Worker, "preview_timeout_seconds", "SECONDS",
-        Default::Number(limits::PREVIEW_SECS),
-        "Time limit of a free preview; a preview that takes longer fails";
-    PREVIEW_IDLE_SECONDS: Worker, "preview_idle_seconds", "SECONDS",
-        Default::Number(WorkerOptions::PREVIEW_IDLE_SECS),
-        "Time without a request after which a preview of the composer ends, and its model is unloaded";
-    RENDER_MEMORY_MB: Worker, "render_memory_mb", "MB", Default::Number(WorkerOptions::MEMORY_MB),
-        "Memory limit of a render with its encoders; a render that needs more fails";
-    RENDER_DISK_MB: Worker, "render_disk_mb", "MB", Default::Number(WorkerOptions::DISK_MB),
-        "Limit of the disk space that a render uses for its files; a render that needs more fails";
-    MODEL_CACHE_MB: Worker, "model_cache_mb", "MB", Default::Number(WorkerOptions::CACHE_MB),
-        "Size limit of this machine's cache of models and their baked light";
-    WORKER_NAME: Worker, "worker_name", "NAME", Default::Otherwise("host name and process id"),
-        "Name of this worker in the database and in the log";
-    WORKER_DIR: Worker, "worker_dir", "DIR", Default::Otherwise("`<data>/worker`"),
-        "Local folder for cached models and for the files of current renders";
-    WORKER_GRACE_SECONDS: Worker, "worker_grace_seconds", "SECONDS", Default::Number(WorkerOptions::GRACE_SECS),
-        "Time that renders have to finish after the worker was told to stop; unfinished renders return to the queue";
+        Default::Number(limits::INGESTS_PER_10_MINUTES as u64);
+    /// Maximum number of free previews per account in 24 hours
+    FREE_UPLOADS_PER_DAY: Rules, "free_uploads_per_day", "N", Default::Number(limits::FREE_UPLOADS_PER_DAY as u64);
+    /// Maximum number of models that are checked at the same time; the same maximum applies to images
+    MODEL_CHECKS: Rules, "model_checks", "N", Default::Number(ServiceOptions::CHECKS_AT_ONCE as u64);
+    /// Memory limit for checking a model; a model that needs more is rejected
+    MODEL_CHECK_MEMORY_MB: Rules, "model_check_memory_mb", "MB", Default::Number(4096);
+    /// Time limit for checking a model or image; a file that needs longer is rejected
+    MODEL_CHECK_SECONDS: Rules, "model_check_seconds", "SECONDS", Default::Number(120);
+    /// Total size of the models and panoramas that this server receives at the same time, in <data>/incoming; one
+    /// account can use half of it, further uploads wait
+    INCOMING_MB: Rules, "incoming_mb", "MB", Default::Number(ServiceOptions::INCOMING_BYTES >> 20);
+    /// Free space on the disks of <data>/incoming and of local files below which the server receives no models and
+    /// images
+    DISK_RESERVE_MB: Rules, "disk_reserve_mb", "MB", Default::Number(ServiceOptions::RESERVE_BYTES >> 20);
+    /// Secret key of Stripe, sk_test_… or sk_live_…, with which credits are sold
+    STRIPE_SECRET_KEY: Accounts secret, "stripe_secret_key", "KEY", Default::Otherwise("no credits are sold");
+    /// Secret whsec_… with which Stripe signs the events that it sends to <public_url>/stripe/events; several while it
+    /// is replaced
+    STRIPE_WEBHOOK_SECRET: Accounts secret, "stripe_webhook_secret", "SECRET,…", Default::Otherwise("none");
+    /// URL of Stripe's API
+    STRIPE_URL: Accounts, "stripe_url", "URL", Default::Text(StripeOptions::URL);
+    /// Balance below which the web UI suggests to buy credits
+    LOW_BALANCE: Accounts, "low_balance", "CREDITS", Default::Number(limits::LOW_BALANCE);
+    /// Mail server: smtps://USER:PASSWORD@HOST, or smtp://USER:PASSWORD@HOST:587?tls=required
+    SMTP_URL: Accounts secret, "smtp_url", "URL", Default::Otherwise("mails are written to the log");
+    /// Sender of mails, with or without a name, such as Plinth <plinth@example.org>; needed with smtp_url
+    MAIL_FROM: Accounts, "mail_from", "ADDRESS", Default::Otherwise("none");
+    /// Lease time of a render: if its worker does not renew the lease for this long, the render returns to the queue,
+    /// at most twice
+    LEASE_SECONDS: Worker, "lease_seconds", "SECONDS", Default::Number(ServiceOptions::LEASE_SECS as u64);
+    /// What this worker takes: renders of the classes share, standard, 4k, pro and dataset, and preview for the
+    /// pictures of the composer
+    TAKES: Worker, "takes", "CLASS,…", Default::Otherwise("all");
+    /// Pool of this worker; it is recorded with each render that the worker claims, so that an autoscaler can count the
+    /// renders of a pool
+    WORKER_POOL: Worker, "pool", "NAME", Default::Otherwise("none");
+    /// Idle time after which the worker exits; without a number, it exits as soon as the queue is empty
+    EXIT_WHEN_IDLE: WorkerProcess, "exit_when_idle", "SECONDS", Default::Otherwise("never");
+    /// Address and port of the worker's health checks GET /livez and /readyz; `plinth serve` has them on its own
+    /// address
+    HEALTH_LISTEN: WorkerProcess, "health_listen", "ADDRESS", Default::Otherwise("no health checks");
+    /// Maximum number of simultaneous renders on this machine; as many packagings for streaming run beside them, with a
+    /// lower priority
+    WORKER_SLOTS: Worker, "worker_slots", "N", Default::Otherwise("by hardware");
+    /// Time limit of a render; a render that takes longer fails
+    RENDER_TIMEOUT_SECONDS: Worker, "render_timeout_seconds", "SECONDS", Default::Number(WorkerOptions::TIMEOUT_SECS);
+    /// Time limit of a free preview; a preview that takes longer fails
+    PREVIEW_TIMEOUT_SECONDS: Worker, "preview_timeout_seconds", "SECONDS", Default::Number(limits::PREVIEW_SECS);
+    /// Time without a request after which a preview of the composer ends, and its model is unloaded
+    PREVIEW_IDLE_SECONDS: Worker, "preview_idle_seconds", "SECONDS", Default::Number(WorkerOptions::PREVIEW_IDLE_SECS);
+    /// Memory limit of a render with its encoders; a render that needs more fails
+    RENDER_MEMORY_MB: Worker, "render_memory_mb", "MB", Default::Number(WorkerOptions::MEMORY_MB);
+    /// Limit of the disk space that a render uses for its files; a render that needs more fails
+    RENDER_DISK_MB: Worker, "render_disk_mb", "MB", Default::Number(WorkerOptions::DISK_MB);
+    /// Size limit of this machine's cache of models and their baked light
+    MODEL_CACHE_MB: Worker, "model_cache_mb", "MB", Default::Number(WorkerOptions::CACHE_MB);
+    /// Name of this worker in the database and in the log
+    WORKER_NAME: Worker, "worker_name", "NAME", Default::Otherwise("host name and process id");
+    /// Local folder for cached models and for the files of current renders
+    WORKER_DIR: Worker, "worker_dir", "DIR", Default::Otherwise("`<data>/worker`");
+    /// Time that renders have to finish after the worker was told to stop; unfinished renders return to the queue
+    WORKER_GRACE_SECONDS: Worker, "worker_grace_seconds", "SECONDS", Default::Number(WorkerOptions::GRACE_SECS);
+    /// Time that a render waits for a store or database that does not respond; then it fails with upload_failed or a
+    /// code that ends with download_failed, and its price is refunded
     WORKER_OUTAGE_SECONDS: Worker, "worker_outage_seconds", "SECONDS",
-        Default::NumberUpTo(WorkerOptions::OUTAGE_SECS, WorkerOptions::MAX_OUTAGE_SECS),
-        "Time that a render waits for a store or database that does not respond; then it fails with upload_failed or a code that \
-         ends with download_failed, and its price is refunded";
-    ADAPTER: Machine, "adapter", "NAME", Default::Otherwise("the best available"),
-        "Part of an adapter's name, or cpu for a software driver";
-    FFMPEG: Machine, "ffmpeg", "PROGRAM", Default::Text("ffmpeg"),
-        "The ffmpeg program";
-    CACHE_DIR: Cache, "cache_dir", "DIR", Default::Otherwise("`$XDG_CACHE_HOME/plinth`, else `~/.cache/plinth`"),
-        "Folder in which `plinth render` caches the baked light of models, so that the next render starts sooner; it may be \
-         deleted at any time";
-    CACHE_MB: Cache, "cache_mb", "MB", Default::Number(2048),
-        "Size limit of the cache folder; 0 turns the cache off";
-    ENCODER: Machine, "encoder", "auto|libx264|h264_nvenc|h264_vaapi|h264_videotoolbox",
-        Default::Text("libx264"),
-        "Encoder of H.264; auto uses the first hardware encoder that works in a test at the start, or libx264 if none works";
-    FENCE: Fence, "fence", "auto|required|off", Default::Text("auto"),
-        "Sandbox of jobs, in which they can access only their own files: auto uses what the kernel supports, required prevents the start if the kernel does not support all of it, off disables it";
-    JOB_USER: Fence, "job_user", "NAME", Default::Otherwise("the server's user"),
-        "User as which jobs run; the server must have been started by root";
-    FENCE_READABLE: Fence, "fence_readable", "PATH,…", Default::Otherwise("none"),
-        "Files and folders that jobs may read in addition to the system's libraries, drivers and fonts, such as the libraries of an ffmpeg in /opt";
-    METRICS_LISTEN: Operation, "metrics_listen", "ADDRESS", Default::Otherwise("no metrics"),
-        "Address and port of GET /metrics for Prometheus; do not expose it publicly";
-    OTLP_ENDPOINT: Operation, "otlp_endpoint", "URL", Default::Otherwise("`OTEL_EXPORTER_OTLP_ENDPOINT`, else no traces"),
-        "OpenTelemetry collector that receives traces by OTLP over HTTP, such as http://localhost:4318; the standard variables OTEL_* apply";
-    LOG_FORMAT: Operation, "log_format", "text|json", Default::Text("text"),
-        "Format of the log on stderr";
-    LOG_LEVEL: Operation, "log_level", "LEVEL", Default::Text("info"),
-        "error, warn, info, debug or trace; levels can also be set per crate, as in info,plinth_api=debug";
+        Default::NumberUpTo(WorkerOptions::OUTAGE_SECS, WorkerOptions::MAX_OUTAGE_SECS);
+    /// Part of an adapter's name, or cpu for a software driver
+    ADAPTER: Machine, "adapter", "NAME", Default::Otherwise("the best available");
+    /// The ffmpeg program
+    FFMPEG: Machine, "ffmpeg", "PROGRAM", Default::Text("ffmpeg");
+    /// Folder in which `plinth render` caches the baked light of models, so that the next render starts sooner; it may
+    /// be deleted at any time
+    CACHE_DIR: Cache, "cache_dir", "DIR", Default::Otherwise("`$XDG_CACHE_HOME/plinth`, else `~/.cache/plinth`");
+    /// Size limit of the cache folder; 0 turns the cache off
+    CACHE_MB: Cache, "cache_mb", "MB", Default::Number(2048);
+    /// Encoder of H.264; auto uses the first hardware encoder that works in a test at the start, or libx264 if none
+    /// works
+    ENCODER: Machine, "encoder", "auto|libx264|h264_nvenc|h264_vaapi|h264_videotoolbox", Default::Text("libx264");
+    /// Sandbox of jobs, in which they can access only their own files: auto uses what the kernel supports, required
+    /// prevents the start if the kernel does not support all of it, off disables it
+    FENCE: Fence, "fence", "auto|required|off", Default::Text("auto");
+    /// User as which jobs run; the server must have been started by root
+    JOB_USER: Fence, "job_user", "NAME", Default::Otherwise("the server's user");
+    /// Files and folders that jobs may read in addition to the system's libraries, drivers and fonts, such as the
+    /// libraries of an ffmpeg in /opt
+    FENCE_READABLE: Fence, "fence_readable", "PATH,…", Default::Otherwise("none");
+    /// Address and port of GET /metrics for Prometheus; do not expose it publicly
+    METRICS_LISTEN: Operation, "metrics_listen", "ADDRESS", Default::Otherwise("no metrics");
+    /// OpenTelemetry collector that receives traces by OTLP over HTTP, such as http://localhost:4318; the standard
+    /// variables OTEL_* apply
+    OTLP_ENDPOINT: Operation, "otlp_endpoint", "URL", Default::Otherwise("`OTEL_EXPORTER_OTLP_ENDPOINT`, else no traces");
+    /// Format of the log on stderr
+    LOG_FORMAT: Operation, "log_format", "text|json", Default::Text("text");
+    /// error, warn, info, debug or trace; levels can also be set per crate, as in info,plinth_api=debug
+    LOG_LEVEL: Operation, "log_level", "LEVEL", Default::Text("info");
 }
 
 /// Default number of connections of a `plinth worker` to PostgreSQL. It is small, because there may be many workers.

@@ -27,17 +27,10 @@ pub(crate) fn command() -> Command {
         .args(
             config::args(GROUPS).map(|arg| arg.global(true).hide_short_help(true)),
         )
-        .subcommand(account::command())
-        .subcommand(key::command())
-        .subcommand(links::command())
-        .subcommand(credits::command())
-        .subcommand(workspace::command())
+        .subcommands([account::command(), key::command(), links::command(), credits::command(), workspace::command()])
         .subcommands(overlay::commands())
         .subcommands(status::commands())
-        .subcommand(backup::command())
-        .subcommand(restore::verify_command())
-        .subcommand(restore::command())
-        .subcommand(storage::command())
+        .subcommands([backup::command(), restore::verify_command(), restore::command(), storage::command()])
 }
 
 pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
