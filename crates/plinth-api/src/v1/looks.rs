@@ -41,22 +41,12 @@ pub(crate) async fn create_look(
     Ok(created(api.service.create_look(&caller, new).await?))
 }
 
-/// Changes a look
-#[utoipa::path(patch, path = "/looks/{id}", tag = "looks", params(("id" = String, Path)), request_body = UpdateLook,
-    responses((status = 200, description = "The look after the change.", body = Data<LookRow>)))]
-pub(crate) async fn update_look(
-    State(api): State<Api>,
-    Editor(caller): Editor,
-    Path(id): Path<String>,
-    JsonBody(change, _memory): JsonBody<UpdateLook>,
-) -> Result<Response> {
-    Ok(ok(api.service.update_look(&caller, &id, change).await?))
-}
-
 by_id! {
     tag "looks", parameter "id";
     /// Returns a look
     get "/looks/{id}" get_look = Reader.get_look -> LookRow, "The look.";
+    /// Changes a look
+    patch "/looks/{id}" update_look(change: UpdateLook) = Editor.update_look -> LookRow, "The look after the change.";
     /// Deletes a look
     delete "/looks/{id}" delete_look = Editor.delete_look -> LookDeleted, "The look is deleted.";
 }

@@ -202,26 +202,15 @@ by_id! {
     tag "models", parameter "modelId";
     /// Returns a model with its renders
     get "/models/{modelId}" get_model = Reader.model -> ModelDetail, "The model.";
+    /// Changes title, product code or tags
+    patch "/models/{modelId}" update_model(edit: UpdateModel) = Editor.update_model -> ModelEdited,
+        "The model's title, product code and tags after the change.";
     /// Deletes a model; its renders remain
     delete "/models/{modelId}" delete_model = Editor.delete_model -> ModelDeleted, "The model is deleted.";
     /// Archives a model, so that the default list does not show it
     patch "/models/{modelId}/archive" archive_model = Editor.archive_model -> Archived, "The model is archived.";
     /// Makes an archived model active again
     patch "/models/{modelId}/unarchive" unarchive_model = Editor.unarchive_model -> Archived, "The model is active.";
-}
-
-/// Changes title, product code or tags
-#[utoipa::path(patch, path = "/models/{modelId}", tag = "models", params(("modelId" = String, Path)),
-    request_body = UpdateModel, responses(
-    (status = 200, description = "The model's title, product code and tags after the change.", body = Data<ModelEdited>),
-))]
-pub(crate) async fn update_model(
-    State(api): State<Api>,
-    Editor(caller): Editor,
-    Path(id): Path<String>,
-    JsonBody(edit, _memory): JsonBody<UpdateModel>,
-) -> Result<Response> {
-    Ok(ok(api.service.update_model(&caller, &id, edit).await?))
 }
 
 /// Downloads a model

@@ -9,6 +9,7 @@ use plinth_spec::wire::{Data, DrawPreview, FindCameras, FindSurfaces};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::by_id::by_id;
 use super::ok;
 
 use crate::access::Editor;
@@ -25,7 +26,7 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
 /// Draws one frame of a video
 ///
 /// The picture has a watermark. An account gets one preview at a time; further requests wait.
-#[utoipa::path(post, path = "/models/{id}/preview", tag = "previews", params(("id" = String, Path)),
+#[utoipa::path(post, path = "/models/{modelId}/preview", tag = "previews", params(("modelId" = String, Path)),
     request_body = DrawPreview, responses(
     (status = 200, description = "The frame.", content_type = "image/png"),
 ))]
@@ -44,30 +45,12 @@ pub(crate) async fn draw_preview(
     Ok(response)
 }
 
-/// Finds the surfaces that are visible at a point of a frame
-#[utoipa::path(post, path = "/models/{id}/preview/surfaces", tag = "previews", params(("id" = String, Path)),
-    request_body = FindSurfaces, responses(
-    (status = 200, description = "The surfaces, and the camera of the frame.", body = Data<SurfacesAtPoint>),
-))]
-pub(crate) async fn find_surfaces(
-    State(api): State<Api>,
-    Editor(caller): Editor,
-    Path(id): Path<String>,
-    JsonBody(wanted, _memory): JsonBody<FindSurfaces>,
-) -> Result<Response> {
-    Ok(ok(api.service.find_surfaces(&caller, &id, wanted).await?))
-}
-
-/// Returns the cameras of a dataset
-#[utoipa::path(post, path = "/models/{id}/preview/cameras", tag = "previews", params(("id" = String, Path)),
-    request_body = FindCameras, responses(
-    (status = 200, description = "The cameras.", body = Data<DatasetCameras>),
-))]
-pub(crate) async fn find_cameras(
-    State(api): State<Api>,
-    Editor(caller): Editor,
-    Path(id): Path<String>,
-    JsonBody(wanted, _memory): JsonBody<FindCameras>,
-) -> Result<Response> {
-    Ok(ok(api.service.find_cameras(&caller, &id, wanted).await?))
+by_id! {
+    tag "previews", parameter "modelId";
+    /// Finds the surfaces that are visible at a point of a frame
+    post "/models/{modelId}/preview/surfaces" find_surfaces(wanted: FindSurfaces) = Editor.find_surfaces -> SurfacesAtPoint,
+        "The surfaces, and the camera of the frame.";
+    /// Returns the cameras of a dataset
+    post "/models/{modelId}/preview/cameras" find_cameras(wanted: FindCameras) = Editor.find_cameras -> DatasetCameras,
+        "The cameras.";
 }
