@@ -233,7 +233,20 @@ impl PoseVertex {
 const SNORM_ONE: f32 = i16::MAX as f32;
 
 fn snorm(x: f32) -> i16 {
-    (x.clamp(-1.0, 1.0) * SNORM_ONE).round() as i16
+    rounded(x.clamp(-1.0, 1.0) * SNORM_ONE) as i16
+}
+
+/// Returns the nearest integer, like `f32::round`, which calls the C library if the compiler may not use SSE 4.1.
+pub(crate) const fn rounded(x: f32) -> i32 {
+    let whole = x as i32;
+    let rest = x - whole as f32;
+    if rest >= 0.5 {
+        whole.saturating_add(1)
+    } else if rest <= -0.5 {
+        whole.saturating_sub(1)
+    } else {
+        whole
+    }
 }
 
 /// The data of a batch that the vertex shader of shading reads, from a vertex stream with one element per instance.
@@ -260,4 +273,16 @@ pub(crate) struct SurfaceVertex {
     pub(crate) uv1: [f32; 2],
     /// Linear colour as unsigned normalised integers.
     pub(crate) color: [u16; 4],
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_rounded_like_the_standard_library_does() {
+        for x in [0.0, 0.499_999_97, 0.5, 1.5, 2.499_999_8, 511.5, 8_388_607.5, 1e30, f32::NAN] {
+            assert_eq!((rounded(x), rounded(-x)), (x.round() as i32, (-x).round() as i32), "{x}");
+        }
+    }
 }

@@ -31,11 +31,19 @@ const TAPS: u32 = 40u;
 // Width of the edge with FLAT, as a fraction of the widest penumbra.
 const FLAT_WIDTH: f32 = 0.12;
 
-// Returns point `i` of Vogel's disc, whose points are evenly spread. The points are the same for every texel.
-fn disk(i: u32) -> vec2<f32> {
-    let r = sqrt((f32(i) + 0.5) / f32(TAPS));
-    let a = f32(i) * 2.3999632;
-    return r * vec2(cos(a), sin(a));
+// Cosine and sine of the golden angle, by which each point of Vogel's disc is turned from the previous point.
+const GOLDEN_TURN: vec2<f32> = vec2(-0.73736888, 0.67549029);
+
+// Returns the distance of point `i` of Vogel's disc from its centre. The points are evenly spread, and they are the
+// same for every texel.
+fn disk_radius(i: u32) -> f32 {
+    return sqrt((f32(i) + 0.5) / f32(TAPS));
+}
+
+// Returns the direction of the point of the disc that follows the point in the direction `turn`. Software drivers take
+// much longer for a sine and a cosine.
+fn next_turn(turn: vec2<f32>) -> vec2<f32> {
+    return vec2(dot(turn, vec2(GOLDEN_TURN.x, -GOLDEN_TURN.y)), dot(turn, GOLDEN_TURN.yx));
 }
 
 fn key_visibility(point: vec3<f32>) -> f32 {
@@ -52,8 +60,10 @@ fn key_visibility(point: vec3<f32>) -> f32 {
     // Searches for surfaces that block the light, within the cone from this point to the light.
     var blocked = 0.0;
     var nearest_sum = 0.0;
+    var search_turn = vec2(1.0, 0.0);
     for (var i = 0u; i < TAPS; i++) {
-        let z = textureSampleLevel(depth_map, point_sampler, uv + disk(i) * widest, 0);
+        let z = textureSampleLevel(depth_map, point_sampler, uv + search_turn * (disk_radius(i) * widest), 0);
+        search_turn = next_turn(search_turn);
         if z < ndc.z - 1e-4 {
             blocked += 1.0;
             nearest_sum += z;
@@ -67,8 +77,11 @@ fn key_visibility(point: vec3<f32>) -> f32 {
     let width = max(widest * ratio, frame.key_texel * 1.5);
 #endif
     var lit = 0.0;
+    var turn = vec2(1.0, 0.0);
     for (var i = 0u; i < TAPS; i++) {
-        lit += textureSampleCompareLevel(key_shadow_map, shadow_sampler, uv + disk(i) * width, ndc.z - 1e-4);
+        let at = uv + turn * (disk_radius(i) * width);
+        lit += textureSampleCompareLevel(key_shadow_map, shadow_sampler, at, ndc.z - 1e-4);
+        turn = next_turn(turn);
     }
     return lit / f32(TAPS);
 }

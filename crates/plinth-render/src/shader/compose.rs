@@ -1,6 +1,7 @@
 //! The preprocessor of shaders, which supports `#import path`, `#include path`, `#ifdef NAME`, `#ifndef NAME`, `#else`,
 //! `#endif`, and placeholders for generated text (`//{name}`). A file is imported only once; each `#include` inserts
-//! its text again. Each directive is on a line of its own.
+//! its text again. Each directive is on a line of its own. Lines that contain only a comment are left out, because later
+//! steps would read them again for each variant.
 
 use std::collections::BTreeSet;
 
@@ -118,7 +119,7 @@ impl Composer<'_> {
                     .find(|(known, _)| *known == name)
                     .ok_or_else(|| fault(format!("there is no generated text for '{name}'")))?;
                 self.out.push_str(text);
-            } else {
+            } else if !word.starts_with("//") {
                 self.out.push_str(line);
                 self.out.push('\n');
             }

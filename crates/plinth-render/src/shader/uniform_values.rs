@@ -141,20 +141,23 @@ pub(super) fn placed(values: Vec<Value>, limit: usize) -> (Vec<Value>, Vec<&'sta
 pub(super) fn replaced(text: &str, values: &[Value]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    loop {
-        let starts_word = !out.ends_with(|before| is_word(before) || before == '.');
-        let found = values.iter().filter(|_| starts_word).find_map(|value| {
-            let after = rest.strip_prefix(&value.place)?;
+    while let Some(start) = rest.find(is_word) {
+        let (between, words) = rest.split_at(start);
+        out.push_str(between);
+        let starts_expression = !out.ends_with(|before| is_word(before) || before == '.');
+        let found = values.iter().filter(|_| starts_expression).find_map(|value| {
+            let after = words.strip_prefix(&value.place)?;
             (value.place.ends_with(']') || !after.starts_with(is_word)).then_some((value, after))
         });
         if let Some((value, after)) = found {
             out.push_str(&value.variable);
             rest = after;
-            continue;
+        } else {
+            let (word, after) = words.split_at(words.find(|c| !is_word(c)).unwrap_or(words.len()));
+            out.push_str(word);
+            rest = after;
         }
-        let mut chars = rest.chars();
-        let Some(c) = chars.next() else { return out };
-        out.push(c);
-        rest = chars.as_str();
     }
+    out.push_str(rest);
+    out
 }

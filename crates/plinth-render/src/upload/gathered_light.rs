@@ -14,6 +14,7 @@ use super::pool::VertexRange;
 use crate::RenderError;
 use crate::bindings;
 use crate::gpu::Gpu;
+use crate::gpu_types::rounded;
 
 /// Number of bits of a triangle's word that contain the level of its lattice.
 const LEVEL_BITS: u32 = 4;
@@ -43,7 +44,8 @@ pub(crate) struct LightSample {
 
 impl From<&GatheredLight> for LightSample {
     fn from(light: &GatheredLight) -> Self {
-        let bytes = |v: [f32; 4], unit: f32| v.map(|c| (c * unit).round() as i8);
+        let byte = |c: f32, unit: f32| rounded(c * unit).clamp(i8::MIN.into(), i8::MAX.into()) as i8;
+        let bytes = |[x, y, z, w]: [f32; 4], unit| [byte(x, unit), byte(y, unit), byte(z, unit), byte(w, unit)];
         let luminance = light.indirect.dot(LUMINANCE);
         Self {
             direct: shared_exponent(light.direct),
@@ -59,14 +61,32 @@ impl From<&GatheredLight> for LightSample {
 fn shared_exponent(color: Vec3) -> u32 {
     const MANTISSA: i32 = 9;
     const BIAS: i32 = 15;
-    let largest = (f32::from(511_u16) / 512.0) * 2.0_f32.powi(31 - BIAS);
+    let largest = (f32::from(511_u16) / 512.0) * power_of_two(31 - BIAS);
     let color = color.clamp(Vec3::ZERO, Vec3::splat(largest));
-    let steps = |exponent: i32| (color * 2.0_f32.powi(MANTISSA + BIAS - exponent)).round();
-    let least = (color.max_element().max(1e-30).log2().floor() as i32 + 1 + BIAS).max(0);
+    let steps = |exponent: i32| {
+        let scaled = color * power_of_two(MANTISSA + BIAS - exponent);
+        [rounded(scaled.x), rounded(scaled.y), rounded(scaled.z)]
+    };
+    let least = (exponent_of(color.max_element().max(1e-30)) + 1 + BIAS).max(0);
     // If a channel would be rounded up to ten bits, the exponent must be larger.
-    let exponent = if steps(least).max_element() > 511.0 { least + 1 } else { least };
-    let [r, g, b] = steps(exponent).to_array().map(|c| c as u32);
-    r | g << 9 | b << 18 | (exponent as u32) << 27
+    let exponent = if steps(least).into_iter().any(|step| step > 511) { least + 1 } else { least };
+    let [r, g, b] = steps(exponent);
+    (r | g << 9 | b << 18).cast_unsigned() | exponent.cast_unsigned() << 27
+}
+
+/// Number of bits of the mantissa of an `f32`, and the bias of its exponent.
+const FLOAT_MANTISSA: u32 = 23;
+const FLOAT_BIAS: i32 = 127;
+
+/// Returns 2 to a power from −126 to 127. `f32::powi` calls a function of the compiler's library.
+const fn power_of_two(power: i32) -> f32 {
+    f32::from_bits((power + FLOAT_BIAS).cast_unsigned() << FLOAT_MANTISSA)
+}
+
+/// Returns the exponent of the largest power of two that is not above a positive number. `f32::log2` calls the C
+/// library.
+const fn exponent_of(number: f32) -> i32 {
+    (number.to_bits() >> FLOAT_MANTISSA).cast_signed() - FLOAT_BIAS
 }
 
 /// The part of the baked light that belongs to a pool.

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use twox_hash::XxHash3_128;
 
 use crate::gpu::Gpu;
+use crate::gpu_types::rounded;
 
 /// The textures and samplers of a model. A sampler is created when it is first used.
 pub(crate) struct Textures {
@@ -177,31 +178,31 @@ fn halve_with(above: &Level<'_>, average: impl Fn([[u8; 4]; 4]) -> [u8; 4]) -> L
     Level { width, height, pixels: Cow::Owned(pixels) }
 }
 
-fn average_linear(t: [[u8; 4]; 4]) -> [u8; 4] {
-    [0, 1, 2, 3].map(|c| mean(t.map(|texel| u32::from(texel[c]))))
+// The functions below list the channels, because `array::map` is not inlined everywhere.
+
+fn average_linear([a, b, c, d]: [[u8; 4]; 4]) -> [u8; 4] {
+    let channel = |i: usize| mean([a[i], b[i], c[i], d[i]]);
+    [channel(0), channel(1), channel(2), channel(3)]
 }
 
-fn mean(v: [u32; 4]) -> u8 {
-    u8::try_from((v.iter().sum::<u32>() + 2) / 4).unwrap_or(u8::MAX)
+fn mean([a, b, c, d]: [u8; 4]) -> u8 {
+    ((u16::from(a) + u16::from(b) + u16::from(c) + u16::from(d) + 2) / 4) as u8
 }
 
 /// Averages sRGB colours as linear light. Lookup tables convert in both directions.
-fn average_srgb(tables: &SrgbTables, t: [[u8; 4]; 4]) -> [u8; 4] {
-    let channel = |c: usize| {
-        let sum: u32 = t.iter().map(|texel| u32::from(tables.decode[usize::from(texel[c])])).sum();
+fn average_srgb(tables: &SrgbTables, [a, b, c, d]: [[u8; 4]; 4]) -> [u8; 4] {
+    let linear = |encoded: u8| u32::from(tables.decode[usize::from(encoded)]);
+    let channel = |i: usize| {
+        let sum = linear(a[i]) + linear(b[i]) + linear(c[i]) + linear(d[i]);
         tables.encode[(sum / 4) as usize >> 4]
     };
-    [channel(0), channel(1), channel(2), mean(t.map(|texel| u32::from(texel[3])))]
+    [channel(0), channel(1), channel(2), mean([a[3], b[3], c[3], d[3]])]
 }
 
-fn average_normal(t: [[u8; 4]; 4]) -> [u8; 4] {
-    let sum = t.iter().fold(glam::Vec3::ZERO, |sum, texel| {
-        sum + glam::Vec3::new(f32::from(texel[0]), f32::from(texel[1]), f32::from(texel[2])) - 127.5
-    });
-    let n = sum.normalize_or(glam::Vec3::Z) * 127.5 + 127.5;
-    // This code replaces `f32::round`, which calls the C library if the compiler may not use SSE 4.1.
-    let rounded = |c: f32| c as u8 + u8::from(c - f32::from(c as u8) >= 0.5);
-    [rounded(n.x), rounded(n.y), rounded(n.z), mean(t.map(|texel| u32::from(texel[3])))]
+fn average_normal([a, b, c, d]: [[u8; 4]; 4]) -> [u8; 4] {
+    let sum = |i: usize| f32::from(u16::from(a[i]) + u16::from(b[i]) + u16::from(c[i]) + u16::from(d[i])) - 4.0 * 127.5;
+    let n = glam::Vec3::new(sum(0), sum(1), sum(2)).normalize_or(glam::Vec3::Z) * 127.5 + 127.5;
+    [rounded(n.x) as u8, rounded(n.y) as u8, rounded(n.z) as u8, mean([a[3], b[3], c[3], d[3]])]
 }
 
 struct SrgbTables {
