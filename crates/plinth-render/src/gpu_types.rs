@@ -274,3 +274,15 @@ pub(crate) struct SurfaceVertex {
     /// Linear colour as unsigned normalised integers.
     pub(crate) color: [u16; 4],
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_rounded_like_the_standard_library_does() {
+        for x in [0.0, 0.499_999_97, 0.5, 1.5, 2.499_999_8, 511.5, 8_388_607.5, 1e30, f32::NAN] {
+            assert_eq!((rounded(x), rounded(-x)), (x.round() as i32, (-x).round() as i32), "{x}");
+        }
+    }
+}
