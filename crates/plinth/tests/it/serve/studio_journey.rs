@@ -173,7 +173,7 @@ async fn order_and_play(journey: &Journey) {
         page.until(&format!("window.isSame && document.querySelector('#render-{id} .status.done')")).await;
     }
     // The stream that is watched here may be told of an end later than the page's own stream.
-    page.until("Object.values(window.seen).every((told) => told.at(-1) === 1)").await;
+    page.until(&format!("{}.every((id) => window.seen[id]?.at(-1) === 1)", serde_json::json!(ids))).await;
     check_progress(&page.run("return window.seen;").await, &ids);
     for id in &ids {
         journey.go(&format!("/renders/{id}")).await;
