@@ -3,8 +3,8 @@
 # usage: scripts/tools.sh test scripts/quick.sh CRATE [TESTS]
 #
 # Which tests are the fastest is measured, not declared: the tests are sorted by the time that each took when it last ran, here
-# or in `make test`, and run until their times add up to ten seconds per core. Tests that were never run, or that failed last
-# time, always run. TESTS is a part of names of tests; all of these run, however long they take.
+# or in `make test`, and run until their times add up to what building leaves of 15 seconds, but to five seconds at least, per core.
+# Tests that were never run, or that failed last time, always run. TESTS is a part of names of tests; all of these run, however long they take.
 #
 # The times are in TARGET/quick/CRATE, a line per test: seconds, binary, name.
 set -euo pipefail
@@ -68,13 +68,17 @@ if [[ $crate == plinth || $crate == plinth-fence ]]; then
     cargo build --package plinth --package plinth-fence --example hostile
 fi
 
+cargo nextest run --profile quick --no-run "${select[@]}"
+left=$((15 - SECONDS))
+most=$(((left > 5 ? left : 5) * $(nproc)))
+
 # An expression that leaves out the tests which do not fit.
 if [[ -n $tests ]]; then
     # No test of this name is an error, a crate without tests is not.
     filter="test(/$tests/)"
 else
     select+=(--no-tests pass)
-    filter=$(awk -v most="$((10 * $(nproc)))" '
+    filter=$(awk -v most="$most" '
         (sum += $1) > most { skipped[$2] = skipped[$2] " | test(=" $3 ")" }
         END {
             printf "all()"
@@ -85,7 +89,7 @@ status=0
 cargo nextest run --profile quick --no-fail-fast "${select[@]}" -E "$filter" || status=$?
 ran=$target/nextest/quick/junit.xml
 if [[ $ran -nt $times ]]; then add_times "$ran"; fi
-awk -v most="$((10 * $(nproc)))" -v crate="$crate" '
+awk -v most="$most" -v crate="$crate" '
     (sum += $1) <= most { fit++; slowest = $1; next }
     { left += $1 }
     END {
