@@ -44,7 +44,6 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let number = |name: &str| args.get_one::<u64>(name).copied().with_context(|| format!("--{name} is missing"));
     let file: &PathBuf = args.get_one("FILE").context("FILE is missing")?;
-    lower_priority(JOB_NICENESS);
     plinth_fence::close_inherited_files();
     // The files are opened before the process enters the sandbox, because their paths are not accessible inside the
     // sandbox.
@@ -53,6 +52,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let to = paths.map(|path| File::create(path).with_context(|| path.display().to_string()));
     let to = to.collect::<Result<Vec<File>>>()?;
     start_session().context("the check cannot start a session")?;
+    lower_priority(JOB_NICENESS);
     bound_memory(number("memory-bytes")?)?;
     bound(Resource::FileSize, FILE_BYTES, "the size of files")?;
     // The limit of CPU time is twice the time limit, because two threads may work at the same time. The server enforces

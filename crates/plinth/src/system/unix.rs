@@ -6,7 +6,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::process::Child;
 
-use rustix::process::{Pid, Rlimit, getrlimit, kill_process, setrlimit, setsid};
+use rustix::process::{Pid, Rlimit, getpid, getrlimit, getsid, kill_process, setrlimit, setsid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -90,7 +90,12 @@ pub(crate) fn be_first_without_memory() {
 /// Lowers the priority of this process and its children. An error is ignored, because the processes then only slow down
 /// others.
 pub(crate) fn lower_priority(niceness: i32) {
-    let _allowed = rustix::process::nice(niceness);
+    let Ok(now) = rustix::process::nice(niceness) else { return };
+    // Linux may schedule the processes of a session as a group. Among groups, only the nice value of the group counts
+    // (sched(7), "The autogroup feature"). The group of another leader is left as it is, because it may be that of a shell.
+    if cfg!(target_os = "linux") && getsid(None).is_ok_and(|leader| leader == getpid()) {
+        drop(std::fs::write("/proc/self/autogroup", now.to_string()));
+    }
 }
 
 /// Returns how much this process may use of a resource.
