@@ -17,7 +17,7 @@ use plinth_scene::{
     Background, EnvironmentMap, LightDetail, SceneAssets, SceneError, build_dataset, build_scene, max_texture_side,
     studio,
 };
-use plinth_spec::preview::{DatasetCameras, PreviewAnswer, PreviewQuestion};
+use plinth_spec::preview::{DatasetCameras, PreviewAnswer, PreviewOptions, PreviewQuestion};
 use plinth_spec::quality::FRAMES_PER_SECOND;
 use plinth_spec::{OutputFile, RenderSettings};
 
@@ -77,15 +77,8 @@ pub(crate) struct PreviewFrame<'a> {
     pub(crate) environment: Option<&'a EnvironmentFiles>,
     /// Contents of the images that the settings use, by asset ID.
     pub(crate) images: &'a BTreeMap<String, Vec<u8>>,
-    /// Longer side of the picture, in pixels.
-    pub(crate) longest: u32,
-    /// Whether the frame is a draft. The light of a draft may be computed with fewer rays, or may stem from another
-    /// camera position.
-    pub(crate) is_draft: bool,
-    /// Position of the frame in the video, from 0 to 1; `None` for the frame that the poster shows.
-    pub(crate) position: Option<f64>,
-    /// Whether the watermark of free previews is drawn on the picture.
-    pub(crate) watermark: bool,
+    /// How to draw it.
+    pub(crate) options: PreviewOptions,
     /// Path of the PNG file to write.
     pub(crate) target: &'a Path,
 }
@@ -98,7 +91,8 @@ impl<'g> PreviewStage<'g> {
     /// Draws a frame, and writes it to its file. Returns the warnings of the scene.
     /// Errors: [`JobError`].
     pub(crate) fn draw(&mut self, wanted: &PreviewFrame<'_>, cancel: &AtomicBool) -> Result<Vec<String>, JobError> {
-        let PreviewFrame { settings, environment, images, longest, is_draft, position, watermark, target } = *wanted;
+        let PreviewFrame { settings, environment, images, options, target } = *wanted;
+        let PreviewOptions { longest, is_draft, position, watermark, question: _ } = options;
         let (width, height) = fitted(settings.video().quality.size(settings.video().aspect), longest);
         // The poster of a video with alpha is made from its 16-bit frames, so its preview has the same format.
         let is_deep = settings.video().quality.has_alpha() && !is_draft;

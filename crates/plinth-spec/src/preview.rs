@@ -1,4 +1,4 @@
-//! Questions about the frame that a preview shows, and their answers. The answers come from a preview process, which a
+//! What a preview shows, questions about its frame, and their answers. The answers come from a preview process, which a
 //! malicious model may have compromised. Therefore each receiver checks the answers.
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,26 @@ const MAX_CAMERAS: usize = 1000;
 const MAX_NAME_BYTES: usize = 4096;
 /// Maximum absolute value of a number in an answer.
 const MAX_NUMBER: f64 = 1e9;
+
+/// How a preview is drawn, except for its settings and files. Requests contain these fields on their way from the caller through
+/// the database to the preview process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PreviewOptions {
+    /// Longer side of the picture, in pixels.
+    pub longest: u32,
+    /// Whether to draw a draft, which takes less time. Its light may be computed with fewer rays, or may stem from another camera
+    /// position.
+    pub is_draft: bool,
+    /// Position of the frame in the video, from 0 to 1; `None` for the frame that the poster shows.
+    pub position: Option<f64>,
+    /// Whether the watermark of free previews is drawn on the picture. Requests of earlier versions do not contain it.
+    #[serde(default)]
+    pub watermark: bool,
+    /// Question about the frame, for example for the surfaces at a point. If it is set, no picture is drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<PreviewQuestion>,
+}
 
 /// A question about a frame of a preview.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -114,18 +114,21 @@ pub async fn run(
     node.encoder = found.encoder.encoder;
     let node = Arc::new(node);
     counters::create();
-    let slots = node.options.slots.map_or(if found.is_software { SLOTS.0 } else { SLOTS.1 }, usize::from);
+    let count = node.options.slots.map_or(if found.is_software { SLOTS.0 } else { SLOTS.1 }, usize::from);
+    let slots = Slots::new(count);
     let (worker, pool) = (&node.options.name, &node.options.pool);
-    tracing::info!(worker, pool, adapter = found.adapter, encoder = %node.encoder, slots, "the worker waits for renders");
-    let presence = Presence::begin(&node, &found.adapter, slots, reported);
+    tracing::info!(worker, pool, adapter = found.adapter, encoder = %node.encoder, slots = count, "the worker waits for renders");
+    let presence = Presence::begin(&node, &found.adapter, count, reported);
     let (mut running, kill) = (JoinSet::new(), CancellationToken::new());
     phase.send_replace(Phase::Claiming);
     // Previews need a token of their own, because claiming also ends without `stop`: after the idle time `exit_when_idle`.
     let previews_stop = stop.child_token();
-    let previews = wanted.map(|wanted| tokio::spawn(serve_previews(Arc::clone(&node), wanted, previews_stop.clone())));
+    let previews = wanted.map(|wanted| {
+        tokio::spawn(serve_previews(Arc::clone(&node), Arc::clone(&slots), wanted, previews_stop.clone()))
+    });
     let listener = Arc::clone(&node);
     let listening = tokio::spawn(async move { listener.service.listen_for_work(&listener.options.takes).await });
-    claim_until_stopped(&node, slots, &mut running, &stop, &kill).await;
+    claim_until_stopped(&node, &slots, &mut running, &stop, &kill).await;
     phase.send_replace(Phase::Draining);
     node.state.send_replace(WorkerState::Draining);
     listening.abort();
@@ -147,12 +150,11 @@ pub async fn run(
 /// Claims jobs for free slots until `stop` is cancelled.
 async fn claim_until_stopped(
     node: &Arc<Node>,
-    slots: usize,
+    slots: &Arc<Slots>,
     running: &mut JoinSet<()>,
     stop: &CancellationToken,
     kill: &CancellationToken,
 ) {
-    let slots = Slots::new(slots);
     let mut busy_until = Instant::now();
     let mut had_room = true;
     while !stop.is_cancelled() {
@@ -169,7 +171,7 @@ async fn claim_until_stopped(
             busy_until = Instant::now();
         }
         while had_room && !stop.is_cancelled() {
-            match node.take(&slots).await {
+            match node.take(slots).await {
                 Ok(Some((work, slot))) => node.start(work, slot, running, kill),
                 Ok(None) => break,
                 Err(error) => {

@@ -11,6 +11,7 @@ use plinth_service::previews::{MAX_PICTURE_BYTES, WantedPreview};
 use plinth_spec::EnvPart;
 use plinth_store::{ObjectKey, StoreError};
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::child::Ended;
@@ -21,6 +22,7 @@ use crate::options::WorkerOptions;
 use crate::outputs::OUT;
 use crate::preview_processes::{Found, PreviewProcess, PreviewProcesses};
 use crate::preview_queue::PreviewQueue;
+use crate::slots::Slots;
 use crate::system::open_untrusted;
 
 /// Maximum interval between two checks for idle processes.
@@ -29,6 +31,9 @@ const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 const LEAST_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// Time limit of one frame, including the time to load the model.
 const FRAME_TIME: Duration = Duration::from_mins(2);
+
+/// Maximum pause after a picture while a render is drawn.
+const MAX_REST: Duration = Duration::from_millis(100);
 
 /// The first bytes of every PNG.
 const PNG_SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
@@ -48,7 +53,10 @@ pub(crate) async fn serve_previews(node: Arc<Node>, here: mpsc::Receiver<WantedP
         }
         if let Some(next) = queue.take(&node).await {
             node.previews.store(processes.count() + 1, Ordering::SeqCst);
-            answer(&node, &mut processes, &mut queue, next, &stop).await;
+            let took = answer(&node, &mut processes, &mut queue, next, &stop).await;
+            if slots.is_drawing() {
+                let _stopped = timeout(took.min(MAX_REST), stop.cancelled()).await;
+            }
         }
         node.previews.store(processes.count(), Ordering::SeqCst);
     }
@@ -56,13 +64,14 @@ pub(crate) async fn serve_previews(node: Arc<Node>, here: mpsc::Receiver<WantedP
     node.previews.store(0, Ordering::SeqCst);
 }
 
+/// Draws a preview and sends it. Returns how long drawing took.
 async fn answer(
     node: &Node,
     processes: &mut PreviewProcesses,
     queue: &mut PreviewQueue,
     wanted: WantedPreview,
     stop: &CancellationToken,
-) {
+) -> Duration {
     let begin = Instant::now();
     let (drawn, took_place) = match processes.find_or_start(node, &wanted).await {
         Ok(Found { process, took_place }) => (draw(node, process, &wanted, stop).await, took_place),
@@ -74,12 +83,13 @@ async fn answer(
         processes.forget_ended(&wanted.model_id);
         if stop.is_cancelled() {
             // The reply is dropped, so another worker can claim the request.
-            return;
+            return took;
         }
     }
     queue.drawn(&wanted.model_id, took_place.then_some(took));
     // Sending fails only if the request was cancelled.
     let _unheard = wanted.reply.send(drawn);
+    took
 }
 
 /// Returns the request that asks the process for a preview. The process writes the picture to `target`.
@@ -88,11 +98,7 @@ fn request_of(wanted: &WantedPreview, target: PathBuf) -> PreviewRequest {
         settings: wanted.settings.echoed(),
         environment: wanted.assets.env.as_ref().map(|id| environment_files(&format!("{id}."))),
         images: wanted.assets.images.keys().map(|id| (id.clone(), image_file(id))).collect(),
-        longest: wanted.longest,
-        is_draft: wanted.is_draft,
-        position: wanted.position,
-        watermark: wanted.watermark,
-        question: wanted.question,
+        options: wanted.options,
         target,
     }
 }
@@ -111,7 +117,7 @@ async fn draw(
     let target = PathBuf::from(OUT).join("preview.png");
     let request = serde_json::to_string(&request_of(wanted, target.clone()));
     let request = request.map_err(|error| format!("the request cannot be written: {error}"))?;
-    let question = wanted.question;
+    let question = wanted.options.question;
     let options = WorkerOptions { timeout: FRAME_TIME, ..node.options.clone() };
     let (slot, stop) = (Arc::clone(&process.child), stop.clone());
     let asking = tokio::task::spawn_blocking(move || {

@@ -9,6 +9,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 /// time, with a lower priority. Uploads take time, but hardly any processor time.
 #[derive(Debug)]
 pub(crate) struct Slots {
+    count: usize,
     renders: Arc<Semaphore>,
     packagings: Arc<Semaphore>,
     uploads: Arc<Semaphore>,
@@ -25,12 +26,23 @@ pub(crate) struct Slot {
 impl Slots {
     pub(crate) fn new(count: usize) -> Arc<Self> {
         let semaphore = || Arc::new(Semaphore::new(count));
-        Arc::new(Self { renders: semaphore(), packagings: semaphore(), uploads: semaphore(), freed: Notify::new() })
+        Arc::new(Self {
+            count,
+            renders: semaphore(),
+            packagings: semaphore(),
+            uploads: semaphore(),
+            freed: Notify::new(),
+        })
     }
 
     /// Returns whether a render or a packaging may be claimed.
     pub(crate) fn has_free_slot(&self) -> bool {
         self.renders.available_permits() + self.packagings.available_permits() > 0
+    }
+
+    /// Returns whether a render is drawn.
+    pub(crate) fn is_drawing(&self) -> bool {
+        self.renders.available_permits() < self.count
     }
 
     /// Takes a slot for drawing a render, if one is free.
@@ -76,7 +88,9 @@ mod tests {
         let slots = Slots::new(1);
         let mut first = slots.take_render().unwrap();
         assert!(slots.take_render().is_none(), "one render is drawn at a time");
+        assert!(slots.is_drawing());
         first.exchange_for_upload();
+        assert!(!slots.is_drawing(), "the render is drawn, only its files are still stored");
         timeout(Duration::from_secs(5), slots.freed()).await.unwrap();
         let mut second = slots.take_render().unwrap();
         second.exchange_for_upload();

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use plinth_render::Cache;
-use plinth_spec::preview::PreviewQuestion;
+use plinth_spec::preview::PreviewOptions;
 use plinth_spec::settings::ParseOptions;
 use plinth_spec::{FailureCode, RenderSettings};
 use serde::{Deserialize, Serialize};
@@ -48,17 +48,9 @@ pub struct PreviewRequest {
     pub environment: Option<EnvironmentFiles>,
     /// Files of the images that the settings use, by asset ID.
     pub images: BTreeMap<String, PathBuf>,
-    /// Longer side of the picture, in pixels.
-    pub longest: u32,
-    /// Whether draft quality of the light is sufficient. This is the case while a user changes the settings.
-    pub is_draft: bool,
-    /// Position of the frame in the video, from 0 to 1; `None` for the frame that the poster shows.
-    pub position: Option<f64>,
-    /// Whether the watermark of free previews is drawn on the picture.
-    pub watermark: bool,
-    /// Question to answer. If it is set, the frame is not drawn.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub question: Option<PreviewQuestion>,
+    /// How to draw the frame, or the question about it.
+    #[serde(flatten)]
+    pub options: PreviewOptions,
     /// Path of the PNG file to write.
     pub target: PathBuf,
 }
@@ -97,9 +89,9 @@ fn respond(stage: &mut PreviewStage<'_>, line: &str, cancel: &AtomicBool) -> Res
         request.images.iter().map(|(id, file)| Ok((id.clone(), std::fs::read(file)?))).collect();
     let images =
         images.map_err(|error| ChildFailure::new(FailureCode::OverlayDownloadFailed, failure_message(&error)))?;
-    if let Some(question) = request.question {
+    if let Some(question) = request.options.question {
         let answer = stage
-            .answer(question, &settings, &images, request.position)
+            .answer(question, &settings, &images, request.options.position)
             .map_err(|error| ChildFailure::of_job(&error))?;
         // The worker kills a process that sends an invalid answer, so the answer is checked before it is sent.
         if !answer.answers(question) {
@@ -111,10 +103,7 @@ fn respond(stage: &mut PreviewStage<'_>, line: &str, cancel: &AtomicBool) -> Res
         settings: &settings,
         environment: request.environment.as_ref(),
         images: &images,
-        longest: request.longest,
-        is_draft: request.is_draft,
-        position: request.position,
-        watermark: request.watermark,
+        options: request.options,
         target: &request.target,
     };
     let warnings = stage.draw(&frame, cancel).map_err(|error| ChildFailure::of_job(&error))?;

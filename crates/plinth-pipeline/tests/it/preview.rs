@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use plinth_pipeline::child::{CacheFolder, ChildEvent, ChildTask, PreviewRequest, PreviewTask, run_child};
 use plinth_pipeline::{Job, run};
 use plinth_render::Cache;
+use plinth_spec::preview::PreviewOptions;
 use plinth_spec::settings::ParseOptions;
 use plinth_spec::{OutputFile, RenderSettings};
 use serde_json::{Value, json};
@@ -79,11 +80,7 @@ fn request(number: usize, look: &Value, target: PathBuf) -> PreviewRequest {
         settings: settings(number, look),
         environment: None,
         images: [].into(),
-        longest: WHOLE,
-        is_draft: false,
-        position: None,
-        watermark: false,
-        question: None,
+        options: PreviewOptions { longest: WHOLE, ..PreviewOptions::default() },
         target,
     }
 }
@@ -98,7 +95,8 @@ fn full_previews_equal_posters_whatever_was_drawn_before() {
     let both = |(number, look): (usize, &Value)| {
         let whole = request(number, look, folder.path().join(format!("{number}.png")));
         let target = folder.path().join("draft.png");
-        [PreviewRequest { is_draft: true, longest: 320, position: Some(0.5), target, ..whole.clone() }, whole]
+        let options = PreviewOptions { longest: 320, is_draft: true, position: Some(0.5), ..PreviewOptions::default() };
+        [PreviewRequest { options, target, ..whole.clone() }, whole]
     };
     let lines = looks.iter().enumerate().flat_map(both).map(|request| serde_json::to_string(&request).unwrap());
     let mut drawn = 0;
@@ -158,7 +156,8 @@ fn last_draft(looks: &[Value]) -> image::RgbImage {
     let folder = tempfile::tempdir().unwrap();
     let task = preview_task(folder.path());
     let target = folder.path().join("draft.png");
-    let draft = |look| PreviewRequest { is_draft: true, longest: 320, ..request(1, look, target.clone()) };
+    let options = PreviewOptions { longest: 320, is_draft: true, ..PreviewOptions::default() };
+    let draft = |look| PreviewRequest { options, ..request(1, look, target.clone()) };
     let lines: Vec<String> = looks.iter().map(|look| serde_json::to_string(&draft(look)).unwrap()).collect();
     let mut drawn = 0;
     let mut tell = |event| drawn += usize::from(matches!(event, ChildEvent::Previewed { .. }));

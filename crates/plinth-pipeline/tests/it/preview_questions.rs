@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use plinth_pipeline::child::{ChildEvent, ChildTask, PreviewRequest, PreviewTask, run_child};
-use plinth_spec::preview::{PreviewAnswer, PreviewQuestion, SurfacesAtPoint};
+use plinth_spec::preview::{PreviewAnswer, PreviewOptions, PreviewQuestion, SurfacesAtPoint};
 use serde_json::{Value, json};
 
 use super::{job, shapes};
@@ -18,11 +18,7 @@ fn request(folder: &Path, settings: &Value, question: Option<PreviewQuestion>, n
         settings: settings.clone(),
         environment: None,
         images: [].into(),
-        longest: WIDTH,
-        is_draft: true,
-        position: Some(0.0),
-        watermark: false,
-        question,
+        options: PreviewOptions { longest: WIDTH, is_draft: true, position: Some(0.0), watermark: false, question },
         target: folder.join(name),
     }
 }

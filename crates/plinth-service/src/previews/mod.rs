@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use plinth_db::queue;
 use plinth_spec::id::{AccountId, ModelId, WorkspaceId};
-use plinth_spec::preview::{PreviewAnswer, PreviewQuestion};
+use plinth_spec::preview::{PreviewAnswer, PreviewOptions, PreviewQuestion};
 use plinth_spec::settings::{Dataset, Output, ParseOptions};
 use plinth_spec::{ErrorCode, RenderSettings, limits};
 use serde_json::{Map, Value};
@@ -42,16 +42,8 @@ pub type PreviewReply = std::result::Result<Vec<u8>, String>;
 pub struct Preview {
     /// Render settings.
     pub settings: Map<String, Value>,
-    /// Longer side of the picture in pixels. It is clamped to the limits of previews.
-    pub longest: u32,
-    /// Whether to draw a draft, which takes less time and may have less accurate light.
-    pub is_draft: bool,
-    /// Time of the frame as a fraction of the video; `None` is the time of the poster.
-    pub position: Option<f64>,
-    /// Whether the watermark of free previews is drawn on the picture.
-    pub watermark: bool,
-    /// Query about the frame instead of a picture, for example for the surfaces at a point; `None` for a picture.
-    pub question: Option<PreviewQuestion>,
+    /// How to draw it. The longer side is clamped to the limits of previews.
+    pub options: PreviewOptions,
     /// Identifier of the page that requests the preview, at most [`MAX_PAGE_ID_BYTES`] long. A newer request replaces only
     /// requests of the same page.
     pub page_id: String,
@@ -70,16 +62,8 @@ pub struct WantedPreview {
     pub settings: RenderSettings,
     /// Assets that the settings refer to.
     pub assets: RenderAssets,
-    /// Longer side of the picture, in pixels.
-    pub longest: u32,
-    /// Whether to draw a draft, which takes less time and may have less accurate light.
-    pub is_draft: bool,
-    /// Time of the frame as a fraction of the video; `None` is the time of the poster.
-    pub position: Option<f64>,
-    /// Whether the watermark of free previews is drawn on the picture.
-    pub watermark: bool,
-    /// Query about the frame; the reply is then a [`PreviewAnswer`] as JSON. With `None`, the reply is a PNG.
-    pub question: Option<PreviewQuestion>,
+    /// How to draw it. With a question, the reply is a [`PreviewAnswer`] as JSON, otherwise a PNG.
+    pub options: PreviewOptions,
     /// Receives the reply of the worker. Closed if the request was cancelled.
     pub reply: oneshot::Sender<PreviewReply>,
 }
@@ -117,10 +101,11 @@ impl Service {
         &self,
         caller: &Caller,
         model: &str,
-        preview: Preview,
+        mut preview: Preview,
         question: PreviewQuestion,
     ) -> Result<PreviewAnswer> {
-        let answer = self.preview(caller, model, Preview { question: Some(question), ..preview }).await?;
+        preview.options.question = Some(question);
+        let answer = self.preview(caller, model, preview).await?;
         let answer: PreviewAnswer = serde_json::from_slice(&answer).map_err(ServiceError::internal)?;
         // The reply came from another process, and possibly from another machine.
         if answer.answers(question) {
@@ -164,7 +149,7 @@ impl Service {
         // Previews do not count toward the rate limit, because an account can have only one preview at a time.
         let _turn = self.preview_turn(caller).await?;
         let model = self.model_row(caller, model).await?;
-        let settings = match preview.question {
+        let settings = match preview.options.question {
             Some(PreviewQuestion::DatasetCameras) => of_dataset(caller, preview.settings)?,
             Some(PreviewQuestion::Surfaces { x, y }) if ![x, y].iter().all(|share| (0.0..=1.0).contains(share)) => {
                 return Err(ServiceError::new(
@@ -186,11 +171,7 @@ impl Service {
             sha256: model.sha256,
             settings,
             assets,
-            longest: preview.longest.clamp(limits::PREVIEW_SIDE_MIN, limits::PREVIEW_SIDE_MAX),
-            is_draft: preview.is_draft,
-            position: preview.position.filter(|share| share.is_finite()),
-            watermark: preview.watermark,
-            question: preview.question,
+            options: within_limits(preview.options),
             reply,
         };
         if !self.previews.has_worker() {
@@ -205,6 +186,14 @@ impl Service {
         drawn
             .map_err(|_dropped| ServiceError::internal("the worker stopped before the preview was drawn"))?
             .map_err(not_drawn)
+    }
+}
+
+fn within_limits(options: PreviewOptions) -> PreviewOptions {
+    PreviewOptions {
+        longest: options.longest.clamp(limits::PREVIEW_SIDE_MIN, limits::PREVIEW_SIDE_MAX),
+        position: options.position.filter(|share| share.is_finite()),
+        ..options
     }
 }
 

@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 
 use plinth_spec::limits::{PREVIEW_SIDE_DEFAULT, PREVIEW_SIDE_MAX, PREVIEW_SIDE_MIN};
-use plinth_spec::preview::{DatasetCameras, PreviewAnswer, PreviewQuestion, SurfacesAtPoint};
+use plinth_spec::preview::{DatasetCameras, PreviewAnswer, PreviewOptions, PreviewQuestion, SurfacesAtPoint};
 use plinth_spec::wire::{DrawPreview, FindCameras, FindSurfaces};
 use serde_json::{Map, Value};
 
@@ -28,9 +28,10 @@ impl Service {
             let message = format!("longest must be a whole number from {} to {}", SIDES.start(), SIDES.end());
             return Err(ServiceError::bad_request(message));
         }
-        let is_draft = wanted.draft.unwrap_or(false);
-        let preview = request(caller, wanted.render_settings, wanted.position)?;
-        self.preview(caller, model, Preview { longest, is_draft, ..preview }).await
+        let mut preview = request(caller, wanted.render_settings, wanted.position)?;
+        preview.options.longest = longest;
+        preview.options.is_draft = wanted.draft.unwrap_or(false);
+        self.preview(caller, model, preview).await
     }
 
     /// Finds the surfaces that are visible at a point of a frame.
@@ -68,8 +69,9 @@ fn request(caller: &Caller, settings: Option<Value>, position: Option<f64>) -> R
         _ => Map::new(),
     };
     let page_id = random_text(REQUEST_ID_CHARS);
-    let longest = PREVIEW_SIDE_DEFAULT;
-    Ok(Preview { settings, longest, position, watermark: true, page_id, ..Preview::default() })
+    let options =
+        PreviewOptions { longest: PREVIEW_SIDE_DEFAULT, position, watermark: true, ..PreviewOptions::default() };
+    Ok(Preview { settings, options, page_id })
 }
 
 fn other_answer() -> ServiceError {

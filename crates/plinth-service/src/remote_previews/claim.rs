@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use plinth_db::previews::{self, ClaimTimes, Lease, Request, RequestKey};
 use plinth_spec::RenderSettings;
 use plinth_spec::id::ModelId;
-use plinth_spec::preview::PreviewQuestion;
+use plinth_spec::preview::PreviewOptions;
 use plinth_spec::settings::ParseOptions;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -28,32 +28,15 @@ const RENEWAL_INTERVAL: Duration = Duration::from_millis(DRAWING_LEASE_MS.unsign
 pub(super) struct Travelling {
     sha256: String,
     settings: Value,
-    longest: u32,
-    is_draft: bool,
-    position: Option<f64>,
-    /// Earlier versions did not store it.
-    #[serde(default)]
-    watermark: bool,
-    question: Option<PreviewQuestion>,
+    #[serde(flatten)]
+    options: PreviewOptions,
 }
 
 impl Travelling {
     pub(super) fn of(wanted: WantedPreview) -> Self {
         // All fields are listed, so that the compiler reports a new field.
-        let WantedPreview {
-            workspace_id: _,
-            model_id: _,
-            sha256,
-            settings,
-            assets: _,
-            longest,
-            is_draft,
-            position,
-            watermark,
-            question,
-            reply: _,
-        } = wanted;
-        Self { sha256, settings: settings.echoed(), longest, is_draft, position, watermark, question }
+        let WantedPreview { workspace_id: _, model_id: _, sha256, settings, assets: _, options, reply: _ } = wanted;
+        Self { sha256, settings: settings.echoed(), options }
     }
 
     pub(super) fn to_text(&self) -> Result<String> {
@@ -134,11 +117,7 @@ impl Service {
             sha256: read.sha256,
             settings,
             assets,
-            longest: read.longest,
-            is_draft: read.is_draft,
-            position: read.position,
-            watermark: read.watermark,
-            question: read.question,
+            options: read.options,
             reply,
         };
         Ok((wanted, drawn))
@@ -207,6 +186,7 @@ const fn times(now: i64) -> ClaimTimes {
 
 #[cfg(test)]
 mod tests {
+    use plinth_spec::preview::PreviewQuestion;
     use serde_json::json;
 
     use super::*;
@@ -216,31 +196,17 @@ mod tests {
         let text = r#"{"sha256":"ab","settings":{"zoom":2},"longest":640,"isDraft":true,"position":0.5,"hologram":1}"#;
         let read: Travelling = serde_json::from_str(text).unwrap();
         let settings = json!({"zoom": 2});
-        let sha256 = "ab".to_owned();
-        let expected = Travelling {
-            sha256,
-            settings,
-            longest: 640,
-            is_draft: true,
-            position: Some(0.5),
-            watermark: false,
-            question: None,
-        };
+        let options = PreviewOptions { longest: 640, is_draft: true, position: Some(0.5), ..PreviewOptions::default() };
+        let expected = Travelling { sha256: "ab".to_owned(), settings, options };
         assert_eq!(read, expected);
     }
 
     #[test]
     fn a_request_arrives_with_its_question() {
         for question in [PreviewQuestion::Surfaces { x: 0.25, y: 1.0 }, PreviewQuestion::DatasetCameras] {
-            let sent = Travelling {
-                sha256: "ab".to_owned(),
-                settings: json!({"zoom": 2}),
-                longest: 640,
-                is_draft: false,
-                position: None,
-                watermark: true,
-                question: Some(question),
-            };
+            let options =
+                PreviewOptions { longest: 640, watermark: true, question: Some(question), ..PreviewOptions::default() };
+            let sent = Travelling { sha256: "ab".to_owned(), settings: json!({"zoom": 2}), options };
             assert_eq!(serde_json::from_str::<Travelling>(&sent.to_text().unwrap()).unwrap(), sent);
         }
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use plinth_db::Heard;
 use plinth_service::previews::{MAX_PICTURE_BYTES, Preview, WantedPreview};
 use plinth_service::{Clock, Result, Service};
+use plinth_spec::preview::PreviewOptions;
 use plinth_spec::{ErrorCode, Takes};
 use plinth_testkit::{TestDatabase, on_both_databases};
 use serde_json::json;
@@ -19,7 +20,8 @@ const PATIENCE: Duration = Duration::from_mins(1);
 fn ask(test_service: &TestService, model: &str, zoom: f64) -> JoinHandle<Result<Vec<u8>>> {
     let (service, caller, model) = (test_service.service.clone(), test_service.caller.clone(), model.to_owned());
     let settings = json!({"zoom": zoom}).as_object().unwrap().clone();
-    let preview = Preview { settings, longest: 5000, is_draft: true, position: Some(0.5), ..Preview::default() };
+    let options = PreviewOptions { longest: 5000, is_draft: true, position: Some(0.5), ..PreviewOptions::default() };
+    let preview = Preview { settings, options, ..Preview::default() };
     tokio::spawn(async move { timeout(PATIENCE, service.preview(&caller, &model, preview)).await.unwrap() })
 }
 
@@ -43,7 +45,7 @@ async fn the_request_and_what_was_drawn_travel_through_the_database(address: &st
     let asked = ask(&test_service, &model, 1.5);
     let wanted = claim(&worker).await;
     assert_eq!((wanted.model_id.as_str(), &wanted.workspace_id), (model.as_str(), &test_service.caller.workspace_id));
-    assert_eq!((wanted.longest, wanted.is_draft, wanted.position), (1280, true, Some(0.5)));
+    assert_eq!((wanted.options.longest, wanted.options.is_draft, wanted.options.position), (1280, true, Some(0.5)));
     assert_eq!(wanted.settings.echoed(), json!({"zoom": 1.5}));
     let picture = vec![7; 100_000];
     wanted.reply.send(Ok(picture.clone())).unwrap();

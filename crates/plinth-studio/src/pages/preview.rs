@@ -6,7 +6,7 @@ use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 use plinth_service::previews::Preview;
 use plinth_spec::limits;
-use plinth_spec::preview::PreviewQuestion;
+use plinth_spec::preview::{PreviewOptions, PreviewQuestion};
 
 use super::composer::rejected;
 use crate::composer::read_settings;
@@ -36,11 +36,12 @@ pub(crate) async fn draw(
     };
     let preview = Preview {
         settings,
-        longest: sent.text("longest").parse().unwrap_or(limits::PREVIEW_SIDE_DEFAULT),
-        is_draft: sent.text("draft") == "on",
-        position: sent.text("position").parse().ok(),
-        watermark: false,
-        question: None,
+        options: PreviewOptions {
+            longest: sent.text("longest").parse().unwrap_or(limits::PREVIEW_SIDE_DEFAULT),
+            is_draft: sent.text("draft") == "on",
+            position: sent.text("position").parse().ok(),
+            ..PreviewOptions::default()
+        },
         page_id: sent.text("page").to_owned(),
     };
     match studio.service.preview(caller, &id, preview).await {

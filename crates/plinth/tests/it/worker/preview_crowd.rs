@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use super::deployment::{Deployment, TIMEOUT};
-use super::previews::server;
+use super::previews::{server, tiny_draft};
 
 const PEOPLE: usize = 10;
 const PICTURES: usize = 6;
@@ -36,7 +36,7 @@ fn loads(deployment: &Deployment) -> usize {
 
 async fn draw(service: &Service, caller: &Caller, model: &str, picture: usize) {
     let settings = json!({"rotateY": picture}).as_object().unwrap().clone();
-    let preview = Preview { settings, longest: 64, is_draft: true, ..Preview::default() };
+    let preview = Preview { settings, options: tiny_draft(), ..Preview::default() };
     timeout(TIMEOUT, service.preview(caller, model, preview)).await.unwrap().unwrap();
 }
 

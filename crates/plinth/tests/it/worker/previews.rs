@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use plinth_db::{Db, DbOptions, previews};
 use plinth_service::previews::Preview;
 use plinth_service::{Service, ServiceError};
+use plinth_spec::preview::PreviewOptions;
 use plinth_store::{LinkSigner, Store, StoreOptions};
 use plinth_worker::WorkerOptions;
 use serde_json::json;
@@ -28,9 +29,14 @@ pub(super) async fn server(deployment: &Deployment) -> Service {
     service
 }
 
+/// Options of a preview that is drawn as fast as possible.
+pub(super) fn tiny_draft() -> PreviewOptions {
+    PreviewOptions { longest: 64, is_draft: true, ..PreviewOptions::default() }
+}
+
 async fn ask(deployment: &Deployment, server: &Service, model: &str, zoom: f64) -> Result<Vec<u8>, ServiceError> {
     let settings = json!({"zoom": zoom}).as_object().unwrap().clone();
-    let preview = Preview { settings, longest: 64, is_draft: true, position: None, ..Preview::default() };
+    let preview = Preview { settings, options: tiny_draft(), ..Preview::default() };
     timeout(TIMEOUT, server.preview(&deployment.caller, model, preview)).await.unwrap()
 }
 
