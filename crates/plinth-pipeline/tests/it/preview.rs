@@ -132,7 +132,8 @@ fn posters_of_videos_with_alpha_have_their_effects_on_the_background_too() {
         let pictures = ["share", "pro"].map(|quality| {
             let target = folder.path().join(format!("{quality}.png"));
             let settings = look(quality, &more);
-            let request = PreviewRequest { settings, longest: 320, ..request(1, &json!({}), target.clone()) };
+            let options = PreviewOptions { longest: 320, ..PreviewOptions::default() };
+            let request = PreviewRequest { settings, options, ..request(1, &json!({}), target.clone()) };
             let mut lines = vec![serde_json::to_string(&request).unwrap()].into_iter();
             run_child(&task, &mut lines, &mut |_event| {}, &AtomicBool::new(false));
             image::open(&target).unwrap().to_rgb8()

@@ -79,9 +79,8 @@ async fn answer(studio: &Studio, id: &str, sent: &SessionFields, question: Previ
     };
     let preview = Preview {
         settings,
-        position: sent.text("position").parse().ok(),
+        options: PreviewOptions { position: sent.text("position").parse().ok(), ..PreviewOptions::default() },
         page_id: sent.text("page").to_owned(),
-        ..Preview::default()
     };
     match studio.service.preview_answer(caller, id, preview, question).await {
         Ok(answer) => Ok(Json(answer).into_response()),

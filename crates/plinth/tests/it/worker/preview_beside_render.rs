@@ -7,6 +7,7 @@ use plinth_service::previews::Preview;
 use tokio::time::sleep;
 
 use super::deployment::{Deployment, endless, tiny};
+use super::previews::tiny_draft;
 use crate::processes_in;
 
 /// Returns the nice value of the job whose description contains this text, if it runs (proc(5), field 19).
@@ -22,8 +23,10 @@ fn nice_value(deployment: &Deployment, task: &str) -> Option<i32> {
 
 async fn ask(deployment: &Deployment, model: &str) {
     // Whether there is a picture does not matter.
-    let _drawn =
-        deployment.service.preview(&deployment.caller, model, Preview { longest: 64, ..Preview::default() }).await;
+    let _drawn = deployment
+        .service
+        .preview(&deployment.caller, model, Preview { options: tiny_draft(), ..Preview::default() })
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -63,5 +66,32 @@ async fn a_preview_leaves_the_processors_to_a_render() {
     };
     ask(&deployment, &model).await;
     tokio::time::timeout(Duration::from_secs(20), comparing).await.expect("the preview has a higher nice value");
+    worker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn previews_rest_as_long_as_they_draw_while_a_render_is_drawn() {
+    let deployment = Deployment::new().await;
+    let (model, render) = deployment.upload("chair", Some(endless())).await;
+    // A preview that takes 50 ms. It notes when it begins and ends, in nanoseconds.
+    let times = deployment.folder.path().join("times");
+    let job = format!(
+        "if ! grep -q '\"preview\"' \"$3/job.json\"; then exec \"$@\"; fi\n\
+         cd \"$3\"; while read -r line; do date +%s%N >> {0}; sleep 0.05; date +%s%N >> {0}; \
+         printf '\\x89PNG\\r\\n\\x1a\\n' > out/preview.png; echo '{{\"event\":\"previewed\",\"warnings\":[]}}'; done",
+        times.display()
+    );
+    let worker = deployment.start_worker(deployment.options_with(&job));
+    deployment.wait_until(&render, |render| render.progress.is_some_and(|progress| progress > 0.0)).await;
+    for _ in 0..4 {
+        ask(&deployment, &model).await;
+    }
+    let times = std::fs::read_to_string(times).unwrap();
+    let times: Vec<u64> = times.lines().map(|time| time.parse().unwrap()).collect();
+    assert_eq!(times.len(), 8);
+    for at in (2..8).step_by(2) {
+        let [begin, end, next] = [times[at - 2], times[at - 1], times[at]];
+        assert!(next - end >= end - begin, "{times:?}");
+    }
     worker.stop().await;
 }
