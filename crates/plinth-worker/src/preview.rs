@@ -39,8 +39,8 @@ const MAX_REST: Duration = Duration::from_millis(100);
 const PNG_SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 
 /// Draws previews until `stop` is cancelled: requests of this process, which arrive at `here`, and requests of other processes,
-/// which are rows of the database. Draws one frame at a time and, while a render is drawn, only half of the time, so that previews
-/// hardly slow down renders.
+/// which are rows of the database. Draws one frame at a time. While a render is drawn, rests after each frame for as long as it
+/// took, at most [`MAX_REST`], so that previews hardly slow down renders.
 pub(crate) async fn serve_previews(
     node: Arc<Node>,
     slots: Arc<Slots>,
