@@ -43,8 +43,8 @@ pub(super) fn command() -> Command {
             Command::new("suspend")
                 .about("Suspends an account: its keys stop working and its browsers are signed out at once")
                 .long_about(
-                    "Suspends an account: its keys stop working and its browsers are signed out at once, and so do those of its \
-                     teams. Renders that it has ordered are still made.",
+                    "Suspends an account: its keys and those of its teams stop working at once, and its browsers are signed out. \
+                     Renders that it has ordered are still drawn.",
                 )
                 .arg(email())
                 .arg(reason_arg()),
