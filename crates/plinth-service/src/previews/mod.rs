@@ -146,7 +146,8 @@ impl Service {
     /// Errors: the settings are invalid, refer to a missing asset or cannot be drawn, no worker takes the request, or too many
     /// previews wait.
     pub async fn preview(&self, caller: &Caller, model: &str, preview: Preview) -> Result<Vec<u8>> {
-        // Previews do not count toward the rate limit, because an account can have only one preview at a time.
+        // Not counted toward the rate limit here: requests of the API are counted before, and those of the web UI are limited by
+        // the turns.
         let _turn = self.preview_turn(caller).await?;
         let model = self.model_row(caller, model).await?;
         let settings = match preview.options.question {
