@@ -13,7 +13,7 @@ use utoipa::openapi::{
 use utoipa::{PartialSchema as _, ToSchema as _};
 
 use crate::file::BYTES;
-use crate::operation_errors::operation_errors;
+use crate::operation_errors::{operation_errors, other_statuses};
 use crate::v1;
 
 /// Media type of all bodies except files.
@@ -141,7 +141,8 @@ fn describe_errors(path: &str, operation: &mut Operation) {
     codes.sort_by_key(|code| (code.status(), code.as_str()));
     codes.dedup();
     let statuses = |code: &ErrorCode| std::iter::once(code.status()).chain(code.other_statuses().iter().copied());
-    let mut all: Vec<(u16, ErrorCode)> = codes.iter().flat_map(|code| statuses(code).map(|s| (s, *code))).collect();
+    let of_codes = codes.iter().flat_map(|code| statuses(code).map(|s| (s, *code)));
+    let mut all: Vec<(u16, ErrorCode)> = of_codes.chain(other_statuses(id)).collect();
     all.sort_by_key(|(status, code)| (*status, code.as_str()));
     for group in all.chunk_by(|a, b| a.0 == b.0) {
         let meanings: Vec<String> =

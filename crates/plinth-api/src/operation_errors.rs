@@ -82,6 +82,19 @@ const OWN: &[(&str, &[&[E]])] = &[
     ("list_purchases", &[&[E::BadRequest]]),
 ];
 
+/// Statuses with which single operations return a code, in addition to the statuses of the code.
+const OTHER_STATUSES: &[(&str, u16, E)] = &[
+    // The settings are valid, but this model cannot be drawn with them.
+    ("draw_preview", 422, E::InvalidSettings),
+    ("find_surfaces", 422, E::InvalidSettings),
+    ("find_cameras", 422, E::InvalidSettings),
+];
+
+/// Returns the entries of [`OTHER_STATUSES`] of an operation.
+pub(crate) fn other_statuses(operation: &str) -> impl Iterator<Item = (u16, E)> {
+    OTHER_STATUSES.iter().filter(move |(id, ..)| *id == operation).map(|(_, status, code)| (*status, *code))
+}
+
 /// Returns every error code that an operation may return.
 pub(crate) fn operation_errors(operation: &str, path: &str) -> Vec<E> {
     let own = OWN.iter().filter(|(id, _)| *id == operation).flat_map(|(_, groups)| groups.concat());
@@ -114,5 +127,7 @@ mod tests {
         let listed: BTreeSet<&str> = OWN.iter().map(|(operation, _groups)| *operation).collect();
         assert!(listed.is_subset(&operations), "{:?}", listed.difference(&operations).collect::<Vec<_>>());
         assert_eq!(listed.len(), OWN.len());
+        let described = document["paths"]["/models/{id}/preview"]["post"]["responses"]["422"]["description"].as_str();
+        assert!(described.is_some_and(|text| text.contains("invalid_settings")), "{described:?}");
     }
 }

@@ -183,8 +183,8 @@ rows! {
     /// Lease time of a render: if its worker does not renew the lease for this long, the render returns to the queue,
     /// at most twice
     LEASE_SECONDS: Worker, "lease_seconds", "SECONDS", Default::Number(ServiceOptions::LEASE_SECS as u64);
-    /// What this worker takes: renders of the classes share, standard, 4k, pro and dataset, and preview for the
-    /// pictures of the composer
+    /// What this worker takes: renders of the classes share, standard, 4k, pro and dataset, and preview for single
+    /// frames
     TAKES: Worker, "takes", "CLASS,…", Default::Otherwise("all");
     /// Pool of this worker; it is recorded with each render that the worker claims, so that an autoscaler can count the
     /// renders of a pool
@@ -201,7 +201,7 @@ rows! {
     RENDER_TIMEOUT_SECONDS: Worker, "render_timeout_seconds", "SECONDS", Default::Number(WorkerOptions::TIMEOUT_SECS);
     /// Time limit of a free preview; a preview that takes longer fails
     PREVIEW_TIMEOUT_SECONDS: Worker, "preview_timeout_seconds", "SECONDS", Default::Number(limits::PREVIEW_SECS);
-    /// Time without a request after which a preview of the composer ends, and its model is unloaded
+    /// Time without a request after which the process of a preview ends, and its model is unloaded
     PREVIEW_IDLE_SECONDS: Worker, "preview_idle_seconds", "SECONDS", Default::Number(WorkerOptions::PREVIEW_IDLE_SECS);
     /// Memory limit of a render with its encoders; a render that needs more fails
     RENDER_MEMORY_MB: Worker, "render_memory_mb", "MB", Default::Number(WorkerOptions::MEMORY_MB);
