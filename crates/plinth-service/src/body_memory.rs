@@ -30,6 +30,16 @@ impl BodyMemory {
         Self(None)
     }
 
+    #[cfg(test)]
+    pub(crate) fn of(permit: FairPermit) -> Self {
+        Self(Some(permit))
+    }
+
+    /// Returns whether any memory is reserved.
+    pub(crate) fn is_held(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Extends the reservation for the values of a JSON text, which may take more memory than the text's size tells. Does
     /// not wait, because a request that waits for more memory while it holds some could block others for ever.
     /// Errors: `rate_limited` if the memory is not available.
