@@ -153,6 +153,9 @@ pub const PREVIEW_SIDE_MAX: u32 = 1280;
 pub const PREVIEW_SIDE_DEFAULT: u32 = 640;
 /// Maximum number of looks that a workspace can save.
 pub const LOOKS: u64 = 100;
+/// Maximum total size of the settings of a workspace's looks as JSON, in characters. It is enough for about eight looks with
+/// the largest settings.
+pub const LOOKS_CHARACTERS: u64 = 4 << 20;
 /// Maximum length of a look's name, in characters.
 pub const LOOK_NAME_CHARS: usize = 100;
 /// Largest panorama from which the web UI creates an environment, in bytes. It is the size of 8192 × 4096 texels with

@@ -251,6 +251,19 @@ pub async fn list_summaries(
     rows.iter().map(summary).collect()
 }
 
+/// Returns the total length of the settings of a model's `limit` newest renders, in characters.
+pub async fn summaries_characters(
+    conn: &mut Conn,
+    model: &ModelId,
+    workspace: &WorkspaceId,
+    limit: u32,
+) -> Result<u64> {
+    let sql = "SELECT CAST(coalesce(sum(length(settings)), 0) AS BIGINT) AS characters FROM \
+               (SELECT settings FROM renders WHERE model_id = $1 AND workspace_id = $2 AND deleted_at IS NULL \
+               ORDER BY created_at DESC, id DESC LIMIT $3) newest";
+    conn.fetch_one(sql, params![model, workspace, i64::from(limit)]).await?.count("characters")
+}
+
 /// Returns the newest renders of a workspace, newest first.
 pub async fn newest(conn: &mut Conn, workspace: &WorkspaceId, limit: u32) -> Result<Vec<Render>> {
     let sql = concat!(

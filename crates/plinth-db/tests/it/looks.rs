@@ -41,6 +41,8 @@ async fn looks_belong_to_their_workspace(address: &str) {
     let own = make::workspace_id(1);
     let names: Vec<String> = looks::list(conn, &own).await.unwrap().into_iter().map(|look| look.name).collect();
     assert_eq!((names, looks::count(conn, &own).await.unwrap()), (vec!["Dark".to_owned(), "Spring".to_owned()], 2));
+    assert_eq!(looks::characters(conn, &own).await.unwrap(), 14);
+    assert_eq!(looks::characters(conn, &make::workspace_id(3)).await.unwrap(), 0);
     let changed = Look { settings: "{}".to_owned(), updated_at: 10, ..look(1, 1, "Spring") };
     assert_eq!(looks::find(conn, &own, &changed.id).await.unwrap(), Some(changed.clone()));
     assert_eq!(looks::find_by_name(conn, &own, "Spring").await.unwrap(), Some(changed.clone()));

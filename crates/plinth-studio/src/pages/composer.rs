@@ -22,7 +22,7 @@ use crate::composer::{Assets, Kind, SettingsGroup, groups, read_settings, settin
 use crate::error::Result;
 use crate::form::SessionFields;
 use crate::format::sentence;
-use crate::frame::{Frame, page};
+use crate::frame::{Frame, page_with_memory};
 use crate::response::{policy_with_previews, wants_json};
 use crate::session::CurrentUser;
 use crate::studio::Studio;
@@ -227,7 +227,8 @@ async fn page_of(
     let contents = service.model_contents(&model.row.id).await?;
     let material_names = model.material_names.unwrap_or_default();
     let name = model.row.title.unwrap_or(model.row.original_name);
-    let mut response = page(&ComposerPage {
+    let (looks, memory) = cards(studio, caller).await?;
+    let shown_page = ComposerPage {
         frame: Frame::new(studio, &format!("Compose {name}"), Some(user)).at("models").with_scripts(&["composer.js"]),
         id: model.row.id.to_string(),
         name,
@@ -240,13 +241,14 @@ async fn page_of(
         map_names: texture_map_names().collect(),
         quote,
         problem: error.as_ref().map(|error| sentence(&with_label(&error.message))),
-        looks: cards(studio, caller).await?,
+        looks,
         chosen: shown.look,
         look_name: shown.look_name,
         name_chars: limits::LOOK_NAME_CHARS,
         json: serde_json::to_string_pretty(settings).unwrap_or_default(),
         api: format!("{}/v1", studio.site.url),
-    });
+    };
+    let mut response = page_with_memory(&shown_page, memory);
     if let Some(error) = error {
         *response.status_mut() = StatusCode::from_u16(error.status).unwrap_or(StatusCode::BAD_REQUEST);
     }
