@@ -44,8 +44,13 @@ impl BodyMemory {
     /// Releases what processing this JSON text does not need. Called when the text has arrived, because only then the number
     /// of its values is known.
     pub fn shrink_to(&mut self, text: &[u8]) {
+        self.shrink_to_values(text.len(), count_json_values(text));
+    }
+
+    /// Releases what processing `bytes` bytes of text with `values` values does not need.
+    pub fn shrink_to_values(&mut self, bytes: usize, values: usize) {
         if let Some(permit) = &mut self.0 {
-            permit.shrink_to(json_bytes(text.len(), count_json_values(text)));
+            permit.shrink_to(json_bytes(bytes, values));
         }
     }
 }

@@ -154,13 +154,17 @@ pub(crate) async fn submit(
         return match priced {
             Ok(quote) if is_script => Ok(Json(json!({"settings": settings, "quote": quote})).into_response()),
             Err(error) if is_script => Ok(rejected(&error)),
-            priced => page_of(&studio, &sent.user, model, &settings, priced, Shown::default()).await,
+            priced => {
+                sent.release_memory();
+                page_of(&studio, &sent.user, model, &settings, priced, Shown::default()).await
+            }
         };
     }
     let request = CreateRender { model_id: Some(id), render_settings: Some(Value::Object(settings.clone())) };
     match studio.service.create_render(caller, request, ReplayKey::from_header(None)).await {
         Ok(created) => Ok(Redirect::to(&format!("{}/renders/{}", studio.site.path, created.id)).into_response()),
         Err(error) if error.status < 500 => {
+            sent.release_memory();
             page_of(&studio, &sent.user, model, &settings, Err(error), Shown::default()).await
         }
         Err(error) => Err(error.into()),
@@ -188,6 +192,7 @@ async fn save_look(
         Err(error) if is_script => Ok(rejected(&error)),
         Err(error) if error.status < 500 => {
             let shown = Shown { look_name: name.to_owned(), ..Shown::default() };
+            sent.release_memory();
             page_of(studio, &sent.user, model, &settings, Err(error), shown).await
         }
         Err(error) => Err(error.into()),

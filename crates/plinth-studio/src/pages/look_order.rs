@@ -105,6 +105,7 @@ async fn show(
     quote: Option<Quote>,
     error: Option<ServiceError>,
 ) -> Result<Response> {
+    sent.release_memory();
     let (looks, memory) = cards(studio, sent.user.caller()).await?;
     let preferred = || looks.iter().find(|look| look.is_start).or(looks.first()).map(|look| look.id.clone());
     let chosen = Some(sent.text("look").to_owned()).filter(|id| !id.is_empty());
