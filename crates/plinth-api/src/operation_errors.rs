@@ -73,7 +73,7 @@ const OWN: &[(&str, &[&[E]])] = &[
     ("delete_env", &[&[E::NotFound]]),
     ("create_look", &[&[E::BadRequest, E::InvalidSettings, E::InvalidLength, E::LimitReached]]),
     ("get_look", &[&[E::NotFound]]),
-    ("update_look", &[&[E::BadRequest, E::NotFound, E::InvalidSettings, E::InvalidLength]]),
+    ("update_look", &[&[E::BadRequest, E::NotFound, E::InvalidSettings, E::InvalidLength, E::LimitReached]]),
     ("delete_look", &[&[E::NotFound]]),
     ("draw_preview", &[PREVIEW]),
     ("find_surfaces", &[PREVIEW]),

@@ -55,6 +55,13 @@ pub async fn count(conn: &mut Conn, workspace: &WorkspaceId) -> Result<u64> {
     conn.fetch_one(sql, params![workspace]).await?.count("n")
 }
 
+/// Returns the total length of the settings of a workspace's looks, in characters.
+pub async fn characters(conn: &mut Conn, workspace: &WorkspaceId) -> Result<u64> {
+    let sql =
+        "SELECT CAST(coalesce(sum(length(settings)), 0) AS BIGINT) AS characters FROM looks WHERE workspace_id = $1";
+    conn.fetch_one(sql, params![workspace]).await?.count("characters")
+}
+
 /// Replaces the settings of a look.
 pub async fn set_settings(tx: &mut Tx, id: &LookId, settings: &str, now: i64) -> Result<()> {
     let sql = "UPDATE looks SET settings = $2, updated_at = $3 WHERE id = $1";

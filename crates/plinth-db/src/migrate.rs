@@ -55,6 +55,8 @@ const FILES: &[(i64, &str, &str)] = &[
     (421, "render_hour_triggers", include_str!("../migrations/0421_render_hour_triggers.sql")),
     (422, "render_hours_of_old_renders", include_str!("../migrations/0422_render_hours_of_old_renders.sql")),
     (430, "model_contents", include_str!("../migrations/0430_model_contents.sql")),
+    (440, "done_renders", include_str!("../migrations/0440_done_renders.sql")),
+    (441, "open_previews", include_str!("../migrations/0441_open_previews.sql")),
 ];
 
 /// PostgreSQL's text of those migrations that declare triggers, because the syntax differs from SQLite's.

@@ -118,6 +118,13 @@ pub async fn contents(conn: &mut Conn, id: &ModelId) -> Result<Option<Contents>>
     conn.fetch_optional(sql, params![id]).await?.as_ref().map(contents_of).transpose()
 }
 
+/// Returns the length of the contents of a model, in characters; 0 if there is no such model.
+pub async fn contents_characters(conn: &mut Conn, id: &ModelId) -> Result<u64> {
+    let sql = "SELECT CAST(length(animations) + coalesce(length(mesh_names), 0) + coalesce(length(material_names), 0) \
+               AS BIGINT) AS characters FROM models WHERE id = $1";
+    conn.fetch_optional(sql, params![id]).await?.map_or(Ok(0), |row| row.count("characters"))
+}
+
 /// Returns the identifiers from `ids` whose models are active and belong to the workspace.
 pub async fn list_active(conn: &mut Conn, workspace: &WorkspaceId, ids: &[ModelId]) -> Result<Vec<ModelId>> {
     if ids.is_empty() {

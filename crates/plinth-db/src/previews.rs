@@ -157,21 +157,36 @@ pub async fn find_state(conn: &mut Conn, key: &RequestKey, now: i64) -> Result<S
     })
 }
 
-/// Removes the picture of a request, or withdraws the request if no picture was drawn. The row keeps its lease, so that the
-/// page's next request is reserved for the worker that has the model loaded.
+/// Removes the picture of a request, or withdraws the request if no picture was drawn. A row with a lease remains, without its
+/// request, so that the page's next request is reserved for the worker that has the model loaded.
 pub async fn close(tx: &mut Tx, key: &RequestKey) -> Result<()> {
-    let sql = "UPDATE page_previews SET status = $5, picture = NULL, problem = NULL \
-               WHERE account_id = $1 AND model_id = $2 AND page_id = $3 AND request_id = $4";
     let RequestKey { account_id, model_id, page_id, request_id } = key;
+    let sql = "DELETE FROM page_previews WHERE account_id = $1 AND model_id = $2 AND page_id = $3 AND request_id = $4 \
+               AND lease_token IS NULL";
+    let values = params![account_id, model_id, page_id.as_str(), request_id.as_str()];
+    if tx.execute(sql, values).await? > 0 {
+        return Ok(());
+    }
+    let sql = "UPDATE page_previews SET status = $5, request = '', picture = NULL, problem = NULL \
+               WHERE account_id = $1 AND model_id = $2 AND page_id = $3 AND request_id = $4";
     let values = params![account_id, model_id, page_id.as_str(), request_id.as_str(), Status::Idle.as_str()];
     tx.execute(sql, values).await.map(drop)
 }
 
+// The statuses are literals, and the condition is that of the partial index of migration 441, because a database uses a partial
+// index only for the same condition.
+macro_rules! is_open {
+    () => {
+        "status IN ('waiting', 'drawing')"
+    };
+}
+
+const FIND_OPEN: &str =
+    concat!("SELECT 1 AS found FROM page_previews WHERE ", is_open!(), " AND asked_at > $1 LIMIT 1");
+
 /// Returns whether any request is waiting for a worker or being drawn.
 pub async fn is_any_open(conn: &mut Conn, times: ClaimTimes) -> Result<bool> {
-    let sql = "SELECT 1 AS found FROM page_previews WHERE status IN ($2, $3) AND asked_at > $1 LIMIT 1";
-    let values = params![times.abandoned_until, Status::Waiting.as_str(), Status::Drawing.as_str()];
-    Ok(conn.fetch_optional(sql, values).await?.is_some())
+    Ok(conn.fetch_optional(FIND_OPEN, params![times.abandoned_until]).await?.is_some())
 }
 
 /// Returns whether a worker holds a lease: it draws a preview, or has a model loaded.
@@ -182,16 +197,17 @@ pub async fn is_any_leased(conn: &mut Conn, now: i64) -> Result<bool> {
 
 static CLAIM: LazyLock<BuiltSql> = LazyLock::new(|| {
     BuiltSql::locking(" FOR UPDATE SKIP LOCKED", |lock| {
+        let is_open = is_open!();
         format!(
             "WITH picked AS MATERIALIZED (SELECT account_id, model_id, page_id FROM page_previews AS wanted \
-             WHERE asked_at > $4 AND ($8 IS NULL OR model_id = $8) AND (\
-             (status = $6 \
+             WHERE {is_open} AND asked_at > $4 AND ($6 IS NULL OR model_id = $6) AND (\
+             (status = 'waiting' \
               AND (lease_token IS NULL OR lease_token = $1 OR lease_until <= $2 OR asked_at <= $3)) \
-             OR (status = $7 AND lease_until <= $2)) \
+             OR (status = 'drawing' AND lease_until <= $2)) \
              AND NOT EXISTS (SELECT 1 FROM page_previews AS other WHERE other.payer_id = wanted.payer_id \
-             AND other.status = $7 AND other.lease_until > $2) \
+             AND other.status = 'drawing' AND other.lease_until > $2) \
              ORDER BY asked_at, account_id, model_id, page_id LIMIT 1{lock}) \
-             UPDATE page_previews SET status = $7, lease_token = $1, lease_until = $5 \
+             UPDATE page_previews SET status = 'drawing', lease_token = $1, lease_until = $5 \
              WHERE (account_id, model_id, page_id) IN (SELECT account_id, model_id, page_id FROM picked) \
              RETURNING account_id, model_id, page_id, workspace_id, payer_id, request_id, request"
         )
@@ -210,9 +226,8 @@ pub async fn claim(
     if tx.is_postgres() {
         tx.execute("SELECT pg_advisory_xact_lock(CAST($1 AS INT), 0)", params![CLAIM_LOCK]).await?;
     }
-    let (waiting, drawing) = (Status::Waiting.as_str(), Status::Drawing.as_str());
     let ClaimTimes { now, unreserved_until, abandoned_until } = times;
-    let values = params![lease.token, now, unreserved_until, abandoned_until, lease.until, waiting, drawing, model];
+    let values = params![lease.token, now, unreserved_until, abandoned_until, lease.until, model];
     tx.fetch_optional(&CLAIM, values).await?.as_ref().map(request).transpose()
 }
 
@@ -267,16 +282,16 @@ pub async fn renew(tx: &mut Tx, key: &RequestKey, lease: Lease<'_>) -> Result<bo
     Ok(tx.execute(while_held!("lease_until = $7"), &values).await? == 1)
 }
 
-/// Stores the picture of a request, or the reason why there is none, and notifies the server that waits for the picture. From
-/// now on, the lease tells which worker has the model loaded. Returns false if the lease is lost, or the request was replaced
-/// or withdrawn.
+/// Stores the picture of a request, or the reason why there is none, in place of the request's text, and notifies the server
+/// that waits for the picture. From now on, the lease tells which worker has the model loaded. Returns false if the lease is
+/// lost, or the request was replaced or withdrawn.
 pub async fn finish(
     tx: &mut Tx,
     key: &RequestKey,
     lease: Lease<'_>,
     drawn: std::result::Result<Arc<[u8]>, &str>,
 ) -> Result<bool> {
-    let sql = while_held!("status = $7, lease_until = $8, picture = $9, problem = $10");
+    let sql = while_held!("status = $7, request = '', lease_until = $8, picture = $9, problem = $10");
     let (picture, problem) = match drawn {
         Ok(picture) => (Some(picture), None),
         Err(problem) => (None, Some(problem)),
@@ -315,4 +330,102 @@ pub async fn unload(tx: &mut Tx, model: &ModelId, token: &str) -> Result<u64> {
 /// Deletes the rows whose last request was sent at or before `asked_at`.
 pub async fn delete_before(tx: &mut Tx, asked_at: i64) -> Result<u64> {
     tx.execute("DELETE FROM page_previews WHERE asked_at <= $1", params![asked_at]).await
+}
+
+#[cfg(test)]
+mod tests {
+    use plinth_testkit::TestDatabase;
+
+    use super::*;
+    use crate::sql::Sql;
+    use crate::{Db, DbError, DbOptions};
+
+    fn request(page: &str) -> Request {
+        let id = "a".repeat(plinth_spec::id::LENGTH);
+        let account_id = AccountId::parse(&id).unwrap();
+        Request {
+            key: RequestKey {
+                account_id: account_id.clone(),
+                model_id: ModelId::parse(&id).unwrap(),
+                page_id: page.to_owned(),
+                request_id: page.to_owned(),
+            },
+            workspace_id: WorkspaceId::parse(&id).unwrap(),
+            payer_id: account_id,
+            request: "{}".to_owned(),
+        }
+    }
+
+    /// Returns status and text of all requests.
+    async fn requests(tx: &mut Tx) -> Result<Vec<(String, String)>> {
+        let rows = tx.fetch_all("SELECT status, request FROM page_previews ORDER BY page_id", params![]).await?;
+        rows.iter().map(|row| Ok((row.text("status")?, row.text("request")?))).collect()
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_drawn_or_withdrawn_request_leaves_no_text() {
+        for database in [TestDatabase::sqlite(), TestDatabase::postgres()] {
+            let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
+            let writing = db.write(|tx| {
+                Box::pin(async move {
+                    let (lease, row) =
+                        (Lease { token: "w", until: 100 }, |status: &str| (status.to_owned(), String::new()));
+                    let times = ClaimTimes { now: 10, unreserved_until: 10, abandoned_until: 0 };
+                    let (first, second) = (request("1"), request("2"));
+                    insert(tx, &first, 10).await?;
+                    close(tx, &first.key).await?;
+                    assert!(requests(tx).await?.is_empty(), "no worker knows it");
+                    insert(tx, &first, 10).await?;
+                    claim(tx, lease, times, None).await?;
+                    assert_eq!(requests(tx).await?, [("drawing".to_owned(), "{}".to_owned())]);
+                    finish(tx, &first.key, lease, Err("no")).await?;
+                    assert_eq!(requests(tx).await?, [row("drawn")]);
+                    close(tx, &first.key).await?;
+                    insert(tx, &second, 11).await?;
+                    close(tx, &second.key).await?;
+                    assert_eq!(requests(tx).await?, [row("idle"), row("idle")]);
+                    Ok::<_, DbError>(())
+                })
+            });
+            writing.await.unwrap();
+        }
+    }
+
+    #[test]
+    fn the_statuses_in_sql_are_those_of_the_enumeration() {
+        assert_eq!((Status::Waiting.as_str(), Status::Drawing.as_str()), ("waiting", "drawing"));
+        assert!(include_str!("../migrations/0441_open_previews.sql").contains(concat!("WHERE ", is_open!(), ";")));
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn open_requests_are_found_by_an_index_of_open_requests() {
+        for (database, explain, column) in [
+            (TestDatabase::sqlite(), "EXPLAIN QUERY PLAN", "detail"),
+            (TestDatabase::postgres(), "EXPLAIN", "QUERY PLAN"),
+        ] {
+            let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
+            let planning = db.write(move |tx| {
+                Box::pin(async move {
+                    // Without this setting, PostgreSQL would not use an index for a small table.
+                    tx.control("SELECT 1", "SET LOCAL enable_seqscan = off").await?;
+                    let claim = Sql::from(&CLAIM);
+                    let claim = if tx.is_postgres() { claim.postgres } else { claim.sqlite };
+                    let model: Option<&ModelId> = None;
+                    let mut plans = Vec::new();
+                    for (sql, params) in [
+                        (FIND_OPEN, params![1_i64].to_vec()),
+                        (claim, params!["worker", 1_i64, 1_i64, 1_i64, 1_i64, model].to_vec()),
+                    ] {
+                        let rows = tx.fetch_all_built(&format!("{explain} {sql}"), &params).await?;
+                        let lines = rows.iter().map(|row| row.text(column)).collect::<Result<Vec<_>>>()?;
+                        plans.push(lines.join("\n"));
+                    }
+                    Ok::<_, DbError>(plans)
+                })
+            });
+            let plans = planning.await.unwrap();
+            assert!(plans.iter().all(|plan| plan.contains("page_previews_open")), "{plans:?}");
+            assert!(plans[1].contains("page_previews_drawing"), "{}", plans[1]);
+        }
+    }
 }

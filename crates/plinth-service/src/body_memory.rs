@@ -20,7 +20,8 @@ const MEMORY_PER_VALUE: u64 = 100;
 /// Timeout for reserving memory, in seconds.
 const WAIT_SECS: u64 = 30;
 
-/// A reservation of memory for a body; released on drop.
+/// A reservation of memory for a body; released on drop. A request that holds one never waits for another one, because such
+/// requests could block each other.
 #[derive(Debug)]
 pub struct BodyMemory(Option<FairPermit>);
 
@@ -30,14 +31,35 @@ impl BodyMemory {
         Self(None)
     }
 
-    /// Extends the reservation for the values of a JSON text, which may take more memory than the text's size tells. Does
-    /// not wait, because a request that waits for more memory while it holds some could block others for ever.
-    /// Errors: `rate_limited` if the memory is not available.
-    pub fn extend_for_values(&mut self, text: &[u8]) -> Result<()> {
-        let Some(permit) = &mut self.0 else { return Ok(()) };
-        let needed = (count_json_values(text) as u64).saturating_mul(MEMORY_PER_VALUE);
-        if permit.try_extend_to(needed) { Ok(()) } else { Err(too_many_bodies()) }
+    #[cfg(test)]
+    pub(crate) fn of(permit: FairPermit) -> Self {
+        Self(Some(permit))
     }
+
+    /// Returns whether any memory is reserved.
+    pub(crate) fn is_held(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Releases what processing this JSON text does not need. Called when the text has arrived, because only then the number
+    /// of its values is known.
+    pub fn shrink_to(&mut self, text: &[u8]) {
+        self.shrink_to_values(text.len(), count_json_values(text));
+    }
+
+    /// Releases what processing `bytes` bytes of text with `values` values does not need.
+    pub fn shrink_to_values(&mut self, bytes: usize, values: usize) {
+        if let Some(permit) = &mut self.0 {
+            permit.shrink_to(json_bytes(bytes, values));
+        }
+    }
+}
+
+/// Estimates the memory for a JSON text of `bytes` bytes with `values` values, in bytes.
+const fn json_bytes(bytes: usize, values: usize) -> u64 {
+    let (text, parsed) =
+        ((bytes as u64).saturating_mul(MEMORY_PER_BYTE), (values as u64).saturating_mul(MEMORY_PER_VALUE));
+    if text > parsed { text } else { parsed }
 }
 
 impl Service {
@@ -45,10 +67,18 @@ impl Service {
     /// needs no reservation.
     /// Errors: `rate_limited` if the memory is not available within 30 s.
     pub async fn body_memory(&self, caller: &Caller, bytes: usize) -> Result<BodyMemory> {
+        self.json_memory(caller, bytes, 0).await
+    }
+
+    /// Reserves the memory for receiving and parsing a JSON text of at most `bytes` bytes and `max_values` values, as
+    /// [`Self::body_memory`] does. The text may turn out to have as many values as it can have, so their memory is reserved from
+    /// the start. [`BodyMemory::shrink_to`] releases what the text does not need.
+    /// Errors: `rate_limited` if the memory is not available within 30 s.
+    pub async fn json_memory(&self, caller: &Caller, bytes: usize, max_values: usize) -> Result<BodyMemory> {
         if bytes <= limits::JSON_SMALL_BYTES {
             return Ok(BodyMemory::none());
         }
-        let waiting = self.body_memory.acquire(&caller.payer_id, (bytes as u64).saturating_mul(MEMORY_PER_BYTE));
+        let waiting = self.body_memory.acquire(&caller.payer_id, json_bytes(bytes, max_values.min(bytes)));
         let granted = tokio::time::timeout(Duration::from_secs(WAIT_SECS), waiting).await;
         Ok(BodyMemory(Some(granted.map_err(|_late| too_many_bodies())??)))
     }

@@ -44,10 +44,20 @@ impl Service {
     /// deletes a limited number of objects and rows; call the method again until it deletes nothing.
     pub async fn clean_up(&self) -> Result<CleanupReport> {
         self.windows.forget_ended(self.options.clock.now_ms(&mut self.db.read().await?).await?);
+        // These rows name no objects, so they are deleted during a hold, too.
+        let deleting = self.write_at(move |tx, now| {
+            Box::pin(async move {
+                Ok::<_, ServiceError>(
+                    previews::delete_before(tx, now - ROW_LIFETIME_MS).await?
+                        + sessions::delete_expired(tx, now, now - IDLE_MS).await?,
+                )
+            })
+        });
+        let mut swept = CleanupReport { rows: deleting.await?, ..CleanupReport::default() };
         // The hold is checked again after the claim. If a hold started in the meantime, its backup may reference the
         // claimed objects.
         if self.is_held().await? {
-            return Ok(CleanupReport::default());
+            return Ok(swept);
         }
         let claiming = self.write_at(move |tx, now| {
             Box::pin(async move {
@@ -59,9 +69,8 @@ impl Service {
         });
         let (now, due) = claiming.await?;
         if self.is_held().await? {
-            return Ok(CleanupReport::default());
+            return Ok(swept);
         }
-        let mut swept = CleanupReport::default();
         for prefix in due {
             match self.remove_prefix(&prefix, now + RETRY_MS).await {
                 Ok(objects) => swept.objects += objects,
@@ -76,21 +85,13 @@ impl Service {
                 let windows = rate_windows::delete_ended(tx, now).await?
                     + renders::delete_replayed_keys(tx, now - idempotency::REPLAY_MS).await?;
                 holds::delete_expired(tx, now).await?;
-                let pictures = previews::delete_before(tx, now - ROW_LIFETIME_MS).await?;
                 let secrets = link_secrets::delete_ended(tx, now).await? + invitations::delete_expired(tx, now).await?;
                 let reports = workers::delete_unseen(tx, now - FORGOTTEN_MS).await?
                     + outcomes::delete_before(tx, now - OUTCOMES_MS).await?;
-                Ok::<_, ServiceError>(
-                    uploads
-                        + windows
-                        + pictures
-                        + secrets
-                        + reports
-                        + sessions::delete_expired(tx, now, now - IDLE_MS).await?,
-                )
+                Ok::<_, ServiceError>(uploads + windows + secrets + reports)
             })
         });
-        swept.rows = rows.await?;
+        swept.rows += rows.await?;
         Ok(swept)
     }
 

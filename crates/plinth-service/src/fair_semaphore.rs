@@ -108,20 +108,13 @@ impl<H: Holder> State<H> {
 }
 
 impl<H: Holder> FairPermit<H> {
-    /// Extends the permit to `weight` units, if it has fewer and the missing ones are free. Does not wait. Returns whether the
-    /// permit has at least `weight` units, or as many as one holder can have.
-    pub(crate) fn try_extend_to(&mut self, weight: u64) -> bool {
-        let mut state = self.semaphore.state();
-        let missing = weight.min(state.max_per_holder).saturating_sub(self.weight);
-        let held = state.held.get(&self.holder).copied().unwrap_or_default();
-        if missing > state.free || held + missing > state.max_per_holder {
-            return false;
-        }
-        state.free -= missing;
-        *state.held.entry(self.holder.clone()).or_default() += missing;
-        drop(state);
-        self.weight += missing;
-        true
+    /// Returns the units above `weight`, if the permit has more.
+    pub(crate) fn shrink_to(&mut self, weight: u64) {
+        let kept = self.weight.min(weight);
+        let surplus =
+            Self { semaphore: self.semaphore.clone(), holder: self.holder.clone(), weight: self.weight - kept };
+        self.weight = kept;
+        drop(surplus);
     }
 }
 
@@ -197,19 +190,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_permit_is_extended_only_by_what_is_free() {
+    async fn a_smaller_permit_leaves_the_rest_to_those_who_wait() {
         let gate = FairSemaphore::new(10, 6);
-        let mut permit = gate.acquire(&account('a'), 2).await.unwrap();
-        assert!(permit.try_extend_to(1) && permit.try_extend_to(4));
-        let others = gate.acquire(&account('b'), 5).await.unwrap();
-        assert!(!permit.try_extend_to(6), "one unit is free");
-        assert_eq!(permit.weight, 4);
-        drop(others);
-        let second = gate.acquire(&account('a'), 1).await.unwrap();
-        assert!(!permit.try_extend_to(6), "the holder has one unit elsewhere");
-        drop(second);
-        assert!(permit.try_extend_to(100), "as much as one holder can have");
-        drop(permit);
+        let mut permit = gate.acquire(&account('a'), 6).await.unwrap();
+        let (own, other) = (queue(&gate, 'a', 4).await, queue(&gate, 'b', 6).await);
+        permit.shrink_to(7);
+        assert!(!own.is_finished() && !other.is_finished() && permit.weight == 6);
+        permit.shrink_to(2);
+        let other = other.await.unwrap();
+        assert!(!own.is_finished(), "the other account has less, so it comes first, and 2 units are free");
+        permit.shrink_to(0);
+        drop((own.await.unwrap(), other, permit));
         let state = gate.state();
         assert_eq!((state.free, state.held.len()), (10, 0));
     }

@@ -35,10 +35,13 @@ impl FieldText {
     }
 
     /// Returns the whole text, and the reservation of memory for processing it.
-    /// Errors: those of [`Service::body_memory`].
+    /// Errors: those of [`Service::json_memory`].
     pub async fn read(self, service: &Service, caller: &Caller) -> Result<(Vec<u8>, BodyMemory)> {
         let Some(file) = self.file else { return Ok((self.bytes, BodyMemory::none())) };
-        let memory = service.body_memory(caller, usize::try_from(file.size()).unwrap_or(usize::MAX)).await?;
-        Ok((read(file.finish().await?.path()).await?, memory))
+        let size = usize::try_from(file.size()).unwrap_or(usize::MAX);
+        let mut memory = service.json_memory(caller, size, limits::JSON_VALUES).await?;
+        let text = read(file.finish().await?.path()).await?;
+        memory.shrink_to(&text);
+        Ok((text, memory))
     }
 }

@@ -67,6 +67,11 @@ pub const FORM_FIELD_BYTES: usize = 16 << 10;
 pub const FORM_UNKNOWN_BYTES: usize = 1 << 20;
 /// Maximum number of fields of a form.
 pub const FORM_FIELDS: usize = 256;
+/// Maximum number of fields of a form of the web UI without files. Settings with lists have a field for each entry.
+pub const PAGE_FORM_FIELDS: usize = 2000;
+/// Maximum size of a form of the web UI with render settings, in bytes. It is large enough for materials, decals, keyframes and
+/// mesh names at their limits.
+pub const PAGE_FORM_BYTES: usize = 512 << 10;
 /// Maximum number of files in one form of the web UI.
 pub const FORM_FILES: usize = 100;
 /// Maximum number of bytes between the contents of two parts of a form, such as boundaries and headers.
@@ -153,6 +158,9 @@ pub const PREVIEW_SIDE_MAX: u32 = 1280;
 pub const PREVIEW_SIDE_DEFAULT: u32 = 640;
 /// Maximum number of looks that a workspace can save.
 pub const LOOKS: u64 = 100;
+/// Maximum total size of the settings of a workspace's looks as JSON, in characters. It is enough for about eight looks with
+/// the largest settings.
+pub const LOOKS_CHARACTERS: u64 = 4 << 20;
 /// Maximum length of a look's name, in characters.
 pub const LOOK_NAME_CHARS: usize = 100;
 /// Largest panorama from which the web UI creates an environment, in bytes. It is the size of 8192 × 4096 texels with

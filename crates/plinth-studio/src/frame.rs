@@ -1,9 +1,10 @@
 //! The page layout: title, navigation and user menu.
 
 use askama::Template;
-use axum::http::StatusCode;
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
-use plinth_service::ServiceError;
+use plinth_service::{BodyMemory, HeldBody, ServiceError};
 
 use crate::assets;
 use crate::form::form_token;
@@ -79,6 +80,21 @@ impl UserMenu {
             others,
             can_edit: caller.role.can_edit(),
             is_admin: caller.is_admin,
+        }
+    }
+}
+
+/// Renders a template into a response that holds a reservation of memory until it is sent.
+pub(crate) fn page_with_memory(template: &impl Template, memory: BodyMemory) -> Response {
+    match template.render() {
+        Ok(html) => {
+            let length = HeaderValue::from(html.len());
+            let body = Body::from_stream(HeldBody::new(html.into_bytes(), memory));
+            ([(header::CONTENT_LENGTH, length)], Html(body)).into_response()
+        }
+        Err(error) => {
+            ServiceError::internal(error).log();
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }
 }

@@ -19,12 +19,9 @@ use crate::studio::Studio;
 
 /// Maximum size of a form body, in bytes.
 const FORM_BYTES: usize = 16 << 10;
-/// Maximum size of a form with render settings, in bytes. It is large enough for materials, decals, keyframes and mesh
-/// names at their limits.
-const SETTINGS_BYTES: usize = 512 << 10;
 
 fn settings(route: MethodRouter<Studio>) -> MethodRouter<Studio> {
-    route.layer(DefaultBodyLimit::max(SETTINGS_BYTES))
+    route.layer(DefaultBodyLimit::max(limits::PAGE_FORM_BYTES))
 }
 
 /// The pages and files of one render.

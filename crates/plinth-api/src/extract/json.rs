@@ -36,7 +36,7 @@ impl<T: JsonRequest> FromRequest<Api> for JsonBody<T> {
         let caller = parts.extensions.get::<Caller>();
         let caller = caller
             .ok_or_else(|| ServiceError::internal("the route reads a body but lacks the authentication layer"))?;
-        let mut memory = api.service.body_memory(caller, bytes).await?;
+        let mut memory = api.service.json_memory(caller, bytes, T::MAX_VALUES).await?;
         let reading = tokio::time::timeout(ARRIVAL, to_bytes(body, bytes)).await;
         let late = |_late| ApiError::bad_request(format!("the body was not received within {} s", ARRIVAL.as_secs()));
         let bytes = reading.map_err(late)?.map_err(|_too_large| too_large())?;
@@ -48,7 +48,7 @@ impl<T: JsonRequest> FromRequest<Api> for JsonBody<T> {
         if kind != "application/json" && !(kind.starts_with("application/") && kind.ends_with("+json")) {
             return Err(ApiError::bad_request("send the body with Content-Type: application/json"));
         }
-        memory.extend_for_values(&bytes)?;
+        memory.shrink_to(&bytes);
         Ok(Self(parse(&bytes)?, memory))
     }
 }

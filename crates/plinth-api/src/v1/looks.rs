@@ -1,6 +1,5 @@
 //! Endpoints of looks: named render settings.
 
-use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use plinth_spec::wire::{CreateLook, Data, LookDeleted, LookRow, Page, UpdateLook};
@@ -8,7 +7,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::by_id::by_id;
-use super::{created, ok};
+use super::{created, ok, with_memory};
 
 use crate::access::{Editor, Reader};
 use crate::error::Result;
@@ -25,8 +24,9 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
     (status = 200, description = "The looks of the workspace, newest first, then those that come with Plinth.",
         body = Page<LookRow>),
 ))]
-pub(crate) async fn list_looks(State(api): State<Api>, Reader(caller): Reader) -> Result<Json<Page<LookRow>>> {
-    Ok(Json(api.service.list_looks(&caller).await?))
+pub(crate) async fn list_looks(State(api): State<Api>, Reader(caller): Reader) -> Result<Response> {
+    let (page, memory) = api.service.list_looks(&caller).await?;
+    with_memory(&page, memory)
 }
 
 /// Saves render settings as a look

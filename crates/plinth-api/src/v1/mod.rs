@@ -12,15 +12,11 @@ mod overlays;
 mod previews;
 mod renders;
 
-use std::convert::Infallible;
-
 use axum::Json;
 use axum::body::Body;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use bytes::Bytes;
-use futures_util::stream;
-use plinth_service::{BodyMemory, ServiceError};
+use plinth_service::{BodyMemory, HeldBody, ServiceError};
 use plinth_spec::wire::Data;
 use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
@@ -51,18 +47,12 @@ fn ok<T: Serialize>(data: T) -> Response {
     Json(Data { data }).into_response()
 }
 
-/// Number of bytes of a response that are passed to the connection at a time.
-const PIECE_BYTES: usize = 64 << 10;
-
-/// Builds a JSON response that holds its reservation of memory until it is sent or the client disconnects.
+/// Builds a JSON response that holds its reservation of memory until it is sent, or the client disconnects or reads too
+/// slowly.
 fn with_memory<T: Serialize>(body: &T, memory: BodyMemory) -> Result<Response> {
-    let bytes = Bytes::from(serde_json::to_vec(body).map_err(ServiceError::internal)?);
+    let bytes = serde_json::to_vec(body).map_err(ServiceError::internal)?;
     let length = bytes.len() as u64;
-    let pieces = stream::unfold((bytes, memory), async |(mut left, memory)| {
-        let piece = left.split_to(PIECE_BYTES.min(left.len()));
-        (!piece.is_empty()).then_some((Ok::<_, Infallible>(piece), (left, memory)))
-    });
-    let mut response = sized(StatusCode::OK, length, Body::from_stream(pieces));
+    let mut response = sized(StatusCode::OK, length, Body::from_stream(HeldBody::new(bytes, memory)));
     set(&mut response, header::CONTENT_TYPE, "application/json");
     Ok(response)
 }

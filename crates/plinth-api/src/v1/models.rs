@@ -17,7 +17,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::by_id::by_id;
-use super::{created, ok};
+use super::{created, ok, with_memory};
 
 use crate::access::{Editor, Reader};
 use crate::error::{ApiError, Result};
@@ -198,10 +198,21 @@ pub(crate) async fn list_models(
     Ok(Json(api.service.list_models(&caller, &query).await?))
 }
 
+/// Returns a model with its renders
+#[utoipa::path(get, path = "/models/{modelId}", tag = "models", params(("modelId" = String, Path)), responses(
+    (status = 200, description = "The model.", body = Data<ModelDetail>),
+))]
+pub(crate) async fn get_model(
+    State(api): State<Api>,
+    Reader(caller): Reader,
+    Path(id): Path<String>,
+) -> Result<Response> {
+    let (data, memory) = api.service.model_with_renders(&caller, &id).await?;
+    with_memory(&Data { data }, memory)
+}
+
 by_id! {
     tag "models", parameter "modelId";
-    /// Returns a model with its renders
-    get "/models/{modelId}" get_model = Reader.model -> ModelDetail, "The model.";
     /// Changes title, product code or tags
     patch "/models/{modelId}" update_model(edit: UpdateModel) = Editor.update_model -> ModelEdited,
         "The model's title, product code and tags after the change.";

@@ -9,6 +9,7 @@ use super::Render;
 use super::changed_count::count_all_but_older;
 use crate::row::Row;
 use crate::sql::{Param, params};
+use crate::states::is_in;
 use crate::{Conn, Result, render_counts, render_hours, workspaces};
 
 /// Filter of a list of renders.
@@ -251,6 +252,19 @@ pub async fn list_summaries(
     rows.iter().map(summary).collect()
 }
 
+/// Returns the total length of the settings of a model's `limit` newest renders, in characters.
+pub async fn summaries_characters(
+    conn: &mut Conn,
+    model: &ModelId,
+    workspace: &WorkspaceId,
+    limit: u32,
+) -> Result<u64> {
+    let sql = "SELECT CAST(coalesce(sum(length(settings)), 0) AS BIGINT) AS characters FROM \
+               (SELECT settings FROM renders WHERE model_id = $1 AND workspace_id = $2 AND deleted_at IS NULL \
+               ORDER BY created_at DESC, id DESC LIMIT $3) newest";
+    conn.fetch_one(sql, params![model, workspace, i64::from(limit)]).await?.count("characters")
+}
+
 /// Returns the newest renders of a workspace, newest first.
 pub async fn newest(conn: &mut Conn, workspace: &WorkspaceId, limit: u32) -> Result<Vec<Render>> {
     let sql = concat!(
@@ -274,28 +288,60 @@ pub async fn newest_done(conn: &mut Conn, workspace: &WorkspaceId, model: &Model
 }
 
 /// Lists the newest finished renders of a workspace whose settings have one of the given hashes, newest first. Returns at most
-/// `limit` renders for each hash.
+/// `limit` renders for each hash. Their field `settings` is empty, because the settings may be large, and who knows their hash
+/// knows them.
 pub async fn newest_done_with(
     conn: &mut Conn,
     workspace: &WorkspaceId,
     settings_sha256: &[String],
     limit: u32,
 ) -> Result<Vec<Render>> {
-    let of_one = |number: usize| {
-        format!(
-            "SELECT * FROM (SELECT {} FROM renders WHERE workspace_id = $1 AND settings_sha256 = ${number} \
-             AND status = $2 AND deleted_at IS NULL ORDER BY created_at DESC LIMIT $3) AS with_{number}",
-            columns!()
-        )
-    };
     if settings_sha256.is_empty() {
         return Ok(Vec::new());
     }
-    let mut values: Vec<Param> = params![workspace, RenderStatus::Done.as_str(), i64::from(limit)].to_vec();
+    let mut values: Vec<Param> = params![workspace, i64::from(limit)].to_vec();
     values.extend(settings_sha256.iter().map(|hash| Param::from(hash.as_str())));
-    let parts: Vec<String> = (4..4 + settings_sha256.len()).map(of_one).collect();
-    let rows = conn.fetch_all_built(&parts.join(" UNION ALL "), &values).await?;
+    let rows = conn.fetch_all_built(&done_with(settings_sha256.len()), &values).await?;
     let mut renders = rows.iter().map(Render::of).collect::<Result<Vec<_>>>()?;
     renders.sort_by(|a, b| b.created_at.cmp(&a.created_at).then_with(|| b.id.cmp(&a.id)));
     Ok(renders)
+}
+
+/// Builds the statement that finds the newest finished renders with each of `hashes` hashes, which are `$3` and following. The
+/// state is a literal, because a database uses a partial index only for the same condition.
+fn done_with(hashes: usize) -> String {
+    let columns = columns!().replace(" settings,", " '' AS settings,");
+    let done = is_in(|status| status == RenderStatus::Done);
+    let of_one = |number: usize| {
+        format!(
+            "SELECT * FROM (SELECT {columns} FROM renders WHERE workspace_id = $1 AND settings_sha256 = ${number} \
+             AND {done} AND deleted_at IS NULL ORDER BY created_at DESC LIMIT $2) AS with_{number}"
+        )
+    };
+    (3..3 + hashes).map(of_one).collect::<Vec<_>>().join(" UNION ALL ")
+}
+
+#[cfg(test)]
+mod tests {
+    use plinth_testkit::TestDatabase;
+
+    use super::*;
+    use crate::{Db, DbError, DbOptions};
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn renders_with_the_settings_of_a_look_are_found_by_an_index_of_settings() {
+        let database = TestDatabase::sqlite();
+        let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
+        let planning = db.write(|tx| {
+            Box::pin(async move {
+                let sql = format!("EXPLAIN QUERY PLAN {}", done_with(2));
+                let rows = tx.fetch_all_built(&sql, params!["w", 4_i64, "a", "b"]).await?;
+                let lines = rows.iter().map(|row| row.text("detail")).collect::<Result<Vec<_>>>()?;
+                Ok::<_, DbError>(lines.join("\n"))
+            })
+        });
+        let plan = planning.await.unwrap();
+        assert_eq!(plan.matches("INDEX renders_done (workspace_id=? AND settings_sha256=?)").count(), 2, "{plan}");
+        assert!(!plan.contains("TEMP B-TREE") && !plan.contains("SCAN renders"), "{plan}");
+    }
 }

@@ -2,6 +2,7 @@
 
 pub use lists::{
     RenderFilter, RenderSummary, count, list, list_if_small, list_summaries, newest, newest_done, newest_done_with,
+    summaries_characters,
 };
 pub use replay::{Earlier, delete_replayed_keys, find_earlier, insert_replayed_keys};
 

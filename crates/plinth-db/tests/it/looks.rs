@@ -2,7 +2,9 @@
 
 use plinth_db::DbError;
 use plinth_db::looks::{self, Look};
+use plinth_db::renders::{self, Render};
 use plinth_spec::id::LookId;
+use plinth_spec::state::RenderStatus;
 use plinth_testkit::on_both_databases;
 
 use crate::make;
@@ -41,6 +43,8 @@ async fn looks_belong_to_their_workspace(address: &str) {
     let own = make::workspace_id(1);
     let names: Vec<String> = looks::list(conn, &own).await.unwrap().into_iter().map(|look| look.name).collect();
     assert_eq!((names, looks::count(conn, &own).await.unwrap()), (vec!["Dark".to_owned(), "Spring".to_owned()], 2));
+    assert_eq!(looks::characters(conn, &own).await.unwrap(), 14);
+    assert_eq!(looks::characters(conn, &make::workspace_id(3)).await.unwrap(), 0);
     let changed = Look { settings: "{}".to_owned(), updated_at: 10, ..look(1, 1, "Spring") };
     assert_eq!(looks::find(conn, &own, &changed.id).await.unwrap(), Some(changed.clone()));
     assert_eq!(looks::find_by_name(conn, &own, "Spring").await.unwrap(), Some(changed.clone()));
@@ -57,9 +61,39 @@ async fn a_name_is_used_once_in_a_workspace(address: &str) {
     assert!(error.is_duplicate(), "{error}");
 }
 
+async fn the_newest_finished_renders_with_the_settings_of_a_look_are_found(address: &str) {
+    let db = make::open(address).await;
+    let adding = db.write(|tx| {
+        Box::pin(async move {
+            for (n, status, hash) in [
+                (1, RenderStatus::Done, "s"),
+                (2, RenderStatus::Pending, "s"),
+                (3, RenderStatus::Done, "s"),
+                (4, RenderStatus::Done, "other"),
+                (5, RenderStatus::Done, "third"),
+            ] {
+                let render = Render { status, settings_sha256: hash.to_owned(), ..make::render(n, 1) };
+                renders::insert(tx, &render).await?;
+            }
+            Ok::<_, DbError>(())
+        })
+    });
+    adding.await.unwrap();
+    let conn = &mut db.read().await.unwrap();
+    let hashes = ["s".to_owned(), "other".to_owned(), "none".to_owned()];
+    for (limit, expected) in [(1, vec![4, 3]), (4, vec![4, 3, 1])] {
+        let found = renders::newest_done_with(conn, &make::workspace_id(1), &hashes, limit).await.unwrap();
+        let ids: Vec<_> = found.iter().map(|render| render.id.clone()).collect();
+        assert_eq!(ids, expected.into_iter().map(make::render_id).collect::<Vec<_>>());
+        assert!(found.iter().all(|render| render.settings.is_empty()), "they may be large");
+    }
+    assert_eq!(renders::newest_done_with(conn, &make::workspace_id(2), &hashes, 4).await.unwrap(), []);
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
+        the_newest_finished_renders_with_the_settings_of_a_look_are_found
         looks_belong_to_their_workspace
         a_name_is_used_once_in_a_workspace
     }

@@ -5,23 +5,27 @@ use serde_json::{Map, Value};
 
 use super::Look;
 use crate::access::Caller;
+use crate::body_memory::BodyMemory;
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
 impl Service {
-    /// Lists the looks of the workspace, newest first, and then the looks of the program.
-    pub async fn list_looks(&self, caller: &Caller) -> Result<Page<LookRow>> {
-        let start = self.start_look(caller).await?;
-        Ok(Page::whole(self.looks(caller).await?.into_iter().map(|look| row(look, start.as_ref())).collect()))
+    /// Lists the looks of the workspace, newest first, and then the looks of the program. The caller keeps the reservation of
+    /// memory until the response is sent.
+    /// Errors: those of [`Self::looks`].
+    pub async fn list_looks(&self, caller: &Caller) -> Result<(Page<LookRow>, BodyMemory)> {
+        let start = self.start_look_id(caller).await?;
+        let (looks, memory) = self.looks(caller).await?;
+        Ok((Page::whole(looks.into_iter().map(|look| row(look, start.as_deref())).collect()), memory))
     }
 
     /// Returns a look of the workspace or of the program.
     pub async fn get_look(&self, caller: &Caller, id: &str) -> Result<LookRow> {
-        Ok(row(self.look(caller, id).await?, self.start_look(caller).await?.as_ref()))
+        Ok(row(self.look(caller, id).await?, self.start_look_id(caller).await?.as_deref()))
     }
 
     /// Saves settings as a look.
-    /// Errors: the name is missing, too long or in use, the settings are invalid, or the workspace has too many looks.
+    /// Errors: the name is missing, or those of [`Self::save_look`].
     pub async fn create_look(&self, caller: &Caller, new: CreateLook) -> Result<LookRow> {
         let name = new.name.ok_or_else(|| ServiceError::bad_request("send the name of the look"))?;
         let settings = new.render_settings.unwrap_or_else(|| Value::Object(Map::new()));
@@ -36,10 +40,10 @@ impl Service {
     }
 }
 
-/// Converts a look for a response. `start` is the look with which the composer of the workspace starts.
-fn row(look: Look, start: Option<&Look>) -> LookRow {
+/// Converts a look for a response. `start` identifies the look with which the composer of the workspace starts.
+fn row(look: Look, start: Option<&str>) -> LookRow {
     LookRow {
-        is_start: start.is_some_and(|start| start.id == look.id),
+        is_start: start == Some(look.id.as_str()),
         id: look.id,
         name: look.name,
         description: look.description,

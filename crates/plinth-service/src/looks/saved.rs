@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{Look, built_in, not_found};
 use crate::access::Caller;
+use crate::body_memory::BodyMemory;
 use crate::error::{Result, ServiceError};
 use crate::hash::sha256_hex;
 use crate::ids::New as _;
@@ -21,11 +22,16 @@ use crate::service::Service;
 const SEARCHED: u32 = 4;
 
 impl Service {
-    /// Lists the looks of the workspace, newest first, and then the looks of the program.
-    pub async fn looks(&self, caller: &Caller) -> Result<Vec<Look>> {
+    /// Lists the looks of the workspace, newest first, and then the looks of the program. The caller keeps the reservation of
+    /// memory until the response with the looks is sent.
+    /// Errors: `rate_limited` if the looks are large and their memory is not available within 30 s.
+    pub async fn looks(&self, caller: &Caller) -> Result<(Vec<Look>, BodyMemory)> {
+        // The connection is not kept, because other requests need it while this request waits for memory.
+        let characters = looks::characters(&mut self.db.read().await?, &caller.workspace_id).await?;
+        let memory = self.body_memory(caller, usize::try_from(characters).unwrap_or(usize::MAX)).await?;
         let saved = looks::list(&mut self.db.read().await?, &caller.workspace_id).await?;
         let saved = saved.into_iter().map(view).collect::<Result<Vec<_>>>()?;
-        Ok(saved.into_iter().chain(built_in::all().iter().cloned()).collect())
+        Ok((saved.into_iter().chain(built_in::all().iter().cloned()).collect(), memory))
     }
 
     /// Finds a look of the workspace or of the program.
@@ -38,10 +44,14 @@ impl Service {
         view(row.ok_or_else(not_found)?)
     }
 
+    /// Returns the identifier of the look with which the composer of the workspace starts.
+    pub async fn start_look_id(&self, caller: &Caller) -> Result<Option<String>> {
+        Ok(looks::start(&mut self.db.read().await?, &caller.workspace_id).await?)
+    }
+
     /// Returns the look with which the composer of the workspace starts.
     pub async fn start_look(&self, caller: &Caller) -> Result<Option<Look>> {
-        let id = looks::start(&mut self.db.read().await?, &caller.workspace_id).await?;
-        match id {
+        match self.start_look_id(caller).await? {
             Some(id) => self.look(caller, &id).await.map(Some),
             None => Ok(None),
         }
@@ -66,7 +76,8 @@ impl Service {
     }
 
     /// Saves settings as a look. With `replaces`, replaces the settings of an existing look with this name.
-    /// Errors: the name is empty, too long or in use, the settings are invalid, or the workspace has too many looks.
+    /// Errors: the name is empty, too long or in use, the settings are invalid, or the workspace has too many or too large
+    /// looks.
     pub async fn save_look(&self, caller: &Caller, name: &str, settings: &Value, replaces: bool) -> Result<Look> {
         let name = checked_name(name)?;
         let settings = parse_settings(caller, Some(settings))?.canonical();
@@ -77,6 +88,7 @@ impl Service {
                     if !replaces {
                         return Err(name_taken(&name));
                     }
+                    check_total(tx, &workspace, &settings, Some(&existing)).await?;
                     looks::set_settings(tx, &existing.id, &settings, now).await?;
                     return Ok(Row { settings, updated_at: now, ..existing });
                 }
@@ -84,6 +96,7 @@ impl Service {
                     let message = format!("a workspace can have at most {} looks; delete some first", limits::LOOKS);
                     return Err(ServiceError::new(ErrorCode::LimitReached, message));
                 }
+                check_total(tx, &workspace, &settings, None).await?;
                 let id = LookId::new_random();
                 let row = Row { id, workspace_id: workspace, name, settings, created_at: now, updated_at: now };
                 looks::insert(tx, &row).await?;
@@ -115,7 +128,7 @@ impl Service {
         let changed = self.write_in_workspace(caller, caller.payer_id.clone(), move |tx, now| {
             Box::pin(async move {
                 if let Some(saved) = &saved {
-                    looks::find(tx, &workspace, saved).await?.ok_or_else(not_found)?;
+                    let existing = looks::find(tx, &workspace, saved).await?.ok_or_else(not_found)?;
                     if let Some(name) = &name {
                         if looks::find_by_name(tx, &workspace, name).await?.is_some_and(|other| other.id != *saved) {
                             return Err(name_taken(name));
@@ -123,6 +136,7 @@ impl Service {
                         looks::rename(tx, &workspace, saved, name, now).await?;
                     }
                     if let Some(settings) = &settings {
+                        check_total(tx, &workspace, settings, Some(&existing)).await?;
                         looks::set_settings(tx, saved, settings, now).await?;
                     }
                 }
@@ -176,6 +190,23 @@ impl Service {
         }
         Ok(links)
     }
+}
+
+/// Checks that the settings of the workspace's looks are not too large in total if `settings` replaces those of the look
+/// `existing`, or belongs to a new look. Allows replacing settings by shorter ones in any case.
+async fn check_total(tx: &mut Tx, workspace: &WorkspaceId, settings: &str, existing: Option<&Row>) -> Result<()> {
+    let length = |text: &str| text.chars().count() as u64;
+    let (new, old) = (length(settings), existing.map_or(0, |look| length(&look.settings)));
+    let total = looks::characters(tx, workspace).await?.saturating_sub(old) + new;
+    if new <= old || total <= limits::LOOKS_CHARACTERS {
+        return Ok(());
+    }
+    let message = format!(
+        "the settings of the looks of a workspace can have at most {} characters in total, with this look they would have \
+         {total}; delete some looks first",
+        limits::LOOKS_CHARACTERS
+    );
+    Err(ServiceError::new(ErrorCode::LimitReached, message))
 }
 
 /// Makes the composer of the workspace start with the default settings if it starts with this look.

@@ -9,6 +9,7 @@ use plinth_spec::wire::{CheckHash, HashMatch, ModelDetail, ModelRow, Page, Rende
 use plinth_spec::{ErrorCode, limits};
 
 use crate::access::Caller;
+use crate::body_memory::BodyMemory;
 use crate::error::{Result, ServiceError};
 use crate::hash::parse_sha256;
 use crate::renders::{echoed_settings, instant};
@@ -81,12 +82,29 @@ impl Service {
         Ok(Page { data: rows.into_iter().map(row).collect(), meta })
     }
 
-    /// Returns a model with its details and its newest renders.
+    /// Returns a model with its details and its newest renders. The caller keeps the reservation of memory until the response is
+    /// sent.
+    /// Errors: `rate_limited` if the details are large and their memory is not available within 30 s.
+    pub async fn model_with_renders(&self, caller: &Caller, id: &str) -> Result<(ModelDetail, BodyMemory)> {
+        let (most, characters) = (limits::MODEL_RENDERS, limits::MODEL_RENDERS_CHARACTERS);
+        let id = self.model_row(caller, id).await?.id;
+        // The connection is not kept, because other requests need it while this request waits for memory.
+        let mut conn = self.db.read().await?;
+        let listed = renders::summaries_characters(&mut conn, &id, &caller.workspace_id, most).await?;
+        let large = listed.min(characters) + models::contents_characters(&mut conn, &id).await?;
+        drop(conn);
+        let memory = self.body_memory(caller, usize::try_from(large).unwrap_or(usize::MAX)).await?;
+        let model = self.model(caller, id.as_str()).await?;
+        let mut conn = self.db.read().await?;
+        let renders = renders::list_summaries(&mut conn, &id, &caller.workspace_id, most, characters).await?;
+        let renders = renders.iter().map(summary).collect::<Result<_>>()?;
+        Ok((ModelDetail { renders, ..model }, memory))
+    }
+
+    /// Returns a model with its details, but without its renders.
     pub async fn model(&self, caller: &Caller, id: &str) -> Result<ModelDetail> {
         let model = self.model_row(caller, id).await?;
-        let (most, characters) = (limits::MODEL_RENDERS, limits::MODEL_RENDERS_CHARACTERS);
         let mut conn = self.db.read().await?;
-        let renders = renders::list_summaries(&mut conn, &model.id, &caller.workspace_id, most, characters).await?;
         let found = models::contents(&mut conn, &model.id).await?.ok_or_else(ServiceError::model_not_found)?;
         let names = |json: &Option<String>| {
             json.as_deref().map(serde_json::from_str::<Vec<String>>).transpose().map_err(ServiceError::internal)
@@ -95,7 +113,7 @@ impl Service {
             animations: serde_json::from_str(&found.animations).map_err(ServiceError::internal)?,
             mesh_names: names(&found.mesh_names)?,
             material_names: names(&found.material_names)?,
-            renders: renders.iter().map(summary).collect::<Result<_>>()?,
+            renders: Vec::new(),
             row: row(model),
         })
     }

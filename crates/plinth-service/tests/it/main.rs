@@ -9,6 +9,7 @@ mod delivery;
 mod ended_sessions;
 mod fetch;
 mod jobs;
+mod looks;
 mod maintenance;
 mod models;
 mod money;

@@ -24,7 +24,8 @@ async fn an_upload_makes_a_model_and_a_free_preview_or_a_billed_render(address: 
     assert_eq!(test_service.account().await.paid, 98);
     let render = test_service.service.render(&test_service.caller, billed.result.render_id.as_str()).await.unwrap();
     assert!(!render.is_system_preview);
-    let model = test_service.service.model(&test_service.caller, billed.result.model_id.as_str()).await.unwrap();
+    let id = billed.result.model_id.as_str();
+    let (model, _memory) = test_service.service.model_with_renders(&test_service.caller, id).await.unwrap();
     assert_eq!((model.row.original_name.as_str(), model.renders.len()), ("table.glb", 1));
     assert_eq!(model.mesh_names.unwrap(), ["table"]);
     assert_eq!(model.row.file_size, glb_with_triangle("table").len() as u64);

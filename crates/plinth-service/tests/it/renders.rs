@@ -292,6 +292,24 @@ async fn large_pages_reserve_memory_until_they_are_sent(address: &str) {
     assert!(list("100").await.is_ok());
 }
 
+async fn large_details_of_a_model_reserve_memory_until_they_are_sent(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let model = test_service.model("chair").await;
+    let settings = json!({"quality": "share", "length": 1, "hiddenMeshNames": vec!["x".repeat(256); 512]});
+    service
+        .create_batch(caller, batch(&vec![(model.as_str(), settings); 33]), ReplayKey::from_header(None))
+        .await
+        .unwrap();
+    let find = async || tokio::time::timeout(Duration::from_secs(1), service.model_with_renders(caller, &model)).await;
+    let (details, memory) = find().await.unwrap().unwrap();
+    assert!(details.renders.len() > 30, "{}", details.renders.len());
+    assert!(find().await.is_err(), "two such responses have more than the share of one account");
+    assert!(service.model(caller, &model).await.unwrap().renders.is_empty());
+    drop(memory);
+    assert!(find().await.is_ok());
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
@@ -307,5 +325,6 @@ mod both {
         renders_of_another_workspace_are_not_found
         lists_filter_by_model_state_and_time_of_change
         large_pages_reserve_memory_until_they_are_sent
+        large_details_of_a_model_reserve_memory_until_they_are_sent
     }
 }

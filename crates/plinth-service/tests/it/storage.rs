@@ -1,9 +1,11 @@
 //! Deletion holds.
 
+use plinth_db::previews::{self, Request, RequestKey, State};
 use plinth_service::Clock;
+use plinth_spec::id::ModelId;
 use plinth_testkit::on_both_databases;
 
-use crate::test_service::TestService;
+use crate::test_service::{START, TestService};
 
 /// Time in milliseconds after which the hold of a killed process expires.
 const HOLD_MS: i64 = 600_000;
@@ -46,11 +48,38 @@ async fn a_dropped_hold_expires(address: &str) {
     test_service.service.clean_up().await.unwrap();
 }
 
+async fn a_hold_keeps_no_requests_for_previews(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (caller, model) = (&test_service.caller, test_service.model("chair").await);
+    let request = Request {
+        key: RequestKey {
+            account_id: caller.account_id.clone(),
+            model_id: ModelId::parse(&model).unwrap(),
+            page_id: "page".to_owned(),
+            request_id: "request".to_owned(),
+        },
+        workspace_id: caller.workspace_id.clone(),
+        payer_id: caller.payer_id.clone(),
+        request: "{}".to_owned(),
+    };
+    let (placed, key) = (request.clone(), request.key);
+    let placing =
+        test_service.service.db().write(move |tx| Box::pin(async move { previews::insert(tx, &placed, START).await }));
+    placing.await.unwrap();
+    let _hold = test_service.service.hold_storage().await.unwrap();
+    test_service.wait_ms(HOLD_MS - 1);
+    assert_eq!(test_service.service.clean_up().await.unwrap().rows, 1);
+    assert!(test_service.service.is_held().await.unwrap());
+    let state = previews::find_state(&mut test_service.service.db().read().await.unwrap(), &key, START).await.unwrap();
+    assert_eq!(state, State::Replaced, "the row is gone");
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
         a_hold_is_renewed_until_it_is_released
         an_expired_hold_is_reported_and_cannot_be_renewed
         a_dropped_hold_expires
+        a_hold_keeps_no_requests_for_previews
     }
 }

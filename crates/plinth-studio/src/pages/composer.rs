@@ -22,7 +22,7 @@ use crate::composer::{Assets, Kind, SettingsGroup, groups, read_settings, settin
 use crate::error::Result;
 use crate::form::SessionFields;
 use crate::format::sentence;
-use crate::frame::{Frame, page};
+use crate::frame::{Frame, page_with_memory};
 use crate::response::{policy_with_previews, wants_json};
 use crate::session::CurrentUser;
 use crate::studio::Studio;
@@ -154,13 +154,17 @@ pub(crate) async fn submit(
         return match priced {
             Ok(quote) if is_script => Ok(Json(json!({"settings": settings, "quote": quote})).into_response()),
             Err(error) if is_script => Ok(rejected(&error)),
-            priced => page_of(&studio, &sent.user, model, &settings, priced, Shown::default()).await,
+            priced => {
+                sent.release_memory();
+                page_of(&studio, &sent.user, model, &settings, priced, Shown::default()).await
+            }
         };
     }
     let request = CreateRender { model_id: Some(id), render_settings: Some(Value::Object(settings.clone())) };
     match studio.service.create_render(caller, request, ReplayKey::from_header(None)).await {
         Ok(created) => Ok(Redirect::to(&format!("{}/renders/{}", studio.site.path, created.id)).into_response()),
         Err(error) if error.status < 500 => {
+            sent.release_memory();
             page_of(&studio, &sent.user, model, &settings, Err(error), Shown::default()).await
         }
         Err(error) => Err(error.into()),
@@ -188,6 +192,7 @@ async fn save_look(
         Err(error) if is_script => Ok(rejected(&error)),
         Err(error) if error.status < 500 => {
             let shown = Shown { look_name: name.to_owned(), ..Shown::default() };
+            sent.release_memory();
             page_of(studio, &sent.user, model, &settings, Err(error), shown).await
         }
         Err(error) => Err(error.into()),
@@ -227,7 +232,8 @@ async fn page_of(
     let contents = service.model_contents(&model.row.id).await?;
     let material_names = model.material_names.unwrap_or_default();
     let name = model.row.title.unwrap_or(model.row.original_name);
-    let mut response = page(&ComposerPage {
+    let (looks, memory) = cards(studio, caller).await?;
+    let shown_page = ComposerPage {
         frame: Frame::new(studio, &format!("Compose {name}"), Some(user)).at("models").with_scripts(&["composer.js"]),
         id: model.row.id.to_string(),
         name,
@@ -240,13 +246,14 @@ async fn page_of(
         map_names: texture_map_names().collect(),
         quote,
         problem: error.as_ref().map(|error| sentence(&with_label(&error.message))),
-        looks: cards(studio, caller).await?,
+        looks,
         chosen: shown.look,
         look_name: shown.look_name,
         name_chars: limits::LOOK_NAME_CHARS,
         json: serde_json::to_string_pretty(settings).unwrap_or_default(),
         api: format!("{}/v1", studio.site.url),
-    });
+    };
+    let mut response = page_with_memory(&shown_page, memory);
     if let Some(error) = error {
         *response.status_mut() = StatusCode::from_u16(error.status).unwrap_or(StatusCode::BAD_REQUEST);
     }

@@ -22,7 +22,7 @@ use crate::composer::with_label;
 use crate::error::Result;
 use crate::form::SessionFields;
 use crate::format::sentence;
-use crate::frame::{Frame, page};
+use crate::frame::{Frame, page_with_memory};
 use crate::response::wants_json;
 use crate::studio::Studio;
 
@@ -105,7 +105,8 @@ async fn show(
     quote: Option<Quote>,
     error: Option<ServiceError>,
 ) -> Result<Response> {
-    let looks = cards(studio, sent.user.caller()).await?;
+    sent.release_memory();
+    let (looks, memory) = cards(studio, sent.user.caller()).await?;
     let preferred = || looks.iter().find(|look| look.is_start).or(looks.first()).map(|look| look.id.clone());
     let chosen = Some(sent.text("look").to_owned()).filter(|id| !id.is_empty());
     let key = Some(sent.text("key").to_owned()).filter(|key| !key.is_empty());
@@ -115,7 +116,7 @@ async fn show(
         (name, sentence(one.problem.unwrap_or_default()))
     };
     let title = format!("Render {} with a look", if models.len() == 1 { "a model" } else { "models" });
-    let mut response = page(&OrderPage {
+    let shown = OrderPage {
         frame: Frame::new(studio, &title, Some(&sent.user)).at("models").with_scripts(&["order.js"]),
         rejected: rejected.into_iter().map(reason).collect(),
         chosen: chosen.or_else(preferred).unwrap_or_default(),
@@ -126,7 +127,8 @@ async fn show(
         key: key.unwrap_or_else(new_order_key),
         models,
         looks,
-    });
+    };
+    let mut response = page_with_memory(&shown, memory);
     if let Some(error) = error {
         *response.status_mut() = StatusCode::from_u16(error.status).unwrap_or(StatusCode::BAD_REQUEST);
     }

@@ -4,6 +4,7 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{Redirect, Response};
+use plinth_service::BodyMemory;
 use plinth_service::access::Caller;
 use plinth_service::looks::Look;
 use plinth_spec::limits;
@@ -13,7 +14,7 @@ use serde::Deserialize;
 use super::overview::allow_files;
 use crate::error::{PageError, Result};
 use crate::form::{EmptyForm, SessionForm};
-use crate::frame::{Frame, page};
+use crate::frame::{Frame, page, page_with_memory};
 use crate::session::CurrentUser;
 use crate::studio::Studio;
 
@@ -61,10 +62,11 @@ pub(crate) struct Start {
     look: String,
 }
 
-/// Builds the cards of all looks that the caller can use, those of the workspace first.
-pub(super) async fn cards(studio: &Studio, caller: &Caller) -> Result<Vec<LookCard>> {
-    let start = studio.service.start_look(caller).await?.map(|look| look.id);
-    let looks = studio.service.looks(caller).await?;
+/// Builds the cards of all looks that the caller can use, those of the workspace first. Also returns the reservation of their
+/// memory, which the response must hold. May wait for it, so the caller must not hold another one.
+pub(super) async fn cards(studio: &Studio, caller: &Caller) -> Result<(Vec<LookCard>, BodyMemory)> {
+    let start = studio.service.start_look_id(caller).await?;
+    let (looks, memory) = studio.service.looks(caller).await?;
     let (built_in, saved): (Vec<Look>, Vec<Look>) = looks.into_iter().partition(|look| look.is_built_in);
     let pictures = studio.service.look_pictures(caller, &saved).await?;
     let folder = format!("{}{}", studio.site.path, crate::assets::folder());
@@ -79,13 +81,15 @@ pub(super) async fn cards(studio: &Studio, caller: &Caller) -> Result<Vec<LookCa
             description: look.description,
             is_built_in: look.is_built_in,
         });
-    Ok(cards.collect())
+    Ok((cards.collect(), memory))
 }
 
 pub(crate) async fn list(State(studio): State<Studio>, user: CurrentUser) -> Result<Response> {
-    let (built_in, saved) = cards(&studio, user.caller()).await?.into_iter().partition(|card| card.is_built_in);
+    let (cards, memory) = cards(&studio, user.caller()).await?;
+    let (built_in, saved) = cards.into_iter().partition(|card| card.is_built_in);
     let frame = Frame::new(&studio, "Looks", Some(&user)).at("looks");
-    let mut response = page(&LooksPage { frame, saved, built_in, name_chars: limits::LOOK_NAME_CHARS });
+    let shown = LooksPage { frame, saved, built_in, name_chars: limits::LOOK_NAME_CHARS };
+    let mut response = page_with_memory(&shown, memory);
     allow_files(&studio, &mut response).await?;
     Ok(response)
 }

@@ -18,7 +18,7 @@ use super::sign_in::go_home;
 use crate::error::Result;
 use crate::form::{EmptyForm, SessionForm};
 use crate::format::{self, DisplayTime, sentence};
-use crate::frame::{Frame, page};
+use crate::frame::{Frame, page, page_with_memory};
 use crate::session::CurrentUser;
 use crate::studio::Studio;
 
@@ -119,7 +119,7 @@ async fn page_of(
     rejected: Option<(Edit, ServiceError)>,
 ) -> Result<Response> {
     let service = &studio.service;
-    let model = service.model(user.caller(), id).await?;
+    let (model, memory) = service.model_with_renders(user.caller(), id).await?;
     let row = model.row;
     let cover = service.model_covers(user.caller(), std::slice::from_ref(&row.id)).await?.pop().flatten();
     let contents = service.model_contents(&row.id).await?;
@@ -143,7 +143,7 @@ async fn page_of(
     let problem = rejected.as_ref().map(|(_, error)| sentence(&error.message));
     let shown =
         rejected.map_or_else(|| now.clone(), |(edit, _)| Fields { title: edit.title, sku: edit.sku, tags: edit.tags });
-    let mut response = page(&ModelPage {
+    let shown_page = ModelPage {
         frame: Frame::new(studio, &name, Some(user)).at("models").with_scripts(&["library.js"]),
         id: row.id.to_string(),
         file: row.original_name,
@@ -162,7 +162,8 @@ async fn page_of(
         contents,
         renders: model.renders.iter().map(render_row).collect(),
         title_chars: limits::TITLE_CHARS,
-    });
+    };
+    let mut response = page_with_memory(&shown_page, memory);
     if let Some(status) = status {
         *response.status_mut() = status;
     }

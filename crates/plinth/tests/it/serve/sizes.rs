@@ -1,6 +1,7 @@
 //! Tests of files with the maximum size, and one byte more.
 
-use std::io::{Cursor, Write as _};
+use std::io::{Cursor, Read as _, Write as _};
+use std::net::TcpStream;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -206,6 +207,41 @@ async fn the_number_of_json_values_is_limited() {
     let rejected = quote(limits::JSON_BATCH_VALUES - 4).await;
     assert_eq!(rejected.rejection(), (400, "bad_request"));
     assert!(rejected.body["error"]["message"].as_str().unwrap().contains("more than 400000 values"), "{rejected:?}");
+}
+
+/// The server has read the heads of both requests before it gets the first body.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn large_bodies_of_one_account_wait_for_each_other() {
+    let served = Served::with_sqlite();
+    let names = vec![json!(""); limits::JSON_BATCH_VALUES - 6];
+    let mut body = json!({"renders": [{"hiddenMeshNames": names}]}).to_string();
+    body.push_str(&" ".repeat(limits::JSON_BATCH_BYTES - body.len()));
+    let head = format!(
+        "POST /v1/quote HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: Bearer {}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        served.client.token,
+        body.len()
+    );
+    let address = served.server.base.strip_prefix("http://").unwrap();
+    let begun = [(); 2].map(|()| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(head.as_bytes()).unwrap();
+        stream
+    });
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let answers = begun.map(|mut stream| {
+        let body = body.clone();
+        std::thread::spawn(move || {
+            stream.write_all(body.as_bytes()).unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            answer
+        })
+    });
+    for answer in answers {
+        let answer = answer.join().unwrap();
+        assert!(answer.starts_with("HTTP/1.1 400 ") && answer.contains("invalid_settings"), "{answer}");
+    }
 }
 
 /// Spec, Limits: 100 renders per batch, 64 keyframes and 64 decals per render.

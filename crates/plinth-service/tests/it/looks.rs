@@ -1,0 +1,69 @@
+//! The total size of a workspace's looks.
+
+use std::time::Duration;
+
+use plinth_spec::wire::UpdateLook;
+use plinth_spec::{ErrorCode, limits};
+use plinth_testkit::on_both_databases;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::test_service::{TestService, code};
+
+/// Settings with about 130 000 characters.
+fn large() -> Value {
+    json!({"hiddenMeshNames": vec!["x".repeat(256); 512]})
+}
+
+/// Saves large looks until the workspace has no room for another one. Returns their number.
+async fn fill(test_service: &TestService) -> u64 {
+    for number in 0..limits::LOOKS {
+        let saved = test_service.service.save_look(&test_service.caller, &number.to_string(), &large(), false).await;
+        if let Err(error) = saved {
+            assert_eq!(error.code, ErrorCode::LimitReached);
+            assert!(error.message.contains(&limits::LOOKS_CHARACTERS.to_string()), "{}", error.message);
+            return number;
+        }
+    }
+    panic!("the workspace has room for {} large looks", limits::LOOKS);
+}
+
+async fn looks_of_a_workspace_have_a_maximum_total_size(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let filled = fill(&test_service).await;
+    let size = |count: u64| count * large().to_string().len() as u64;
+    assert!(size(filled) <= limits::LOOKS_CHARACTERS && size(filled + 1) > limits::LOOKS_CHARACTERS, "{filled}");
+    let small = service.save_look(caller, "small", &json!({}), false).await.unwrap();
+    let change = async |id: &str, settings: Value| {
+        let change = UpdateLook { render_settings: Some(settings), ..UpdateLook::default() };
+        service.change_look(caller, id, change).await
+    };
+    assert_eq!(code(change(&small.id, large()).await), ErrorCode::LimitReached);
+    assert_eq!(code(service.save_look(caller, "small", &large(), true).await), ErrorCode::LimitReached);
+    let first = service.save_look(caller, "0", &large(), true).await.unwrap();
+    change(&first.id, json!({})).await.unwrap();
+    change(&small.id, large()).await.unwrap();
+}
+
+async fn lists_of_large_looks_reserve_memory_until_they_are_sent(address: &str) {
+    let test_service = TestService::new(address).await;
+    fill(&test_service).await;
+    let list = async || {
+        timeout(Duration::from_secs(1), test_service.service.list_looks(&test_service.caller)).await.map(Result::unwrap)
+    };
+    let (page, first) = list().await.unwrap();
+    let (_page, second) = list().await.unwrap();
+    assert!(page.data.len() > 30);
+    assert!(list().await.is_err(), "three such lists have more than the share of one account");
+    drop((first, second));
+    assert!(list().await.is_ok());
+}
+
+mod both {
+    use super::on_both_databases;
+    on_both_databases! {
+        looks_of_a_workspace_have_a_maximum_total_size
+        lists_of_large_looks_reserve_memory_until_they_are_sent
+    }
+}
