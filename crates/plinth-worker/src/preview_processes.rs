@@ -13,6 +13,7 @@ use plinth_spec::limits;
 use plinth_store::StoreError;
 use tempfile::TempDir;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use crate::child::ReusableChild;
 use crate::job::JobPlan;
@@ -29,6 +30,9 @@ const MEMORY_SHARE: u64 = 4;
 const UNLOADING_TIME: Duration = Duration::from_secs(2);
 /// Wall-clock time from which the CPU time limit of a preview process is computed.
 const LIFETIME: Duration = Duration::from_hours(1);
+
+/// Message for a request whose frame was ended.
+pub(crate) const ENDED: &str = "the server is stopping";
 
 /// A preview process with a loaded model.
 pub(crate) struct PreviewProcess {
@@ -58,9 +62,14 @@ impl PreviewProcesses {
         self.0.len()
     }
 
-    /// Returns the process that has the model loaded. Starts a process if there is none.
+    /// Returns the process that has the model loaded. Starts a process if there is none, unless `cut` is cancelled before.
     /// Errors: a message for the user.
-    pub(crate) async fn find_or_start(&mut self, node: &Node, wanted: &WantedPreview) -> Result<Found<'_>, String> {
+    pub(crate) async fn find_or_start(
+        &mut self,
+        node: &Node,
+        wanted: &WantedPreview,
+        cut: &CancellationToken,
+    ) -> Result<Found<'_>, String> {
         let is_it = |one: &PreviewProcess| {
             one.model == wanted.model_id && one.workspace == wanted.workspace_id && one.is_running()
         };
@@ -68,11 +77,13 @@ impl PreviewProcesses {
             return Ok(Found { process: &mut self.0[at], took_place: false });
         }
         let took_place = self.make_room(node).await;
-        let started = PreviewProcess::start(node, wanted).await.map_err(|error| {
-            tracing::error!(error = %error, "a preview cannot be started");
-            "the preview cannot be started; please try again".to_owned()
-        })?;
-        self.0.push(started);
+        let starting = async {
+            PreviewProcess::start(node, wanted).await.map_err(|error| {
+                tracing::error!(error = %error, "a preview cannot be started");
+                "the preview cannot be started; please try again".to_owned()
+            })
+        };
+        self.0.push(until_cut(cut, starting).await?);
         let at = self.0.len() - 1;
         Ok(Found { process: &mut self.0[at], took_place })
     }
@@ -133,6 +144,18 @@ impl PreviewProcesses {
         for one in self.0 {
             one.end(node).await;
         }
+    }
+}
+
+/// Runs a part of a preview until `cut` is cancelled.
+/// Errors: those of the part, as a message for the user.
+pub(crate) async fn until_cut<T>(
+    cut: &CancellationToken,
+    part: impl Future<Output = Result<T, String>>,
+) -> Result<T, String> {
+    tokio::select! {
+        done = part => done,
+        () = cut.cancelled() => Err(ENDED.to_owned()),
     }
 }
 
