@@ -210,26 +210,25 @@ async fn one_preview_is_drawn_per_paying_account_at_a_time(address: &str) {
 async fn no_other_preview_is_drawn_for_an_account_until_a_withdrawn_one_has_ended(address: &str) {
     let table = open(address).await;
     let (left, next) = (request(1, 1, "left"), request(1, 2, "next"));
-    table.place(&left, 10).await;
-    assert!(table.is_wanted(1, 10).await && !table.is_wanted(2, 10).await);
-    table.claim("w1", 10).await;
+    table.place(&left, 2010).await;
+    assert!(table.is_wanted(1, 2010).await && !table.is_wanted(2, 2010).await);
+    table.claim("w1", 2010).await;
     table.close(&left).await;
-    assert!(!table.is_wanted(1, 11).await, "nobody waits for it");
-    assert!(!table.renew(&left, "w1", 200).await, "the worker notices");
-    table.place(&next, 12).await;
-    assert_eq!(table.claim("w2", 12).await, None, "w1 still draws for the account");
-    table.end_withdrawn(&left, "w2", 13).await;
-    assert_eq!(table.claim("w2", 13).await, None, "w2 did not draw it");
-    table.end_withdrawn(&left, "w1", 14).await;
-    assert_eq!(table.claim("w2", 14).await.as_deref(), Some("next"));
-    table.end_withdrawn(&next, "w2", 15).await;
-    assert_eq!(table.state(&next, 15).await, State::Drawing, "it was not withdrawn");
+    assert!(!table.is_wanted(1, 2011).await, "nobody waits for it");
+    assert!(!table.renew(&left, "w1", 2200).await, "the worker notices");
+    table.place(&next, 2012).await;
+    assert_eq!(table.claim("w2", 2012).await, None, "w1 still draws for the account");
+    table.end_withdrawn(&left, "w2", 2013).await;
+    assert_eq!(table.claim("w2", 2013).await, None, "w2 did not draw it");
+    table.end_withdrawn(&left, "w1", 2014).await;
+    assert_eq!(table.claim("w2", 2014).await.as_deref(), Some("next"));
+    table.end_withdrawn(&next, "w2", 2015).await;
+    assert_eq!(table.state(&next, 2015).await, State::Drawing, "it was not withdrawn");
     // If the worker is lost, its lease ends.
     table.close(&next).await;
-    table.place(&left, 20).await;
-    assert_eq!(table.claim("w1", 14 + LEASE - 1).await, None);
-    assert_eq!(table.claim("w1", 14 + LEASE).await.as_deref(), Some("left"));
-    assert_eq!(table.claim("w3", 14 + LEASE).await, None, "a withdrawn request is not drawn");
+    table.place(&left, 2020).await;
+    assert_eq!(table.claim("w1", 2014 + LEASE - 1).await, None);
+    assert_eq!(table.claim("w1", 2014 + LEASE).await.as_deref(), Some("left"), "not the withdrawn one");
 }
 
 async fn simultaneous_claims_draw_one_preview_per_account(address: &str) {
