@@ -29,7 +29,8 @@ impl Asked {
     /// Starts a worker, in the process of the server or like another process, and waits until it has drawn a preview. Further
     /// preview processes load their models with one of the commands `loads` each.
     async fn new(deployment: Deployment, is_elsewhere: bool, loads: &[&str]) -> Self {
-        let cases: String = loads.iter().enumerate().map(|(n, load)| format!("{}) {load};; ", n + 2)).collect();
+        let cases: Vec<String> = loads.iter().enumerate().map(|(n, load)| format!("{}) {load};;", n + 2)).collect();
+        let cases = cases.join(" ");
         let job = format!(
             "if ! grep -q '\"preview\"' \"$3/job.json\"; then exec \"$@\"; fi\n\
              cd \"$3\"; echo $$ >> {pids}; case $(wc -l < {pids}) in {cases} esac\n\
@@ -87,7 +88,7 @@ impl Asked {
 }
 
 async fn a_frame_whose_client_has_left_is_ended_and_charged(deployment: Deployment, is_elsewhere: bool) {
-    let asked = Asked::new(deployment, is_elsewhere, &["exec sleep 1000"]).await;
+    let asked = Box::pin(Asked::new(deployment, is_elsewhere, &["exec sleep 1000"])).await;
     let (caller, guest) = (asked.deployment.caller.clone(), asked.deployment.other_caller().await);
     // Each upload queues a render.
     let model = asked.deployment.upload("chair", None).await.0;
@@ -100,14 +101,15 @@ async fn a_frame_whose_client_has_left_is_ended_and_charged(deployment: Deployme
             sleep(Duration::from_millis(50)).await;
         }
     };
-    timeout(PATIENCE, ending).await.expect("the frame is ended before its time limit");
+    let ended = timeout(PATIENCE, ending).await;
+    assert!(ended.is_ok(), "the frame is not ended before its time limit");
     let order = asked.queue().await;
     let place_of = |caller: &Caller| order.iter().position(|of| *of == caller.workspace_id).unwrap();
     assert!(place_of(&guest) < place_of(&caller), "the account was charged: {order:?}");
 }
 
 async fn a_model_is_loaded_to_the_end_for_the_next_request(deployment: Deployment, is_elsewhere: bool) {
-    let asked = Asked::new(deployment, is_elsewhere, &["sleep 6"]).await;
+    let asked = Box::pin(Asked::new(deployment, is_elsewhere, &["sleep 6"])).await;
     let caller = asked.deployment.caller.clone();
     let model = asked.deployment.upload("chair", None).await.0;
     let first = asked.ask(&caller, &model, 1.0);
