@@ -40,7 +40,7 @@ fn link(path: String, query: LinkQuery) -> LocalLink {
     }
 }
 
-/// Downloads the file to which a signed link refers.
+/// Downloads the file to which a signed link refers. The download counts as open until its response is sent.
 pub(crate) async fn get_file(
     State(api): State<Api>,
     Path(path): Path<String>,
@@ -48,7 +48,10 @@ pub(crate) async fn get_file(
     headers: HeaderMap,
 ) -> Result<Response> {
     let delivery = api.service.local_file(link(path, query)).await?;
-    respond(&api, &headers, delivery).await
+    let open = api.service.open_download(&delivery)?;
+    let mut response = respond(&api, &headers, delivery).await?;
+    response.extensions_mut().insert(open);
+    Ok(response)
 }
 
 /// Uploads the file to which a signed link refers.

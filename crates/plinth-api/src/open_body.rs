@@ -11,8 +11,8 @@ use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use plinth_service::OpenRequest;
 
-/// Middleware that moves the `OpenRequest` from the response to the response's body. The authentication middleware
-/// added it to the response. It counts the request as open until it is dropped.
+/// Middleware that moves the `OpenRequest` from the response to the response's body. The authentication middleware, or the
+/// handler of a download by a signed link, added it to the response. It counts the request as open until it is dropped.
 pub(crate) async fn keep_open(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     match response.extensions_mut().remove::<OpenRequest>() {

@@ -158,7 +158,9 @@ pub async fn find_state(conn: &mut Conn, key: &RequestKey, now: i64) -> Result<S
 }
 
 /// Removes the picture of a request, or withdraws the request if no picture was drawn. A row with a lease remains, without its
-/// request, so that the page's next request is reserved for the worker that has the model loaded.
+/// request, so that the page's next request is reserved for the worker that has the model loaded. A request that is being drawn
+/// keeps its status until [`end_withdrawn`], or until its lease expires, so that no other worker draws for the same account
+/// meanwhile. Its `asked_at` becomes 0.
 pub async fn close(tx: &mut Tx, key: &RequestKey) -> Result<()> {
     let RequestKey { account_id, model_id, page_id, request_id } = key;
     let sql = "DELETE FROM page_previews WHERE account_id = $1 AND model_id = $2 AND page_id = $3 AND request_id = $4 \
@@ -167,9 +169,12 @@ pub async fn close(tx: &mut Tx, key: &RequestKey) -> Result<()> {
     if tx.execute(sql, values).await? > 0 {
         return Ok(());
     }
-    let sql = "UPDATE page_previews SET status = $5, request = '', picture = NULL, problem = NULL \
+    let sql = "UPDATE page_previews SET request = '', picture = NULL, problem = NULL, \
+               status = CASE WHEN status = $6 THEN status ELSE $5 END, \
+               asked_at = CASE WHEN status = $6 THEN 0 ELSE asked_at END \
                WHERE account_id = $1 AND model_id = $2 AND page_id = $3 AND request_id = $4";
-    let values = params![account_id, model_id, page_id.as_str(), request_id.as_str(), Status::Idle.as_str()];
+    let (idle, drawing) = (Status::Idle.as_str(), Status::Drawing.as_str());
+    let values = params![account_id, model_id, page_id.as_str(), request_id.as_str(), idle, drawing];
     tx.execute(sql, values).await.map(drop)
 }
 
@@ -187,6 +192,13 @@ const FIND_OPEN: &str =
 /// Returns whether any request is waiting for a worker or being drawn.
 pub async fn is_any_open(conn: &mut Conn, times: ClaimTimes) -> Result<bool> {
     Ok(conn.fetch_optional(FIND_OPEN, params![times.abandoned_until]).await?.is_some())
+}
+
+/// Returns whether a request for the model waits for a worker.
+pub async fn is_model_wanted(conn: &mut Conn, model: &ModelId, times: ClaimTimes) -> Result<bool> {
+    let sql = "SELECT 1 AS found FROM page_previews WHERE model_id = $1 AND status = $2 AND asked_at > $3 LIMIT 1";
+    let values = params![model, Status::Waiting.as_str(), times.abandoned_until];
+    Ok(conn.fetch_optional(sql, values).await?.is_some())
 }
 
 /// Returns whether a worker holds a lease: it draws a preview, or has a model loaded.
@@ -245,15 +257,15 @@ fn request(row: &Row) -> Result<Request> {
     })
 }
 
-/// Builds a statement that changes a request only if its row still contains the worker's lease token. `$6` is the status
-/// [`Status::Drawing`].
+/// Builds a statement that changes a request only if its row still contains the worker's lease token, and the request was not
+/// withdrawn. `$6` is the status [`Status::Drawing`].
 macro_rules! while_held {
     ($set:literal) => {
         concat!(
             "UPDATE page_previews SET ",
             $set,
             " WHERE account_id = $1 AND model_id = $2 AND page_id = $3 AND request_id = $4 AND lease_token = $5 \
-             AND status = $6"
+             AND status = $6 AND asked_at > 0"
         )
     };
 }
@@ -309,6 +321,19 @@ pub async fn release(tx: &mut Tx, key: &RequestKey, token: &str) -> Result<()> {
     let sql = while_held!("status = $7, lease_token = NULL, lease_until = NULL");
     let values = held_params!(key, token, Status::Waiting.as_str());
     if tx.execute(sql, &values).await? == 1 {
+        listen::notify_preview(tx, None).await?;
+    }
+    Ok(())
+}
+
+/// Notes that the worker no longer draws a request. Changes nothing unless the request was withdrawn while it was drawn. Then
+/// another preview may be drawn for the account, and all workers are notified.
+pub async fn end_withdrawn(tx: &mut Tx, key: &RequestKey, token: &str, now: i64) -> Result<()> {
+    let sql = "UPDATE page_previews SET status = $7, asked_at = $8 \
+               WHERE account_id = $1 AND model_id = $2 AND page_id = $3 AND request_id = $4 AND lease_token = $5 \
+               AND status = $6 AND asked_at = 0";
+    let values = held_params!(key, token, Status::Idle.as_str(), now);
+    if tx.execute(sql, &values).await? > 0 {
         listen::notify_preview(tx, None).await?;
     }
     Ok(())

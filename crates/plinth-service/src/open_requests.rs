@@ -1,4 +1,5 @@
-//! Limits how many requests an account has open at the same time, because each request uses a connection and memory.
+//! Limits how many requests an account has open at the same time, and how many downloads of a file by signed links, because each
+//! uses a connection and memory.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,34 +8,57 @@ use plinth_spec::id::AccountId;
 use plinth_spec::{ErrorCode, limits};
 
 use crate::access::Caller;
+use crate::delivery::Delivery;
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
 /// Time in seconds after which a rejected client may try again.
 const RETRY_SECS: u64 = 1;
 
-/// The number of open requests of each account. All clones share these numbers.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct OpenRequests(Arc<Mutex<HashMap<AccountId, u32>>>);
+/// Requests that are counted together.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Group {
+    /// The requests of an account.
+    Account(AccountId),
+    /// The downloads of a file by signed links, which name no account. The file is identified by its path in the store.
+    File(String),
+}
 
-impl OpenRequests {
-    fn lock(&self) -> MutexGuard<'_, HashMap<AccountId, u32>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Counts a request. Returns `None` if the account has too many open requests.
-    fn begin(&self, account: &AccountId) -> Option<OpenRequest> {
-        let mut open = self.lock();
-        let number = open.entry(account.clone()).or_default();
-        if *number >= limits::REQUESTS_AT_ONCE {
-            return None;
+impl Group {
+    /// Returns how many of the requests may be open.
+    const fn most(&self) -> u32 {
+        match self {
+            Self::Account(_) => limits::REQUESTS_AT_ONCE,
+            Self::File(_) => limits::DOWNLOADS_PER_FILE,
         }
-        *number += 1;
-        Some(OpenRequest(Arc::new(Counted { open: self.clone(), account: account.clone() })))
     }
 }
 
-/// An open request of an account. The request counts as open until the last clone is dropped, so the body of the response
+/// The number of open requests of each group. All clones share these numbers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OpenRequests(Arc<Mutex<HashMap<Group, u32>>>);
+
+impl OpenRequests {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Group, u32>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a request.
+    /// Errors: `rate_limited`, with the message `too_many`, if too many requests of the group are open.
+    fn begin(&self, group: Group, too_many: impl FnOnce(u32) -> String) -> Result<OpenRequest> {
+        let most = group.most();
+        let mut open = self.lock();
+        let number = open.entry(group.clone()).or_default();
+        if *number >= most {
+            let error = ServiceError::new(ErrorCode::RateLimited, too_many(most));
+            return Err(ServiceError { retry_after_secs: Some(RETRY_SECS), ..error });
+        }
+        *number += 1;
+        Ok(OpenRequest(Arc::new(Counted { open: self.clone(), group })))
+    }
+}
+
+/// An open request. The request counts as open until the last clone is dropped, so the body of the response
 /// must own a clone until the body is sent.
 #[derive(Clone, Debug)]
 pub struct OpenRequest(#[expect(dead_code, reason = "the request ends when the last clone is dropped")] Arc<Counted>);
@@ -42,16 +66,16 @@ pub struct OpenRequest(#[expect(dead_code, reason = "the request ends when the l
 #[derive(Debug)]
 struct Counted {
     open: OpenRequests,
-    account: AccountId,
+    group: Group,
 }
 
 impl Drop for Counted {
     fn drop(&mut self) {
         let mut open = self.open.lock();
-        if let Some(number) = open.get_mut(&self.account) {
+        if let Some(number) = open.get_mut(&self.group) {
             *number -= 1;
             if *number == 0 {
-                open.remove(&self.account);
+                open.remove(&self.group);
             }
         }
     }
@@ -61,13 +85,16 @@ impl Service {
     /// Counts a request of the caller's account, which has just been authenticated.
     /// Errors: `rate_limited` if the account has too many open requests.
     pub fn open_request(&self, caller: &Caller) -> Result<OpenRequest> {
-        self.open_requests.begin(&caller.account_id).ok_or_else(|| {
-            let message = format!(
-                "the account has {} requests open at the same time; wait until some have ended",
-                limits::REQUESTS_AT_ONCE
-            );
-            let error = ServiceError::new(ErrorCode::RateLimited, message);
-            ServiceError { retry_after_secs: Some(RETRY_SECS), ..error }
+        self.open_requests.begin(Group::Account(caller.account_id.clone()), |most| {
+            format!("the account has {most} requests open at the same time; wait until some have ended")
+        })
+    }
+
+    /// Counts a download by a signed link, which has just been checked.
+    /// Errors: `rate_limited` if too many downloads of this file are in progress.
+    pub fn open_download(&self, file: &Delivery) -> Result<OpenRequest> {
+        self.open_requests.begin(Group::File(file.path.clone()), |most| {
+            format!("this file is being downloaded {most} times at the moment; wait until some downloads have ended")
         })
     }
 }
@@ -77,18 +104,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_of_one_account_are_limited_until_one_ends() {
-        let open = OpenRequests::default();
-        let [account, other] = ["a", "b"].map(|c| AccountId::parse(&c.repeat(plinth_spec::id::LENGTH)).unwrap());
-        let mut all: Vec<_> = (0..limits::REQUESTS_AT_ONCE).map(|_request| open.begin(&account).unwrap()).collect();
-        assert!(open.begin(&account).is_none() && open.begin(&other).is_some());
-        let body = all.pop();
-        let clone = body.clone();
-        drop(body);
-        assert!(open.begin(&account).is_none(), "the body of its response is not sent yet");
-        drop(clone);
-        assert!(open.begin(&account).is_some());
-        drop(all);
-        assert!(open.lock().is_empty());
+    fn requests_of_one_group_are_limited_until_one_ends() {
+        let account = |c: &str| Group::Account(AccountId::parse(&c.repeat(plinth_spec::id::LENGTH)).unwrap());
+        let file = |path: &str| Group::File(path.to_owned());
+        for (group, other, most) in
+            [(account("a"), account("b"), limits::REQUESTS_AT_ONCE), (file("a"), file("b"), limits::DOWNLOADS_PER_FILE)]
+        {
+            let open = OpenRequests::default();
+            let begin = |group: &Group| open.begin(group.clone(), |most| most.to_string());
+            let mut all: Vec<_> = (0..most).map(|_request| begin(&group).unwrap()).collect();
+            assert_eq!(begin(&group).unwrap_err().message, most.to_string());
+            assert!(begin(&other).is_ok());
+            let body = all.pop();
+            let clone = body.clone();
+            drop(body);
+            assert!(begin(&group).is_err(), "the body of its response is not sent yet");
+            drop(clone);
+            assert!(begin(&group).is_ok());
+            drop(all);
+            assert!(open.lock().is_empty());
+        }
     }
 }

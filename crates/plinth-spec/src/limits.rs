@@ -204,6 +204,8 @@ pub const STAGED_BYTES: u64 = 20 << 30;
 pub const UPLOADS_AT_ONCE: u64 = 16;
 /// Maximum number of concurrent requests of an account. Further requests are rejected.
 pub const REQUESTS_AT_ONCE: u32 = 256;
+/// Maximum number of concurrent downloads of one file of a local store by signed links. Further downloads are rejected.
+pub const DOWNLOADS_PER_FILE: u32 = 64;
 /// Maximum number of previews of an account that wait while another preview of the account is drawn. Further requests
 /// are rejected.
 pub const PREVIEWS_WAITING: usize = 8;

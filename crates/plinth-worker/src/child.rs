@@ -175,12 +175,28 @@ impl ReusableChild {
         self.running.child.stdin.is_some()
     }
 
-    /// Returns whether an idle process behaves as expected: it runs, has sent no event, uses at most `memory_bytes` of
-    /// memory, and its session has at most [`PROCESSES`] processes.
-    pub(crate) fn is_resting(&self, memory_bytes: u64) -> bool {
-        let is_silent = matches!(self.running.events.try_recv(), Err(TryRecvError::Empty));
+    /// Returns what an idle process does that it must not do. Returns `None` if it behaves as expected: it runs, has sent no
+    /// event, uses at most `memory_bytes` of memory, its session has at most [`PROCESSES`] processes, and its files do not
+    /// use too much disk space.
+    pub(crate) fn misconduct(&self, memory_bytes: u64) -> Option<&'static str> {
+        // The first request for a model may have been given up before it was sent to the process.
+        let is_silent =
+            matches!(self.running.events.try_recv(), Err(TryRecvError::Empty) | Ok(Ok(ChildEvent::PreviewReady)));
         let usage = session::usage(self.running.child.id());
-        is_silent && usage.memory_bytes <= memory_bytes && usage.processes <= PROCESSES
+        if !is_silent {
+            return Some("it has ended, or has sent an event without a request");
+        }
+        if usage.memory_bytes > memory_bytes {
+            return Some("it uses too much memory");
+        }
+        if usage.processes > PROCESSES {
+            return Some("it has started too many processes");
+        }
+        match self.running.disk.measure(self.running.child.id()) {
+            DiskUse::Allowed => None,
+            DiskUse::TooMuch => Some("it uses too much disk space"),
+            DiskUse::LargestOnFullDisk => Some("the disk is full, and no other job uses more of it"),
+        }
     }
 
     /// Measures the resident memory of the process and of its children.

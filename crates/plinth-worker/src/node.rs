@@ -35,6 +35,8 @@ use crate::traces::JobTrace;
 const MAX_GROUP_SIZE: usize = 16;
 /// Pause after a failed attempt to claim work.
 const ERROR_PAUSE: Duration = Duration::from_secs(2);
+/// Time that previews have to end after [`WorkerOptions::grace`]. They end at once, unless the database does not respond.
+const PREVIEWS_END_TIME: Duration = Duration::from_secs(5);
 /// Default number of concurrent renders, first on a software driver, second on a graphics card. A software driver uses all
 /// cores for one frame. On a graphics card, encoding limits the speed of a single job, so two jobs in parallel are faster.
 const SLOTS: (usize, usize) = (1, 2);
@@ -80,8 +82,8 @@ impl Work {
 }
 
 /// Runs renders and packagings until `stop` is cancelled, or until no work was queued for the time
-/// [`WorkerOptions::exit_when_idle`]. Then waits at most [`WorkerOptions::grace`] for running jobs; unfinished renders
-/// return to the queue. `phase` receives the state of the worker. Renders of dead workers are requeued by
+/// [`WorkerOptions::exit_when_idle`]. Then ends previews, and waits at most [`WorkerOptions::grace`] for running jobs;
+/// unfinished renders return to the queue. `phase` receives the state of the worker. Renders of dead workers are requeued by
 /// [`Service::run_maintenance`], which runs in this process or in another process.
 /// Errors: this system is not Linux, the scratch folder cannot be used, or this machine has no working adapter or no working
 /// encoder.
@@ -123,9 +125,10 @@ pub async fn run(
     phase.send_replace(Phase::Claiming);
     // Previews need a token of their own, because claiming also ends without `stop`: after the idle time `exit_when_idle`.
     let previews_stop = stop.child_token();
-    let previews = wanted.map(|wanted| {
-        tokio::spawn(serve_previews(Arc::clone(&node), Arc::clone(&slots), wanted, previews_stop.clone()))
-    });
+    let mut previews = JoinSet::new();
+    if let Some(wanted) = wanted {
+        previews.spawn(serve_previews(Arc::clone(&node), Arc::clone(&slots), wanted, previews_stop.clone()));
+    }
     let listener = Arc::clone(&node);
     let listening = tokio::spawn(async move { listener.service.listen_for_work(&listener.options.takes).await });
     claim_until_stopped(&node, &slots, &mut running, &stop, &kill).await;
@@ -133,14 +136,15 @@ pub async fn run(
     node.state.send_replace(WorkerState::Draining);
     listening.abort();
     previews_stop.cancel();
-    if let Some(previews) = previews {
-        log_panic(Some(previews.await));
-    }
     let grace = node.options.grace;
     tracing::info!(running = running.len(), grace_secs = grace.as_secs(), "the worker stops");
-    if timeout(grace, drain(&mut running)).await.is_err() {
+    let all = async { tokio::join!(drain(&mut running), drain(&mut previews)) };
+    if timeout(grace, all).await.is_err() {
         kill.cancel();
-        drain(&mut running).await;
+        let late = timeout(PREVIEWS_END_TIME, drain(&mut previews));
+        if tokio::join!(drain(&mut running), late).1.is_err() {
+            tracing::warn!("previews could not be ended in time");
+        }
     }
     node.idle_processes.end_all().await;
     presence.end().await;

@@ -7,11 +7,12 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use plinth_pipeline::child::{ChildEvent, PreviewRequest};
-use plinth_service::previews::{MAX_PICTURE_BYTES, WantedPreview};
+use plinth_service::previews::{MAX_PICTURE_BYTES, PreviewReply, WantedPreview};
 use plinth_spec::EnvPart;
 use plinth_store::{ObjectKey, StoreError};
 use tokio::sync::mpsc;
-use tokio::time::timeout;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::child::Ended;
@@ -20,7 +21,7 @@ use crate::inputs::{environment_file, environment_files};
 use crate::node::Node;
 use crate::options::WorkerOptions;
 use crate::outputs::OUT;
-use crate::preview_processes::{Found, PreviewProcess, PreviewProcesses};
+use crate::preview_processes::{ENDED, Found, PreviewProcess, PreviewProcesses, until_cut};
 use crate::preview_queue::PreviewQueue;
 use crate::slots::Slots;
 use crate::system::open_untrusted;
@@ -31,6 +32,12 @@ const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 const LEAST_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// Time limit of one frame, including the time to load the model.
 const FRAME_TIME: Duration = Duration::from_mins(2);
+
+/// Time after which a frame is ended if its client has left and no request for its model has waited since then. Ending a frame
+/// unloads the model. Most frames are drawn faster than this, so one that a newer request replaces seldom costs a model.
+const LEFT_TIME: Duration = Duration::from_secs(2);
+/// Interval at which a worker checks whether the client of a frame has left.
+const LEFT_CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Maximum pause after a picture while a render is drawn.
 const MAX_REST: Duration = Duration::from_millis(100);
@@ -49,6 +56,7 @@ pub(crate) async fn serve_previews(
 ) {
     let mut processes = PreviewProcesses::default();
     let mut queue = PreviewQueue::new(here);
+    let mut ended = JoinSet::new();
     let mut idle_check =
         tokio::time::interval(IDLE_CHECK_INTERVAL.min(node.options.preview_idle).max(LEAST_CHECK_INTERVAL));
     loop {
@@ -59,7 +67,12 @@ pub(crate) async fn serve_previews(
         }
         if let Some(next) = queue.take(&node).await {
             node.previews.store(processes.count() + 1, Ordering::SeqCst);
+            let ticket = next.ticket.clone();
             let took = answer(&node, &mut processes, &mut queue, next, &stop).await;
+            // The next preview does not wait for the database.
+            let service = node.service.clone();
+            ended.spawn(async move { service.preview_ended(ticket, took).await });
+            while ended.try_join_next().is_some() {}
             if slots.is_drawing() {
                 let _stopped = timeout(took.min(MAX_REST), stop.cancelled()).await;
             }
@@ -67,10 +80,11 @@ pub(crate) async fn serve_previews(
         node.previews.store(processes.count(), Ordering::SeqCst);
     }
     processes.end_all(&node).await;
+    while ended.join_next().await.is_some() {}
     node.previews.store(0, Ordering::SeqCst);
 }
 
-/// Draws a preview and sends it. Returns how long drawing took.
+/// Draws a preview and sends it. Returns how long drawing took, with the time to load the model.
 async fn answer(
     node: &Node,
     processes: &mut PreviewProcesses,
@@ -79,10 +93,7 @@ async fn answer(
     stop: &CancellationToken,
 ) -> Duration {
     let begin = Instant::now();
-    let (drawn, took_place) = match processes.find_or_start(node, &wanted).await {
-        Ok(Found { process, took_place }) => (draw(node, process, &wanted, stop).await, took_place),
-        Err(message) => (Err(message), false),
-    };
+    let (drawn, took_place) = draw_while_needed(node, processes, queue, &wanted, stop).await;
     let took = begin.elapsed();
     metrics::histogram!("plinth_worker_preview_seconds").record(took.as_secs_f64());
     if drawn.is_err() {
@@ -96,6 +107,44 @@ async fn answer(
     // Sending fails only if the request was cancelled.
     let _unheard = wanted.reply.send(drawn);
     took
+}
+
+/// Draws a preview, or ends it as soon as it is not needed. Returns the result, and whether a process was ended so that the model
+/// could be loaded.
+async fn draw_while_needed(
+    node: &Node,
+    processes: &mut PreviewProcesses,
+    queue: &mut PreviewQueue,
+    wanted: &WantedPreview,
+    stop: &CancellationToken,
+) -> (PreviewReply, bool) {
+    let cut = stop.child_token();
+    let drawing = async {
+        match processes.find_or_start(node, wanted, &cut).await {
+            Ok(Found { process, took_place }) => (draw(node, process, wanted, &cut).await, took_place),
+            Err(message) => (Err(message), false),
+        }
+    };
+    tokio::pin!(drawing);
+    tokio::select! {
+        drawn = &mut drawing => drawn,
+        () = until_needless(node, queue, wanted) => {
+            tracing::info!(model.id = %wanted.model_id, "a preview for which nobody waits any more is ended");
+            cut.cancel();
+            drawing.await
+        }
+    }
+}
+
+/// Waits until a frame is no longer needed: its client has left, and no request for its model has waited for [`LEFT_TIME`].
+async fn until_needless(node: &Node, queue: &mut PreviewQueue, wanted: &WantedPreview) {
+    let mut needed = Instant::now();
+    while needed.elapsed() < LEFT_TIME {
+        sleep(LEFT_CHECK_INTERVAL).await;
+        if !wanted.reply.is_closed() || queue.is_wanted(node, &wanted.model_id).await {
+            needed = Instant::now();
+        }
+    }
 }
 
 /// Returns the request that asks the process for a preview. The process writes the picture to `target`.
@@ -113,23 +162,25 @@ async fn draw(
     node: &Node,
     process: &mut PreviewProcess,
     wanted: &WantedPreview,
-    stop: &CancellationToken,
+    cut: &CancellationToken,
 ) -> Result<Vec<u8>, String> {
-    let downloaded = download_assets(node, process, wanted).await;
-    downloaded.map_err(|error| {
-        tracing::error!(error = %error, "an asset of a preview cannot be fetched");
-        "an image or environment cannot be fetched; please try again".to_owned()
-    })?;
+    let downloading = async {
+        download_assets(node, process, wanted).await.map_err(|error| {
+            tracing::error!(error = %error, "an asset of a preview cannot be fetched");
+            "an image or environment cannot be fetched; please try again".to_owned()
+        })
+    };
+    until_cut(cut, downloading).await?;
     let target = PathBuf::from(OUT).join("preview.png");
     let request = serde_json::to_string(&request_of(wanted, target.clone()));
     let request = request.map_err(|error| format!("the request cannot be written: {error}"))?;
     let question = wanted.options.question;
     let options = WorkerOptions { timeout: FRAME_TIME, ..node.options.clone() };
-    let (slot, stop) = (Arc::clone(&process.child), stop.clone());
+    let (slot, cut) = (Arc::clone(&process.child), cut.clone());
     let asking = tokio::task::spawn_blocking(move || {
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(mut child) = slot.take() else { return Err("the preview has ended; please try again".to_owned()) };
-        match child.ask(&options, Some(&request), &mut |_event| {}, &stop) {
+        match child.ask(&options, Some(&request), &mut |_event| {}, &cut) {
             Ended::Done(ChildEvent::Previewed { .. }) => {
                 *slot = Some(child);
                 Ok(None)
@@ -150,7 +201,7 @@ async fn draw(
                 Err(failure.for_customer().to_owned())
             }
             Ended::Done(_other) => Err("the renderer returned an unexpected result".to_owned()),
-            Ended::Cancelled => Err("the server is stopping".to_owned()),
+            Ended::Cancelled => Err(ENDED.to_owned()),
         }
     });
     let asked =

@@ -13,6 +13,7 @@ use plinth_spec::limits;
 use plinth_store::StoreError;
 use tempfile::TempDir;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use crate::child::ReusableChild;
 use crate::job::JobPlan;
@@ -29,6 +30,9 @@ const MEMORY_SHARE: u64 = 4;
 const UNLOADING_TIME: Duration = Duration::from_secs(2);
 /// Wall-clock time from which the CPU time limit of a preview process is computed.
 const LIFETIME: Duration = Duration::from_hours(1);
+
+/// Message for a request whose frame was ended.
+pub(crate) const ENDED: &str = "the server is stopping";
 
 /// A preview process with a loaded model.
 pub(crate) struct PreviewProcess {
@@ -58,9 +62,14 @@ impl PreviewProcesses {
         self.0.len()
     }
 
-    /// Returns the process that has the model loaded. Starts a process if there is none.
+    /// Returns the process that has the model loaded. Starts a process if there is none, unless `cut` is cancelled before.
     /// Errors: a message for the user.
-    pub(crate) async fn find_or_start(&mut self, node: &Node, wanted: &WantedPreview) -> Result<Found<'_>, String> {
+    pub(crate) async fn find_or_start(
+        &mut self,
+        node: &Node,
+        wanted: &WantedPreview,
+        cut: &CancellationToken,
+    ) -> Result<Found<'_>, String> {
         let is_it = |one: &PreviewProcess| {
             one.model == wanted.model_id && one.workspace == wanted.workspace_id && one.is_running()
         };
@@ -68,11 +77,13 @@ impl PreviewProcesses {
             return Ok(Found { process: &mut self.0[at], took_place: false });
         }
         let took_place = self.make_room(node).await;
-        let started = PreviewProcess::start(node, wanted).await.map_err(|error| {
-            tracing::error!(error = %error, "a preview cannot be started");
-            "the preview cannot be started; please try again".to_owned()
-        })?;
-        self.0.push(started);
+        let starting = async {
+            PreviewProcess::start(node, wanted).await.map_err(|error| {
+                tracing::error!(error = %error, "a preview cannot be started");
+                "the preview cannot be started; please try again".to_owned()
+            })
+        };
+        self.0.push(until_cut(cut, starting).await?);
         let at = self.0.len() - 1;
         Ok(Found { process: &mut self.0[at], took_place })
     }
@@ -97,23 +108,44 @@ impl PreviewProcesses {
 
     /// Measures the memory of all processes.
     async fn memory_bytes(&self) -> u64 {
+        self.measure(ReusableChild::memory_bytes).await.map_or(u64::MAX, |all| all.into_iter().flatten().sum())
+    }
+
+    /// Measures each process, with `None` for one that has ended. Returns `None` after a panic.
+    async fn measure<T: Send + 'static>(
+        &self,
+        of: impl Fn(&ReusableChild) -> T + Send + 'static,
+    ) -> Option<Vec<Option<T>>> {
         let children: Vec<_> = self.0.iter().map(|one| Arc::clone(&one.child)).collect();
         // On a blocking thread, because it reads many files.
         let measuring = tokio::task::spawn_blocking(move || {
-            let of = |child: Arc<Mutex<Option<ReusableChild>>>| {
-                child.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map_or(0, ReusableChild::memory_bytes)
+            let locked = |child: &Arc<Mutex<Option<ReusableChild>>>| {
+                child.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(&of)
             };
-            children.into_iter().map(of).sum()
+            children.iter().map(locked).collect()
         });
-        measuring.await.unwrap_or_else(|error| {
-            tracing::error!(error = %error, "measuring the memory of previews panicked");
-            u64::MAX
-        })
+        measuring.await.inspect_err(|error| tracing::error!(error = %error, "measuring previews panicked")).ok()
     }
 
-    /// Ends the processes that were idle for too long, and the least recently used ones if all have more memory than allowed,
-    /// because the memory of a process grows with what it draws.
+    /// Ends the processes that use more than a job may, or that have sent something without a request. While they draw, they
+    /// are measured only if a frame takes long.
+    async fn end_misbehaving(&mut self, node: &Node) {
+        let memory_bytes = node.options.memory_bytes;
+        let measured = self.measure(move |child| child.misconduct(memory_bytes)).await.unwrap_or_default();
+        // From the last to the first, because the last one takes the place of a removed one.
+        for (at, found) in measured.into_iter().enumerate().rev() {
+            if let Some(Some(reason)) = found {
+                let one = self.0.swap_remove(at);
+                tracing::warn!(model.id = %one.model, reason, "an idle preview process is ended");
+                one.end(node).await;
+            }
+        }
+    }
+
+    /// Ends the processes that misbehave, those that were idle for too long, and the least recently used ones if all have more
+    /// memory than allowed, because the memory of a process grows with what it draws.
     pub(crate) async fn end_idle(&mut self, node: &Node) {
+        self.end_misbehaving(node).await;
         let is_idle = |one: &PreviewProcess| one.used.elapsed() > node.options.preview_idle || !one.is_running();
         while let Some(at) = self.0.iter().position(is_idle) {
             self.0.swap_remove(at).end(node).await;
@@ -133,6 +165,18 @@ impl PreviewProcesses {
         for one in self.0 {
             one.end(node).await;
         }
+    }
+}
+
+/// Runs a part of a preview until `cut` is cancelled.
+/// Errors: those of the part, as a message for the user.
+pub(crate) async fn until_cut<T>(
+    cut: &CancellationToken,
+    part: impl Future<Output = Result<T, String>>,
+) -> Result<T, String> {
+    tokio::select! {
+        done = part => done,
+        () = cut.cancelled() => Err(ENDED.to_owned()),
     }
 }
 

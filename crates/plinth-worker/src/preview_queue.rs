@@ -83,9 +83,7 @@ impl PreviewQueue {
 
     /// Removes and returns the next request, if there is one.
     pub(crate) async fn take(&mut self, node: &Node) -> Option<WantedPreview> {
-        while let Ok(next) = self.receiver.try_recv() {
-            self.here.push_back(next);
-        }
+        self.receive();
         // If the reply is closed, the request was cancelled, for example because the user has changed another setting.
         self.here.retain(|next| !next.reply.is_closed());
         let now = Instant::now();
@@ -102,6 +100,25 @@ impl PreviewQueue {
             return Some(next);
         }
         self.claim(node).await
+    }
+
+    /// Returns whether a request for the model waits.
+    pub(crate) async fn is_wanted(&mut self, node: &Node, model: &ModelId) -> bool {
+        self.receive();
+        if self.here.iter().any(|waiting| waiting.model_id == *model && !waiting.reply.is_closed()) {
+            return true;
+        }
+        node.service.is_model_wanted(model).await.unwrap_or_else(|error| {
+            tracing::warn!(error = %error, cause = ?error.cause, "looking for previews of a model failed");
+            false
+        })
+    }
+
+    /// Receives the requests of this process that have arrived.
+    fn receive(&mut self) {
+        while let Ok(next) = self.receiver.try_recv() {
+            self.here.push_back(next);
+        }
     }
 
     /// Returns the position of the next request of this process.

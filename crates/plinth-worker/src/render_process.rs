@@ -164,6 +164,15 @@ fn serve(options: &WorkerOptions, plan: &ChildPlan, messages: &Receiver<Message>
     }
 }
 
+/// Returns whether an idle process behaves as expected.
+fn is_resting(child: Option<&ReusableChild>, memory_bytes: u64) -> bool {
+    let misconduct = child.map(|child| child.misconduct(memory_bytes));
+    if let Some(Some(reason)) = misconduct {
+        tracing::debug!(reason, "an idle render process is ended");
+    }
+    matches!(misconduct, Some(None))
+}
+
 /// Waits for the next render. Returns `None` if none arrives in time, or if the idle process must end.
 fn next(child: Option<&ReusableChild>, messages: &Receiver<Message>, memory_bytes: u64) -> Option<Assignment> {
     let mut idle_since: Option<Instant> = None;
@@ -175,7 +184,7 @@ fn next(child: Option<&ReusableChild>, messages: &Receiver<Message>, memory_byte
             Err(RecvTimeoutError::Disconnected) => return None,
         }
         if let Some(since) = idle_since
-            && (since.elapsed() >= IDLE || !child.is_some_and(|child| child.is_resting(memory_bytes)))
+            && (since.elapsed() >= IDLE || !is_resting(child, memory_bytes))
         {
             return None;
         }

@@ -86,6 +86,19 @@ impl Table {
         self.0.write(move |tx| Box::pin(async move { previews::close(tx, &key).await })).await.unwrap();
     }
 
+    async fn end_withdrawn(&self, request: &Request, worker: &'static str, now: i64) {
+        let key = request.key.clone();
+        let ending =
+            self.0.write(move |tx| Box::pin(async move { previews::end_withdrawn(tx, &key, worker, now).await }));
+        ending.await.unwrap();
+    }
+
+    /// Returns whether a request for the model waits.
+    async fn is_wanted(&self, model: u32, now: i64) -> bool {
+        let times = ClaimTimes { now, unreserved_until: now - RESERVED, abandoned_until: now - 1000 };
+        previews::is_model_wanted(&mut self.0.read().await.unwrap(), &make::model_id(model), times).await.unwrap()
+    }
+
     async fn unload(&self, model: u32, worker: &'static str) -> u64 {
         let model = make::model_id(model);
         self.0.write(move |tx| Box::pin(async move { previews::unload(tx, &model, worker).await })).await.unwrap()
@@ -192,6 +205,30 @@ async fn one_preview_is_drawn_per_paying_account_at_a_time(address: &str) {
     assert_eq!(table.claim("w1", 20).await.as_deref(), Some("a"), "equally old: in the order of account and model");
     assert_eq!(table.claim("w2", 20).await.as_deref(), Some("other"), "the other account's");
     assert_eq!(table.claim("w3", 20).await, None);
+}
+
+async fn no_other_preview_is_drawn_for_an_account_until_a_withdrawn_one_has_ended(address: &str) {
+    let table = open(address).await;
+    let (left, next) = (request(1, 1, "left"), request(1, 2, "next"));
+    table.place(&left, 2010).await;
+    assert!(table.is_wanted(1, 2010).await && !table.is_wanted(2, 2010).await);
+    table.claim("w1", 2010).await;
+    table.close(&left).await;
+    assert!(!table.is_wanted(1, 2011).await, "nobody waits for it");
+    assert!(!table.renew(&left, "w1", 2200).await, "the worker notices");
+    table.place(&next, 2012).await;
+    assert_eq!(table.claim("w2", 2012).await, None, "w1 still draws for the account");
+    table.end_withdrawn(&left, "w2", 2013).await;
+    assert_eq!(table.claim("w2", 2013).await, None, "w2 did not draw it");
+    table.end_withdrawn(&left, "w1", 2014).await;
+    assert_eq!(table.claim("w2", 2014).await.as_deref(), Some("next"));
+    table.end_withdrawn(&next, "w2", 2015).await;
+    assert_eq!(table.state(&next, 2015).await, State::Drawing, "it was not withdrawn");
+    // If the worker is lost, its lease ends.
+    table.close(&next).await;
+    table.place(&left, 2020).await;
+    assert_eq!(table.claim("w1", 2014 + LEASE - 1).await, None);
+    assert_eq!(table.claim("w1", 2014 + LEASE).await.as_deref(), Some("left"), "not the withdrawn one");
 }
 
 async fn simultaneous_claims_draw_one_preview_per_account(address: &str) {
@@ -326,6 +363,7 @@ mod both {
         a_worker_can_claim_requests_for_one_model_only
         requests_for_an_unloaded_model_are_not_reserved
         one_preview_is_drawn_per_paying_account_at_a_time
+        no_other_preview_is_drawn_for_an_account_until_a_withdrawn_one_has_ended
         simultaneous_claims_draw_one_preview_per_account
         the_request_of_a_lost_worker_goes_to_another
         a_newer_request_replaces_the_one_before

@@ -19,7 +19,7 @@ use crate::service::Service;
 /// A file to send to the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    pub(super) path: String,
+    pub(crate) path: String,
     /// Metadata of the stored file, such as size and ETag.
     pub blob: Blob,
     /// MIME type of the response.

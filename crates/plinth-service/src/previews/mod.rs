@@ -4,8 +4,9 @@
 mod resource;
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use plinth_db::previews::{self, RequestKey};
 use plinth_db::queue;
 use plinth_spec::id::{AccountId, ModelId, WorkspaceId};
 use plinth_spec::preview::{PreviewAnswer, PreviewOptions, PreviewQuestion};
@@ -54,6 +55,8 @@ pub struct Preview {
 pub struct WantedPreview {
     /// Workspace of the model.
     pub workspace_id: WorkspaceId,
+    /// The worker must pass this value to [`Service::preview_ended`].
+    pub ticket: PreviewTicket,
     /// Model to draw.
     pub model_id: ModelId,
     /// Hex SHA-256 of the model's file.
@@ -66,6 +69,15 @@ pub struct WantedPreview {
     pub options: PreviewOptions,
     /// Receives the reply of the worker. Closed if the request was cancelled.
     pub reply: oneshot::Sender<PreviewReply>,
+}
+
+/// Identifies a preview after the worker has drawn it.
+#[derive(Clone, Debug)]
+pub struct PreviewTicket {
+    /// Account that pays for renders of the workspace.
+    pub(crate) payer_id: AccountId,
+    /// The request of another process.
+    pub(crate) request: Option<RequestKey>,
 }
 
 /// Hands previews from request handlers to the worker in this process.
@@ -130,13 +142,22 @@ impl Service {
         turn.unwrap_or_else(|_late| Err(limited("the server is busy with other previews; try again later")))
     }
 
-    /// Adds the time in which a preview was drawn to the worker time of the account, as for renders, because the queue gives all
-    /// accounts the same share of worker time. An error is only logged, because it affects only the order of the queue.
-    pub(crate) async fn charge_preview(&self, payer: &AccountId, used: Duration) {
-        let (payer, used_ms) = (payer.clone(), i64::try_from(used.as_millis()).unwrap_or(i64::MAX));
-        let charged = self
-            .write_lease(move |tx, now| Box::pin(async move { queue::charge_preview(tx, &payer, used_ms, now).await }));
-        if let Err(error) = charged.await {
+    /// Notes that a worker has drawn a preview, or no longer draws it. Adds the time that this took to the worker time of the
+    /// account, as for renders, because the queue gives all accounts the same share of worker time. The worker measures this
+    /// time, so it counts even if the client has left, and does not contain the time in which the request waited for others.
+    /// An error is only logged, because it affects only the order of the queue, and leases expire.
+    pub async fn preview_ended(&self, ticket: PreviewTicket, used: Duration) {
+        let PreviewTicket { payer_id, request } = ticket;
+        let (token, used_ms) = (self.arrivals.token.clone(), i64::try_from(used.as_millis()).unwrap_or(i64::MAX));
+        let noted = self.write_lease(move |tx, now| {
+            Box::pin(async move {
+                if let Some(key) = &request {
+                    previews::end_withdrawn(tx, key, &token, now).await?;
+                }
+                queue::charge_preview(tx, &payer_id, used_ms, now).await
+            })
+        });
+        if let Err(error) = noted.await {
             tracing::warn!(%error, "the time of a preview could not be charged");
         }
     }
@@ -168,6 +189,7 @@ impl Service {
         let (reply, drawn) = oneshot::channel();
         let wanted = WantedPreview {
             workspace_id: caller.workspace_id.clone(),
+            ticket: PreviewTicket { payer_id: caller.payer_id.clone(), request: None },
             model_id: model.id,
             sha256: model.sha256,
             settings,
@@ -181,10 +203,8 @@ impl Service {
         if let Err(SendError(wanted)) = self.previews.sender.send(wanted).await {
             return self.draw_elsewhere(caller, preview.page_id, wanted).await;
         }
-        let begin = Instant::now();
-        let drawn = drawn.await;
-        self.charge_preview(&caller.payer_id, begin.elapsed()).await;
         drawn
+            .await
             .map_err(|_dropped| ServiceError::internal("the worker stopped before the preview was drawn"))?
             .map_err(not_drawn)
     }

@@ -1,8 +1,9 @@
 //! The worker's side of remote previews: claims requests, renews their leases while they are drawn, and stores the pictures.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use plinth_db::DbError;
 use plinth_db::previews::{self, ClaimTimes, Lease, Request, RequestKey};
 use plinth_spec::RenderSettings;
 use plinth_spec::id::ModelId;
@@ -15,13 +16,13 @@ use tokio::time::sleep;
 
 use super::{DRAWING_LEASE_MS, HOLDING_MS, MAX_WAIT_MS, RESERVED_MS};
 use crate::error::{Result, ServiceError};
-use crate::previews::{MAX_PICTURE_BYTES, PreviewReply, WantedPreview};
+use crate::previews::{MAX_PICTURE_BYTES, PreviewReply, PreviewTicket, WantedPreview};
 use crate::service::Service;
 
 /// Interval at which a worker renews the lease of a request that it draws.
 const RENEWAL_INTERVAL: Duration = Duration::from_millis(DRAWING_LEASE_MS.unsigned_abs() / 3);
 
-/// The part of a request that is stored as JSON. Workspace and model have columns of their own, and the worker looks up the
+/// The part of a request that is stored as JSON. Workspace, payer and model have columns of their own, and the worker looks up the
 /// assets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -35,7 +36,8 @@ pub(super) struct Travelling {
 impl Travelling {
     pub(super) fn of(wanted: WantedPreview) -> Self {
         // All fields are listed, so that the compiler reports a new field.
-        let WantedPreview { workspace_id: _, model_id: _, sha256, settings, assets: _, options, reply: _ } = wanted;
+        let WantedPreview { workspace_id: _, ticket: _, model_id: _, sha256, settings, assets: _, options, reply: _ } =
+            wanted;
         Self { sha256, settings: settings.echoed(), options }
     }
 
@@ -53,17 +55,20 @@ impl Service {
             match self.wanted(&request).await {
                 Ok((wanted, drawn)) => {
                     let service = self.clone();
-                    tokio::spawn(async move {
-                        let begin = Instant::now();
-                        service.hold_until_drawn(request.key, drawn).await;
-                        service.charge_preview(&request.payer_id, begin.elapsed()).await;
-                    });
+                    tokio::spawn(async move { service.hold_until_drawn(request.key, drawn).await });
                     return Ok(Some(wanted));
                 }
                 Err(problem) => self.store_drawn(&request.key, Err(problem)).await?,
             }
         }
         Ok(None)
+    }
+
+    /// Returns whether a preview of the model, which another process has requested, waits for a worker.
+    pub async fn is_model_wanted(&self, model: &ModelId) -> Result<bool> {
+        let mut conn = self.db.read().await?;
+        let times = times(self.options.clock.now_ms(&mut conn).await?);
+        Ok(previews::is_model_wanted(&mut conn, model, times).await?)
     }
 
     /// Stores in the database that this worker has unloaded a model.
@@ -113,6 +118,7 @@ impl Service {
         let (reply, drawn) = oneshot::channel();
         let wanted = WantedPreview {
             workspace_id: request.workspace_id.clone(),
+            ticket: PreviewTicket { payer_id: request.payer_id.clone(), request: Some(request.key.clone()) },
             model_id: request.key.model_id.clone(),
             sha256: read.sha256,
             settings,
@@ -165,11 +171,14 @@ impl Service {
             Box::pin(async move {
                 let lease = Lease { token: &token, until: now + HOLDING_MS };
                 let drawn = drawn.as_ref().map(Arc::clone).map_err(String::as_str);
-                previews::finish(tx, &key, lease, drawn).await
+                // If the picture was not stored, the request was withdrawn or replaced.
+                if !previews::finish(tx, &key, lease, drawn).await? {
+                    previews::end_withdrawn(tx, &key, &token, now).await?;
+                }
+                Ok::<_, DbError>(())
             })
         });
-        // If the picture was not stored, the request was withdrawn or replaced.
-        Ok(stored.await.map(drop)?)
+        Ok(stored.await?)
     }
 
     async fn release_request(&self, key: &RequestKey) -> Result<()> {

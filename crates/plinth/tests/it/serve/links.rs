@@ -1,7 +1,11 @@
 //! Tests of signed links: their lifetime, and that each gives access to one file only.
 
+use std::fs::File;
+use std::io::Write as _;
+use std::net::TcpStream;
 use std::time::Duration;
 
+use plinth_spec::limits;
 use plinth_testkit::{Answer, header};
 use reqwest::{Method, Url};
 use serde_json::json;
@@ -191,6 +195,49 @@ async fn links_of_earlier_secrets_work_until_they_are_revoked() {
     served.installation.admin(&["links", "rotate", "--revoke"]);
     assert_eq!((status(&first).await, status(&second).await, status(&link().await).await), (403, 403, 200));
     assert_eq!(served.installation.admin(&["links", "list"])["secrets"].as_array().unwrap().len(), 1);
+}
+
+/// Each of the open downloads has received nothing but the header. The file is larger than the memory of a connection.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_open_downloads_of_a_file_are_limited() {
+    const BYTES: u64 = 1 << 30;
+    let served = Served::with_sqlite();
+    let client = &served.client;
+    let upload = async |name: &str| client.upload(name, None).await.text("modelId");
+    let (model, other) = (upload("chair").await, upload("stool").await);
+    let link = async |model: &str| client.get(&format!("/models/{model}/file-url")).await.text("url");
+    let (url, other_url) = (link(&model).await, link(&other).await);
+    let file = File::options().write(true).open(served.installation.objects().join(format!("models/{model}.glb")));
+    file.unwrap().set_len(BYTES).unwrap();
+    let address = served.server.base.strip_prefix("http://").unwrap();
+    let path = url.strip_prefix(&served.server.base).unwrap();
+    let begin = || {
+        let mut stream = TcpStream::connect(address).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+        stream
+    };
+    let mut open: Vec<TcpStream> = (0..limits::DOWNLOADS_PER_FILE).map(|_download| begin()).collect();
+    let get = async |url: &str| Answer::to(client.http.get(url).header("range", "bytes=0-0")).await;
+    let mut answers = Vec::new();
+    while answers.len() < 50 && answers.last().is_none_or(|last: &Answer| last.status != 429) {
+        if !answers.is_empty() {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            // The last request may have been open instead of one of the others.
+            open.push(begin());
+        }
+        answers.push(get(&url).await);
+    }
+    let rejected = answers.pop().unwrap();
+    assert_eq!((rejected.rejection(), rejected.header("retry-after")), ((429, "rate_limited"), "1"));
+    assert_eq!(get(&other_url).await.status, 206, "another file of the same account");
+    open.clear();
+    for _try in 0..50 {
+        if get(&url).await.status == 206 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    panic!("ended downloads still count: {}", served.installation.log());
 }
 
 on_both! { links_are_valid_for_their_lifetime a_link_only_reads_its_file a_modified_link_is_rejected }

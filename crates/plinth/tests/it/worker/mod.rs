@@ -11,6 +11,7 @@ mod pools;
 mod presence;
 mod preview_beside_render;
 mod preview_crowd;
+mod preview_left;
 mod previews;
 mod process;
 mod renders;

@@ -1,4 +1,4 @@
-//! Previews that other processes have requested: a compromised job, a worker that stops, and a full disk.
+//! Previews that other processes have requested: compromised jobs, a worker that stops, and a full disk.
 
 use std::time::{Duration, Instant};
 
@@ -147,6 +147,43 @@ async fn a_worker_with_a_full_disk_takes_none() {
     let error = ask(&deployment, &server, &model, 1.0).await.unwrap_err();
     assert_eq!((error.status, error.message.as_str()), (404, "no worker draws previews at the moment"));
     worker.stop().await;
+}
+
+/// Draws a preview with a job that then runs a command, and waits until the worker has ended the job.
+async fn ends_after_a_picture(command: &str) {
+    let deployment = Deployment::in_real_time().await;
+    let (model, _render) = deployment.upload("chair", None).await;
+    let pid = deployment.folder.path().join("pid");
+    let job = format!(
+        "if ! grep -q '\"preview\"' \"$3/job.json\"; then exec \"$@\"; fi\n\
+         cd \"$3\"; echo $$ > {}; read -r line; printf '\\x89PNG\\r\\n\\x1a\\n' > out/preview.png\n\
+         echo '{{\"event\":\"previewed\",\"warnings\":[]}}'; {command}",
+        pid.display()
+    );
+    let limits = WorkerOptions { disk_bytes: 50 << 20, memory_bytes: 250 << 20, ..deployment.options_with(&job) };
+    let worker = deployment.start_worker(WorkerOptions { takes: "preview".parse().unwrap(), ..limits });
+    ask(&deployment, &deployment.service, &model, 1.0).await.unwrap();
+    let process = std::path::Path::new("/proc").join(std::fs::read_to_string(pid).unwrap().trim());
+    let ending = async {
+        while process.exists() {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    // An idle process that behaves well stays for longer.
+    let ended = timeout(TIMEOUT / 4, ending).await;
+    assert!(ended.is_ok(), "the worker does not end a job that runs {command}");
+    worker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_misbehaves_between_pictures_is_ended() {
+    let commands = [
+        "exec setsid -w bash -c 'for i in $(seq 300); do sleep 1000 & done; wait'",
+        "exec setsid -w bash -c 'head -c 60M /dev/zero > out/large; exec sleep 1000'",
+        "exec setsid -w bash -c 'dd if=/dev/zero bs=300M count=1 2> out/null | sleep 1000'",
+        "echo '{\"event\":\"previewed\",\"warnings\":[]}'; exec sleep 1000",
+    ];
+    futures_util::future::join_all(commands.map(ends_after_a_picture)).await;
 }
 
 mod with_sqlite {

@@ -1,16 +1,18 @@
 //! Tests of renders whose worker stops or loses its lease.
 
+use std::fs::File;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
-use plinth_spec::OutputFile;
-use plinth_spec::limits;
+use plinth_service::previews::Preview;
 use plinth_spec::state::RenderStatus;
+use plinth_spec::{ErrorCode, OutputFile, limits};
 use plinth_worker::WorkerOptions;
 use serde_json::json;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
-use super::deployment::{Deployment, endless, tiny};
+use super::deployment::{Deployment, TIMEOUT, endless, tiny};
 
 async fn until_no_job_is_left(deployment: &Deployment) {
     while !deployment.jobs().is_empty() {
@@ -87,6 +89,36 @@ async fn a_stopping_worker_finishes_renders_within_the_grace_period() {
     deployment.wait_until(&id, |render| render.status != RenderStatus::Pending).await;
     worker.stop().await;
     assert_eq!(deployment.render(&id).await.status, RenderStatus::Done);
+}
+
+/// The model of a preview cannot be read, as from a store that does not respond.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stopping_worker_ends_previews_while_renders_have_their_grace_period() {
+    const GRACE: Duration = Duration::from_secs(8);
+    let deployment = Deployment::new().await;
+    let id = deployment.upload_and_render("chair", tiny()).await;
+    let hangs = "if ! grep -q '\"render\"' \"$3/job.json\"; then exec \"$@\"; fi\nexec sleep 1000";
+    let options = WorkerOptions { grace: GRACE, ..deployment.options_with(hangs) };
+    let worker = deployment.start_worker(options);
+    deployment.wait_until(&id, |render| render.status == RenderStatus::PosterProcessing).await;
+    let model = deployment.upload("stool", None).await.0;
+    let file = deployment.folder.path().join(format!("objects/models/{model}.glb"));
+    std::fs::remove_file(&file).unwrap();
+    assert!(Command::new("mkfifo").arg(&file).status().unwrap().success());
+    let (service, caller) = (deployment.service.clone(), deployment.caller.clone());
+    let asked = tokio::spawn(async move { service.preview(&caller, &model, Preview::default()).await });
+    while deployment.jobs().len() < 2 {
+        sleep(Duration::from_millis(30)).await;
+    }
+    let begin = Instant::now();
+    let stopping = tokio::spawn(worker.stop());
+    let error = timeout(TIMEOUT, asked).await.expect("the preview ends").unwrap().unwrap_err();
+    assert!(error.code == ErrorCode::Internal && !stopping.is_finished(), "{error:?}");
+    timeout(TIMEOUT, stopping).await.expect("the worker stops").unwrap();
+    assert!(begin.elapsed() >= GRACE, "the render had its time: {:?}", begin.elapsed());
+    assert_eq!(deployment.render(&id).await.status, RenderStatus::Pending);
+    // The thread that waits for the writer of the file ends.
+    drop(File::options().read(true).write(true).open(file).unwrap());
 }
 
 /// Writes a script for an ffmpeg that accepts no frames. The job writes its poster, but never finishes its video.
