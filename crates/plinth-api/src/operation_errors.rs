@@ -127,7 +127,8 @@ mod tests {
         let listed: BTreeSet<&str> = OWN.iter().map(|(operation, _groups)| *operation).collect();
         assert!(listed.is_subset(&operations), "{:?}", listed.difference(&operations).collect::<Vec<_>>());
         assert_eq!(listed.len(), OWN.len());
-        let described = document["paths"]["/models/{modelId}/preview"]["post"]["responses"]["422"]["description"].as_str();
+        let described =
+            document["paths"]["/models/{modelId}/preview"]["post"]["responses"]["422"]["description"].as_str();
         assert!(described.is_some_and(|text| text.contains("invalid_settings")), "{described:?}");
     }
 }
