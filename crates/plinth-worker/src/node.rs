@@ -274,6 +274,9 @@ impl Node {
 
     fn start(self: &Arc<Self>, work: Work, mut slot: Slot, running: &mut JoinSet<()>, kill: &CancellationToken) {
         let (node, kill) = (Arc::clone(self), kill.clone());
+        if matches!(&work, Work::Render(claims) if claims.iter().any(|claim| !claim.render.is_system_preview)) {
+            slot.make_urgent();
+        }
         let what = work.what();
         let Some(claim) = work.claims().first() else { return };
         let row = &claim.render;

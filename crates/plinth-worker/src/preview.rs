@@ -39,15 +39,15 @@ const LEFT_TIME: Duration = Duration::from_secs(2);
 /// Interval at which a worker checks whether the client of a frame has left.
 const LEFT_CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Maximum pause after a picture while a render is drawn.
+/// Maximum pause after a picture while a render is drawn that is not the free video of an upload.
 const MAX_REST: Duration = Duration::from_millis(100);
 
 /// The first bytes of every PNG.
 const PNG_SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 
 /// Draws previews until `stop` is cancelled: requests of this process, which arrive at `here`, and requests of other processes,
-/// which are rows of the database. Draws one frame at a time. While a render is drawn, rests after each frame for as long as it
-/// took, at most [`MAX_REST`], so that previews hardly slow down renders.
+/// which are rows of the database. Draws one frame at a time. While a render is drawn that is not the free video of an
+/// upload, rests after each frame for as long as it took, at most [`MAX_REST`], so that previews hardly slow down renders.
 pub(crate) async fn serve_previews(
     node: Arc<Node>,
     slots: Arc<Slots>,
@@ -73,7 +73,7 @@ pub(crate) async fn serve_previews(
             let service = node.service.clone();
             ended.spawn(async move { service.preview_ended(ticket, took).await });
             while ended.try_join_next().is_some() {}
-            if slots.is_drawing() {
+            if slots.is_urgent() {
                 let _stopped = timeout(took.min(MAX_REST), stop.cancelled()).await;
             }
         }

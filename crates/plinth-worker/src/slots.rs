@@ -1,6 +1,7 @@
 //! Limits how many jobs of a worker run at the same time.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
@@ -9,11 +10,12 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 /// time, with a lower priority. Uploads take time, but hardly any processor time.
 #[derive(Debug)]
 pub(crate) struct Slots {
-    count: usize,
     renders: Arc<Semaphore>,
     packagings: Arc<Semaphore>,
     uploads: Arc<Semaphore>,
     freed: Notify,
+    /// Number of renders that are drawn and for which previews make way.
+    urgent: AtomicUsize,
 }
 
 /// A slot of a job. The slot is free again when this value is dropped.
@@ -21,17 +23,18 @@ pub(crate) struct Slots {
 pub(crate) struct Slot {
     slots: Arc<Slots>,
     permit: OwnedSemaphorePermit,
+    is_urgent: bool,
 }
 
 impl Slots {
     pub(crate) fn new(count: usize) -> Arc<Self> {
         let semaphore = || Arc::new(Semaphore::new(count));
         Arc::new(Self {
-            count,
             renders: semaphore(),
             packagings: semaphore(),
             uploads: semaphore(),
             freed: Notify::new(),
+            urgent: AtomicUsize::new(0),
         })
     }
 
@@ -40,9 +43,9 @@ impl Slots {
         self.renders.available_permits() + self.packagings.available_permits() > 0
     }
 
-    /// Returns whether a render is drawn.
-    pub(crate) fn is_drawing(&self) -> bool {
-        self.renders.available_permits() < self.count
+    /// Returns whether a render is drawn for which previews make way.
+    pub(crate) fn is_urgent(&self) -> bool {
+        self.urgent.load(Ordering::SeqCst) > 0
     }
 
     /// Takes a slot for drawing a render, if one is free.
@@ -57,7 +60,7 @@ impl Slots {
 
     fn take(self: &Arc<Self>, semaphore: &Arc<Semaphore>) -> Option<Slot> {
         let permit = Arc::clone(semaphore).try_acquire_owned().ok()?;
-        Some(Slot { slots: Arc::clone(self), permit })
+        Some(Slot { slots: Arc::clone(self), permit, is_urgent: false })
     }
 
     /// Waits until a render exchanges its slot for an upload slot. The end of a job does not end this wait.
@@ -67,13 +70,33 @@ impl Slots {
 }
 
 impl Slot {
+    /// Lets previews make way while the slot is used for drawing.
+    pub(crate) fn make_urgent(&mut self) {
+        if !std::mem::replace(&mut self.is_urgent, true) {
+            self.slots.urgent.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    fn end_urgency(&mut self) {
+        if std::mem::take(&mut self.is_urgent) {
+            self.slots.urgent.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
     /// Exchanges the slot of a drawn render for an upload slot, so that the next render can be claimed. Keeps the slot if
     /// no upload slot is free, so that renders are not drawn faster than they are uploaded.
     pub(crate) fn exchange_for_upload(&mut self) {
         if let Ok(upload) = Arc::clone(&self.slots.uploads).try_acquire_owned() {
             self.permit = upload;
+            self.end_urgency();
             self.slots.freed.notify_one();
         }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.end_urgency();
     }
 }
 
@@ -88,9 +111,11 @@ mod tests {
         let slots = Slots::new(1);
         let mut first = slots.take_render().unwrap();
         assert!(slots.take_render().is_none(), "one render is drawn at a time");
-        assert!(slots.is_drawing());
+        assert!(!slots.is_urgent(), "a free video of an upload is not urgent");
+        first.make_urgent();
+        assert!(slots.is_urgent());
         first.exchange_for_upload();
-        assert!(!slots.is_drawing(), "the render is drawn, only its files are still stored");
+        assert!(!slots.is_urgent(), "the render is drawn, only its files are still stored");
         timeout(Duration::from_secs(5), slots.freed()).await.unwrap();
         let mut second = slots.take_render().unwrap();
         second.exchange_for_upload();
