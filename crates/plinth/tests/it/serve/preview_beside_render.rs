@@ -84,7 +84,7 @@ async fn measure(name: &str, served: Served, worker: Option<Worker>) {
     println!("{name}");
     let model = upload(&served.client, "sphere", &glb_with_sphere(80)).await;
     let composers = people(&served).await;
-    until_quiet(&served).await;
+    until_quiet(&served.client).await;
     // The first render also starts the process that draws the later ones. Each has a turn of its own, because an equal order
     // is replayed.
     order(&served, &model, 6).await;

@@ -80,12 +80,13 @@ fn processor_secs_since(served: &Served, before: &BTreeMap<u32, f64>) -> f64 {
     processor_secs(served).iter().map(|(id, secs)| secs - before.get(id).unwrap_or(&0.0)).sum()
 }
 
-/// Returns the composers of ten people with models of their own.
+/// Returns the composers of ten people with models of their own, whose free videos are done.
 pub(super) async fn people(served: &Served) -> Vec<Composer> {
     let people = (0..PEOPLE).map(async |n| {
         let email = format!("person{n}@example.org");
         let client = served.client(&served.installation.account(&email));
         let model = upload(&client, &email, &plinth_testkit::glb_with_triangle(&email)).await;
+        until_quiet(&client).await;
         Composer::open(served, &email, &model).await
     });
     futures_util::future::join_all(people).await
@@ -121,9 +122,9 @@ async fn crowd(served: &Served) {
     println!("  in {CROWD:?}: {counts:?} pictures per person, the longest wait {longest:.2?}");
 }
 
-/// Waits until the worker draws nothing else: the free videos of uploads.
-pub(super) async fn until_quiet(served: &Served) {
-    while served.client.get("/renders").await.body["data"]
+/// Waits until all renders of the workspace have ended, for example the free videos of uploads.
+pub(super) async fn until_quiet(client: &Client) {
+    while client.get("/renders").await.body["data"]
         .as_array()
         .into_iter()
         .flatten()
@@ -139,7 +140,7 @@ async fn measure(name: &str, served: Served, worker: Option<Worker>) {
     small.draw(&[("longest", "320")]).await;
     let model = upload(&served.client, "sphere", &glb_with_sphere(ROWS)).await;
     if worker.is_none() {
-        until_quiet(&served).await;
+        until_quiet(&served.client).await;
     }
     let composer = Composer::open(&served, EMAIL, &model).await;
     println!("  first draft, the model is not loaded: {:?}", time(&composer, "640", "rotateY", 0.0).await);
@@ -159,7 +160,7 @@ async fn measure(name: &str, served: Served, worker: Option<Worker>) {
 /// Measures ten people where memory suffices for no more than the two models that are always kept.
 async fn measure_scarce(name: &str, served: Served, worker: Option<Worker>) {
     println!("{name}, memory for two models");
-    until_quiet(&served).await;
+    until_quiet(&served.client).await;
     crowd(&served).await;
     drop(worker);
 }
