@@ -83,7 +83,7 @@ fn print_pictures(name: &str, pictures: &mut [Duration], during: Duration) {
 async fn measure(name: &str, served: Served, worker: Option<Worker>) {
     println!("{name}");
     let model = upload(&served.client, "sphere", &glb_with_sphere(80)).await;
-    let composers = people(&served).await;
+    let composers = people(&served, true).await;
     until_quiet(&served.client).await;
     // The first render also starts the process that draws the later ones. Each has a turn of its own, because an equal order
     // is replayed.

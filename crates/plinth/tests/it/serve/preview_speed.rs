@@ -80,21 +80,24 @@ fn processor_secs_since(served: &Served, before: &BTreeMap<u32, f64>) -> f64 {
     processor_secs(served).iter().map(|(id, secs)| secs - before.get(id).unwrap_or(&0.0)).sum()
 }
 
-/// Returns the composers of ten people with models of their own, whose free videos are done.
-pub(super) async fn people(served: &Served) -> Vec<Composer> {
+/// Returns the composers of ten people with models of their own. `draws_videos` is whether a worker takes the free videos of their
+/// uploads; then these are done.
+pub(super) async fn people(served: &Served, draws_videos: bool) -> Vec<Composer> {
     let people = (0..PEOPLE).map(async |n| {
         let email = format!("person{n}@example.org");
         let client = served.client(&served.installation.account(&email));
         let model = upload(&client, &email, &plinth_testkit::glb_with_triangle(&email)).await;
-        until_quiet(&client).await;
+        if draws_videos {
+            until_quiet(&client).await;
+        }
         Composer::open(served, &email, &model).await
     });
     futures_util::future::join_all(people).await
 }
 
 /// Ten people ask for pictures at the same time: first a few each, then as many as they get in a time.
-async fn crowd(served: &Served) {
-    let composers = people(served).await;
+async fn crowd(served: &Served, draws_videos: bool) {
+    let composers = people(served, draws_videos).await;
     let times = composers.iter().map(async |composer| {
         let mut times = Vec::new();
         for n in 0..PICTURES_EACH {
@@ -153,7 +156,7 @@ async fn measure(name: &str, served: Served, worker: Option<Worker>) {
     sleep(IDLE).await;
     let used = processor_secs_since(&served, &before) / begin.elapsed().as_secs_f64() * 100.0;
     println!("  idle, with the model loaded: {used:.2} % of one processor");
-    crowd(&served).await;
+    crowd(&served, worker.is_none()).await;
     drop(worker);
 }
 
@@ -161,7 +164,7 @@ async fn measure(name: &str, served: Served, worker: Option<Worker>) {
 async fn measure_scarce(name: &str, served: Served, worker: Option<Worker>) {
     println!("{name}, memory for two models");
     until_quiet(&served.client).await;
-    crowd(&served).await;
+    crowd(&served, worker.is_none()).await;
     drop(worker);
 }
 
