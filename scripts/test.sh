@@ -15,6 +15,8 @@ if [[ -t 1 ]]; then export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-always}; fi
 SECONDS=0
 echo "tests: ffmpeg $PLINTH_FFMPEG, Python $PLINTH_TEST_PYTHON, PostgreSQL $PLINTH_TEST_POSTGRES"
 if [[ $nextest == yes ]]; then
+    # Half as many tests again as processors, because many tests wait for time to pass.
+    export NEXTEST_TEST_THREADS=${NEXTEST_TEST_THREADS:-$(($(nproc) * 3 / 2))}
     cargo nextest run --workspace --no-fail-fast "$@" 2>&1 | tee "$log"
 else
     cargo test --workspace --no-fail-fast "$@" 2>&1 | tee "$log"
