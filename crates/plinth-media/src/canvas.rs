@@ -1,6 +1,7 @@
 //! The full image of a frame, composed from the pixels of its region and its backdrop.
 
 use plinth_frame::{Backdrop, Frame, PixelFormat, Region, RgbaImage};
+use rayon::prelude::*;
 
 use crate::watermark::Watermark;
 
@@ -47,31 +48,32 @@ impl Canvas {
                 mark.mark_run(0, 0, self.pixels.as_chunks_mut::<4>().0);
             }
         }
-        let pixel = frame.format.bytes_per_pixel();
-        let row_bytes = region.width as usize * pixel;
+        let row_bytes = region.width as usize * frame.format.bytes_per_pixel();
         let opaque = frame.backdrop != Backdrop::Transparent;
-        for (y, row) in frame.pixels.chunks_exact(row_bytes.max(1)).enumerate() {
-            let first = (region.y as usize + y) * self.width as usize + region.x as usize;
-            let target = &mut self.pixels[first * 4..(first + region.width as usize) * 4];
+        let width = self.width as usize;
+        let rows = self.pixels.par_chunks_exact_mut(width * 4).skip(region.y as usize);
+        rows.zip(frame.pixels.par_chunks_exact(row_bytes.max(1))).enumerate().for_each(|(row, (target, source))| {
+            let [x, y] = [region.x as usize, region.y as usize + row];
+            let target = target[x * 4..(x + region.width as usize) * 4].as_chunks_mut::<4>().0;
+            let below = |i: usize| color_at(background, y * width + x + i);
             match frame.format {
-                PixelFormat::Rgba8 if opaque => target.copy_from_slice(row),
+                PixelFormat::Rgba8 if opaque => target.as_flattened_mut().copy_from_slice(source),
                 PixelFormat::Rgba8 => {
-                    for (x, (to, from)) in target.chunks_exact_mut(4).zip(row.chunks_exact(4)).enumerate() {
-                        let read = |i: usize| u32::from(from[i]) * 257;
-                        compose(to, [read(0), read(1), read(2), read(3)], color_at(background, first + x));
+                    for (i, (to, from)) in target.iter_mut().zip(source.as_chunks::<4>().0).enumerate() {
+                        *to = compose(from.map(|value| u32::from(value) * 257), below(i));
                     }
                 }
                 PixelFormat::Rgba16 => {
-                    for (x, (to, from)) in target.chunks_exact_mut(4).zip(row.chunks_exact(8)).enumerate() {
-                        let read = |i: usize| u32::from(u16::from_ne_bytes([from[2 * i], from[2 * i + 1]]));
-                        compose(to, [read(0), read(1), read(2), read(3)], color_at(background, first + x));
+                    for (i, (to, from)) in target.iter_mut().zip(source.as_chunks::<8>().0).enumerate() {
+                        let words: [u16; 4] = bytemuck::cast(*from);
+                        *to = compose(words.map(u32::from), below(i));
                     }
                 }
             }
             if let Some(mark) = mark {
-                mark.mark_run(region.x as usize, region.y as usize + y, target.as_chunks_mut::<4>().0);
+                mark.mark_run(x, y, target);
             }
-        }
+        });
     }
 
     fn fill(&mut self, backdrop: &Backdrop) {
@@ -95,12 +97,11 @@ fn color_at(backdrop: &Backdrop, pixel: usize) -> [u8; 3] {
 }
 
 /// Composites a colour with 16-bit straight alpha over an opaque colour.
-fn compose(to: &mut [u8], from: [u32; 4], background: [u8; 3]) {
-    let alpha = u64::from(from[3]);
-    for c in 0..3 {
-        let below = u64::from(background[c]) * 257;
-        let mixed = (u64::from(from[c]) * alpha + below * (65_535 - alpha) + 32_767) / 65_535;
-        to[c] = ((mixed + 128) / 257).min(255) as u8;
-    }
-    to[3] = 255;
+fn compose([r, g, b, alpha]: [u32; 4], [red, green, blue]: [u8; 3]) -> [u8; 4] {
+    let [r, g, b] = [(r, red), (g, green), (b, blue)].map(|(color, below)| {
+        // The sum is at most 65 535² + 32 767, so it does not overflow.
+        let mixed = (color * alpha + u32::from(below) * 257 * (65_535 - alpha) + 32_767) / 65_535;
+        ((mixed + 128) / 257).min(255) as u8
+    });
+    [r, g, b, 255]
 }

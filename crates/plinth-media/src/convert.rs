@@ -56,19 +56,18 @@ impl Yuva444p10 {
     /// image, and must be the same for all frames.
     pub(crate) fn put(&mut self, frame: &Frame, mark: Option<&Watermark>) {
         let region = frame.region;
-        let marked = |x, y, pixel| mark.map_or(pixel, |mark| mark.marked(x, y, pixel));
         if self.around.replace(region) != Some(region) {
-            self.fill(Region::whole(self.width as u32, self.height as u32), |x, y| marked(x, y, [0.0; 4]));
+            let whole = Region::whole(self.width as u32, self.height as u32);
+            self.fill(whole, mark, |_, colors| colors.fill([0.0; 4]));
         }
-        let pixel = frame.format.bytes_per_pixel();
-        self.fill(region, |x, y| {
-            let at = (y - region.y as usize) * region.width as usize + x - region.x as usize;
-            marked(x, y, rgba(frame.format, &frame.pixels[at * pixel..(at + 1) * pixel]))
+        let row_bytes = region.width as usize * frame.format.bytes_per_pixel();
+        self.fill(region, mark, |row, colors| {
+            read_row(frame.format, &frame.pixels[row * row_bytes..(row + 1) * row_bytes], colors);
         });
     }
 
-    /// Sets the pixels of a region. `pixel` returns the colour for a column and a row.
-    fn fill(&mut self, region: Region, pixel: impl Fn(usize, usize) -> [f32; 4] + Sync) {
+    /// Sets the pixels of a region. `read` writes the colours of a row of the region, whose number it gets.
+    fn fill(&mut self, region: Region, mark: Option<&Watermark>, read: impl Fn(usize, &mut [[f32; 4]]) + Sync) {
         let stride = self.width * 2;
         let [first, top, width, height] = [region.x, region.y, region.width, region.height].map(|side| side as usize);
         let mut planes = self.bytes.chunks_exact_mut(stride * self.height);
@@ -77,13 +76,19 @@ impl Yuva444p10 {
             plane[top * stride..(top + height) * stride].par_chunks_exact_mut(stride)
         };
         let rows = (rows(), rows(), rows(), rows()).into_par_iter();
-        rows.enumerate().for_each(|(i, (luma, blue, red, alpha))| {
-            let mut target =
-                [luma, blue, red, alpha].map(|row| row[first * 2..(first + width) * 2].as_chunks_mut::<2>().0);
-            for x in 0..width {
-                for (plane, value) in target.iter_mut().zip(yuva(pixel(first + x, top + i))) {
-                    plane[x] = value.to_le_bytes();
+        let no_colors = || vec![[0.0; 4]; width];
+        rows.enumerate().for_each_init(no_colors, |colors, (row, (luma, blue, red, alpha))| {
+            read(row, colors);
+            if let Some(mark) = mark {
+                for (x, color) in colors.iter_mut().enumerate() {
+                    *color = mark.marked(first + x, top + row, *color);
                 }
+            }
+            let [luma, blue, red, alpha] =
+                [luma, blue, red, alpha].map(|row| row[first * 2..(first + width) * 2].as_chunks_mut::<2>().0);
+            let planes = luma.iter_mut().zip(blue).zip(red).zip(alpha);
+            for ((((luma, blue), red), alpha), color) in planes.zip(colors) {
+                [*luma, *blue, *red, *alpha] = yuva(*color).map(u16::to_le_bytes);
             }
         });
     }
@@ -94,12 +99,19 @@ impl Yuva444p10 {
     }
 }
 
-/// Converts a pixel to floating-point R, G, B, A in 0..=1.
-fn rgba(format: PixelFormat, from: &[u8]) -> [f32; 4] {
+/// Converts pixels to floating-point R, G, B, A in 0..=1.
+fn read_row(format: PixelFormat, bytes: &[u8], colors: &mut [[f32; 4]]) {
     match format {
-        PixelFormat::Rgba8 => std::array::from_fn(|i| f32::from(from[i]) / 255.0),
+        PixelFormat::Rgba8 => {
+            for (color, pixel) in colors.iter_mut().zip(bytes.as_chunks::<4>().0) {
+                *color = pixel.map(|value| f32::from(value) / 255.0);
+            }
+        }
         PixelFormat::Rgba16 => {
-            std::array::from_fn(|i| f32::from(u16::from_ne_bytes([from[2 * i], from[2 * i + 1]])) / 65_535.0)
+            for (color, pixel) in colors.iter_mut().zip(bytes.as_chunks::<8>().0) {
+                let words: [u16; 4] = bytemuck::cast(*pixel);
+                *color = words.map(|value| f32::from(value) / 65_535.0);
+            }
         }
     }
 }

@@ -150,7 +150,7 @@ pub fn run_warm(
     let poster_frame = poster_frame(&mut scene, job);
     let loaded = Instant::now();
     report(stage(Stage::Preparing));
-    merge_dense_vertices(&gpu, &mut scene, height);
+    merge_dense_vertices(&mut scene, height);
     let transparent = job.settings.video().quality.has_alpha() && job.outputs.contains_key(&OutputFile::Video);
     let format = if transparent { PixelFormat::Rgba16 } else { PixelFormat::Rgba8 };
     let mut renderer = Renderer::new(&gpu, &scene, Picture { width, height, format }, job.cache.as_ref())?;

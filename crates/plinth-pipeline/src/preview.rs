@@ -131,7 +131,7 @@ impl<'g> PreviewStage<'g> {
             Some(draft) => draft.renderer,
             None if is_draft => Renderer::for_any_camera(gpu, &scene, picture, cache)?,
             None => {
-                merge_dense_vertices(gpu, &mut scene, height);
+                merge_dense_vertices(&mut scene, height);
                 Renderer::new(gpu, &scene, picture, cache)?
             }
         };

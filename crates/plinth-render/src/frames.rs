@@ -44,7 +44,7 @@ impl Renderer<'_> {
         let pixels = match self.picture.format {
             PixelFormat::Rgba8 if transparent => straight_bytes(pixels),
             PixelFormat::Rgba8 => pixels,
-            PixelFormat::Rgba16 => words_from_halves(&pixels, transparent),
+            PixelFormat::Rgba16 => words_from_halves(pixels, transparent),
         };
         Frame {
             index,

@@ -14,7 +14,6 @@ use plinth_model::{Material, Model, Primitive, Topology};
 use plinth_scene::{Scene, smallest_pixel};
 use rayon::prelude::*;
 
-use crate::gpu::Gpu;
 use chunk::Chunk;
 use surface::Surface;
 
@@ -30,12 +29,12 @@ const MOST_KEPT_IN_ROUND: f32 = 0.7;
 /// If more than this fraction of a primitive's triangles would remain, the primitive is not changed.
 const MOST_KEPT: f32 = 0.5;
 
-/// Merges vertices whose distance makes no visible difference, if the adapter is a software driver and the scene has
-/// meshes with very many triangles. `height` is the height of the frames in pixels.
+/// Merges vertices whose distance makes no visible difference, if the scene has meshes with very many triangles. `height`
+/// is the height of the frames in pixels.
 ///
 /// Datasets, and meshes that move or have morph targets, are not changed.
-pub fn merge_dense_vertices(gpu: &Gpu, scene: &mut Scene, height: u32) {
-    if !gpu.is_software() || scene.is_dataset {
+pub fn merge_dense_vertices(scene: &mut Scene, height: u32) {
+    if scene.is_dataset {
         return;
     }
     let pixel = smallest_pixel(scene.bounds, &scene.shots, height);

@@ -1,7 +1,8 @@
 //! Simplifies the geometry by removing triangles that are smaller than pixels.
 //!
 //! For each triangle, a software driver shades all blocks of 4×4 pixels that the triangle touches. Therefore triangles
-//! that are smaller than a pixel take much time and contribute little. Edges are collapsed by their quadric error
+//! that are smaller than a pixel take much time and contribute little. A graphics card draws them quickly, but their light
+//! is baked on the CPU, so very many of them are removed for cards, too. Edges are collapsed by their quadric error
 //! (Garland and Heckbert 1997; with attributes: Hoppe 1999) up to a fraction of a pixel, which makes no visible
 //! difference.
 
@@ -29,19 +30,19 @@ const MIN_TRIANGLES: usize = 1024;
 /// Minimum number of frames of a video whose model is simplified. For fewer frames, the simplification would take more
 /// time than it saves.
 const MIN_FRAMES: usize = 4;
-/// Models with at least this many triangles are simplified for any number of frames, because baking the light on all
-/// triangles would take longer than the simplification.
+/// Models with at least this many triangles are simplified for any number of frames and any adapter, because baking the
+/// light on all triangles would take longer than the simplification.
 const MANY_TRIANGLES: usize = 200_000;
 
 /// Returns the size of a pixel at the nearest point of the model over all frames, in world units. Returns `None` if
 /// removing smaller details would not save time. Removing details saves time in videos that a software driver draws,
-/// and in stills of models with very many triangles. The geometry of datasets is never simplified.
+/// and on any adapter for models with very many triangles. The geometry of datasets is never simplified.
 pub(crate) fn min_visible_size(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive], height: u32) -> Option<f32> {
     let triangles = || -> usize {
         posed.iter().filter_map(|one| primitive_of(scene, one)).map(|primitive| primitive.indices.len() / 3).sum()
     };
-    let is_long = || scene.shots.len() >= MIN_FRAMES || triangles() >= MANY_TRIANGLES;
-    let worthwhile = gpu.is_software() && !scene.is_dataset && is_long();
+    let is_slow_to_draw = gpu.is_software() && scene.shots.len() >= MIN_FRAMES;
+    let worthwhile = !scene.is_dataset && (is_slow_to_draw || triangles() >= MANY_TRIANGLES);
     worthwhile.then(|| smallest_pixel(scene.bounds, &scene.shots, height))
 }
 
