@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 
 use plinth_frame::{Frame, PixelFormat};
 use plinth_model::{Material, Model};
+use plinth_render::{Cache, Picture};
 use plinth_scene::{Background, DatasetViews, SceneAssets, build_dataset};
 use plinth_spec::RenderSettings;
 use plinth_spec::settings::{Coverage, Filter, ParseOptions};
 use serde_json::{Value, json};
 
-use crate::models::{ball, even, frames, layers, model, png, scene_with, square, whole};
+use crate::models::{ball, cached_frames, cached_layers, even, model, png, scene_with, square, whole};
 
 /// The length of the shorter side of pictures in pixels.
 const SIDE: u32 = 64;
@@ -82,8 +83,15 @@ fn images() -> BTreeMap<String, Vec<u8>> {
     BTreeMap::from([("image".to_owned(), png(16, 9, |x, y| [200, 15 * x as u8, 25 * y as u8, 255]))])
 }
 
+/// Returns a cache for the light of the test scene, which most effects do not change. Its folder must be kept.
+fn light_cache() -> (tempfile::TempDir, Cache) {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::open(folder.path().to_owned(), 1 << 30).unwrap();
+    (folder, cache)
+}
+
 /// Returns the first frame of an effect, opaque or with alpha.
-fn drawn(effect: &Value, aspect: &str, alpha: bool) -> Frame {
+fn drawn(effect: &Value, aspect: &str, alpha: bool, cache: &Cache) -> Frame {
     let mut scene = scene_with(still_life(), &settings(effect, aspect), even(), &images());
     let format = if alpha { PixelFormat::Rgba16 } else { PixelFormat::Rgba8 };
     if alpha {
@@ -96,7 +104,7 @@ fn drawn(effect: &Value, aspect: &str, alpha: bool) -> Frame {
         (_, "1:1") => (SIDE, SIDE),
         _ => (SIDE, SIDE * 16 / 9),
     };
-    frames(&scene, width, height, format).remove(0)
+    cached_frames(&scene, Picture { width, height, format }, Some(cache)).remove(0)
 }
 
 /// Returns the pixels of a picture with alpha, row by row. Pixels outside the drawn region are zero.
@@ -117,17 +125,18 @@ fn is_border(i: usize, width: u32, height: u32) -> bool {
 }
 
 fn in_every_effect(aspect: &str) {
-    let plain = bits(&drawn(&json!({}), aspect, true));
+    let (_folder, cache) = light_cache();
+    let plain = bits(&drawn(&json!({}), aspect, true, &cache));
     let is_solid = |i: &usize| plain[*i][3] == u16::MAX;
     let mut wrong = Vec::new();
     for (name, effect) in effects() {
         let mut fault = |what: String| wrong.push(format!("{name}, {aspect}: {what}"));
-        let pixels = whole(&drawn(&effect, aspect, false));
+        let pixels = whole(&drawn(&effect, aspect, false, &cache));
         let mean = pixels.iter().map(|[r, g, b]| f64::from(*r.max(g).max(b))).sum::<f64>() / pixels.len() as f64;
         if !(40.0..250.0).contains(&mean) {
             fault(format!("brightness is {mean} on average"));
         }
-        let frame = drawn(&effect, aspect, true);
+        let frame = drawn(&effect, aspect, true, &cache);
         let seen = bits(&frame);
         let count = |is: &dyn Fn(&usize) -> bool| (0..seen.len()).filter(is).count();
         let solid = count(&is_solid);
@@ -174,6 +183,7 @@ fn no_effect_damages_tall_pictures() {
 #[test]
 fn no_effect_damages_views_of_a_dataset() {
     let views = DatasetViews::Spread { count: 3, side: SIDE, coverage: Coverage::Hemisphere };
+    let (_folder, cache) = light_cache();
     let mut wrong = Vec::new();
     let view = |effect: &Value| {
         let mut settings = settings(effect, "1:1");
@@ -182,7 +192,7 @@ fn no_effect_damages_views_of_a_dataset() {
         let images = images();
         let assets = SceneAssets { environment: Some(even()), images: &images };
         let (scene, _) = build_dataset(still_life().into(), &settings, assets, &views).unwrap();
-        layers(scene, SIDE)
+        cached_layers(scene, SIDE, Some(&cache))
     };
     let plain = view(&json!({}));
     for (name, effect) in effects() {

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use plinth_frame::{Backdrop, Frame, FrameSink, Layers, LayersSink, PixelFormat, SinkError};
 use plinth_model::{Material, Mesh, Model, Node, Primitive, Transform, Trs};
-use plinth_render::{Gpu, GpuOptions, Picture, Renderer};
+use plinth_render::{Cache, Gpu, GpuOptions, Picture, Renderer};
 use plinth_scene::{Background, EnvironmentMap, Scene, SceneAssets, build_scene};
 use plinth_spec::RenderSettings;
 use plinth_spec::settings::ParseOptions;
@@ -134,19 +134,28 @@ pub(crate) fn gpu() -> &'static Gpu {
 }
 
 /// Returns the images of the first view of a scene. Each image has `side` × `side` pixels.
-pub(crate) fn layers(mut scene: Scene, side: u32) -> Layers {
+pub(crate) fn layers(scene: Scene, side: u32) -> Layers {
+    cached_layers(scene, side, None)
+}
+
+/// Returns the same images. Light is taken from the cache, if it contains it.
+pub(crate) fn cached_layers(mut scene: Scene, side: u32, cache: Option<&Cache>) -> Layers {
     scene.background = Background::Transparent;
     let picture = Picture { width: side, height: side, format: PixelFormat::Rgba8 };
     let mut kept = Kept::default();
-    Renderer::new(gpu(), &scene, picture, None).unwrap().render_layers(&scene, &[0], &mut kept).unwrap();
+    Renderer::new(gpu(), &scene, picture, cache).unwrap().render_layers(&scene, &[0], &mut kept).unwrap();
     kept.layers.remove(0)
 }
 
 /// Returns all frames of a scene.
 pub(crate) fn frames(scene: &Scene, width: u32, height: u32, format: PixelFormat) -> Vec<Frame> {
-    let picture = Picture { width, height, format };
+    cached_frames(scene, Picture { width, height, format }, None)
+}
+
+/// Returns all frames of a scene. Light is taken from the cache, if it contains it.
+pub(crate) fn cached_frames(scene: &Scene, picture: Picture, cache: Option<&Cache>) -> Vec<Frame> {
     let mut kept = Kept::default();
-    Renderer::new(gpu(), scene, picture, None).unwrap().render(scene, &mut kept).unwrap();
+    Renderer::new(gpu(), scene, picture, cache).unwrap().render(scene, &mut kept).unwrap();
     kept.frames
 }
 
