@@ -60,7 +60,8 @@ pub struct ServiceOptions {
     pub incoming: PathBuf,
     /// Maximum total size of the files in the folder `incoming`, in bytes. One account can use at most half of this size.
     pub incoming_bytes: u64,
-    /// Minimum free space on the disks of the folder `incoming` and of a local store, in bytes. With less, no files are received.
+    /// Space on the disks of the folder `incoming` and of a local store that uploads leave free for other files, in bytes. With less
+    /// free space, no files are received.
     pub reserve_bytes: u64,
     /// Options for downloading models from URLs.
     pub fetch: FetchOptions,
@@ -100,9 +101,9 @@ impl ServiceOptions {
     pub const HOLD_SECS: u32 = 600;
     /// Default of [`checks_at_once`](Self::checks_at_once).
     pub const CHECKS_AT_ONCE: u8 = 2;
-    /// Value of [`reserve_bytes`](Self::reserve_bytes) for servers without a configured value: 100 MB, so that small disks can
-    /// be used, too.
-    pub const RESERVE_BYTES: u64 = 100 << 20;
+    /// Value of [`reserve_bytes`](Self::reserve_bytes) for servers without a configured value: 2 GiB, enough for the files of several
+    /// renders. Workers need only 100 MB of free space, so they continue while uploads are rejected.
+    pub const RESERVE_BYTES: u64 = 2 << 30;
     /// Default of [`incoming_bytes`](Self::incoming_bytes): 64 GiB.
     pub const INCOMING_BYTES: u64 = 64 << 30;
 }

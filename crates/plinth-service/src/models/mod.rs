@@ -3,6 +3,7 @@
 mod check;
 mod contents;
 mod create_from_file;
+mod disk_reserve;
 mod edit;
 mod incoming;
 mod ingest;

@@ -164,8 +164,8 @@ rows! {
     /// Total size of the models and panoramas that this server receives at the same time, in <data>/incoming; one
     /// account can use half of it, further uploads wait
     INCOMING_MB: Rules, "incoming_mb", "MB", Default::Number(ServiceOptions::INCOMING_BYTES >> 20);
-    /// Free space on the disks of <data>/incoming and of local files below which the server receives no models and
-    /// images
+    /// Free space on the disks of <data>/incoming and of local files that uploads leave for the files of renders: with
+    /// less, the server receives no models and images
     DISK_RESERVE_MB: Rules, "disk_reserve_mb", "MB", Default::Number(ServiceOptions::RESERVE_BYTES >> 20);
     /// Secret key of Stripe, sk_test_… or sk_live_…, with which credits are sold
     STRIPE_SECRET_KEY: Accounts secret, "stripe_secret_key", "KEY", Default::Otherwise("no credits are sold");
