@@ -47,6 +47,8 @@ pub struct ServiceOptions {
     pub ingests_per_10_minutes: u32,
     /// Maximum number of free system previews per account in 24 hours.
     pub free_uploads_per_day: u32,
+    /// Maximum total size of the stored models of all workspaces of one account, in bytes.
+    pub account_storage_bytes: u64,
     /// Lease time in seconds. If a worker does not renew its claim within this time, the claim is lost.
     pub lease_secs: u32,
     /// Time in seconds after which a deletion hold expires if it is not renewed.
@@ -117,6 +119,7 @@ impl Default for ServiceOptions {
             requests_per_minute: limits::REQUESTS_PER_MINUTE,
             ingests_per_10_minutes: limits::INGESTS_PER_10_MINUTES,
             free_uploads_per_day: limits::FREE_UPLOADS_PER_DAY,
+            account_storage_bytes: limits::ACCOUNT_STORAGE_BYTES,
             lease_secs: Self::LEASE_SECS,
             hold_secs: Self::HOLD_SECS,
             checks_at_once: Self::CHECKS_AT_ONCE.into(),

@@ -9,6 +9,8 @@ mod incoming;
 mod ingest;
 mod list;
 mod staged;
+mod storage_limit;
+mod unneeded_files;
 mod upload;
 
 pub use contents::{ModelContents, ModelTexture, texture_map_names};
@@ -16,4 +18,5 @@ pub use incoming::Incoming;
 pub(crate) use incoming::{ReceivedFile, new_file, remove_orphans};
 pub use list::ModelQuery;
 pub(crate) use staged::too_many_bytes;
+pub(crate) use storage_limit::check_model_storage;
 pub use upload::{Room, Upload, Uploaded};

@@ -155,6 +155,8 @@ rows! {
         Default::Number(limits::INGESTS_PER_10_MINUTES as u64);
     /// Maximum number of free previews per account in 24 hours
     FREE_UPLOADS_PER_DAY: Rules, "free_uploads_per_day", "N", Default::Number(limits::FREE_UPLOADS_PER_DAY as u64);
+    /// Maximum total size of the stored models of all workspaces of one account; further models are rejected
+    ACCOUNT_STORAGE_GB: Rules, "account_storage_gb", "GB", Default::Number(limits::ACCOUNT_STORAGE_BYTES >> 30);
     /// Maximum number of models that are checked at the same time; the same maximum applies to images
     MODEL_CHECKS: Rules, "model_checks", "N", Default::Number(ServiceOptions::CHECKS_AT_ONCE as u64);
     /// Memory limit for checking a model; a model that needs more is rejected
