@@ -14,6 +14,7 @@ const UPLOAD: &[E] = &[
     E::InvalidLength,
     E::NoCredits,
     E::UploadLimit,
+    E::LimitReached,
 ];
 /// Error codes of operations that download a model from a URL.
 const FETCH: &[E] = &[

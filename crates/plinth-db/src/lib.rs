@@ -30,6 +30,7 @@ pub mod link_secrets;
 pub mod looks;
 pub mod mails;
 pub mod model_contents;
+pub mod model_files;
 pub mod models;
 pub mod outcomes;
 pub mod overlays;

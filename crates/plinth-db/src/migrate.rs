@@ -57,6 +57,7 @@ const FILES: &[(i64, &str, &str)] = &[
     (430, "model_contents", include_str!("../migrations/0430_model_contents.sql")),
     (440, "done_renders", include_str!("../migrations/0440_done_renders.sql")),
     (441, "open_previews", include_str!("../migrations/0441_open_previews.sql")),
+    (450, "stored_models", include_str!("../migrations/0450_stored_models.sql")),
 ];
 
 /// PostgreSQL's text of those migrations that declare triggers, because the syntax differs from SQLite's.

@@ -92,14 +92,14 @@ macro_rules! filter {
     };
 }
 
-/// Inserts a model, without its tags, and adds its size to the workspace's counter of stored bytes.
+/// Inserts a model, without its tags, and adds its size to the workspace's counters of stored bytes.
 pub async fn insert(tx: &mut Tx, model: &Model, contents: &Contents) -> Result<()> {
     insert!(tx, "models", id: &model.id, workspace_id: &model.workspace_id, original_name: model.original_name.as_str(),
         title: model.title.as_deref(), sku: model.sku.as_deref(), file_size: model.file_size.cast_signed(),
         sha256: model.sha256.as_str(), animation_count: model.animation_count.cast_signed(), status: model.status.as_str(),
         created_at: model.created_at, updated_at: model.updated_at, animations: contents.animations.as_str(),
         mesh_names: contents.mesh_names.as_deref(), material_names: contents.material_names.as_deref())?;
-    storage::add(tx, &model.workspace_id, model.file_size.cast_signed()).await
+    storage::add_model(tx, &model.workspace_id, model.file_size.cast_signed()).await
 }
 
 /// Finds a model of a workspace. Returns `None` for a deleted model.
@@ -139,7 +139,7 @@ pub async fn list_active(conn: &mut Conn, workspace: &WorkspaceId, ids: &[ModelI
 }
 
 /// Returns the hex SHA-256 of a model's file. Works for deleted models, too, because renders that were created before
-/// the deletion need the file.
+/// the deletion need the file until they end.
 pub async fn file_sha256(conn: &mut Conn, id: &ModelId) -> Result<Option<String>> {
     let row = conn.fetch_optional("SELECT sha256 FROM models WHERE id = $1", params![id]).await?;
     row.map(|row| row.text("sha256")).transpose()

@@ -10,6 +10,7 @@ use crate::{Conn, Result};
 /// A table whose rows reference objects in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
+    /// Models whose file is not deleted.
     Model,
     /// Staged uploads, which are in the store but not yet finalized by their clients.
     Staged,
@@ -66,7 +67,7 @@ impl ReferencingRow {
 macro_rules! over {
     ($kind:expr, $which:literal) => {
         match $kind {
-            Kind::Model => concat!("SELECT id FROM models WHERE ", $which),
+            Kind::Model => concat!("SELECT id FROM models WHERE file_deleted_at IS NULL AND ", $which),
             Kind::Staged => concat!("SELECT id FROM staged_uploads WHERE finalized_at IS NULL AND ", $which),
             Kind::Overlay => concat!("SELECT id FROM overlays WHERE ", $which),
             Kind::Texture => concat!("SELECT id FROM textures WHERE ", $which),

@@ -1,5 +1,8 @@
-//! A counter for each workspace: the total size of its files in the store, in bytes. Transactions that insert or delete a row with
-//! files also change the counter of the row's workspace.
+//! Two counters for each workspace: the total size of its files in the store, in bytes, and the part of it that its models have.
+//! Transactions that insert or delete a row with files also change the counters of the row's workspace.
+//!
+//! The counter of models exists because each upload is compared with a limit for the paying account. The sum over an account with
+//! 100 000 models would read as many index entries, while SQLite's only writer waits. The counters are one row for each workspace.
 
 use plinth_spec::id::{AccountId, RenderId, WorkspaceId};
 
@@ -32,6 +35,15 @@ pub(crate) async fn add(tx: &mut Tx, workspace: &WorkspaceId, bytes: i64) -> Res
     }
     let sql = "INSERT INTO storage (workspace_id, bytes) VALUES ($1, $2) \
                ON CONFLICT (workspace_id) DO UPDATE SET bytes = storage.bytes + excluded.bytes";
+    tx.execute(sql, params![workspace, bytes]).await.map(drop)
+}
+
+/// Adds the size of a model's file, which is negative if the file is deleted, to both counters of a workspace. The order of locks is the
+/// same as for [`add`].
+pub(crate) async fn add_model(tx: &mut Tx, workspace: &WorkspaceId, bytes: i64) -> Result<()> {
+    let sql = "INSERT INTO storage (workspace_id, bytes, model_bytes) VALUES ($1, $2, $2) \
+               ON CONFLICT (workspace_id) DO UPDATE SET bytes = storage.bytes + excluded.bytes, \
+               model_bytes = storage.model_bytes + excluded.model_bytes";
     tx.execute(sql, params![workspace, bytes]).await.map(drop)
 }
 
@@ -70,6 +82,21 @@ pub async fn of_account(conn: &mut Conn, account: &AccountId) -> Result<u64> {
     counted(&conn.fetch_one(sql, params![account]).await?, "bytes")
 }
 
+/// Returns the total size of the files of the models in all workspaces that an account owns, in bytes. Files of deleted models, and of
+/// models in deleted workspaces, count until they are deleted from the store.
+pub async fn models_of_account(conn: &mut Conn, account: &AccountId) -> Result<u64> {
+    let sql = "SELECT CAST(coalesce(sum(s.model_bytes), 0) AS BIGINT) AS bytes FROM storage s \
+               JOIN workspaces w ON w.id = s.workspace_id WHERE w.owner_id = $1";
+    counted(&conn.fetch_one(sql, params![account]).await?, "bytes")
+}
+
+/// Returns the total size of the files of a workspace's models, in bytes.
+pub async fn models_of_workspace(conn: &mut Conn, workspace: &WorkspaceId) -> Result<u64> {
+    let sql = "SELECT model_bytes FROM storage WHERE workspace_id = $1";
+    let row = conn.fetch_optional(sql, params![workspace]).await?;
+    row.map_or(Ok(0), |row| counted(&row, "model_bytes"))
+}
+
 /// Lists the accounts with the largest total size of files, the largest first.
 pub async fn largest(conn: &mut Conn, limit: u32) -> Result<Vec<StorageOfAccount>> {
     let sql = "SELECT a.id, a.email, most.bytes FROM (\
@@ -86,19 +113,20 @@ pub async fn largest(conn: &mut Conn, limit: u32) -> Result<Vec<StorageOfAccount
     conn.fetch_all(sql, params![i64::from(limit)]).await?.iter().map(read).collect()
 }
 
-/// Selects the workspace and the size of each row that has files. Leaves out renders whose size is not stored.
+/// Selects the workspace, the size, and the size if it is a model, of each row that has files. Leaves out renders whose size is not
+/// stored. `$and` is an additional condition.
 macro_rules! sizes {
-    ($where:literal, $and:literal) => {
+    ($and:literal) => {
         concat!(
-            "SELECT workspace_id, file_size AS size FROM models",
-            $where,
-            " UNION ALL SELECT workspace_id, file_size FROM overlays",
-            $where,
-            " UNION ALL SELECT workspace_id, file_size FROM textures",
-            $where,
-            " UNION ALL SELECT workspace_id, file_size FROM envs",
-            $where,
-            " UNION ALL SELECT workspace_id, stored_bytes FROM renders \
+            "SELECT workspace_id, file_size AS size, file_size AS model_size FROM models WHERE file_deleted_at IS NULL",
+            $and,
+            " UNION ALL SELECT workspace_id, file_size, 0 FROM overlays WHERE TRUE",
+            $and,
+            " UNION ALL SELECT workspace_id, file_size, 0 FROM textures WHERE TRUE",
+            $and,
+            " UNION ALL SELECT workspace_id, file_size, 0 FROM envs WHERE TRUE",
+            $and,
+            " UNION ALL SELECT workspace_id, stored_bytes, 0 FROM renders \
              WHERE stored_bytes IS NOT NULL AND deleted_at IS NULL",
             $and
         )
@@ -107,29 +135,31 @@ macro_rules! sizes {
 
 const FIND_MISCOUNTED: &str = concat!(
     "SELECT w.id FROM workspaces w LEFT JOIN storage s ON s.workspace_id = w.id LEFT JOIN (\
-     SELECT workspace_id, CAST(sum(size) AS BIGINT) AS bytes FROM (",
-    sizes!("", ""),
+     SELECT workspace_id, CAST(sum(size) AS BIGINT) AS bytes, CAST(sum(model_size) AS BIGINT) AS model_bytes FROM (",
+    sizes!(""),
     ") sizes GROUP BY workspace_id) found ON found.workspace_id = w.id \
-     WHERE coalesce(s.bytes, 0) <> coalesce(found.bytes, 0) ORDER BY w.id"
+     WHERE coalesce(s.bytes, 0) <> coalesce(found.bytes, 0) \
+     OR coalesce(s.model_bytes, 0) <> coalesce(found.model_bytes, 0) ORDER BY w.id"
 );
 
 const RECOUNT: &str = concat!(
-    "UPDATE storage SET bytes = (SELECT CAST(coalesce(sum(size), 0) AS BIGINT) FROM (",
-    sizes!(" WHERE workspace_id = $1", " AND workspace_id = $1"),
+    "UPDATE storage SET (bytes, model_bytes) = (SELECT CAST(coalesce(sum(size), 0) AS BIGINT), \
+     CAST(coalesce(sum(model_size), 0) AS BIGINT) FROM (",
+    sizes!(" AND workspace_id = $1"),
     ") sizes) WHERE workspace_id = $1"
 );
 
-/// Lists the workspaces whose counter differs from the total size of their rows. A counter can be wrong only after an earlier version
-/// of the program, which does not change counters, has written rows.
+/// Lists the workspaces with a counter that differs from the total size of their rows. A counter can be wrong only after an earlier
+/// version of the program, which does not change it, has written rows.
 pub async fn find_miscounted(conn: &mut Conn) -> Result<Vec<WorkspaceId>> {
     let rows = conn.fetch_all(FIND_MISCOUNTED, params![]).await?;
     rows.iter().map(|row| row.parsed("id", WorkspaceId::parse)).collect()
 }
 
-/// Sets the counter of a workspace to the total size of its rows.
+/// Sets the counters of a workspace to the total size of its rows.
 pub async fn recount(tx: &mut Tx, workspace: &WorkspaceId) -> Result<()> {
-    // Locks the counter. So all transactions that have changed the counter are committed before the rows are read, and later ones
-    // change the new value.
+    // Locks the counters. So all transactions that have changed them are committed before the rows are read, and later ones change
+    // the new values.
     let sql = "INSERT INTO storage (workspace_id, bytes) VALUES ($1, 0) \
                ON CONFLICT (workspace_id) DO UPDATE SET bytes = storage.bytes";
     tx.execute(sql, params![workspace]).await?;
@@ -144,10 +174,10 @@ mod tests {
     use crate::{Db, DbError, DbOptions};
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn sizes_of_renders_are_read_from_an_index_alone() {
-        for (database, explain, column, index) in [
-            (TestDatabase::sqlite(), "EXPLAIN QUERY PLAN", "detail", "COVERING INDEX renders_stored"),
-            (TestDatabase::postgres(), "EXPLAIN", "QUERY PLAN", "Index Only Scan using renders_stored"),
+    async fn sizes_of_models_and_renders_are_read_from_indexes_alone() {
+        for (database, explain, column, scan) in [
+            (TestDatabase::sqlite(), "EXPLAIN QUERY PLAN", "detail", "COVERING INDEX"),
+            (TestDatabase::postgres(), "EXPLAIN", "QUERY PLAN", "Index Only Scan using"),
         ] {
             let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
             let planning = db.write(move |tx| {
@@ -165,7 +195,9 @@ mod tests {
                 })
             });
             for plan in planning.await.unwrap() {
-                assert!(plan.contains(index), "{plan}");
+                for index in ["models_stored", "renders_stored"] {
+                    assert!(plan.contains(&format!("{scan} {index}")), "{plan}");
+                }
             }
         }
     }

@@ -36,11 +36,13 @@ pub struct CleanupReport {
     pub objects: u64,
     /// Number of rows deleted from the database.
     pub rows: u64,
+    /// Number of models that were marked as deleted, or whose file was scheduled for deletion.
+    pub models: u64,
 }
 
 impl Service {
-    /// Deletes objects that are scheduled for deletion, abandoned uploads, rows of ended previews, expired sessions, link
-    /// secrets and rate windows, and old reports of workers. Several machines may call this method concurrently. One call
+    /// Deletes files of deleted models, objects that are scheduled for deletion, abandoned uploads, rows of ended previews, expired
+    /// sessions, link secrets and rate windows, and old reports of workers. Several machines may call this method concurrently. One call
     /// deletes a limited number of objects and rows; call the method again until it deletes nothing.
     pub async fn clean_up(&self) -> Result<CleanupReport> {
         self.windows.forget_ended(self.options.clock.now_ms(&mut self.db.read().await?).await?);
@@ -54,6 +56,8 @@ impl Service {
             })
         });
         let mut swept = CleanupReport { rows: deleting.await?, ..CleanupReport::default() };
+        // Only schedules deletions, so it runs during a hold, too.
+        swept.models = self.schedule_unneeded_models().await?;
         // The hold is checked again after the claim. If a hold started in the meantime, its backup may reference the
         // claimed objects.
         if self.is_held().await? {

@@ -143,7 +143,8 @@ impl Service {
             match self.clean_up().await {
                 Ok(swept) if swept == CleanupReport::default() => return,
                 Ok(swept) => {
-                    tracing::info!(objects = swept.objects, rows = swept.rows, "cleanup deleted objects and rows");
+                    let CleanupReport { objects, rows, models } = swept;
+                    tracing::info!(objects, rows, models, "cleanup deleted objects and rows");
                 }
                 Err(error) => return tracing::error!(error = %causes(&error), "cleanup failed"),
             }

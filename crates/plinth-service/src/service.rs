@@ -47,6 +47,8 @@ pub struct ServiceOptions {
     pub ingests_per_10_minutes: u32,
     /// Maximum number of free system previews per account in 24 hours.
     pub free_uploads_per_day: u32,
+    /// Maximum total size of the stored models of all workspaces of one account, in bytes.
+    pub account_storage_bytes: u64,
     /// Lease time in seconds. If a worker does not renew its claim within this time, the claim is lost.
     pub lease_secs: u32,
     /// Time in seconds after which a deletion hold expires if it is not renewed.
@@ -60,7 +62,8 @@ pub struct ServiceOptions {
     pub incoming: PathBuf,
     /// Maximum total size of the files in the folder `incoming`, in bytes. One account can use at most half of this size.
     pub incoming_bytes: u64,
-    /// Minimum free space on the disks of the folder `incoming` and of a local store, in bytes. With less, no files are received.
+    /// Space on the disks of the folder `incoming` and of a local store that uploads leave free for other files, in bytes. With less
+    /// free space, no files are received.
     pub reserve_bytes: u64,
     /// Options for downloading models from URLs.
     pub fetch: FetchOptions,
@@ -100,9 +103,9 @@ impl ServiceOptions {
     pub const HOLD_SECS: u32 = 600;
     /// Default of [`checks_at_once`](Self::checks_at_once).
     pub const CHECKS_AT_ONCE: u8 = 2;
-    /// Value of [`reserve_bytes`](Self::reserve_bytes) for servers without a configured value: 100 MB, so that small disks can
-    /// be used, too.
-    pub const RESERVE_BYTES: u64 = 100 << 20;
+    /// Value of [`reserve_bytes`](Self::reserve_bytes) for servers without a configured value: 2 GiB, enough for the files of several
+    /// renders. Workers need only 100 MB of free space, so they continue while uploads are rejected.
+    pub const RESERVE_BYTES: u64 = 2 << 30;
     /// Default of [`incoming_bytes`](Self::incoming_bytes): 64 GiB.
     pub const INCOMING_BYTES: u64 = 64 << 30;
 }
@@ -116,6 +119,7 @@ impl Default for ServiceOptions {
             requests_per_minute: limits::REQUESTS_PER_MINUTE,
             ingests_per_10_minutes: limits::INGESTS_PER_10_MINUTES,
             free_uploads_per_day: limits::FREE_UPLOADS_PER_DAY,
+            account_storage_bytes: limits::ACCOUNT_STORAGE_BYTES,
             lease_secs: Self::LEASE_SECS,
             hold_secs: Self::HOLD_SECS,
             checks_at_once: Self::CHECKS_AT_ONCE.into(),

@@ -154,7 +154,7 @@ impl Service {
     /// `prefix`. The prefix is scheduled for deletion before the files are stored. The transaction of the row removes
     /// the prefix from the schedule. Therefore a crash leaves no unreferenced files behind. `insert` runs with the
     /// paying account locked, after the rights of the caller were checked again, and must repeat the other checks that
-    /// were made before the files were stored. If the result is `Unneeded`, or an error with a status below 500, the files
+    /// were made before the files were stored. Nothing is stored while a disk is almost full. If the result is `Unneeded`, or an error with a status below 500, the files
     /// are deleted at once.
     pub(crate) async fn store_referenced<T, F>(
         &self,
@@ -167,6 +167,7 @@ impl Service {
         F: for<'t> FnOnce(&'t mut Tx, i64) -> BoxFuture<'t, Result<Inserted<T>>> + Send + 'static,
         T: Send + 'static,
     {
+        self.disk_reserve().check()?;
         let marked = prefix.clone();
         let marking = self.write_at(move |tx, now| {
             Box::pin(async move {

@@ -71,7 +71,7 @@ error_codes! {
     RenderInFlight "render_in_flight" 409 "The render is queued or running and cannot be deleted.";
     RangeNotSatisfiable "range_not_satisfiable" 416 "The range lies outside the file.";
     UploadLimit "upload_limit" 429 "The free uploads of the last 24 hours are used up.";
-    LimitReached "limit_reached" 429 "The limit on stored assets of this kind is reached.";
+    LimitReached "limit_reached" 429 "The limit on stored models, or on stored assets of this kind, is reached.";
     RateLimited "rate_limited" 429 "Too many requests; retry after the seconds in `Retry-After`.";
     UploadFailed "upload_failed" 422 "The file could not be processed.";
     IngestFailed "ingest_failed" 422 "The downloaded file could not be processed.";

@@ -95,6 +95,8 @@ pub const LOSSES: i64 = 2;
 pub const PREVIEW_SECS: u64 = 300;
 /// Maximum number of free system previews per account in 24 hours.
 pub const FREE_UPLOADS_PER_DAY: u32 = 100;
+/// Maximum total size of the stored models of all workspaces of one account, in bytes.
+pub const ACCOUNT_STORAGE_BYTES: u64 = 100 << 30;
 /// Maximum number of passwords that one client may try for one account in ten minutes.
 pub const PASSWORDS_PER_CLIENT_AND_ACCOUNT: u32 = 10;
 /// Maximum number of passwords that one client may try in ten minutes.

@@ -1,5 +1,7 @@
 //! Multipart forms. Small fields are read into memory, and files are streamed to disk.
 
+use std::ops::RangeInclusive;
+
 use axum::body::{Body, to_bytes};
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{FromRequest, Multipart, Request};
@@ -35,6 +37,12 @@ pub(crate) struct Form {
 /// Returns the size of a request's body if its `Content-Length` header contains it.
 pub(crate) fn content_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// Returns the sizes that the file of a form may have. `length` is the size of the request's body, which contains the other fields of
+/// the form, too.
+pub(crate) const fn file_sizes(length: u64) -> RangeInclusive<u64> {
+    length.saturating_sub(FIELDS_BYTES + limits::FORM_HEAD_BYTES as u64)..=length
 }
 
 impl Form {

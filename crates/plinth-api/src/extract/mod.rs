@@ -6,7 +6,7 @@ mod json;
 mod path;
 mod query;
 
-pub(crate) use form::{Form, content_length};
+pub(crate) use form::{Form, content_length, file_sizes};
 pub(crate) use idempotency_key::IdempotencyKey;
 pub(crate) use json::JsonBody;
 pub(crate) use path::Path;

@@ -21,7 +21,7 @@ use super::{created, ok, with_memory};
 
 use crate::access::{Editor, Reader};
 use crate::error::{ApiError, Result};
-use crate::extract::{Form, JsonBody, Path, Query, content_length, whole_number};
+use crate::extract::{Form, JsonBody, Path, Query, content_length, file_sizes, whole_number};
 use crate::file::respond;
 use crate::state::Api;
 
@@ -73,6 +73,9 @@ pub(crate) async fn upload_model(State(api): State<Api>, Editor(caller): Editor,
                 let name = part.file_name();
                 // If the form contains several files, only the last one is used.
                 drop(file.take());
+                if let Some(length) = length {
+                    api.service.check_upload_early(&caller, &name, file_sizes(length)).await?;
+                }
                 let mut incoming = api.service.incoming_model(&caller, length).await?;
                 while let Some(piece) = part.chunk().await? {
                     incoming.write(&piece).await?;
@@ -216,7 +219,7 @@ by_id! {
     /// Changes title, product code or tags
     patch "/models/{modelId}" update_model(edit: UpdateModel) = Editor.update_model -> ModelEdited,
         "The model's title, product code and tags after the change.";
-    /// Deletes a model; its renders remain
+    /// Deletes a model and its file; its renders remain
     delete "/models/{modelId}" delete_model = Editor.delete_model -> ModelDeleted, "The model is deleted.";
     /// Archives a model, so that the default list does not show it
     patch "/models/{modelId}/archive" archive_model = Editor.archive_model -> Archived, "The model is archived.";

@@ -10,6 +10,7 @@ mod lists;
 mod looks;
 mod mails;
 mod make;
+mod model_files;
 mod pools;
 mod previews;
 mod render_counts;

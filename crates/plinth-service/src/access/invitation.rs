@@ -2,7 +2,7 @@
 
 use plinth_db::invitations::{self, Invitation};
 use plinth_db::workspaces::{self, Workspace};
-use plinth_db::{Conn, Tx, accounts};
+use plinth_db::{Conn, Tx, accounts, storage};
 use plinth_spec::id::{AccountId, InvitationId, WorkspaceId};
 use plinth_spec::role::Role;
 use plinth_spec::{ErrorCode, limits};
@@ -15,6 +15,7 @@ use crate::error::{Result, ServiceError};
 use crate::hash::sha256_hex;
 use crate::ids::{New as _, random_text};
 use crate::mail::Mail;
+use crate::models::check_model_storage;
 use crate::service::Service;
 
 /// Window in which invitations are counted, in milliseconds.
@@ -162,8 +163,10 @@ impl Service {
             find_open(&mut conn, &secret, now).await?.1.owner_id
         };
         // The owner's account is locked, so that no render is charged while the owner changes.
-        let accepted = self
-            .write_as(caller, owner, move |tx, now| Box::pin(async move { accept(tx, &secret, &account, now).await }));
+        let most_bytes = self.options.account_storage_bytes;
+        let accepted = self.write_as(caller, owner, move |tx, now| {
+            Box::pin(async move { accept(tx, &secret, &account, most_bytes, now).await })
+        });
         accepted.await
     }
 
@@ -185,6 +188,7 @@ impl Service {
         }
         let hash = self.hash_new_password(client, password).await?;
         let (secret, browser) = (secret.to_owned(), browser.to_owned());
+        let most_bytes = self.options.account_storage_bytes;
         let signed_up = self.write_at(move |tx, now| {
             Box::pin(async move {
                 if accounts::find_by_email(tx, &email).await?.is_some() {
@@ -194,7 +198,7 @@ impl Service {
                 }
                 let new = NewAccount { email, is_admin: false, password_hash: Some(hash) };
                 let account: AccountId = insert::<ServiceError>(tx, new, 0, now).await?;
-                let team = accept(tx, &secret, &account, now).await?;
+                let team = accept(tx, &secret, &account, most_bytes, now).await?;
                 Ok((open(tx, &account, &browser, now).await?, team))
             })
         });
@@ -239,7 +243,9 @@ async fn check_room(tx: &mut Tx, workspace: &WorkspaceId, now: i64) -> Result<()
     Ok(())
 }
 
-async fn accept(tx: &mut Tx, secret: &str, account: &AccountId, now: i64) -> Result<WorkspaceId> {
+/// Accepts an invitation. A new owner pays for the models of the team, so with them the account may have at most `most_bytes` of models.
+/// Otherwise one account could fill teams with models again and again, and hand them over to another one.
+async fn accept(tx: &mut Tx, secret: &str, account: &AccountId, most_bytes: u64, now: i64) -> Result<WorkspaceId> {
     let (invitation, workspace) = find_open(tx, secret, now).await?;
     check_open(tx, account).await?;
     let role = workspaces::role_of(tx, &workspace.id, account).await?;
@@ -249,6 +255,10 @@ async fn accept(tx: &mut Tx, secret: &str, account: &AccountId, now: i64) -> Res
             return Err(of_somebody_else());
         }
         check_may_own(tx, account).await?;
+        let bytes = storage::models_of_workspace(tx, &workspace.id).await?;
+        if bytes > 0 {
+            check_model_storage(tx, account, bytes, most_bytes).await?;
+        }
     } else if role.is_some() {
         return Err(ServiceError::bad_request("you are a member of this team already"));
     } else if workspaces::list_members(tx, &workspace.id).await?.len() >= limits::TEAM_MEMBERS {

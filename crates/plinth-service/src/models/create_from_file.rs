@@ -11,6 +11,7 @@ use plinth_store::ObjectKey;
 
 use super::check::{Checked, Format};
 use super::incoming::ReceivedFile;
+use super::storage_limit::check_model_storage;
 use super::upload::Uploaded;
 use crate::access::Caller;
 use crate::error::{Result, ServiceError};
@@ -55,22 +56,25 @@ impl Service {
             settings: received.settings,
             staged: received.staged,
             free_per_day: self.options.free_uploads_per_day,
+            most_bytes: self.options.account_storage_bytes,
         };
         // If an active model has the same file, the file was checked at its first upload and is not checked again. A ZIP
         // is always converted, because only its GLB can be compared with stored files.
-        if received.format == Format::Glb
-            && let Some(uploaded) = self.run(&creation).await?
-        {
-            return Ok(uploaded);
+        if received.format == Format::Glb {
+            if let Some(uploaded) = self.run(&creation).await? {
+                return Ok(uploaded);
+            }
+            self.check_storable(caller, received.file.size).await?;
         }
         let checked = self.check_model(&caller.payer_id, received.file, received.format, received.code).await?;
         let (model, names) = new_model(caller, received.name, &checked)?;
         let contents = serde_json::to_string(&checked.contents).map_err(ServiceError::internal)?;
         let creation = Creation { sha256: model.sha256.clone(), ..creation };
-        if received.format == Format::Zip
-            && let Some(uploaded) = self.run(&creation).await?
-        {
-            return Ok(uploaded);
+        if received.format == Format::Zip {
+            if let Some(uploaded) = self.run(&creation).await? {
+                return Ok(uploaded);
+            }
+            self.check_storable(caller, model.file_size).await?;
         }
         let key = ObjectKey::Model(&model.id);
         let (prefix, files) = (key.path(), [(key, checked.glb.path())]);
@@ -132,6 +136,8 @@ struct Creation {
     settings: Option<RenderSettings>,
     staged: Option<StagedId>,
     free_per_day: u32,
+    /// Maximum total size of the models of the paying account, in bytes.
+    most_bytes: u64,
 }
 
 impl Creation {
@@ -150,6 +156,7 @@ impl Creation {
         let (id, is_new) = match (known, &self.new_model) {
             (Some(known), _) => (known, false),
             (None, Some((model, names, contents))) => {
+                check_model_storage(tx, &self.caller.payer_id, model.file_size, self.most_bytes).await?;
                 models::insert(tx, &Model { created_at: now, updated_at: now, ..model.clone() }, names).await?;
                 model_contents::insert(tx, &model.id, contents).await?;
                 (model.id.clone(), true)

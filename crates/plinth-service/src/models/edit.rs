@@ -4,10 +4,19 @@ use plinth_db::models::{self, Model};
 use plinth_spec::id::ModelId;
 use plinth_spec::state::ModelEvent;
 use plinth_spec::wire::{Archived, ModelDeleted, ModelEdited, UpdateModel};
+use plinth_store::ObjectKey;
 
+use super::unneeded_files::schedule_deletion;
 use crate::access::Caller;
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
+
+/// A model whose state has changed.
+struct Moved {
+    id: ModelId,
+    /// Whether the deletion of the model's file is scheduled.
+    is_file_unneeded: bool,
+}
 
 impl Service {
     /// Changes the title, the product code and the tags of a model.
@@ -52,25 +61,29 @@ impl Service {
 
     /// Archives a model. The default list does not show archived models.
     pub async fn archive_model(&self, caller: &Caller, id: &str) -> Result<Archived> {
-        let model = self.move_model(caller, id, ModelEvent::Archive).await?;
-        Ok(Archived { id: model.id, archived: true })
+        let Moved { id, .. } = self.move_model(caller, id, ModelEvent::Archive).await?;
+        Ok(Archived { id, archived: true })
     }
 
     /// Makes an archived model active again.
     pub async fn unarchive_model(&self, caller: &Caller, id: &str) -> Result<Archived> {
-        let model = self.move_model(caller, id, ModelEvent::Unarchive).await?;
-        Ok(Archived { id: model.id, archived: false })
+        let Moved { id, .. } = self.move_model(caller, id, ModelEvent::Unarchive).await?;
+        Ok(Archived { id, archived: false })
     }
 
-    /// Marks a model as deleted. Its renders remain. Its file remains, too, because the renders need it.
+    /// Marks a model as deleted, and deletes its file. Its renders remain. If some of them have not ended, the file is deleted by a
+    /// cleanup after their end, because they need it.
     pub async fn delete_model(&self, caller: &Caller, id: &str) -> Result<ModelDeleted> {
-        let model = self.move_model(caller, id, ModelEvent::Delete).await?;
-        Ok(ModelDeleted { id: model.id, deleted: true })
+        let Moved { id, is_file_unneeded } = self.move_model(caller, id, ModelEvent::Delete).await?;
+        if is_file_unneeded {
+            self.remove_marked(&ObjectKey::Model(&id).path()).await;
+        }
+        Ok(ModelDeleted { id, deleted: true })
     }
 
     /// Applies an event to a model. Returns `model_not_found` if the state of the model does not allow the event.
     // Source: Spec, Model status.
-    async fn move_model(&self, caller: &Caller, id: &str, event: ModelEvent) -> Result<Model> {
+    async fn move_model(&self, caller: &Caller, id: &str, event: ModelEvent) -> Result<Moved> {
         let id = ModelId::parse(id).ok_or_else(ServiceError::model_not_found)?;
         let workspace = caller.workspace_id.clone();
         let moved = self.write_in_workspace(caller, caller.payer_id.clone(), move |tx, now| {
@@ -83,7 +96,8 @@ impl Service {
                 if !models::set_status(tx, &id, model.status, to, now).await? {
                     return Err(ServiceError::model_not_found());
                 }
-                Ok(model)
+                let is_file_unneeded = schedule_deletion(tx, &id, now).await?;
+                Ok(Moved { id, is_file_unneeded })
             })
         });
         moved.await

@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 use tokio::io::AsyncWriteExt as _;
 
+use super::disk_reserve::DiskReserve;
 use crate::error::{Result, ServiceError};
 use crate::fair_semaphore::FairPermit;
 use crate::hash::file_sha256;
@@ -19,6 +20,9 @@ const PREFIX: &str = "plinth-incoming-";
 /// Minimum age at which a file without a lock is deleted. A new file has no lock for a moment between its creation and
 /// its locking.
 const LOCK_TIME: Duration = Duration::from_secs(10);
+/// Number of bytes of a file after which the free space of the disks is measured again. Otherwise files that are received at the same
+/// time could together use up the space that was free when each of them began.
+const MEASURED_EVERY_BYTES: u64 = 16 << 20;
 
 /// A temporary file that is being received. Deleted on drop.
 #[derive(Debug)]
@@ -30,6 +34,7 @@ pub struct Incoming {
     limit: u64,
     /// Permits that limit how many files an account sends at once, and their size; `None` for small texts.
     permits: Option<Permits>,
+    reserve: DiskReserve,
 }
 
 /// Permits for the number and the size of files. Several files of one form share them.
@@ -47,19 +52,23 @@ pub(crate) struct ReceivedFile {
 
 impl Incoming {
     /// Creates an empty file in a folder.
-    pub(crate) fn new(folder: &Path, limit: u64, permits: Option<Permits>) -> Result<Self> {
+    pub(crate) fn new(folder: &Path, limit: u64, permits: Option<Permits>, reserve: DiskReserve) -> Result<Self> {
         let file = new_file(folder)?;
         let writer = tokio::fs::File::from_std(file.reopen()?);
-        Ok(Self { file, writer, hash: Sha256::new(), size: 0, limit, permits })
+        Ok(Self { file, writer, hash: Sha256::new(), size: 0, limit, permits, reserve })
     }
 
     /// Appends a chunk.
-    /// Errors: `file_too_large` as soon as the size exceeds the limit.
+    /// Errors: `file_too_large` as soon as the size exceeds the limit; `rate_limited` if a disk has become almost full.
     pub async fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        let before = self.size;
         self.size += bytes.len() as u64;
         if self.size > self.limit {
             let message = format!("the file is larger than {} bytes", self.limit);
             return Err(ServiceError::new(ErrorCode::FileTooLarge, message));
+        }
+        if before / MEASURED_EVERY_BYTES < self.size / MEASURED_EVERY_BYTES {
+            self.reserve.check()?;
         }
         self.hash.update(bytes);
         Ok(self.writer.write_all(bytes).await?)
@@ -126,6 +135,22 @@ mod tests {
     use std::time::SystemTime;
 
     use super::*;
+
+    #[tokio::test]
+    async fn a_file_is_rejected_when_the_disk_becomes_full_while_it_is_received() {
+        let folder = tempfile::tempdir().unwrap();
+        let begin =
+            |bytes| Incoming::new(folder.path(), u64::MAX, None, DiskReserve::of(folder.path(), bytes)).unwrap();
+        let piece = vec![0; 1 << 20];
+        for (reserved, written) in [(0, 17), (u64::MAX, 15)] {
+            let mut file = begin(reserved);
+            for _piece in 0..written {
+                file.write(&piece).await.unwrap();
+            }
+            let last = file.write(&piece).await.map_err(|error| error.code);
+            assert_eq!(last.is_err(), reserved > 0, "{last:?}");
+        }
+    }
 
     #[test]
     fn orphaned_files_are_deleted_and_locked_files_are_kept() {

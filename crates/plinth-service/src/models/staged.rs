@@ -49,8 +49,11 @@ fn too_large() -> ServiceError {
 
 impl Service {
     /// Creates an upload link, and the ticket that finalizes the upload.
+    /// Errors: the account has used up its free previews, has too many or too large unfinalized uploads, or cannot store another model.
     pub async fn create_upload_url(&self, caller: &Caller, expires: Option<i64>) -> Result<StagedUpload> {
         self.check_free_upload(caller).await?;
+        // The size of the file is not known yet; no model is smaller than a byte.
+        self.check_storable(caller, 1).await?;
         let expires_in = limits::clamp_expires_secs(expires);
         let (id, ticket) = (StagedId::new_random(), random_text(TICKET_CHARS));
         let key = ObjectKey::Staged(&id);
@@ -113,6 +116,7 @@ impl Service {
             self.store.delete(&key).await?;
             return Err(too_large());
         }
+        self.check_size_early(caller, blob.size..=blob.size).await?;
         // The client can still write to the link. Therefore the file is read exactly once, and only the content of this
         // copy is used.
         let mut file = self.incoming_model(caller, Some(blob.size)).await?;

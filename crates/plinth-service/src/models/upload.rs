@@ -1,6 +1,5 @@
 //! Creates a model from a file in the body of a request.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +18,6 @@ use crate::error::{Result, ServiceError};
 use crate::fair_semaphore::FairPermit;
 use crate::renders::parse_settings;
 use crate::service::Service;
-use crate::system::free_bytes;
 
 /// Time in seconds that an upload waits for other uploads.
 const WAIT_SECS: u64 = 30;
@@ -27,9 +25,6 @@ const WAIT_SECS: u64 = 30;
 /// A reservation of space for the files of one form. It is released when all these files are stored or deleted.
 #[derive(Clone, Debug)]
 pub struct Room(Permits);
-
-/// Time in seconds after which a client may send a file again that was rejected because a disk is full.
-const FULL_DISK_RETRY_SECS: u64 = 60;
 
 /// An upload whose file was received completely.
 #[derive(Debug)]
@@ -73,31 +68,17 @@ impl Service {
     /// within `ServiceOptions::incoming_bytes`, so that files that arrive slowly have enough space to the end.
     pub(crate) async fn incoming(&self, account: &AccountId, limit: u64, length: Option<u64>) -> Result<Incoming> {
         let permits = self.permits(account, limit, length).await?;
-        Incoming::new(&self.options.incoming, limit, Some(permits))
+        Incoming::new(&self.options.incoming, limit, Some(permits), self.disk_reserve())
     }
 
     async fn permits(&self, account: &AccountId, limit: u64, length: Option<u64>) -> Result<Permits> {
-        self.check_disks()?;
+        self.disk_reserve().check()?;
         let number = format!("the account is sending {} files already; try again later", limits::UPLOADS_AT_ONCE);
         let one = wait_for(self.uploads.acquire(account, 1), number).await?;
         let bytes = length.unwrap_or(limit).min(limit);
         let full = "the server is receiving as many bytes as it has room for, or the account uses half of this room; try again later";
         let room = wait_for(self.incoming_bytes.acquire(account, bytes), full.to_owned()).await?;
         Ok(Arc::new([one, room]))
-    }
-
-    /// Checks that the disks of received and stored files have room.
-    /// Errors: `rate_limited` if one of these disks is almost full.
-    fn check_disks(&self) -> Result<()> {
-        let folders = [Some(self.options.incoming.as_path()), self.store.folder()];
-        let is_full = |folder: &Path| {
-            // If a disk cannot be measured, files are accepted: writing to the disk then returns an error with the cause.
-            free_bytes(folder).is_ok_and(|free| free < self.options.reserve_bytes)
-        };
-        let Some(full) = folders.into_iter().flatten().find(|folder| is_full(folder)) else { return Ok(()) };
-        tracing::error!(folder = %full.display(), "a disk is almost full; files are rejected");
-        let error = ServiceError::new(ErrorCode::RateLimited, "the server has no room for files; try again later");
-        Err(ServiceError { retry_after_secs: Some(FULL_DISK_RETRY_SECS), ..error })
     }
 
     /// Reserves space for the files of a form, which together have at most `bytes` bytes. `length` is the size of the
@@ -109,7 +90,7 @@ impl Service {
 
     /// Starts to receive a file of a form. The file may have at most `limit` bytes. `room` is the reservation of the form.
     pub fn incoming_file(&self, room: &Room, limit: u64) -> Result<Incoming> {
-        Incoming::new(&self.options.incoming, limit, Some(Arc::clone(&room.0)))
+        Incoming::new(&self.options.incoming, limit, Some(Arc::clone(&room.0)), self.disk_reserve())
     }
 
     /// Returns whether less than an eighth of the space for received files is free.
@@ -119,7 +100,7 @@ impl Service {
 
     /// Starts to receive the text of a form field.
     pub(crate) fn incoming_text(&self, limit: usize) -> Result<Incoming> {
-        Incoming::new(&self.options.incoming, limit as u64, None)
+        Incoming::new(&self.options.incoming, limit as u64, None, self.disk_reserve())
     }
 
     /// Creates a model and a render from an uploaded file.

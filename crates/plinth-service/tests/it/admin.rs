@@ -249,9 +249,8 @@ async fn the_size_of_the_store_follows_its_rows(address: &str) {
     assert_eq!((view.stored_bytes, view.renders.len()), (model + drawn + 1000, 1));
     service.delete_render(caller, uploaded.render_id.as_str()).await.unwrap();
     assert_eq!(bytes().await, model);
-    // A deleted model keeps its file, which renders may need.
     service.delete_model(caller, uploaded.model_id.as_str()).await.unwrap();
-    assert_eq!(bytes().await, model);
+    assert_eq!(bytes().await, 0);
     consistent().await;
 }
 

@@ -11,6 +11,7 @@ mod fetch;
 mod jobs;
 mod looks;
 mod maintenance;
+mod model_storage;
 mod models;
 mod money;
 mod notifications;

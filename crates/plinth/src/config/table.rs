@@ -155,6 +155,8 @@ rows! {
         Default::Number(limits::INGESTS_PER_10_MINUTES as u64);
     /// Maximum number of free previews per account in 24 hours
     FREE_UPLOADS_PER_DAY: Rules, "free_uploads_per_day", "N", Default::Number(limits::FREE_UPLOADS_PER_DAY as u64);
+    /// Maximum total size of the stored models of all workspaces of one account; further models are rejected
+    ACCOUNT_STORAGE_GB: Rules, "account_storage_gb", "GB", Default::Number(limits::ACCOUNT_STORAGE_BYTES >> 30);
     /// Maximum number of models that are checked at the same time; the same maximum applies to images
     MODEL_CHECKS: Rules, "model_checks", "N", Default::Number(ServiceOptions::CHECKS_AT_ONCE as u64);
     /// Memory limit for checking a model; a model that needs more is rejected
@@ -164,8 +166,8 @@ rows! {
     /// Total size of the models and panoramas that this server receives at the same time, in <data>/incoming; one
     /// account can use half of it, further uploads wait
     INCOMING_MB: Rules, "incoming_mb", "MB", Default::Number(ServiceOptions::INCOMING_BYTES >> 20);
-    /// Free space on the disks of <data>/incoming and of local files below which the server receives no models and
-    /// images
+    /// Free space on the disks of <data>/incoming and of local files that uploads leave for the files of renders: with
+    /// less, the server receives no models and images
     DISK_RESERVE_MB: Rules, "disk_reserve_mb", "MB", Default::Number(ServiceOptions::RESERVE_BYTES >> 20);
     /// Secret key of Stripe, sk_test_… or sk_live_…, with which credits are sold
     STRIPE_SECRET_KEY: Accounts secret, "stripe_secret_key", "KEY", Default::Otherwise("no credits are sold");

@@ -1,9 +1,11 @@
 //! Tests of each limit, with the last valid value and with the first invalid value.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use plinth_db::models::{self, Model};
+use plinth_spec::id::ModelId;
 use plinth_spec::limits;
 use plinth_testkit::{Answer, Client, Form, glb_with_triangle};
 use reqwest::Method;
@@ -180,6 +182,55 @@ async fn the_open_requests_of_an_account_are_limited(served: Served) {
 }
 
 on_both! { the_open_requests_of_an_account_are_limited }
+
+/// The model that fills the account has a row, but no file.
+async fn the_models_of_an_account_are_limited(served: Served) {
+    let served = served.again(|installation| installation.set("PLINTH_ACCOUNT_STORAGE_GB", "1"));
+    let client = &served.client;
+    let known = client.upload("known", None).await;
+    assert_eq!(known.status, 201);
+    let backstage = Backstage::of(&served).await;
+    let caller = backstage.caller.clone();
+    let filling = backstage.service.db().write(move |tx| {
+        Box::pin(async move {
+            let known = ModelId::parse(&known.text("modelId")).unwrap();
+            let known = models::find(tx, &caller.workspace_id, &known).await?.unwrap();
+            let full = Model {
+                id: ModelId::parse("k3Jd92LmQx7a").unwrap(),
+                file_size: (1 << 30) - known.file_size,
+                sha256: "0".repeat(64),
+                ..known.clone()
+            };
+            let contents = models::contents(tx, &known.id).await?.unwrap();
+            models::insert(tx, &full, &contents).await
+        })
+    });
+    filling.await.unwrap();
+    assert_eq!(client.upload("new", None).await.rejection(), (429, "limit_reached"));
+    assert_eq!(client.post("/models/create-upload-url", json!({})).await.rejection(), (429, "limit_reached"));
+    let again = client.upload("known", Some(json!({"quality": "share", "length": 1}))).await;
+    assert_eq!((again.status, &again.data()["duplicate"]), (200, &json!(true)));
+    // The size of the request shows that it needs more space than there is, so its body is not awaited.
+    let boundary = "b";
+    let mut stream = TcpStream::connect(served.server.base.strip_prefix("http://").unwrap()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let head = format!(
+        "POST /v1/models HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {}\r\nContent-Length: {}\r\n\
+         Content-Type: multipart/form-data; boundary={boundary}\r\n\r\n--{boundary}\r\n\
+         Content-Disposition: form-data; name=\"file\"; filename=\"a.glb\"\r\n\r\nglTF",
+        client.token,
+        100 << 20
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut start = [0; 12];
+    stream.read_exact(&mut start).unwrap();
+    assert_eq!(&start, b"HTTP/1.1 429");
+    // Deleting a model makes room.
+    assert_eq!(client.send(Method::DELETE, "/models/k3Jd92LmQx7a", Value::Null).await.status, 200);
+    assert_eq!(client.upload("new", None).await.status, 201);
+}
+
+on_both! { the_models_of_an_account_are_limited }
 
 /// Numeric settings with their minimum and maximum.
 #[rustfmt::skip]

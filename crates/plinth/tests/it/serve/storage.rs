@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use plinth_testkit::glb_with_triangle;
+use reqwest::Method;
 use serde_json::json;
 
 use super::backstage::Backstage;
@@ -61,6 +62,18 @@ async fn files_without_rows_and_rows_without_files_are_found(served: Served) {
     assert!(installation.objects().join("renders").join(&id).join("1/thumb.mp4").exists());
 }
 
+async fn the_file_of_a_deleted_model_is_not_missing(served: Served) {
+    let (client, installation) = (&served.client, &served.installation);
+    let render = served.finished().await;
+    let model = client.get(&format!("/renders/{render}")).await.text("modelId");
+    let file = installation.objects().join("models").join(format!("{model}.glb"));
+    assert!(file.exists());
+    assert_eq!(client.send(Method::DELETE, &format!("/models/{model}"), json!(null)).await.status, 200);
+    assert!(!file.exists(), "no render needs it");
+    assert_eq!(installation.admin(&["storage", "check"])["found"], json!([]));
+    assert_eq!(client.get(&format!("/renders/{render}")).await.text("status"), "done");
+}
+
 /// Files that are in use or belong to an upload in progress are never listed, however long the upload takes.
 async fn files_in_use_are_left_alone(served: Served) {
     let (client, installation) = (&served.client, &served.installation);
@@ -101,6 +114,7 @@ async fn nothing_is_repaired_if_no_row_names_a_file(served: Served) {
 
 on_both! {
     files_without_rows_and_rows_without_files_are_found
+    the_file_of_a_deleted_model_is_not_missing
     files_in_use_are_left_alone
     nothing_is_repaired_if_no_row_names_a_file
 }

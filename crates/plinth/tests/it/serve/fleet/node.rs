@@ -66,6 +66,8 @@ impl Node {
         command.env("PLINTH_FFMPEG", ffmpeg()).env("PLINTH_CACHE_MB", "0");
         command.env("PLINTH_DATA_DIR", self.disk().join("data")).env("PLINTH_WORKER_DIR", self.disk().join("work"));
         command.env("TMPDIR", self.disk().join("tmp"));
+        // The default is larger than the disk.
+        command.env("PLINTH_DISK_RESERVE_MB", "100");
         command.env("LD_PRELOAD", clock_library()).env("FAKETIME_TIMESTAMP_FILE", self.clock_file());
         command.env("FAKETIME_CACHE_DURATION", "1").env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
         *self.process() = Some(command.spawn().unwrap());
