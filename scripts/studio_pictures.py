@@ -236,6 +236,8 @@ def furnish(browser):
         models[name] = re.match(r"\S+(/models/\w+)", answer)[1]
         browser.send(models[name], {"title": name, "sku": f"{name.upper()}-001", "tags": "ceramics"})
         browser.send(f"{models[name]}/compose", settings | {"shadows": "on"})
+    helmet = ROOT / "fixtures/models/flight_helmet.glb"
+    browser.send("/models", {}, [("file", helmet.name, helmet.read_bytes())])
     answer = browser.send("/models", {}, [("file", "far-away.glb", too_large())])
     broken = re.match(r"\S+(/models/\w+)", answer)[1]
     failed = re.match(r"\S+(/renders/\w+)", browser.send(f"{broken}/compose", settings))[1]
@@ -266,6 +268,10 @@ def take_all(server, browser):
     browser.open("/renders")
     browser.until("document.querySelectorAll('.render .status.done').length >= 2 && !document.querySelector('.live-render progress')")
     browser.take("renders", "/renders", ".render img")
+    browser.open("/")
+    browser.until("document.querySelectorAll('.tile img').length >= 3")
+    browser.run("document.querySelector('.tile:has(img) .pick input').click()")
+    browser.take("library", None, ".tile img")
     browser.take("images", "/images", ".image img")
     image = browser.run("return document.querySelector('.image .delete').pathname")
     browser.take("image-delete", image, "button.danger")
