@@ -45,24 +45,35 @@ pub async fn set_deleted(tx: &mut Tx, id: &ModelId, now: i64) -> Result<bool> {
     Ok(true)
 }
 
-/// Marks at most `limit` models of deleted workspaces as deleted. Nobody can see or delete these models any more. Returns the number of
-/// marked models.
-pub async fn delete_of_deleted_workspaces(tx: &mut Tx, limit: u32, now: i64) -> Result<u64> {
-    macro_rules! mark {
-        ($lock:literal) => {
-            concat!(
-                "WITH found AS MATERIALIZED (SELECT m.id FROM workspaces w JOIN models m ON m.workspace_id = w.id \
-                 WHERE w.deleted_at IS NOT NULL AND m.file_deleted_at IS NULL AND m.status <> $3 ORDER BY m.id LIMIT $1",
-                $lock,
-                ") UPDATE models SET status = $3, ",
-                touched!("$2"),
-                " WHERE id IN (SELECT id FROM found)"
-            )
-        };
-    }
-    let sql = Sql { sqlite: mark!(""), postgres: mark!(" FOR UPDATE OF m SKIP LOCKED") };
-    tx.execute(sql, params![i64::from(limit), now, ModelStatus::Deleted.as_str()]).await
+/// Lists at most `limit` deleted workspaces whose models have files in the store, according to the counter of their bytes. Reads one
+/// short row for each workspace, and no models.
+pub async fn list_deleted_workspaces(conn: &mut Conn, limit: u32) -> Result<Vec<WorkspaceId>> {
+    let sql = "SELECT w.id FROM workspaces w JOIN storage s ON s.workspace_id = w.id \
+               WHERE w.deleted_at IS NOT NULL AND s.model_bytes > 0 LIMIT $1";
+    let rows = conn.fetch_all(sql, params![i64::from(limit)]).await?;
+    rows.iter().map(|row| row.parsed("id", WorkspaceId::parse)).collect()
 }
+
+/// Marks at most `limit` models of a deleted workspace as deleted. Nobody can see or delete these models any more. Returns the number
+/// of marked models.
+pub async fn delete_of_workspace(tx: &mut Tx, workspace: &WorkspaceId, limit: u32, now: i64) -> Result<u64> {
+    tx.execute(MARK, params![i64::from(limit), now, ModelStatus::Deleted.as_str(), workspace]).await
+}
+
+macro_rules! mark {
+    ($lock:literal) => {
+        concat!(
+            "WITH found AS MATERIALIZED (SELECT id FROM models \
+             WHERE workspace_id = $4 AND file_deleted_at IS NULL AND status <> $3 LIMIT $1",
+            $lock,
+            ") UPDATE models SET status = $3, ",
+            touched!("$2"),
+            " WHERE id IN (SELECT id FROM found)"
+        )
+    };
+}
+
+const MARK: Sql = Sql { sqlite: mark!(""), postgres: mark!(" FOR UPDATE SKIP LOCKED") };
 
 /// Returns whether a workspace has an active model whose file has a size in this range, in bytes.
 pub async fn has_active_of_size(conn: &mut Conn, workspace: &WorkspaceId, sizes: &RangeInclusive<u64>) -> Result<bool> {
@@ -81,7 +92,7 @@ mod tests {
     use crate::{Db, DbError, DbOptions};
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn models_whose_files_are_deleted_are_not_read() {
+    async fn a_cleanup_reads_only_models_that_it_deletes() {
         for (database, explain, column) in [
             (TestDatabase::sqlite(), "EXPLAIN QUERY PLAN", "detail"),
             (TestDatabase::postgres(), "EXPLAIN", "QUERY PLAN"),
@@ -92,14 +103,20 @@ mod tests {
                     // Without these settings, PostgreSQL would not use an index for a small table.
                     tx.control("SELECT 1", "SET LOCAL enable_seqscan = off").await?;
                     tx.control("SELECT 1", "SET LOCAL enable_bitmapscan = off").await?;
-                    let sql = format!("{explain} {}", Sql::from(&LIST_UNNEEDED).sqlite);
-                    let rows = tx.fetch_all_built(&sql, params![9_i64]).await?;
-                    let lines = rows.iter().map(|row| row.text(column)).collect::<Result<Vec<_>>>()?;
-                    Ok::<_, DbError>(lines.join("\n"))
+                    let list = format!("{explain} {}", Sql::from(&LIST_UNNEEDED).sqlite);
+                    let list = tx.fetch_all_built(&list, params![9_i64]).await?;
+                    let mark = format!("{explain} {}", MARK.sqlite);
+                    let values = params![9_i64, 7_i64, ModelStatus::Deleted.as_str(), "workspace"];
+                    let mark = tx.fetch_all_built(&mark, values).await?;
+                    let lines = |rows: Vec<crate::row::Row>| -> Result<String> {
+                        Ok(rows.iter().map(|row| row.text(column)).collect::<Result<Vec<_>>>()?.join("\n"))
+                    };
+                    Ok::<_, DbError>([lines(list)?, lines(mark)?])
                 })
             });
-            let plan = planning.await.unwrap();
-            assert!(plan.contains("models_deleted"), "{plan}");
+            let [list, mark] = planning.await.unwrap();
+            assert!(list.contains("models_deleted"), "{list}");
+            assert!(mark.contains("models_stored") && !mark.contains("SCAN models"), "{mark}");
         }
     }
 }

@@ -71,13 +71,16 @@ pub async fn list_beyond(conn: &mut Conn, since: i64, most: u64) -> Result<Vec<S
     Ok(beyond)
 }
 
-/// Returns which of these uploads are finalized.
-pub async fn list_finalized(conn: &mut Conn, ids: &[StagedId]) -> Result<Vec<StagedId>> {
+/// Returns which of these uploads are finalized, or belong to a deleted workspace. Their files are not needed.
+pub async fn list_unneeded(conn: &mut Conn, ids: &[StagedId]) -> Result<Vec<StagedId>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    let sql =
-        format!("SELECT id FROM staged_uploads WHERE finalized_at IS NOT NULL AND id IN {}", numbered(1, ids.len()));
+    let sql = format!(
+        "SELECT s.id FROM staged_uploads s JOIN workspaces w ON w.id = s.workspace_id \
+         WHERE (s.finalized_at IS NOT NULL OR w.deleted_at IS NOT NULL) AND s.id IN {}",
+        numbered(1, ids.len())
+    );
     let values: Vec<Param> = ids.iter().map(Param::from).collect();
     let rows = conn.fetch_all_built(&sql, &values).await?;
     rows.iter().map(|row| row.parsed("id", StagedId::parse)).collect()
@@ -97,9 +100,10 @@ pub async fn is_too_large(conn: &mut Conn, id: &StagedId) -> Result<bool> {
     Ok(row.is_some())
 }
 
-/// Finds the workspace of an upload. Returns `None` if the upload was finalized.
+/// Finds the workspace of an upload. Returns `None` if the upload was finalized, or the workspace is deleted.
 pub async fn find_workspace(conn: &mut Conn, id: &StagedId) -> Result<Option<WorkspaceId>> {
-    let sql = "SELECT workspace_id FROM staged_uploads WHERE id = $1 AND finalized_at IS NULL";
+    let sql = "SELECT s.workspace_id FROM staged_uploads s JOIN workspaces w ON w.id = s.workspace_id \
+               WHERE s.id = $1 AND s.finalized_at IS NULL AND w.deleted_at IS NULL";
     let row = conn.fetch_optional(sql, params![id]).await?;
     row.map(|row| row.parsed("workspace_id", WorkspaceId::parse)).transpose()
 }

@@ -56,8 +56,10 @@ impl Service {
             })
         });
         let mut swept = CleanupReport { rows: deleting.await?, ..CleanupReport::default() };
-        // Only schedules deletions, so it runs during a hold, too.
-        swept.models = self.schedule_unneeded_models().await?;
+        // During a hold, files remain in the store. Therefore they also continue to count.
+        if !self.is_held().await? {
+            swept.models = self.schedule_unneeded_models().await?;
+        }
         // The hold is checked again after the claim. If a hold started in the meantime, its backup may reference the
         // claimed objects.
         if self.is_held().await? {

@@ -93,17 +93,22 @@ async fn an_account_has_the_models_of_all_workspaces_that_it_owns(address: &str)
     assert_eq!((bytes_of(&db, 1).await, bytes_of(&db, 2).await), (size, 3 * size));
     // After the deletion of the team, its models count until their files are deleted.
     let mark = async || {
-        let marking = db.write(|tx| Box::pin(async move { model_files::delete_of_deleted_workspaces(tx, 1, 7).await }));
+        let marking = db.write(|tx| {
+            Box::pin(async move { model_files::delete_of_workspace(tx, &make::workspace_id(3), 1, 7).await })
+        });
         marking.await.unwrap()
     };
-    assert_eq!(mark().await, 0);
+    let deleted = async || model_files::list_deleted_workspaces(&mut db.read().await.unwrap(), 9).await.unwrap();
+    assert_eq!(deleted().await, []);
     let deleting = db.write(|tx| Box::pin(async move { workspaces::set_deleted(tx, &make::workspace_id(3), 6).await }));
     assert!(deleting.await.unwrap());
+    assert_eq!(deleted().await, [make::workspace_id(3)]);
     assert_eq!((mark().await, mark().await, mark().await), (1, 1, 0));
     assert_eq!(bytes_of(&db, 2).await, 3 * size);
     assert_eq!(unneeded(&db).await, [make::model_id(3), make::model_id(4)]);
     assert!(set_file_deleted(&db, 3).await && set_file_deleted(&db, 4).await);
     assert_eq!((bytes_of(&db, 2).await, mark().await), (size, 0));
+    assert_eq!(deleted().await, []);
 }
 
 async fn only_active_models_with_a_size_in_the_range_are_found(address: &str) {

@@ -234,6 +234,11 @@ async fn find_open(conn: &mut Conn, secret: &str, now: i64) -> Result<(Invitatio
     if may_invite && is_open { Ok((invitation, workspace)) } else { Err(missing()) }
 }
 
+fn busy() -> ServiceError {
+    let message = "another request of your account is being processed; accept the offer again";
+    ServiceError { retry_after_secs: Some(1), ..ServiceError::new(ErrorCode::RateLimited, message) }
+}
+
 async fn check_room(tx: &mut Tx, workspace: &WorkspaceId, now: i64) -> Result<()> {
     let open = invitations::list_open(tx, workspace, now).await?.len();
     if open >= limits::INVITATIONS {
@@ -253,6 +258,10 @@ async fn accept(tx: &mut Tx, secret: &str, account: &AccountId, most_bytes: u64,
         let email = accounts::find(tx, account).await?.map(|account| account.email);
         if role.is_none() || email != invitation.email {
             return Err(of_somebody_else());
+        }
+        // Otherwise uploads and other offers that the account accepts at the same time could exceed its limits.
+        if accounts::try_lock(tx, account).await?.is_none() {
+            return Err(busy());
         }
         check_may_own(tx, account).await?;
         let bytes = storage::models_of_workspace(tx, &workspace.id).await?;

@@ -86,6 +86,8 @@ impl Service {
     async fn move_model(&self, caller: &Caller, id: &str, event: ModelEvent) -> Result<Moved> {
         let id = ModelId::parse(id).ok_or_else(ServiceError::model_not_found)?;
         let workspace = caller.workspace_id.clone();
+        // During a hold, the file remains in the store and continues to count; a later cleanup deletes it.
+        let may_delete = !self.is_held().await?;
         let moved = self.write_in_workspace(caller, caller.payer_id.clone(), move |tx, now| {
             Box::pin(async move {
                 // The paying account is locked. An upload of the same file takes this lock, too: it waits, and then reads the
@@ -96,7 +98,7 @@ impl Service {
                 if !models::set_status(tx, &id, model.status, to, now).await? {
                     return Err(ServiceError::model_not_found());
                 }
-                let is_file_unneeded = schedule_deletion(tx, &id, now).await?;
+                let is_file_unneeded = may_delete && schedule_deletion(tx, &id, now).await?;
                 Ok(Moved { id, is_file_unneeded })
             })
         });

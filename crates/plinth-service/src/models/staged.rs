@@ -207,7 +207,8 @@ impl Service {
 
     /// Records the sizes of files that clients have uploaded to S3 directly, because S3 does not enforce the limits. Deletes
     /// files that are too large for a model, and the latest files of an account that exceeds its limit of bytes. Also deletes
-    /// files that were uploaded after the upload was finalized, because a link to S3 accepts files until it expires. A file
+    /// files that were uploaded after the upload was finalized or its team was deleted, because a link to S3 accepts files
+    /// until it expires. A file
     /// that cannot be deleted is left for the next call. Returns the number of deleted files. Measures the files of a local
     /// store, too, because a server may have been killed after it stored a file and before it recorded the size.
     pub async fn measure_staged(&self) -> Result<u64> {
@@ -224,11 +225,11 @@ impl Service {
         }
         for some in sizes.chunks(MEASURED_AT_ONCE) {
             let ids: Vec<StagedId> = some.iter().map(|(id, _size)| id.clone()).collect();
-            let finalized = staged::list_finalized(&mut self.db.read().await?, &ids).await?;
-            for id in &finalized {
+            let unneeded = staged::list_unneeded(&mut self.db.read().await?, &ids).await?;
+            for id in &unneeded {
                 deleted += u64::from(self.delete_staged(id).await);
             }
-            let some: Vec<_> = some.iter().filter(|(id, _size)| !finalized.contains(id)).cloned().collect();
+            let some: Vec<_> = some.iter().filter(|(id, _size)| !unneeded.contains(id)).cloned().collect();
             let measured = self.db.write(move |tx| {
                 Box::pin(async move {
                     for (id, size) in &some {

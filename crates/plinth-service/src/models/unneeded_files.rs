@@ -24,12 +24,15 @@ impl Service {
     /// Schedules the deletion of files of deleted models, of models that an earlier version of the program has deleted, and of models
     /// of deleted workspaces. Returns the number of models that it changed; call the method again until it returns 0.
     pub(crate) async fn schedule_unneeded_models(&self) -> Result<u64> {
-        let marking = self.write_at(|tx, now| {
-            Box::pin(async move {
-                Ok::<_, ServiceError>(model_files::delete_of_deleted_workspaces(tx, BATCH_SIZE, now).await?)
-            })
-        });
-        let mut changed = marking.await?;
+        let mut changed = 0;
+        for workspace in model_files::list_deleted_workspaces(&mut self.db.read().await?, BATCH_SIZE).await? {
+            let marking = self.write_at(move |tx, now| {
+                Box::pin(async move {
+                    Ok::<_, ServiceError>(model_files::delete_of_workspace(tx, &workspace, BATCH_SIZE, now).await?)
+                })
+            });
+            changed += marking.await?;
+        }
         let unneeded = model_files::list_unneeded(&mut self.db.read().await?, BATCH_SIZE).await?;
         for id in unneeded {
             // A transaction for each model locks the counters of one workspace only, so that two servers never deadlock.

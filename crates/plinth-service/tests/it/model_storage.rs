@@ -227,9 +227,11 @@ async fn a_hold_keeps_the_files_of_deleted_models(address: &str) {
     service.delete_model(caller, uploaded.model_id.as_str()).await.unwrap();
     service.clean_up().await.unwrap();
     assert!(has_file(service, uploaded.model_id.as_str()).await, "a backup may be copying it");
+    assert_eq!(used(&test_service, caller).await, size(), "it still needs space");
     hold.release().await.unwrap();
     service.clean_up().await.unwrap();
     assert!(!has_file(service, uploaded.model_id.as_str()).await);
+    assert_eq!(used(&test_service, caller).await, 0);
 }
 
 /// Creates a team of the first account, with a key of the other account for it.
@@ -284,6 +286,21 @@ async fn files_of_models_in_deleted_teams_are_deleted(address: &str) {
     test_service.upload("b", None).await.unwrap();
 }
 
+async fn upload_links_of_a_deleted_team_store_nothing(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, owner) = (&test_service.service, &test_service.caller);
+    let grace = test_service::caller(service, "grace@example.org").await;
+    let (team, editor) = team_with(&test_service, &grace).await;
+    let staged = service.create_upload_url(&editor, None).await.unwrap();
+    let link = crate::delivery::parts(&staged.url);
+    let mut file = service.begin_local_put(&link, None).await.unwrap();
+    service.write_local_put(&link, &mut file, b"glTF").await.unwrap();
+    service.finish_local_put(&link, file).await.unwrap();
+    service.delete_team(owner, team.as_str()).await.unwrap();
+    assert_eq!(code(service.begin_local_put(&link, None).await), ErrorCode::NotFound);
+    assert_eq!(service.measure_staged().await.unwrap(), 1, "the file that was stored before is deleted");
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
@@ -297,5 +314,6 @@ mod both {
         a_hold_keeps_the_files_of_deleted_models
         the_owner_of_a_team_pays_for_its_models
         files_of_models_in_deleted_teams_are_deleted
+        upload_links_of_a_deleted_team_store_nothing
     }
 }
