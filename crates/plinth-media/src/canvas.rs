@@ -60,13 +60,15 @@ impl Canvas {
                 PixelFormat::Rgba8 if opaque => target.as_flattened_mut().copy_from_slice(source),
                 PixelFormat::Rgba8 => {
                     for (i, (to, from)) in target.iter_mut().zip(source.as_chunks::<4>().0).enumerate() {
-                        *to = compose(from.map(|value| u32::from(value) * 257), below(i));
+                        let [r, g, b, a] = *from;
+                        let words = [u32::from(r) * 257, u32::from(g) * 257, u32::from(b) * 257, u32::from(a) * 257];
+                        *to = compose(words, below(i));
                     }
                 }
                 PixelFormat::Rgba16 => {
                     for (i, (to, from)) in target.iter_mut().zip(source.as_chunks::<8>().0).enumerate() {
-                        let words: [u16; 4] = bytemuck::cast(*from);
-                        *to = compose(words.map(u32::from), below(i));
+                        let [r, g, b, a]: [u16; 4] = bytemuck::cast(*from);
+                        *to = compose([r.into(), g.into(), b.into(), a.into()], below(i));
                     }
                 }
             }
@@ -98,10 +100,13 @@ fn color_at(backdrop: &Backdrop, pixel: usize) -> [u8; 3] {
 
 /// Composites a colour with 16-bit straight alpha over an opaque colour.
 fn compose([r, g, b, alpha]: [u32; 4], [red, green, blue]: [u8; 3]) -> [u8; 4] {
-    let [r, g, b] = [(r, red), (g, green), (b, blue)].map(|(color, below)| {
+    if alpha == 0 {
+        return [red, green, blue, 255];
+    }
+    let over = |color: u32, below: u8| {
         // The sum is at most 65 535² + 32 767, so it does not overflow.
         let mixed = (color * alpha + u32::from(below) * 257 * (65_535 - alpha) + 32_767) / 65_535;
-        ((mixed + 128) / 257).min(255) as u8
-    });
-    [r, g, b, 255]
+        ((mixed + 128) / 257) as u8
+    };
+    [over(r, red), over(g, green), over(b, blue), 255]
 }

@@ -88,7 +88,8 @@ impl Yuva444p10 {
                 [luma, blue, red, alpha].map(|row| row[first * 2..(first + width) * 2].as_chunks_mut::<2>().0);
             let planes = luma.iter_mut().zip(blue).zip(red).zip(alpha);
             for ((((luma, blue), red), alpha), color) in planes.zip(colors) {
-                [*luma, *blue, *red, *alpha] = yuva(*color).map(u16::to_le_bytes);
+                let [y, u, v, a] = if *color == [0.0; 4] { CLEAR } else { yuva(*color) };
+                (*luma, *blue, *red, *alpha) = (y.to_le_bytes(), u.to_le_bytes(), v.to_le_bytes(), a.to_le_bytes());
             }
         });
     }
@@ -101,20 +102,23 @@ impl Yuva444p10 {
 
 /// Converts pixels to floating-point R, G, B, A in 0..=1.
 fn read_row(format: PixelFormat, bytes: &[u8], colors: &mut [[f32; 4]]) {
+    let values = colors.as_flattened_mut().iter_mut();
     match format {
         PixelFormat::Rgba8 => {
-            for (color, pixel) in colors.iter_mut().zip(bytes.as_chunks::<4>().0) {
-                *color = pixel.map(|value| f32::from(value) / 255.0);
+            for (value, byte) in values.zip(bytes) {
+                *value = f32::from(*byte) / 255.0;
             }
         }
         PixelFormat::Rgba16 => {
-            for (color, pixel) in colors.iter_mut().zip(bytes.as_chunks::<8>().0) {
-                let words: [u16; 4] = bytemuck::cast(*pixel);
-                *color = words.map(|value| f32::from(value) / 65_535.0);
+            for (value, word) in values.zip(bytes.as_chunks::<2>().0) {
+                *value = f32::from(u16::from_ne_bytes(*word)) / 65_535.0;
             }
         }
     }
 }
+
+/// Transparent black as Y, U, V and A. Most pixels of many frames have this colour, so it is not computed for each of them.
+const CLEAR: [u16; 4] = [64, 512, 512, 0];
 
 /// Converts a colour to Y, U, V and A as 10-bit values.
 fn yuva([r, g, b, a]: [f32; 4]) -> [u16; 4] {
@@ -125,5 +129,6 @@ fn yuva([r, g, b, a]: [f32; 4]) -> [u16; 4] {
     let v = 512.0 + 896.0 * (r - y) / (2.0 * (1.0 - KR));
     // Adding 0.5 rounds to the nearest integer, because the conversion to an integer truncates and clamps negative
     // values to 0. `f32::round` would be slower, because it is a function call for each value.
-    [64.0 + 876.0 * y, u, v, 1023.0 * a].map(|value| ((value + 0.5) as u16).min(1023))
+    let ten_bits = |value: f32| ((value + 0.5) as u16).min(1023);
+    [ten_bits(64.0 + 876.0 * y), ten_bits(u), ten_bits(v), ten_bits(1023.0 * a)]
 }

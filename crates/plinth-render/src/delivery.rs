@@ -83,6 +83,10 @@ const PIXELS_AT_A_TIME: usize = 512;
 /// straight alpha.
 pub(crate) fn words_from_halves(mut pixels: Vec<u8>, straight: bool) -> Vec<u8> {
     pixels.par_chunks_mut(8 * PIXELS_AT_A_TIME).for_each(|part| {
+        // Transparent black has the same bytes in both formats.
+        if part.iter().all(|byte| *byte == 0) {
+            return;
+        }
         let (mut halves, mut values) = ([0_u16; 4 * PIXELS_AT_A_TIME], [0.0; 4 * PIXELS_AT_A_TIME]);
         let (halves, values) = (&mut halves[..part.len() / 2], &mut values[..part.len() / 2]);
         for (half, bytes) in halves.iter_mut().zip(part.as_chunks::<2>().0) {
@@ -90,12 +94,16 @@ pub(crate) fn words_from_halves(mut pixels: Vec<u8>, straight: bool) -> Vec<u8> 
         }
         // Conversions of whole slices use the processor's instruction for eight values.
         halves.reinterpret_cast::<half::f16>().convert_to_f32_slice(values);
-        for (to, pixel) in part.as_chunks_mut::<8>().0.iter_mut().zip(values.as_chunks::<4>().0) {
-            let [r, g, b, alpha] = *pixel;
-            let alpha = alpha.clamp(0.0, 1.0);
-            let scale = if straight && alpha > 0.0 { 1.0 / alpha } else { 1.0 };
-            let words = [r * scale, g * scale, b * scale, alpha].map(|value| value.clamp(0.0, 1.0) * 65535.0 + 0.5);
-            *to = bytemuck::cast(words.map(|value| value as u16));
+        if straight {
+            for [r, g, b, alpha] in values.as_chunks_mut::<4>().0 {
+                if *alpha > 0.0 && *alpha < 1.0 {
+                    let scale = 1.0 / *alpha;
+                    (*r, *g, *b) = (*r * scale, *g * scale, *b * scale);
+                }
+            }
+        }
+        for (to, value) in part.as_chunks_mut::<2>().0.iter_mut().zip(values) {
+            *to = ((value.clamp(0.0, 1.0) * 65535.0 + 0.5) as u16).to_ne_bytes();
         }
     });
     pixels
