@@ -88,7 +88,8 @@ impl Yuva444p10 {
                 [luma, blue, red, alpha].map(|row| row[first * 2..(first + width) * 2].as_chunks_mut::<2>().0);
             let planes = luma.iter_mut().zip(blue).zip(red).zip(alpha);
             for ((((luma, blue), red), alpha), color) in planes.zip(colors) {
-                let [y, u, v, a] = if *color == [0.0; 4] { CLEAR } else { yuva(*color) };
+                let is_clear = color.iter().all(|value| value.to_bits() == 0);
+                let [y, u, v, a] = if is_clear { CLEAR } else { yuva(*color) };
                 (*luma, *blue, *red, *alpha) = (y.to_le_bytes(), u.to_le_bytes(), v.to_le_bytes(), a.to_le_bytes());
             }
         });
