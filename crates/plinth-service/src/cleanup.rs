@@ -56,15 +56,12 @@ impl Service {
             })
         });
         let mut swept = CleanupReport { rows: deleting.await?, ..CleanupReport::default() };
-        // During a hold, files remain in the store. Therefore they also continue to count.
-        if !self.is_held().await? {
-            swept.models = self.schedule_unneeded_models().await?;
-        }
-        // The hold is checked again after the claim. If a hold started in the meantime, its backup may reference the
-        // claimed objects.
+        // During a hold, files remain in the store. Therefore models continue to count, too. The hold is checked again after
+        // the claim. If a hold started in the meantime, its backup may reference the claimed objects.
         if self.is_held().await? {
             return Ok(swept);
         }
+        swept.models = self.schedule_unneeded_models().await?;
         let claiming = self.write_at(move |tx, now| {
             Box::pin(async move {
                 Ok::<_, ServiceError>((
