@@ -1,4 +1,4 @@
-//! Computes the light on all meshes. `bake` and `bake_around` are the entry points of the crate.
+//! Computes the light on all meshes. `bake` and `bake_light` are the entry points of the crate.
 
 use glam::Vec3;
 use plinth_scene::EnvironmentMap;
@@ -6,19 +6,18 @@ use rayon::prelude::*;
 
 use crate::coarse::CoarseSamples;
 use crate::gather::{GatherResult, Scene};
+use crate::geometry::MeshGeometry;
 use crate::grids::grids;
 use crate::light::{LightValue, LitPoint};
 use crate::lit_surface::lit_surfaces;
 use crate::neighbours::Neighbours;
-use crate::occluders::Occluders;
 use crate::radiosity::Radiosity;
 use crate::refine::{Refiner, SubTriangle, initial_sub_triangles};
 use crate::samples::{NO_SAMPLE, SamplePoint, SamplePoints, VertexSamples};
 use crate::sampling::RayDirections;
 use crate::types::{BakeLight, BakeMesh, BakeOptions, Baked, BakedMesh, GatheredLight, LightGrid};
 
-/// Computes the light on every mesh that receives light, like [`bake_around`], with occluders that are built from
-/// `meshes`.
+/// Computes the light on every mesh that receives light, like [`bake_light`], with the geometry of `meshes`.
 pub fn bake(
     meshes: &[BakeMesh],
     environment: &EnvironmentMap,
@@ -26,22 +25,22 @@ pub fn bake(
     camera_positions: &[Vec3],
     options: &BakeOptions,
 ) -> Baked {
-    bake_around(&Occluders::new(meshes), meshes, environment, lights, camera_positions, options)
+    bake_light(&MeshGeometry::new(meshes), meshes, environment, lights, camera_positions, options)
 }
 
-/// Computes the light on every mesh that receives light. `occluders` must have been built from the same `meshes`. More
-/// points are sampled where the light varies on a surface that is visible from one of `camera_positions`.
+/// Computes the light on every mesh that receives light. `geometry` must have been computed from the same `meshes`, except
+/// that shadow catchers at the end of `meshes` may be others. More points are sampled where the light varies on a surface that is visible from one of `camera_positions`.
 /// Shape: the lists of the result have one entry per mesh. The entry of a mesh that does not receive light is empty.
-pub fn bake_around(
-    occluders: &Occluders,
+pub fn bake_light(
+    geometry: &MeshGeometry,
     meshes: &[BakeMesh],
     environment: &EnvironmentMap,
     lights: &[BakeLight],
     camera_positions: &[Vec3],
     options: &BakeOptions,
 ) -> Baked {
-    let scene = Scene::new(meshes, occluders, environment, lights);
-    let samples = SamplePoints::of_vertices(meshes);
+    let scene = Scene::new(meshes, &geometry.occluders, environment, lights);
+    let samples = SamplePoints::new(meshes, &geometry.vertices);
     let rays_per_vertex = (options.ray_budget / samples.len().max(1)).clamp(options.min_samples, options.max_samples);
     // The fraction of the ray budget that is used for sample points at vertices.
     let vertex_ray_share = ((samples.len() * rays_per_vertex) as f32 / options.ray_budget as f32).min(1.0);
@@ -50,15 +49,14 @@ pub fn bake_around(
     let seen = visible_to_cameras(&scene, &coarse, &sub_triangles, camera_positions);
     let gathered = gather(&scene, &coarse, &seen, rays_per_vertex, options);
     let radiosity = Radiosity::solve(&scene, &coarse, &gathered, options.bounces);
-    let neighbours = Neighbours::of_vertices(&coarse.samples, coarse.vertex_count);
     let mut light: Vec<LightValue> = gathered
-        .iter()
-        .zip(radiosity.indirect.iter().zip(radiosity.occluder_luminance()))
+        .par_iter()
+        .zip(radiosity.indirect.par_iter().zip(radiosity.occluder_luminance()))
         .map(|(gathered, (indirect, blocked))| LightValue::new(gathered, *indirect, blocked))
         .collect();
     let reliable: Vec<bool> = gathered.iter().map(|g| !g.is_inside_body()).collect();
-    neighbours.fill(&mut light, &reliable);
-    neighbours.smooth(&mut light, &coarse.samples, rays_per_vertex);
+    geometry.smoothing.fill(&mut light, &reliable);
+    geometry.smoothing.smooth(&mut light, rays_per_vertex);
     Neighbours::on_lattices(&coarse).fit(&mut light, &gathered, &coarse.samples);
     let mut lit: Vec<LitPoint> = light
         .par_iter()
@@ -95,7 +93,7 @@ fn baked_meshes(
     let light_of_sample = |sample: &u32| {
         if *sample == NO_SAMPLE { GatheredLight::default() } else { GatheredLight::from(lit[*sample as usize].light) }
     };
-    let light_at_vertices = |vertex_samples: &[u32]| vertex_samples.iter().map(light_of_sample).collect();
+    let light_at_vertices = |vertex_samples: &[u32]| vertex_samples.par_iter().map(light_of_sample).collect();
     let of_mesh = |((mesh, vertex_samples), grids): ((&BakeMesh, &VertexSamples), Vec<LightGrid>)| {
         if mesh.is_shadow_catcher() {
             let front = light_on_shadow_catcher(scene, mesh, options.shadow_catcher_samples);
@@ -107,7 +105,7 @@ fn baked_meshes(
             grids,
         }
     };
-    samples.meshes.iter().zip(&samples.vertex_samples).zip(grids).map(of_mesh).collect()
+    samples.meshes.par_iter().zip(&samples.vertex_samples).zip(grids).map(of_mesh).collect()
 }
 
 /// Returns for each sample point whether a camera sees it. Only points that are a corner of one of `sub_triangles` are

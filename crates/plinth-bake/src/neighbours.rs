@@ -1,7 +1,6 @@
-//! Finds neighbouring sample points on a surface, and averages their light. Averaging removes noise, and replaces the
-//! light of points inside other bodies.
+//! Finds neighbouring sample points on a surface, and fits the light at lattice points to that of their neighbours.
 
-use std::ops::Add;
+use std::ops::Range;
 
 use glam::{Mat3, Vec3};
 use rayon::prelude::*;
@@ -9,18 +8,8 @@ use rayon::prelude::*;
 use crate::coarse::CoarseSamples;
 use crate::gather::GatherResult;
 use crate::light::LightValue;
-use crate::samples::{NO_SAMPLE, SamplePoints};
-
-/// Number of smoothing passes over vertices with [`FEW_RAYS`] rays or more.
-const SMOOTHING_PASSES: usize = 2;
-/// Vertices with fewer rays than this are smoothed more, because the variance of their light is inversely proportional
-/// to the number of rays.
-const FEW_RAYS: usize = 12;
-/// Number of passes that replace unreliable values. Each pass replaces the values of points that have a reliable
-/// neighbour, and makes these points reliable.
-const FILLING_PASSES: usize = 4;
-/// Length scale of the smoothing kernel for vertices, in world units.
-const SMOOTHING_LENGTH: f32 = 0.08;
+use crate::samples::{NO_SAMPLE, SamplePoints, VertexPoints};
+use crate::types::BakeMesh;
 
 /// The linear function at a lattice point is fitted to the light at the points that are at most this many lattice steps
 /// away.
@@ -40,11 +29,10 @@ pub(crate) struct Neighbours {
 }
 
 impl Neighbours {
-    /// Makes vertices neighbours if they share an edge. `vertex_count` is the number of sample points at vertices,
-    /// which precede all other sample points.
-    pub(crate) fn of_vertices(samples: &SamplePoints<'_>, vertex_count: usize) -> Self {
+    /// Makes vertices neighbours if they share an edge.
+    pub(crate) fn of_vertices(meshes: &[BakeMesh], vertices: &VertexPoints) -> Self {
         let mut pairs: Vec<(u32, u32)> = Vec::new();
-        for (mesh, vertex_samples) in samples.meshes.iter().zip(&samples.vertex_samples) {
+        for (mesh, vertex_samples) in meshes.iter().zip(&vertices.of_mesh) {
             for side in [&vertex_samples.front, &vertex_samples.back].into_iter().filter(|side| !side.is_empty()) {
                 for t in mesh.indices.as_chunks::<3>().0 {
                     let [a, b, c] = t.map(|i| side[i as usize]);
@@ -56,7 +44,7 @@ impl Neighbours {
                 }
             }
         }
-        Self::new(&pairs, vertex_count)
+        Self::new(&pairs, vertices.list.len())
     }
 
     /// Makes adjacent points of the lattices on large triangles neighbours.
@@ -103,64 +91,17 @@ impl Neighbours {
         Self { starts, list }
     }
 
-    fn of(&self, i: usize) -> &[u32] {
-        &self.list[self.starts[i] as usize..self.starts[i + 1] as usize]
+    pub(crate) fn of(&self, i: usize) -> &[u32] {
+        &self.list[self.range(i)]
     }
 
-    fn len(&self) -> usize {
+    /// Returns the indices of the neighbours of a point in the list of all neighbours of all points.
+    pub(crate) fn range(&self, i: usize) -> Range<usize> {
+        self.starts[i] as usize..self.starts[i + 1] as usize
+    }
+
+    pub(crate) fn len(&self) -> usize {
         self.starts.len() - 1
-    }
-
-    /// Replaces each unreliable value by the mean of the reliable neighbours. A point that is more than
-    /// `FILLING_PASSES` steps away from every reliable point keeps its value.
-    pub(crate) fn fill(&self, light: &mut [LightValue], reliable: &[bool]) {
-        let mut reliable = reliable.to_vec();
-        for _ in 0..FILLING_PASSES {
-            let found: Vec<(usize, LightValue)> = (0..self.len())
-                .filter(|i| !reliable[*i])
-                .filter_map(|i| {
-                    let reliable_neighbours = self.of(i).iter().map(|n| *n as usize).filter(|n| reliable[*n]);
-                    let sum = reliable_neighbours.clone().map(|n| light[n]).reduce(Add::add)?;
-                    Some((i, sum * (1.0 / reliable_neighbours.count() as f32)))
-                })
-                .collect();
-            if found.is_empty() {
-                break;
-            }
-            for (i, value) in found {
-                light[i] = value;
-                reliable[i] = true;
-            }
-        }
-    }
-
-    /// Removes noise by averaging over neighbours that are near, face the same way and have similar light.
-    pub(crate) fn smooth(&self, light: &mut [LightValue], samples: &SamplePoints<'_>, rays_per_vertex: usize) {
-        let noise = (FEW_RAYS as f32 / rays_per_vertex as f32).max(1.0);
-        let passes = (SMOOTHING_PASSES as f32 * noise).round() as usize;
-        for _ in 0..passes {
-            let smooth: Vec<LightValue> = (0..self.len())
-                .into_par_iter()
-                .map(|i| {
-                    let point = &samples.list[i];
-                    let mut weights = 1.0;
-                    let mut sum = light[i];
-                    for n in self.of(i).iter().map(|n| *n as usize) {
-                        let other = &samples.list[n];
-                        let facing = point.normal.dot(other.normal).max(0.0);
-                        // A large difference in light is probably an edge rather than noise, so the neighbour gets a
-                        // small weight.
-                        let step = (light[n].direct - light[i].direct).abs().max_element();
-                        let distance = point.position.distance(other.position) / SMOOTHING_LENGTH;
-                        let weight = facing.powi(8) * (-step * step * 12.0 / noise - distance * distance).exp() * 0.6;
-                        sum = sum + light[n] * weight;
-                        weights += weight;
-                    }
-                    sum * (1.0 / weights)
-                })
-                .collect();
-            light[..smooth.len()].copy_from_slice(&smooth);
-        }
     }
 
     /// Removes noise at lattice points by fitting a linear function to the light around each point (Cleveland 1979,
@@ -170,8 +111,8 @@ impl Neighbours {
         let fitted: Vec<Option<LightValue>> = (0..self.len())
             .into_par_iter()
             .map(|i| {
-                let nearby = self.within_steps(i, MAX_FIT_STEPS);
-                (nearby.len() > 1).then(|| {
+                (!self.of(i).is_empty()).then(|| {
+                    let nearby = self.within_steps(i, MAX_FIT_STEPS);
                     let weights = |radius: f32| fit_weights(i, &nearby, gathered, samples, radius);
                     let (direct, indirect) = (weights(DIRECT_FIT_RADIUS), weights(INDIRECT_FIT_RADIUS));
                     let mut out = light[i] * 0.0;

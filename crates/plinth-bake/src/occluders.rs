@@ -6,9 +6,8 @@ use crate::bvh::{Bvh, TriangleId};
 use crate::inverted_hull::is_inside_out;
 use crate::types::{BakeMesh, BakeTexture};
 
-/// A bounding volume hierarchy over the surfaces that block rays. The hierarchy does not depend on light, so bakes of
-/// the same meshes with different lights can share it.
-pub struct Occluders {
+/// A bounding volume hierarchy over the surfaces that block rays.
+pub(crate) struct Occluders {
     pub(crate) bvh: Bvh,
     /// For each mesh, whether it blocks all light of every ray that hits it.
     pub(crate) opaque: Vec<bool>,
@@ -16,7 +15,7 @@ pub struct Occluders {
 
 impl Occluders {
     /// Builds the hierarchy for the meshes of one bake.
-    pub fn new(meshes: &[BakeMesh]) -> Self {
+    pub(crate) fn new(meshes: &[BakeMesh]) -> Self {
         Self { bvh: Bvh::new(triangles(meshes)), opaque: meshes.iter().map(is_opaque).collect() }
     }
 }

@@ -57,18 +57,15 @@ pub(crate) struct VertexSamples {
     pub(crate) back: Vec<u32>,
 }
 
-/// All sample points, and the meshes to which they belong.
-#[derive(Clone)]
-pub(crate) struct SamplePoints<'a> {
-    pub(crate) meshes: &'a [BakeMesh],
+/// The sample points at the vertices of all meshes. They do not depend on light.
+pub(crate) struct VertexPoints {
     pub(crate) list: Vec<SamplePoint>,
-    pub(crate) vertex_samples: Vec<VertexSamples>,
-    index_by_key: FxHashMap<PointKey, u32>,
+    pub(crate) of_mesh: Vec<VertexSamples>,
 }
 
-impl<'a> SamplePoints<'a> {
+impl VertexPoints {
     /// Creates the sample points at the vertices of every mesh that receives light.
-    pub(crate) fn of_vertices(meshes: &'a [BakeMesh]) -> Self {
+    pub(crate) fn new(meshes: &[BakeMesh]) -> Self {
         let mut list = Vec::new();
         let mut index_by_vertex: FxHashMap<([u32; 3], [i16; 3]), u32> = FxHashMap::default();
         let mut index_of = |position: Vec3, normal: Vec3| {
@@ -77,7 +74,7 @@ impl<'a> SamplePoints<'a> {
                 (list.len() - 1) as u32
             })
         };
-        let vertex_samples = meshes
+        let of_mesh = meshes
             .iter()
             .map(|mesh| {
                 if !mesh.receives_light || mesh.is_shadow_catcher() {
@@ -96,14 +93,14 @@ impl<'a> SamplePoints<'a> {
                 VertexSamples { front, back: if mesh.double_sided { side(-1.0) } else { Vec::new() } }
             })
             .collect();
-        let mut samples = Self { meshes, list, vertex_samples, index_by_key: FxHashMap::default() };
-        samples.inset_vertices();
-        samples
+        let mut points = Self { list, of_mesh };
+        points.move_origins_inwards(meshes);
+        points
     }
 
-    fn inset_vertices(&mut self) {
+    fn move_origins_inwards(&mut self, meshes: &[BakeMesh]) {
         let mut inward = vec![(Vec3::ZERO, 0.0); self.list.len()];
-        for (mesh, vertex_samples) in self.meshes.iter().zip(&self.vertex_samples) {
+        for (mesh, vertex_samples) in meshes.iter().zip(&self.of_mesh) {
             for side in [&vertex_samples.front, &vertex_samples.back].into_iter().filter(|side| !side.is_empty()) {
                 for t in 0..mesh.indices.len() / 3 {
                     let center = mesh.triangle(t).iter().sum::<Vec3>() / 3.0;
@@ -119,6 +116,25 @@ impl<'a> SamplePoints<'a> {
             let offset = sum / f32::max(count, 1.0) * INSET;
             sample.inset = offset.reject_from_normalized(sample.normal).clamp_length_max(MAX_INSET);
         }
+    }
+}
+
+/// All sample points, and the meshes to which they belong.
+#[derive(Clone)]
+pub(crate) struct SamplePoints<'a> {
+    pub(crate) meshes: &'a [BakeMesh],
+    pub(crate) list: Vec<SamplePoint>,
+    pub(crate) vertex_samples: Vec<VertexSamples>,
+    index_by_key: FxHashMap<PointKey, u32>,
+}
+
+impl<'a> SamplePoints<'a> {
+    /// Starts with the sample points at the vertices of `meshes`. `vertices` may have been created from meshes without the
+    /// shadow catchers at the end of `meshes`, whose vertices are not sample points.
+    pub(crate) fn new(meshes: &'a [BakeMesh], vertices: &VertexPoints) -> Self {
+        let mut vertex_samples = vertices.of_mesh.clone();
+        vertex_samples.resize_with(meshes.len(), VertexSamples::default);
+        Self { meshes, list: vertices.list.clone(), vertex_samples, index_by_key: FxHashMap::default() }
     }
 
     /// Returns the number of sample points.
@@ -255,7 +271,7 @@ mod tests {
             ..BakeMesh::default()
         };
         let meshes = [mesh];
-        let mut samples = SamplePoints::of_vertices(&meshes);
+        let mut samples = SamplePoints::new(&meshes, &VertexPoints::new(&meshes));
         for triangle in [0, 1] {
             let side = TriangleSide { mesh: 0, triangle, back: false };
             let corners = samples.corners(side);
@@ -280,7 +296,7 @@ mod tests {
     #[test]
     fn triangles_share_sample_points_on_their_edge_but_sides_do_not() {
         let meshes = [square()];
-        let mut samples = SamplePoints::of_vertices(&meshes);
+        let mut samples = SamplePoints::new(&meshes, &VertexPoints::new(&meshes));
         assert_eq!(samples.len(), 8);
         let side = |triangle, back| TriangleSide { mesh: 0, triangle, back };
         let mut index_at = |side, point| {
@@ -301,7 +317,7 @@ mod tests {
     #[test]
     fn the_ray_origin_at_an_edge_lies_inside_the_triangle() {
         let meshes = [square()];
-        let mut samples = SamplePoints::of_vertices(&meshes);
+        let mut samples = SamplePoints::new(&meshes, &VertexPoints::new(&meshes));
         let side = TriangleSide { mesh: 0, triangle: 0, back: false };
         let corners = samples.corners(side);
         let sample = samples.find_or_add(side, corners, (128, 0)) as usize;

@@ -32,8 +32,8 @@ impl LightCache {
         let fits =
             |known: &LightCacheKeys| known.triangles == names.triangles || is_draft && known.surfaces == names.surfaces;
         let (known, light) = self.0.iter().find(|(known, _light)| fits(known))?;
-        let ModelLight { indices, occluders, .. } = &light.model;
-        Some((known.triangles.clone(), KnownTriangles { indices: Arc::clone(indices), occluders: occluders.clone() }))
+        let ModelLight { indices, geometry, .. } = &light.model;
+        Some((known.triangles.clone(), KnownTriangles { indices: Arc::clone(indices), geometry: geometry.clone() }))
     }
 
     fn keep(&mut self, names: LightCacheKeys, light: &Arc<Prepared>) {

@@ -4,7 +4,9 @@ use std::f32::consts::PI;
 use std::sync::Arc;
 
 use glam::Vec3;
-use plinth_bake::{BakeLight, BakeMesh, BakeOptions, BakedMesh, LitSurface, Occluders, Sun, bake_around, extract_sun};
+use plinth_bake::{
+    BakeLight, BakeMesh, BakeOptions, BakedMesh, LitSurface, MeshGeometry, Sun, bake_light, extract_sun,
+};
 use plinth_scene::{EnvironmentMap, LightDetail, PointLikeLight, Scene};
 use rayon::prelude::*;
 
@@ -38,12 +40,12 @@ impl ModelLight {
     /// triangles.
     pub(super) fn new(inputs: &PrepareInputs<'_>, sky: &Sky, known: Option<KnownTriangles>) -> Self {
         let chosen = || Arc::new(drawn_indices(inputs.scene, inputs.posed, inputs.smallest));
-        let KnownTriangles { indices, occluders } =
-            known.unwrap_or_else(|| KnownTriangles { indices: chosen(), occluders: None });
-        let (light, surfaces, occluders) = gathered(inputs, &indices, occluders, sky, bake_options(inputs));
+        let KnownTriangles { indices, geometry } =
+            known.unwrap_or_else(|| KnownTriangles { indices: chosen(), geometry: None });
+        let (light, surfaces, geometry) = gathered(inputs, &indices, geometry, sky, bake_options(inputs));
         let field = DistanceField::new(inputs.moving, &surfaces);
         let is_draft = inputs.scene.light_detail == LightDetail::Draft;
-        Self { indices, occluders: is_draft.then_some(occluders), light, field }
+        Self { indices, geometry: is_draft.then_some(geometry), light, field }
     }
 }
 
@@ -55,22 +57,22 @@ impl SurfaceLight {
     }
 }
 
-/// Returns the light on the triangles `indices`, the light that leaves their surfaces, and their occluders. If the
-/// occluders of the same triangles are already known, they are given as `occluders`.
+/// Returns the light on the triangles `indices`, the light that leaves their surfaces, and their geometry. If the
+/// geometry of the same triangles is already known, it is given as `geometry`.
 fn gathered(
     inputs: &PrepareInputs<'_>,
     indices: &[Vec<u32>],
-    occluders: Option<Arc<Occluders>>,
+    geometry: Option<Arc<MeshGeometry>>,
     sky: &Sky,
     options: BakeOptions,
-) -> (SurfaceLight, Vec<LitSurface>, Arc<Occluders>) {
+) -> (SurfaceLight, Vec<LitSurface>, Arc<MeshGeometry>) {
     let scene = inputs.scene;
     let meshes = inputs.posed.par_iter().zip(indices).map(|(one, indices)| bake_mesh(scene, one, indices));
     let mut meshes: Vec<BakeMesh> = meshes.collect();
     meshes.extend(inputs.floor.map(floor_grid));
     let lights = bake_lights(scene, sky.sun.as_ref());
-    let occluders = occluders.unwrap_or_else(|| Arc::new(Occluders::new(&meshes)));
-    let mut baked = bake_around(&occluders, &meshes, &sky.map, &lights, &eyes(scene), &options);
+    let geometry = geometry.unwrap_or_else(|| Arc::new(MeshGeometry::new(&meshes)));
+    let mut baked = bake_light(&geometry, &meshes, &sky.map, &lights, &eyes(scene), &options);
     let floor_ambient = if inputs.floor.is_some() {
         let floor = baked.meshes.pop().unwrap_or_default();
         let grid: Vec<f32> = floor.front.iter().map(|v| v.direct.dot(Vec3::splat(1.0 / 3.0))).collect();
@@ -78,10 +80,13 @@ fn gathered(
     } else {
         Vec::new()
     };
-    for light in baked.meshes.iter_mut().flat_map(BakedMesh::all_mut) {
-        *light = light.occluded(scene.occlusion);
+    // An exponent of 1 changes nothing.
+    if (scene.occlusion - 1.0).abs() > 0.0 {
+        for light in baked.meshes.iter_mut().flat_map(BakedMesh::all_mut) {
+            *light = light.occluded(scene.occlusion);
+        }
     }
-    (SurfaceLight { baked: baked.meshes, floor_ambient }, baked.surfaces, occluders)
+    (SurfaceLight { baked: baked.meshes, floor_ambient }, baked.surfaces, geometry)
 }
 
 /// The environment as a light source.

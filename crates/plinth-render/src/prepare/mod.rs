@@ -14,7 +14,7 @@ mod simplify;
 
 use std::sync::Arc;
 
-use plinth_bake::{BakedMesh, Occluders, Sun};
+use plinth_bake::{BakedMesh, MeshGeometry, Sun};
 use plinth_scene::{PosedPrimitive, Scene};
 
 use crate::cache::Cache;
@@ -64,17 +64,17 @@ pub(crate) type DrawnIndices = Arc<Vec<Vec<u32>>>;
 #[derive(Clone)]
 pub(crate) struct KnownTriangles {
     pub(crate) indices: DrawnIndices,
-    /// The occluders of the triangles, if they are still in memory.
-    pub(crate) occluders: Option<Arc<Occluders>>,
+    /// The geometry of the triangles, if it is still in memory.
+    pub(crate) geometry: Option<Arc<MeshGeometry>>,
 }
 
 /// The triangles that are drawn, and the light on them.
 pub(crate) struct ModelLight {
     pub(crate) indices: DrawnIndices,
-    /// The occluders of the triangles. They are kept in memory only for
+    /// The geometry of the triangles. It is kept in memory only for
     /// [`LightDetail::Draft`](plinth_scene::LightDetail), because the next draft probably shows the same triangles in
-    /// other light, and can then reuse the occluders.
-    pub(crate) occluders: Option<Arc<Occluders>>,
+    /// other light.
+    pub(crate) geometry: Option<Arc<MeshGeometry>>,
     pub(crate) light: SurfaceLight,
     /// Distance field for reflections of the model in its own polished surfaces.
     pub(crate) field: DistanceField,

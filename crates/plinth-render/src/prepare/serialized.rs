@@ -95,7 +95,7 @@ impl ModelLight {
         let [corner] = read.array::<glam::Vec4, 1>()?;
         let (origin, cell) = (corner.truncate(), corner.w);
         let field = DistanceField { size, origin, cell, distances: read.list()?, radiance: read.list()? };
-        let out = Self { indices, occluders: None, light, field };
+        let out = Self { indices, geometry: None, light, field };
         read.end()?;
         Some(out)
     }
@@ -172,7 +172,7 @@ mod tests {
         let grid = LightGrid { triangle: 3, lattice: Lattice { level: 1 }, front: vec![at(0.5)], back: vec![at(0.7)] };
         let light = ModelLight {
             indices: Arc::new(vec![vec![0, 1, 2], Vec::new()]),
-            occluders: None,
+            geometry: None,
             light: SurfaceLight {
                 baked: vec![
                     BakedMesh { front: vec![at(0.1)], back: vec![at(0.2)], grids: vec![grid] },
