@@ -13,7 +13,7 @@ use crate::lit_surface::lit_surfaces;
 use crate::neighbours::Neighbours;
 use crate::radiosity::Radiosity;
 use crate::refine::{Refiner, SubTriangle, initial_sub_triangles};
-use crate::samples::{NO_SAMPLE, SamplePoint, SamplePoints, VertexSamples};
+use crate::samples::{NO_SAMPLE, SamplePoints, VertexSamples};
 use crate::sampling::RayDirections;
 use crate::types::{BakeLight, BakeMesh, BakeOptions, Baked, BakedMesh, GatheredLight, LightGrid};
 
@@ -155,9 +155,14 @@ fn gather(
 /// Computes the light that arrives at the vertices of a shadow catcher without being reflected.
 fn light_on_shadow_catcher(scene: &Scene<'_>, mesh: &BakeMesh, samples: usize) -> Vec<GatheredLight> {
     let directions = RayDirections::fixed_per_normal(samples);
-    let direct = |(position, normal): (&Vec3, &Vec3)| {
-        let sample = SamplePoint { position: *position, normal: *normal, inset: Vec3::ZERO };
-        GatheredLight { direct: scene.direct_share_at(&sample, &directions), ..GatheredLight::default() }
-    };
-    mesh.positions.par_iter().zip(&mesh.normals).map(direct).collect()
+    // A shadow catcher is usually flat, so the rays of all its vertices have the same directions.
+    let mut positions = mesh.positions.as_slice();
+    let same_normal = mesh.normals.chunk_by(PartialEq::eq).map(|normals| {
+        let (points, rest) = positions.split_at(normals.len());
+        positions = rest;
+        (points, normals[0])
+    });
+    let shares = |(points, normal): (&[Vec3], Vec3)| scene.direct_shares(points, normal, &directions);
+    let shares: Vec<Vec<Vec3>> = same_normal.collect::<Vec<_>>().into_par_iter().map(shares).collect();
+    shares.into_iter().flatten().map(|direct| GatheredLight { direct, ..GatheredLight::default() }).collect()
 }

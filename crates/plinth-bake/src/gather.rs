@@ -4,6 +4,7 @@ use std::f32::consts::PI;
 
 use glam::{Mat4, Vec2, Vec3, Vec4};
 use plinth_scene::EnvironmentMap;
+use rayon::prelude::*;
 
 use crate::bvh::{Hit, TriangleId};
 use crate::occluders::{Occluders, coverage};
@@ -151,18 +152,20 @@ impl<'a> Scene<'a> {
         out
     }
 
-    /// Returns the same value as [`GatherResult::direct_share`], without computing the rest of the result.
-    pub(crate) fn direct_share_at(&self, sample: &SamplePoint, directions: &RayDirections) -> Vec3 {
-        let origin = ray_origin(sample);
-        let (mut direct, mut unoccluded) = (Vec3::ZERO, Vec3::ZERO);
-        for RaySample { direction, point, weight } in
-            directions.over_hemisphere(&self.distribution, sample.position, sample.normal)
-        {
-            let light = self.sky.radiance_at(&point) * weight;
-            unoccluded += light;
-            direct += light * self.cast(origin, direction).transmitted;
-        }
-        ratio(direct, unoccluded)
+    /// Returns for points with the same normal the value of [`GatherResult::direct_share`], without computing the rest of
+    /// the result. `directions` must be the same for all points with the same normal.
+    pub(crate) fn direct_shares(&self, points: &[Vec3], normal: Vec3, directions: &RayDirections) -> Vec<Vec3> {
+        let rays: Vec<(Vec3, Vec3)> = directions
+            .over_hemisphere(&self.distribution, Vec3::ZERO, normal)
+            .map(|RaySample { direction, point, weight }| (direction, self.sky.radiance_at(&point) * weight))
+            .collect();
+        let unoccluded = rays.iter().fold(Vec3::ZERO, |sum, (_direction, light)| sum + *light);
+        let share_at = |position: &Vec3| {
+            let origin = ray_origin(&SamplePoint { position: *position, normal, inset: Vec3::ZERO });
+            let arriving = |(direction, light): &(Vec3, Vec3)| *light * self.transmitted(origin, *direction);
+            ratio(rays.iter().fold(Vec3::ZERO, |sum, ray| sum + arriving(ray)), unoccluded)
+        };
+        points.par_iter().map(share_at).collect()
     }
 
     /// Returns whether a camera sees a sample point, directly or through transparent surfaces.
@@ -186,6 +189,14 @@ impl<'a> Scene<'a> {
             origin += direction * (hit.t + ORIGIN_OFFSET);
         }
         false
+    }
+
+    /// Returns the fraction of a ray's light that passes through all surfaces.
+    fn transmitted(&self, origin: Vec3, direction: Vec3) -> f32 {
+        if !self.occluders.all_opaque {
+            return self.cast(origin, direction).transmitted;
+        }
+        if self.occluders.bvh.is_blocked(origin, direction, ORIGIN_OFFSET * 0.1) { 0.0 } else { 1.0 }
     }
 
     /// Follows a ray through transparent surfaces, until the ray is blocked or leaves the model.
@@ -247,7 +258,7 @@ impl<'a> Scene<'a> {
             .map(|light| {
                 let (to_light, irradiance) = light.irradiance_at(origin);
                 let cosine = sample.normal.dot(to_light);
-                if cosine > 0.0 { irradiance * (cosine * self.cast(origin, to_light).transmitted) } else { Vec3::ZERO }
+                if cosine > 0.0 { irradiance * (cosine * self.transmitted(origin, to_light)) } else { Vec3::ZERO }
             })
             .collect()
     }

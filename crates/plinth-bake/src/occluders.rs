@@ -11,12 +11,15 @@ pub(crate) struct Occluders {
     pub(crate) bvh: Bvh,
     /// For each mesh, whether it blocks all light of every ray that hits it.
     pub(crate) opaque: Vec<bool>,
+    /// Whether each mesh blocks all light of every ray that hits it.
+    pub(crate) all_opaque: bool,
 }
 
 impl Occluders {
     /// Builds the hierarchy for the meshes of one bake.
     pub(crate) fn new(meshes: &[BakeMesh]) -> Self {
-        Self { bvh: Bvh::new(triangles(meshes)), opaque: meshes.iter().map(is_opaque).collect() }
+        let opaque: Vec<bool> = meshes.iter().map(is_opaque).collect();
+        Self { bvh: Bvh::new(triangles(meshes)), all_opaque: !opaque.contains(&false), opaque }
     }
 }
 

@@ -6,7 +6,7 @@ mod pyramid;
 mod specular;
 
 pub(crate) use irradiance::irradiance_map;
-pub(crate) use specular::prefilter;
+pub(crate) use specular::{FilterQuality, prefilter};
 
 /// A map over all directions. `octahedral_direction` converts positions in the map to directions.
 pub(crate) struct OctahedralMap {

@@ -23,14 +23,22 @@ const MARGIN: f32 = 0.5 / MIN_SIDE as f32;
 /// Side length of the smallest mip level in texels: 16 for the map, and half a texel for each of the two margins.
 const MIN_SIDE: u32 = 17;
 
+/// Size and precision of a filtered map.
+pub(crate) struct FilterQuality {
+    /// Number of mip levels. Each level has twice the side length of the next level.
+    pub(crate) mips: u32,
+    /// Number of samples of each lobe, as a fraction of the usual number.
+    pub(crate) samples: f32,
+}
+
 /// Filters a panorama. `roughness_of_mip` defines the roughness of each mip level. The last level has 17 × 17 texels.
-pub(crate) fn prefilter(map: &EnvironmentMap, mip_count: u32) -> OctahedralMap {
+pub(crate) fn prefilter(map: &EnvironmentMap, quality: &FilterQuality) -> OctahedralMap {
     let pyramid = Pyramid::new(map);
-    let last = mip_count - 1;
-    let mips = (0..mip_count)
+    let last = quality.mips - 1;
+    let mips = (0..quality.mips)
         .map(|mip| {
             let roughness = roughness_of_mip(mip as f32 / last as f32);
-            filter_mip(&pyramid, MIN_SIDE << (last - mip), roughness)
+            filter_mip(&pyramid, MIN_SIDE << (last - mip), roughness, quality.samples)
         })
         .collect();
     OctahedralMap { side: MIN_SIDE << last, mips }
@@ -54,9 +62,9 @@ fn roughness_of_mip(mip: f32) -> f32 {
     if mip < 0.4 { (1.25 * mip).powi(2) } else { 1.25 * mip - 0.25 }
 }
 
-fn filter_mip(pyramid: &Pyramid, side: u32, roughness: f32) -> Vec<[f32; 4]> {
+fn filter_mip(pyramid: &Pyramid, side: u32, roughness: f32, samples: f32) -> Vec<[f32; 4]> {
     let texel = 4.0 * PI / ((side * side) as f32 * (1.0 - 2.0 * MARGIN).powi(2));
-    let lobe = lobe(roughness, |solid_angle| pyramid.level_of((FOOTPRINT * solid_angle).max(texel)));
+    let lobe = lobe(roughness, samples, |solid_angle| pyramid.level_of((FOOTPRINT * solid_angle).max(texel)));
     let own_level = pyramid.level_of(texel);
     (0..side)
         .into_par_iter()
@@ -82,14 +90,15 @@ struct LobeSample {
     level: f32,
 }
 
-/// Returns the samples of a lobe. `level_of` returns the mip level for a solid angle in steradians.
-fn lobe(roughness: f32, level_of: impl Fn(f32) -> f32) -> Vec<LobeSample> {
+/// Returns the samples of a lobe. `samples` is their number as a fraction of the usual number. `level_of` returns the mip
+/// level for a solid angle in steradians.
+fn lobe(roughness: f32, samples: f32, level_of: impl Fn(f32) -> f32) -> Vec<LobeSample> {
     if roughness <= 0.0 {
         return Vec::new();
     }
     let alpha = roughness * roughness;
     // Narrow lobes need fewer samples, because the filtered samples of a narrow lobe overlap.
-    let count = (136.0 * roughness).clamp(8.0, 72.0) as u32;
+    let count = (samples * (136.0 * roughness).clamp(8.0, 72.0)) as u32;
     (0..count)
         .filter_map(|i| {
             let u = (i as f32 + 0.5) / count as f32;
@@ -128,7 +137,7 @@ mod tests {
     #[test]
     fn a_uniform_environment_stays_uniform_at_every_roughness() {
         let map = EnvironmentMap { width: 32, height: 16, pixels: vec![[0.5, 1.0, 2.0]; 512] };
-        let cube = prefilter(&map, 5);
+        let cube = prefilter(&map, &FilterQuality { mips: 5, samples: 1.0 });
         for texel in cube.mips.iter().flatten() {
             assert!((texel[0] - 0.5).abs() < 1e-2, "{texel:?}");
             assert!((texel[2] - 2.0).abs() < 1e-2, "{texel:?}");
@@ -175,7 +184,8 @@ mod tests {
         for (x, y) in [(31, 15), (32, 15), (31, 16), (32, 16)] {
             pixels[y * 64 + x] = [100.0; 3];
         }
-        let cube = prefilter(&EnvironmentMap { width: 64, height: 32, pixels }, 5);
+        let cube =
+            prefilter(&EnvironmentMap { width: 64, height: 32, pixels }, &FilterQuality { mips: 5, samples: 1.0 });
         let brightest = |mip: usize| {
             let texels = &cube.mips[mip];
             (0..texels.len()).max_by(|a, b| texels[*a][0].total_cmp(&texels[*b][0])).unwrap_or(0)

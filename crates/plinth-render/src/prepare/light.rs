@@ -14,15 +14,14 @@ use super::bake_input::{bake_mesh, floor_grid};
 use super::distance_field::{DistanceField, is_worthwhile};
 use super::simplify::drawn_indices;
 use super::{EnvironmentLight, KnownTriangles, ModelLight, PrepareInputs, SurfaceLight};
-use crate::ibl::{irradiance_map, prefilter};
+use crate::ibl::{FilterQuality, irradiance_map, prefilter};
 use crate::pass::floor::AMBIENT_SIDE;
 use crate::pose_light::PoseTimes;
 
-/// Number of mip levels of the filtered environment. There is one level for each roughness. Each level has twice the
-/// side length of the next level. The level with roughness 0 has 544 texels per side.
-const MAP_MIPS: u32 = 6;
-/// Number of mip levels of the filtered environment for drafts. The level with roughness 0 has 272 texels per side.
-const DRAFT_MAP_MIPS: u32 = 5;
+/// Quality of the filtered environment. The level with roughness 0 has 544 texels per side.
+const USUAL: FilterQuality = FilterQuality { mips: 6, samples: 1.0 };
+/// Quality of the filtered environment for drafts. The level with roughness 0 has 272 texels per side.
+const DRAFT: FilterQuality = FilterQuality { mips: 5, samples: 0.5 };
 
 /// Maximum number of camera positions for which visibility is tested.
 const MAX_EYES: usize = 24;
@@ -30,8 +29,8 @@ const MAX_EYES: usize = 24;
 impl EnvironmentLight {
     /// Filters a panorama for all roughnesses.
     pub(super) fn new(sky: &Sky, detail: LightDetail) -> Self {
-        let mips = if detail == LightDetail::Draft { DRAFT_MAP_MIPS } else { MAP_MIPS };
-        Self { sun: sky.sun, specular: prefilter(&sky.map, mips), irradiance: irradiance_map(&sky.map) }
+        let quality = if detail == LightDetail::Draft { &DRAFT } else { &USUAL };
+        Self { sun: sky.sun, specular: prefilter(&sky.map, quality), irradiance: irradiance_map(&sky.map) }
     }
 }
 
