@@ -107,42 +107,43 @@ impl Bvh {
 
     /// Returns the hit with the smallest distance between `t_min` and `t_max`.
     pub(crate) fn intersect(&self, origin: Vec3, direction: Vec3, t_min: f32, t_max: f32) -> Option<Hit> {
-        self.hit::<false>(origin, direction, t_min, t_max)
+        self.hit(origin, direction, t_min, t_max, false)
     }
 
     /// Returns whether a ray hits a triangle at a distance of more than `t_min`.
     pub(crate) fn is_blocked(&self, origin: Vec3, direction: Vec3, t_min: f32) -> bool {
-        self.hit::<true>(origin, direction, t_min, f32::INFINITY).is_some()
+        self.hit(origin, direction, t_min, f32::INFINITY, true).is_some()
     }
 
-    /// Returns the nearest hit, or any hit if `ANY` is true.
-    fn hit<const ANY: bool>(&self, origin: Vec3, direction: Vec3, t_min: f32, t_max: f32) -> Option<Hit> {
+    /// Returns the nearest hit, or any hit if `any` is true.
+    fn hit(&self, origin: Vec3, direction: Vec3, t_min: f32, t_max: f32, any: bool) -> Option<Hit> {
         #[cfg(target_arch = "x86_64")]
         if self.avx {
             #[expect(unsafe_code, reason = "functions with target features; see decision 0066")]
             // SAFETY: `avx` is true only if the processor has AVX, which is all that the function requires.
-            return unsafe { self.hit_avx::<ANY>(origin, direction, t_min, t_max) };
+            return unsafe { self.hit_avx(origin, direction, t_min, t_max, any) };
         }
-        self.traverse::<ANY>(origin, direction, t_min, t_max, Node::entries)
+        self.traverse(origin, direction, t_min, t_max, any, Node::entries)
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx")]
-    fn hit_avx<const ANY: bool>(&self, origin: Vec3, direction: Vec3, t_min: f32, t_max: f32) -> Option<Hit> {
-        self.traverse::<ANY>(origin, direction, t_min, t_max, |node, ray, t_max| node.entries_avx(ray, t_max))
+    fn hit_avx(&self, origin: Vec3, direction: Vec3, t_min: f32, t_max: f32, any: bool) -> Option<Hit> {
+        self.traverse(origin, direction, t_min, t_max, any, |node, ray, t_max| node.entries_avx(ray, t_max))
     }
 
-    /// Finds the nearest hit, or the first hit of the traversal if `ANY` is true. `entries` returns the distances at
+    /// Finds the nearest hit, or the first hit of the traversal if `any` is true. `entries` returns the distances at
     /// which a ray enters the boxes of a node, and a bit mask of the boxes that the ray enters before the distance in the
     /// last argument.
     #[expect(clippy::inline_always, reason = "the target features of the caller must apply to the whole loop")]
     #[inline(always)]
-    fn traverse<const ANY: bool>(
+    fn traverse(
         &self,
         origin: Vec3,
         direction: Vec3,
         t_min: f32,
         mut t_max: f32,
+        any: bool,
         entries: impl Fn(&Node, &NodeRay, f32) -> ([f32; WIDTH], u32),
     ) -> Option<Hit> {
         if self.nodes.is_empty() {
@@ -186,7 +187,7 @@ impl Bvh {
                 if let Some(hit) = self.blocks[block].intersect(&triangles, t_max) {
                     t_max = hit.t;
                     best = Some((block, hit));
-                    if ANY {
+                    if any {
                         break;
                     }
                 }
