@@ -6,7 +6,7 @@ use crate::sql::{Param, params};
 use crate::{Conn, Result, Tx, storage};
 
 /// Builds an SQL statement that returns the number of rows and their total size in bytes. The statement counts the rows that fulfil
-/// the condition, in all workspaces whose owner also owns workspace `$1`.
+/// the condition, in all workspaces whose owner also owns workspace `$1`. Assets of deleted workspaces count until they are deleted.
 macro_rules! usage_of {
     ($table:literal, $condition:literal) => {
         concat!(
@@ -15,7 +15,7 @@ macro_rules! usage_of {
             " WHERE ",
             $condition,
             " AND ",
-            $crate::sql::of_owner!()
+            $crate::sql::of_owner!("")
         )
     };
 }
@@ -45,4 +45,18 @@ pub(crate) async fn delete(tx: &mut Tx, sql: &'static str, params: &[Param]) -> 
     let Some(row) = tx.fetch_optional(sql, params).await? else { return Ok(false) };
     storage::add(tx, &row.parsed("workspace_id", WorkspaceId::parse)?, -row.int("file_size")?).await?;
     Ok(true)
+}
+
+/// Runs a statement that deletes rows of a workspace and returns their `id` and `file_size`, and subtracts the sizes from the
+/// workspace's counter of stored bytes. Returns the identifiers of the deleted rows.
+pub(crate) async fn delete_of_workspace<I>(
+    tx: &mut Tx,
+    sql: &'static str,
+    workspace: &WorkspaceId,
+    parse: impl Fn(&str) -> Option<I>,
+) -> Result<Vec<I>> {
+    let rows = tx.fetch_all(sql, params![workspace]).await?;
+    let bytes = rows.iter().map(|row| row.int("file_size")).sum::<Result<i64>>()?;
+    storage::add(tx, workspace, -bytes).await?;
+    rows.iter().map(|row| row.parsed("id", &parse)).collect()
 }

@@ -62,8 +62,8 @@ pub async fn set_system(tx: &mut Tx, id: &EnvId, is_system: bool) -> Result<bool
     Ok(tx.execute(sql, params![id, is_system]).await? == 1)
 }
 
-/// Returns the number of environments and their total size in bytes, in all workspaces of the account that owns
-/// `workspace`. System environments are not counted.
+/// Returns the number of environments and their total size in bytes, in all workspaces of the account that owns `workspace`, and in
+/// workspaces that it has deleted. System environments are not counted.
 pub async fn usage(conn: &mut Conn, workspace: &WorkspaceId) -> Result<(u64, u64)> {
     assets::usage(conn, usage_of!("envs", "NOT is_system"), workspace).await
 }
@@ -73,4 +73,10 @@ pub async fn delete(tx: &mut Tx, workspace: &WorkspaceId, id: &EnvId) -> Result<
     let sql =
         "DELETE FROM envs WHERE id = $1 AND workspace_id = $2 AND NOT is_system RETURNING workspace_id, file_size";
     assets::delete(tx, sql, params![id, workspace]).await
+}
+
+/// Deletes all environments of a workspace except system environments. Returns the identifiers of the deleted environments.
+pub async fn delete_of_workspace(tx: &mut Tx, workspace: &WorkspaceId) -> Result<Vec<EnvId>> {
+    let sql = "DELETE FROM envs WHERE workspace_id = $1 AND NOT is_system RETURNING id, file_size";
+    assets::delete_of_workspace(tx, sql, workspace, EnvId::parse).await
 }

@@ -73,9 +73,10 @@ pub async fn list(conn: &mut Conn, workspace: &WorkspaceId, layer: Option<Layer>
     conn.fetch_all(sql, params![workspace, layer.map(Layer::as_str)]).await?.iter().map(Overlay::of).collect()
 }
 
-/// Counts the overlays in all workspaces of the account that owns `workspace`. System overlays are not counted.
+/// Counts the overlays in all workspaces of the account that owns `workspace`, and in workspaces that it has deleted. System overlays
+/// are not counted.
 pub async fn count(conn: &mut Conn, workspace: &WorkspaceId) -> Result<u64> {
-    let sql = concat!("SELECT count(*) AS n FROM overlays WHERE NOT is_system AND ", of_owner!());
+    let sql = concat!("SELECT count(*) AS n FROM overlays WHERE NOT is_system AND ", of_owner!(""));
     conn.fetch_one(sql, params![workspace]).await?.count("n")
 }
 
@@ -96,4 +97,10 @@ pub async fn set_system(tx: &mut Tx, id: &OverlayId, is_system: bool) -> Result<
 pub async fn delete(tx: &mut Tx, id: &OverlayId) -> Result<bool> {
     let sql = "DELETE FROM overlays WHERE id = $1 AND NOT is_system RETURNING workspace_id, file_size";
     assets::delete(tx, sql, params![id]).await
+}
+
+/// Deletes all overlays of a workspace except system overlays. Returns the identifiers of the deleted overlays.
+pub async fn delete_of_workspace(tx: &mut Tx, workspace: &WorkspaceId) -> Result<Vec<OverlayId>> {
+    let sql = "DELETE FROM overlays WHERE workspace_id = $1 AND NOT is_system RETURNING id, file_size";
+    assets::delete_of_workspace(tx, sql, workspace, OverlayId::parse).await
 }

@@ -117,11 +117,16 @@ macro_rules! touched {
 }
 pub(crate) use touched;
 
-/// The SQL condition that is true for rows of all workspaces whose owner also owns workspace `$1`.
+/// The SQL condition that is true for rows of all workspaces whose owner also owns workspace `$1`. `$and` is an additional condition
+/// on a workspace `theirs`.
 macro_rules! of_owner {
-    () => {
-        "workspace_id IN (SELECT theirs.id FROM workspaces theirs JOIN workspaces this \
-         ON this.owner_id = theirs.owner_id WHERE this.id = $1 AND theirs.deleted_at IS NULL)"
+    ($and:literal) => {
+        concat!(
+            "workspace_id IN (SELECT theirs.id FROM workspaces theirs JOIN workspaces this \
+             ON this.owner_id = theirs.owner_id WHERE this.id = $1",
+            $and,
+            ")"
+        )
     };
 }
 pub(crate) use of_owner;

@@ -21,7 +21,7 @@ pub async fn insert(tx: &mut Tx, id: &StagedId, ticket_sha256: &str, workspace: 
 pub async fn count_open(conn: &mut Conn, workspace: &WorkspaceId, since: i64) -> Result<u64> {
     let sql = concat!(
         "SELECT count(*) AS n FROM staged_uploads WHERE created_at > $2 AND finalized_at IS NULL AND ",
-        of_owner!()
+        of_owner!(" AND theirs.deleted_at IS NULL")
     );
     conn.fetch_one(sql, params![workspace, since]).await?.count("n")
 }
@@ -37,7 +37,7 @@ pub async fn open_bytes(
     let sql = concat!(
         "SELECT CAST(coalesce(sum(size), 0) AS BIGINT) AS n FROM staged_uploads \
          WHERE created_at > $2 AND finalized_at IS NULL AND ($3 IS NULL OR id <> $3) AND size <> $4 AND ",
-        of_owner!()
+        of_owner!(" AND theirs.deleted_at IS NULL")
     );
     conn.fetch_one(sql, params![workspace, since, except, TOO_LARGE]).await?.count("n")
 }

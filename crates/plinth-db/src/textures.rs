@@ -51,8 +51,8 @@ pub async fn list(conn: &mut Conn, workspace: &WorkspaceId) -> Result<Vec<Textur
     conn.fetch_all(sql, params![workspace]).await?.iter().map(Texture::of).collect()
 }
 
-/// Returns the number of textures and their total size in bytes, in all workspaces of the account that owns
-/// `workspace`.
+/// Returns the number of textures and their total size in bytes, in all workspaces of the account that owns `workspace`, and in
+/// workspaces that it has deleted.
 pub async fn usage(conn: &mut Conn, workspace: &WorkspaceId) -> Result<(u64, u64)> {
     assets::usage(conn, usage_of!("textures", "TRUE"), workspace).await
 }
@@ -61,4 +61,10 @@ pub async fn usage(conn: &mut Conn, workspace: &WorkspaceId) -> Result<(u64, u64
 pub async fn delete(tx: &mut Tx, workspace: &WorkspaceId, id: &TextureId) -> Result<bool> {
     let sql = "DELETE FROM textures WHERE id = $1 AND workspace_id = $2 RETURNING workspace_id, file_size";
     assets::delete(tx, sql, params![id, workspace]).await
+}
+
+/// Deletes all textures of a workspace. Returns the identifiers of the deleted textures.
+pub async fn delete_of_workspace(tx: &mut Tx, workspace: &WorkspaceId) -> Result<Vec<TextureId>> {
+    let sql = "DELETE FROM textures WHERE workspace_id = $1 RETURNING id, file_size";
+    assets::delete_of_workspace(tx, sql, workspace, TextureId::parse).await
 }

@@ -136,6 +136,17 @@ pub async fn set_deleted(tx: &mut Tx, id: &WorkspaceId, now: i64) -> Result<bool
     Ok(tx.execute(sql, params![id, now]).await? == 1)
 }
 
+/// Lists at most `limit` deleted workspaces that have overlays, textures or environments, apart from those that are available to all
+/// workspaces.
+pub async fn list_deleted_with_assets(conn: &mut Conn, limit: u32) -> Result<Vec<WorkspaceId>> {
+    let sql = "SELECT w.id FROM workspaces w WHERE w.deleted_at IS NOT NULL AND (\
+               EXISTS (SELECT 1 FROM overlays o WHERE o.workspace_id = w.id AND NOT o.is_system) \
+               OR EXISTS (SELECT 1 FROM textures t WHERE t.workspace_id = w.id) \
+               OR EXISTS (SELECT 1 FROM envs e WHERE e.workspace_id = w.id AND NOT e.is_system)) LIMIT $1";
+    let rows = conn.fetch_all(sql, params![i64::from(limit)]).await?;
+    rows.iter().map(|row| row.parsed("id", WorkspaceId::parse)).collect()
+}
+
 /// Lists the members of a workspace, the owner first.
 pub async fn list_members(conn: &mut Conn, id: &WorkspaceId) -> Result<Vec<Member>> {
     let sql = concat!(

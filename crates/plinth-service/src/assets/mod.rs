@@ -3,6 +3,7 @@
 mod env_picture;
 mod envs;
 mod images;
+mod of_deleted_workspaces;
 mod overlays;
 mod panorama;
 mod picture;

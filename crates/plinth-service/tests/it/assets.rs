@@ -1,17 +1,19 @@
 //! Overlays, textures and environment maps.
 
 use bytes::Bytes;
-use plinth_db::unreferenced_objects;
+use plinth_db::{envs, overlays, storage, textures, unreferenced_objects};
 use plinth_service::access::Caller;
 use plinth_service::admin::{Actor, AssetKind};
 use plinth_service::assets::{EnvPartFile, NewEnv, NewOverlay, NewTexture};
 use plinth_service::models::Incoming;
+use plinth_service::storage::Finding;
 use plinth_spec::id::TextureId;
 use plinth_spec::wire::{Layer, ResolveOverlay};
 use plinth_spec::{EnvPart, ErrorCode, limits};
 use plinth_store::ObjectKey;
 use plinth_testkit::on_both_databases;
 
+use crate::model_storage::team_with;
 use crate::test_service::{self, TestService, code};
 
 fn png(shade: u8) -> Bytes {
@@ -221,6 +223,48 @@ async fn known_files_and_files_over_a_limit_are_not_checked(address: &str) {
     );
 }
 
+async fn assets_of_a_deleted_team_count_until_a_cleanup_deletes_them(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, owner) = (&test_service.service, &test_service.caller);
+    let grace = test_service::caller(service, "grace@example.org").await;
+    let (team, editor) = team_with(&test_service, &grace).await;
+    service.create_overlay(&editor, overlay(&test_service, 1, None).await).await.unwrap();
+    service.create_texture(&editor, new_texture(&test_service, 1).await).await.unwrap();
+    environment(&test_service, &editor).await;
+    let published = service.create_overlay(&editor, overlay(&test_service, 2, None).await).await.unwrap().id;
+    service.set_system_asset(&Actor::Command, AssetKind::Overlay, published.as_str(), true, "").await.unwrap();
+    let usage = async || {
+        let conn = &mut service.db().read().await.unwrap();
+        assert_eq!(storage::find_miscounted(conn).await.unwrap(), []);
+        let own = &owner.workspace_id;
+        let (textures, _bytes) = textures::usage(conn, own).await.unwrap();
+        let (envs, _bytes) = envs::usage(conn, own).await.unwrap();
+        (overlays::count(conn, own).await.unwrap(), textures, envs)
+    };
+    service.clean_up().await.unwrap();
+    assert_eq!(usage().await, (1, 1, 1));
+    service.delete_team(owner, team.as_str()).await.unwrap();
+    assert_eq!(usage().await, (1, 1, 1), "the files are still stored");
+    let hold = service.hold_storage().await.unwrap();
+    service.clean_up().await.unwrap();
+    assert_eq!(usage().await, (1, 1, 1), "a backup may be copying the files");
+    hold.release().await.unwrap();
+    service.clean_up().await.unwrap();
+    assert_eq!(usage().await, (0, 0, 0));
+    let mut unreferenced = Vec::new();
+    let mut add = |finding| {
+        if let Finding::Orphan { path, .. } = finding {
+            unreferenced.push(path);
+        }
+    };
+    service.check_storage(false, &mut add).await.unwrap();
+    assert_eq!(unreferenced, Vec::<String>::new(), "the files are deleted");
+    let left = service.list_overlays(owner, None).await.unwrap().data;
+    assert_eq!(left.iter().map(|row| &row.id).collect::<Vec<_>>(), [&published]);
+    let file = service.store().find(&ObjectKey::Overlay(&published)).await.unwrap();
+    assert!(file.is_some(), "the overlay is available to all workspaces");
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
@@ -230,5 +274,6 @@ mod both {
         an_environment_needs_three_valid_files
         known_files_and_files_over_a_limit_are_not_checked
         referenced_objects_are_not_scheduled_for_deletion
+        assets_of_a_deleted_team_count_until_a_cleanup_deletes_them
     }
 }

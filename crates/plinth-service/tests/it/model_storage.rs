@@ -235,7 +235,7 @@ async fn a_hold_keeps_the_files_of_deleted_models(address: &str) {
 }
 
 /// Creates a team of the first account, with a key of the other account for it.
-async fn team_with(test_service: &TestService, member: &Caller) -> (WorkspaceId, Caller) {
+pub(crate) async fn team_with(test_service: &TestService, member: &Caller) -> (WorkspaceId, Caller) {
     let (service, owner) = (&test_service.service, &test_service.caller);
     let team = service.create_team(owner, "Shop").await.unwrap();
     let email = service.account(member).await.unwrap().email;
