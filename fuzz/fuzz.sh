@@ -4,16 +4,22 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-cargo +nightly --version >/dev/null 2>&1 || { echo "fuzz: a nightly compiler is missing; rustup toolchain install nightly" >&2; exit 1; }
+if cargo +nightly --version >/dev/null 2>&1; then
+    cargo=(cargo +nightly)
+else
+    # With this variable, a stable compiler accepts the unstable option of the sanitizer.
+    export RUSTC_BOOTSTRAP=1
+    cargo=(cargo)
+fi
 cargo fuzz --version >/dev/null 2>&1 || cargo install --locked cargo-fuzz
-for target in ${TARGETS:-$(cargo +nightly fuzz list)}; do
+for target in ${TARGETS:-$("${cargo[@]}" fuzz list)}; do
     seeds=seeds/$target
     case $target in load_glb | inspect) seeds=seeds/glb ;; esac
     dictionary=dictionaries/$(basename "$seeds").dict
     mkdir -p "corpus/$target"
     echo "== $target"
     # A single thread, because decoding a small image on all cores takes longer than on one.
-    RAYON_NUM_THREADS=1 cargo +nightly fuzz run "$target" "corpus/$target" "$seeds" -- \
+    RAYON_NUM_THREADS=1 "${cargo[@]}" fuzz run "$target" "corpus/$target" "$seeds" -- \
         -max_total_time="${SECONDS_EACH:-60}" -rss_limit_mb=2048 -timeout=10 -max_len=100000 \
         ${dictionary:+$([ -f "$dictionary" ] && echo "-dict=$dictionary")} -print_final_stats=1
 done

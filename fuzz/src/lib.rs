@@ -4,9 +4,11 @@
 use plinth_model::Limits;
 
 mod glb;
+mod installation;
 mod parts;
 
 pub use glb::mutate_glb;
+pub use installation::Installation;
 pub use parts::{mutate_parts, parts};
 
 /// A grey PNG of one pixel.

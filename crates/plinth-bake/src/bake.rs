@@ -28,8 +28,9 @@ pub fn bake(
     bake_light(&MeshGeometry::new(meshes), meshes, environment, lights, camera_positions, options)
 }
 
-/// Computes the light on every mesh that receives light. `geometry` must have been computed from the same `meshes`, except
-/// that shadow catchers at the end of `meshes` may be others. More points are sampled where the light varies on a surface that is visible from one of `camera_positions`.
+/// Computes the light on every mesh that receives light. `geometry` must have been computed from the same `meshes`,
+/// except that shadow catchers at the end of `meshes` may be others. More points are sampled where the light varies on
+/// a surface that is visible from one of `camera_positions`.
 /// Shape: the lists of the result have one entry per mesh. The entry of a mesh that does not receive light is empty.
 pub fn bake_light(
     geometry: &MeshGeometry,
@@ -158,7 +159,7 @@ fn light_on_shadow_catcher(scene: &Scene<'_>, mesh: &BakeMesh, samples: usize) -
     // A shadow catcher is usually flat, so the rays of all its vertices have the same directions.
     let mut positions = mesh.positions.as_slice();
     let same_normal = mesh.normals.chunk_by(PartialEq::eq).map(|normals| {
-        let (points, rest) = positions.split_at(normals.len());
+        let (points, rest) = positions.split_at(normals.len().min(positions.len()));
         positions = rest;
         (points, normals[0])
     });

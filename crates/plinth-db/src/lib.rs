@@ -11,6 +11,8 @@ mod error;
 mod listen;
 mod migrate;
 mod pool;
+#[cfg(test)]
+mod query_plan;
 mod render_hours;
 mod row;
 mod sql;

@@ -89,32 +89,13 @@ mod tests {
     use plinth_testkit::TestDatabase;
 
     use super::*;
-    use crate::{Db, DbError, DbOptions};
+    use crate::query_plan::plans_on;
 
     #[tokio::test(flavor = "multi_thread")]
     async fn a_cleanup_reads_only_models_that_it_deletes() {
-        for (database, explain, column) in [
-            (TestDatabase::sqlite(), "EXPLAIN QUERY PLAN", "detail"),
-            (TestDatabase::postgres(), "EXPLAIN", "QUERY PLAN"),
-        ] {
-            let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
-            let planning = db.write(move |tx| {
-                Box::pin(async move {
-                    // Without these settings, PostgreSQL would not use an index for a small table.
-                    tx.control("SELECT 1", "SET LOCAL enable_seqscan = off").await?;
-                    tx.control("SELECT 1", "SET LOCAL enable_bitmapscan = off").await?;
-                    let list = format!("{explain} {}", Sql::from(&LIST_UNNEEDED).sqlite);
-                    let list = tx.fetch_all_built(&list, params![9_i64]).await?;
-                    let mark = format!("{explain} {}", MARK.sqlite);
-                    let values = params![9_i64, 7_i64, ModelStatus::Deleted.as_str(), "workspace"];
-                    let mark = tx.fetch_all_built(&mark, values).await?;
-                    let lines = |rows: Vec<crate::row::Row>| -> Result<String> {
-                        Ok(rows.iter().map(|row| row.text(column)).collect::<Result<Vec<_>>>()?.join("\n"))
-                    };
-                    Ok::<_, DbError>([lines(list)?, lines(mark)?])
-                })
-            });
-            let [list, mark] = planning.await.unwrap();
+        for database in [TestDatabase::sqlite(), TestDatabase::postgres()] {
+            let to_mark = params![9_i64, 7_i64, ModelStatus::Deleted.as_str(), "workspace"];
+            let [list, mark] = plans_on(&database, [Sql::from(&LIST_UNNEEDED), MARK], [params![9_i64], to_mark]).await;
             assert!(list.contains("models_deleted"), "{list}");
             assert!(mark.contains("models_stored") && !mark.contains("SCAN models"), "{mark}");
         }

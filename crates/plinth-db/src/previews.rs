@@ -362,6 +362,7 @@ mod tests {
     use plinth_testkit::TestDatabase;
 
     use super::*;
+    use crate::query_plan::plans_on;
     use crate::sql::Sql;
     use crate::{Db, DbError, DbOptions};
 
@@ -424,31 +425,11 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn open_requests_are_found_by_an_index_of_open_requests() {
-        for (database, explain, column) in [
-            (TestDatabase::sqlite(), "EXPLAIN QUERY PLAN", "detail"),
-            (TestDatabase::postgres(), "EXPLAIN", "QUERY PLAN"),
-        ] {
-            let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
-            let planning = db.write(move |tx| {
-                Box::pin(async move {
-                    // Without this setting, PostgreSQL would not use an index for a small table.
-                    tx.control("SELECT 1", "SET LOCAL enable_seqscan = off").await?;
-                    let claim = Sql::from(&CLAIM);
-                    let claim = if tx.is_postgres() { claim.postgres } else { claim.sqlite };
-                    let model: Option<&ModelId> = None;
-                    let mut plans = Vec::new();
-                    for (sql, params) in [
-                        (FIND_OPEN, params![1_i64].to_vec()),
-                        (claim, params!["worker", 1_i64, 1_i64, 1_i64, 1_i64, model].to_vec()),
-                    ] {
-                        let rows = tx.fetch_all_built(&format!("{explain} {sql}"), &params).await?;
-                        let lines = rows.iter().map(|row| row.text(column)).collect::<Result<Vec<_>>>()?;
-                        plans.push(lines.join("\n"));
-                    }
-                    Ok::<_, DbError>(plans)
-                })
-            });
-            let plans = planning.await.unwrap();
+        for database in [TestDatabase::sqlite(), TestDatabase::postgres()] {
+            let model: Option<&ModelId> = None;
+            let to_claim = params!["worker", 1_i64, 1_i64, 1_i64, 1_i64, model];
+            let statements = [FIND_OPEN.into(), Sql::from(&CLAIM)];
+            let plans = plans_on(&database, statements, [params![1_i64], to_claim]).await;
             assert!(plans.iter().all(|plan| plan.contains("page_previews_open")), "{plans:?}");
             assert!(plans[1].contains("page_previews_drawing"), "{}", plans[1]);
         }

@@ -171,30 +171,15 @@ mod tests {
     use plinth_testkit::TestDatabase;
 
     use super::*;
-    use crate::{Db, DbError, DbOptions};
+    use crate::query_plan::plans_on;
 
     #[tokio::test(flavor = "multi_thread")]
     async fn sizes_of_models_and_renders_are_read_from_indexes_alone() {
-        for (database, explain, column, scan) in [
-            (TestDatabase::sqlite(), "EXPLAIN QUERY PLAN", "detail", "COVERING INDEX"),
-            (TestDatabase::postgres(), "EXPLAIN", "QUERY PLAN", "Index Only Scan using"),
-        ] {
-            let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
-            let planning = db.write(move |tx| {
-                Box::pin(async move {
-                    // Without these settings, PostgreSQL would not use an index for a small table.
-                    tx.control("SELECT 1", "SET LOCAL enable_seqscan = off").await?;
-                    tx.control("SELECT 1", "SET LOCAL enable_bitmapscan = off").await?;
-                    let mut plans = Vec::new();
-                    for (sql, params) in [(FIND_MISCOUNTED, params![].to_vec()), (RECOUNT, params!["w"].to_vec())] {
-                        let rows = tx.fetch_all_built(&format!("{explain} {sql}"), &params).await?;
-                        let lines = rows.iter().map(|row| row.text(column)).collect::<Result<Vec<_>>>()?;
-                        plans.push(lines.join("\n"));
-                    }
-                    Ok::<_, DbError>(plans)
-                })
-            });
-            for plan in planning.await.unwrap() {
+        for (database, scan) in
+            [(TestDatabase::sqlite(), "COVERING INDEX"), (TestDatabase::postgres(), "Index Only Scan using")]
+        {
+            let statements = [FIND_MISCOUNTED, RECOUNT].map(Into::into);
+            for plan in plans_on(&database, statements, [params![], params!["w"]]).await {
                 for index in ["models_stored", "renders_stored"] {
                     assert!(plan.contains(&format!("{scan} {index}")), "{plan}");
                 }

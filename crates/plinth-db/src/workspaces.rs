@@ -136,14 +136,15 @@ pub async fn set_deleted(tx: &mut Tx, id: &WorkspaceId, now: i64) -> Result<bool
     Ok(tx.execute(sql, params![id, now]).await? == 1)
 }
 
+const LIST_DELETED_WITH_ASSETS: &str = "SELECT w.id FROM workspaces w WHERE w.deleted_at IS NOT NULL AND (\
+     EXISTS (SELECT 1 FROM overlays o WHERE o.workspace_id = w.id AND NOT o.is_system) \
+     OR EXISTS (SELECT 1 FROM textures t WHERE t.workspace_id = w.id) \
+     OR EXISTS (SELECT 1 FROM envs e WHERE e.workspace_id = w.id AND NOT e.is_system)) LIMIT $1";
+
 /// Lists at most `limit` deleted workspaces that have overlays, textures or environments, apart from those that are available to all
 /// workspaces.
 pub async fn list_deleted_with_assets(conn: &mut Conn, limit: u32) -> Result<Vec<WorkspaceId>> {
-    let sql = "SELECT w.id FROM workspaces w WHERE w.deleted_at IS NOT NULL AND (\
-               EXISTS (SELECT 1 FROM overlays o WHERE o.workspace_id = w.id AND NOT o.is_system) \
-               OR EXISTS (SELECT 1 FROM textures t WHERE t.workspace_id = w.id) \
-               OR EXISTS (SELECT 1 FROM envs e WHERE e.workspace_id = w.id AND NOT e.is_system)) LIMIT $1";
-    let rows = conn.fetch_all(sql, params![i64::from(limit)]).await?;
+    let rows = conn.fetch_all(LIST_DELETED_WITH_ASSETS, params![i64::from(limit)]).await?;
     rows.iter().map(|row| row.parsed("id", WorkspaceId::parse)).collect()
 }
 
@@ -234,7 +235,20 @@ pub async fn find_miscounted(conn: &mut Conn) -> Result<Vec<WorkspaceId>> {
 
 #[cfg(test)]
 mod tests {
+    use plinth_testkit::TestDatabase;
+
     use super::*;
+    use crate::query_plan::plans_on;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn assets_of_deleted_workspaces_are_found_by_indexes() {
+        for database in [TestDatabase::sqlite(), TestDatabase::postgres()] {
+            let [plan] = plans_on(&database, [LIST_DELETED_WITH_ASSETS.into()], [params![9_i64]]).await;
+            for index in ["overlays_page", "textures_", "envs_page"] {
+                assert!(plan.contains(index), "{plan}");
+            }
+        }
+    }
 
     #[test]
     fn sql_names_the_roles() {

@@ -41,9 +41,9 @@ pub struct CleanupReport {
 }
 
 impl Service {
-    /// Deletes files of deleted models, assets of deleted workspaces, objects that are scheduled for deletion, abandoned uploads, rows of ended previews, expired
-    /// sessions, link secrets and rate windows, and old reports of workers. Several machines may call this method concurrently. One call
-    /// deletes a limited number of objects and rows; call the method again until it deletes nothing.
+    /// Deletes files of deleted models, assets of deleted workspaces, objects that are scheduled for deletion, abandoned uploads, rows of
+    /// ended previews, expired sessions, link secrets and rate windows, and old reports of workers. Several machines may call this method
+    /// concurrently. One call deletes a limited number of objects and rows; call the method again until it deletes nothing.
     pub async fn clean_up(&self) -> Result<CleanupReport> {
         self.windows.forget_ended(self.options.clock.now_ms(&mut self.db.read().await?).await?);
         // These rows name no objects, so they are deleted during a hold, too.

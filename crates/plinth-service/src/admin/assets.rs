@@ -71,7 +71,8 @@ impl Service {
     }
 
     /// Makes an asset of any workspace available to all workspaces, or only to the workspace that owns it. Does nothing if
-    /// nothing would change. Queued renders of other workspaces that use a withdrawn asset will fail and be refunded.
+    /// nothing would change. Queued renders of other workspaces that use a withdrawn asset will fail and be refunded. A withdrawn asset
+    /// of a deleted workspace is deleted.
     /// Errors: the asset does not exist.
     pub async fn set_system_asset(
         &self,

@@ -1,6 +1,6 @@
 //! Deletes the overlays, textures and environments of deleted workspaces.
 
-use plinth_db::{Tx, envs, overlays, textures, unreferenced_objects, workspaces};
+use plinth_db::{Tx, envs, overlays, renders, textures, unreferenced_objects, workspaces};
 use plinth_spec::id::WorkspaceId;
 use plinth_store::{ObjectKey, env_prefix};
 
@@ -11,9 +11,8 @@ use crate::service::Service;
 const BATCH_SIZE: u32 = 100;
 
 impl Service {
-    /// Deletes the assets of deleted workspaces, and schedules the deletion of their files. No render needs them, because a workspace
-    /// with unfinished renders cannot be deleted. Assets that are available to all workspaces remain. Returns the number of deleted
-    /// assets; call the method again until it returns 0.
+    /// Deletes the assets of deleted workspaces whose renders have all ended, and schedules the deletion of their files. Assets that
+    /// are available to all workspaces remain. Returns the number of deleted assets; call the method again until it returns 0.
     pub(crate) async fn delete_assets_of_deleted_workspaces(&self) -> Result<u64> {
         let mut deleted = 0;
         for workspace in workspaces::list_deleted_with_assets(&mut self.db.read().await?, BATCH_SIZE).await? {
@@ -26,7 +25,11 @@ impl Service {
     }
 }
 
+/// Deletes the assets of a deleted workspace, in which no renders can be created any more. Does nothing while it has unfinished renders.
 async fn delete_assets(tx: &mut Tx, workspace: &WorkspaceId, now: i64) -> Result<u64> {
+    if renders::count_unfinished_in(tx, workspace).await? > 0 {
+        return Ok(0);
+    }
     let overlays = overlays::delete_of_workspace(tx, workspace).await?;
     let textures = textures::delete_of_workspace(tx, workspace).await?;
     let envs = envs::delete_of_workspace(tx, workspace).await?;

@@ -8,6 +8,7 @@ use plinth_spec::{ErrorCode, limits};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, LOCATION};
 use reqwest::{Client, Method, Response, StatusCode};
+use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
 
@@ -47,18 +48,40 @@ fn check_scheme(url: &Url) -> Result<()> {
     Err(ServiceError::new(ErrorCode::InvalidUrlScheme, "the URL must begin with http:// or https://"))
 }
 
-/// Downloads a GLB into `file`. Each kind of failure has its own error code.
-pub(crate) async fn download(options: &FetchOptions, url: &Url, file: &mut Incoming) -> Result<()> {
-    let end = Instant::now() + options.total;
-    let working = async {
-        if !is_signed(url) {
-            probe(options, url).await?;
-        }
-        let response = follow(options, url, Method::GET).await?;
-        check_response(&response)?;
-        receive(options, response, file).await
-    };
-    timeout_at(end, working).await.map_err(|_late| timed_out("the download exceeded its time limit"))?
+/// A GLB that a server has begun to send.
+pub(crate) struct Download {
+    response: Response,
+    end: Instant,
+}
+
+impl Download {
+    /// Requests a GLB. Each kind of failure has its own error code.
+    pub(crate) async fn begin(options: &FetchOptions, url: &Url) -> Result<Self> {
+        let end = Instant::now() + options.total;
+        let requesting = async {
+            if !is_signed(url) {
+                probe(options, url).await?;
+            }
+            let response = follow(options, url, Method::GET).await?;
+            check_response(&response)?;
+            Ok(Self { response, end })
+        };
+        timeout_at(end, requesting).await.map_err(too_late)?
+    }
+
+    /// Returns the size of the file, if the server has sent it.
+    pub(crate) fn size(&self) -> Option<u64> {
+        content_length(&self.response)
+    }
+
+    /// Receives the GLB into `file`.
+    pub(crate) async fn receive(self, options: &FetchOptions, file: &mut Incoming) -> Result<()> {
+        timeout_at(self.end, receive(options, self.response, file)).await.map_err(too_late)?
+    }
+}
+
+fn too_late(_elapsed: Elapsed) -> ServiceError {
+    timed_out("the download exceeded its time limit")
 }
 
 async fn receive(options: &FetchOptions, mut response: Response, file: &mut Incoming) -> Result<()> {
@@ -90,12 +113,15 @@ fn check_response(response: &Response) -> Result<()> {
         return Err(ServiceError::new(ErrorCode::UrlError, message));
     }
     check_type(response.headers())?;
-    let length = response.headers().get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
-    if length.is_some_and(|length| length > limits::MODEL_FILE_BYTES) {
+    if content_length(response).is_some_and(|length| length > limits::MODEL_FILE_BYTES) {
         let message = format!("the file is larger than {} bytes", limits::MODEL_FILE_BYTES);
         return Err(ServiceError::new(ErrorCode::FileTooLarge, message));
     }
     Ok(())
+}
+
+fn content_length(response: &Response) -> Option<u64> {
+    response.headers().get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 fn check_type(headers: &HeaderMap) -> Result<()> {

@@ -4,7 +4,7 @@ mod download;
 mod guard;
 mod names;
 
-pub(crate) use download::{download, parse_url};
+pub(crate) use download::{Download, parse_url};
 pub use guard::HostRule;
 pub use names::Names;
 

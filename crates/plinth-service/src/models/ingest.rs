@@ -9,7 +9,7 @@ use super::create_from_file::ReceivedModel;
 use super::upload::Uploaded;
 use crate::access::Caller;
 use crate::error::{Result, ServiceError};
-use crate::fetch;
+use crate::fetch::{self, Download};
 use crate::renders::parse_settings;
 use crate::service::Service;
 
@@ -25,7 +25,11 @@ impl Service {
         let settings = request.render_settings.filter(|value| !value.is_null());
         let settings = settings.as_ref().map(|value| parse_settings(caller, Some(value))).transpose()?;
         let mut file = self.incoming_model(caller, None).await?;
-        fetch::download(&self.options.fetch, &url, &mut file).await?;
+        let download = Download::begin(&self.options.fetch, &url).await?;
+        if let Some(size) = download.size() {
+            self.check_size_early(caller, size..=size).await?;
+        }
+        download.receive(&self.options.fetch, &mut file).await?;
         let received = ReceivedModel {
             file: file.finish().await?,
             name: name_of(&url),

@@ -15,7 +15,7 @@ use plinth_testkit::{Reply, Web, glb_with_triangle, on_both_databases};
 use crate::test_service::{self, TestService, code, some_files, upload};
 
 /// Settings of a render that costs two credits.
-const CHEAP: Option<&str> = Some(r#"{"quality": "share", "length": 1}"#);
+pub(crate) const CHEAP: Option<&str> = Some(r#"{"quality": "share", "length": 1}"#);
 
 /// Returns the size of a model whose name has one character.
 fn size() -> u64 {
@@ -66,6 +66,7 @@ async fn stage(service: &Service, caller: &Caller, bytes: &[u8]) -> String {
 async fn a_model_beyond_the_limit_is_rejected_whichever_way_it_comes(address: &str) {
     let web = Web::start(|visit| match visit.path.as_str() {
         "/a.glb" => Reply::model(glb_with_triangle("a")),
+        "/large.glb" => Reply::model("glTF").saying_length(10 * size()),
         _ => Reply::model(glb_with_triangle("x")),
     });
     let test_service = TestService::with(address, |options| {
@@ -93,6 +94,7 @@ async fn a_model_beyond_the_limit_is_rejected_whichever_way_it_comes(address: &s
     assert_eq!(code(service.create_upload_url(caller, None).await), ErrorCode::LimitReached);
     assert_eq!(code(service.finalize_upload(caller, finalize(&new)).await), ErrorCode::LimitReached);
     assert_eq!(code(ingest("x").await), ErrorCode::LimitReached);
+    assert_eq!(code(ingest("large").await), ErrorCode::LimitReached, "the file is not received");
     // Files that the workspace has already need no space.
     assert!(!test_service.upload("a", CHEAP).await.unwrap().is_new);
     assert!(!service.finalize_upload(caller, finalize(&known)).await.unwrap().is_new);
@@ -236,7 +238,12 @@ async fn a_hold_keeps_the_files_of_deleted_models(address: &str) {
 
 /// Creates a team of the first account, with a key of the other account for it.
 pub(crate) async fn team_with(test_service: &TestService, member: &Caller) -> (WorkspaceId, Caller) {
-    let (service, owner) = (&test_service.service, &test_service.caller);
+    team_of(&test_service.caller, test_service, member).await
+}
+
+/// Creates a team of an account, with a key of another account for it.
+async fn team_of(owner: &Caller, test_service: &TestService, member: &Caller) -> (WorkspaceId, Caller) {
+    let service = &test_service.service;
     let team = service.create_team(owner, "Shop").await.unwrap();
     let email = service.account(member).await.unwrap().email;
     service.set_member(&team, &email, Role::Editor).await.unwrap();
@@ -269,6 +276,37 @@ async fn the_owner_of_a_team_pays_for_its_models(address: &str) {
     service.accept_invitation(&grace, &secret).await.unwrap();
     assert_eq!((used(&test_service, owner).await, used(&test_service, &grace).await), (size(), 2 * size()));
     send(owner, "c").await.unwrap();
+}
+
+async fn teams_that_are_accepted_at_once_do_not_exceed_the_limit(address: &str) {
+    let test_service = with_room_for(address, 2).await;
+    let service = &test_service.service;
+    let grace = test_service::caller(service, "grace@example.org").await;
+    upload(service, &grace, "x.glb", &glb_with_triangle("a"), CHEAP).await.unwrap();
+    let mut secrets = Vec::new();
+    for owner in ["lin@example.org", "mae@example.org"] {
+        let owner = test_service::caller(service, owner).await;
+        let (team, editor) = team_of(&owner, &test_service, &grace).await;
+        upload(service, &editor, "x.glb", &glb_with_triangle("b"), CHEAP).await.unwrap();
+        let offered =
+            service.offer_team(&owner, team.as_str(), grace.account_id.as_str(), "https://example.org/join/").await;
+        secrets.push(offered.unwrap().link.rsplit('/').next().unwrap().to_owned());
+    }
+    let accepting = secrets.into_iter().map(|secret| {
+        let (service, grace) = (service.clone(), grace.clone());
+        tokio::spawn(async move { service.accept_invitation(&grace, &secret).await.map(drop) })
+    });
+    let mut accepted = 0;
+    for accepting in accepting.collect::<Vec<_>>() {
+        match accepting.await.unwrap() {
+            Ok(()) => accepted += 1,
+            // With `rate_limited`, the client tries again.
+            Err(error) => {
+                assert!([ErrorCode::LimitReached, ErrorCode::RateLimited].contains(&error.code), "{error:?}");
+            }
+        }
+    }
+    assert_eq!((accepted, used(&test_service, &grace).await), (1, 2 * size()));
 }
 
 async fn files_of_models_in_deleted_teams_are_deleted(address: &str) {
@@ -313,6 +351,7 @@ mod both {
         the_file_of_a_deleted_model_remains_until_its_renders_have_ended
         a_hold_keeps_the_files_of_deleted_models
         the_owner_of_a_team_pays_for_its_models
+        teams_that_are_accepted_at_once_do_not_exceed_the_limit
         files_of_models_in_deleted_teams_are_deleted
         upload_links_of_a_deleted_team_store_nothing
     }
