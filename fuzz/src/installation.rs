@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
-use http::{Request, Response, Uri};
+use http::{Request, Response};
 use plinth_api::{Api, router};
 use plinth_db::{Db, DbOptions};
 use plinth_service::access::{Caller, NewAccount, NewKey};
@@ -46,7 +46,7 @@ impl Installation {
             address: format!("file://{}", folder.path().join("objects").display()),
             s3: Vec::new(),
             s3_public_endpoint: None,
-            signer: LinkSigner::new(Uri::from_static("http://127.0.0.1:1")),
+            signer: LinkSigner::new("http://127.0.0.1:1".parse().expect("a valid URL")),
         };
         let options = ServiceOptions {
             incoming: folder.path().join("incoming"),
