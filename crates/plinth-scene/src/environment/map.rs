@@ -89,26 +89,33 @@ impl EnvironmentMap {
     ///
     /// Wide panoramas are rotated by a whole number of columns, so that a small sun is not blurred. Narrow panoramas
     /// are interpolated.
-    pub fn rotated(self, radians: f32) -> Self {
+    pub fn rotated(mut self, radians: f32) -> Self {
         // The texture coordinate u decreases when a direction turns from +X toward −Z.
         let shift = f64::from(radians) / std::f64::consts::TAU * f64::from(self.width);
         let shift = if self.width >= SHARP_WIDTH { shift.round() } else { shift };
-        let width = i64::from(self.width);
-        let (whole, part) = (shift.floor() as i64, shift.rem_euclid(1.0) as f32);
-        if whole.rem_euclid(width) == 0 && part == 0.0 {
+        let width = self.width as usize;
+        let whole = (shift.floor() as i64).rem_euclid(i64::from(self.width)) as usize;
+        let part = shift.rem_euclid(1.0) as f32;
+        if whole == 0 && part == 0.0 {
             return self;
         }
-        let row = |row: &[[f32; 3]]| -> Vec<[f32; 3]> {
-            let at = |x: i64| Vec3::from(row[x.rem_euclid(width) as usize]);
-            (0..width).map(|x| at(x + whole).lerp(at(x + whole + 1), part).to_array()).collect()
-        };
-        Self { pixels: self.pixels.chunks_exact(self.width as usize).flat_map(row).collect(), ..self }
+        self.pixels.par_chunks_exact_mut(width).for_each(|row| {
+            row.rotate_left(whole);
+            if part > 0.0 {
+                let first = row[0];
+                for x in 0..width {
+                    let next = row.get(x + 1).copied().unwrap_or(first);
+                    row[x] = Vec3::from(row[x]).lerp(Vec3::from(next), part).to_array();
+                }
+            }
+        });
+        self
     }
 
     /// Multiplies all radiances by a colour.
     pub fn scaled(mut self, factor: Vec3) -> Self {
-        for p in &mut self.pixels {
-            *p = (Vec3::from(*p) * factor).to_array();
+        if factor != Vec3::ONE {
+            self.pixels.par_iter_mut().for_each(|p| *p = (Vec3::from(*p) * factor).to_array());
         }
         self
     }

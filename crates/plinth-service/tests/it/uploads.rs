@@ -334,8 +334,9 @@ async fn an_interrupted_check_is_an_error_that_may_be_retried(address: &str) {
     };
     // A service manager sends SIGTERM to all processes of the server.
     for signal in ["TERM", "INT", "HUP"] {
-        let killed =
-            test_service.checked_by(address, &format!("kill -{signal} $$; sleep 60"), Duration::from_mins(1)).await;
+        // Tests in the background ignore some signals, and so do their child processes.
+        let script = format!("exec env --default-signal sh -c 'kill -{signal} $$; sleep 60'");
+        let killed = test_service.checked_by(address, &script, Duration::from_mins(1)).await;
         assert_retried(&killed).await;
     }
     let slow = test_service.checked_by(address, "exec sleep 600", Duration::from_mins(10)).await;
