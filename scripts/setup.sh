@@ -211,12 +211,19 @@ for purpose in "$@"; do
             ;;
     esac
 done
+# The packages that this script has already installed, before it ran itself again.
+tried=${PLINTH_SETUP_TRIED:-}
 if ((${#packages[@]} == 0)); then
-    if [[ -n ${PLINTH_SETUP_AGAIN:-} ]]; then say "installed"; else say "nothing to install"; fi
+    if [[ -n $tried ]]; then say "installed"; else say "nothing to install"; fi
     exit 0
 fi
 printf 'setup: missing: %s\n' "${lacking[@]}"
-if [[ -n ${PLINTH_SETUP_AGAIN:-} ]]; then
+# Without package lists, the first run cannot know that the system has a package of chromedriver, so a later run may find more.
+untried=()
+for package in "${packages[@]}"; do
+    if [[ " $tried " != *" $package "* ]]; then untried+=("$package"); fi
+done
+if ((${#untried[@]} == 0)); then
     say "this is missing although its packages are installed; please find out why, or install it in another way" >&2
     exit 1
 fi
@@ -228,4 +235,4 @@ if ! have apt-get; then
     exit 1
 fi
 install_packages
-PLINTH_SETUP_AGAIN=yes exec "$0" "$@"
+PLINTH_SETUP_TRIED="$tried ${packages[*]}" exec "$0" "$@"

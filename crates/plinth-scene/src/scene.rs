@@ -12,10 +12,11 @@ use plinth_model::{Image, Model};
 
 use crate::{EnvironmentMap, PostLook, ReflectorLook, ShadowLook, Shot, Surroundings};
 
-/// Quality of the light on surfaces: the number of rays with which it is computed.
+/// Quality of the light: the number of rays with which the light on surfaces is computed, and the number of samples with
+/// which the environment is filtered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LightDetail {
-    /// At most a third of the default number of rays, so that the first frame is ready sooner.
+    /// At most a third of the default number of rays, and half of the samples, so that the first frame is ready sooner.
     Draft,
     /// The default number of rays.
     Usual,

@@ -48,7 +48,7 @@ pub(crate) fn command() -> Command {
         .arg(super::json_arg("Print the results as a JSON object, and no progress"))
         .arg(
             switch("draft")
-                .help("Bake light with a third of the rays: the render starts sooner, but the light is less exact"),
+                .help("Compute light with a third of the rays and half of the samples: the render starts sooner, but the light is less exact"),
         )
         .arg(
             switch("profile")
