@@ -72,7 +72,7 @@ need_drawing() { # ENCODERS DRIVER WORDS
 # Creates a virtual environment in the target folder if no Python has the packages.
 make_python() {
     local base
-    if [[ -n ${PLINTH_SETUP_AGAIN:-} ]]; then return 1; fi
+    if [[ -n ${PLINTH_SETUP_TRIED:-} ]]; then return 1; fi
     base=$("$here/find.sh" venv 2>/dev/null) || return 1
     say "to install with pip into $target/python: numpy and Pillow (about 25 MB to download, 120 MB on disk)"
     rm -rf "$target/python"
