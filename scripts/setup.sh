@@ -109,7 +109,9 @@ need_tests() {
 # Requires chromedriver only if the system has a package of chromedriver, as Debian has and Ubuntu has not. Without chromedriver, the
 # tests in a browser are not run.
 need_browser() {
-    if ! have chromedriver && have apt-cache && apt-cache show chromium-driver >/dev/null 2>&1; then
+    if have chromedriver || ! have apt-cache; then return; fi
+    # A new machine may have no package lists yet.
+    if apt-cache show chromium-driver >/dev/null 2>&1 || grep -qx ID=debian /etc/os-release; then
         need "chromium chromium-driver" "Chromium with chromedriver"
     fi
 }
@@ -218,7 +220,7 @@ if ((${#packages[@]} == 0)); then
     exit 0
 fi
 printf 'setup: missing: %s\n' "${lacking[@]}"
-# Without package lists, the first run cannot know that the system has a package of chromedriver, so a later run may find more.
+# Systems that are derived from Debian may turn out to have a package of chromedriver only after their lists were updated.
 untried=()
 for package in "${packages[@]}"; do
     if [[ " $tried " != *" $package "* ]]; then untried+=("$package"); fi
