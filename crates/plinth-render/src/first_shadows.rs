@@ -6,10 +6,11 @@ use plinth_scene::Shot;
 use crate::RenderError;
 use crate::frame_uniform::{FrameBase, frame_uniform};
 use crate::gpu::Gpu;
-use crate::pass::depth_draws::draw_shadow_maps;
+use crate::pass::shadow_draws::ShadowDraws;
 use crate::pipelines::ShadowPipelines;
 use crate::recorder::Recorder;
 use crate::upload::geometry::filled;
+use crate::upload::kept_shadows::KeptShadows;
 use crate::upload::material::MaterialOnGpu;
 use crate::upload::pool::Model;
 
@@ -28,7 +29,7 @@ pub(crate) fn draw_first_shadows(
     gpu: &Gpu,
     base: &FrameBase<'_>,
     pipelines: &ShadowPipelines,
-    (model, materials): (Model<'_>, &[MaterialOnGpu]),
+    (model, materials, kept): (Model<'_>, &[MaterialOnGpu], &KeptShadows),
     frame_group: &dyn Fn(&wgpu::Buffer) -> wgpu::BindGroup,
 ) -> Result<Option<ShadowState>, RenderError> {
     let maps = [base.key_map, base.sun_map];
@@ -36,7 +37,8 @@ pub(crate) fn draw_first_shadows(
     let uniform = frame_uniform(base, shot);
     let buffer = filled(gpu, "frame", bytemuck::bytes_of(&uniform), wgpu::BufferUsages::UNIFORM)?;
     let mut recorder = Recorder::new(gpu, None);
-    draw_shadow_maps(&mut recorder, &frame_group(&buffer), maps, pipelines, (model, materials));
+    let draws = ShadowDraws { gpu, shot, pipelines, model: (model, materials), kept };
+    draws.maps(&mut recorder, &frame_group(&buffer), maps);
     gpu.queue.submit([recorder.finish().finish()]);
     gpu.check()?;
     Ok(Some(shadow_state(shot, model.pools.iter().any(|pool| pool.moving))))

@@ -10,11 +10,13 @@
 //! backdrop, floor, model → (depth of field, bloom) → filter, vignette, grain.
 
 use plinth_frame::Region;
+use plinth_scene::Shot;
 
+use crate::gpu::Gpu;
 use crate::gpu_scene::GpuScene;
 use crate::pass::background::BackgroundPass;
 use crate::pass::composite::{Composite, ModelParts};
-use crate::pass::depth_draws::{Corners, DepthDraws, draw_shadow_map, draw_shadow_maps};
+use crate::pass::depth_draws::{Corners, DepthDraws};
 use crate::pass::floor::Floor;
 use crate::pass::geometry::GeometryTargets;
 use crate::pass::post::Post;
@@ -46,20 +48,16 @@ pub(crate) struct FramePlan<'a, 'r> {
 
 impl FramePlan<'_, '_> {
     /// Draws the shadow maps, unless they have been drawn already, and the shadow on the floor.
-    pub(crate) fn shadows(&mut self, view: &View, floor: Option<&Floor>, has_maps: bool) {
+    pub(crate) fn shadows(&mut self, gpu: &Gpu, shot: &Shot, view: &View, (floor, has_maps): (Option<&Floor>, bool)) {
         let gpu_scene = self.gpu_scene;
-        let model = gpu_scene.drawn();
-        let pipelines = &gpu_scene.pipelines.shadows;
+        let draws = gpu_scene.shadow_draws(gpu, shot);
         if !has_maps {
             let maps = [&gpu_scene.key_map, &gpu_scene.sun_map];
-            draw_shadow_maps(self.recorder, &view.frame_group_without_maps, maps, pipelines, model);
+            draws.maps(self.recorder, &view.frame_group_without_maps, maps);
         }
         let Some(floor) = floor else { return };
         if let Some(accumulated) = &floor.accumulated {
-            for (i, view) in accumulated.views().enumerate() {
-                draw_shadow_map(self.recorder, view, &accumulated.map, &pipelines.key, model);
-                accumulated.add(self.recorder, view, i == 0);
-            }
+            draws.accumulate(self.recorder, accumulated);
         }
         floor.gather(self.recorder, &view.frame_group);
     }

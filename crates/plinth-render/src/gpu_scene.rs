@@ -9,6 +9,7 @@ use plinth_scene::{Scene, Shot};
 use crate::RenderError;
 use crate::gpu::Gpu;
 use crate::pass::shading::ShadingOrder;
+use crate::pass::shadow_draws::ShadowDraws;
 use crate::pass::shadow_map::ShadowMap;
 use crate::pass::visibility::{joined, overlap, scissor};
 use crate::pipelines::Pipelines;
@@ -16,6 +17,7 @@ use crate::region::widened;
 use crate::targets::TargetDescriptor;
 use crate::upload::batch::Batch;
 use crate::upload::boxes::Bounds;
+use crate::upload::kept_shadows::KeptShadows;
 use crate::upload::material::{DrawClass, MaterialOnGpu};
 use crate::upload::pool::{Model, Pool};
 use crate::view::View;
@@ -33,6 +35,7 @@ pub(crate) struct GpuScene {
     pub(crate) pipelines: Pipelines,
     pub(crate) key_map: ShadowMap,
     pub(crate) sun_map: ShadowMap,
+    kept_shadows: KeptShadows,
     /// Maximum distance in pixels between a point or line and the outline with which it is drawn.
     pub(crate) sprite_reach: u32,
     /// One 32-bit word per triangle for the visibility buffer. When a batch moves, the words of its triangles are
@@ -48,14 +51,27 @@ impl GpuScene {
     pub(crate) fn new(
         (materials, pools, batches): (Vec<MaterialOnGpu>, Vec<Pool>, Vec<Batch>),
         pipelines: Pipelines,
-        (key_map, sun_map): (ShadowMap, ShadowMap),
+        (key_map, sun_map, kept_shadows): (ShadowMap, ShadowMap, KeptShadows),
         sprite_reach: u32,
         triangles: wgpu::Buffer,
     ) -> Self {
         let order = (0..batches.len()).collect();
         let grow = (Vec3::ZERO, 1.0);
         let shading = ShadingOrder::new(&batches, &materials);
-        Self { materials, pools, batches, shading, pipelines, key_map, sun_map, sprite_reach, triangles, order, grow }
+        Self {
+            materials,
+            pools,
+            batches,
+            shading,
+            pipelines,
+            key_map,
+            sun_map,
+            kept_shadows,
+            sprite_reach,
+            triangles,
+            order,
+            grow,
+        }
     }
 
     pub(crate) fn model(&self) -> Model<'_> {
@@ -65,6 +81,12 @@ impl GpuScene {
     /// Returns the model with its materials.
     pub(crate) fn drawn(&self) -> (Model<'_>, &[MaterialOnGpu]) {
         (self.model(), &self.materials)
+    }
+
+    /// Returns the model that casts the shadows of a shot.
+    pub(crate) fn shadow_draws<'a>(&'a self, gpu: &'a Gpu, shot: &'a Shot) -> ShadowDraws<'a> {
+        let (pipelines, model, kept) = (&self.pipelines.shadows, self.drawn(), &self.kept_shadows);
+        ShadowDraws { gpu, shot, pipelines, model, kept }
     }
 
     /// Returns whether any batch moves.

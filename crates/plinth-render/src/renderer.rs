@@ -140,7 +140,7 @@ impl<'g> Renderer<'g> {
             short_side: picture.width.min(picture.height),
             pixel: smallest,
         };
-        let Geometry { pools, batches, triangles, triangle_format } =
+        let Geometry { pools, batches, triangles, triangle_format, kept_shadows } =
             geometry(gpu, &layouts.light, scene, &posed, &light, &uses, &sprites)?;
         let sprite_reach = sprites::reach(scene, picture.height, &batches);
         let whole = Region::whole(picture.width, picture.height);
@@ -174,7 +174,8 @@ impl<'g> Renderer<'g> {
         let all = (model, materials.as_slice());
         let shadows = ShadowPipelines::new(&base, &batches, &materials)?;
         let frame = FrameBase::new((scene, &light), [&key_map, &sun_map], &look, picture);
-        let maps_of = draw_first_shadows(gpu, &frame, &shadows, all, &group_without_maps)?;
+        let maps_of =
+            draw_first_shadows(gpu, &frame, &shadows, (model, &materials, &kept_shadows), &group_without_maps)?;
         // Creating a pipeline compiles its shader, which takes longer than everything else here.
         let passes = || -> Result<_, RenderError> {
             let floor = match (area, scene.shadow) {
@@ -208,7 +209,7 @@ impl<'g> Renderer<'g> {
         gpu.check()?;
         let pipelines = pipelines?;
         let model = (materials, pools, batches);
-        let gpu_scene = GpuScene::new(model, pipelines, (key_map, sun_map), sprite_reach, triangles);
+        let gpu_scene = GpuScene::new(model, pipelines, (key_map, sun_map, kept_shadows), sprite_reach, triangles);
         // A moving model is drawn by only one renderer. Therefore its light is not shared, and `Arc::get_mut` succeeds.
         let pose_light = Arc::get_mut(&mut light).and_then(|light| PoseLight::new(inputs, light, cache));
         Ok(Self {
@@ -310,7 +311,7 @@ impl<'g> Renderer<'g> {
             if let Some(accumulated) = self.floor.as_ref().and_then(|floor| floor.accumulated.as_ref()) {
                 accumulated.update(self.gpu, &uniform);
             }
-            plan.shadows(&self.view, self.floor.as_ref(), has_maps);
+            plan.shadows(self.gpu, shot, &self.view, (self.floor.as_ref(), has_maps));
         }
         let floor_is_seen = shot.camera.position.y > scene.floor_height;
         plan.frame(&FrameParts {

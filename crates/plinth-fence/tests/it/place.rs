@@ -30,7 +30,9 @@ impl Place {
         std::fs::write(place.path("other/model.glb"), "model").unwrap();
         // Cargo builds the attacking program in the folder `examples` beside the tests.
         let hostile = std::env::current_exe().unwrap().with_file_name("../examples/hostile");
-        std::fs::copy(hostile, place.path("hostile")).unwrap();
+        // Another process copies it. A process that a test in another thread starts could otherwise inherit the file open for
+        // writing, and such a file cannot be run.
+        assert!(Command::new("cp").arg(hostile).arg(place.path("hostile")).status().unwrap().success());
         place
     }
 

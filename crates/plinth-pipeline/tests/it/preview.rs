@@ -178,6 +178,8 @@ fn drafts_show_their_settings_whatever_was_drawn_before() {
         json!({"rotateY": -40, "effect": "reveal", "easing": false}),
         json!({"rotateY": -40, "reflector": true, "shadowMode": "accumulated"}),
         json!({"rotateY": -40, "materialEdits": {"GlassPlasticMat": {"color": "#ff0000"}}}),
+        json!({"rotateY": -40, "materialEdits": {"GlassPlasticMat": {"transmission": 1, "opacity": 1}}}),
+        json!({"rotateY": -40, "shadowSoftness": 0}),
         json!({"rotateY": -40, "vignette": 0.4}),
     ] {
         let fresh = last_draft(std::slice::from_ref(&last));

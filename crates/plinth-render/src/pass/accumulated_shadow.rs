@@ -4,6 +4,7 @@
 use glam::{Mat4, Vec3};
 use plinth_scene::KeyLight;
 
+use super::floor::{FloorArea, plane};
 use super::shadow_map::{depth_texture, key_view};
 use super::{cleared, kept};
 use crate::RenderError;
@@ -13,9 +14,11 @@ use crate::gpu_types::Frame;
 use crate::pipelines::{ADDED, FullScreen, FullScreenTarget, full_screen};
 use crate::recorder::Recorder;
 use crate::upload::geometry::filled;
+use crate::upload::kept_shadows::COPIED;
 
-/// Number of points on the light from which shadows are drawn.
+/// Number of points on the light from which shadows are drawn, and for drafts.
 const POINTS: usize = 64;
+const DRAFT_POINTS: usize = 16;
 /// Side length in texels of the shadow map that is drawn for each point.
 const MAP_SIDE: u32 = 640;
 /// Format of the sum of the shadows. The format must be able to represent sums of many small values.
@@ -27,6 +30,7 @@ pub(crate) struct AccumulatedShadow {
     pub(crate) map: wgpu::TextureView,
     /// For each texel of the floor, the fraction of the light that is blocked.
     pub(crate) sum: wgpu::TextureView,
+    pub(crate) area: FloorArea,
     points: Vec<Point>,
     pipeline: wgpu::RenderPipeline,
     group: wgpu::BindGroup,
@@ -48,27 +52,29 @@ pub(crate) struct ShadowLight<'a> {
     /// Centre of the model's bounding sphere.
     pub(crate) center: Vec3,
     pub(crate) radius: f32,
+    pub(crate) is_draft: bool,
 }
 
 impl AccumulatedShadow {
-    /// Creates the resources of the shadow maps. `frame_group` creates bind group 0 from a uniform buffer. `floor` is
-    /// the uniform of the floor.
+    /// Creates the resources of the shadow maps. `frame_group` creates bind group 0 from a uniform buffer. `area` is
+    /// the part of the floor on which the shadow falls, and `floor` is its uniform.
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
         light: &ShadowLight<'_>,
-        floor: &wgpu::Buffer,
+        (area, floor): (FloorArea, &wgpu::Buffer),
         side: u32,
         frame_group: &dyn Fn(&wgpu::Buffer) -> wgpu::BindGroup,
     ) -> Result<Self, RenderError> {
         let map = depth_texture(gpu, MAP_SIDE);
-        let sum = super::floor::plane(gpu, side, SUM_FORMAT, wgpu::TextureUsages::RENDER_ATTACHMENT)
+        let sum = plane(gpu, side, SUM_FORMAT, wgpu::TextureUsages::RENDER_ATTACHMENT | COPIED)
             .create_view(&wgpu::TextureViewDescriptor::default());
         let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
-        let points = (0..POINTS)
+        let count = if light.is_draft { DRAFT_POINTS } else { POINTS };
+        let points = (0..count)
             .map(|i| {
                 let buffer = filled(gpu, "frame", bytemuck::bytes_of(&Frame::default()), usage)?;
-                let key = KeyLight { position: place(light, i), ..*light.key };
+                let key = KeyLight { position: place(light, (i, count)), ..*light.key };
                 let clip_from_world = key_view(&key, light.center, light.radius).clip_from_world;
                 Ok(Point { clip_from_world, frame: frame_group(&buffer), buffer })
             })
@@ -84,14 +90,14 @@ impl AccumulatedShadow {
                 label: "accumulate",
                 path: "pass/accumulate.wgsl",
                 defines: &[],
-                constants: &[("SHARE", 1.0 / POINTS as f64)],
+                constants: &[("SHARE", 1.0 / count as f64)],
                 groups: &[frame_layout, &layout],
                 target: FullScreenTarget { colors: &[SUM_FORMAT], blend: Some(ADDED), ..Default::default() },
             },
         )?;
         let resources = [floor.as_entire_binding(), bindings::view(&map)];
         let group = bindings::group(&gpu.device, "accumulate", &layout, &resources);
-        Ok(Self { map, sum, points, pipeline, group })
+        Ok(Self { map, sum, area, points, pipeline, group })
     }
 
     /// Updates the uniforms of all points from the uniform of the frame.
@@ -100,6 +106,11 @@ impl AccumulatedShadow {
             let own = Frame { key_clip_from_world: point.clip_from_world.to_cols_array_2d(), ..*frame };
             gpu.write(&point.buffer, 0, bytemuck::bytes_of(&own));
         }
+    }
+
+    /// Returns the projection from each point of the light.
+    pub(crate) fn projections(&self) -> Vec<Mat4> {
+        self.points.iter().map(|point| point.clip_from_world).collect()
     }
 
     /// Returns bind group 0 for each point of the light.
@@ -117,13 +128,13 @@ impl AccumulatedShadow {
     }
 }
 
-/// Returns the position of point `i`. The points are spread evenly over the disc of the light (Vogel 1979).
-fn place(light: &ShadowLight<'_>, i: usize) -> Vec3 {
+/// Returns the position of point `i` of `count`. The points are spread evenly over the disc of the light (Vogel 1979).
+fn place(light: &ShadowLight<'_>, (i, count): (usize, usize)) -> Vec3 {
     const GOLDEN_ANGLE: f32 = 2.399_963_2;
     let axis = light.key.target - light.key.position;
     let distance = axis.length().max(1e-3);
     let (right, up) = (axis / distance).any_orthonormal_pair();
-    let r = light.size * distance * ((i as f32 + 0.5) / POINTS as f32).sqrt();
+    let r = light.size * distance * ((i as f32 + 0.5) / count as f32).sqrt();
     let (sin, cos) = (GOLDEN_ANGLE * i as f32).sin_cos();
     light.key.position + right * (r * cos) + up * (r * sin)
 }

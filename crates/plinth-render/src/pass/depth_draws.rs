@@ -3,10 +3,7 @@
 
 use std::ops::Range;
 
-use super::depth_target;
-use super::shadow_map::ShadowMap;
-use crate::pipelines::{PerBatch, ShadowPipelines};
-use crate::recorder::Recorder;
+use crate::pipelines::PerBatch;
 use crate::upload::batch::Batch;
 use crate::upload::material::{AlphaTest, MaterialOnGpu};
 use crate::upload::pool::Model;
@@ -24,34 +21,6 @@ pub(crate) enum Corners<'a> {
         /// For each pool, bind group 1 with its triangles.
         groups: &'a [wgpu::BindGroup],
     },
-}
-
-/// Draws the shadow maps of the key light and of the sun, if they are used. `frame` is a bind group without these maps,
-/// because a shadow map cannot be bound while the map itself is drawn.
-pub(crate) fn draw_shadow_maps(
-    recorder: &mut Recorder<'_>,
-    frame: &wgpu::BindGroup,
-    [key_map, sun_map]: [&ShadowMap; 2],
-    pipelines: &ShadowPipelines,
-    model: (Model<'_>, &[MaterialOnGpu]),
-) {
-    for (map, pipelines) in [(key_map, &pipelines.key), (sun_map, &pipelines.sun)] {
-        if map.is_used {
-            draw_shadow_map(recorder, frame, &map.view, pipelines, model);
-        }
-    }
-}
-
-/// Draws one shadow map.
-pub(crate) fn draw_shadow_map(
-    recorder: &mut Recorder<'_>,
-    frame: &wgpu::BindGroup,
-    map: &wgpu::TextureView,
-    pipelines: &PerBatch,
-    model: (Model<'_>, &[MaterialOnGpu]),
-) {
-    let mut pass = recorder.pass("shadow map", frame, &[], Some(depth_target(map, Some(1.0), true)));
-    DepthDraws::new(&mut pass, model, pipelines, Corners::Shared).draw(0..model.0.batches.len());
 }
 
 /// Draws batches in a pass.

@@ -1,7 +1,7 @@
 //! The floor, of which only the shadow is visible.
 
 use glam::{Vec2, Vec3};
-use plinth_scene::{KeyLight, Scene, ShadowLook};
+use plinth_scene::{KeyLight, LightDetail, Scene, ShadowLook};
 use plinth_spec::settings::ShadowMode;
 
 use super::accumulated_shadow::{AccumulatedShadow, ShadowLight};
@@ -134,8 +134,10 @@ impl Floor {
             Some((key, _)) if look.mode == ShadowMode::Accumulated => {
                 let (min, max) = scene.bounds;
                 let (center, radius) = ((min + max) * 0.5, ((max - min) * 0.5).length().max(1e-3));
-                let light = ShadowLight { key, size: light_size(look), center, radius: 1.02 * radius };
-                let new = AccumulatedShadow::new(gpu, base.frame_layout, &light, &buffer, SHADOW_SIDE, frame_group);
+                let is_draft = scene.light_detail == LightDetail::Draft;
+                let light = ShadowLight { key, size: light_size(look), center, radius: 1.02 * radius, is_draft };
+                let new =
+                    AccumulatedShadow::new(gpu, base.frame_layout, &light, (area, &buffer), SHADOW_SIDE, frame_group);
                 Some(new?)
             }
             _ => None,

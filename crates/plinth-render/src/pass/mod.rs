@@ -14,6 +14,7 @@ pub(crate) mod pyramid;
 pub(crate) mod reflection;
 pub(crate) mod scene_color;
 pub(crate) mod shading;
+pub(crate) mod shadow_draws;
 pub(crate) mod shadow_map;
 pub(crate) mod sprites;
 pub(crate) mod visibility;

@@ -5,6 +5,7 @@ use plinth_scene::KeyLight;
 
 use crate::gpu::Gpu;
 use crate::pipelines::DEPTH_FORMAT;
+use crate::upload::kept_shadows::COPIED;
 
 /// A square depth texture, and the properties that shaders need to read it.
 pub(crate) struct ShadowMap {
@@ -107,7 +108,7 @@ pub(crate) fn depth_texture(gpu: &Gpu, side: u32) -> wgpu::TextureView {
             sample_count: 1,
             dimension: wgpu::TextureDimension::D2,
             format: DEPTH_FORMAT,
-            usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING,
+            usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING | COPIED,
             view_formats: &[],
         })
         .create_view(&wgpu::TextureViewDescriptor::default())

@@ -21,6 +21,7 @@ use crate::gpu::Gpu;
 use crate::gpu_types::{PoseVertex, SurfaceVertex};
 use crate::upload::batch::Batch;
 use crate::upload::gathered_light::LightSample;
+use crate::upload::kept_shadows::KeptShadows;
 use crate::upload::pool::Pool;
 use crate::upload::pool_builder::PoolSize;
 use crate::upload::pools::Pools;
@@ -36,6 +37,7 @@ pub(crate) struct Geometry {
     pub(crate) triangles: wgpu::Buffer,
     /// Format of triangle numbers in the visibility buffer.
     pub(crate) triangle_format: wgpu::TextureFormat,
+    pub(crate) kept_shadows: KeptShadows,
 }
 
 /// Posed primitives, the indices with which they are drawn, and whether each of them moves.
@@ -111,7 +113,8 @@ pub(crate) fn build(
         return Err(RenderError::TooManyParts { materials: batches.len(), triangles: words.len() });
     }
     let triangles = filled(gpu, "triangles", bytemuck::cast_slice(&words), wgpu::BufferUsages::STORAGE)?;
-    Ok(Geometry { pools, batches, triangles, triangle_format: triangle_format(words.len()) })
+    let triangle_format = triangle_format(words.len());
+    Ok(Geometry { pools, batches, triangles, triangle_format, kept_shadows: KeptShadows::default() })
 }
 
 /// Returns the maximum number of vertices of a pool. The indices of the vertices must fit into packed corners. The

@@ -9,6 +9,7 @@ use crate::gpu::Gpu;
 use crate::prepare::Prepared;
 use crate::upload::batch::Batch;
 use crate::upload::geometry::{self, Geometry, PosedModel};
+use crate::upload::kept_shadows::KeptShadows;
 use crate::upload::sprites::SpriteInputs;
 use crate::used_materials::MaterialUses;
 
@@ -64,7 +65,7 @@ pub(crate) fn geometry(
             let relit = geometry.pools.iter().map(|pool| pool.with_light(gpu, light_layout, baked));
             Geometry { pools: relit.collect::<Result<_, _>>()?, ..geometry }
         }
-        None => build()?,
+        None => Geometry { kept_shadows: KeptShadows::empty(), ..build()? },
     };
     if geometry.batches.iter().all(|batch: &Batch| batch.sprites.is_none()) {
         cache.keep(KeptGeometry { light: Arc::clone(light), uses: uses.clone(), geometry: geometry.clone() });

@@ -5,6 +5,7 @@ pub(crate) mod boxes;
 pub(crate) mod gathered_light;
 pub(crate) mod geometry;
 pub(crate) mod geometry_cache;
+pub(crate) mod kept_shadows;
 pub(crate) mod light_maps;
 pub(crate) mod material;
 pub(crate) mod material_sets;

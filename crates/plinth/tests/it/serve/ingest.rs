@@ -225,7 +225,9 @@ async fn a_crashed_check_is_500() {
     let door = Web::start(answer);
     let installation = Installation::with_sqlite().set("PLINTH_INGEST_ALLOW_HOSTS", &door.address().to_string());
     let (program, other) = (installation.folder.path().join("plinth"), installation.folder.path().join("other"));
-    std::fs::copy(env!("CARGO_BIN_EXE_plinth"), &program).unwrap();
+    // Another process copies it, because a file that any process has open for writing cannot be run.
+    let copied = std::process::Command::new("cp").arg(env!("CARGO_BIN_EXE_plinth")).arg(&program).status();
+    assert!(copied.unwrap().success());
     let mut copy = std::process::Command::new(&program);
     let usual = installation.program();
     copy.envs(usual.get_envs().filter_map(|(name, value)| Some((name, value?))));

@@ -303,7 +303,8 @@ async fn headers_of_the_parts_of_a_form_have_a_size_limit() {
         };
         assert_eq!(send(format!("--x\r\nX: {endless}")).await, (400, true), "{path}");
         assert_eq!(send(endless.clone()).await, (400, true), "{path}");
-        assert_eq!(send(format!("{unused}--x\r\nX: {endless}")).await, (400, true), "{path}");
+        // The chunk in which the content ends is not counted, and it may contain some hundred kilobytes of the next headers.
+        assert_eq!(send(format!("{unused}--x\r\nX: {}", endless.repeat(6))).await, (400, true), "{path}");
         // The content of an unused field has another limit.
         assert!(!send(format!("{unused}{file}")).await.1, "{path}");
     }

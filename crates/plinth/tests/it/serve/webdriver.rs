@@ -3,6 +3,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -18,6 +19,10 @@ const END_TIMEOUT: Duration = Duration::from_secs(10);
 /// Key of the identifier of an element in the WebDriver protocol.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
+/// Number of attempts to start chromedriver. It chooses a free port for IPv4 and exits if another program uses this port for
+/// IPv6.
+const ATTEMPTS: usize = 5;
+
 /// A browser with one window. Dropping it ends the browser.
 pub(crate) struct Chromium {
     driver: Child,
@@ -28,24 +33,39 @@ pub(crate) struct Chromium {
     _folder: TempDir,
 }
 
+/// Starts chromedriver, and returns its port. Returns `None` if chromedriver is not installed.
+fn start_driver(temporary_files: &Path) -> Option<(Child, String)> {
+    let mut output = Vec::new();
+    for _attempt in 0..ATTEMPTS {
+        let mut command = Command::new("chromedriver");
+        command.arg("--port=0").env("TMPDIR", temporary_files).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut driver = command.spawn().ok()?;
+        let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
+        let port = lines.find_map(|line| {
+            let line = line.unwrap();
+            let port =
+                line.split_once("started successfully on port ").map(|(_, port)| port.trim_end_matches('.').to_owned());
+            output.push(line);
+            port
+        });
+        if let Some(port) = port {
+            // Reads the rest of the output, because chromedriver keeps writing to the pipe.
+            std::thread::spawn(move || lines.for_each(drop));
+            return Some((driver, port));
+        }
+        driver.wait().unwrap();
+    }
+    panic!("chromedriver did not start: {output:#?}");
+}
+
 impl Chromium {
     /// Starts a browser. Without `with_scripts`, its pages run no scripts. Returns `None` if chromedriver is not
     /// installed, which `make test` reports.
     pub(crate) async fn start(with_scripts: bool) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
-        let mut command = Command::new("chromedriver");
-        command.arg("--port=0").env("TMPDIR", folder.path()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut driver = command.spawn().ok()?;
-        let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
-        let port = lines.find_map(|line| {
-            let line = line.unwrap();
-            let (_, port) = line.split_once("started successfully on port ")?;
-            Some(port.trim_end_matches('.').to_owned())
-        });
-        // Reads the rest of the output, because chromedriver keeps writing to the pipe.
-        std::thread::spawn(move || lines.for_each(drop));
+        let (driver, port) = start_driver(folder.path())?;
         let http = plinth_testkit::Client::new("", "").http;
-        let address = format!("http://127.0.0.1:{}", port.expect("a port"));
+        let address = format!("http://127.0.0.1:{port}");
         let preferences =
             if with_scripts { json!({}) } else { json!({"profile.managed_default_content_settings.javascript": 2}) };
         let capabilities = json!({

@@ -1,5 +1,21 @@
 //! Tests of the worker: complete renders, and failures.
 
+/// Declares tests for a worker in the process of the server (`here`) and for workers in another process. A test is an async
+/// function whose arguments are the deployment and whether the worker is in another process.
+macro_rules! on_each_worker {
+    ($($place:ident: $deployment:ident, $is_elsewhere:literal, [$($name:ident)*];)*) => {$(
+        mod $place {
+            use super::Deployment;
+            $(
+                #[tokio::test(flavor = "multi_thread")]
+                async fn $name() {
+                    Box::pin(super::$name(Deployment::$deployment().await, $is_elsewhere)).await;
+                }
+            )*
+        }
+    )*};
+}
+
 pub(crate) mod autoscaler;
 mod deployment;
 mod encoders;

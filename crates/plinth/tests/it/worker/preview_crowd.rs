@@ -93,48 +93,17 @@ async fn a_model_stays_for_some_pictures_if_loading_it_ended_another(deployment:
     assert!(firsts.iter().all(|first| *first <= (FEW - 1) * PICTURES), "{drawn:?}");
 }
 
-mod here {
-    use super::Deployment;
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn ten_people_are_served_evenly() {
-        Box::pin(super::ten_people_are_served_evenly(Deployment::in_real_time().await, false)).await;
-    }
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn a_model_stays_for_some_pictures_if_loading_it_ended_another() {
-        let deployment = Deployment::in_real_time().await;
-        Box::pin(super::a_model_stays_for_some_pictures_if_loading_it_ended_another(deployment, false)).await;
-    }
-}
-
-mod with_sqlite {
-    use super::Deployment;
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn ten_people_are_served_evenly() {
-        Box::pin(super::ten_people_are_served_evenly(Deployment::in_real_time().await, true)).await;
-    }
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn a_model_stays_for_some_pictures_if_loading_it_ended_another() {
-        let deployment = Deployment::in_real_time().await;
-        Box::pin(super::a_model_stays_for_some_pictures_if_loading_it_ended_another(deployment, true)).await;
-    }
-}
-
-mod with_postgres {
-    use super::Deployment;
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn ten_people_are_served_evenly() {
-        let deployment = Deployment::with_postgres_in_real_time().await;
-        Box::pin(super::ten_people_are_served_evenly(deployment, true)).await;
-    }
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn a_model_stays_for_some_pictures_if_loading_it_ended_another() {
-        let deployment = Deployment::with_postgres_in_real_time().await;
-        Box::pin(super::a_model_stays_for_some_pictures_if_loading_it_ended_another(deployment, true)).await;
-    }
+on_each_worker! {
+    here: in_real_time, false, [
+        ten_people_are_served_evenly
+        a_model_stays_for_some_pictures_if_loading_it_ended_another
+    ];
+    with_sqlite: in_real_time, true, [
+        ten_people_are_served_evenly
+        a_model_stays_for_some_pictures_if_loading_it_ended_another
+    ];
+    with_postgres: with_postgres_in_real_time, true, [
+        ten_people_are_served_evenly
+        a_model_stays_for_some_pictures_if_loading_it_ended_another
+    ];
 }

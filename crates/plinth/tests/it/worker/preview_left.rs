@@ -136,44 +136,14 @@ async fn waiting_for_previews_of_others_is_not_charged() {
     assert!(place_of(&guest) < place_of(&caller), "the guest has used less: {order:?}");
 }
 
-mod here {
-    use super::Deployment;
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn a_frame_whose_client_has_left_is_ended_and_charged() {
-        let deployment = Deployment::in_real_time().await;
-        Box::pin(super::a_frame_whose_client_has_left_is_ended_and_charged(deployment, false)).await;
-    }
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn a_model_is_loaded_to_the_end_for_the_next_request() {
-        let deployment = Deployment::in_real_time().await;
-        Box::pin(super::a_model_is_loaded_to_the_end_for_the_next_request(deployment, false)).await;
-    }
-}
-
-mod with_sqlite {
-    use super::Deployment;
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn a_frame_whose_client_has_left_is_ended_and_charged() {
-        let deployment = Deployment::in_real_time().await;
-        Box::pin(super::a_frame_whose_client_has_left_is_ended_and_charged(deployment, true)).await;
-    }
-}
-
-mod with_postgres {
-    use super::Deployment;
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn a_frame_whose_client_has_left_is_ended_and_charged() {
-        let deployment = Deployment::with_postgres_in_real_time().await;
-        Box::pin(super::a_frame_whose_client_has_left_is_ended_and_charged(deployment, true)).await;
-    }
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn a_model_is_loaded_to_the_end_for_the_next_request() {
-        let deployment = Deployment::with_postgres_in_real_time().await;
-        Box::pin(super::a_model_is_loaded_to_the_end_for_the_next_request(deployment, true)).await;
-    }
+on_each_worker! {
+    here: in_real_time, false, [
+        a_frame_whose_client_has_left_is_ended_and_charged
+        a_model_is_loaded_to_the_end_for_the_next_request
+    ];
+    with_sqlite: in_real_time, true, [a_frame_whose_client_has_left_is_ended_and_charged];
+    with_postgres: with_postgres_in_real_time, true, [
+        a_frame_whose_client_has_left_is_ended_and_charged
+        a_model_is_loaded_to_the_end_for_the_next_request
+    ];
 }
